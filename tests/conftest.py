@@ -1,0 +1,137 @@
+"""What every test may ask for: an engine for the tables, and the whole stage on HTTP.
+
+Both engines may be up at once; the service talks to the one the test at hand chose, so the order of tests does not
+matter. `engine` is both in turn (pytest groups the tests by it), `moto` and `dynamodb_local` are one of them. Tables
+live as long as the session: a test makes its own merchants and IDs, and asks for nothing it did not make.
+"""
+
+import importlib
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+from hypothesis import settings as hypothesis
+
+from infra import engines, local, partner
+
+CI = os.environ.get("CI") == "true"
+
+hypothesis.register_profile("ci", deadline=None, derandomize=True)
+hypothesis.register_profile("dev", deadline=None)
+hypothesis.load_profile("ci" if CI else "dev")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_real() -> Iterator[None]:
+    """No test reaches a real AWS: credentials that are none, and an endpoint where nobody listens."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in engines.environment().items():
+            patch.setenv(name, value)
+        for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", engines.ENDPOINT):
+            patch.delenv(name, raising=False)
+        patch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+        yield
+
+
+@pytest.fixture(scope="session")
+def aws(nothing_real: None) -> Iterator[None]:
+    """An AWS in the process, for the session."""
+    del nothing_real
+    with engines.moto_engine():
+        yield
+
+
+@pytest.fixture(scope="session")
+def dynamodb_local_url(aws: None) -> Iterator[str]:
+    """A DynamoDB Local for the session. Without Java or npm its tests are skipped, in CI they fail."""
+    del aws
+    lane = engines.dynamodb_local()
+    try:
+        url = lane.__enter__()
+    except engines.EngineMissingError as missing:
+        (pytest.fail if CI else pytest.skip)(str(missing))
+    yield url
+    lane.__exit__(None, None, None)
+
+
+@pytest.fixture(scope="session", params=local.ENGINES)
+def engine_name(request: pytest.FixtureRequest) -> str:
+    """Which engine; session-wide, so that pytest runs the tests of one together."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+def choose(aws: None) -> Callable[[str | None], None]:
+    """Send this test's DynamoDB calls to one engine; a test has one."""
+    del aws
+    chosen: list[str | None] = []
+
+    def select(url: str | None) -> None:
+        assert chosen in ([], [url]), "a test has one engine"
+        chosen[:] = [url]
+        engines.select(url)
+
+    return select
+
+
+@pytest.fixture
+def moto(choose: Callable[[str | None], None]) -> None:
+    """The tables on moto: quick, and no proof of anything about concurrency or cost."""
+    choose(None)
+
+
+@pytest.fixture
+def dynamodb_local(choose: Callable[[str | None], None], dynamodb_local_url: str) -> str:
+    """The tables on DynamoDB Local; its URL."""
+    choose(dynamodb_local_url)
+    return dynamodb_local_url
+
+
+@pytest.fixture
+def engine(engine_name: str, request: pytest.FixtureRequest) -> str:
+    """The tables on each engine in turn; its name."""
+    request.getfixturevalue(engine_name.replace("-", "_"))
+    return engine_name
+
+
+@pytest.fixture(scope="session")
+def server(aws: None) -> Iterator[str]:
+    """The service on HTTP, and the demo partner: its URL. The engine behind it is the one the test chose."""
+    del aws
+    with partner.served(), local.serve(importlib.import_module("app").app) as running:
+        yield running.url
+
+
+@pytest.fixture(scope="session")
+def seeded() -> set[str | None]:
+    """The engines that hold the demo data."""
+    return set()
+
+
+@pytest.fixture
+def stage(moto: None, server: str, seeded: set[str | None]) -> str:
+    """The local stage with its demo data, on moto: its URL."""
+    del moto
+    _seed(None, seeded)
+    return server
+
+
+@pytest.fixture
+def stage_on_dynamodb_local(dynamodb_local: str, server: str, seeded: set[str | None]) -> str:
+    """The local stage with its demo data, on DynamoDB Local: its URL."""
+    _seed(dynamodb_local, seeded)
+    return server
+
+
+def _seed(url: str | None, seeded: set[str | None]) -> None:
+    if url not in seeded:
+        importlib.import_module("infra.demo").seed()
+        seeded.add(url)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say once that the lane on DynamoDB Local did not run, and why."""
+    skipped = [str(report.longrepr) for report in terminalreporter.getreports("skipped")]
+    if missing := [reason for reason in skipped if engines.MISSING in reason]:
+        terminalreporter.write_line(f"{len(missing)} tests skipped: {engines.MISSING}")

@@ -1,0 +1,119 @@
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import boto3
+import pytest
+
+from infra import aws as aws_over_http
+from infra import engines, resources
+
+SEQUENCES = f"{engines.STACK}-sequences"
+
+
+def count_to(total: int, name: str) -> None:
+    client = boto3.client("dynamodb")
+
+    def add(_: int) -> None:
+        client.update_item(
+            TableName=SEQUENCES,
+            Key={"name": {"S": name}},
+            UpdateExpression="ADD n :one",
+            ExpressionAttributeValues={":one": {"N": "1"}},
+        )
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)  # threads change places often enough for a lost update to be certain
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(add, range(total)))
+    sys.setswitchinterval(interval)
+    item = client.get_item(TableName=SEQUENCES, Key={"name": {"S": name}}, ConsistentRead=True)["Item"]
+    assert item["n"]["N"] == str(total)
+
+
+def test_eight_threads_lose_no_update(engine: str) -> None:
+    count_to(400, f"threads-{engine}")
+
+
+def test_an_engine_holds_the_keys_and_indexes_of_the_definition(engine: str) -> None:
+    del engine
+    client = boto3.client("dynamodb")
+
+    for wanted in resources.tables(engines.STACK):
+        table = client.describe_table(TableName=wanted["TableName"])["Table"]
+        assert table["KeySchema"] == wanted["KeySchema"]
+        for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
+            found = {item["IndexName"]: item["KeySchema"] for item in table.get(kind, [])}  # type: ignore[attr-defined]
+            assert found == {item["IndexName"]: item["KeySchema"] for item in wanted.get(kind, [])}
+
+
+def test_sessions_expire_on_both_engines(engine: str) -> None:
+    del engine
+    answer = boto3.client("dynamodb").describe_time_to_live(TableName=f"{engines.STACK}-sessions")
+
+    assert answer["TimeToLiveDescription"]["AttributeName"] == "expires_at"
+
+
+def test_what_one_engine_keeps_the_other_does_not_see(engine: str) -> None:
+    client = boto3.client("dynamodb")
+    client.put_item(TableName=SEQUENCES, Item={"name": {"S": f"only-{engine}"}})
+
+    (other,) = {"moto", "dynamodb-local"} - {engine}
+    assert "Item" not in client.get_item(TableName=SEQUENCES, Key={"name": {"S": f"only-{other}"}})
+
+
+@pytest.mark.usefixtures("moto")
+def test_the_key_the_bucket_and_the_secret_are_where_the_settings_say() -> None:
+    kms, s3, secrets = boto3.client("kms"), boto3.client("s3"), boto3.client("secretsmanager")
+    cipher = kms.encrypt(KeyId=os.environ["KEY_ID"], Plaintext=b"a")["CiphertextBlob"]
+
+    assert kms.decrypt(CiphertextBlob=cipher)["Plaintext"] == b"a"
+    assert s3.head_bucket(Bucket=os.environ["BUCKET"])
+    assert (
+        len(json.loads(secrets.get_secret_value(SecretId=os.environ["SECRET_ID"])["SecretString"])["digest_key"]) == 64
+    )
+
+
+def test_another_process_sees_the_same_aws_over_http(engine: str) -> None:
+    boto3.client("dynamodb").put_item(TableName=SEQUENCES, Item={"name": {"S": f"http-{engine}"}})
+
+    with aws_over_http.served(engines.free_port()) as url:
+        outside = boto3.client("dynamodb", endpoint_url=url)
+        item = outside.get_item(TableName=SEQUENCES, Key={"name": {"S": f"http-{engine}"}})
+        buckets = boto3.client("s3", endpoint_url=url).list_buckets()["Buckets"]
+        outside.close()
+
+    assert item["Item"] == {"name": {"S": f"http-{engine}"}}
+    assert [bucket["Name"] for bucket in buckets] == [os.environ["BUCKET"]]
+
+
+def test_without_its_jar_dynamodb_local_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(engines, "ENGINES_DIR", tmp_path)
+
+    with pytest.raises(engines.EngineMissingError, match="make engine"), engines.dynamodb_local():
+        pass
+
+
+def test_dynamodb_local_goes_with_the_process_that_started_it(dynamodb_local_url: str) -> None:
+    del dynamodb_local_url  # it can run here
+    program = "import infra.engines as e\nwith e.dynamodb_local() as url: print(url, flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
+        assert parent.stdout
+        port = int(parent.stdout.readline().decode().strip().rpartition(":")[2])
+        socket.create_connection(("127.0.0.1", port)).close()
+
+        parent.kill()
+
+        until = time.monotonic() + 20
+        while time.monotonic() < until:
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+            except ConnectionRefusedError:
+                return
+            time.sleep(0.1)
+    pytest.fail("it still listens")
