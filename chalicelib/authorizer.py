@@ -1,0 +1,51 @@
+"""The gate in front of the API: who is calling, decided before the API's function is started.
+
+It is deployed as a function of its own, so it imports neither pydantic nor the routes.
+"""
+
+from datetime import UTC, datetime
+from http import HTTPStatus
+
+from chalice.app import AuthRequest, AuthResponse, Blueprint
+
+from chalicelib.domain.agent import Caller
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.log import log_defect
+from chalicelib.services import credentials
+
+gatekeeper = Blueprint(__name__)
+
+NOBODY = "nobody"
+
+
+@gatekeeper.authorizer(ttl_seconds=60)
+def gate(request: AuthRequest) -> AuthResponse:
+    """A policy for the whole API: the caller in its context, or a denial with the reason ACCESS_DENIED prints.
+
+    The gateway may remember the answer for a minute: what can be taken back meanwhile (state, credentials) is checked
+    again by the handler against the credential version passed on here.
+    """
+    try:
+        return _admission(credentials.caller_of(request.token, datetime.now(UTC)))
+    except ServiceError as refusal:
+        if refusal.error.status == HTTPStatus.UNAUTHORIZED:
+            return _denial(refusal)
+        raise  # an outage is not a denial: the gateway answers AUTHORIZER_FAILURE and remembers nothing
+    except Exception as defect:  # noqa: BLE001  a gate that fails stays shut
+        log_defect(defect)
+        raise ServiceError(ErrorCode.INTERNAL) from None  # its own message may quote the credential
+
+
+def _admission(caller: Caller) -> AuthResponse:
+    context = {
+        "agent": str(caller.agent_id),
+        "client": str(caller.client_id),
+        "version": str(caller.credential_version),
+        "terminal": "" if caller.terminal_id is None else str(caller.terminal_id),
+    }
+    return AuthResponse(routes=["*"], principal_id=str(caller.agent_id), context=context)
+
+
+def _denial(refusal: ServiceError) -> AuthResponse:
+    context = {"code": str(refusal.error.code), "message": refusal.message}
+    return AuthResponse(routes=[], principal_id=NOBODY, context=context)

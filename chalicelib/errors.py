@@ -1,0 +1,139 @@
+"""Every way the service can refuse: one catalogue, one exception, one shape on the wire."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, IntEnum
+from typing import Any
+
+
+class ErrorCode(Enum):
+    """`ErrorCode` of the envelope, with the HTTP status it travels under and its usual message.
+
+    A decline is not in here: it is an answer, 1000 + the ISO 8583 response code.
+    """
+
+    NO_CREDENTIAL = (101, 401, "A credential is required.")
+    BAD_CREDENTIAL = (102, 401, "The login or its secret is wrong.")
+    AGENT_BLOCKED = (103, 401, "The agent is blocked.")
+    LOGIN_LOCKED = (104, 401, "The login is locked after failed attempts.")
+    SESSION_EXPIRED = (105, 401, "The session has expired.")
+    TOKEN_INVALID = (106, 401, "The token is invalid.")
+    SCHEME_DISABLED = (107, 401, "This authorization scheme is not enabled.")
+    MERCHANT_BLOCKED = (108, 401, "The merchant is blocked.")
+    ROLE_MAY_NOT = (151, 403, "The account may not do this.")
+    NOT_THE_CALLER = (152, 403, "CurrentAccountID is not the account of the credential.")
+
+    MALFORMED_JSON = (201, 400, "The body is not a JSON object.")
+    VALIDATION_FAILED = (202, 400, "The request is not valid: see Validations.")
+    TOO_LARGE = (203, 413, "The body is too large.")
+    PATH_AND_BODY_DIFFER = (204, 400, "The path and the body name different objects.")
+    MEDIA_TYPE = (205, 415, "The body must be application/json.")
+    METHOD_NOT_ALLOWED = (206, 405, "The path does not take this method.")
+    UNKNOWN_PATH = (207, 404, "There is nothing at this path.")
+
+    IN_PROGRESS = (301, 409, "An operation with this ID is in progress.")
+    ID_REUSED = (302, 422, "This ID was used before with other content.")
+    NOT_REVERSIBLE_HERE = (303, 409, "The payment cannot be reversed this way.")
+    EXCEEDS_REMAINDER = (304, 409, "The amount exceeds what remains of the payment.")
+    ALREADY_REVERSED = (305, 409, "The payment is reversed in full already.")
+    CANCEL_WINDOW_CLOSED = (306, 409, "The payment can no longer be cancelled: return it.")
+    EMAIL_TAKEN = (307, 409, "The e-mail belongs to an agent already.")
+    TID_TAKEN = (308, 409, "The merchant has a terminal of this name already.")
+    ORIGINAL_UNFINISHED = (309, 409, "The original payment is not finished.")
+    OUTCOME_UNKNOWN = (310, 200, "The outcome is not known yet: ask for the status.")
+    KIND_NOT_ENABLED = (311, 403, "This kind of payment is not enabled for the agent.")
+    KIND_NOT_SUPPORTED = (312, 400, "This kind of operation is not supported.")
+
+    TOO_SOON = (401, 429, "This may be asked once in ten minutes.")
+    THROTTLED = (402, 429, "Too many requests.")
+    BATCH_TOO_LONG = (403, 400, "The batch has too many items.")
+    PERIOD_TOO_LONG = (404, 400, "The period is too long, or holds too many operations for this filter.")
+
+    MERCHANT_NOT_FOUND = (561, 404, "The merchant is not found.")
+    TERMINAL_NOT_FOUND = (562, 404, "The terminal is not found.")
+    AGENT_NOT_FOUND = (563, 404, "The account is not found.")
+    PRINTER_NOT_FOUND = (564, 404, "The printer is not found.")
+    BRANCH_NOT_FOUND = (565, 404, "The branch is not found.")
+    CARD_NOT_FOUND = (566, 404, "The linked card is not found.")
+    PRODUCT_NOT_FOUND = (567, 404, "The product is not found.")
+    TRANSACTION_NOT_FOUND = (568, 404, "The transaction is not found.")
+    GROUP_NOT_FOUND = (569, 404, "The terminal group is not found.")
+
+    INTERNAL = (901, 500, "An internal error.")
+    DEPENDENCY_UNAVAILABLE = (902, 503, "The acquirer or partner is out of reach; nothing was attempted.")
+    STORE_UNAVAILABLE = (903, 503, "The store is out of reach.")
+
+    def __init__(self, code: int, status: int, message: str) -> None:
+        self.code = code
+        self.status = status
+        self.message = message
+
+
+class Check(IntEnum):
+    """`Code` of a validation item; 561-569 (a reference to nothing) are written as their ErrorCode."""
+
+    REQUIRED = 1
+    TYPE = 2
+    FORMAT = 3
+    TOO_LONG = 4
+    OUT_OF_RANGE = 5
+    NOT_IN_DICTIONARY = 6
+    TOO_MANY_DECIMALS = 7
+    CARD_NUMBER = 8
+    CARD_EXPIRED = 9
+    PATH_AND_BODY_DIFFER = 10
+    TWICE = 11
+    CONTRADICTION = 12
+
+
+@dataclass(frozen=True)
+class Validation:
+    """One finding about one field: an error, or a warning that did not stop the request."""
+
+    property: str
+    code: int
+    message: str
+    type: int = 1
+
+    def on_the_wire(self) -> dict[str, Any]:
+        """Its shape in `Validations`."""
+        return {"Type": self.type, "Property": self.property, "Code": int(self.code), "Message": self.message}
+
+
+class ServiceError(Exception):
+    """A refusal to try: what the caller is told. Nothing was changed when it is raised."""
+
+    def __init__(
+        self,
+        error: ErrorCode,
+        message: str | None = None,
+        *,
+        validations: tuple[Validation, ...] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(message or error.message)
+        self.error = error
+        self.message = message or error.message
+        self.validations = validations
+        self.headers = dict(headers or {})
+
+
+def invalid(*validations: Validation) -> ServiceError:
+    """The refusal of a request whose fields are wrong, all of them listed."""
+    return ServiceError(ErrorCode.VALIDATION_FAILED, validations=validations)
+
+
+def refused(*validations: Validation) -> ServiceError:
+    """The refusal of what the store knows better: 404 and the first reference when only references lead nowhere."""
+    missing = [error for error in ErrorCode if error.code == validations[0].code and error.status == 404]  # noqa: PLR2004
+    only_references = all(item.code > max(Check) for item in validations)
+    return ServiceError(missing[0], validations=validations) if only_references else invalid(*validations)
+
+
+def envelope(code: int = 0, message: str | None = None, validations: tuple[Validation, ...] = ()) -> dict[str, Any]:
+    """The three fields every body of the service carries."""
+    return {
+        "ErrorCode": code,
+        "ErrorMessage": message,
+        "Validations": [item.on_the_wire() for item in validations] or None,
+    }

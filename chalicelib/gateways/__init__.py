@@ -1,0 +1,1 @@
+"""Who is asked: everything outside the process that is not the store."""

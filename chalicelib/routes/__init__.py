@@ -1,0 +1,1 @@
+"""Where it is asked: one blueprint a noun."""

@@ -1,0 +1,1 @@
+"""What callers send and see: the specification's names, types and limits."""

@@ -1,0 +1,183 @@
+"""What all requests and answers share: names, strictness, limits, the request context."""
+
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from typing import Annotated, Any, ClassVar, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from chalicelib.errors import Check, Validation
+
+ACRONYMS = {
+    word.lower(): word
+    for word in (
+        *("ID", "GMT", "IP", "OS", "SIC", "ZIP", "TID", "RRN", "CPF", "EXP", "PAN", "CVV2", "IIN", "BIN", "PIN"),
+        *("EMV", "AID", "APN", "TSI", "TVR", "CNP", "TMK"),
+    )
+}
+TOO_LONG = {"string_too_long", "too_long", "bytes_too_long"}
+BOUNDS = {"greater_than", "greater_than_equal", "less_than", "less_than_equal", "string_too_short", "too_short"}
+FORMATS = {"string_pattern_mismatch", "string_unicode", "decimal_parsing", "value_error"}
+DICTIONARIES = {"literal_error", "enum"}
+DIGITS = re.compile(r"[0-9]{1,18}")
+DECIMAL_TEXT = re.compile(r"-?\d{1,20}(\.\d{1,20})?")
+
+
+def wire_name(name: str) -> str:
+    """The specification's name of a field: client_id is ClientID."""
+    return "".join(ACRONYMS.get(word, word[:1].upper() + word[1:]) for word in name.split("_"))
+
+
+def problem(check: int, message: str) -> PydanticCustomError:
+    """A finding of a field's own check, under its code of the contract."""
+    return PydanticCustomError(str(int(check)), "{reason}", {"reason": message})
+
+
+def _exact(value: object) -> object:
+    """A JSON number or a decimal string, never through a binary float."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
+        raise problem(Check.TYPE, "A number or a decimal string is expected.")
+    if isinstance(value, str) and not DECIMAL_TEXT.fullmatch(value):
+        raise problem(Check.FORMAT, "A decimal number such as 12.30 is expected.")
+    return Decimal(value)
+
+
+def _number(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise problem(Check.TYPE, "A number is expected.")
+    return Decimal(value)
+
+
+Exact = Annotated[Decimal, BeforeValidator(_exact)]
+Latitude = Annotated[Decimal, BeforeValidator(_number), Field(ge=-90, le=90, max_digits=20)]
+Longitude = Annotated[Decimal, BeforeValidator(_number), Field(ge=-180, le=180, max_digits=20)]
+Text = Annotated[str, Field(max_length=512)]
+Name = Annotated[str, Field(min_length=1, max_length=256)]
+LongText = Annotated[str, Field(max_length=1024)]
+Identifier = Annotated[int, Field(ge=0, le=10**15)]
+State = Annotated[int, Field(ge=0, le=1)]
+
+
+class Contradiction:
+    """Stands for a value that was sent twice, under two spellings or in two places, and differently."""
+
+
+class Request(BaseModel):
+    """What a caller sends. Unknown fields are passed over; a null never gets here, it is absent."""
+
+    model_config = ConfigDict(
+        alias_generator=wire_name, extra="ignore", strict=True, frozen=True, hide_input_in_errors=True
+    )
+    SPELLINGS: ClassVar[Mapping[str, str]] = {}  # the other spelling: the one of the model
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_spelling(cls, data: Any) -> Any:
+        if not isinstance(data, dict) or not cls.SPELLINGS:
+            return data
+        merged = dict(data)
+        for other, name in cls.SPELLINGS.items():
+            if other in merged:
+                value = merged.pop(other)
+                merged[name] = value if merged.get(name, value) == value else Contradiction()
+        return merged
+
+
+class Answer(BaseModel):
+    """What a caller sees: the envelope, and what the operation adds to it."""
+
+    model_config = ConfigDict(alias_generator=wire_name, populate_by_name=True)
+
+    error_code: int = 0
+    error_message: str | None = None
+    validations: list[dict[str, Any]] | None = None
+    headers: dict[str, str] = Field(default_factory=dict, exclude=True)
+
+
+class View(BaseModel):
+    """A part of an answer."""
+
+    model_config = ConfigDict(alias_generator=wire_name, populate_by_name=True)
+
+
+def from_query(model: type[BaseModel], parameters: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """What a query string says, as JSON would: where the model has a whole number, the digits are one."""
+    numbers = {field.alias for field in model.model_fields.values() if _is_number(field.annotation)}
+    return {name: int(text) if name in numbers and DIGITS.fullmatch(text) else text for name, text in parameters}
+
+
+def together(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Both, and a contradiction for what they give differently."""
+    differ = {name: Contradiction() for name, value in other.items() if one.get(name, value) != value}
+    return {**one, **other, **differ}
+
+
+def _is_number(hint: Any) -> bool:
+    return hint is int or any(_is_number(part) for part in get_args(hint))
+
+
+class Location(Request):
+    """A place on earth, in degrees."""
+
+    latitude: Latitude
+    longitude: Longitude
+
+
+class DeviceInfo(Request):
+    """The device the request was made on."""
+
+    phone_manufacturer: Text | None = None
+    phone_model: Text | None = None
+    device_id: Text | None = None
+    device_type: Text | None = None
+    app_framework: Text | None = None
+    os: Text | None = None
+    os_version: Text | None = Field(None, alias="OSVersion")
+    app_id: Text | None = None
+    build_number: Text | None = None
+
+
+class Context(Request):
+    """The common request context; a subclass makes required what its operation requires."""
+
+    location: Location | None = None
+    country: Text | None = None
+    country_code: Text | None = None
+    device_info: DeviceInfo | None = None
+    gmt: Annotated[int, Field(ge=-12, le=14)] | None = None
+    app_framework: Text | None = None
+    lang: Text | None = None
+    ip: Text | None = None
+    current_account_id: Identifier | None = None
+
+
+def validations_of(error: ValidationError) -> tuple[Validation, ...]:
+    """Everything pydantic found, as validation items."""
+    return tuple(_finding(detail) for detail in error.errors(include_url=False, include_context=False))
+
+
+def _finding(detail: ErrorDetails) -> Validation:
+    if isinstance(detail["input"], Contradiction):
+        return Validation(_path(detail["loc"]), Check.CONTRADICTION, "It is given twice, and differently.")
+    return Validation(_path(detail["loc"]), _check(detail["type"]), detail["msg"])
+
+
+def _check(kind: str) -> int:
+    if kind.isdecimal():
+        return int(kind)
+    for check, kinds in (
+        (Check.REQUIRED, {"missing"}),
+        (Check.TOO_LONG, TOO_LONG),
+        (Check.OUT_OF_RANGE, BOUNDS),
+        (Check.FORMAT, FORMATS),
+        (Check.NOT_IN_DICTIONARY, DICTIONARIES),
+    ):
+        if kind in kinds:
+            return check
+    return Check.OUT_OF_RANGE if kind.startswith(("decimal_max", "decimal_whole", "finite")) else Check.TYPE
+
+
+def _path(parts: tuple[int | str, ...]) -> str:
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).removeprefix(".")

@@ -1,0 +1,1 @@
+"""What is decided: load, decide, store."""

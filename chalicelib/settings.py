@@ -1,0 +1,107 @@
+"""What a stage decides. The environment is read once, here and nowhere else."""
+
+import json
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from urllib.parse import urlsplit
+
+SCHEMES = ("Basic", "Jwt", "Session")
+LOCAL = "local"
+
+PARTNER_URL = re.compile(r"(?P<scheme>https?)://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[!-\"$-~]*)?")
+PARTNER_SECONDS = 20  # the most a partner may take: API Gateway waits 29 for all of it
+
+
+@dataclass(frozen=True)
+class Partner:
+    """Who fills in the fields of one product. What it is signed with is in the stage's secret, not here."""
+
+    product: str
+    url: str
+    timeout_seconds: float
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings of this stage; each field is the environment variable of the same name in upper case."""
+
+    stage: str
+    table_prefix: str
+    key_id: str
+    bucket: str
+    secret_id: str
+    auth_schemes: frozenset[str]
+    auth_account_seconds: int  # how often an account may ask for its configuration; 0: whenever it likes
+    default_acquirer: str | None
+    printers: Mapping[int, str]
+    partners: Mapping[str, Partner]  # by ProductDescCode
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this is the local stage, where partners may live on this machine."""
+        return self.stage == LOCAL
+
+
+@cache
+def settings() -> Settings:
+    """The settings, from the environment at the first call."""
+    return Settings(
+        stage=_required("STAGE"),
+        table_prefix=_required("TABLE_PREFIX"),
+        key_id=_required("KEY_ID"),
+        bucket=_required("BUCKET"),
+        secret_id=_required("SECRET_ID"),
+        auth_schemes=_schemes(os.environ.get("AUTH_SCHEMES") or ",".join(SCHEMES)),
+        auth_account_seconds=int(os.environ.get("AUTH_ACCOUNT_SECONDS") or 600),
+        default_acquirer=os.environ.get("DEFAULT_ACQUIRER") or None,
+        printers={int(number): code for number, code in json.loads(os.environ.get("PRINTERS", "{}")).items()},
+        partners=_partners(os.environ.get("PARTNERS") or "{}", _required("STAGE")),
+    )
+
+
+def _schemes(text: str) -> frozenset[str]:
+    named = frozenset(word.strip() for word in text.split(","))
+    if unknown := named - set(SCHEMES):
+        message = f"AUTH_SCHEMES names {', '.join(sorted(unknown))}; there are {', '.join(SCHEMES)}."
+        raise SystemExit(message)
+    return named
+
+
+def _partners(text: str, stage: str) -> dict[str, Partner]:
+    try:
+        return {product: _partner(product, entry, stage) for product, entry in json.loads(text).items()}
+    except (ValueError, AttributeError):
+        message = "PARTNERS is not a JSON object of partners by ProductDescCode."
+        raise SystemExit(message) from None
+
+
+def _partner(product: str, entry: dict[str, Any], stage: str) -> Partner:
+    """A mistake here would send every request of a product astray, so the stage does not start with one."""
+    url, seconds = entry.get("url"), entry.get("timeout_seconds", 5)
+    found = PARTNER_URL.fullmatch(url) if isinstance(url, str) else None
+    if not found or not (found["scheme"] == "https" or stage == LOCAL) or not _is_port(str(url)):
+        message = f"PARTNERS: the url of {product} must be https://host[:port][/path], without credentials."
+        raise SystemExit(message)
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= PARTNER_SECONDS:
+        message = f"PARTNERS: the timeout_seconds of {product} must be above 0 and at most {PARTNER_SECONDS}."
+        raise SystemExit(message)
+    return Partner(product, str(url), seconds)
+
+
+def _is_port(url: str) -> bool:
+    try:
+        return urlsplit(url).port != 0
+    except ValueError:  # above 65535
+        return False
+
+
+def _required(name: str) -> str:
+    value = os.environ.get(name)
+    if not value:
+        message = f"The setting {name} is missing from the environment."
+        raise SystemExit(message)
+    return value

@@ -1,0 +1,1 @@
+"""What is kept: each table's keys, conditions and transactions."""

@@ -1,0 +1,72 @@
+"""The API as a till drives it: HTTP, JSON, exact numbers."""
+
+import base64
+import http.client
+import json
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlsplit
+
+SYSTEM = ("system@demo.example", "system-demo-password")
+OWNER = ("owner@demo.example", "owner-demo-password")
+TILL = ("till@demo.example", "till-demo-password")
+TILL_BY_KEY = ("till@demo.example", "till-demo-secret-key-0001")
+OTHER_OWNER = ("owner@other.example", "owner-other-password")
+OTHER_TILL = ("till@other.example", "till-other-password")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What came back."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+    @property
+    def body(self) -> Any:
+        return json.loads(self.text, parse_float=Decimal)
+
+    @property
+    def error(self) -> tuple[int, int]:
+        return self.status, self.body["ErrorCode"]
+
+    @property
+    def findings(self) -> list[tuple[str, int]]:
+        return [(item["Property"], item["Code"]) for item in self.body["Validations"] or []]
+
+
+def basic(login: tuple[str, str]) -> str:
+    return "Basic " + base64.b64encode(":".join(login).encode()).decode()
+
+
+def call(  # noqa: PLR0913, PLR0917  what a request is made of
+    stage: str,
+    method: str,
+    path: str,
+    body: Any = None,
+    login: tuple[str, str] | None = TILL,
+    headers: dict[str, str] | None = None,
+) -> Reply:
+    """One request. `body` is JSON-encoded unless it is text or bytes already; `login` None sends no credential."""
+    url = urlsplit(stage)
+    connection = http.client.HTTPConnection(url.hostname or "", url.port, timeout=30)
+    sent = {"Content-Type": "application/json"} if body is not None else {}
+    if login:
+        sent["Authorization"] = basic(login)
+    payload = body if body is None or isinstance(body, str | bytes) else json.dumps(body)
+    try:
+        connection.request(method, path, payload, {**sent, **(headers or {})})
+        response = connection.getresponse()
+        return Reply(response.status, dict(response.headers), response.read().decode())
+    finally:
+        connection.close()
+
+
+def post(stage: str, path: str, body: Any, login: tuple[str, str] | None = TILL, **headers: str) -> Reply:
+    return call(stage, "POST", path, body, login, {name.replace("_", "-"): value for name, value in headers.items()})
+
+
+def get(stage: str, path: str, login: tuple[str, str] | None = TILL) -> Reply:
+    return call(stage, "GET", path, None, login)

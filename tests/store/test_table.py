@@ -1,0 +1,122 @@
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.store import table, transactions
+from chalicelib.store.table import ATTEMPTS, AlreadyThereError, client, commit, put_new, read_all
+from tests.transactions import a_guid, a_payment
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The pauses between attempts, taken but not waited for."""
+    pauses: list[float] = []
+    monkeypatch.setattr(table.time, "sleep", pauses.append)
+    return pauses
+
+
+def cancelled(*codes: str) -> ClientError:
+    reasons: Any = [{"Code": code} for code in codes]
+    response: Any = {"Error": {"Code": "TransactionCanceledException"}, "CancellationReasons": reasons}
+    return ClientError(response, "TransactWriteItems")
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, *failures: Exception) -> list[Exception]:
+    """The client's transactions fail in this order and then work; what is left of the failures."""
+    left = list(failures)
+    really = client().transact_write_items
+
+    def transact(**parameters: Any) -> Any:
+        if left:
+            raise left.pop(0)
+        return really(**parameters)
+
+    monkeypatch.setattr(client(), "transact_write_items", transact)
+    return left
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_record_is_kept_once() -> None:
+    payment = a_payment()
+    commit(put_new("transactions", payment, "id"))
+
+    with pytest.raises(AlreadyThereError):
+        commit(put_new("transactions", payment, "id"))
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_refused_write_takes_everything_beside_it_along() -> None:
+    first, second = a_payment(), a_payment()
+    commit(put_new("transactions", first, "id"))
+    with pytest.raises(LookupError):
+        commit(put_new("transactions", second, "id"), put_new("transactions", first, "id", LookupError()))
+
+    assert transactions.get(second.id) is None
+
+
+@pytest.mark.usefixtures("engine")
+def test_many_records_are_read_in_the_order_they_were_asked_for() -> None:
+    payments = [a_payment() for _ in range(3)]
+    for payment in payments:
+        commit(put_new("transactions", payment, "id"))
+    asked = [payments[2].id, a_guid(), payments[0].id, payments[2].id]
+
+    found = read_all([transactions.key(name) for name in asked])
+
+    assert found == [payments[2], None, payments[0], payments[2]]
+
+
+@pytest.mark.usefixtures("moto")
+@pytest.mark.parametrize("code", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
+def test_a_collision_is_tried_again(code: str, monkeypatch: pytest.MonkeyPatch, impatient: list[float]) -> None:
+    payment = a_payment()
+    failing(monkeypatch, cancelled("None", code), cancelled(code))
+
+    transactions.record(payment)
+
+    assert transactions.get(payment.id) == payment
+    assert len(impatient) == 2
+
+
+@pytest.mark.usefixtures("moto")
+def test_collisions_without_end_are_an_outage_not_a_hang(
+    monkeypatch: pytest.MonkeyPatch, impatient: list[float]
+) -> None:
+    failing(monkeypatch, *[cancelled("TransactionConflict")] * ATTEMPTS * 2)
+
+    with pytest.raises(ServiceError) as refused:
+        transactions.record(a_payment())
+
+    assert refused.value.error is ErrorCode.STORE_UNAVAILABLE
+    assert len(impatient) == ATTEMPTS
+    assert sum(impatient) < 6
+
+
+@pytest.mark.usefixtures("moto")
+def test_a_condition_that_fails_is_an_answer_even_beside_a_collision(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = failing(monkeypatch, cancelled("ConditionalCheckFailed", "TransactionConflict"))
+
+    with pytest.raises(AlreadyThereError):
+        transactions.record(a_payment())
+
+    assert left == []
+
+
+@pytest.mark.usefixtures("moto", "impatient")
+def test_a_store_out_of_reach_is_903(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, EndpointConnectionError(endpoint_url="http://store"))
+
+    with pytest.raises(ServiceError) as refused:
+        transactions.record(a_payment())
+
+    assert (refused.value.error, refused.value.headers) == (ErrorCode.STORE_UNAVAILABLE, {"Retry-After": "1"})
+
+
+@pytest.mark.usefixtures("moto")
+def test_a_defect_of_ours_is_not_called_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, ClientError({"Error": {"Code": "ValidationException"}}, "TransactWriteItems"))
+
+    with pytest.raises(ClientError):
+        transactions.record(a_payment())

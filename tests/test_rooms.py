@@ -1,0 +1,79 @@
+"""Who may import whom: the house of CONTRIBUTING.md, asserted."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EVERYWHERE = {"errors"}
+MAY_IMPORT = {
+    "domain": set(),
+    "schemas": {"domain"},
+    "store": {"domain", "settings"},
+    "gateways": {"domain", "settings", "log", "store"},
+    "services": {"domain", "store", "gateways", "schemas", "settings", "log"},
+    "routes": {"web", "schemas", "services", "domain", "log"},
+    "web": {"authorizer", "domain", "schemas", "log"},
+    "authorizer": {"domain", "services", "log"},
+    "log": {"settings"},
+    "settings": {"domain"},
+    "errors": set(),
+}
+BOTO3_ROOMS = {"gateways"}
+BOTO3_MODULES = {"chalicelib.store.table"}
+MODULES = sorted((ROOT / "chalicelib").rglob("*.py"))
+
+
+def _name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+def _imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def _room(module: str) -> str:
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else ""
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_a_room_imports_only_the_rooms_it_may(path: Path) -> None:
+    room = _room(_name(path))
+    rooms = {_room(name) for name in _imports(path) if name.startswith("chalicelib.")}
+
+    assert rooms - MAY_IMPORT.get(room, set()) - EVERYWHERE - {room} == set()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_aws_is_reached_through_the_table_and_the_gateways_alone(path: Path) -> None:
+    module = _name(path)
+    aws = {name for name in _imports(path) if name.split(".")[0] in {"boto3", "botocore"}}
+
+    assert not aws or _room(module) in BOTO3_ROOMS or module in BOTO3_MODULES
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "chalicelib" / "domain").glob("*.py")), ids=_name)
+def test_the_domain_needs_the_standard_library_alone(path: Path) -> None:
+    third_party = {"pydantic", "chalice", "boto3", "botocore", "simplejson", "jwt", "argon2", "phonenumbers"}
+    third_party |= {"iso4217", "iso3166", "urllib3"}
+
+    assert {name.split(".")[0] for name in _imports(path)} & third_party == set()
+
+
+@pytest.mark.parametrize("path", [*MODULES, *sorted((ROOT / "infra").glob("*.py")), ROOT / "app.py"], ids=str)
+def test_modules_and_functions_stay_short(path: Path) -> None:
+    source = path.read_text()
+    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
+    long = {node.name for node in functions if (node.end_lineno or 0) - node.body[0].lineno + 1 > 40}
+
+    assert long == set()
+    assert len(source.splitlines()) <= 250
