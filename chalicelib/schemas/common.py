@@ -1,4 +1,4 @@
-"""What all requests and answers share: names, strictness, limits, the request context."""
+"""What all requests and answers share: names, strictness, limits."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -116,41 +116,6 @@ def together(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]
 
 def _is_number(hint: Any) -> bool:
     return hint is int or any(_is_number(part) for part in get_args(hint))
-
-
-class Location(Request):
-    """A place on earth, in degrees."""
-
-    latitude: Latitude
-    longitude: Longitude
-
-
-class DeviceInfo(Request):
-    """The device the request was made on."""
-
-    phone_manufacturer: Text | None = None
-    phone_model: Text | None = None
-    device_id: Text | None = None
-    device_type: Text | None = None
-    app_framework: Text | None = None
-    os: Text | None = None
-    os_version: Text | None = Field(None, alias="OSVersion")
-    app_id: Text | None = None
-    build_number: Text | None = None
-
-
-class Context(Request):
-    """The common request context; a subclass makes required what its operation requires."""
-
-    location: Location | None = None
-    country: Text | None = None
-    country_code: Text | None = None
-    device_info: DeviceInfo | None = None
-    gmt: Annotated[int, Field(ge=-12, le=14)] | None = None
-    app_framework: Text | None = None
-    lang: Text | None = None
-    ip: Text | None = None
-    current_account_id: Identifier | None = None
 
 
 def validations_of(error: ValidationError) -> tuple[Validation, ...]:

@@ -1,0 +1,75 @@
+"""Settings that inherit: what holds for an agent is its own value, else its merchant's, else the default."""
+
+from collections.abc import Collection
+from dataclasses import fields, replace
+from typing import TypeVar
+
+from chalicelib.domain.agent import Features, MobileSettings, PrinterSettings
+
+S = TypeVar("S", Features, MobileSettings, PrinterSettings)
+
+DEFAULT_FEATURES = Features(
+    accept_cards=True,
+    accept_cash=True,
+    accept_prepaid=False,
+    accept_credit=False,
+    accept_outer_card=False,
+    show_inventory=False,
+    regular_payments=False,
+    offline=False,
+    async_cash_processing=False,
+    internal_update=False,
+    auto_login=False,
+    inherited=False,
+    change_client_logo=False,
+    barcode_scanner=False,
+)
+DEFAULTS = MobileSettings(
+    features=DEFAULT_FEATURES,
+    allow_linked_cards=1,
+    allow_credit_voucher_reverses=0,
+    service_pay_dashboard=False,
+    mobile_app_password_store=False,
+    barcode_scanner=False,
+)
+
+
+def effective(agent: MobileSettings | None, merchant: MobileSettings | None) -> MobileSettings:
+    """What holds for an agent: every feature and every setting that has a default is set.
+
+    An agent whose `inherited` is True keeps its own features, but its merchant's are in force. In the result
+    `inherited` says that none of the features in force are the agent's own.
+    """
+    own = (agent and agent.features) or Features()
+    above = replace((merchant and merchant.features) or Features(), inherited=None)
+    inherits = own.inherited is True or own in (Features(), Features(inherited=False))
+    layers = (above, DEFAULT_FEATURES) if inherits else (own, above, DEFAULT_FEATURES)
+    features = replace(_first_set(*layers), inherited=inherits)
+    return replace(_first_set(agent or MobileSettings(), merchant or MobileSettings(), DEFAULTS), features=features)
+
+
+def effective_features(agent: MobileSettings | None, merchant: MobileSettings | None) -> Features:
+    """The features in force for an agent: each is True or False."""
+    return effective(agent, merchant).features or DEFAULT_FEATURES
+
+
+def effective_printer(agent: PrinterSettings | None, merchant: PrinterSettings | None) -> PrinterSettings:
+    """The printer of an agent: its own, else its merchant's, never a mixture of the two."""
+    return agent or merchant or PrinterSettings()
+
+
+def merged(kept: MobileSettings | None, sent: MobileSettings, cleared: Collection[str] = ()) -> MobileSettings:
+    """`kept` with what was sent over it; the settings named in `cleared` are set no longer."""
+    before = kept or MobileSettings()
+    features = sent.features and _first_set(sent.features, before.features or Features())
+    after = replace(_first_set(sent, before), features=features or before.features)
+    return replace(after, **dict.fromkeys(cleared))
+
+
+def _first_set(*layers: S) -> S:
+    """Field by field the first value that is set."""
+    values = {}
+    for field in fields(layers[0]):
+        found = (value for layer in layers if (value := getattr(layer, field.name)) is not None)
+        values[field.name] = next(found, None)
+    return type(layers[0])(**values)

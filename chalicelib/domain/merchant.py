@@ -1,0 +1,71 @@
+"""A merchant (the specification also says client)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from chalicelib.domain.agent import MobileSettings, PrinterSettings
+
+BLOCKED, ACTIVE = 0, 1
+DEFAULT_GROUPS = ("DEFAULT", "SOFTPOS", "SBP")
+
+
+@dataclass(frozen=True)
+class TerminalGroup:
+    """A named set of a merchant's terminals."""
+
+    id: int
+    code: str
+
+
+@dataclass(frozen=True)
+class Manager:
+    """The person who speaks for the merchant."""
+
+    name: str
+    email: str
+    phone: str
+
+
+@dataclass(frozen=True)
+class Merchant:
+    """A merchant as it is kept. `gmt` is its zone in hours, fixed at creation: its days are days there."""
+
+    id: int
+    name: str
+    phone: str
+    financial_institution_id: int
+    address_de_facto: str
+    manager: Manager
+    latitude: Decimal
+    longitude: Decimal
+    country: str
+    country_code: str
+    gmt: int
+    language: str
+    groups: tuple[TerminalGroup, ...]
+    created_at: datetime
+    version: int = 1
+    state: int = ACTIVE
+    address_de_jure: str | None = None
+    description: str | None = None
+    web: str | None = None
+    client_source: str | None = None
+    tax_system_id: int | None = None
+    tax_id: str | None = None
+    support_curator_id: int | None = None
+    hunter_id: int | None = None
+    origin_curator_id: int | None = None
+    cash_register_curator_id: int | None = None
+    product_solution_id: int | None = None
+    contract_type_id: int | None = None
+    client_mode: int | None = None
+    client_importance: int | None = None
+    client_type: int | None = None
+    mobile_settings: MobileSettings | None = None
+    printer: PrinterSettings | None = None
+    sbp: str | None = None  # JSON text, as it was sent
+    currency_id: str | None = None  # alpha-3; the money of its country
+    avatar_key: str | None = None
+    request_context: str | None = None  # JSON text: device, framework and address that made the request
+    deleted: bool = False

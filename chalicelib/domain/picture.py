@@ -1,0 +1,48 @@
+"""A picture: PNG or JPEG by its content, whatever its sender calls it."""
+
+import base64
+import binascii
+import hashlib
+from dataclasses import dataclass, field
+
+MEGABYTE = 1024 * 1024
+MAX_BYTES = MEGABYTE  # of the picture of a merchant or an agent
+PNG, JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
+HEADER_CHUNK = slice(12, 16)  # the PNG standard: the first chunk is IHDR
+
+
+class NotAPictureError(ValueError):
+    """The text is not base64 of a PNG or JPEG."""
+
+
+class TooLargeError(ValueError):
+    """The picture is larger than its place allows."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture as it is kept in object storage."""
+
+    content: bytes = field(repr=False)
+    media_type: str
+
+    def name(self, owner: str) -> str:
+        """Where it is kept: under its owner and its own digest, so another picture never overwrites it."""
+        return f"{owner}/{hashlib.sha256(self.content).hexdigest()[:32]}.{self.media_type.removeprefix('image/')}"
+
+
+def picture_of(text: str, max_bytes: int = MAX_BYTES) -> Picture:
+    """The picture in a base64 text."""
+    if len(text) > (max_bytes + 2) // 3 * 4:
+        raise TooLargeError
+    try:
+        content = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise NotAPictureError from None
+    if len(content) > max_bytes:
+        raise TooLargeError
+    if content.startswith(PNG) and content[HEADER_CHUNK] == b"IHDR":
+        return Picture(content, "image/png")
+    if content.startswith(JPEG):
+        return Picture(content, "image/jpeg")
+    raise NotAPictureError

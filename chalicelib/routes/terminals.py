@@ -1,0 +1,12 @@
+"""Terminals."""
+
+from datetime import UTC, datetime
+
+from chalicelib.domain.agent import Caller
+from chalicelib.schemas.terminals import CreateTerminal, TerminalAnswer
+from chalicelib.services import terminals
+
+
+def create(body: CreateTerminal, caller: Caller) -> TerminalAnswer:
+    """Create a terminal."""
+    return TerminalAnswer.of(terminals.create(body, caller, datetime.now(UTC)))

@@ -1,0 +1,187 @@
+"""What a caller sends to create or change a merchant, and how a merchant is shown."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import Field
+
+from chalicelib.domain.merchant import Manager, Merchant
+from chalicelib.schemas.common import Answer, Identifier, LongText, Name, Request, State, Text, View
+from chalicelib.schemas.context import Context, DeviceInfo, Location
+from chalicelib.schemas.fields import (
+    CountryCode,
+    Email,
+    Image,
+    JsonObject,
+    Phone,
+    dictionary,
+    kept_as_sent,
+    stored_object,
+)
+from chalicelib.schemas.mobile import MobileSettingsIn
+from chalicelib.schemas.registers import international
+
+CLIENT_TYPES = {1: "Common", 2: "WE", 4: "MultiMerchant"}
+CLIENT_MODES = {1: "Normal", 2: "Third Party"}
+CLIENT_IMPORTANCES = {10: "Normal", 100: "Important", 500: "Budget-forming"}
+NORMAL = 10
+
+RequiredText = Annotated[str, Field(min_length=1, max_length=512)]
+
+
+class FullDeviceInfo(DeviceInfo):
+    """The device, all of it."""
+
+    phone_manufacturer: Text
+    phone_model: Text
+    device_id: Text
+    device_type: Text
+    app_framework: Text
+    os: Text
+    os_version: Text = Field(alias="OSVersion")
+    app_id: Text
+    build_number: Text
+
+
+class ClientManager(Request):
+    """The person who speaks for the merchant."""
+
+    user_name: Name
+    user_email: Email
+    user_phone: RequiredText
+
+    def manager(self) -> Manager:
+        """As it is kept."""
+        return Manager(self.user_name, self.user_email, self.user_phone)
+
+
+class _Merchant(Context):
+    """What creating and updating a merchant have in common."""
+
+    location: Location
+    country: RequiredText
+    country_code: CountryCode
+    device_info: DeviceInfo
+    gmt: Annotated[int, Field(ge=-12, le=14)]
+    app_framework: Text
+    lang: RequiredText
+    ip: Text
+    name: Name
+    phone: Phone
+    address_de_facto: RequiredText
+    address_de_jure: Text | None = None
+    description: LongText | None = None
+    web: Text | None = None
+    state: State | None = None
+    client_source: Text | None = None
+    tax_system_id: Identifier | None = None
+    support_curator_id: Identifier | None = None
+    origin_curator_id: Identifier | None = None
+    cash_register_curator_id: Identifier | None = None
+    product_solution_id: Identifier | None = None
+    contract_type_id: Identifier | None = None
+    client_mode: Annotated[int, dictionary(CLIENT_MODES)] | None = None
+    client_importance: Annotated[int, dictionary(CLIENT_IMPORTANCES)] | None = None
+    mobile_settings: MobileSettingsIn | None = None
+
+    def values(self) -> dict[str, Any]:
+        """What is kept as it was sent, under the names of the record."""
+        return kept_as_sent(self, Merchant, but={"id", "gmt", "mobile_settings"}) | {
+            "language": self.lang,
+            "latitude": self.location.latitude,
+            "longitude": self.location.longitude,
+        }
+
+
+class CreateMerchant(_Merchant):
+    """The body of merchant/create."""
+
+    device_info: FullDeviceInfo
+    f_inst_id: Identifier
+    client_manager: ClientManager
+    send_welcome_email: bool | None = None
+    hunter_id: Identifier | None = None
+    client_type: Annotated[int, dictionary(CLIENT_TYPES)] | None = None
+    tax_id: Text | None = None
+    image_avatar: Image | None = None
+    sbp: JsonObject | None = None
+
+
+class UpdateMerchant(_Merchant):
+    """The body of merchant/{merchantId}/update. GMT says where the request was made: a merchant keeps its zone."""
+
+    id: Identifier | None = None
+    barcode_scanner: bool | None = None
+    image: Image | None = None
+
+
+class MerchantView(View):
+    """The Merchant object."""
+
+    id: int
+    client_id: int
+    state: int
+    account_type_id: int | None = None
+    account_type: int | None = None
+    branch_id: int
+    f_inst_id: int
+    f_inst_name: str | None = None
+    name: str
+    legal_name: str
+    client_name: str
+    email: str
+    phone: str
+    web: str | None
+    description: str | None
+    terminal_id: int | None = None
+    currency_id: str | None
+    language_id: str
+    country_id: str
+    avatar: bool
+    has_avatar: bool
+    avatar_url: str | None
+    address_de_jure: str | None
+    address_de_facto: str
+    product_desc_count: int = 0
+    product_desc_active_count: int = 0
+    product_desc_active_accept_payment_count: int = 0
+    product_desc_active_schedule_count: int = 0
+    deleted: bool
+    receipt_skip_header: bool = False
+    client_importance: int
+    sbp: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, merchant: Merchant, avatar_url: str | None) -> Self:
+        """The merchant as it is shown; `avatar_url` is the signed address of its picture."""
+        has_avatar = merchant.avatar_key is not None
+        return cls(
+            **dict.fromkeys(("id", "client_id", "branch_id"), merchant.id),
+            **dict.fromkeys(("name", "legal_name", "client_name"), merchant.name),
+            **dict.fromkeys(("avatar", "has_avatar"), has_avatar),
+            state=merchant.state,
+            f_inst_id=merchant.financial_institution_id,
+            email=merchant.manager.email,
+            phone=international(merchant.phone),
+            web=merchant.web,
+            description=merchant.description,
+            currency_id=merchant.currency_id,
+            language_id=merchant.language,
+            country_id=merchant.country_code,
+            avatar_url=avatar_url,
+            address_de_jure=merchant.address_de_jure,
+            address_de_facto=merchant.address_de_facto,
+            deleted=merchant.deleted,
+            client_importance=merchant.client_importance or NORMAL,
+            sbp=stored_object(merchant.sbp),
+        )
+
+
+class MerchantAnswer(Answer):
+    """What creating and updating a merchant answer."""
+
+    merchant: MerchantView
+
+    @classmethod
+    def of(cls, merchant: Merchant, avatar_url: str | None) -> Self:
+        """The merchant, enveloped."""
+        return cls(merchant=MerchantView.of(merchant, avatar_url))

@@ -1,0 +1,191 @@
+"""What a caller sends to create a terminal, and how a terminal is shown."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import AfterValidator, Field, ValidationInfo
+
+from chalicelib.domain.terminal import ENTRY_CAPS, Terminal
+from chalicelib.errors import Check
+from chalicelib.schemas import registers
+from chalicelib.schemas.common import (
+    Answer,
+    Identifier,
+    Latitude,
+    Longitude,
+    LongText,
+    Name,
+    Request,
+    State,
+    Text,
+    View,
+    problem,
+)
+from chalicelib.schemas.context import DeviceInfo
+from chalicelib.schemas.fields import CountryCode, JsonObject, Phone, kept_as_sent, stored_object
+
+SOUTH_AFRICA = "710"
+# ISO 3166-2:ZA, with the two codes it changed in 2021 (GT is GP, NL is KZN now).
+PROVINCES = frozenset({"EC", "FS", "GP", "GT", "KZN", "LP", "MP", "NC", "NL", "NW", "WC"})
+LATIN = r"^[\x20-\x7E\u{A0}-\u{24F}\u{1E00}-\u{1EFF}]+$"
+NUMERIC = r"^[0-9]{3}$"
+
+
+def _money(number: str) -> str:
+    if registers.currency(number) is None:
+        raise problem(Check.NOT_IN_DICTIONARY, "A numeric ISO 4217 code such as 710 is expected.")
+    return number
+
+
+def _land(number: str) -> str:
+    if registers.country(number) is None:
+        raise problem(Check.NOT_IN_DICTIONARY, "A numeric ISO 3166-1 code such as 710 is expected.")
+    return number
+
+
+def _same_land(code: str, info: ValidationInfo) -> str:
+    number = info.data.get("country")
+    if number and registers.country(number) != code:
+        raise problem(Check.CONTRADICTION, "Country and CountryCode are different countries.")
+    return code
+
+
+def _region(code: str, info: ValidationInfo) -> str:
+    if info.data.get("country") == SOUTH_AFRICA and code.upper() not in PROVINCES:
+        raise problem(Check.NOT_IN_DICTIONARY, f"A province is expected: {', '.join(sorted(PROVINCES))}.")
+    return code
+
+
+def _capability(code: str) -> str:
+    if code not in ENTRY_CAPS:
+        raise problem(Check.NOT_IN_DICTIONARY, "A capability code from 0 to 10 is expected.")
+    return code
+
+
+class CreateTerminal(Request):
+    """The body of terminal/create. Its Location and Country are the terminal's own, not those of the request."""
+
+    SPELLINGS: ClassVar[Mapping[str, str]] = {"SelfSevice": "SelfService"}
+
+    branch_id: Identifier
+    name: Name
+    alias: Name | None = None
+    sic: Annotated[str, Field(pattern=r"^[0-9]{4}$")]
+    title: Name
+    currency: Annotated[str, Field(pattern=NUMERIC), AfterValidator(_money)]
+    country: Annotated[str, Field(pattern=NUMERIC), AfterValidator(_land)]
+    country_code: Annotated[CountryCode, AfterValidator(_same_land)]
+    city: Annotated[str, Field(min_length=1, max_length=512)]
+    location: Annotated[str, Field(min_length=1, max_length=512, pattern=LATIN)]
+    entry_caps: Annotated[str, AfterValidator(_capability)]
+    region_code: Annotated[str, Field(pattern=r"^[A-Za-z0-9]{1,3}$"), AfterValidator(_region)]
+    device_info: DeviceInfo
+    terminal_group_id: Identifier | None = None
+    terminal_group_code: Text | None = None
+    phone: Phone | None = None
+    state: State | None = None
+    description: LongText | None = None
+    terminal_class: Text | None = Field(None, alias="Class")
+    back_retailer_id: Text | None = None
+    owner: Text | None = None
+    region: Text | None = None
+    branch: Text | None = None
+    zip_code: Text | None = Field(None, alias="ZIP")
+    time_offset: Text | None = None
+    contactless_capable: Text | None = None
+    self_service: Text | None = None
+    type: Text | None = None
+    latitude: Latitude | None = None
+    longitude: Longitude | None = None
+    with_accounts: bool | None = None
+    for_account: bool | None = None
+    sbp: JsonObject | None = None
+    gmt: Annotated[int, Field(ge=-12, le=14)] | None = None
+    app_framework: Text | None = None
+    ip: Text | None = None
+    lang: Text | None = None
+    current_account_id: Identifier | None = None
+
+    def values(self) -> dict[str, Any]:
+        """What is kept as it was sent, under the names of the record."""
+        return kept_as_sent(self, Terminal, but={"currency"})
+
+
+class TerminalView(View):
+    """The Terminal object. What settlement and keys would fill has the value of a terminal that has neither."""
+
+    id: int
+    alias: str
+    name: str
+    title: str
+    finst_id: int
+    client_id: int
+    branch_id: int
+    branch_name: str
+    branch: str | None
+    sic: str
+    location: str
+    city: str
+    zip_code: str | None = Field(alias="ZIP")
+    region: str | None
+    owner: str | None
+    terminal_class: str | None = Field(alias="Class")
+    type: str | None
+    description: str | None
+    phone: str | None
+    time_offset: str | None
+    back_retailer_id: str | None
+    currency: str
+    country: str
+    region_code: str
+    entry_caps: str
+    latitude: Decimal | None
+    longitude: Decimal | None
+    contactless_capable: str | None
+    self_service: str | None
+    state: int
+    group_id: int
+    sbp: dict[str, Any] | None
+    selected: bool = False
+    pos_count: int = 0
+    accounts: list[Any] | None = None
+    settle_status: int = 0
+    settled: str | None = None
+    settle_try: int = 0
+    can_start_settlement: bool = False
+    tmk: str | None = None
+    tmkkcv: str | None = Field(None, alias="TMKKCV")
+    vn_ocean_tid: str | None = Field(None, alias="VN_OCEAN_TID")
+    vn_ocean_psw: str | None = Field(None, alias="VN_OCEAN_PSW")
+    can_export: bool = False
+    proccess_try: int = 0  # the specification's spelling
+    process_status: int = 0
+    process_create_success: bool = True
+    direct_pos_count: int = 0
+    is_carousel: bool = False
+
+    @classmethod
+    def of(cls, terminal: Terminal) -> Self:
+        """The terminal as it is shown."""
+        changed = {
+            "name": terminal.tid,
+            "finst_id": terminal.financial_institution_id,
+            "branch_id": terminal.client_id,
+            "currency": terminal.currency.number,
+            "phone": registers.international(terminal.phone) if terminal.phone else None,
+            "sbp": stored_object(terminal.sbp),
+        }
+        same = (name for name, field in cls.model_fields.items() if field.is_required() and name not in changed)
+        return cls(**{name: getattr(terminal, name) for name in same}, **changed)
+
+
+class TerminalAnswer(Answer):
+    """What creating a terminal answers."""
+
+    terminal: TerminalView
+
+    @classmethod
+    def of(cls, terminal: Terminal) -> Self:
+        """The terminal, enveloped."""
+        return cls(terminal=TerminalView.of(terminal))

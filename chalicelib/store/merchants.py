@@ -1,0 +1,27 @@
+"""Merchants by ID."""
+
+from chalicelib.domain.audit import Act, changed, present
+from chalicelib.domain.merchant import Merchant
+from chalicelib.store import audit
+from chalicelib.store.table import Key, Write, commit, put_new, replace_record
+from chalicelib.store.versions import ChangedMeanwhileError
+
+TABLE = "merchants"
+
+
+def key(merchant_id: int) -> Key[Merchant]:
+    """Where the merchant is kept."""
+    return Key(TABLE, Merchant, {"id": merchant_id})
+
+
+def create(merchant: Merchant, act: Act, *also: Write) -> None:
+    """Keep a new merchant, and `also` what goes with it."""
+    commit(put_new(TABLE, merchant, "id"), audit.write(f"merchant#{merchant.id}", act, present(merchant)), *also)
+
+
+def change(before: Merchant, after: Merchant, act: Act) -> None:
+    """Keep the next version of a merchant; ChangedMeanwhileError when `before` is no longer it."""
+    commit(
+        replace_record(TABLE, after, {"id": after.id}, version=before.version, otherwise=ChangedMeanwhileError()),
+        audit.write(f"merchant#{after.id}", act, changed(before, after)),
+    )

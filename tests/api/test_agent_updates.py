@@ -1,0 +1,320 @@
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.agent import Agent
+from chalicelib.services import agents as service
+from chalicelib.store import agents, audit, logins
+from chalicelib.store.table import read
+from tests import builders, http
+from tests.builders import PASSWORD, Shop, a_shop, agent_update, an_email
+
+NEW_PASSWORD = PASSWORD[::-1]
+
+
+@pytest.fixture
+def shop(stage: str) -> Shop:
+    return a_shop(stage)
+
+
+@pytest.fixture
+def agent(shop: Shop) -> dict[str, Any]:
+    return shop.agent(SecretKey="the key of the agent")
+
+
+def update(shop: Shop, agent: dict[str, Any], **body: Any) -> http.Reply:
+    return shop.post(f"{shop.path}/pos/{agent['ID']}/update", body)
+
+
+def kept(agent: dict[str, Any]) -> Agent:
+    found = read(agents.key(agent["ID"]))
+    assert found
+    return found
+
+
+def enters(shop: Shop, agent: dict[str, Any], secret: str, email: str | None = None) -> tuple[int, int]:
+    return http.get(shop.stage, f"{shop.path}/pos/{agent['ID']}", (email or agent["Email"], secret)).error
+
+
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ({"Name": "Über-Kasse 🧾"}, {"name": "Über-Kasse 🧾"}),
+        ({"Phone": "+27 82 987 6544"}, {"phone": "+27829876544"}),
+        ({"Phone": "082 987 6544", "CountryCode": "ZA"}, {"phone": "+27829876544"}),
+        ({"AddressDeFacto": "2 Long Street"}, {"address_de_facto": "2 Long Street"}),
+        ({"CountryID": "ZAF"}, {"country_id": "ZAF"}),
+        ({"CurrencyID": "USD"}, {"currency_id": "USD"}),
+        ({"LanguageID": "af"}, {"language_id": "af"}),
+        ({"TaxID": "9"}, {"tax_id": "9"}),
+        ({"UserKindID": 3}, {"user_kind_id": 3}),
+        ({"ServerFiscalization": {"On": True}}, {"server_fiscalization": '{"On":true}'}),
+        ({"AcquirersSettings": {}}, {"acquirers_settings": "{}"}),
+        ({"PrinterSettings": {"W": 0.10}}, {"printer_settings": '{"W":0.1}'}),
+    ],
+)
+def test_an_update_changes_what_it_sends_and_nothing_else(
+    shop: Shop, agent: dict[str, Any], sent: dict[str, Any], stored: dict[str, Any]
+) -> None:
+    before = kept(agent)
+
+    assert update(shop, agent, **sent).status == 200
+
+    after = kept(agent)
+    changed = {name: value for name, value in vars(after).items() if getattr(before, name) != value}
+    assert changed == stored | {"version": before.version + 1}
+
+
+def test_an_empty_update_changes_nothing_at_all(shop: Shop, agent: dict[str, Any]) -> None:
+    before = kept(agent)
+
+    assert update(shop, agent).status == 200
+    assert kept(agent) == before
+    assert len(audit.of(f"agent#{agent['ID']}")) == 1
+
+
+def test_a_new_password_takes_the_old_ones_place_at_once(shop: Shop, agent: dict[str, Any]) -> None:
+    assert enters(shop, agent, PASSWORD) == (200, 0)
+
+    update(shop, agent, Password=NEW_PASSWORD)
+
+    assert enters(shop, agent, PASSWORD) == (401, 102)
+    assert enters(shop, agent, NEW_PASSWORD) == (200, 0)
+    assert enters(shop, agent, "the key of the agent") == (200, 0)
+
+
+def test_a_new_secret_key_takes_the_old_ones_place_at_once(shop: Shop, agent: dict[str, Any]) -> None:
+    assert enters(shop, agent, "the key of the agent") == (200, 0)
+
+    update(shop, agent, SecretKey="a new key of the agent")
+
+    assert enters(shop, agent, "the key of the agent") == (401, 102)
+    assert enters(shop, agent, "a new key of the agent") == (200, 0)
+    assert shop.shown(agent["ID"])["SecretKey"] == "a new key of the agent"
+
+
+def test_a_blocked_agent_stays_out_until_it_is_active_again(shop: Shop, agent: dict[str, Any]) -> None:
+    assert update(shop, agent, State=0).body["Pos"]["State"] == 0
+    assert enters(shop, agent, PASSWORD) == (401, 103)
+
+    update(shop, agent, State=1)
+    assert enters(shop, agent, PASSWORD) == (200, 0)
+
+
+def test_unlock_resets_the_attempts_and_unblocks(shop: Shop, agent: dict[str, Any]) -> None:
+    for _ in range(10):
+        enters(shop, agent, "a wrong password")
+    update(shop, agent, State=0)
+    assert shop.shown(agent["ID"])["Logon"]["LockedUntil"] is not None
+
+    pos = update(shop, agent, Unlock=True).body["Pos"]
+
+    assert (pos["State"], pos["Logon"]["FailedAttempts"], pos["Logon"]["LockedUntil"]) == (1, 0, None)
+    assert enters(shop, agent, PASSWORD) == (200, 0)
+
+
+def test_the_times_of_the_logon_are_shifted_by_the_gmt_of_the_request(shop: Shop, agent: dict[str, Any]) -> None:
+    enters(shop, agent, PASSWORD)
+    utc = datetime.fromisoformat(shop.shown(agent["ID"])["Logon"]["LastLogon"])
+
+    shifted = update(shop, agent, GMT=-5).body["Pos"]["Logon"]["LastLogon"]
+
+    assert datetime.fromisoformat(shifted) == utc - timedelta(hours=5)
+
+
+def test_unlock_and_block_together_are_a_contradiction(shop: Shop, agent: dict[str, Any]) -> None:
+    reply = update(shop, agent, Unlock=True, State=0)
+
+    assert reply.error == (400, 202)
+    assert [code for _, code in reply.findings] == [12]
+
+
+def test_a_new_e_mail_is_the_login_from_then_on_and_the_history_stays(shop: Shop, agent: dict[str, Any]) -> None:
+    email = f"New.{an_email()}"
+
+    assert update(shop, agent, Email=email).body["Pos"]["Email"] == email
+
+    assert enters(shop, agent, PASSWORD) == (401, 102)
+    assert enters(shop, agent, PASSWORD, email.lower()) == (200, 0)
+    assert [entry.kind for entry in audit.of(f"agent#{agent['ID']}")] == ["create", "update"]
+    assert shop.agent(Email=agent["Email"])["Email"] == agent["Email"]  # the old one is free again
+
+
+def test_an_e_mail_may_change_its_case_alone(shop: Shop, agent: dict[str, Any]) -> None:
+    assert update(shop, agent, Email=agent["Email"].upper()).body["Pos"]["Email"] == agent["Email"].upper()
+    assert enters(shop, agent, PASSWORD) == (200, 0)
+
+
+def test_an_e_mail_that_is_taken_changes_nothing(shop: Shop, agent: dict[str, Any]) -> None:
+    before, other = kept(agent), shop.agent()
+
+    assert update(shop, agent, Email=other["Email"].upper(), Name="Other").error == (409, 307)
+    assert kept(agent) == before
+
+
+def test_an_e_mail_that_somebody_else_moves_at_the_same_time_is_read_again(
+    shop: Shop, agent: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter([None])
+    monkeypatch.setattr(service, "read", lambda key: next(answers, read(key)))
+    email = an_email()
+
+    assert update(shop, agent, Email=email).body["Pos"]["Email"] == email
+    assert enters(shop, agent, PASSWORD, email) == (200, 0)
+
+
+def test_an_agent_is_moved_to_another_terminal_of_its_merchant_alone(shop: Shop, agent: dict[str, Any]) -> None:
+    first, second, foreign = shop.terminal(), shop.terminal(), a_shop(shop.stage).terminal()
+
+    assert update(shop, agent, TerminalID=first["ID"]).status == 200
+    assert update(shop, agent, TID=second["Name"]).status == 200
+    login = read(logins.key(agent["Email"]))
+    assert login
+    assert kept(agent).terminal_id == login.terminal_id == second["ID"]
+
+    assert update(shop, agent, TerminalID=foreign["ID"], Name="Other").error == (404, 562)
+    assert update(shop, agent, TID=foreign["Name"]).error == (404, 562)
+    assert update(shop, agent, TerminalID=first["ID"], TID=second["Name"]).findings == [("TID", 12)]
+    assert (kept(agent).terminal_id, kept(agent).name) == (second["ID"], "Till 1")
+
+
+def test_settings_are_set_one_by_one_and_taken_back_one_by_one(shop: Shop, agent: dict[str, Any]) -> None:
+    def settings(**sent: Any) -> dict[str, Any]:
+        shown: dict[str, Any] = update(shop, agent, MobileSettings=sent).body["Pos"]["MobileSettings"]
+        return shown
+
+    assert settings(MobHomeURL="https://till.example")["MobHomeURLEffective"] == "https://till.example"
+    assert settings(Features={"AcceptCash": False})["MobHomeURL"] == "https://till.example"
+    assert settings(Features={"AcceptCards": False})["Features"]["AcceptCash"] is False
+    back = settings(MobHomeURLNull=True, BarcodeScannerNull=True, ServicePayDashboardNull=True, MobQRUrlNull=True)
+    assert (back["MobHomeURL"], back["MobHomeURLNull"], back["MobHomeURLEffective"]) == (
+        None,
+        True,
+        "https://shop.example",
+    )
+    assert settings(Features={"Inherited": True})["Features"]["AcceptCash"] is True
+
+
+def test_what_is_sent_is_what_is_in_force_for_payments(shop: Shop, agent: dict[str, Any]) -> None:
+    terminal = shop.terminal()
+    cash = {"BasicTran": {"InputType": 10, "Amount": 1}, "AcqTran": {"AcquirerCode": "CASH"}}
+    login = (agent["Email"], PASSWORD)
+    update(shop, agent, TID=terminal["Name"], MobileSettings={"Features": {"AcceptCash": False}})
+
+    assert shop.post("/api/v1/payment/submit", cash, login).error == (403, 311)
+    update(shop, agent, MobileSettings={"Features": {"AcceptCash": True}})
+    assert shop.post("/api/v1/payment/submit", cash, login).error == (200, 0)
+
+
+@pytest.mark.parametrize(
+    ("sent", "error", "findings"),
+    [
+        ({"PrinterID": 2}, (200, 0), []),
+        ({"PrinterCode": "ESCPOS80"}, (200, 0), []),
+        ({"PrinterID": 1, "PrinterCode": "ESCPOS80"}, (404, 564), [("PrinterAndTaxSettings.PrinterCode", 564)]),
+        ({"PrinterCode": "LASER"}, (404, 564), [("PrinterAndTaxSettings.PrinterCode", 564)]),
+    ],
+)
+def test_a_printer_comes_from_the_catalogue(
+    shop: Shop, agent: dict[str, Any], sent: dict[str, Any], error: tuple[int, int], findings: list[Any]
+) -> None:
+    reply = update(shop, agent, PrinterAndTaxSettings=sent)
+
+    assert (reply.error, reply.findings) == (error, findings)
+    if not findings:
+        printer = reply.body["Pos"]["PrinterAndTaxSettings"]
+        assert (printer["PrinterID"], printer["PrinterCode"]) == (2, "ESCPOS80")
+
+
+def test_what_a_body_may_not_say_it_does_not(shop: Shop, agent: dict[str, Any]) -> None:
+    before = kept(agent)
+    rights = [{"BranchID": shop.id, "Actions": [220]}]
+
+    forbidden = {"IsSystemUser": True, "IsAdministrator": True, "ClientID": 1, "Deleted": True}
+    assert update(shop, agent, **forbidden, BranchesActions=rights).status == 200
+    assert kept(agent) == before
+
+
+def test_the_id_of_the_body_is_the_one_of_the_path(shop: Shop, agent: dict[str, Any]) -> None:
+    reply = update(shop, agent, ID=1)
+
+    assert (reply.error, reply.findings) == ((400, 204), [("ID", 10)])
+
+
+def test_an_agent_does_not_update_itself(shop: Shop, agent: dict[str, Any]) -> None:
+    path = f"{shop.path}/pos/{agent['ID']}/update"
+
+    assert shop.post(path, {"Name": "Me"}, (agent["Email"], PASSWORD)).error == (403, 151)
+    assert shop.post(path, {"Name": "Me"}, http.OWNER).error == (404, 561)
+    assert shop.post(path, {"Name": "Me"}, http.SYSTEM).status == 200
+
+
+def test_an_agent_of_another_merchant_is_no_agent(shop: Shop) -> None:
+    foreign = a_shop(shop.stage).agent()
+
+    assert update(shop, foreign, Name="Mine").error == (404, 563)
+
+
+def test_the_audit_names_the_fields_of_an_update_and_no_value(shop: Shop, agent: dict[str, Any]) -> None:
+    update(shop, agent, **agent_update(Password=NEW_PASSWORD))
+
+    entry = audit.of(f"agent#{agent['ID']}")[-1]
+    assert {"password", "secret_key_sealed", "name", "email", "unlock", "tax_id"} <= set(entry.fields)
+    assert NEW_PASSWORD not in repr(entry)
+
+
+def test_administrators_who_change_different_fields_at_once_both_win(stage_on_dynamodb_local: str) -> None:
+    shop = a_shop(stage_on_dynamodb_local)
+    agent = shop.agent()
+    bodies: list[dict[str, Any]] = [
+        {"Name": "Changed"},
+        {"TaxID": "changed"},
+        {"LanguageID": "af"},
+        {"CountryID": "ZA"},
+        {"CurrencyID": "ZAR"},
+        {"UserKindID": 9},
+        {"Phone": "+27 82 987 6544"},
+        {"MobileSettings": {"AllowLinkedCards": 0}},
+        {"MobileSettings": {"MobHomeURL": "https://changed.example"}},
+        {"MobileSettings": {"Features": {"Offline": False}}},
+        {"MobileSettings": {"Features": {"AutoLogin": False}}},
+    ]
+
+    with ThreadPoolExecutor(len(bodies)) as pool:
+        replies = list(pool.map(lambda body: update(shop, agent, **body), bodies))
+
+    assert [reply.status for reply in replies] == [200] * len(bodies)
+    after = kept(agent)
+    settings = after.mobile_settings
+    assert settings
+    assert settings.features
+    assert (after.name, after.tax_id, after.language_id, after.user_kind_id) == ("Changed", "changed", "af", 9)
+    assert (after.country_id, after.currency_id, after.phone) == ("ZA", "ZAR", "+27829876544")
+    assert (settings.allow_linked_cards, settings.mob_home_url) == (0, "https://changed.example")
+    assert (settings.features.offline, settings.features.auto_login) == (False, False)
+    assert len(audit.of(f"agent#{agent['ID']}")) == 1 + len(bodies)
+
+
+def test_of_many_agents_who_want_one_e_mail_one_gets_it(stage_on_dynamodb_local: str) -> None:
+    shop = a_shop(stage_on_dynamodb_local)
+    contenders, email = [shop.agent() for _ in range(8)], an_email()
+
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(lambda agent: update(shop, agent, Email=email), contenders))
+
+    assert sorted(reply.error for reply in replies) == [(200, 0)] + [(409, 307)] * 7
+    for agent, reply in zip(contenders, replies, strict=True):
+        entered = enters(shop, agent, PASSWORD, email if reply.status == 200 else None)
+        assert entered == (200, 0)
+
+
+def test_the_answer_never_shows_the_key_or_the_password(shop: Shop, agent: dict[str, Any]) -> None:
+    body = agent_update()
+
+    text = update(shop, agent, **body).text
+
+    assert body["Password"] not in text
+    assert body["SecretKey"] not in text
+    assert builders.PASSWORD not in text

@@ -1,0 +1,257 @@
+import json
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from chalicelib.store import audit, lists, merchants
+from chalicelib.store.table import read
+from tests import builders, http
+from tests.builders import Shop, a_shop, image, merchant_body, merchant_update
+
+CREATE = "/api/v1/merchant/create"
+
+
+@pytest.fixture
+def shop(stage: str) -> Shop:
+    return a_shop(stage)
+
+
+def create(stage: str, login: tuple[str, str] = http.SYSTEM, **changes: Any) -> http.Reply:
+    return http.post(stage, CREATE, merchant_body(**changes), login)
+
+
+def test_a_merchant_is_answered_as_it_was_sent(stage: str) -> None:
+    merchant = create(stage).body["Merchant"]
+
+    assert merchant["ID"] == merchant["ClientID"] == merchant["BranchID"]
+    assert (merchant["Name"], merchant["State"], merchant["Phone"]) == ("Corner Store", 1, "+27 82 987 6543")
+    assert (merchant["CountryID"], merchant["CurrencyID"], merchant["LanguageID"]) == ("ZA", "ZAR", "en")
+    assert merchant["Sbp"] == {"Merchant": {"Rate": Decimal("0.7")}}
+    assert merchant["HasAvatar"] is True
+    assert merchant["AvatarUrl"].startswith("https://")
+    assert "Signature=" in merchant["AvatarUrl"]
+
+
+def test_everything_that_was_sent_is_kept(stage: str) -> None:
+    number = create(stage).body["Merchant"]["ID"]
+
+    kept = read(merchants.key(number))
+    assert kept
+    assert [group.code for group in kept.groups] == ["DEFAULT", "SOFTPOS", "SBP"]
+    assert (kept.financial_institution_id, kept.tax_system_id, kept.support_curator_id, kept.hunter_id) == (4, 1, 2, 3)
+    assert (kept.origin_curator_id, kept.cash_register_curator_id, kept.product_solution_id) == (4, 5, 6)
+    assert (kept.contract_type_id, kept.client_mode, kept.client_importance, kept.client_type) == (7, 1, 100, 2)
+    assert (kept.tax_id, kept.client_source, kept.gmt, kept.description) == ("4012345678", "fair", 2, "Groceries")
+    assert kept.manager.name == "Thandi"
+    assert kept.mobile_settings
+    assert kept.mobile_settings.mob_home_url == "https://shop.example"
+
+
+def test_a_minimal_merchant_has_the_defaults(stage: str) -> None:
+    required = {"Name", "Phone", "FInstID", "AddressDeFacto", "ClientManager", *builders.CONTEXT}
+    left_out: dict[str, Any] = dict.fromkeys(set(merchant_body()) - required)
+
+    merchant = create(stage, http.SYSTEM, **left_out).body["Merchant"]
+
+    assert (merchant["State"], merchant["ClientImportance"], merchant["HasAvatar"]) == (1, 10, False)
+    assert (merchant["AvatarUrl"], merchant["Sbp"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "name", ["K", "x" * 256, "متجر الزاوية", "חנות פינתית", "Corner 🛒 Store 👩‍👩‍👧", "a\u0000b", "a\nb"]
+)
+def test_a_name_is_kept_exactly(stage: str, name: str) -> None:
+    assert create(stage, Name=name).body["Merchant"]["Name"] == name
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "code"),
+    [
+        ("Name", "", 5),
+        ("Name", "x" * 10_000, 4),
+        ("Name", "\ud800", 3),
+        ("Phone", "12", 3),
+        ("Phone", "not a phone", 3),
+        ("CountryCode", "ZZ", 6),
+        ("ClientType", 3, 6),
+        ("ClientMode", 3, 6),
+        ("ClientImportance", 11, 6),
+        ("State", 2, 5),
+        ("GMT", 15, 5),
+        ("FInstID", -1, 5),
+        ("FInstID", True, 2),
+        ("Sbp", {"a": "x" * 9000}, 4),
+        ("Sbp", {"a": "\ud800"}, 3),
+        ("Sbp", {"\ud800": 1}, 3),
+        ("ClientManager.UserEmail", "nobody", 3),
+        ("ClientManager.UserEmail", "a@b.c\r\nBcc: x@y.z", 3),
+        ("Location.Latitude", 90.1, 5),
+        ("Location.Longitude", -180.1, 5),
+        ("ImageAvatar.Data", "no base64", 3),
+        ("ImageAvatar.Data", "PHN2Zy8+", 3),
+        ("MobileSettings.Features.AcceptCash", 1, 2),
+    ],
+)
+def test_a_field_out_of_its_range_is_refused_by_name(stage: str, field: str, value: Any, code: int) -> None:
+    body = merchant_body()
+    *outer, name = field.split(".")
+    inner = body
+    for part in outer:
+        inner[part] = dict(inner[part])
+        inner = inner[part]
+    inner[name] = value
+
+    reply = http.post(stage, CREATE, body, http.SYSTEM)
+
+    assert reply.error == (400, 202)
+    assert (field, code) in reply.findings
+
+
+@pytest.mark.parametrize("depth", [32, 33, 300, *range(700, 1000, 23), 5000])
+def test_an_object_is_kept_to_a_depth_and_refused_below_it(stage: str, depth: int) -> None:
+    deep = '{"a":' * depth + "1" + "}" * depth
+
+    reply = http.post(
+        stage, CREATE, json.dumps(merchant_body()).replace('{"Merchant": {"Rate": 0.7}}', deep), http.SYSTEM
+    )
+
+    if depth <= 32:
+        assert reply.status == 200
+    else:
+        assert reply.error in {(400, 201), (400, 202)}
+
+
+def test_all_problems_are_told_at_once(stage: str) -> None:
+    reply = create(stage, Name="", Phone="?", State=5, ClientType=3)
+
+    assert {name for name, _ in reply.findings} == {"Name", "Phone", "State", "ClientType"}
+
+
+def test_a_picture_over_a_megabyte_is_refused_and_one_below_is_kept(stage: str) -> None:
+    fits = builders.PNG + bytes(1024 * 1024 - len(builders.PNG))
+
+    assert create(stage, ImageAvatar=image(fits)).status == 200
+    assert create(stage, ImageAvatar=image(fits + b"\0")).findings == [("ImageAvatar.Data", 4)]
+
+
+@pytest.mark.parametrize("login", [http.OWNER, http.TILL])
+def test_system_users_alone_create_merchants(stage: str, login: tuple[str, str]) -> None:
+    assert create(stage, login).error == (403, 151)
+
+
+def test_nobody_speaks_for_another_account(stage: str) -> None:
+    assert create(stage, CurrentAccountID=10**9).error == (403, 152)
+
+
+def test_an_update_changes_what_it_sends_and_nothing_else(shop: Shop) -> None:
+    before = read(merchants.key(shop.id))
+    assert before
+    required = {name: value for name, value in merchant_update().items() if name in builders.CONTEXT}
+    sent = required | {"Name": "New Name", "Phone": "+27 82 987 6544", "AddressDeFacto": "9 Long Street", "GMT": -3}
+
+    reply = shop.post(f"{shop.path}/update", sent)
+
+    after = read(merchants.key(shop.id))
+    assert reply.body["Merchant"]["Name"] == "New Name"
+    assert after
+    assert (after.name, after.phone, after.address_de_facto) == ("New Name", "+27829876544", "9 Long Street")
+    changed = {name for name, value in vars(before).items() if getattr(after, name) != value}
+    assert changed == {"name", "phone", "address_de_facto", "version"}
+
+
+def test_every_optional_field_of_an_update_is_kept(shop: Shop) -> None:
+    optional = {
+        "AddressDeJure": "8 Side Street",
+        "Description": "Other",
+        "Web": "https://other.example",
+        "State": 1,
+        "ClientSource": "web",
+        "TaxSystemID": 11,
+        "SupportCuratorID": 12,
+        "OriginCuratorID": 14,
+        "CashRegisterCuratorID": 15,
+        "ProductSolutionID": 16,
+        "ContractTypeID": 17,
+        "ClientMode": 2,
+        "ClientImportance": 500,
+        "BarcodeScanner": False,
+    }
+
+    assert shop.post(f"{shop.path}/update", merchant_update(**optional)).status == 200
+
+    kept = read(merchants.key(shop.id))
+    assert kept
+    assert (kept.address_de_jure, kept.description, kept.web) == ("8 Side Street", "Other", "https://other.example")
+    assert (kept.client_source, kept.tax_system_id, kept.support_curator_id) == ("web", 11, 12)
+    assert (kept.origin_curator_id, kept.cash_register_curator_id, kept.product_solution_id) == (14, 15, 16)
+    assert (kept.contract_type_id, kept.client_mode, kept.client_importance) == (17, 2, 500)
+    assert kept.mobile_settings
+    assert kept.mobile_settings.barcode_scanner is False
+    assert kept.avatar_key
+    assert kept.avatar_key.endswith(".jpeg")
+
+
+def test_what_an_update_may_not_change_it_does_not(shop: Shop) -> None:
+    before = read(merchants.key(shop.id))
+    forbidden = {"ClientID": 1, "Deleted": True, "IsSystemUser": True, "Groups": [], "FInstID": 99, "GMT": 5}
+
+    first = shop.post(f"{shop.path}/update", merchant_update())
+    after = read(merchants.key(shop.id))
+    second = shop.post(f"{shop.path}/update", merchant_update(**forbidden))
+
+    assert (first.status, second.status) == (200, 200)
+    assert after == read(merchants.key(shop.id))  # the same values again are no change: not even a version
+    assert before
+    assert after
+    assert (after.id, after.gmt, after.financial_institution_id) == (before.id, 2, 4)
+
+
+def test_the_id_of_the_body_is_the_one_of_the_path(shop: Shop) -> None:
+    reply = shop.post(f"{shop.path}/update", merchant_update(ID=shop.id + 1))
+
+    assert (reply.error, reply.findings) == ((400, 204), [("ID", 10)])
+
+
+def test_a_foreign_merchant_a_missing_one_and_nonsense_are_answered_alike(shop: Shop) -> None:
+    other = a_shop(shop.stage)
+
+    answers = {
+        shop.post(f"/api/v1/merchant/{number}/update", merchant_update()).text
+        for number in (other.id, 10**9, 0, "-1", "abc", "9" * 40, "%D9%A1")
+    }
+
+    assert len(answers) == 1
+    assert '"ErrorCode":561' in answers.pop()
+
+
+def test_who_is_no_administrator_updates_no_merchant(shop: Shop) -> None:
+    agent = shop.agent()
+
+    reply = shop.post(f"{shop.path}/update", merchant_update(), (agent["Email"], builders.PASSWORD))
+
+    assert reply.error == (403, 151)
+
+
+def test_a_blocked_merchant_lets_nobody_in_until_a_system_user_opens_it(shop: Shop) -> None:
+    assert shop.post(f"{shop.path}/update", merchant_update(State=0)).status == 200
+
+    assert shop.post(f"{shop.path}/update", merchant_update()).error == (401, 108)
+    assert shop.post(f"{shop.path}/update", merchant_update(State=1), http.SYSTEM).status == 200
+    assert shop.post(f"{shop.path}/update", merchant_update()).status == 200
+
+
+def test_each_write_leaves_an_entry_in_the_audit_and_never_a_value(shop: Shop) -> None:
+    shop.post(f"{shop.path}/update", merchant_update(Web="https://changed.example"))
+
+    created, updated = audit.of(f"merchant#{shop.id}")
+    assert (created.kind, created.by) == ("create", 1)
+    assert (updated.kind, updated.by) == ("update", shop.owner_id)
+    assert "web" in updated.fields
+    assert "changed.example" not in repr(updated)
+
+
+def test_a_long_list_is_bounded(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lists, "LIMIT", 0)
+
+    assert shop.post(f"{shop.path}/pos/list", {}).error == (400, 404)

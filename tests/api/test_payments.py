@@ -1,0 +1,444 @@
+"""A cash payment from the till to its look-up."""
+
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from chalicelib.schemas.transactions import TransactionView
+from chalicelib.store import table, transactions
+from chalicelib.store.table import client
+from tests.http import OTHER_TILL, OWNER, SYSTEM, TILL, TILL_BY_KEY, get, post
+from tests.transactions import a_body, a_guid
+
+SUBMIT = "/api/v1/payment/submit"
+WHOLE_BODY: dict[str, Any] = {
+    "BasicTran": {
+        "InputType": 10,
+        "CurrencyID": "ZAR",
+        "ServiceID": "S-1",
+        "Description": "Two coffees ☕",
+        "Amount": 12.30,
+        "ExtID": "order-1001",
+        "AmountCashGot": 20,
+        "ClientDateTime": "2026-03-14T11:26:53",
+        "ExtTransData": '{"table": 5}',
+        "AuxDataInput": {
+            "AuxData": {
+                "Purchases": [
+                    {
+                        "Title": "Coffee",
+                        "Price": "6.15",
+                        "Quantity": "2",
+                        "TaxCode": ["VAT15"],
+                        "Tags": [{"Tag": 1, "Value": "x"}],
+                    }
+                ]
+            }
+        },
+        "CPFData": {
+            "ProductsCustomFields": [
+                {
+                    "ProductDescID": 1,
+                    "ProductCode": "P",
+                    "Fields": [{"FieldDescID": 2, "FieldCode": "F", "TextSelect": "T"}],
+                }
+            ]
+        },
+        "OfflineTran": {"OfflineMode": False, "Invoice": "1", "Paid": "2026-03-14T11:26:53"},
+    },
+    "TerminalGroupCode": "DEFAULT",
+    "SkipFiscalization": True,
+    "FiscalRouteProfileCode": "none",
+    "AcqTran": {
+        "AcquirerCode": "CASH",
+        "SingleStepAuthMode": True,
+        "ExternalTerminalID": "E1",
+        "AllowSwipeOverChip": False,
+        "ForceSignatureRequirement": False,
+        "AdditionalAcquiringFields": "none",
+    },
+    "TaxesModel": {"Taxes": ["VAT15"], "Code": "STANDARD"},
+    "Receipt": None,
+    "Card": None,
+    "Files": [],
+    "ClientProductCode": "CAFE",
+    "ServerBuildNumber": "1",
+    "UserAgent": "till/1.0",
+    "Location": {"Latitude": -33.9249, "Longitude": 18.4241},
+    "Country": "South Africa",
+    "CountryCode": "ZA",
+    "DeviceInfo": {"PhoneManufacturer": "Acme", "PhoneModel": "T1", "OS": "Android", "OSVersion": "14"},
+    "GMT": 2,
+    "AppFramework": "native",
+    "Lang": "en",
+    "IP": "192.0.2.1",
+}
+
+
+def with_id(body: dict[str, Any]) -> dict[str, Any]:
+    return {**body, "BasicTran": {**body["BasicTran"], "ID": a_guid()}}
+
+
+def test_a_cash_payment_is_taken_and_found_by_its_id(stage: str) -> None:
+    body = with_id(WHOLE_BODY)
+    paid = post(stage, SUBMIT, body).body
+    found = get(stage, f"/api/v1/payment/{paid['TransactionID']}").body
+
+    assert (paid["ErrorCode"], paid["ErrorMessage"], paid["Validations"]) == (0, None, None)
+    assert paid["TransactionID"] == body["BasicTran"]["ID"]
+    shown = paid["Transaction"]
+    assert (shown["Result"]["Code"], shown["State"], shown["Substate"]) == (0, 400, 411)
+    assert (shown["Status"], shown["Card"]["IIN"], shown["ExtTranData"]) == ("DEPOSITED", "CASH", '{"table": 5}')
+    assert shown["AmountCashGot"] - shown["Amount"] == Decimal("7.70")
+    assert [item["ID"] for item in found["Transactions"]] == [paid["TransactionID"]]
+    assert (found["InProcess"], found["NotFinishedActualTrans"], found["Days"]) == ([], [], None)
+    assert found["Transactions"][0] == {
+        **shown,
+        "Date": found["Transactions"][0]["Date"],
+        "Deadline": found["Transactions"][0]["Deadline"],
+    }
+
+
+def test_the_answer_holds_every_field_of_the_specification(stage: str) -> None:
+    shown = post(stage, SUBMIT, with_id(WHOLE_BODY)).body
+
+    assert set(shown) == {
+        "TransactionID", "EMVOnlineProcessingResult", "AdditionalAcquiringFields", "AdditionalAcquiringFieldsTitle",
+        "TerminalName", "EMVData", "RequireSignature", "Transaction", "ErrorCode", "ErrorMessage", "Validations",
+    }  # fmt: skip
+    assert set(shown["Transaction"]) == set(TRANSACTION_FIELDS)
+    assert len(TransactionView.model_fields) == len(TRANSACTION_FIELDS)
+
+
+# The specification's table of the Transaction, in its order.
+TRANSACTION_FIELDS = """
+ID Date Deadline Description SmartDescription Invoice ReverseInvoice ScheduleID MerchantTranID AcquirerID AcquirerTranID
+AcquirerApprovalCode ApprovalCode Status RRN TerminalName LinkedCard ClientProductCode AmountOrig Amount AmountCashGot
+FeeTotal AmountNetto Balance AmountEff AmountRvs FeeTotalEff FeeTotalRvs CountRvs PartialReverse Latitude Longitude
+HasPhoto HasSignature SignatureRequired SignatureRequiredEffective PhotoUrl SignatureUrl PINMode CurrencyID CurrencySign
+CurrencySignSafe AmountFormat AmountFormatWithoutCurrency Format PosID ClientID BranchID StateDisplay Line1 Line2
+DisplayMode Operation OperationID State Substate SingleStepAuth InputType ReverseMode ReverseID Card ExtTranData ExtID
+CardholderName ReceiptEmail ReceiptPhone CanCancelCNP CanCancelCNPpartial CanReturnCNP CanReturnCNPpartial CanCancel
+CanCancelPartial CanReturn CanReturnPartial ReverseCPInputTypes FiscalInfo IsNotFinished IsArchive EMVData
+ExternalPayment Attachments OfflineQueueId PANTags CanServerFiscalizeForCNPReverse CanFiscalRemoteCorrection Result
+TransPos
+""".split()  # noqa: SIM905  as the table has it
+
+
+def test_what_is_sent_beside_the_payment_is_kept_with_it(stage: str) -> None:
+    paid = post(stage, SUBMIT, with_id(WHOLE_BODY)).body
+    kept = transactions.get(paid["TransactionID"])
+    assert kept is not None
+    details = json.loads(kept.details, parse_float=Decimal)
+
+    assert details["BasicTran"]["AuxDataInput"] == WHOLE_BODY["BasicTran"]["AuxDataInput"] | {
+        "AuxData": {
+            "Purchases": [
+                {
+                    **WHOLE_BODY["BasicTran"]["AuxDataInput"]["AuxData"]["Purchases"][0],
+                    "Price": Decimal("6.15"),
+                    "Quantity": 2,
+                }
+            ]
+        }
+    }
+    assert details["BasicTran"]["CPFData"] == WHOLE_BODY["BasicTran"]["CPFData"]
+    assert details["TaxesModel"] == WHOLE_BODY["TaxesModel"]
+    assert details["DeviceInfo"] == WHOLE_BODY["DeviceInfo"]
+    assert details["AcqTran"] == WHOLE_BODY["AcqTran"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "text"),
+    [("0.1", "0.10"), ("10.10", "10.10"), ("9999999999.99", "9999999999.99"), ('"12.30"', "12.30"), ("5", "5.00")],
+)
+def test_amounts_are_exact_to_the_last_digit(stage: str, sent: str, text: str) -> None:
+    body = json.dumps(a_body(Amount=0)).replace('"Amount": 0', f'"Amount": {sent}')
+    reply = post(stage, SUBMIT, body)
+    again = get(stage, f"/api/v1/payment/{reply.body['TransactionID']}")
+
+    assert f'"Amount":{text},' in reply.text
+    assert f'"Amount":{text},' in again.text
+
+
+def test_times_are_shown_in_the_zone_the_request_names(stage: str) -> None:
+    body = a_body()
+    utc, shifted = post(stage, SUBMIT, body).body, post(stage, SUBMIT, {**body, "GMT": 2}).body
+
+    assert utc["Transaction"]["Deadline"].endswith("T22:00:00.000")
+    assert shifted["Transaction"]["Deadline"].endswith("T00:00:00.000")
+
+
+def test_an_id_in_any_case_is_the_same_payment(stage: str) -> None:
+    body = a_body()
+    first = post(stage, SUBMIT, body)
+    body["BasicTran"]["ID"] = body["BasicTran"]["ID"].lower()
+    second = post(stage, SUBMIT, body)
+
+    assert "Idempotent-Replayed" not in first.headers
+    assert second.headers["Idempotent-Replayed"] == "true"
+    assert second.body == first.body
+
+
+def test_the_device_may_change_between_tries_but_not_the_payment(stage: str) -> None:
+    body = a_body()
+    post(stage, SUBMIT, body)
+    moved = post(stage, SUBMIT, {**body, "IP": "192.0.2.7", "Location": {"Latitude": 1, "Longitude": 1}})
+    body["BasicTran"]["Amount"] = 12.31
+    other = post(stage, SUBMIT, body)
+
+    assert moved.headers["Idempotent-Replayed"] == "true"
+    assert other.error == (422, 302)
+
+
+def test_an_id_of_another_merchant_is_taken(stage: str) -> None:
+    body = a_body()
+    post(stage, SUBMIT, body)
+
+    assert post(stage, SUBMIT, body, OTHER_TILL).error == (422, 302)
+
+
+def test_without_an_id_every_payment_is_a_new_one(stage: str) -> None:
+    body = a_body(ID=None)
+
+    assert post(stage, SUBMIT, body).body["TransactionID"] != post(stage, SUBMIT, body).body["TransactionID"]
+
+
+@pytest.fixture(params=["stage", "stage_on_dynamodb_local"])
+def either_stage(request: pytest.FixtureRequest) -> str:
+    url: str = request.getfixturevalue(request.param)
+    return url
+
+
+def test_thirty_two_tills_at_once_pay_once(either_stage: str) -> None:
+    body = a_body()
+    with ThreadPoolExecutor(32) as tills:
+        replies = list(tills.map(lambda _: post(either_stage, SUBMIT, body), range(32)))
+    first = [reply for reply in replies if reply.status == 200 and "Idempotent-Replayed" not in reply.headers]
+    replayed = [reply for reply in replies if reply.headers.get("Idempotent-Replayed") == "true"]
+    running = [reply for reply in replies if reply.error == (409, 301)]
+
+    assert len(first) == 1
+    assert len(first) + len(replayed) + len(running) == 32
+    assert {reply.body["TransactionID"] for reply in first + replayed} == {body["BasicTran"]["ID"]}
+
+
+@pytest.mark.parametrize(("login", "error"), [(OTHER_TILL, (404, 568)), (SYSTEM, (200, 0)), (OWNER, (200, 0))])
+def test_who_may_look_a_payment_up(stage: str, login: tuple[str, str], error: tuple[int, int]) -> None:
+    paid = post(stage, SUBMIT, a_body()).body["TransactionID"]
+
+    assert get(stage, f"/api/v1/payment/{paid}", login).error == error
+
+
+def test_a_payment_of_another_merchant_is_answered_as_one_that_is_missing(stage: str) -> None:
+    paid = post(stage, SUBMIT, a_body()).body["TransactionID"]
+
+    assert get(stage, f"/api/v1/payment/{paid}", OTHER_TILL).text == get(stage, f"/api/v1/payment/{a_guid()}").text
+
+
+def test_a_system_user_takes_no_payments(stage: str) -> None:
+    assert post(stage, SUBMIT, a_body(), SYSTEM).error == (403, 151)
+
+
+def test_anybody_who_knows_the_id_may_ask_how_a_payment_ended(stage: str) -> None:
+    paid = post(stage, SUBMIT, a_body()).body["TransactionID"]
+    status = get(stage, f"/api/v1/payment/statusPublic/{paid.lower()}", None).body
+
+    assert status["Transaction"] == {
+        "ID": paid,
+        "State": 400,
+        "Substate": 411,
+        "ResultCode": 0,
+        "ResultMessage": "Approved",
+        "Status": "DEPOSITED",
+        "IsArchive": False,
+    }
+
+
+@pytest.mark.parametrize("name", [a_guid(), "nothing", "1", "x" * 3000])
+def test_an_unknown_id_has_no_public_status_and_is_no_error(stage: str, name: str) -> None:
+    reply = get(stage, f"/api/v1/payment/statusPublic/{name}", None)
+
+    assert (reply.error, reply.body["Transaction"]) == ((200, 0), None)
+
+
+def test_the_secret_key_pays_like_the_password(stage: str) -> None:
+    assert post(stage, SUBMIT, a_body(), TILL_BY_KEY).status == 200
+
+
+@pytest.fixture
+def calls(stage: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The store calls behind the authorizer, in order."""
+    post(stage, SUBMIT, a_body())  # the credential is known from here on
+    made: list[str] = []
+
+    def counted(name: str) -> None:
+        really = getattr(client(), name)
+
+        def count(**parameters: Any) -> Any:
+            made.append(name)
+            return really(**parameters)
+
+        monkeypatch.setattr(client(), name, count)
+
+    for name in ("get_item", "batch_get_item", "transact_write_items", "put_item", "update_item", "query"):
+        counted(name)
+    yield made
+    table.client.cache_clear()
+
+
+def test_a_cash_payment_is_one_read_by_the_authorizer_one_read_and_one_transaction(
+    stage: str, calls: list[str]
+) -> None:
+    post(stage, SUBMIT, a_body())
+
+    assert calls == ["get_item", "batch_get_item", "transact_write_items"]
+
+
+def test_a_replay_reads_and_writes_nothing(stage: str, calls: list[str]) -> None:
+    body = a_body()
+    post(stage, SUBMIT, body)
+    calls.clear()
+    post(stage, SUBMIT, body)
+
+    assert calls == ["get_item", "batch_get_item"]
+
+
+def test_looking_a_payment_up_is_one_read_behind_the_authorizer(stage: str, calls: list[str]) -> None:
+    paid = post(stage, SUBMIT, a_body()).body["TransactionID"]
+    calls.clear()
+    get(stage, f"/api/v1/payment/{paid}")
+    get(stage, f"/api/v1/payment/statusPublic/{paid}", None)
+
+    assert calls == ["get_item", "batch_get_item", "get_item"]
+
+
+WRONG: list[tuple[str, Any, int]] = [
+    ("BasicTran", None, 1),
+    ("BasicTran", [], 2),
+    ("BasicTran.InputType", None, 1),
+    ("BasicTran.InputType", "10", 2),
+    ("BasicTran.InputType", 10.0, 2),
+    ("BasicTran.InputType", True, 2),
+    ("BasicTran.InputType", 6, 6),
+    ("BasicTran.Amount", None, 1),
+    ("BasicTran.Amount", True, 2),
+    ("BasicTran.Amount", [1], 2),
+    ("BasicTran.Amount", "twelve", 3),
+    ("BasicTran.Amount", "1e3", 3),
+    ("BasicTran.Amount", " 12.30", 3),
+    ("BasicTran.Amount", 0, 5),
+    ("BasicTran.Amount", -1, 5),
+    ("BasicTran.Amount", "10000000000.01", 5),
+    ("BasicTran.Amount", "0.001", 7),
+    ("BasicTran.CurrencyID", "zar", 3),
+    ("BasicTran.CurrencyID", 710, 2),
+    ("BasicTran.CurrencyID", "USD", 12),
+    ("BasicTran.ServiceID", 1, 2),
+    ("BasicTran.Description", "x" * 1025, 4),
+    ("BasicTran.ExtID", "x" * 129, 4),
+    ("BasicTran.ExtID", "", 5),
+    ("BasicTran.ExtID", "\ud800", 3),
+    ("BasicTran.AmountCashGot", 1, 12),
+    ("BasicTran.AmountCashGot", {}, 2),
+    ("BasicTran.ClientDateTime", 5, 2),
+    ("BasicTran.ExtTransData", "{", 3),
+    ("BasicTran.ExtTransData", {"a": 1}, 2),
+    ("BasicTran.ExtTransData", '"' + "x" * 9000 + '"', 4),
+    ("BasicTran.ID", "1", 3),
+    ("BasicTran.ID", 5, 2),
+    ("BasicTran.AuxDataInput", "x", 2),
+    ("BasicTran.AuxDataInput.AuxData.Purchases", {}, 2),
+    ("BasicTran.AuxDataInput.AuxData.Purchases", [{"Title": "x"}] * 101, 4),
+    ("BasicTran.CPFData.ProductsCustomFields", [1], 2),
+    ("BasicTran.OfflineTran.OfflineMode", "yes", 2),
+    ("AcqTran.AcquirerCode", "PREPAID", 12),
+    ("AcqTran.SingleStepAuthMode", 1, 2),
+    ("TaxesModel.Taxes", "VAT", 2),
+    ("Receipt.RetryNum", 11, 5),
+    ("Card.CardInputMode", 3, 5),
+    ("Files", [{"FileType": "VIDEO", "FileCode": ""}], 6),
+    ("TerminalGroupID", 999999999, 569),
+    ("TerminalGroupCode", "NONE", 569),
+    ("Location.Latitude", 91, 5),
+    ("Location.Latitude", "1", 2),
+    ("Location.Longitude", -181, 5),
+    ("Country", 5, 2),
+    ("CountryCode", ["ZA"], 2),
+    ("DeviceInfo.OS", 5, 2),
+    ("DeviceInfo.OSVersion", "x" * 513, 4),
+    ("GMT", 2.5, 2),
+    ("GMT", 15, 5),
+    ("Lang", {}, 2),
+    ("IP", 1, 2),
+    ("CurrentAccountID", "1", 2),
+]
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """A valid body with one field changed; None takes it out."""
+    body: dict[str, Any] = json.loads(json.dumps(with_id(WHOLE_BODY)))
+    *parents, last = path.split(".")
+    place = body
+    for parent in parents:
+        if not isinstance(place.get(parent), dict):
+            place[parent] = {}
+        place = place[parent]
+    place[last] = value
+    return body
+
+
+@pytest.mark.parametrize(("path", "value", "code"), WRONG, ids=lambda part: repr(part)[:30])
+def test_a_wrong_field_is_named_and_nothing_is_kept(stage: str, path: str, value: Any, code: int) -> None:
+    body = changed(path, value)
+    reply = post(stage, SUBMIT, body)
+
+    assert reply.error == (400, 202)
+    assert any(found.startswith(path) and number == code for found, number in reply.findings), reply.findings
+    name = (body.get("BasicTran") or {}).get("ID") if isinstance(body.get("BasicTran"), dict) else None
+    assert name is None or not isinstance(name, str) or len(name) != 36 or transactions.get(name) is None
+
+
+def test_all_that_is_wrong_is_told_at_once(stage: str) -> None:
+    body = {"BasicTran": {"InputType": "10"}, "GMT": 99, "DeviceInfo": {"OS": 1}}
+
+    assert set(post(stage, SUBMIT, body).findings) == {
+        ("BasicTran.InputType", 2),
+        ("BasicTran.Amount", 1),
+        ("GMT", 5),
+        ("DeviceInfo.OS", 2),
+    }
+
+
+def test_both_spellings_are_understood_and_must_agree(stage: str) -> None:
+    other = post(stage, SUBMIT, a_body(ExtTranData='{"a": 1}')).body
+    same = post(stage, SUBMIT, a_body(ExtTranData='{"a": 1}', ExtTransData='{"a": 1}')).body
+    different = post(stage, SUBMIT, a_body(ExtTranData="1", ExtTransData="2"))
+
+    assert other["Transaction"]["ExtTranData"] == same["Transaction"]["ExtTranData"] == '{"a": 1}'
+    assert different.findings == [("BasicTran.ExtTransData", 12)]
+
+
+@pytest.mark.parametrize("input_type", [30, 100])
+def test_links_and_recurring_payments_are_not_supported(stage: str, input_type: int) -> None:
+    assert post(stage, SUBMIT, a_body(InputType=input_type)).error == (400, 312)
+
+
+def test_the_account_that_is_named_is_the_account_that_signs_in(stage: str) -> None:
+    assert post(stage, SUBMIT, {**a_body(), "CurrentAccountID": 999999}, TILL).error == (403, 152)
+
+
+@pytest.mark.parametrize(("input_type", "code"), [(7, "OUTERCARD"), (8, "PREPAID"), (9, "CREDIT")])
+def test_kinds_without_an_acquirer_are_recorded_when_they_are_enabled(stage: str, input_type: int, code: str) -> None:
+    body = {**a_body(InputType=input_type), "AcqTran": {"AcquirerCode": code}}
+    shown = post(stage, SUBMIT, body).body["Transaction"]
+
+    assert (shown["Card"]["IIN"], shown["AmountCashGot"], shown["Status"]) == (code, None, "IN-TRANSFER")
+    assert post(stage, SUBMIT, {**body, "BasicTran": {**body["BasicTran"], "ID": a_guid()}}, OTHER_TILL).error == (
+        403,
+        311,
+    )

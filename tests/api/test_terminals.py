@@ -1,0 +1,169 @@
+from typing import Any
+
+import pytest
+
+from chalicelib.store import audit, terminals
+from chalicelib.store.table import read
+from tests import builders, http
+from tests.builders import Shop, a_shop, terminal_body
+
+CREATE = "/api/v1/terminal/create"
+
+
+@pytest.fixture
+def shop(stage: str) -> Shop:
+    return a_shop(stage)
+
+
+def test_a_terminal_is_answered_as_it_was_sent(shop: Shop) -> None:
+    sent = terminal_body(shop.id)
+    terminal = shop.post(CREATE, sent).body["Terminal"]
+
+    same = set(sent) & set(terminal) - {"Latitude", "Longitude"}
+    assert {name: terminal[name] for name in same} == {name: sent[name] for name in same}
+    assert (terminal["SelfService"], terminal["ClientID"], terminal["FinstID"]) == ("0", shop.id, 4)
+    assert (str(terminal["Latitude"]), str(terminal["Longitude"])) == ("-33.92", "18.42")
+    assert terminal["BranchName"] == "Corner Store"
+
+
+def test_a_terminal_belongs_to_default_unless_a_group_is_named(shop: Shop) -> None:
+    default = shop.terminal(TerminalGroupCode=None)["GroupID"]
+    softpos = shop.terminal(TerminalGroupCode="SOFTPOS")["GroupID"]
+
+    assert softpos == default + 1
+    assert shop.terminal(TerminalGroupCode=None, TerminalGroupID=softpos)["GroupID"] == softpos
+
+
+@pytest.mark.parametrize(
+    ("groups", "error", "finding"),
+    [
+        ({"TerminalGroupCode": "NONE"}, (404, 569), ("TerminalGroupCode", 569)),
+        ({"TerminalGroupCode": None, "TerminalGroupID": 10**9}, (404, 569), ("TerminalGroupID", 569)),
+    ],
+)
+def test_a_group_nobody_has_is_refused(
+    shop: Shop, groups: dict[str, Any], error: tuple[int, int], finding: tuple[str, int]
+) -> None:
+    reply = shop.post(CREATE, terminal_body(shop.id, **groups))
+
+    assert (reply.error, reply.findings) == (error, [finding])
+
+
+def test_the_group_of_another_merchant_is_none(shop: Shop) -> None:
+    foreign = a_shop(shop.stage).terminal()["GroupID"]
+
+    assert shop.post(CREATE, terminal_body(shop.id, TerminalGroupCode=None, TerminalGroupID=foreign)).error == (
+        404,
+        569,
+    )
+
+
+def test_two_groups_that_differ_are_a_contradiction(shop: Shop) -> None:
+    default = shop.terminal(TerminalGroupCode=None)["GroupID"]
+
+    reply = shop.post(CREATE, terminal_body(shop.id, TerminalGroupID=default))
+
+    assert (reply.error, reply.findings) == ((400, 202), [("TerminalGroupCode", 12)])
+
+
+def test_a_missing_alias_is_the_name(shop: Shop) -> None:
+    terminal = shop.terminal(Alias=None)
+
+    assert terminal["Alias"] == terminal["Name"]
+
+
+def test_a_name_is_taken_once_by_a_merchant(shop: Shop) -> None:
+    name = shop.terminal()["Name"]
+
+    assert shop.post(CREATE, terminal_body(shop.id, Name=name)).error == (409, 308)
+    assert a_shop(shop.stage).terminal(Name=name)["Name"] == name
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "code"),
+    [
+        ("SIC", "541", 3),
+        ("SIC", "٥٤١١", 3),
+        ("Currency", "ZAR", 3),
+        ("Currency", "999", 6),
+        ("Currency", "000", 6),
+        ("Country", "ZA", 3),
+        ("Country", "999", 6),
+        ("CountryCode", "US", 12),
+        ("CountryCode", "??", 6),
+        ("RegionCode", "XX", 6),
+        ("RegionCode", "ABCD", 3),
+        ("EntryCaps", "11", 6),
+        ("EntryCaps", "", 6),
+        ("Location", "Длинная улица", 3),
+        ("Location", "", 5),
+        ("Phone", "12", 3),
+        ("Latitude", 91, 5),
+        ("Latitude", "1", 2),
+        ("Name", "", 5),
+        ("Name", "x" * 257, 4),
+        ("State", 2, 5),
+        ("WithAccounts", "true", 2),
+        ("Sbp", "text", 2),
+    ],
+)
+def test_a_field_out_of_its_range_is_refused_by_name(shop: Shop, field: str, value: Any, code: int) -> None:
+    reply = shop.post(CREATE, terminal_body(shop.id, **{field: value}))
+
+    assert reply.error == (400, 202)
+    assert (field, code) in reply.findings
+
+
+@pytest.mark.parametrize("region", ["GP", "KZN", "wc", "GT"])
+def test_a_south_african_region_is_a_province(shop: Shop, region: str) -> None:
+    assert shop.terminal(RegionCode=region)["RegionCode"] == region
+
+
+def test_elsewhere_a_region_is_any_short_code(shop: Shop) -> None:
+    terminal = shop.terminal(Country="840", CountryCode="USA", Currency="840", RegionCode="NY", Phone=None)
+
+    assert (terminal["RegionCode"], terminal["Currency"]) == ("NY", "840")
+
+
+def test_latin_letters_have_accents_too(shop: Shop) -> None:
+    assert shop.terminal(Location="Rue de l'Église 7, Łódź")["Location"] == "Rue de l'Église 7, Łódź"
+
+
+def test_both_spellings_of_self_service_are_taken_and_a_difference_is_told(shop: Shop) -> None:
+    assert shop.terminal(SelfSevice=None, SelfService="1")["SelfService"] == "1"
+
+    reply = shop.post(CREATE, terminal_body(shop.id, SelfSevice="0", SelfService="1"))
+    assert (reply.error, reply.findings) == ((400, 202), [("SelfService", 12)])
+
+
+def test_the_branch_is_the_callers_merchant_and_everything_else_is_answered_alike(shop: Shop) -> None:
+    other = a_shop(shop.stage)
+
+    answers = {shop.post(CREATE, terminal_body(number)).text for number in (other.id, 0, 10**9)}
+
+    assert len(answers) == 1
+    assert '"ErrorCode":565' in answers.pop()
+
+
+def test_a_system_user_creates_terminals_everywhere_there_is_a_merchant(shop: Shop) -> None:
+    assert shop.post(CREATE, terminal_body(shop.id), http.SYSTEM).status == 200
+    assert shop.post(CREATE, terminal_body(10**9), http.SYSTEM).error == (404, 565)
+
+
+def test_an_agent_creates_no_terminal(shop: Shop) -> None:
+    agent = shop.agent()
+
+    for branch in (shop.id, 10**9):
+        reply = shop.post(CREATE, terminal_body(branch), (agent["Email"], builders.PASSWORD))
+        assert reply.error == (403, 151)
+
+
+def test_everything_that_was_sent_is_kept_and_the_audit_knows(shop: Shop) -> None:
+    terminal = shop.terminal()
+
+    kept = read(terminals.key(terminal["ID"]))
+    assert kept
+    assert (kept.with_accounts, kept.for_account, kept.sbp) == (False, False, '{"Id":"1"}')
+    assert "Android" in (kept.request_context or "")
+    (entry,) = audit.of(f"terminal#{kept.id}")
+    assert (entry.kind, entry.by) == ("create", shop.owner_id)

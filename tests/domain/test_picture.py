@@ -1,0 +1,57 @@
+import base64
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.domain.picture import MAX_BYTES, NotAPictureError, TooLargeError, picture_of
+from tests.builders import JPEG, PNG
+
+
+def encoded(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+@pytest.mark.parametrize(("content", "media_type"), [(PNG, "image/png"), (JPEG, "image/jpeg")])
+def test_a_picture_is_known_by_its_content(content: bytes, media_type: str) -> None:
+    picture = picture_of(encoded(content))
+
+    assert (picture.content, picture.media_type) == (content, media_type)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "no base64!", "éé", "\ud800", encoded(b"GIF89a" + bytes(60)), encoded(b"<svg/>"), encoded(PNG[:8]), "QUJD\n"],
+)
+def test_anything_else_is_not_a_picture(text: str) -> None:
+    with pytest.raises(NotAPictureError):
+        picture_of(text)
+
+
+def test_a_picture_is_at_most_one_megabyte() -> None:
+    largest = PNG + bytes(MAX_BYTES - len(PNG))
+
+    assert picture_of(encoded(largest)).content == largest
+    with pytest.raises(TooLargeError):
+        picture_of(encoded(largest + b"\0"))
+    with pytest.raises(TooLargeError):
+        picture_of("A" * 10**7)
+
+
+def test_another_picture_has_another_name() -> None:
+    one, other = picture_of(encoded(PNG)), picture_of(encoded(PNG + b"\0"))
+
+    assert one.name("agents/7") == picture_of(encoded(PNG)).name("agents/7")
+    assert one.name("agents/7") != other.name("agents/7")
+    assert one.name("agents/7").endswith(".png")
+
+
+def test_a_picture_is_not_printed() -> None:
+    assert "IHDR" not in repr(picture_of(encoded(PNG)))
+
+
+@given(st.text() | st.binary().map(encoded))
+def test_whatever_text_comes_is_a_picture_or_refused(text: str) -> None:
+    with suppress(NotAPictureError, TooLargeError):
+        assert picture_of(text).content

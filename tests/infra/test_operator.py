@@ -1,0 +1,154 @@
+import io
+import sys
+
+import pytest
+
+from chalicelib.domain.audit import Act
+from chalicelib.domain.card import VERIFIED
+from chalicelib.domain.transaction import Phase
+from chalicelib.gateways import secrets
+from chalicelib.settings import settings
+from chalicelib.store import agents, cards, logins
+from chalicelib.store.table import read
+from infra import operator
+from tests.accounts import an_account
+from tests.builders import NOW, a_login, an_agent, an_email
+from tests.cards import a_card_body
+from tests.tills import a_till, kept
+
+pytestmark = pytest.mark.usefixtures("moto")
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: str = "") -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    operator.main(arguments)
+
+
+def test_a_system_user_is_created_with_the_password_that_was_typed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    email = an_email()
+
+    run(monkeypatch, "system-user", "--email", email.upper(), "--name", "Ann", typed="long enough a password\n")
+
+    assert email in capsys.readouterr().out
+    login = read(logins.key(email))
+    assert login
+    agent = read(agents.key(login.agent_id))
+    assert agent
+    assert (agent.is_system_user, agent.client_id, login.client_id) == (True, 0, 0)
+    assert "long enough" not in repr((agent, login))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "typed"),
+    [
+        (("--email", "short@shop.example", "--name", "Ann"), "short\n"),
+        (("--email", "none@shop.example", "--name", "Ann"), ""),
+        (("--email", "no-address", "--name", "Ann"), "long enough a password\n"),
+        (("--email", "phone@shop.example", "--name", "Ann", "--phone", "12"), "long enough a password\n"),
+    ],
+)
+def test_there_is_no_system_user_without_a_password_or_with_a_wrong_address(
+    monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], typed: str
+) -> None:
+    with pytest.raises(SystemExit):
+        run(monkeypatch, "system-user", *arguments, typed=typed)
+
+    assert read(logins.key(arguments[1])) is None
+
+
+def test_an_e_mail_that_is_taken_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = an_agent()
+    agents.create(agent, a_login(agent), Act("create", 3, NOW))
+
+    with pytest.raises(SystemExit, match="e-mail belongs"):
+        run(monkeypatch, "system-user", "--email", agent.email, "--name", "Ann", typed="long enough a password\n")
+
+
+def test_the_audit_of_an_object_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    agent = an_agent(tax_id="the value")
+    agents.create(agent, a_login(agent), Act("create", 0, NOW))
+
+    run(monkeypatch, "audit", f"agent#{agent.id}")
+
+    line = capsys.readouterr().out
+    assert "2026-03-14T09:26:53" in line
+    assert "by operator" in line
+    assert "tax_id" in line
+    assert "the value" not in line
+
+
+def test_a_rotation_of_the_signing_secret_prints_where_it_is_and_never_what_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = secrets.signing()
+
+    run(monkeypatch, "rotate-signing")
+
+    new, *kept = secrets.signing()
+    printed = capsys.readouterr().out
+    assert kept == list(before[:1])
+    assert settings().secret_id in printed
+    assert new.reveal() not in printed
+
+
+def test_a_card_is_linked_to_an_agent_and_its_number_is_printed_nowhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    account = an_account()
+
+    run(monkeypatch, "link-card", "--email", account.email, typed="4111111111111111\n1249\n")
+
+    printed = capsys.readouterr().out
+    [linked] = cards.of_agent(account.agent.id)
+    assert (linked.status, linked.alias, linked.face.masked) == (VERIFIED, "VISA 1111", "411111******1111")
+    assert f"Card {linked.id}, 411111******1111" in printed
+    assert "4111111111111111" not in printed + repr(linked)
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ("4111111111111112\n1249\n", "PAN: The card number is mistyped"),
+        ("4111111111111111\n1349\n", "EXP: Month and year"),
+        ("4111111111111111\n0120\n", "EXP: The card has expired"),
+        ("", "PAN: A card number"),
+    ],
+)
+def test_a_card_that_is_not_one_is_not_linked(monkeypatch: pytest.MonkeyPatch, typed: str, told: str) -> None:
+    account = an_account()
+
+    with pytest.raises(SystemExit, match=told) as stopped:
+        run(monkeypatch, "link-card", "--email", account.email, typed=typed)
+
+    assert "411111111111111" not in str(stopped.value)
+    assert cards.of_agent(account.agent.id) == []
+
+
+def test_a_card_is_linked_to_somebody_and_at_an_acquirer_of_the_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = "4111111111111111\n1249\n"
+
+    with pytest.raises(SystemExit, match="no agent"):
+        run(monkeypatch, "link-card", "--email", an_email(), typed=typed)
+    with pytest.raises(SystemExit, match="no acquirer"):
+        run(monkeypatch, "link-card", "--email", an_account().email, "--acquirer", "NOBODY", typed=typed)
+
+
+def test_a_card_the_acquirer_refuses_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(monkeypatch, "link-card", "--email", an_account().email, typed="4000000000000002\n1249\n")
+
+    assert "is not linked" in capsys.readouterr().out
+
+
+def test_a_sweep_by_hand_says_what_it_did(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    payment = a_till().pay(a_card_body(12.68))
+
+    run(monkeypatch, "sweep")
+
+    assert "Looked after" in capsys.readouterr().out
+    swept = kept(payment.id)
+    assert swept is not None
+    assert swept.phase is Phase.APPROVED

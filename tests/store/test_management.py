@@ -1,0 +1,245 @@
+"""Merchants, agents and terminals in the tables, on both engines; races on DynamoDB Local alone."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from chalicelib.domain.agent import Agent
+from chalicelib.domain.audit import Act
+from chalicelib.domain.outbox import born, welcome
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.store import agents, audit, logins, merchants, outbox, sequences, terminals
+from chalicelib.store.agents import LoginChange
+from chalicelib.store.table import AlreadyThereError, commit, read
+from chalicelib.store.versions import ChangedMeanwhileError, until_unchanged
+from tests.builders import NOW, a_login, a_merchant, a_terminal, an_agent, an_email
+
+ACT = Act("create", 3, NOW)
+HASH = "$argon2id$..."
+UPDATE = Act("update", 3, NOW + timedelta(seconds=1))
+
+
+def kept(**changes: object) -> Agent:
+    """An agent in the tables."""
+    agent = an_agent(**changes)
+    agents.create(agent, a_login(agent), ACT)
+    return agent
+
+
+def in_parallel(work: Callable[[int], object], times: int) -> list[object]:
+    """What each call returned, or the ServiceError's code it raised."""
+
+    def attempt(number: int) -> object:
+        try:
+            return work(number)
+        except ServiceError as refusal:
+            return refusal.error
+
+    with ThreadPoolExecutor(times) as pool:
+        return list(pool.map(attempt, range(times)))
+
+
+@pytest.mark.usefixtures("engine")
+class TestOnBothEngines:
+    def test_a_merchant_reads_back_as_it_was_kept(self) -> None:
+        merchant = a_merchant(name="متجر 🛒", sbp='{"a":1}')
+        merchants.create(merchant, ACT)
+
+        assert read(merchants.key(merchant.id)) == merchant
+
+    def test_an_agent_reads_back_as_it_was_kept_and_so_does_its_login(self) -> None:
+        agent = kept(terminal_id=4, secret_key_sealed=b"sealed")
+
+        assert read(agents.key(agent.id)) == agent
+        assert read(logins.key(agent.email)) == a_login(agent)
+
+    def test_an_e_mail_belongs_to_one_agent_whatever_its_case(self) -> None:
+        agent = kept()
+        second = an_agent(email=agent.email.upper())
+
+        with pytest.raises(ServiceError) as refusal:
+            agents.create(second, a_login(second), ACT)
+
+        assert refusal.value.error is ErrorCode.EMAIL_TAKEN
+        assert read(agents.key(second.id)) is None
+        assert audit.of(f"agent#{second.id}") == []
+
+    def test_a_name_belongs_to_one_terminal_of_a_merchant(self) -> None:
+        first = a_terminal(client_id=an_agent().id)
+        terminals.create(first, ACT)
+        second, elsewhere = a_terminal(client_id=first.client_id), a_terminal(client_id=first.client_id + 10**6)
+
+        with pytest.raises(ServiceError) as refusal:
+            terminals.create(second, ACT)
+        terminals.create(elsewhere, ACT)
+
+        assert refusal.value.error is ErrorCode.TID_TAKEN
+        assert read(terminals.key(second.id)) is None
+        claim = read(sequences.tid_key(first.client_id, first.tid))
+        assert claim
+        assert claim.holder == first.id
+
+    def test_terminals_and_agents_are_listed_by_their_merchant(self) -> None:
+        client_id = an_agent().id
+        for tid in ("B", "A"):
+            terminals.create(a_terminal(client_id=client_id, tid=tid), ACT)
+        first, second = kept(client_id=client_id), kept(client_id=client_id)
+
+        assert [terminal.tid for terminal in terminals.of_merchant(client_id)] == ["A", "B"]
+        assert agents.of_merchant(client_id) == [first, second]
+
+    def test_a_list_goes_on_where_a_page_of_the_store_ends(self) -> None:
+        client_id = an_agent().id
+        numbers = [kept(client_id=client_id, printer_settings="x" * 350_000).id for _ in range(4)]  # a page is 1 MB
+
+        assert [agent.id for agent in agents.of_merchant(client_id)] == numbers
+
+    def test_a_change_reaches_the_agent_its_login_and_the_audit(self) -> None:
+        before = kept()
+        after = replace(before, version=2, credential_version=2, state=0, terminal_id=5)
+
+        agents.change(before, after, LoginChange(password_hash=HASH, key_digest="digest"), UPDATE)
+
+        login = read(logins.key(before.email))
+        assert read(agents.key(before.id)) == after
+        assert login == a_login(
+            before, credential_version=2, state=0, terminal_id=5, password_hash=HASH, key_digest="digest"
+        )
+        entry = audit.of(f"agent#{before.id}")[-1]
+        assert (entry.kind, entry.by, entry.fields) == ("update", 3, ("password", "state", "terminal_id"))
+
+    def test_a_change_of_an_older_version_changes_nothing(self) -> None:
+        before = kept()
+        agents.change(before, replace(before, version=2, name="Theirs"), LoginChange(), UPDATE)
+
+        with pytest.raises(ChangedMeanwhileError):
+            agents.change(before, replace(before, version=2, state=0), LoginChange(password_hash=HASH), UPDATE)
+
+        assert read(agents.key(before.id)) == replace(before, version=2, name="Theirs")
+        assert read(logins.key(before.email)) == a_login(before)
+
+    def test_unlocking_takes_the_lock_and_the_count_away(self) -> None:
+        before = an_agent()
+        agents.create(before, a_login(before, failed_attempts=10, locked_until=NOW), ACT)
+
+        agents.change(before, replace(before, version=2), LoginChange(unlock=True), UPDATE)
+
+        assert read(logins.key(before.email)) == a_login(before)
+
+    def test_an_e_mail_moves_with_all_its_login_holds(self) -> None:
+        before = an_agent()
+        login = a_login(before, password_hash=HASH, last_logon=NOW, failed_attempts=3)
+        agents.create(before, login, ACT)
+        after = replace(before, version=2, email=an_email().upper())
+
+        agents.change(before, after, LoginChange(moved=login), UPDATE)
+
+        assert read(logins.key(before.email)) is None
+        assert read(logins.key(after.email)) == replace(login, email=after.email.lower())
+
+    def test_an_e_mail_that_is_taken_moves_nothing(self) -> None:
+        before, other = kept(), kept()
+
+        after = replace(before, version=2, email=other.email)
+
+        with pytest.raises(ServiceError) as refusal:
+            agents.change(before, after, LoginChange(moved=a_login(before)), UPDATE)
+
+        assert refusal.value.error is ErrorCode.EMAIL_TAKEN
+        assert read(agents.key(before.id)) == before
+        assert read(logins.key(before.email)) == a_login(before)
+        assert read(logins.key(other.email)) == a_login(other)
+
+    def test_a_merchants_change_is_refused_when_it_changed_meanwhile(self) -> None:
+        before = a_merchant()
+        merchants.create(before, ACT)
+        merchants.change(before, replace(before, version=2, web="theirs"), UPDATE)
+
+        with pytest.raises(ChangedMeanwhileError):
+            merchants.change(before, replace(before, version=2, web="ours"), UPDATE)
+
+        assert read(merchants.key(before.id)) == replace(before, version=2, web="theirs")
+        assert [entry.fields for entry in audit.of(f"merchant#{before.id}")][1:] == [("web",)]
+
+    def test_ids_are_never_given_twice(self) -> None:
+        first = sequences.next_id("test")
+        row = sequences.next_ids("test", 3)
+
+        assert list(row) == [first + 1, first + 2, first + 3]
+        assert sequences.next_id("test") == first + 4
+
+    def test_a_message_is_kept_once(self) -> None:
+        message = welcome(an_email(), 7, "Thandi", "thandi@shop.example", NOW)
+        commit(outbox.put(message))
+
+        assert read(outbox.key(message.id)) == born(message)
+        with pytest.raises(AlreadyThereError):
+            commit(outbox.put(message))
+
+
+@pytest.mark.usefixtures("dynamodb_local")
+class TestRaces:
+    def test_of_many_agents_with_one_e_mail_one_is_created(self) -> None:
+        email = an_email()
+
+        def create(_: int) -> str:
+            agent = an_agent(email=email)
+            agents.create(agent, a_login(agent), ACT)
+            return "created"
+
+        outcomes = in_parallel(create, 16)
+
+        assert sorted(map(str, outcomes)) == ["ErrorCode.EMAIL_TAKEN"] * 15 + ["created"]
+
+    def test_of_many_terminals_with_one_name_one_is_created(self) -> None:
+        client_id = an_agent().id
+
+        outcomes = in_parallel(lambda _: terminals.create(a_terminal(client_id=client_id), ACT), 16)
+
+        assert outcomes.count(None) == 1
+        assert outcomes.count(ErrorCode.TID_TAKEN) == 15
+
+    def test_ids_stay_unique_when_many_ask_at_once(self) -> None:
+        numbers = in_parallel(lambda _: sequences.next_id("race"), 32)
+
+        assert len(set(numbers)) == 32
+
+    def test_everybodys_change_of_a_field_of_their_own_is_kept(self) -> None:
+        agent = kept()
+        names = [
+            "name",
+            "tax_id",
+            "language_id",
+            "country_id",
+            "currency_id",
+            "address_de_facto",
+            "phone",
+            "avatar_key",
+        ]
+
+        def change(number: int) -> None:
+            def attempt() -> None:
+                before = read(agents.key(agent.id))
+                assert before
+                after = replace(before, version=before.version + 1, **{names[number]: str(number)})  # type: ignore[arg-type]
+                agents.change(before, after, LoginChange(), UPDATE)
+
+            until_unchanged(attempt)
+
+        in_parallel(change, len(names))
+
+        after = read(agents.key(agent.id))
+        assert [getattr(after, name) for name in names] == [str(number) for number in range(len(names))]
+
+
+def test_a_record_that_never_stops_changing_is_an_outage_and_no_endless_loop() -> None:
+    def attempt() -> None:
+        raise ChangedMeanwhileError
+
+    with pytest.raises(ServiceError) as refusal:
+        until_unchanged(attempt)
+
+    assert refusal.value.error is ErrorCode.STORE_UNAVAILABLE

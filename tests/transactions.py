@@ -1,0 +1,64 @@
+"""Builders of payments: valid ones, of which a test changes its subject."""
+
+import uuid
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from chalicelib.domain.money import Currency
+from chalicelib.domain.payment import Order
+from chalicelib.domain.period import end_of_day
+from chalicelib.domain.transaction import InputType, Phase, Taker, Transaction
+
+NOW = datetime(2026, 3, 14, 9, 26, 53, 589793, tzinfo=UTC)
+ZAR = Currency("ZAR", "710", 2)
+
+
+def a_guid() -> str:
+    return str(uuid.uuid4()).upper()
+
+
+def a_payment(**changes: Any) -> Transaction:
+    """R 12.30 in cash, just taken."""
+    facts: dict[str, Any] = {
+        "id": a_guid(),
+        "client_id": 7,
+        "taker": Taker(17, "till@shop.example", "Till 1", "+27829876543"),
+        "terminal_id": 3,
+        "terminal_name": "SHOP0001",
+        "phase": Phase.APPROVED,
+        "input_type": InputType.CASH,
+        "acquirer": "CASH",
+        "currency": ZAR,
+        "amount_minor": 1230,
+        "created_at": NOW,
+        "deadline": end_of_day(NOW, 2),
+        "gmt": 2,
+        "fingerprint": "f",
+        "invoice": "260314000001",
+        "details": "{}",
+        "result_code": 0,
+        "result_message": "Approved",
+    }
+    return Transaction(**{**facts, **changes})
+
+
+def an_order(**changes: Any) -> Order:
+    """What a_payment was made of."""
+    facts: dict[str, Any] = {
+        "id": a_guid(),
+        "input_type": InputType.CASH,
+        "amount": Decimal("12.30"),
+        "currency": "ZAR",
+        "acquirer": "CASH",
+        "details": "{}",
+    }
+    return Order(**{**facts, **changes})
+
+
+def a_body(**basic: Any) -> dict[str, Any]:
+    """The smallest body of payment/submit that takes R 12.30 in cash; a null leaves a field out."""
+    return {
+        "BasicTran": {"ID": a_guid(), "InputType": 10, "CurrencyID": "ZAR", "Amount": 12.3, **basic},
+        "AcqTran": {"AcquirerCode": "CASH"},
+    }
