@@ -1,0 +1,107 @@
+"""What is to be sent: kept in the same store transaction as what it speaks of, so that neither is lost.
+
+An entry is born in the hands of whoever wrote it, who sends it right after. Whoever holds an entry holds it until
+`due_at`; what is due then belongs to the first who claims it. So it is sent at least once, and twice only when a
+holder died between sending it and saying so.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from chalicelib.domain.merchant import Merchant
+
+WELCOME, RECEIPT = "welcome", "receipt"
+EMAIL, SMS = "email", "sms"
+RETRIES = 3  # when the request does not say
+HELD_FOR = timedelta(seconds=60)  # longer than a request (29 s) or a sending may last
+PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=6)  # after the first failure; at the most
+KEPT_FOR = timedelta(days=30)  # what was sent or given up, to be looked up, then deleted by the table's TTL
+
+
+class NotSentError(Exception):
+    """The sender refused the message, did not take it in time, or is out of reach: its error code."""
+
+
+@dataclass(frozen=True)
+class Outbox:
+    """One message to the addresses of one channel. At most 1 + `retries` attempts are made.
+
+    `to` are those who have not got it yet. A receipt keeps no text: it is written anew from its transaction.
+    """
+
+    id: str
+    kind: str
+    client_id: int
+    to: tuple[str, ...]
+    channel: str
+    created_at: datetime
+    sender: str | None = None  # whose name stands beside the sending address
+    subject: str | None = None
+    text: str | None = None
+    html: str | None = None
+    transaction_id: str | None = None
+    terminal_id: int | None = None
+    attempts: int = 0
+    retries: int = RETRIES
+    due_at: datetime | None = None
+    sent_at: datetime | None = None
+    given_up_at: datetime | None = None
+    expires_at: int | None = None  # epoch seconds: the table's TTL
+
+
+def welcome(entry_id: str, client_id: int, name: str, email: str, now: datetime) -> Outbox:
+    """The e-mail that greets a new agent. There is never a password or key in it."""
+    text = (
+        f"Hello {one_line(name)},\n\n"
+        f"an account has been opened for you. You sign in with {email}.\n"
+        "Your administrator gives you the password; it is never sent by e-mail.\n"
+    )
+    return Outbox(entry_id, WELCOME, client_id, (email,), EMAIL, now, subject="Welcome", text=text)
+
+
+def welcome_merchant(entry_id: str, merchant: Merchant, now: datetime) -> Outbox:
+    """The e-mail that tells the manager of a new merchant that it is open."""
+    email = merchant.manager.email
+    text = (
+        f"Hello {one_line(merchant.manager.name)},\n\n"
+        f"{one_line(merchant.name)} is now open for payments, as merchant {merchant.id}.\n"
+        "Its administrator's account is opened next; no password is ever sent by e-mail.\n"
+    )
+    return Outbox(entry_id, WELCOME, merchant.id, (email,), EMAIL, now, subject="Welcome", text=text)
+
+
+def born(entry: Outbox) -> Outbox:
+    """The entry as it is first kept: held by whoever writes it, due for anybody when that one dies."""
+    return replace(entry, due_at=entry.created_at + HELD_FOR)
+
+
+def is_spent(entry: Outbox) -> bool:
+    """It was claimed as often as it may be tried, and nobody came back to say how the last attempt went."""
+    return entry.attempts > 1 + entry.retries
+
+
+def sent(entry: Outbox, now: datetime) -> Outbox:
+    """The entry when everybody has got it."""
+    return replace(entry, due_at=None, sent_at=now, expires_at=_expiry(now))
+
+
+def failed(entry: Outbox, now: datetime) -> Outbox:
+    """The entry after an attempt that failed: tried again later, each pause four times the one before, or given up."""
+    if entry.attempts > entry.retries:
+        return given_up(entry, now)
+    pause = min(PAUSE * 4 ** (entry.attempts - 1), LONGEST_PAUSE)
+    return replace(entry, due_at=now + pause)
+
+
+def given_up(entry: Outbox, now: datetime) -> Outbox:
+    """The entry when it is tried no more."""
+    return replace(entry, due_at=None, given_up_at=now, expires_at=_expiry(now))
+
+
+def _expiry(now: datetime) -> int:
+    return int((now + KEPT_FOR).timestamp())
+
+
+def one_line(text: str) -> str:
+    """A text without line breaks and other control characters, so it cannot become a header or a second message."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)

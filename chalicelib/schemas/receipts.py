@@ -1,0 +1,67 @@
+"""Where a receipt goes: at most five addresses, e-mails and telephone numbers together."""
+
+import json
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
+
+from chalicelib.domain.transaction import Transaction
+from chalicelib.errors import Check
+from chalicelib.schemas.common import Request, problem
+from chalicelib.schemas.fields import Email, Phone
+
+MAX_ADDRESSES = 5
+EMPTY: tuple[object, ...] = ("", [])  # what a till sends for a field nobody filled in
+
+
+def _absent(value: Any) -> Any:
+    return None if value in EMPTY else value
+
+
+Addresses = Field(None, max_length=MAX_ADDRESSES)
+
+
+class Receipt(Request):
+    """Where the receipt goes. Telephone numbers are international; an empty field is an absent one."""
+
+    email: Annotated[Email | None, BeforeValidator(_absent)] = None
+    emails: Annotated[list[Email] | None, BeforeValidator(_absent)] = Addresses
+    phone: Annotated[Phone | None, BeforeValidator(_absent)] = None
+    phones: Annotated[list[Phone] | None, BeforeValidator(_absent)] = Addresses
+    retry_num: Annotated[int, Field(ge=0, le=10)] | None = None
+
+    @model_validator(mode="after")
+    def _few(self) -> "Receipt":
+        if len(self.all_emails) + len(self.all_phones) > MAX_ADDRESSES:
+            raise problem(Check.TOO_LONG, f"A receipt goes to at most {MAX_ADDRESSES} addresses.")
+        return self
+
+    @property
+    def all_emails(self) -> tuple[str, ...]:
+        """Each e-mail address once."""
+        return _once(self.email, self.emails)
+
+    @property
+    def all_phones(self) -> tuple[str, ...]:
+        """Each telephone number once, as E.164 writes it."""
+        return _once(self.phone, self.phones)
+
+
+def wanted_by(transaction: Transaction) -> Receipt:
+    """What the request of a kept transaction said about its receipt: for whoever finishes it later.
+
+    Nobody, where today's rules no longer take what was kept: no receipt keeps a payment from being finished.
+    """
+    try:
+        return Receipt.model_validate(json.loads(transaction.details).get("Receipt") or {})
+    except ValidationError:
+        return Receipt()
+
+
+def _once(first: str | None, more: list[str] | None) -> tuple[str, ...]:
+    """In the order given; two that differ in their case alone are one."""
+    once: dict[str, str] = {}
+    for address in (first, *(more or [])):
+        if address:
+            once.setdefault(address.lower(), address)
+    return tuple(once.values())

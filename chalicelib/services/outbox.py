@@ -1,0 +1,146 @@
+"""The outbox: what receipts a transaction owes, and sending what is owed, right after the commit or by the sweep."""
+
+import time
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+
+from chalicelib.domain import outbox, receipt
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, NotSentError, Outbox
+from chalicelib.domain.receipt_html import as_html
+from chalicelib.domain.terminal import Terminal
+from chalicelib.domain.transaction import Transaction
+from chalicelib.gateways import mail, sms
+from chalicelib.log import log, log_defect
+from chalicelib.schemas.receipts import Receipt
+from chalicelib.settings import settings
+from chalicelib.store import due, merchants, terminals, transactions
+from chalicelib.store import outbox as outbox_store
+from chalicelib.store.table import read_all
+
+SEND_SECONDS = 2  # of a request: what is not begun by then is left to the sweep
+SWEEP_SECONDS = 20  # of a sweep; with the last sending well within the time an entry is held
+GATEWAYS = {EMAIL: mail, SMS: sms}
+
+
+def receipts_for(
+    transaction: Transaction, merchant: Merchant | None, terminal: Terminal | None, wanted: Receipt, now: datetime
+) -> list[Outbox]:
+    """The receipts to keep beside the transaction (`store.outbox.put`) and to send once it is kept.
+
+    None of what was declined or is pending. Without the merchant or the terminal at hand, sending looks them up.
+    """
+    addresses = {EMAIL: wanted.all_emails, SMS: wanted.all_phones}
+    if not receipt.is_given(transaction):
+        return []
+    return [
+        _worded(
+            Outbox(
+                id=f"{transaction.id}.{channel}",
+                kind=RECEIPT,
+                client_id=transaction.client_id,
+                to=to,
+                channel=channel,
+                created_at=now,
+                transaction_id=transaction.id,
+                terminal_id=transaction.terminal_id,
+                retries=outbox.RETRIES if wanted.retry_num is None else wanted.retry_num,
+            ),
+            (transaction, merchant, terminal),
+        )
+        for channel, to in addresses.items()
+        if to
+    ]
+
+
+def send(entries: Iterable[Outbox], now: datetime) -> None:
+    """Send what was just kept. It is bounded in time and raises nothing: what fails is owed to the sweep."""
+    until = time.monotonic() + SEND_SECONDS
+    for entry in entries:
+        held = outbox.born(entry)
+        _attempt(replace(held, attempts=held.attempts + 1), now, until)
+
+
+def deliver_due(now: datetime, limit: int = 25) -> int:
+    """Send at most `limit` of the entries nobody holds: how many there were. Sweeps may run side by side."""
+    until = time.monotonic() + SWEEP_SECONDS
+    done = 0
+    for entry_id in due.ids(outbox_store.TABLE, now, limit):
+        if time.monotonic() > until:
+            break
+        if entry := outbox_store.claim(entry_id, now):
+            _attempt(entry, now, until)
+            done += 1
+    return done
+
+
+def _attempt(held: Outbox, now: datetime, until: float) -> None:
+    """Send one entry and keep what became of it. A defect is logged; the entry is due again when its hold ends."""
+    try:
+        after, reason = _sent(held, now, until)
+        outbox_store.settle(held, after)
+    except Exception as defect:  # noqa: BLE001  a receipt never fails the payment it speaks of, nor the rest of a sweep
+        log_defect(defect, outbox=held.id, attempts=held.attempts)
+        return
+    outcome = "sent" if after.sent_at else "given up" if after.given_up_at else "failed"
+    log("outbox", outbox=held.id, kind=held.kind, outcome=outcome, attempts=held.attempts, reason=reason)
+
+
+def _sent(held: Outbox, now: datetime, until: float) -> tuple[Outbox, str | None]:
+    """The entry after one attempt, and why it is not done."""
+    if outbox.is_spent(held):
+        return outbox.given_up(held, now), "no attempt came back"
+    if not _has_sender(held):
+        return outbox.given_up(held, now), "the stage has no sender"
+    message = held if held.text else _worded_again(held)
+    if not message.text:
+        return outbox.failed(held, now), "it cannot be worded"
+    left, reason = [], None
+    for address in held.to:
+        try:
+            _send_one(message, address, until)
+        except NotSentError as failure:
+            left.append(address)
+            reason = str(failure)
+    if left:
+        return outbox.failed(replace(held, to=tuple(left)), now), reason
+    return outbox.sent(held, now), None
+
+
+def _has_sender(entry: Outbox) -> bool:
+    return bool(settings().mail_from if entry.channel == EMAIL else settings().sms_sender)
+
+
+def _send_one(message: Outbox, address: str, until: float) -> None:
+    if time.monotonic() > until:
+        reason = "out of time"
+        raise NotSentError(reason)
+    GATEWAYS[message.channel].send(message, address)
+
+
+def _worded_again(entry: Outbox) -> Outbox:
+    """A receipt with its words, from its transaction as it is now."""
+    keys = (
+        transactions.key(entry.transaction_id or ""),
+        merchants.key(entry.client_id),
+        terminals.key(entry.terminal_id or 0),
+    )
+    transaction, merchant, terminal = read_all(keys)
+    return _worded(entry, (transaction, merchant, terminal))
+
+
+def _worded(entry: Outbox, about: tuple[Transaction | None, Merchant | None, Terminal | None]) -> Outbox:
+    """The entry with its words; without them when they cannot be written, which stops no payment."""
+    transaction, merchant, terminal = about
+    if transaction is None or merchant is None or terminal is None:
+        return entry
+    try:
+        paper = receipt.slip(transaction, merchant, terminal)
+        if entry.channel == SMS:
+            return replace(entry, text=paper.short)
+        subject, text, html = receipt.subject(paper), receipt.as_text(paper), as_html(paper)
+        return replace(entry, sender=paper.merchant, subject=subject, text=text, html=html)
+    except Exception as defect:  # noqa: BLE001  see the docstring
+        log_defect(defect, outbox=entry.id)
+        return entry

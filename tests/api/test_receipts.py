@@ -1,0 +1,186 @@
+"""Receipts from the till to the customer's inbox."""
+
+import itertools
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.errors import Check
+from chalicelib.services import outbox
+from tests.builders import PASSWORD, a_shop, an_email
+from tests.capacity import write_units
+from tests.http import Reply, post
+from tests.receipts import mails, messages, ses
+from tests.transactions import a_body
+
+SUBMIT = "/api/v1/payment/submit"
+_numbers: Iterator[int] = itertools.count(27_821_000_000)
+
+
+def a_number() -> str:
+    return f"+{next(_numbers)}"
+
+
+def pay(stage: str, receipt: Any, body: dict[str, Any] | None = None) -> Reply:
+    return post(stage, SUBMIT, {**(body or a_body()), "Receipt": receipt})
+
+
+def sweep() -> None:
+    """What the schedule does, two minutes from now, until nothing is owed."""
+    while outbox.deliver_due(datetime.now(UTC) + timedelta(minutes=2), 100):
+        pass
+
+
+@pytest.fixture
+def mail_is_down(stage: str, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """SES refuses everything, until `undo`."""
+    del stage
+    monkeypatch.setattr(ses(), "email_identities", {})
+    return monkeypatch
+
+
+def test_the_receipt_is_mailed_before_the_till_has_its_answer(stage: str) -> None:
+    to = an_email()
+    reply = pay(stage, {"Email": to})
+
+    transaction = reply.body["Transaction"]
+    (mail,) = mails(to)
+    assert mail.subject == "Receipt from Demo Store: R 12.30"
+    assert transaction["Invoice"] in mail.body
+    assert transaction["ReceiptEmail"] == to
+
+
+def test_everybody_named_gets_one_of_their_own(stage: str) -> None:
+    to, numbers = [an_email() for _ in range(3)], [a_number(), a_number()]
+    reply = pay(stage, {"Email": to[0], "Emails": to, "Phone": numbers[0], "Phones": [numbers[1], numbers[0]]})
+
+    assert reply.status == 200
+    assert [len(mails(address)) for address in to] == [1, 1, 1]
+    assert [len(messages(number)) for number in numbers] == [1, 1]
+
+
+def test_a_repeated_payment_sends_no_second_receipt(stage: str) -> None:
+    to, body = an_email(), a_body()
+    pay(stage, {"Email": to}, body)
+    again = pay(stage, {"Email": to}, body)
+
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert len(mails(to)) == 1
+
+
+def test_a_sweep_sends_no_second_receipt(stage: str) -> None:
+    to = an_email()
+    pay(stage, {"Email": to})
+    sweep()
+
+    assert len(mails(to)) == 1
+
+
+def test_a_payment_does_not_fail_with_its_receipt_which_comes_later(
+    stage: str, mail_is_down: pytest.MonkeyPatch
+) -> None:
+    to, number = an_email(), a_number()
+    reply = pay(stage, {"Email": to, "Phone": number})
+
+    assert (reply.error, mails(to), len(messages(number))) == ((200, 0), [], 1)
+    mail_is_down.undo()
+    sweep()
+    (mail,) = mails(to)
+    assert mail.subject == "Receipt from Demo Store: R 12.30"
+    assert reply.body["Transaction"]["Invoice"] in mail.body
+    assert len(messages(number)) == 1
+
+
+@pytest.mark.parametrize(("mode", "subject"), [(1, "Cancel"), (2, "Return")])
+def test_what_is_given_back_has_a_receipt_that_names_the_first_one(stage: str, mode: int, subject: str) -> None:
+    to = an_email()
+    payment = pay(stage, None).body["Transaction"]
+    body = {"BasicReverseTran": {"TransactionID": payment["ID"], "ReverseMode": mode, "InputType": 10}}
+    reply = post(stage, "/api/v1/payment/reverse", {**body, "Receipt": {"Email": to}})
+
+    (mail,) = mails(to)
+    assert (reply.error, mail.subject) == ((200, 0), f"{subject} from Demo Store: R 12.30")
+    assert payment["Invoice"] in mail.body
+
+
+def test_a_card_payment_is_receipted_when_it_is_approved(stage: str) -> None:
+    to = an_email()
+    card = {"CardInputMode": 1, "CardDataInput": {"PAN": "4242424242424242", "EXP": "1230", "CVV2": "123"}}
+    body = {"BasicTran": {"InputType": 1, "Amount": 12.30}, "AcqTran": {}, "Card": card}
+    transaction = pay(stage, {"Email": to}, body).body["Transaction"]
+
+    (mail,) = mails(to)
+    assert "************4242" in mail.body
+    assert transaction["ApprovalCode"] in mail.body
+    assert "424242424242" not in mail.body
+
+
+def test_a_declined_card_payment_has_no_receipt(stage: str) -> None:
+    to = an_email()
+    card = {"CardInputMode": 1, "CardDataInput": {"PAN": "4000000000000002", "EXP": "1230", "CVV2": "123"}}
+    body = {"BasicTran": {"InputType": 1, "Amount": 12.30}, "AcqTran": {}, "Card": card}
+
+    assert pay(stage, {"Email": to}, body).error == (200, 1005)
+    assert mails(to) == []
+
+
+def test_a_refused_payment_sends_nothing(stage: str) -> None:
+    to = an_email()
+
+    assert pay(stage, {"Email": to}, a_body(Amount=0)).status == 400
+    assert mails(to) == []
+
+
+def test_a_welcome_arrives_and_holds_no_password(stage: str) -> None:
+    email = an_email()
+    a_shop(stage).agent(Email=email, SecretKey="staple staple staple")
+    (mail,) = mails(email)
+
+    assert mail.subject == "Welcome"
+    assert email in mail.body
+    assert PASSWORD not in mail.body
+    assert "staple" not in mail.body
+
+
+@pytest.mark.parametrize("empty", [None, {}, {"Email": "", "Emails": [], "Phone": "", "Phones": []}, {"Email": None}])
+def test_nobody_named_is_no_receipt(stage: str, empty: Any) -> None:
+    assert pay(stage, empty).error == (200, 0)
+
+
+@pytest.mark.parametrize(
+    ("receipt", "finding"),
+    [
+        ({"Email": "nobody"}, ("Receipt.Email", Check.FORMAT)),
+        ({"Email": "a@b.example\r\nBcc: all@b.example"}, ("Receipt.Email", Check.FORMAT)),
+        ({"Email": "a@b.example, c@b.example"}, ("Receipt.Email", Check.FORMAT)),
+        ({"Email": f"{'a' * 300}@b.example"}, ("Receipt.Email", Check.TOO_LONG)),
+        ({"Email": 5}, ("Receipt.Email", Check.TYPE)),
+        ({"Emails": ["a@b.example", "@"]}, ("Receipt.Emails[1]", Check.FORMAT)),
+        ({"Emails": [f"a{n}@b.example" for n in range(6)]}, ("Receipt.Emails", Check.TOO_LONG)),
+        ({"Phone": "0829876543"}, ("Receipt.Phone", Check.FORMAT)),
+        ({"Phone": "+27"}, ("Receipt.Phone", Check.FORMAT)),
+        ({"Phones": ["+27 82 987 6543", "x"]}, ("Receipt.Phones[1]", Check.FORMAT)),
+        ({"Phones": "+27829876543"}, ("Receipt.Phones", Check.TYPE)),
+        ({"RetryNum": 11}, ("Receipt.RetryNum", Check.OUT_OF_RANGE)),
+        ({"RetryNum": -1}, ("Receipt.RetryNum", Check.OUT_OF_RANGE)),
+        (
+            {"Emails": [f"a{n}@b.example" for n in range(3)], "Phones": [f"+2782987654{n}" for n in range(3)]},
+            ("Receipt", Check.TOO_LONG),
+        ),
+    ],
+)
+def test_an_address_that_is_none_is_refused(stage: str, receipt: Any, finding: tuple[str, int]) -> None:
+    reply = pay(stage, receipt)
+
+    assert reply.error == (400, 202)
+    assert reply.findings == [finding]
+
+
+def test_a_receipt_costs_six_units_whoever_gets_it(stage_on_dynamodb_local: str) -> None:
+    with write_units() as charged:
+        pay(stage_on_dynamodb_local, {"Emails": [an_email() for _ in range(5)]})
+
+    # Kept in the payment's transaction: the item 2, its place in the index 2. Sent: the item 1, the index 1.
+    assert [units for table, units in charged if table == "outbox"] == [4, 2]

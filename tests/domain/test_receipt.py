@@ -1,0 +1,232 @@
+import json
+import re
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.domain import receipt
+from chalicelib.domain.money import Currency
+from chalicelib.domain.receipt_html import as_html
+from chalicelib.domain.transaction import CardFace, EmvData, InputType, Phase, Transaction
+from tests.builders import a_merchant, a_terminal
+from tests.transactions import NOW, a_payment
+
+MERCHANT = a_merchant(
+    name="Bean & Leaf", address_de_jure="Bean and Leaf (Pty) Ltd, 12 Long Street", tax_id="4123456789"
+)
+TERMINAL = a_terminal(back_retailer_id="000000001234567")
+
+
+def bought(*purchases: tuple[str, Any, Any], wrapper: str = "BasicTran") -> str:
+    lines = [{"Title": title, "Price": price, "Quantity": quantity} for title, price, quantity in purchases]
+    return json.dumps({wrapper: {"AuxDataInput": {"AuxData": {"Purchases": lines}}}})
+
+
+def a_card_payment(**changes: Any) -> Transaction:
+    facts: dict[str, Any] = {
+        "input_type": InputType.CHIP,
+        "acquirer": "SANDBOX",
+        "card": CardFace("VISA", "411111", "1111", "1228", "T. Mokoena"),
+        "approval_code": "A12345",
+        "rrn": "612312345678",
+        "emv": EmvData("A0000000031010", "VISA CREDIT", "E800", "0000008000"),
+    }
+    return a_payment(**facts | changes)
+
+
+def a_reversal(**changes: Any) -> Transaction:
+    facts: dict[str, Any] = {"phase": Phase.GIVEN_BACK, "original_id": "X", "original_invoice": "260314000777"}
+    return a_payment(**{**facts, "reverse_mode": 2, **changes})
+
+
+def text_of(transaction: Transaction) -> str:
+    return receipt.as_text(receipt.slip(transaction, MERCHANT, TERMINAL))
+
+
+def html_of(transaction: Transaction) -> str:
+    return as_html(receipt.slip(transaction, MERCHANT, TERMINAL))
+
+
+def line(text: str, label: str) -> str:
+    """What stands at the right of a label."""
+    return next(line.removeprefix(label).strip() for line in text.splitlines() if line.startswith(label))
+
+
+def test_a_cash_receipt_reads_like_one() -> None:
+    purchases = bought(("Flat white", "32.00", "2"), ("Croissant", 28.5, 1))
+    payment = a_payment(amount_minor=9250, amount_cash_got_minor=10000, details=purchases)
+
+    assert (
+        text_of(payment)
+        == f"""\
+              BEAN & LEAF
+Bean and Leaf (Pty) Ltd, 12 Long Street
+              +27829876543
+           Tax no. 4123456789
+
+                RECEIPT
+
+Receipt no.                 260314000001
+Date            2026-03-14 11:26 (UTC+2)
+Terminal (TID)                  SHOP0001
+Merchant (MID)           000000001234567
+Served by                         Till 1
+----------------------------------------
+Flat white
+  2 x 32.00                        64.00
+Croissant
+  1 x 28.50                        28.50
+----------------------------------------
+PAID ZAR                         R 92.50
+Cash received                   R 100.00
+Change                            R 7.50
+----------------------------------------
+Paid by                             Cash
+Transaction
+    {payment.id}
+
+       Please keep this receipt.
+"""
+    )
+
+
+def test_a_card_receipt_has_the_lines_of_a_chip_payment() -> None:
+    text = text_of(a_card_payment())
+
+    assert line(text, "VISA") == "************1111"
+    assert line(text, "Approval code") == "A12345"
+    assert line(text, "RRN") == "612312345678"
+    assert line(text, "Application") == "VISA CREDIT"
+    assert line(text, "AID") == "A0000000031010"
+    assert line(text, "TVR") == "0000008000"
+    assert line(text, "TSI") == "E800"
+    assert "Cash received" not in text
+
+
+@pytest.mark.parametrize(("mode", "title", "label"), [(1, "CANCEL", "CANCELLED"), (2, "RETURN", "RETURNED")])
+def test_a_reversal_names_the_receipt_it_takes_back(mode: int, title: str, label: str) -> None:
+    text = text_of(a_reversal(reverse_mode=mode, amount_minor=500))
+
+    assert title in text.split()
+    assert line(text, "Original receipt no.") == "260314000777"
+    assert line(text, f"{label} ZAR") == "R 5.00"
+
+
+def test_a_reversal_lists_what_was_brought_back() -> None:
+    assert "Flat white" in text_of(a_reversal(details=bought(("Flat white", "32", "1"), wrapper="BasicReverseTran")))
+
+
+def test_a_prepayment_says_what_the_purchases_come_to() -> None:
+    text = text_of(a_payment(amount_minor=1000, details=bought(("Table", "500", "1"))))
+
+    assert (line(text, "PAID ZAR"), line(text, "Purchases come to")) == ("R 10.00", "500.00")
+
+
+def test_prices_finer_than_the_currency_are_not_rounded() -> None:
+    text = text_of(a_payment(details=bought(("Petrol", "1.999", "3.5"))))
+
+    assert "3.5 x 1.999" in text
+    assert "6.9965" in text
+
+
+def test_a_currency_without_decimals_has_none() -> None:
+    text = text_of(a_payment(currency=Currency("JPY", "392", 0), amount_minor=1200, amount_cash_got_minor=2000))
+
+    assert (line(text, "PAID JPY"), line(text, "Change")) == ("¥ 1,200", "¥ 800")
+
+
+def test_an_offline_payment_has_the_time_it_was_taken_at() -> None:
+    assert line(text_of(a_payment(date=NOW.replace(day=2, hour=23))), "Date") == "2026-03-03 01:26 (UTC+2)"
+
+
+def test_what_is_not_completed_says_so() -> None:
+    assert "AUTHORISED, NOT YET COMPLETED" in text_of(a_card_payment(phase=Phase.OWED))
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_there_is_a_receipt_only_where_money_moved(phase: Phase) -> None:
+    moved = {Phase.APPROVED, Phase.OWED, Phase.REVERSED, Phase.GIVEN_BACK}
+
+    assert receipt.is_given(a_payment(phase=phase)) == (phase in moved)
+
+
+def test_html_is_escaped_and_fetches_nothing() -> None:
+    nasty = '<script>alert("1")</script>'
+    payment = a_payment(details=bought((nasty, "1", "1")), description=nasty, terminal_name=nasty, invoice=nasty)
+    html = as_html(receipt.slip(payment, replace(MERCHANT, name=nasty), TERMINAL))
+
+    assert "<script" not in html
+    assert html.count("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;") >= 5
+    assert not re.search(r"https?:|src=|url\(|@import", html)
+
+
+def test_both_say_the_same() -> None:
+    payment = a_card_payment(details=bought(("Flat white", "12.30", "1")))
+    paper = receipt.slip(payment, MERCHANT, TERMINAL)
+
+    for _, value in (*paper.facts, *paper.totals, *paper.payment):
+        assert value in as_html(paper)
+        assert value in receipt.as_text(paper)
+
+
+def test_no_line_of_the_text_is_wider_than_a_printer() -> None:
+    long = "Pneumonoultramicroscopicsilicovolcanoconiosis " * 4
+    payment = a_payment(description=long, invoice="9" * 100, details=bought((long, "1", "1")))
+
+    assert max(map(len, text_of(payment).splitlines())) == receipt.WIDTH
+
+
+def test_a_line_break_in_a_name_cannot_become_a_header() -> None:
+    merchant = replace(MERCHANT, name="Shop\r\nBcc: all@shop.example")
+    paper = receipt.slip(a_payment(), merchant, TERMINAL)
+
+    assert "\n" not in receipt.subject(paper) + paper.merchant + paper.short
+    assert receipt.subject(paper) == "Receipt from Shop  Bcc: all@shop.example: R 12.30"
+
+
+def test_the_short_message_says_who_how_much_and_how() -> None:
+    short = receipt.slip(a_card_payment(), MERCHANT, TERMINAL).short
+
+    assert short == "Bean & Leaf: paid ZAR 12.30, card ..1111, 2026-03-14 11:26 (UTC+2), receipt 260314000001"
+
+
+@given(name=st.text(min_size=1, max_size=256), invoice=st.text(max_size=512), amount=st.integers(1, 10**12))
+def test_a_short_message_is_one_message(name: str, invoice: str, amount: int) -> None:
+    payment = a_card_payment(amount_minor=amount, invoice=invoice)
+
+    assert len(receipt.slip(payment, replace(MERCHANT, name=name), TERMINAL).short) <= 160
+
+
+@given(pan=st.from_regex(r"555566[0-9]{6,13}", fullmatch=True))
+def test_no_receipt_shows_a_card_number_nor_its_expiry(pan: str) -> None:
+    payment = a_card_payment(id="A" * 36, card=CardFace("VISA", pan[:6], pan[-4:], "0329", "T. Mokoena"))
+    paper = receipt.slip(payment, MERCHANT, TERMINAL)
+
+    for words in (receipt.as_text(paper), as_html(paper), paper.short):
+        assert pan[:6] not in words
+        assert "0329" not in words.replace(pan[-4:], "")
+
+
+@given(
+    lines=st.lists(
+        st.tuples(
+            st.text(max_size=512),
+            st.decimals(0, 10**14, places=5, allow_nan=False),
+            st.decimals("0.00001", 10**14, places=5, allow_nan=False),
+        ),
+        max_size=5,
+    )
+)
+def test_whatever_a_request_may_list_has_a_receipt(lines: list[tuple[str, Decimal, Decimal]]) -> None:
+    purchases = [(title, str(price), str(quantity)) for title, price, quantity in lines]
+    payment = a_payment(details=bought(*purchases))
+    sums = [line.amount for line in receipt.slip(payment, MERCHANT, TERMINAL).lines]
+
+    assert [Fraction(text.replace(",", "")) for text in sums] == [Fraction(p) * Fraction(q) for _, p, q in lines]
+    assert html_of(payment)
+    assert text_of(payment)

@@ -1,0 +1,101 @@
+from collections.abc import Callable
+from datetime import timedelta
+from email.header import decode_header, make_header
+from typing import Any
+
+import pytest
+from botocore.exceptions import ReadTimeoutError
+
+from chalicelib.domain.outbox import NotSentError
+from chalicelib.gateways import mail, sms
+from tests.builders import an_email
+from tests.receipts import an_entry, mails, messages, ses
+
+pytestmark = pytest.mark.usefixtures("moto")
+
+
+def test_a_mail_carries_the_name_of_whom_it_is_from() -> None:
+    to = an_email()
+    mail.send(an_entry(sender='Corner "Store", Inc.'), to)
+
+    (sent,) = mails(to)
+    assert sent.source == '"Corner \\"Store\\", Inc." <receipts@payments.example>'
+    assert sent.body == "Hello, world."
+
+
+@pytest.mark.parametrize("name", ["Zoë", "日本語の店" * 50, "ë" * 256])
+def test_a_name_in_any_script_arrives_in_words_that_mail_can_carry(name: str) -> None:
+    to = an_email()
+    mail.send(an_entry(sender=name), to)
+
+    (sent,) = mails(to)
+    encoded, address = sent.source.rsplit(" ", 1)
+    assert address == "<receipts@payments.example>"
+    assert str(make_header(decode_header(encoded))) == name[:40]
+    assert max(map(len, encoded.split())) <= 75
+    assert len(sent.source) <= 320
+
+
+def test_a_mail_without_a_name_is_from_the_stage() -> None:
+    to = an_email()
+    mail.send(an_entry(), to)
+
+    assert [sent.source for sent in mails(to)] == ["receipts@payments.example"]
+
+
+def test_a_mail_is_html_where_there_is_html() -> None:
+    to = an_email()
+    mail.send(an_entry(html="<p>Hello"), to)
+
+    assert [sent.body for sent in mails(to)] == ["<p>Hello"]
+
+
+def test_a_mail_that_is_refused_was_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ses(), "email_identities", {})
+
+    with pytest.raises(NotSentError, match="MessageRejected"):
+        mail.send(an_entry(), an_email())
+
+
+def test_a_short_message_names_its_sender(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[dict[str, Any]] = []
+    client = sms._client()  # noqa: SLF001  moto does not keep the attributes
+
+    def publish(**parameters: Any) -> dict[str, str]:
+        asked.append(parameters)
+        return {"MessageId": "1"}
+
+    monkeypatch.setattr(client, "publish", publish)
+    sms.send(an_entry(text="Hello"), "+27829870001")
+
+    assert asked[0]["MessageAttributes"] == {
+        "AWS.SNS.SMS.SMSType": {"DataType": "String", "StringValue": "Transactional"},
+        "AWS.SNS.SMS.SenderID": {"DataType": "String", "StringValue": "Payments"},
+    }
+
+
+def test_a_short_message_goes_to_its_number() -> None:
+    sms.send(an_entry(text="Hello"), "+27829870002")
+
+    assert [sent.body for sent in messages("+27829870002")] == ["Hello"]
+
+
+@pytest.mark.parametrize(("gateway", "operation"), [(mail, "send_email"), (sms, "publish")])
+def test_a_sender_that_does_not_answer_has_not_sent(
+    gateway: Any, operation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hang(**_: object) -> None:
+        raise ReadTimeoutError(endpoint_url="https://ses.example")
+
+    monkeypatch.setattr(gateway._client(), operation, hang)  # noqa: SLF001  the only door to AWS
+
+    with pytest.raises(NotSentError, match="ReadTimeoutError"):
+        gateway.send(an_entry(), "+27829870003")
+
+
+@pytest.mark.parametrize("client", [mail._client, sms._client])  # noqa: SLF001  its configuration is the claim
+def test_a_sender_is_waited_for_three_seconds_and_asked_once(client: Callable[[], Any]) -> None:
+    config = client().meta.config
+
+    assert timedelta(seconds=config.connect_timeout + config.read_timeout) <= timedelta(seconds=3)
+    assert config.retries["total_max_attempts"] == 1

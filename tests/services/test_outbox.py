@@ -1,0 +1,271 @@
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.domain import receipt
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
+from chalicelib.domain.terminal import Terminal
+from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.gateways import mail
+from chalicelib.schemas.receipts import Receipt, wanted_by
+from chalicelib.services import outbox
+from chalicelib.settings import settings
+from chalicelib.store import due, merchants, terminals, transactions
+from chalicelib.store import outbox as outbox_store
+from chalicelib.store.table import commit, put_new, read
+from tests.builders import a_merchant, a_terminal, an_email
+from tests.receipts import a_moment, an_entry, mails, messages, when_due
+from tests.transactions import a_payment
+
+NUMBER = "+27829870000"
+
+
+def kept(entry: Outbox) -> Outbox:
+    commit(outbox_store.put(entry))
+    return entry
+
+
+def now_kept(entry: Outbox) -> Outbox:
+    found = read(outbox_store.key(entry.id))
+    assert found is not None
+    return found
+
+
+def a_sale(**changes: Any) -> tuple[Transaction, Merchant, Terminal]:
+    """A payment that is kept, with its merchant and terminal."""
+    merchant = a_merchant(name="Bean & Leaf")
+    terminal = a_terminal(client_id=merchant.id)
+    payment = a_payment(client_id=merchant.id, terminal_id=terminal.id, **changes)
+    commit(put_new(merchants.TABLE, merchant, "id"), put_new(terminals.TABLE, terminal, "id"))
+    transactions.record(payment)
+    return payment, merchant, terminal
+
+
+def wanted(**receipt: Any) -> Receipt:
+    return Receipt.model_validate(receipt)
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Addresses e-mail to which fails, in a way that can be mended."""
+    addresses: list[str] = []
+    really = mail.send
+
+    def send(message: Outbox, to: str) -> str:
+        if to in addresses:
+            reason = "ReadTimeoutError"
+            raise NotSentError(reason)
+        return really(message, to)
+
+    monkeypatch.setattr(mail, "send", send)
+    return addresses
+
+
+@pytest.fixture
+def no_sender(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.delenv("MAIL_FROM")
+    monkeypatch.delenv("SMS_SENDER")
+    settings.cache_clear()
+    yield
+    monkeypatch.undo()
+    settings.cache_clear()
+
+
+@pytest.mark.usefixtures("moto")
+def test_a_receipt_is_one_entry_for_the_mails_and_one_for_the_messages() -> None:
+    entries = outbox.receipts_for(
+        *a_sale(), wanted(Email="A@shop.example", Emails=["b@shop.example", "a@shop.example"], Phone=NUMBER), a_moment()
+    )
+
+    assert [(entry.channel, entry.to) for entry in entries] == [
+        (EMAIL, ("A@shop.example", "b@shop.example")),
+        (SMS, (NUMBER,)),
+    ]
+
+
+@pytest.mark.usefixtures("moto")
+def test_who_wants_no_receipt_gets_none() -> None:
+    assert outbox.receipts_for(*a_sale(), wanted(), a_moment()) == []
+
+
+@pytest.mark.usefixtures("moto")
+@pytest.mark.parametrize("phase", [Phase.DECLINED, Phase.SENT, Phase.UNKNOWN, Phase.REJECTED])
+def test_what_took_no_money_has_no_receipt(phase: Phase) -> None:
+    assert outbox.receipts_for(*a_sale(phase=phase), wanted(Email=an_email()), a_moment()) == []
+
+
+@pytest.mark.usefixtures("moto")
+@pytest.mark.parametrize(("sent", "retries"), [({}, 3), ({"RetryNum": 0}, 0), ({"RetryNum": 7}, 7)])
+def test_the_request_says_how_often_a_receipt_is_tried_again(sent: dict[str, int], retries: int) -> None:
+    (entry,) = outbox.receipts_for(*a_sale(), wanted(Email=an_email(), **sent), a_moment())
+
+    assert entry.retries == retries
+
+
+@pytest.mark.usefixtures("moto")
+def test_what_a_kept_transaction_wanted_is_known_later() -> None:
+    payment = a_payment(details='{"Receipt":{"Email":"a@shop.example","Phones":["+27829870000"],"RetryNum":2}}')
+
+    assert wanted_by(payment) == wanted(Email="a@shop.example", Phones=[NUMBER], RetryNum=2)
+    assert wanted_by(a_payment()) == wanted()
+    assert wanted_by(a_payment(details='{"Receipt":{"Email":"no longer an address"}}')) == wanted()
+
+
+@pytest.mark.usefixtures("engine")
+def test_what_was_just_kept_is_sent_and_owed_no_more() -> None:
+    to = an_email()
+    sale = a_sale()
+    now = a_moment()
+    entries = outbox.receipts_for(*sale, wanted(Email=to, Phone=NUMBER), now)
+    commit(*map(outbox_store.put, entries))
+    outbox.send(entries, now)
+
+    (sent,) = mails(to)
+    assert sent.subject == "Receipt from Bean & Leaf: R 12.30"
+    assert sent.source == "Bean & Leaf <receipts@payments.example>"
+    assert sent.body.startswith("<!doctype html>")
+    assert messages(NUMBER)[-1].body == receipt.slip(*sale).short
+    assert [now_kept(entry).sent_at for entry in entries] == [now, now]
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_sweep_sends_what_its_writer_did_not() -> None:
+    to, other = an_email(), an_email()
+    payment, merchant, terminal = a_sale()
+    (receipt_kept,) = outbox.receipts_for(payment, merchant, terminal, wanted(Email=to), a_moment())
+    kept(receipt_kept)
+    welcome = kept(an_entry(to=(other,), created_at=receipt_kept.created_at))
+    outbox.deliver_due(when_due(welcome))
+
+    assert [mail.subject for mail in mails(to)] == ["Receipt from Bean & Leaf: R 12.30"]
+    assert [mail.body for mail in mails(other)] == [welcome.text]
+    assert now_kept(receipt_kept).sent_at
+
+
+@pytest.mark.usefixtures("moto")
+def test_a_receipt_can_be_owed_without_the_merchant_at_hand() -> None:
+    to = an_email()
+    payment, _, _ = a_sale()
+    now = a_moment()
+    entries = outbox.receipts_for(payment, None, None, wanted(Email=to), now)
+    commit(*map(outbox_store.put, entries))
+    outbox.send(entries, now)
+
+    assert [mail.subject for mail in mails(to)] == ["Receipt from Bean & Leaf: R 12.30"]
+
+
+@pytest.mark.usefixtures("moto")
+def test_only_those_who_have_not_got_it_are_sent_it_again(broken: list[str]) -> None:
+    first, second = an_email(), an_email()
+    broken.append(second)
+    entry = kept(an_entry(to=(first, second)))
+    outbox.send([entry], entry.created_at)
+    broken.clear()
+    outbox.deliver_due(entry.created_at + timedelta(minutes=1))
+
+    assert (len(mails(first)), len(mails(second))) == (1, 1)
+    assert now_kept(entry).sent_at
+
+
+@pytest.mark.usefixtures("moto")
+def test_what_always_fails_is_given_up_after_its_retries(broken: list[str]) -> None:
+    entry = kept(an_entry(retries=2))
+    broken.extend(entry.to)
+    outbox.send([entry], entry.created_at)
+    sweeps = [outbox.deliver_due(entry.created_at + timedelta(minutes=minutes)) for minutes in (1, 5, 600)]
+
+    found = now_kept(entry)
+    assert sweeps == [1, 1, 0]
+    assert (found.attempts, found.given_up_at is None, found.due_at) == (3, False, None)
+
+
+@pytest.mark.usefixtures("moto")
+def test_an_entry_that_kills_its_holders_is_given_up_too() -> None:
+    entry = kept(an_entry(retries=1))
+    now = when_due(entry)
+    for _ in range(2):
+        assert outbox_store.claim(entry.id, now)
+        now += timedelta(minutes=1)
+    outbox.deliver_due(now)
+
+    assert mails(entry.to[0]) == []
+    assert now_kept(entry).given_up_at == now
+
+
+@pytest.mark.usefixtures("moto", "no_sender")
+@pytest.mark.parametrize(("channel", "to"), [(EMAIL, "a@shop.example"), (SMS, "+27829870009")])
+def test_a_stage_without_a_sender_gives_up_and_says_so(
+    channel: str, to: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = kept(an_entry(channel=channel, to=(to,)))
+    outbox.send([entry], entry.created_at)
+
+    assert now_kept(entry).given_up_at
+    assert "the stage has no sender" in capsys.readouterr().out
+    assert messages(to) == []
+
+
+@pytest.mark.usefixtures("moto")
+def test_a_defect_while_sending_is_logged_and_the_entry_stays_owed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    entry = kept(an_entry())
+
+    def explode(*_: object) -> str:
+        raise ZeroDivisionError(entry.to[0])
+
+    monkeypatch.setattr(mail, "send", explode)
+    outbox.send([entry], entry.created_at)
+    log = capsys.readouterr().out
+
+    assert due.ids(outbox_store.TABLE, when_due(entry), 1) == [entry.id]
+    assert "ZeroDivisionError" in log
+    assert entry.to[0] not in log
+
+
+@pytest.mark.usefixtures("moto")
+def test_a_receipt_that_cannot_be_worded_stops_no_payment() -> None:
+    payment, merchant, terminal = a_sale(details='{"BasicTran":{"AuxDataInput":{"AuxData":{"Purchases":[{}]}}}}')
+    now = a_moment()
+    entries = outbox.receipts_for(payment, merchant, terminal, wanted(Email=an_email()), now)
+    commit(*map(outbox_store.put, entries))
+    outbox.send(entries, now)
+
+    assert now_kept(entries[0]).attempts == 1
+    assert now_kept(entries[0]).due_at == now + timedelta(minutes=1)
+
+
+@pytest.mark.usefixtures("moto")
+def test_when_its_time_is_over_a_request_leaves_the_rest_to_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox, "SEND_SECONDS", -1)
+    entry = kept(an_entry())
+    outbox.send([entry], entry.created_at)
+
+    assert mails(entry.to[0]) == []
+    assert now_kept(entry).due_at == entry.created_at + timedelta(minutes=1)
+
+
+@pytest.mark.usefixtures("dynamodb_local")
+def test_sweeps_side_by_side_send_everything_once() -> None:
+    moment = a_moment()
+    entries = [kept(an_entry(created_at=moment)) for _ in range(20)]
+
+    with ThreadPoolExecutor(4) as pool:
+        swept = list(pool.map(lambda _: outbox.deliver_due(when_due(entries[0]), 100), range(4)))
+
+    assert sum(swept) == 20
+    assert [len(mails(entry.to[0])) for entry in entries] == [1] * 20
+
+
+@pytest.mark.usefixtures("dynamodb_local")
+def test_a_sweep_leaves_alone_what_a_request_is_sending() -> None:
+    entry = kept(an_entry())
+    outbox.deliver_due(entry.created_at + timedelta(seconds=59))
+    outbox.send([entry], entry.created_at)
+    outbox.deliver_due(entry.created_at + timedelta(days=1))
+
+    assert len(mails(entry.to[0])) == 1
