@@ -1,0 +1,127 @@
+"""payment/prepare, when the partner is one the test makes: slow, broken, refusing or wrongly set up."""
+
+import contextlib
+import json
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from chalicelib.domain.secret import Secret
+from chalicelib.gateways import secrets
+from chalicelib.settings import settings
+from tests.api.test_prepare import PREPARE, a_body, filled
+from tests.http import post
+from tests.partners import Behaviour, Server, a_server, repeats, says, sends
+
+Registers = Callable[[Behaviour], contextlib.AbstractContextManager[Server]]
+
+
+@pytest.fixture
+def registered(stage: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Registers]:
+    """Register a partner of the test's own for the product `Test`, with half a second to answer."""
+    del stage
+
+    @contextlib.contextmanager
+    def register(behaviour: Behaviour) -> Iterator[Server]:
+        with a_server(behaviour) as server:
+            monkeypatch.setenv("PARTNERS", json.dumps({"Test": {"url": server.url, "timeout_seconds": 0.5}}))
+            settings.cache_clear()
+            secrets.rotate_partner("Test", Secret("a-secret-of-the-partner"))
+            yield server
+
+    yield register
+    monkeypatch.undo()
+    settings.cache_clear()
+
+
+UNAVAILABLE: dict[str, Behaviour] = {
+    "answers 500": says(b"Traceback: secret stuff", "500 Internal Server Error"),
+    "answers HTML": says(b"<!doctype html>", "200 OK", "Content-Type: text/html"),
+    "answers 10 MB": says(b'{"PreparedFields": [' + b" " * 10_000_000 + b"]}"),
+    "answers slowly": repeats(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", b" ", pause=0.05),
+    "redirects": says(b"", "302 Found", "Location: http://127.0.0.1/"),
+    "answers invalid JSON": says(b'{"PreparedFields": ['),
+    "answers numbers": says({"PreparedFields": [{"Code": 1, "Value": 2}]}),
+    "hangs up": sends(),
+    "breaks off": says(b'{"PreparedFields": []}', length=1000),
+}
+
+
+@pytest.mark.parametrize("behaviour", UNAVAILABLE.values(), ids=UNAVAILABLE)
+def test_a_partner_that_misbehaves_is_902_within_its_time(
+    stage: str, registered: Registers, behaviour: Behaviour
+) -> None:
+    post(stage, PREPARE, a_body())  # the credential is known from here on
+    with registered(behaviour) as server:
+        started = time.monotonic()
+        reply = post(stage, PREPARE, a_body(product="Test"))
+        seconds = time.monotonic() - started
+
+    assert reply.error == (503, 902)
+    assert reply.headers["Retry-After"] == "5"
+    assert reply.body["ErrorMessage"] == "The acquirer or partner is out of reach; nothing was attempted."
+    assert seconds < 2  # half of one is its own, the rest a busy machine's
+    assert len(server.seen) == 1
+
+
+def test_a_partner_that_is_down_is_902(stage: str, registered: Registers) -> None:
+    with registered(sends()):
+        pass  # and gone
+
+    assert post(stage, PREPARE, a_body(product="Test")).error == (503, 902)
+
+
+def test_a_partner_without_a_secret_is_not_asked(
+    stage: str, registered: Registers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with registered(says({"PreparedFields": []})) as server:
+        monkeypatch.setattr(secrets, "partner", lambda _: None)
+
+        assert post(stage, PREPARE, a_body(product="Test")).error == (503, 902)
+    assert server.seen == []
+
+
+def test_outside_the_local_stage_a_partner_on_this_machine_is_not_asked(
+    stage: str, registered: Registers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with registered(says({"PreparedFields": []})) as server:
+        monkeypatch.setenv("STAGE", "prod")
+        monkeypatch.setenv("PARTNERS", json.dumps({"Test": {"url": f"https://127.0.0.1:{server.port}/prepare"}}))
+        settings.cache_clear()
+
+        assert post(stage, PREPARE, a_body(product="Test")).error == (503, 902)
+    assert server.seen == []
+
+
+def test_a_refusal_without_a_reason_is_a_finding_all_the_same(stage: str, registered: Registers) -> None:
+    with registered(says({}, "422 Unprocessable Content")):
+        reply = post(stage, PREPARE, a_body(product="Test"))
+
+    assert reply.error == (400, 202)
+    assert reply.findings == [("PrepareFields", 3)]
+
+
+def test_a_reason_that_is_about_no_field_is_told_too(stage: str, registered: Registers) -> None:
+    with registered(says({"Problems": [{"Message": "Closed on Sundays."}]}, "422 Unprocessable Content")):
+        reply = post(stage, PREPARE, a_body(product="Test"))
+
+    assert reply.findings == [("PrepareFields", 3)]
+    assert reply.body["Validations"][0]["Message"] == "Closed on Sundays."
+
+
+def test_what_came_of_it_is_logged_without_what_was_said(
+    stage: str, registered: Registers, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with registered(says({"PreparedFields": [{"Code": "Policy", "Value": "P-1"}]})):
+        assert filled(post(stage, PREPARE, a_body(product="Test", OrderId="Z-99")).body) == {"Policy": "P-1"}
+    with registered(says(b"P-2", "500 P-3")):
+        post(stage, PREPARE, a_body(product="Test", OrderId="Z-99"))
+    written = capsys.readouterr().out
+    lines = [json.loads(line) for line in written.splitlines()]
+
+    assert [(line["product"], line["outcome"]) for line in lines if line["event"] == "partner"] == [
+        ("Test", "prepared"),
+        ("Test", "it answered 500"),
+    ]
+    assert not any(said in written for said in ("P-1", "P-2", "P-3", "Z-99", "a-secret-of-the-partner"))

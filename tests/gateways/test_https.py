@@ -1,0 +1,253 @@
+"""Where a connection may lead, and to whom: addresses, names and certificates."""
+
+import datetime as dt
+import socket
+import ssl
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from chalicelib.gateways import https
+from chalicelib.gateways.https import FailedError, Reply, post
+from tests.partners import a_server, says
+
+NAME = "partner.example"
+PUBLIC = "93.184.215.14"
+
+
+@pytest.fixture
+def resolves(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Let every name resolve to these addresses, in turn if several lists are given; the look-ups that were made."""
+    really = socket.getaddrinfo
+    made: list[str] = []
+
+    def set_to(*answers: list[str]) -> list[str]:
+        def look_up(host: str, port: int, **options: Any) -> Any:
+            addresses = answers[min(len(made), len(answers) - 1)]
+            made.append(host)
+            return [found for address in addresses for found in really(address, port, **options)]
+
+        monkeypatch.setattr(socket, "getaddrinfo", look_up)
+        return made
+
+    return set_to
+
+
+@pytest.fixture
+def connects(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The addresses that were connected to; each attempt is refused."""
+    tried: list[Any] = []
+
+    def refuse(_: socket.socket, address: Any) -> None:
+        tried.append(address[0])
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    return tried
+
+
+def ask(url: str, *, public_only: bool = True, seconds: float = 2) -> Reply:
+    return post(url, b"{}", {}, seconds=seconds, public_only=public_only)
+
+
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        ["127.0.0.1"],
+        ["169.254.169.254"],
+        ["10.0.0.5"],
+        ["::1"],
+        ["::ffff:169.254.169.254"],
+        [PUBLIC, "10.0.0.5"],
+        ["2606:4700:4700::1111", "fd00:ec2::254"],
+    ],
+)
+def test_a_name_that_leads_inside_is_not_connected_to(
+    addresses: list[str], resolves: Callable[..., list[str]], connects: list[Any]
+) -> None:
+    resolves(addresses)
+
+    with pytest.raises(FailedError, match="not public"):
+        ask(f"https://{NAME}/prepare")
+    assert connects == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "127.1", "169.254.169.254", "0"])
+def test_a_host_that_is_this_machine_in_whatever_spelling_is_not_connected_to(host: str, connects: list[Any]) -> None:
+    with pytest.raises(FailedError, match=r"not public|not known"):
+        ask(f"https://{host}/prepare")
+    assert connects == []
+
+
+def test_the_connection_goes_to_the_address_that_was_checked(
+    resolves: Callable[..., list[str]], connects: list[Any]
+) -> None:
+    made = resolves([PUBLIC], ["127.0.0.1"])  # the second look-up would lead inside
+
+    with pytest.raises(FailedError):
+        ask(f"https://{NAME}/prepare")
+    assert made == [NAME]
+    assert connects == [PUBLIC] * 3
+
+
+def test_each_address_gets_its_turn_and_ipv4_goes_first(
+    resolves: Callable[..., list[str]], connects: list[Any]
+) -> None:
+    resolves(["2606:4700:4700::1111", PUBLIC])
+
+    with pytest.raises(FailedError):
+        ask(f"https://{NAME}/prepare")
+    assert connects == [PUBLIC, "2606:4700:4700::1111", PUBLIC]
+
+
+def test_a_name_nobody_has_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: Any, **__: Any) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+
+    with pytest.raises(FailedError, match="not known"):
+        ask(f"https://{NAME}/")
+
+
+def test_a_resolver_that_hangs_does_not_hold_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: time.sleep(3))
+    started = time.monotonic()
+
+    with pytest.raises(FailedError, match="in time"):
+        ask(f"https://{NAME}/", seconds=0.3)
+    assert time.monotonic() - started < 1.5
+
+
+def test_an_address_that_swallows_packets_does_not_hold_the_request(
+    monkeypatch: pytest.MonkeyPatch, resolves: Callable[..., list[str]]
+) -> None:
+    waited: list[float | None] = []
+
+    def swallow(sock: socket.socket, _: Any) -> None:
+        waited.append(sock.gettimeout())
+        time.sleep(sock.gettimeout() or 0)
+        raise TimeoutError
+
+    monkeypatch.setattr(socket.socket, "connect", swallow)
+    resolves([PUBLIC])
+    started = time.monotonic()
+
+    with pytest.raises(FailedError, match="in time"):
+        ask(f"https://{NAME}/", seconds=1)
+    assert time.monotonic() - started < 1.9
+    assert len(waited) == 3
+
+
+def an_authority(tmp_path: Path, name: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """What a server of this name serves with, and what a client needs to trust it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    now = dt.datetime.now(dt.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - dt.timedelta(hours=1))
+        .not_valid_after(now + dt.timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = certificate.public_bytes(serialization.Encoding.PEM)
+    plain = serialization.NoEncryption()
+    file = tmp_path / f"{name}.pem"
+    file.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain) + pem)
+    serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    serving.load_cert_chain(file)
+    trusting = ssl.create_default_context()
+    trusting.load_verify_locations(cadata=pem.decode())
+    return serving, trusting
+
+
+def test_the_certificate_is_checked_for_the_name_though_the_connection_is_to_the_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resolves: Callable[..., list[str]]
+) -> None:
+    serving, trusting = an_authority(tmp_path, NAME)
+    asked_for: list[str | None] = []
+    serving.sni_callback = lambda _, name, __: asked_for.append(name)
+    monkeypatch.setattr(https, "tls", lambda: trusting)
+    resolves(["127.0.0.1"])
+    with a_server(says(b"{}"), tls=serving) as server:
+        reply = ask(f"https://{NAME}:{server.port}/prepare", public_only=False)
+
+    assert reply == Reply(200, b"{}")
+    assert asked_for == [NAME]
+    assert f"Host: {NAME}:{server.port}".encode() in server.seen[0]
+
+
+def test_a_certificate_of_another_name_is_refused_and_not_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resolves: Callable[..., list[str]]
+) -> None:
+    serving, trusting = an_authority(tmp_path, "somebody.example")
+    monkeypatch.setattr(https, "tls", lambda: trusting)
+    resolves(["127.0.0.1"])
+    with a_server(says(b"{}"), tls=serving) as server, pytest.raises(FailedError, match="certificate"):
+        ask(f"https://{NAME}:{server.port}/prepare", public_only=False)
+
+    assert server.seen == []
+    assert server.connections == 1
+
+
+def test_a_certificate_of_nobody_we_trust_is_refused(tmp_path: Path, resolves: Callable[..., list[str]]) -> None:
+    serving, _ = an_authority(tmp_path, NAME)
+    resolves(["127.0.0.1"])
+    with a_server(says(b"{}"), tls=serving) as server, pytest.raises(FailedError, match="certificate"):
+        ask(f"https://{NAME}:{server.port}/prepare", public_only=False)
+
+    assert server.seen == []
+
+
+def test_a_server_that_speaks_no_tls_is_a_failure(resolves: Callable[..., list[str]]) -> None:
+    resolves(["127.0.0.1"])
+    with a_server(says(b"{}")) as server, pytest.raises(FailedError):
+        ask(f"https://{NAME}:{server.port}/prepare", public_only=False, seconds=0.3)
+
+
+def test_a_tls_handshake_that_stalls_has_its_time_and_no_more(resolves: Callable[..., list[str]]) -> None:
+    resolves(["127.0.0.1"])
+    started = time.monotonic()
+    with socket.create_server(("127.0.0.1", 0)) as mute, pytest.raises(FailedError, match="in time"):
+        ask(f"https://{NAME}:{mute.getsockname()[1]}/", public_only=False, seconds=0.6)
+
+    assert time.monotonic() - started < 1.6
+
+
+def test_connecting_and_the_handshake_share_one_limit(
+    monkeypatch: pytest.MonkeyPatch, resolves: Callable[..., list[str]]
+) -> None:
+    really = socket.socket.connect
+
+    def connect_late(sock: socket.socket, address: Any) -> None:
+        time.sleep(0.8 * (sock.gettimeout() or 0))
+        really(sock, address)
+
+    monkeypatch.setattr(https, "ATTEMPTS", 1)
+    monkeypatch.setattr(socket.socket, "connect", connect_late)
+    resolves(["127.0.0.1"])
+    started = time.monotonic()
+    with socket.create_server(("127.0.0.1", 0)) as mute, pytest.raises(FailedError, match="in time"):
+        ask(f"https://{NAME}:{mute.getsockname()[1]}/", public_only=False, seconds=2)
+
+    assert time.monotonic() - started < 3
+
+
+def test_tls_checks_names_and_takes_nothing_older_than_1_2() -> None:
+    context = https.tls()
+
+    assert context.check_hostname
+    assert context.verify_mode is ssl.CERT_REQUIRED
+    assert context.minimum_version >= ssl.TLSVersion.TLSv1_2
