@@ -1,16 +1,16 @@
-"""The edge: routes from annotated functions, exact JSON both ways, the envelope around every body, one log line."""
+"""The edge: endpoints from annotated functions, exact JSON both ways, the envelope around every body, one log line."""
 
-import json
+import importlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, DecimalException
+from functools import cached_property
 from typing import Any, get_type_hints
 
-import simplejson
-from chalice.app import Blueprint, Request, Response
+from chalice.app import Chalice, Request, Response
 from pydantic import BaseModel, ValidationError
 
+from chalicelib import exact
 from chalicelib.authorizer import gate
 from chalicelib.domain.agent import Caller
 from chalicelib.errors import ErrorCode, ServiceError, envelope
@@ -22,23 +22,6 @@ JSON_HEADERS = {"Content-Type": "application/json"}
 BY_STATUS = {405: ErrorCode.METHOD_NOT_ALLOWED, 415: ErrorCode.MEDIA_TYPE, 404: ErrorCode.UNKNOWN_PATH}
 
 
-@dataclass(frozen=True)
-class Endpoint:
-    """One operation of the interface, as the reference and the tests read it."""
-
-    method: str
-    path: str
-    name: str
-    summary: str
-    body: type[BaseModel] | None
-    answer: type[Answer]
-    public: bool
-    max_bytes: int
-
-
-ENDPOINTS: list[Endpoint] = []
-
-
 class Headers(dict[str, str]):
     """The request's headers, lower case, for a function that asks for them."""
 
@@ -47,55 +30,108 @@ class Enveloped(Response):
     """An answer of ours: its body has the envelope, and its ErrorCode can be logged without parsing it."""
 
     def __init__(self, body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> None:
-        text = simplejson.dumps(body, use_decimal=True, ensure_ascii=False, separators=(",", ":"))
-        super().__init__(text, {**JSON_HEADERS, **(headers or {})}, status)
+        sent: dict[str, str | list[str]] = {**JSON_HEADERS, **(headers or {})}
+        super().__init__(exact.text(body), sent, status)
         self.error_code = body["ErrorCode"]
 
 
-View = Callable[..., Answer]
+class Document(Response):
+    """A file of the service, served as it is: the one thing that has no envelope."""
+
+    error_code = 0
+
+    def __init__(self, text: str, media_type: str) -> None:
+        headers: dict[str, str | list[str]] = {
+            "Content-Type": media_type,
+            "Cache-Control": "max-age=300",
+            "X-Content-Type-Options": "nosniff",
+        }
+        super().__init__(text, headers, 200)
 
 
-def typed(
-    routes: Blueprint, path: str, *, method: str = "POST", public: bool = False, max_bytes: int = MEGABYTE
-) -> Callable[[View], View]:
-    """Make a route of an annotated function.
+View = Callable[..., Answer | Document]
 
-    `body` comes parsed and validated, `caller` is who the authorizer let in, `headers` are the request's headers and
-    everything else is a part of the path, an int or a str as annotated. What it returns is enveloped; a ServiceError
-    is answered as the catalogue says; anything else is a defect, logged without its values and answered with 901.
+
+@dataclass(frozen=True)
+class Endpoint:
+    """One operation: where it is asked, and the function of `chalicelib.routes` that answers, loaded when it is needed.
+
+    Of the function's arguments `body` comes parsed and validated, `caller` is who the authorizer let in, `headers` are
+    the request's headers and everything else is a part of the path, an int or a str as annotated.
     """
 
-    def register(function: View) -> View:
-        hints = get_type_hints(function)
-        answer = hints.pop("return")
-        body = hints.get("body")
+    method: str
+    path: str
+    function: str
+    public: bool = False
+    max_bytes: int = MEGABYTE
 
-        def view(**parts: str) -> Response:
-            request = routes.current_request
-            try:
-                return respond(function(**_arguments(request, hints, parts, max_bytes)))
-            except ServiceError as refusal:
-                return refuse(refusal)
-            except Exception as defect:  # noqa: BLE001  the last line: whatever it is, the caller gets the envelope
-                return crash(defect, request)
+    @property
+    def name(self) -> str:
+        """The operation in one word."""
+        return self.function.replace(".", "_")
 
-        handler = f"{function.__module__.rsplit('.', 1)[-1]}_{function.__name__}"
-        view.__name__ = handler
-        extra = {} if public else {"authorizer": gate}
-        routes.route(path, methods=[method], name=handler, **extra)(view)
-        summary = (function.__doc__ or "").strip().split("\n", 1)[0]
-        ENDPOINTS.append(Endpoint(method, path, handler, summary, body, answer, public, max_bytes))
-        return function
+    @cached_property
+    def view(self) -> View:
+        """The function itself."""
+        noun, name = self.function.split(".")
+        view: View = getattr(importlib.import_module(f"chalicelib.routes.{noun}"), name)
+        return view
 
-    return register
+    @cached_property
+    def arguments(self) -> dict[str, Any]:
+        """What the function wants, by name."""
+        hints = get_type_hints(self.view)
+        del hints["return"]
+        return hints
+
+    @property
+    def body(self) -> type[BaseModel] | None:
+        """The model of the body."""
+        return self.arguments.get("body")
+
+    @property
+    def answer(self) -> type[Answer]:
+        """The model of the answer."""
+        model: type[Answer] = get_type_hints(self.view)["return"]
+        return model
+
+    @property
+    def summary(self) -> str:
+        """The operation in one line."""
+        return (self.view.__doc__ or "").strip().split("\n", 1)[0]
 
 
-def _arguments(request: Request, hints: Mapping[str, Any], parts: Mapping[str, str], limit: int) -> dict[str, Any]:
+def mount(app: Chalice, endpoints: Sequence[Endpoint]) -> None:
+    """Make a route of each endpoint."""
+    for endpoint in endpoints:
+        extra = {} if endpoint.public else {"authorizer": gate}
+        app.route(endpoint.path, methods=[endpoint.method], name=endpoint.name, **extra)(_handler(app, endpoint))
+
+
+def _handler(app: Chalice, endpoint: Endpoint) -> Callable[..., Response]:
+    """What Chalice calls: the answer enveloped, a refusal as the catalogue says, and a defect as 901."""
+
+    def handle(**parts: str) -> Response:
+        request = app.current_request
+        assert request is not None  # noqa: S101  for the types: a handler has a request
+        try:
+            return respond(endpoint.view(**_arguments(request, endpoint, parts)))
+        except ServiceError as refusal:
+            return refuse(refusal)
+        except Exception as defect:  # noqa: BLE001  the last line: whatever it is, the caller gets the envelope
+            return crash(defect, request)
+
+    handle.__name__ = endpoint.name
+    return handle
+
+
+def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str]) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     by_name = {_snake(name): value for name, value in parts.items()}
-    for name, hint in hints.items():
+    for name, hint in endpoint.arguments.items():
         if name == "body":
-            arguments[name] = validated(hint, _sent(request, hint, limit))
+            arguments[name] = validated(hint, _sent(request, hint, endpoint.max_bytes))
         elif hint is Caller:
             arguments[name] = _caller(request)
         elif hint is Headers:
@@ -108,9 +144,9 @@ def _arguments(request: Request, hints: Mapping[str, Any], parts: Mapping[str, s
 def _sent(request: Request, model: type[BaseModel], limit: int) -> dict[str, Any]:
     """What the caller sent: the body, and before it the query string where the method is GET."""
     if request.method != "GET":
-        return parse(_body_of(request, limit))
+        return exact.parse(_body_of(request, limit))
     query = from_query(model, request.query_params.items() if request.query_params else ())
-    return together(query, parse(_body_of(request, limit))) if request.raw_body else query
+    return together(query, exact.parse(_body_of(request, limit))) if request.raw_body else query
 
 
 def _snake(name: str) -> str:
@@ -144,33 +180,6 @@ def _body_of(request: Request, limit: int) -> bytes:
     return body
 
 
-def parse(body: bytes) -> dict[str, Any]:
-    """The JSON object of a body: numbers exact, nulls left out, no key twice."""
-    try:
-        value = json.loads(body, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_object)
-    except (ValueError, RecursionError, DecimalException) as error:
-        reason = str(error) if isinstance(error, _DuplicateKeyError) else None
-        raise ServiceError(ErrorCode.MALFORMED_JSON, reason) from None
-    if not isinstance(value, dict):
-        raise ServiceError(ErrorCode.MALFORMED_JSON)
-    return value
-
-
-class _DuplicateKeyError(ValueError):
-    """A key is given twice: which of the two was meant, nobody can tell."""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len({key for key, _ in pairs}) < len(pairs):
-        message = "The body is not a JSON object without repeated names."
-        raise _DuplicateKeyError(message)
-    return {key: value for key, value in pairs if value is not None}
-
-
-def _no_constant(text: str) -> None:
-    raise ValueError(text)
-
-
 def validated(model: type[BaseModel], data: dict[str, Any]) -> BaseModel:
     """The request as its model, or 202 with everything that is wrong with it."""
     try:
@@ -179,8 +188,10 @@ def validated(model: type[BaseModel], data: dict[str, Any]) -> BaseModel:
         raise ServiceError(ErrorCode.VALIDATION_FAILED, validations=validations_of(error)) from None
 
 
-def respond(answer: Answer) -> Response:
-    """200, with the answer's own headers."""
+def respond(answer: Answer | Document) -> Response:
+    """200, with the answer's own headers; a document goes out as it is."""
+    if isinstance(answer, Document):
+        return answer
     return Enveloped(answer.model_dump(by_alias=True), headers=answer.headers)
 
 
@@ -209,7 +220,7 @@ def edge(request: Request, get_response: Callable[[Request], Response]) -> Respo
     """The middleware: whatever Chalice answers itself gets the envelope too, and each request its log line."""
     started = time.perf_counter()
     answered = get_response(request)
-    response = answered if isinstance(answered, Enveloped) else _enveloped(answered, request)
+    response = answered if isinstance(answered, Enveloped | Document) else _enveloped(answered, request)
     context = request.context.get("authorizer") or {}
     log(
         "request",

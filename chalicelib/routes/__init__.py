@@ -1,1 +1,35 @@
-"""Where it is asked: one blueprint a noun."""
+"""Where it is asked: the whole interface at a glance. One module a noun holds the functions.
+
+A module is loaded at the first request for one of its functions: a cold start pays for what it is asked, no more.
+"""
+
+from chalicelib.web import MEGABYTE, Endpoint
+
+WITH_PICTURE = 2 * MEGABYTE  # a picture of 1 MB is 1.4 MB of base64
+WITH_FILES = 5 * MEGABYTE
+
+ENDPOINTS = (
+    Endpoint("POST", "/api/v1/user/login/session", "accounts.session", public=True),
+    Endpoint("GET", "/api/v1/payment/AuthAccount", "accounts.configuration"),
+    Endpoint("POST", "/api/v1/merchant/create", "merchants.create", max_bytes=WITH_PICTURE),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/update", "merchants.update", max_bytes=WITH_PICTURE),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/pos/create", "agents.create", max_bytes=WITH_PICTURE),
+    Endpoint("GET", "/api/v1/merchant/{merchantId}/pos/{posId}", "agents.get"),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/pos/{posId}/update", "agents.update", max_bytes=WITH_PICTURE),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/pos/updatebulk", "agents.update_bulk"),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/pos/list", "agents.search"),
+    Endpoint("POST", "/api/v1/terminal/create", "terminals.create"),
+    Endpoint("POST", "/api/v1/payment/submit", "payments.submit", max_bytes=WITH_FILES),
+    Endpoint("POST", "/api/v1/payment/prepare", "prepare.prepare"),
+    Endpoint("GET", "/api/v1/payment/{tranId}", "payments.get"),
+    Endpoint("GET", "/api/v1/payment/statusPublic/{tranId}", "payments.status_public", public=True),
+    Endpoint("POST", "/api/v1/payment/listHistoryEx", "history.list_history"),
+    Endpoint("POST", "/api/v1/payment/listByDaysEx", "history.list_by_days"),
+    Endpoint("POST", "/api/v1/payment/reverse", "payments.reverse"),
+    Endpoint("POST", "/api/v1/payment/reversecnp", "payments.reverse_cnp"),
+    Endpoint("POST", "/api/v1/payment/GetLinkedCards", "cards.linked"),
+)
+DOCUMENTS = (
+    Endpoint("GET", "/api/v1/openapi.json", "reference.document", public=True),
+    Endpoint("GET", "/docs", "reference.page", public=True),
+)

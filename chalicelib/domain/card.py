@@ -1,0 +1,245 @@
+"""A card: read from what a till sends, checked, and all that may be kept of it.
+
+The number, CVV2, track and TLV are Secrets from the first line to the acquirer. No finding quotes them.
+"""
+
+import calendar
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+
+from chalicelib.domain import emv
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.transaction import CardFace, EmvData, InputType
+from chalicelib.errors import Check, Validation
+
+ACTIVE, BLOCKED = 1, 2  # State of a linked card
+CREATED, IN_VERIFICATION, VERIFIED, FAILED = 1, 2, 3, 10  # its Status
+
+AT = "Card.CardDataInput"
+READERS = frozenset({InputType.MAGNETIC_STRIPE, InputType.CHIP, InputType.CONTACTLESS})
+PAN_DIGITS = re.compile("[0-9]{12,19}")
+EXP_DIGITS = re.compile("(0[1-9]|1[0-2])[0-9]{2}")
+CVV2_DIGITS = re.compile("[0-9]{3,4}")
+CENTURY = 2000
+CHIP_DATA_IS = "EMV data objects in hexadecimal, with the card's number and expiry, are expected."
+STRIPE_IS = "A track 2 is expected."
+
+
+@dataclass(frozen=True)
+class Brand:
+    """A payment system: the prefixes of its numbers, first to last, and how long they are."""
+
+    name: str
+    prefixes: tuple[tuple[str, str], ...]
+    lengths: range | frozenset[int]
+
+
+# In this order: the last takes the rest of what begins with 5 and 6.
+BRANDS = (
+    Brand("VISA", (("4", "4"),), frozenset({13, 16, 19})),
+    Brand("MASTERCARD", (("51", "55"), ("2221", "2720")), frozenset({16})),
+    Brand("AMEX", (("34", "34"), ("37", "37")), frozenset({15})),
+    Brand("MIR", (("2200", "2204"),), range(16, 20)),
+    Brand("DINERS", (("300", "305"), ("3095", "3095"), ("36", "36"), ("38", "39")), range(14, 20)),
+    Brand("JCB", (("3528", "3589"),), range(16, 20)),
+    Brand("DISCOVER", (("6011", "6011"), ("644", "649"), ("65", "65")), range(16, 20)),
+    Brand("UNIONPAY", (("62", "62"), ("81", "81")), range(16, 20)),
+    Brand("MAESTRO", (("50", "50"), ("56", "69")), range(12, 20)),
+)
+
+
+@dataclass(frozen=True)
+class CardInput:
+    """Card.CardDataInput as it was sent."""
+
+    pan: Secret | None = None
+    exp: Secret | None = None
+    cvv2: Secret | None = None
+    reader_data: Secret | None = None
+
+
+@dataclass(frozen=True)
+class CardData:
+    """A card in memory, on its way to the acquirer. Only its face is ever kept."""
+
+    pan: Secret
+    face: CardFace
+    found_in: str  # the property it was read from
+    cvv2: Secret | None = None
+    track2: Secret | None = None
+    tlv: Secret | None = None
+    emv: EmvData | None = None
+
+
+@dataclass(frozen=True)
+class LinkedCard:
+    """A card an agent may pay with by its ID: what is kept is its face and the acquirer's token for it."""
+
+    id: int
+    client_id: int
+    account_id: int
+    acquirer: str
+    face: CardFace
+    alias: str
+    created_at: datetime
+    updated_at: datetime
+    link_id: str | None = None
+    storage_id: int | None = None
+    state: int = ACTIVE
+    status: int = CREATED
+    deleted: bool = False
+    transaction_count: int = 0
+
+
+Findings = tuple[Validation, ...]
+
+
+def read(input_type: InputType, sent: CardInput) -> tuple[CardData | None, Findings]:
+    """The card, or everything that is wrong with what was sent. Whether it has expired is asked separately."""
+    problems = _cvv2(sent.cvv2)
+    if input_type is InputType.MAGNETIC_STRIPE:
+        card, found = _swiped(sent)
+    elif input_type in READERS:
+        card, found = _chip(sent)
+    else:
+        card, found = _keyed_in(sent)
+    if card and input_type in READERS and sent.pan not in (None, card.pan):
+        message = "It is not the number in ReaderData."
+        found += (Validation(f"{AT}.PAN", Check.CONTRADICTION, message),)
+    problems = found + problems
+    return (None if problems or card is None else replace(card, cvv2=sent.cvv2)), problems
+
+
+def expired(card: CardData, today: date) -> Findings:
+    """The finding when the card is no longer good on this day of the merchant's."""
+    if not is_expired(card.face.exp, today):
+        return ()
+    return (Validation(card.found_in, Check.CARD_EXPIRED, "The card has expired."),)
+
+
+def is_expired(exp: str | None, today: date) -> bool:
+    """A card is good through the last day of its month."""
+    return exp is not None and today > last_day(exp)
+
+
+def last_day(exp: str) -> date:
+    """The last day of MMYY."""
+    month, year = int(exp[:2]), CENTURY + int(exp[2:])
+    return date(year, month, calendar.monthrange(year, month)[1])
+
+
+def is_usable(card: LinkedCard, agent_id: int, today: date) -> bool:
+    """Whether this agent may pay with the card."""
+    standing = (card.account_id, card.state, card.status, card.deleted)
+    return standing == (agent_id, ACTIVE, VERIFIED, False) and not is_expired(card.face.exp, today)
+
+
+def brand_of(pan: str) -> str | None:
+    """The payment system of a number, None when it is nobody's."""
+    for brand in BRANDS:
+        if len(pan) in brand.lengths and any(low <= pan[: len(low)] <= high for low, high in brand.prefixes):
+            return brand.name
+    return None
+
+
+def has_check_digit(pan: str) -> bool:
+    """The Luhn check (ISO/IEC 7812-1, annex B)."""
+    digits = [int(digit) for digit in reversed(pan)]
+    doubled = (sum(divmod(2 * digit, 10)) for digit in digits[1::2])
+    return (sum(digits[::2]) + sum(doubled)) % 10 == 0
+
+
+def _keyed_in(sent: CardInput) -> tuple[CardData | None, Findings]:
+    problems = (*_number(sent.pan, f"{AT}.PAN"), *_expiry(sent.exp))
+    if problems or sent.pan is None or sent.exp is None:
+        return None, problems
+    pan = sent.pan.reveal()
+    return CardData(sent.pan, _face(pan, sent.exp.reveal()), f"{AT}.EXP"), ()
+
+
+def _swiped(sent: CardInput) -> tuple[CardData | None, Findings]:
+    if sent.reader_data is None:
+        return None, (_required("ReaderData"),)
+    try:
+        track = emv.track2(sent.reader_data.reveal())
+    except emv.MalformedError:
+        return None, (_malformed(STRIPE_IS),)
+    return _read_out(track, CardData(Secret(track.pan), CardFace(""), "", track2=sent.reader_data), STRIPE_IS)
+
+
+def _chip(sent: CardInput) -> tuple[CardData | None, Findings]:
+    if sent.reader_data is None:
+        return None, (_required("ReaderData"),)
+    try:
+        found = emv.objects(bytes.fromhex(sent.reader_data.reveal()))
+        track = emv.card_in(found)
+    except ValueError:  # not hexadecimal, or not TLV
+        return None, (_malformed(CHIP_DATA_IS),)
+    chip = CardData(Secret(track.pan), CardFace(""), "", tlv=sent.reader_data, emv=_emv(found, track.pan))
+    card, problems = _read_out(track, chip, CHIP_DATA_IS)
+    if card is None:
+        return None, problems
+    return replace(card, face=replace(card.face, cardholder=emv.cardholder(found))), ()
+
+
+def _read_out(track: emv.Track2, card: CardData, expected: str) -> tuple[CardData | None, Findings]:
+    """The card of a reader's data, its number and expiry checked."""
+    name = f"{AT}.ReaderData"
+    problems = _number(card.pan, name)
+    if not EXP_DIGITS.fullmatch(track.exp):
+        problems += (_malformed(expected),)
+    if problems:
+        return None, problems
+    return replace(card, face=_face(track.pan, track.exp), found_in=name), ()
+
+
+def _emv(found: Mapping[int, bytes], pan: str) -> EmvData:
+    """What a receipt prints of a chip, as far as no field of it smuggles the number out."""
+    printed = emv.printed(found)
+    return EmvData(
+        aid=None if pan in (printed.aid or "") else printed.aid,
+        apn=None if pan in (printed.apn or "") else printed.apn,
+        tsi=printed.tsi,
+        tvr=printed.tvr,
+    )
+
+
+def _face(pan: str, exp: str) -> CardFace:
+    return CardFace(brand=brand_of(pan) or "", bin=pan[:6], last4=pan[-4:], exp=exp)
+
+
+def _number(pan: Secret | None, name: str) -> Findings:
+    if pan is None:
+        return (_required("PAN"),)
+    digits = pan.reveal()
+    if not PAN_DIGITS.fullmatch(digits):
+        return (Validation(name, Check.FORMAT, "A card number of 12 to 19 digits is expected."),)
+    if not has_check_digit(digits):
+        return (Validation(name, Check.CARD_NUMBER, "The card number is mistyped: its check digit does not fit."),)
+    if brand_of(digits) is None:
+        return (Validation(name, Check.CARD_NUMBER, "The card number is of no known payment system."),)
+    return ()
+
+
+def _expiry(exp: Secret | None) -> Findings:
+    if exp is None:
+        return (_required("EXP"),)
+    if not EXP_DIGITS.fullmatch(exp.reveal()):
+        return (Validation(f"{AT}.EXP", Check.FORMAT, "Month and year of expiry are expected as MMYY."),)
+    return ()
+
+
+def _cvv2(cvv2: Secret | None) -> Findings:
+    if cvv2 is None or CVV2_DIGITS.fullmatch(cvv2.reveal()):
+        return ()
+    return (Validation(f"{AT}.CVV2", Check.FORMAT, "CVV2 has 3 or 4 digits."),)
+
+
+def _required(name: str) -> Validation:
+    return Validation(f"{AT}.{name}", Check.REQUIRED, "It is required for this InputType.")
+
+
+def _malformed(expected: str) -> Validation:
+    return Validation(f"{AT}.ReaderData", Check.FORMAT, expected)

@@ -1,0 +1,91 @@
+"""Taking a payment by card: what a request becomes before the acquirer is asked, and what the acquirer is asked."""
+
+from collections.abc import Sequence
+from datetime import date, datetime
+
+from chalicelib.domain.acquiring import Authorisation
+from chalicelib.domain.card import LinkedCard, expired, is_usable
+from chalicelib.domain.payment import Order, Till, amounts, begin
+from chalicelib.domain.period import business_day
+from chalicelib.domain.transaction import KINDS, InputType, Phase, Transaction
+from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
+
+ACQUIRER_CODE = "AcqTran.AcquirerCode"
+WITHOUT_ACQUIRER = frozenset(kind.acquirer for kind in KINDS.values() if kind.acquirer)
+
+
+def with_card(
+    order: Order, till: Till, now: datetime, *, acquirers: Sequence[str], linked: LinkedCard | None
+) -> Transaction:
+    """The transaction of a card payment, to be kept before the acquirer is asked.
+
+    `acquirers` are those of the stage, the default first; `linked` is the card the order names by its ID. Raises 202
+    with everything that is wrong, 566 when the linked card is not the agent's to pay with.
+    """
+    today = business_day(now, till.merchant.gmt)
+    if order.input_type is InputType.LINKED_CARD and order.linked_card_id is not None:
+        linked = _usable(linked, till.agent.id, today)
+    (amount_minor, _), problems = amounts(order, till.terminal)
+    problems += order.card_problems
+    problems += expired(order.card, today) if order.card else ()
+    acquirer = order.acquirer or (linked.acquirer if linked else acquirers[0])
+    problems += _acquirer(acquirer, acquirers, linked)
+    problems += _online(order)
+    if problems:
+        raise invalid(*problems)
+
+    return begin(
+        order,
+        till,
+        now,
+        phase=Phase.SENT,
+        acquirer=acquirer,
+        amount_minor=amount_minor,
+        card=linked.face if linked else order.card and order.card.face,
+        linked_card_id=linked.id if linked else None,
+        emv=order.card.emv if order.card else None,
+        signature_required=order.force_signature,
+    )
+
+
+def authorisation(transaction: Transaction, order: Order, till: Till, linked: LinkedCard | None) -> Authorisation:
+    """What the acquirer is asked, under the payment's own ID."""
+    return Authorisation(
+        reference=transaction.id,
+        amount_minor=transaction.amount_minor,
+        currency=transaction.currency,
+        input_type=transaction.input_type,
+        terminal=till.terminal.tid,
+        merchant=till.terminal.back_retailer_id,
+        card=order.card,
+        link_id=linked.link_id if linked else None,
+        single_step=order.single_step,
+        external_terminal_id=order.external_terminal_id,
+        allow_swipe_over_chip=order.allow_swipe_over_chip,
+        additional_fields=order.additional_fields,
+    )
+
+
+def _usable(linked: LinkedCard | None, agent_id: int, today: date) -> LinkedCard:
+    """The card, when the agent may pay with it; a missing one, another's and a blocked one are answered alike."""
+    if linked is None or not is_usable(linked, agent_id, today):
+        raise ServiceError(ErrorCode.CARD_NOT_FOUND)
+    return linked
+
+
+def _acquirer(code: str, acquirers: Sequence[str], linked: LinkedCard | None) -> list[Validation]:
+    if code in WITHOUT_ACQUIRER:
+        return [Validation(ACQUIRER_CODE, Check.CONTRADICTION, f"{code} takes no cards.")]
+    if code not in acquirers:
+        message = "The stage has no acquirer of this code."
+        return [Validation(ACQUIRER_CODE, Check.NOT_IN_DICTIONARY, message)]
+    if linked and code != linked.acquirer:
+        return [Validation(ACQUIRER_CODE, Check.CONTRADICTION, f"The card is linked at {linked.acquirer}.")]
+    return []
+
+
+def _online(order: Order) -> list[Validation]:
+    if not order.offline:
+        return []
+    message = "A card payment is authorised online."
+    return [Validation("BasicTran.OfflineTran.OfflineMode", Check.CONTRADICTION, message)]

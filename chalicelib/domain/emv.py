@@ -1,0 +1,144 @@
+"""What a reader hands over: EMV data objects (BER-TLV) and track 2.
+
+Pure, and small enough to be ours: the libraries for BER-TLV at hand were last released in 2017 and 2022. The rules are
+those of EMV Book 3, Annex B. No error here quotes what was read: it is a card.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from chalicelib.domain.transaction import EmvData
+
+MAX_DEPTH = 8  # templates within templates; cards have three
+CONSTRUCTED, NUMBER_FOLLOWS, MORE = 0x20, 0x1F, 0x80
+LONG, MAX_LENGTH_BYTES = 0x80, 3  # 0x80 alone, the indefinite length, is not used by EMV
+MAX_TAG_BYTES = 3
+TRACK2 = re.compile(r";?([0-9]{12,19})[=Dd]([0-9]{2})([0-9]{2})[0-9]*[Ff]?\??.?")
+
+PAN, TRACK2_EQUIVALENT, EXPIRATION, CARDHOLDER = 0x5A, 0x57, 0x5F24, 0x5F20
+AID, DF_NAME, TERMINAL_AID = 0x4F, 0x84, 0x9F06
+PREFERRED_NAME, LABEL = 0x9F12, 0x50
+TSI, TVR = 0x9B, 0x95
+RESPONSE_CODE = "8A02"  # Authorisation Response Code: two characters
+
+
+class MalformedError(ValueError):
+    """It is not what a reader hands over."""
+
+
+@dataclass(frozen=True)
+class Track2:
+    """The first fields of a track 2. `exp` is MMYY, as a card prints it."""
+
+    pan: str
+    exp: str
+
+    def __repr__(self) -> str:
+        return "Track2(******)"
+
+
+def objects(data: bytes) -> Mapping[int, bytes]:
+    """Every primitive data object by its tag, the first where one comes twice, whatever template it stands in."""
+    found: dict[int, bytes] = {}
+    for tag, value in _objects(data, 0):
+        found.setdefault(tag, value)
+    return found
+
+
+def _objects(data: bytes, depth: int) -> Iterator[tuple[int, bytes]]:
+    if depth > MAX_DEPTH:
+        raise MalformedError
+    at = 0
+    while at < len(data):
+        if data[at] == 0:  # padding between objects, without a meaning
+            at += 1
+            continue
+        tag, first, at = _tag(data, at)
+        length, at = _length(data, at)
+        if at + length > len(data):
+            raise MalformedError
+        value = data[at : at + length]
+        at += length
+        if first & CONSTRUCTED:
+            yield from _objects(value, depth + 1)
+        else:
+            yield tag, value
+
+
+def _tag(data: bytes, at: int) -> tuple[int, int, int]:
+    """The tag, its first byte (which says whether it is a template), and where its length begins."""
+    first, end = data[at], at + 1
+    if first & NUMBER_FOLLOWS == NUMBER_FOLLOWS:
+        while True:
+            if end == len(data) or end - at == MAX_TAG_BYTES:
+                raise MalformedError
+            end += 1
+            if not data[end - 1] & MORE:
+                break
+    return int.from_bytes(data[at:end]), first, end
+
+
+def _length(data: bytes, at: int) -> tuple[int, int]:
+    if at == len(data):
+        raise MalformedError
+    first = data[at]
+    if first < LONG:
+        return first, at + 1
+    size = first - LONG
+    if not 0 < size <= MAX_LENGTH_BYTES or at + 1 + size > len(data):
+        raise MalformedError
+    return int.from_bytes(data[at + 1 : at + 1 + size]), at + 1 + size
+
+
+def track2(text: str) -> Track2:
+    """A track 2 as a reader sends it, with or without its sentinels and check character."""
+    match = TRACK2.fullmatch(text)
+    if match is None:
+        raise MalformedError
+    pan, year, month = match.groups()
+    return Track2(pan, month + year)
+
+
+def card_in(found: Mapping[int, bytes]) -> Track2:
+    """Number and expiry of a chip's card: of its track 2 equivalent, else of their own objects."""
+    if TRACK2_EQUIVALENT in found:
+        return track2(found[TRACK2_EQUIVALENT].hex().upper())
+    try:
+        pan = found[PAN].hex().upper().rstrip("F")
+        expiration = found[EXPIRATION].hex()
+    except KeyError:
+        raise MalformedError from None
+    return track2(f"{pan}D{expiration[:4]}")
+
+
+def printed(found: Mapping[int, bytes]) -> EmvData:
+    """What a receipt prints."""
+    aid = found.get(AID) or found.get(DF_NAME) or found.get(TERMINAL_AID)
+    name = found.get(PREFERRED_NAME) or found.get(LABEL)
+    return EmvData(
+        aid=_hex(aid, 5, 16),
+        apn=_text(name, 16) if name else None,
+        tsi=_hex(found.get(TSI), 2, 2),
+        tvr=_hex(found.get(TVR), 5, 5),
+    )
+
+
+def cardholder(found: Mapping[int, bytes]) -> str | None:
+    """The name on the card; nothing that has a digit in it is a name."""
+    name = _text(found.get(CARDHOLDER, b""), 26)
+    return None if name is None or any(letter.isdigit() for letter in name) else name
+
+
+def online_result(code: int) -> str:
+    """What the terminal hands back to the chip: the response code the issuer gave."""
+    return f"{RESPONSE_CODE}{f'{code:02d}'.encode().hex().upper()}"
+
+
+def _hex(value: bytes | None, least: int, most: int) -> str | None:
+    return value.hex().upper() if value and least <= len(value) <= most else None
+
+
+def _text(value: bytes, most: int) -> str | None:
+    text = value.decode("latin-1").strip()
+    return text if text and len(value) <= most and text.isprintable() else None

@@ -1,0 +1,230 @@
+"""Giving back: which reversals are open to a payment. The flags on the wire and the act itself ask one function."""
+
+import hashlib
+import uuid
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from enum import IntEnum
+
+from chalicelib.domain.agent import Agent
+from chalicelib.domain.money import OutOfRangeError, TooManyDecimalsError, from_minor, to_minor
+from chalicelib.domain.payment import APPROVED, invoice_of
+from chalicelib.domain.period import end_of_day
+from chalicelib.domain.transaction import KINDS, InputType, Phase, Taker, Transaction
+from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
+
+
+class ReverseMode(IntEnum):
+    """How a payment is taken back."""
+
+    CANCEL = 1
+    RETURN = 2
+    CANCEL_CNP = 3
+    AUTO_CANCEL = 4
+    RETURN_CNP = 5
+    CREDIT_VOUCHER = 500
+
+
+CANCELS = frozenset({ReverseMode.CANCEL, ReverseMode.CANCEL_CNP})
+CARD_PRESENT_MODES = frozenset({ReverseMode.CANCEL, ReverseMode.RETURN})
+CNP_MODES = frozenset({ReverseMode.CANCEL_CNP, ReverseMode.RETURN_CNP})
+TIME_TO_SETTLE = timedelta(hours=1)  # at the least, before the Deadline of a reversal
+FINISHED = frozenset({Phase.APPROVED, Phase.OWED})
+
+
+def refusal(  # noqa: PLR0911  a list of reasons, each its own line
+    original: Transaction, mode: ReverseMode, now: datetime, *, partial: bool
+) -> ErrorCode | None:
+    """Why this reversal is refused, or None when it is open: what a flag shows and what the endpoint does."""
+    modes = CARD_PRESENT_MODES if KINDS[original.input_type].card_present else CNP_MODES
+    if original.is_reversal or mode not in modes:
+        return ErrorCode.NOT_REVERSIBLE_HERE
+    if original.is_pending:
+        return ErrorCode.ORIGINAL_UNFINISHED
+    if original.stands is Phase.REVERSED:
+        return ErrorCode.ALREADY_REVERSED
+    if original.phase not in FINISHED:
+        return ErrorCode.NOT_REVERSIBLE_HERE
+    if original.remaining_minor == 0:  # all of it is reserved by reversals that are not finished
+        return ErrorCode.EXCEEDS_REMAINDER
+    if mode in CANCELS:
+        if now >= original.deadline:
+            return ErrorCode.CANCEL_WINDOW_CLOSED
+        if partial or original.reversals:
+            return ErrorCode.NOT_REVERSIBLE_HERE
+    return None
+
+
+@dataclass(frozen=True)
+class Offers:
+    """The Can… flags of a transaction."""
+
+    can_cancel: bool
+    can_cancel_partial: bool
+    can_return: bool
+    can_return_partial: bool
+    can_cancel_cnp: bool
+    can_cancel_cnp_partial: bool
+    can_return_cnp: bool
+    can_return_cnp_partial: bool
+    reverse_cp_input_types: tuple[InputType, ...]
+
+
+def offers(original: Transaction, now: datetime) -> Offers:
+    """Every reversal that would be accepted at `now`."""
+
+    def is_open(mode: ReverseMode, *, partial: bool = False) -> bool:
+        return refusal(original, mode, now, partial=partial) is None
+
+    card_present = is_open(ReverseMode.CANCEL) or is_open(ReverseMode.RETURN)
+    return Offers(
+        can_cancel=is_open(ReverseMode.CANCEL),
+        can_cancel_partial=is_open(ReverseMode.CANCEL, partial=True),
+        can_return=is_open(ReverseMode.RETURN),
+        can_return_partial=is_open(ReverseMode.RETURN, partial=True),
+        can_cancel_cnp=is_open(ReverseMode.CANCEL_CNP),
+        can_cancel_cnp_partial=is_open(ReverseMode.CANCEL_CNP, partial=True),
+        can_return_cnp=is_open(ReverseMode.RETURN_CNP),
+        can_return_cnp_partial=is_open(ReverseMode.RETURN_CNP, partial=True),
+        reverse_cp_input_types=(original.input_type,) if card_present else (),
+    )
+
+
+@dataclass(frozen=True)
+class ReversalOrder:
+    """A reversal as it was asked for: parsed and typed, not yet decided."""
+
+    original_id: str
+    mode: ReverseMode
+    details: str
+    amount: Decimal | None = None
+    currency: str | None = None
+    input_type: int | None = None
+    partial: bool | None = None
+    id: str | None = None
+    idempotency_key: str | None = None
+    client_date_time: str | None = None
+    receipt_email: str | None = None
+    receipt_phone: str | None = None
+
+
+NAMESPACE = uuid.UUID("6f6c1f7e-3b0c-4c1e-9d57-0d1f2a6f4b1a")  # of reversal IDs that are derived from a key
+
+
+def reversal_id(order: ReversalOrder, agent_id: int) -> str:
+    """The ID of the reversal: the same request gets the same, so it is kept once.
+
+    From the Idempotency-Key of the caller, else the ID it chose, else what it asked for and its own time; a request
+    with none of them is a new reversal each time (contract, section 8).
+    """
+    if order.idempotency_key:
+        seed = f"key:{agent_id}:{order.idempotency_key}"
+    elif order.id:
+        return order.id.upper()
+    elif order.client_date_time:
+        amount = "" if order.amount is None else order.amount.normalize()
+        seed = f"content:{agent_id}:{order.original_id}:{order.mode:d}:{amount}:{order.client_date_time}"
+    else:
+        return str(uuid.uuid4()).upper()
+    return str(uuid.uuid5(NAMESPACE, seed)).upper()
+
+
+def fingerprint(order: ReversalOrder, agent_id: int) -> str:
+    """What makes a repeated ID the same reversal."""
+    amount = "" if order.amount is None else str(order.amount.normalize())
+    content = ("reversal", str(agent_id), order.original_id, f"{order.mode:d}", amount, order.currency or "")
+    return hashlib.sha256("\x1f".join(content).encode()).hexdigest()[:32]
+
+
+def amount_to_give_back(order: ReversalOrder, original: Transaction) -> int:
+    """Minor units to give back: all that remains when no amount is named. Raises 202 for one that cannot be meant."""
+    where = "BasicReverseTran"
+    problems = []
+    if order.currency not in (None, original.currency.code):
+        problems.append(
+            Validation(f"{where}.CurrencyID", Check.CONTRADICTION, f"It was paid in {original.currency.code}.")
+        )
+    if order.input_type not in (None, original.input_type):
+        message = f"It was paid with InputType {original.input_type:d}."
+        problems.append(Validation(f"{where}.InputType", Check.CONTRADICTION, message))
+    amount_minor = original.remaining_minor
+    if order.amount is None:
+        if order.partial:
+            problems.append(Validation(f"{where}.Amount", Check.REQUIRED, "A partial reversal names its amount."))
+    else:
+        try:
+            amount_minor = to_minor(order.amount, original.currency)
+        except TooManyDecimalsError:
+            message = f"{original.currency.code} has {original.currency.digits} decimals."
+            problems.append(Validation(f"{where}.Amount", Check.TOO_MANY_DECIMALS, message))
+        except OutOfRangeError:
+            problems.append(Validation(f"{where}.Amount", Check.OUT_OF_RANGE, "The amount is above zero."))
+    if problems:
+        raise invalid(*problems)
+    return amount_minor
+
+
+def take_back(order: ReversalOrder, original: Transaction, now: datetime) -> int:
+    """What this reversal gives back, in minor units, or the refusal of it: the endpoint's one decision."""
+    amount_minor = amount_to_give_back(order, original)
+    partial = amount_minor < original.amount_minor
+    error = refusal(original, order.mode, now, partial=partial)
+    if error:
+        raise ServiceError(error, _reason(error, original))
+    remains = f"{from_minor(original.remaining_minor, original.currency):f} {original.currency.code}"
+    if amount_minor > original.remaining_minor:
+        raise ServiceError(ErrorCode.EXCEEDS_REMAINDER, f"Only {remains} remain of the payment.")
+    if order.partial is False and amount_minor != original.remaining_minor:
+        message = f"PartialReverse is false, and {remains} remain."
+        raise invalid(Validation("BasicReverseTran.Amount", Check.CONTRADICTION, message))
+    return amount_minor
+
+
+def _reason(error: ErrorCode, original: Transaction) -> str | None:
+    if error is not ErrorCode.NOT_REVERSIBLE_HERE or original.is_reversal:
+        return None
+    endpoint = "reverse" if KINDS[original.input_type].card_present else "reversecnp"
+    return f"{error.message} Payments of InputType {original.input_type:d} are reversed at payment/{endpoint}."
+
+
+def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
+    name: str, order: ReversalOrder, original: Transaction, agent: Agent, amount_minor: int, now: datetime
+) -> Transaction:
+    """The reversal `name`: given back at once, or under way when an acquirer has to be asked."""
+    needs_acquirer = KINDS[original.input_type].acquirer is None
+    under_way = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
+    return replace(
+        original,
+        id=name,
+        taker=Taker(agent.id, agent.email, agent.name, agent.phone),
+        phase=under_way if needs_acquirer else Phase.GIVEN_BACK,
+        amount_minor=amount_minor,
+        amount_cash_got_minor=None,
+        created_at=now,
+        date=None,
+        deadline=end_of_day(now + TIME_TO_SETTLE, original.gmt),
+        fingerprint=fingerprint(order, agent.id),
+        invoice=invoice_of(name, now, original.gmt),
+        details=order.details,
+        result_code=None if needs_acquirer else 0,
+        result_message=None if needs_acquirer else APPROVED,
+        ext_id=None,
+        receipt_email=order.receipt_email,
+        receipt_phone=order.receipt_phone,
+        approval_code=None,
+        rrn=None,
+        acquirer_tran_id=None,
+        signature_required=False,
+        photo_key=None,
+        signature_key=None,
+        reversed_minor=0,
+        reserved_minor=0,
+        reversals=0,
+        reverse_id=None,
+        reverse_invoice=None,
+        original_id=original.id,
+        original_invoice=original.invoice,
+        reverse_mode=int(order.mode),
+        partial=amount_minor < original.amount_minor,
+    )

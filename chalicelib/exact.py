@@ -1,0 +1,43 @@
+"""JSON where a number is what it says: parsed as Decimal, printed digit by digit, never through a binary float."""
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal, DecimalException
+from typing import Any
+
+import simplejson
+
+from chalicelib.errors import ErrorCode, ServiceError
+
+
+def text(value: Mapping[str, Any]) -> str:
+    """The value as JSON text."""
+    written: str = simplejson.dumps(value, use_decimal=True, ensure_ascii=False, separators=(",", ":"))
+    return written
+
+
+def parse(body: bytes) -> dict[str, Any]:
+    """The JSON object of a body: numbers exact, nulls left out, no key twice. Raises 201."""
+    try:
+        value = json.loads(body, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_object)
+    except (ValueError, RecursionError, DecimalException) as error:
+        reason = str(error) if isinstance(error, _DuplicateKeyError) else None
+        raise ServiceError(ErrorCode.MALFORMED_JSON, reason) from None
+    if not isinstance(value, dict):
+        raise ServiceError(ErrorCode.MALFORMED_JSON)
+    return value
+
+
+class _DuplicateKeyError(ValueError):
+    """A key is given twice: which of the two was meant, nobody can tell."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({key for key, _ in pairs}) < len(pairs):
+        message = "The body is not a JSON object without repeated names."
+        raise _DuplicateKeyError(message)
+    return {key: value for key, value in pairs if value is not None}
+
+
+def _no_constant(text: str) -> None:
+    raise ValueError(text)

@@ -1,0 +1,30 @@
+"""What is done on the clock. Each job is a function of its own: neither app.py nor the middleware is loaded.
+
+The API registers the jobs and runs none, so each loads what it needs when it runs.
+"""
+
+from datetime import UTC, datetime
+
+from chalice.app import Blueprint, CloudWatchEvent, Rate
+
+jobs = Blueprint(__name__)
+
+
+@jobs.schedule(Rate(1, unit=Rate.MINUTES))
+def sweep_payments(_event: CloudWatchEvent) -> None:
+    """Finish what a crash, a lost answer or the Deadline left to finish."""
+    from chalicelib.log import log  # noqa: PLC0415  see above
+    from chalicelib.services import sweep  # noqa: PLC0415
+
+    done = sweep.run(datetime.now(UTC))
+    log("sweep", payments=done, behind_seconds=sweep.behind_seconds(datetime.now(UTC)))
+
+
+@jobs.schedule(Rate(1, unit=Rate.MINUTES))
+def sweep_outbox(_event: CloudWatchEvent) -> None:
+    """Send what is still to be sent."""
+    from chalicelib.log import log  # noqa: PLC0415  see above
+    from chalicelib.services import outbox  # noqa: PLC0415
+
+    done = outbox.deliver_due(datetime.now(UTC))
+    log("sweep", messages=done, behind_seconds=outbox.behind_seconds(datetime.now(UTC)))

@@ -1,0 +1,260 @@
+"""Card payments as a till makes them. The table of the sandbox is the README's."""
+
+import base64
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.gateways.acquirers.sandbox import PANS
+from chalicelib.services import sweep
+from tests.builders import PNG
+from tests.cards import PAN, STEADY, TRACK2, a_card_body, chip_data
+from tests.http import OTHER_TILL, OWNER, SYSTEM, TILL, Reply, get, post
+from tests.transactions import a_guid
+
+SUBMIT = "/api/v1/payment/submit"
+
+# Number, amount; then ErrorCode, Result.Code, State, Substate, Status; then the same when the payment is looked up.
+APPROVED = (0, 0, 400, 411, "IN-TRANSFER")
+UNKNOWN = (310, None, 200, 201, "UNKNOWN")
+
+
+def declined(code: int) -> tuple[int, int, int, int, str]:
+    return (1000 + code, code, 400, 412, "DECLINED")
+
+
+SANDBOX = [
+    (STEADY, "10.00", APPROVED, 411),
+    (STEADY, "10.51", APPROVED, 411),
+    ("4000000000000002", "10.00", declined(5), 412),
+    ("4000000000009995", "10.00", declined(51), 412),
+    ("4000000000000069", "10.00", declined(54), 412),
+    ("4000000000000127", "10.00", declined(82), 412),
+    ("4000000000000119", "10.00", declined(96), 412),
+    (PAN, "10.00", APPROVED, 411),
+    (PAN, "10.05", declined(5), 412),
+    (PAN, "10.51", declined(51), 412),
+    (PAN, "10.54", declined(54), 412),
+    (PAN, "10.91", declined(91), 412),
+    (PAN, "10.65", declined(65), 412),
+    (PAN, "10.08", (0, 0, 400, 401, "IN-TRANSFER"), 401),
+    (PAN, "10.68", UNKNOWN, 411),
+    (PAN, "10.69", UNKNOWN, 201),
+]
+
+
+def facts(body: dict[str, Any], transaction: dict[str, Any]) -> tuple[Any, ...]:
+    result = transaction["Result"] or {"Code": None}
+    return (body["ErrorCode"], result["Code"], transaction["State"], transaction["Substate"], transaction["Status"])
+
+
+def submit(stage: str, body: dict[str, Any], login: tuple[str, str] = TILL) -> Reply:
+    return post(stage, SUBMIT, body, login)
+
+
+def look(stage: str, transaction_id: str) -> dict[str, Any]:
+    body: dict[str, Any] = get(stage, f"/api/v1/payment/{transaction_id}").body
+    return body
+
+
+@pytest.mark.parametrize(("pan", "amount", "answered", "found"), SANDBOX)
+def test_the_sandbox_answers_as_its_table_says(
+    stage: str, pan: str, amount: str, answered: tuple[Any, ...], found: int
+) -> None:
+    reply = submit(stage, a_card_body(amount, pan))
+
+    assert reply.status == 200
+    assert facts(reply.body, reply.body["Transaction"]) == answered
+    seen = look(stage, reply.body["TransactionID"])
+    assert seen["Transactions"][0]["Substate"] == found
+    assert len(seen["InProcess"]) == (found == 201)
+    assert len(seen["NotFinishedActualTrans"]) == (found == 401)
+
+
+def test_the_table_has_every_number_of_the_sandbox() -> None:
+    assert {pan for pan, *_ in SANDBOX} == {*PANS, PAN}
+
+
+def test_what_never_arrived_is_rejected_after_the_quiet_time_and_its_id_says_so(stage: str) -> None:
+    body = a_card_body("10.69")
+    submit(stage, body)
+
+    sweep.run(datetime.now(UTC) + timedelta(minutes=2))
+
+    again = submit(stage, body)
+    assert facts(again.body, again.body["Transaction"]) == (1091, 91, 200, 202, "REJECTED")
+    assert again.headers["Idempotent-Replayed"] == "true"
+
+
+def test_a_pin_that_is_required_is_told(stage: str) -> None:
+    assert submit(stage, a_card_body("10.65")).body["Transaction"]["PINMode"] == 1
+
+
+def test_an_approval_shows_the_card_masked_and_what_a_receipt_needs(stage: str) -> None:
+    transaction = submit(stage, a_card_body()).body["Transaction"]
+
+    card = {"IIN": "VISA", "BIN": "411111", "EXP": "1230", "PANMasked": "411111******1111", "PANEnding": "1111"}
+    assert transaction["Card"] == card | {"BankName": None, "BankCountryID": None}
+    assert transaction["ApprovalCode"] == transaction["AcquirerApprovalCode"]
+    assert len(transaction["ApprovalCode"]) == 6
+    assert len(transaction["RRN"]) == 12
+    assert transaction["AcquirerID"] == "SANDBOX"
+    assert transaction["AcquirerTranID"]
+    assert transaction["CanCancelCNP"]
+    assert transaction["IsNotFinished"] is False
+
+
+@pytest.mark.parametrize("input_type", [3, 4])
+def test_a_chip_is_answered_with_its_emv_data_and_the_issuers_code(stage: str, input_type: int) -> None:
+    body = a_card_body("10.51", basic={"InputType": input_type}, Card={"CardDataInput": {"ReaderData": chip_data()}})
+    reply = submit(stage, body).body
+
+    emv = {"AID": "A0000000031010", "APN": "VISA CREDIT", "TSI": "E800", "TVR": "0000008000"}
+    assert reply["EMVData"] == reply["Transaction"]["EMVData"] == emv
+    assert reply["EMVOnlineProcessingResult"] == "8A023531"
+    assert reply["Transaction"]["CardholderName"] == "MOKOENA/THANDI"
+
+
+def test_a_swiped_card_is_paid_with(stage: str) -> None:
+    body = a_card_body(basic={"InputType": 2}, Card={"CardDataInput": {"ReaderType": "MSR", "ReaderData": TRACK2}})
+    reply = submit(stage, body).body
+
+    assert reply["Transaction"]["Card"]["PANMasked"] == "411111******1111"
+    assert reply["EMVData"] is None
+    assert reply["EMVOnlineProcessingResult"] is None
+
+
+def test_a_signature_is_asked_for_when_forced_or_wanted_and_not_when_it_came_along(stage: str) -> None:
+    wanted = submit(stage, a_card_body("10.08")).body
+    forced = submit(stage, a_card_body(AcqTran={"ForceSignatureRequirement": True})).body
+    file = {"FileType": "SIGNATURE", "FileCode": base64.b64encode(PNG).decode()}
+    there = submit(stage, a_card_body("10.08", Files=[file])).body
+
+    assert wanted["RequireSignature"]
+    assert forced["RequireSignature"]
+    assert wanted["Transaction"]["IsNotFinished"]
+    assert there["Transaction"]["Substate"] == 411
+    assert there["Transaction"]["HasSignature"]
+    assert not there["Transaction"]["SignatureRequiredEffective"]
+
+
+def test_a_payment_in_two_steps_is_not_finished(stage: str) -> None:
+    reply = submit(stage, a_card_body(AcqTran={"SingleStepAuthMode": False})).body
+
+    assert (reply["ErrorCode"], reply["Transaction"]["Substate"]) == (0, 401)
+    assert len(look(stage, reply["TransactionID"])["NotFinishedActualTrans"]) == 1
+
+
+def test_a_replay_is_the_stored_answer(stage: str) -> None:
+    body = a_card_body("10.51")
+    first = submit(stage, body)
+    again = submit(stage, body)
+
+    assert again.body == first.body
+    assert "Idempotent-Replayed" not in first.headers
+    assert again.headers["Idempotent-Replayed"] == "true"
+    other = {**body, "Card": {"CardDataInput": {"PAN": STEADY, "EXP": "1230"}}}
+    assert submit(stage, other).error == (422, 302)
+
+
+def card(**changes: str | None) -> dict[str, Any]:
+    data = {"PAN": PAN, "EXP": "1230", "CVV2": "123", **changes}
+    return {"Card": {"CardDataInput": {name: value for name, value in data.items() if value is not None}}}
+
+
+BAD_INPUT = [
+    ("Luhn", {}, card(PAN="4111111111111112"), [("Card.CardDataInput.PAN", 8)]),
+    ("11 digits", {}, card(PAN="41111111111"), [("Card.CardDataInput.PAN", 3)]),
+    ("20 digits", {}, card(PAN="4" * 20), [("Card.CardDataInput.PAN", 3)]),
+    ("no brand", {}, card(PAN="9999999999999995"), [("Card.CardDataInput.PAN", 8)]),
+    ("a number as a number", {}, {"Card": {"CardDataInput": {"PAN": int(PAN)}}}, [("Card.CardDataInput.PAN", 2)]),
+    ("expired", {}, card(EXP="0120"), [("Card.CardDataInput.EXP", 9)]),
+    ("13th month", {}, card(EXP="1330"), [("Card.CardDataInput.EXP", 3)]),
+    ("CVV2 of 2 digits", {}, card(CVV2="12"), [("Card.CardDataInput.CVV2", 3)]),
+    ("no card", {}, {"Card": None}, [("Card.CardDataInput.PAN", 1), ("Card.CardDataInput.EXP", 1)]),
+    ("wrong mode", {}, {"Card": card()["Card"] | {"CardInputMode": 2}}, [("Card.CardInputMode", 12)]),
+    ("no track", {"InputType": 2}, card(), [("Card.CardDataInput.ReaderData", 1)]),
+    ("TLV cut", {"InputType": 3}, card(ReaderData=chip_data()[:51]), [("Card.CardDataInput.ReaderData", 3)]),
+    ("TLV cut at a byte", {"InputType": 3}, card(ReaderData=chip_data()[:50]), [("Card.CardDataInput.ReaderData", 3)]),
+    ("TLV of 1 MB", {"InputType": 3}, card(ReaderData="500141" * 2**17), [("Card.CardDataInput.ReaderData", 4)]),
+    ("no linked card", {"InputType": 5}, {"Card": None}, [("Card.LinkedCardId", 1)]),
+    ("acquirer unknown", {}, {"AcqTran": {"AcquirerCode": "NOBODY"}}, [("AcqTran.AcquirerCode", 6)]),
+    ("acquirer of cash", {}, {"AcqTran": {"AcquirerCode": "CASH"}}, [("AcqTran.AcquirerCode", 12)]),
+    ("cash elsewhere", {"InputType": 10}, {"AcqTran": {"AcquirerCode": "SANDBOX"}}, [("AcqTran.AcquirerCode", 12)]),
+    ("currency not the terminal's", {"CurrencyID": "EUR"}, {}, [("BasicTran.CurrencyID", 12)]),
+    ("cash got", {"AmountCashGot": 20}, {}, [("BasicTran.AmountCashGot", 12)]),
+    ("offline", {"OfflineTran": {"OfflineMode": True}}, {}, [("BasicTran.OfflineTran.OfflineMode", 12)]),
+    (
+        "Purchases that exceed",
+        {"AuxDataInput": {"AuxData": {"Purchases": [{"Title": "A", "Price": "1.00", "Quantity": "2"}]}}},
+        {},
+        [("BasicTran.Amount", 12)],
+    ),
+    (
+        "all at once",
+        {"Amount": "10.001"},
+        card(PAN="4111111111111112", EXP="0099", CVV2="1") | {"AcqTran": {"AcquirerCode": "NOBODY"}},
+        [
+            ("BasicTran.Amount", 7),
+            ("Card.CardDataInput.PAN", 8),
+            ("Card.CardDataInput.EXP", 3),
+            ("Card.CardDataInput.CVV2", 3),
+            ("AcqTran.AcquirerCode", 6),
+        ],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("basic", "parts", "found"), [case[1:] for case in BAD_INPUT], ids=[case[0] for case in BAD_INPUT]
+)
+def test_what_is_wrong_is_named_without_being_quoted_and_nothing_is_kept(
+    stage: str, basic: dict[str, Any], parts: dict[str, Any], found: list[tuple[str, int]]
+) -> None:
+    name = a_guid()
+    reply = submit(stage, {**a_card_body("10.00", basic={"ID": name, **basic}), **parts})
+
+    assert reply.error == (400, 202)
+    assert reply.findings == found
+    assert not any(word in reply.text for word in ("4111111111111112", "41111111111", "9999999999999995", "4" * 20))
+    assert get(stage, f"/api/v1/payment/{name}").error == (404, 568)
+
+
+def linked_cards(stage: str, login: tuple[str, str] = TILL, **filters: Any) -> Reply:
+    return post(stage, "/api/v1/payment/GetLinkedCards", filters, login)
+
+
+def test_a_linked_card_is_paid_with_under_either_spelling_and_counts_it(stage: str) -> None:
+    before = linked_cards(stage).body["LinkedCards"][0]
+
+    for spelling in ("LinkedCardId", "LinkedCardID"):
+        body = a_card_body(basic={"InputType": 5}, Card={"CardInputMode": 2, spelling: before["ID"]})
+        transaction = submit(stage, body).body["Transaction"]
+        assert transaction["LinkedCard"]["ID"] == before["ID"]
+        assert transaction["Card"]["PANMasked"] == before["PANMasked"]
+        assert transaction["Substate"] == 411
+
+    assert linked_cards(stage).body["LinkedCards"][0]["TransactionCount"] == before["TransactionCount"] + 2
+
+
+@pytest.mark.parametrize("login", [OWNER, OTHER_TILL])
+def test_a_card_of_another_agent_is_answered_as_one_that_is_missing(stage: str, login: tuple[str, str]) -> None:
+    card_id = linked_cards(stage).body["LinkedCards"][0]["ID"]
+
+    def pay(linked: int) -> Reply:
+        return submit(stage, a_card_body(basic={"InputType": 5}, Card={"LinkedCardId": linked}), login)
+
+    assert pay(card_id).error == (404, 566)
+    assert pay(card_id).text == pay(999_999).text
+
+
+def test_the_cents_decide_about_the_linked_card_of_the_demo(stage: str) -> None:
+    card_id = linked_cards(stage).body["LinkedCards"][0]["ID"]
+    body = a_card_body("10.51", basic={"InputType": 5}, Card={"LinkedCardId": card_id})
+
+    assert submit(stage, body).error == (200, 1051)
+
+
+def test_a_system_user_pays_with_no_card(stage: str) -> None:
+    assert submit(stage, a_card_body(), SYSTEM).error == (403, 151)

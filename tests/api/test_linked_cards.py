@@ -1,0 +1,139 @@
+"""GetLinkedCards: who sees which cards, the filters, the pages."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.domain import card
+from chalicelib.domain.card import LinkedCard
+from chalicelib.store import cards, sequences
+from chalicelib.store.table import commit, put_new
+from tests.accounts import a_kept_merchant, an_account
+from tests.builders import NOW
+from tests.cards import a_card
+from tests.http import OTHER_OWNER, OWNER, SYSTEM, TILL, Reply, post
+from tests.tills import a_till
+
+PATH = "/api/v1/payment/GetLinkedCards"
+VISA = a_card().face
+
+
+def a_kept_card(agent_id: int, client_id: int, **changes: Any) -> LinkedCard:
+    facts: dict[str, Any] = {
+        "id": sequences.next_id(cards.TABLE),
+        "client_id": client_id,
+        "account_id": agent_id,
+        "acquirer": "SANDBOX",
+        "face": VISA,
+        "alias": "Card",
+        "created_at": NOW,
+        "updated_at": NOW,
+        "status": card.VERIFIED,
+    }
+    kept = LinkedCard(**{**facts, **changes})
+    commit(put_new(cards.TABLE, kept, "id"))
+    return kept
+
+
+def listed(stage: str, login: tuple[str, str] = TILL, **filters: Any) -> Reply:
+    return post(stage, PATH, filters, login)
+
+
+def test_a_linked_card_shows_its_face_and_its_token_and_no_number(stage: str) -> None:
+    [visa] = listed(stage, GMT=2).body["LinkedCards"]
+
+    assert visa["LinkType"] == 1
+    assert (visa["State"], visa["Status"], visa["Deleted"], visa["CanDelete"]) == (1, 3, False, True)
+    assert (visa["PANMasked"], visa["PANEnding"], visa["PaymentType"]) == ("411111******1111", "1111", "VISA")
+    assert visa["CardExp"] == "2049-12-31T23:59:59.000"
+    assert visa["LinkID"].startswith("SBX-")
+    assert set(visa) == {
+        *("ID", "LinkType", "State", "Status", "AccountID", "Alias", "CardholderName", "LinkID", "PANEnding"),
+        *("PANMasked", "PaymentType", "CardExp", "Created", "Updated", "Deleted", "CanDelete", "TransactionCount"),
+        "StorageID",
+    }
+
+
+def test_an_agent_sees_its_own_cards_an_administrator_its_merchants_a_system_user_all(stage: str) -> None:
+    own = listed(stage).body["LinkedCards"]
+    till_id = own[0]["AccountID"]
+
+    assert listed(stage, AccountId=till_id).body["LinkedCards"] == own
+    assert listed(stage, OWNER, AccountId=till_id).body["LinkedCards"] == own
+    assert listed(stage, SYSTEM, AccountId=till_id).body["LinkedCards"] == own
+    assert listed(stage, OWNER).body["LinkedCards"] == []
+
+
+def test_a_colleagues_cards_are_refused_and_another_merchants_agent_is_missing(stage: str) -> None:
+    till_id = listed(stage).body["LinkedCards"][0]["AccountID"]
+    merchant = a_kept_merchant()
+    me, colleague = an_account(merchant=merchant), an_account(merchant=merchant)
+    login = (me.email, me.key)
+
+    assert listed(stage, login, AccountId=colleague.agent.id).error == (403, 151)
+    assert listed(stage, OTHER_OWNER, AccountId=till_id).error == (404, 563)
+    assert listed(stage, OTHER_OWNER, AccountId=till_id).text == listed(stage, OTHER_OWNER, AccountId=10**9).text
+
+
+def test_each_filter_leaves_out_what_does_not_match(stage: str) -> None:
+    account = an_account()
+    owner = (account.agent.id, account.agent.client_id)
+    usual = a_kept_card(*owner)
+    blocked = a_kept_card(*owner, state=card.BLOCKED)
+    created = a_kept_card(*owner, status=card.CREATED)
+    deleted = a_kept_card(*owner, deleted=True)
+
+    def ids(**filters: Any) -> list[int]:
+        return [item["ID"] for item in listed(stage, (account.email, account.key), **filters).body["LinkedCards"]]
+
+    assert ids() == ids(Deleted=0) == ids(Page=0) == [usual.id, blocked.id, created.id]
+    assert ids(State=1) == [usual.id, created.id]
+    assert ids(State=2) == [blocked.id]
+    assert ids(Status=3) == [usual.id, blocked.id]
+    assert ids(State=1, Status=1) == [created.id]
+    assert ids(Deleted=1) == [deleted.id]
+    assert ids(State=2, Deleted=1) == []
+
+
+def test_a_page_has_a_hundred_cards_and_past_the_end_there_are_none(stage: str) -> None:
+    account = an_account()
+    first = a_kept_card(account.agent.id, account.agent.client_id)
+    more = [replace(first, id=sequences.next_id(cards.TABLE)) for _ in range(120)]
+    for start in range(0, 120, 60):
+        commit(*(put_new(cards.TABLE, kept, "id") for kept in more[start : start + 60]))
+
+    pages = [listed(stage, (account.email, account.key), Page=page).body["LinkedCards"] for page in (1, 2, 3)]
+
+    assert [len(page) for page in pages] == [100, 21, 0]
+    assert [item["ID"] for page in pages for item in page] == [first.id, *(kept.id for kept in more)]
+
+
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({"Page": -1}, ("Page", 5)),
+        ({"Deleted": 2}, ("Deleted", 5)),
+        ({"State": "1"}, ("State", 2)),
+        ({"AccountId": 1, "AccountID": 2}, ("AccountId", 12)),
+    ],
+)
+def test_a_filter_that_cannot_be_meant_is_refused(stage: str, filters: dict[str, Any], found: tuple[str, int]) -> None:
+    reply = listed(stage, **filters)
+
+    assert reply.error == (400, 202)
+    assert reply.findings == [found]
+
+
+def test_the_account_that_is_named_as_the_caller_must_be_it(stage: str) -> None:
+    assert listed(stage, CurrentAccountID=999).error == (403, 152)
+
+
+def test_a_declined_card_is_kept_with_its_error_and_is_of_no_use(moto: None) -> None:
+    del moto
+    till = a_till()
+
+    refused = till.link(a_card(pan="4000000000000002"))
+
+    assert (refused.status, refused.link_id) == (card.FAILED, None)
+    assert not card.is_usable(refused, till.agent.id, NOW.date())

@@ -1,0 +1,127 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis.strategies import integers
+
+from chalicelib.domain import payment
+from chalicelib.domain.period import end_of_day
+from chalicelib.domain.transaction import InputType, Phase, Transaction
+from chalicelib.errors import Check, ServiceError
+from tests.builders import a_merchant, a_terminal, an_agent
+from tests.transactions import NOW, an_order
+
+AGENT = an_agent()
+MERCHANT = a_merchant()
+TERMINAL = a_terminal()
+
+
+def taken(now: datetime = NOW, **changes: Any) -> Transaction:
+    return payment.without_acquirer(an_order(**changes), AGENT, MERCHANT, TERMINAL, now)
+
+
+def problems(**changes: Any) -> list[tuple[str, int]]:
+    with pytest.raises(ServiceError) as refused:
+        taken(**changes)
+    return [(item.property, item.code) for item in refused.value.validations]
+
+
+def test_cash_is_approved_as_soon_as_it_is_kept() -> None:
+    transaction = taken()
+
+    assert (transaction.phase, transaction.result_code, transaction.amount_minor) == (Phase.APPROVED, 0, 1230)
+    assert transaction.amount_cash_got_minor == 1230
+    assert transaction.deadline == end_of_day(NOW, MERCHANT.gmt)
+
+
+def test_the_change_is_what_was_received_above_the_amount() -> None:
+    assert taken(amount_cash_got=Decimal(20)).amount_cash_got_minor == 2000
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"amount": Decimal(0)}, ("BasicTran.Amount", Check.OUT_OF_RANGE)),
+        ({"amount": Decimal(-1)}, ("BasicTran.Amount", Check.OUT_OF_RANGE)),
+        ({"amount": Decimal("10000000000.01")}, ("BasicTran.Amount", Check.OUT_OF_RANGE)),
+        ({"amount": Decimal("1.001")}, ("BasicTran.Amount", Check.TOO_MANY_DECIMALS)),
+        ({"currency": "USD"}, ("BasicTran.CurrencyID", Check.CONTRADICTION)),
+        ({"amount_cash_got": Decimal("12.29")}, ("BasicTran.AmountCashGot", Check.CONTRADICTION)),
+        ({"amount_cash_got": Decimal("20.001")}, ("BasicTran.AmountCashGot", Check.TOO_MANY_DECIMALS)),
+        ({"purchases_total": Decimal("12.29")}, ("BasicTran.Amount", Check.CONTRADICTION)),
+        ({"acquirer": "PREPAID"}, ("AcqTran.AcquirerCode", Check.CONTRADICTION)),
+        ({"offline": True, "offline_paid": "yesterday"}, ("BasicTran.OfflineTran.Paid", Check.FORMAT)),
+        ({"offline": True, "offline_paid": "0001-01-01T00:00:00+14:00"}, ("BasicTran.OfflineTran.Paid", Check.FORMAT)),
+        ({"offline": True, "offline_paid": "2020-01-01"}, ("BasicTran.OfflineTran.Paid", Check.OUT_OF_RANGE)),
+    ],
+)
+def test_what_is_wrong_is_named(changes: dict[str, Any], found: tuple[str, int]) -> None:
+    assert problems(**changes) == [found]
+
+
+def test_everything_that_is_wrong_is_named_at_once() -> None:
+    assert len(problems(amount=Decimal(0), acquirer="CREDIT", offline=True, offline_paid="?")) == 3
+
+
+def test_cash_received_has_no_place_in_another_kind() -> None:
+    found = problems(input_type=InputType.PREPAYMENT, acquirer="PREPAID", amount_cash_got=Decimal(20))
+
+    assert found == [("BasicTran.AmountCashGot", Check.CONTRADICTION)]
+
+
+def test_less_than_the_purchases_is_a_prepayment() -> None:
+    assert taken(purchases_total=Decimal(100)).amount_minor == 1230
+
+
+def test_an_offline_payment_keeps_its_time_and_receipt_number() -> None:
+    transaction = taken(offline=True, offline_paid="2026-03-13T18:00:00", offline_invoice="OFF-1")
+
+    assert transaction.date == datetime(2026, 3, 13, 18, tzinfo=UTC)
+    assert (transaction.invoice, transaction.created_at) == ("OFF-1", NOW)
+
+
+def test_the_same_payment_has_the_same_fingerprint_whatever_the_device_says() -> None:
+    order = an_order()
+    again = replace(order, details='{"IP":"10.0.0.1"}', latitude=Decimal(1), amount=Decimal("12.3"))
+
+    assert payment.fingerprint(order, AGENT) == payment.fingerprint(again, AGENT)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"amount": Decimal("12.31")},
+        {"currency": "USD"},
+        {"input_type": InputType.PREPAYMENT},
+        {"acquirer": None},
+        {"ext_id": "A-1"},
+    ],
+)
+def test_other_content_has_another_fingerprint(change: dict[str, Any]) -> None:
+    order = an_order()
+
+    assert payment.fingerprint(replace(order, **change), AGENT) != payment.fingerprint(order, AGENT)
+
+
+def test_another_agent_and_another_card_have_another_fingerprint() -> None:
+    order = an_order()
+    prints = {
+        payment.fingerprint(order, AGENT),
+        payment.fingerprint(order, replace(AGENT, id=AGENT.id + 1)),
+        payment.fingerprint(replace(order, card_digest="digest"), AGENT),
+    }
+
+    assert len(prints) == 3
+
+
+@given(seconds=integers(0, 3 * 366 * 86400), gmt=integers(-12, 14))
+def test_the_deadline_is_the_next_midnight_of_the_merchant(seconds: int, gmt: int) -> None:
+    at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
+    deadline = end_of_day(at, gmt)
+    local = deadline + timedelta(hours=gmt)
+
+    assert timedelta() < deadline - at <= timedelta(days=1)
+    assert (local.hour, local.minute, local.second, local.microsecond) == (0, 0, 0, 0)

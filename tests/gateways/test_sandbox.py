@@ -1,0 +1,187 @@
+from typing import Any
+
+import pytest
+from botocore.exceptions import EndpointConnectionError
+
+from chalicelib.domain.acquiring import AnswerLostError, LinkRequest, Reversal
+from chalicelib.gateways import acquirers
+from chalicelib.gateways.acquirers import sandbox
+from chalicelib.gateways.acquirers.sandbox import Sandbox
+from chalicelib.store import table
+from infra import engines
+from tests.cards import STEADY, a_card, an_authorisation
+from tests.transactions import ZAR, a_guid
+
+pytestmark = pytest.mark.usefixtures("engine")
+SANDBOX = Sandbox()
+
+
+def authorize(**changes: Any) -> int:
+    return SANDBOX.authorize(an_authorisation(**changes), 1).code
+
+
+def reverse(original: str, amount_minor: int, reference: str | None = None) -> int:
+    return SANDBOX.reverse(Reversal(reference or a_guid(), original, amount_minor, ZAR), 1).code
+
+
+@pytest.mark.parametrize(
+    ("pan", "code"),
+    [
+        (STEADY, 0),
+        ("4000000000000002", 5),
+        ("4000000000009995", 51),
+        ("4000000000000069", 54),
+        ("4000000000000127", 82),
+        ("4000000000000119", 96),
+    ],
+)
+def test_a_test_number_decides_whatever_the_cents(pan: str, code: int) -> None:
+    assert authorize(card=a_card(pan=pan)) == code
+    assert authorize(card=a_card(pan=pan), amount_minor=1254) == code
+    assert authorize(card=a_card(pan=pan), amount_minor=1269) == code
+
+
+@pytest.mark.parametrize(("amount_minor", "code"), [(1230, 0), (5, 5), (1251, 51), (1254, 54), (1291, 91), (1265, 65)])
+def test_for_any_other_card_the_cents_decide(amount_minor: int, code: int) -> None:
+    assert authorize(amount_minor=amount_minor) == code
+
+
+def test_an_approval_has_everything_a_receipt_needs() -> None:
+    answer = SANDBOX.authorize(an_authorisation(), 1)
+
+    assert answer.approval_code is not None
+    assert len(answer.approval_code) == 6
+    assert len(answer.rrn or "") == 12
+    assert answer.acquirer_tran_id
+
+
+def test_eight_cents_ask_for_a_signature_and_65_for_a_pin() -> None:
+    assert SANDBOX.authorize(an_authorisation(amount_minor=1208), 1).signature_required
+    assert SANDBOX.authorize(an_authorisation(amount_minor=1265), 1).pin_mode == 1
+
+
+def test_a_lost_answer_is_approved_and_found_by_our_reference() -> None:
+    lost = an_authorisation(amount_minor=1268)
+
+    with pytest.raises(AnswerLostError):
+        SANDBOX.authorize(lost, 1)
+
+    answer = SANDBOX.inquire(lost.reference, 1)
+    assert answer is not None
+    assert answer.is_approved
+
+
+def test_what_never_arrived_is_not_found() -> None:
+    lost = an_authorisation(amount_minor=1269)
+
+    with pytest.raises(AnswerLostError):
+        SANDBOX.authorize(lost, 1)
+
+    assert SANDBOX.inquire(lost.reference, 1) is None
+
+
+def test_the_same_reference_is_authorised_once() -> None:
+    first = an_authorisation()
+
+    answer = SANDBOX.authorize(first, 1)
+
+    assert SANDBOX.authorize(first, 1) == answer
+    assert SANDBOX.inquire(first.reference, 1) == answer
+
+
+def test_the_same_reversal_is_carried_out_once() -> None:
+    original = an_authorisation(amount_minor=1000)
+    SANDBOX.authorize(original, 1)
+    reference = a_guid()
+
+    codes = [reverse(original.reference, 600, reference) for _ in range(3)]
+
+    assert codes == [0, 0, 0]
+    assert reverse(original.reference, 400) == 0
+    assert reverse(original.reference, 1) == 13
+
+
+def test_more_than_was_taken_is_not_given_back() -> None:
+    original = an_authorisation(amount_minor=1000)
+    SANDBOX.authorize(original, 1)
+
+    assert reverse(original.reference, 1001) == 13
+    assert reverse(original.reference, 1000) == 0
+
+
+def test_the_cents_decide_about_reversals_too() -> None:
+    original = an_authorisation(amount_minor=100_000)
+    SANDBOX.authorize(original, 1)
+    lost = a_guid()
+
+    assert reverse(original.reference, 1205) == 5
+    with pytest.raises(AnswerLostError):
+        reverse(original.reference, 1268, lost)
+    with pytest.raises(AnswerLostError):
+        reverse(original.reference, 1269)
+
+    assert reverse(original.reference, 1268, lost) == 0
+    assert reverse(original.reference, 100_000 - 1268) == 0
+
+
+def test_what_was_reversed_before_it_arrived_is_not_taken_later() -> None:
+    late = an_authorisation()
+
+    assert reverse(late.reference, late.amount_minor) == 0
+    assert SANDBOX.authorize(late, 1).code == 68
+    assert SANDBOX.inquire(late.reference, 1) is None
+
+
+def test_a_token_does_what_its_card_does() -> None:
+    steady = SANDBOX.link(LinkRequest(a_guid(), a_card(pan=STEADY)), 1)
+    other = SANDBOX.link(LinkRequest(a_guid(), a_card()), 1)
+
+    assert authorize(card=None, link_id=steady.link_id, amount_minor=1251) == 0
+    assert authorize(card=None, link_id=other.link_id, amount_minor=1251) == 51
+    assert authorize(card=None, link_id="SBX-UNKNOWN") == 14
+
+
+def test_a_card_that_is_declined_is_not_linked() -> None:
+    link = SANDBOX.link(LinkRequest(a_guid(), a_card(pan="4000000000000002")), 1)
+
+    assert (link.code, link.link_id) == (5, None)
+
+
+def test_an_answer_that_takes_too_long_is_lost_but_what_was_asked_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = an_authorisation()
+    monkeypatch.setenv("SANDBOX_LATENCY_MS", "50")
+    engines.forget()
+
+    with pytest.raises(AnswerLostError):
+        SANDBOX.authorize(slow, 0.01)
+
+    answer = SANDBOX.inquire(slow.reference, 1)
+    monkeypatch.undo()
+    engines.forget()
+    assert answer is not None
+    assert answer.is_approved
+
+
+def test_a_table_out_of_reach_is_an_answer_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    def out_of_reach() -> None:
+        raise EndpointConnectionError(endpoint_url="http://nowhere.example")
+
+    monkeypatch.setattr(table, "client", out_of_reach)
+
+    with pytest.raises(AnswerLostError):
+        authorize()
+    with pytest.raises(AnswerLostError):
+        SANDBOX.inquire(a_guid(), 1)
+
+
+def test_the_stage_names_its_acquirers_the_default_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert acquirers.codes() == ("SANDBOX",)
+    assert acquirers.named("SANDBOX") is acquirers.named("SANDBOX")
+    assert isinstance(acquirers.named("SANDBOX"), sandbox.Sandbox)
+
+    monkeypatch.setenv("ACQUIRERS", "SANDBOX,NOBODY")
+    engines.forget()
+    with pytest.raises(SystemExit, match="NOBODY"):
+        acquirers.codes()
+    monkeypatch.undo()
+    engines.forget()

@@ -1,0 +1,129 @@
+"""Two clients with one ID, and a sweep that takes the slower of them for dead, in any order: paid once or not charged.
+
+The order is drawn from a seed, so an order that fails is found again: the seed is in the name of the test.
+"""
+
+import random
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.services import sweep
+from chalicelib.store import cards, due, transactions
+from chalicelib.store.table import read
+from tests.cards import a_card_body
+from tests.tills import MINUTE, Till, a_till, is_charged, kept
+from tests.transactions import NOW
+from tests.wire import hooked
+
+pytestmark = pytest.mark.usefixtures("dynamodb_local")
+AMOUNTS = ("12.30", "12.05", "12.68", "12.69", "12.08")
+SLOW = timedelta(seconds=45)  # a request that is still running then is taken for dead, wrongly
+
+
+class Turns:
+    """Runs functions in threads, one at a time; at each call to the store or an acquirer the seed says who goes on."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)  # noqa: S311  an order, not a secret
+        self._gates: dict[int, threading.Semaphore] = {}
+        self._paused = threading.Semaphore(0)
+        self._failures: list[BaseException] = []
+
+    def run(self, *functions: Callable[[], None]) -> None:
+        """Until all of them are done; raises what one of them raised."""
+        threads = [threading.Thread(target=self._run, args=(function,)) for function in functions]
+        for thread in threads:
+            thread.start()
+            self._paused.acquire()  # it waits for its first turn
+        turn = 0
+        while alive := [thread.ident for thread in threads if thread.ident in self._gates]:
+            if turn not in alive or self._random.random() < 0.3:  # runs of one: a whole sweep fits between two calls
+                turn = self._random.choice(alive)
+            self._gates[turn].release()
+            self._paused.acquire()
+        for thread in threads:
+            thread.join()
+        if self._failures:
+            raise self._failures[0]
+
+    def hook(self, _when: str, _name: str) -> None:
+        """Wait for the next turn."""
+        gate = self._gates.get(threading.get_ident())
+        if gate is not None:
+            self._paused.release()
+            gate.acquire()
+
+    def _run(self, function: Callable[[], None]) -> None:
+        own = threading.get_ident()
+        gate = self._gates[own] = threading.Semaphore(0)
+        self._paused.release()
+        gate.acquire()
+        try:
+            function()
+        except BaseException as failure:  # noqa: BLE001  raised again where the test sees it
+            self._failures.append(failure)
+        finally:
+            del self._gates[own]
+            self._paused.release()
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_two_clients_with_one_id_pay_once_or_not_at_all(seed: int) -> None:
+    choice = random.Random(-seed)  # noqa: S311  see above
+    till = a_till()
+    body = a_card_body(choice.choice(AMOUNTS))
+    if linked := choice.random() < 0.3:
+        body["BasicTran"]["InputType"] = 5
+        body["Card"] = {"CardInputMode": 2, "LinkedCardId": till.link().id}
+    at = NOW + choice.choice((SLOW, 3 * SLOW))  # before or after the acquirer's quiet time
+    answers: list[Transaction] = []
+    turns = Turns(seed)
+
+    with hooked(turns.hook):
+        turns.run(*(lambda: _client(till, body, answers) for _ in range(2)), lambda: _sweep(at))
+    seen = kept(body["BasicTran"]["ID"])
+    assert seen is not None
+    sweep.run(NOW + 2 * MINUTE)
+    sweep.run(seen.deadline)
+
+    payment = kept(body["BasicTran"]["ID"])
+    assert payment is not None
+    paid = payment.phase is Phase.APPROVED
+    assert payment.phase in {Phase.APPROVED, Phase.DECLINED, Phase.REJECTED}
+    assert paid == is_charged(payment.id)
+    assert till.counted() == (1, payment.amount_minor if paid else 0)
+    assert payment.id not in due.ids(transactions.TABLE, payment.deadline + MINUTE, 1000)
+    assert all(_agrees(answer, payment) for answer in answers)
+    if linked:
+        card = read(cards.key(body["Card"]["LinkedCardId"]))
+        assert card is not None
+        assert card.transaction_count == 1
+
+
+def _client(till: Till, body: dict[str, Any], answers: list[Transaction]) -> None:
+    for tries in range(3):
+        try:
+            answers.append(till.submit(body, NOW + tries * SLOW)[0])
+        except ServiceError as refusal:
+            if refusal.error is not ErrorCode.IN_PROGRESS:
+                raise
+
+
+def _sweep(at: datetime) -> None:
+    with suppress(ServiceError):
+        sweep.run(at)
+
+
+def _agrees(answer: Transaction, payment: Transaction) -> bool:
+    """Whether what a client was told is what became of it: nobody hears of two different ends."""
+    if answer.is_pending:
+        return True
+    ended = payment.phase if answer.phase is not Phase.OWED else Phase.OWED
+    return answer.phase is ended and answer.approval_code == payment.approval_code

@@ -1,0 +1,168 @@
+"""A card reversal survives a crash at any point: the acquirer gave back exactly what we say, and nothing stays open."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.acquiring import AnswerLostError, UnreachableError
+from chalicelib.domain.reversal import ReversalOrder, ReverseMode, reversal_id
+from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.services import sweep
+from chalicelib.store import due, transactions
+from tests.cards import a_card_body
+from tests.tills import MINUTE, SECOND, Till, a_till, booked, kept
+from tests.transactions import NOW
+from tests.wire import broken, counting, failing, stopping, told
+
+pytestmark = pytest.mark.usefixtures("dynamodb_local")
+KEY = "the-only-one"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A reversal, what is wrong with the acquirer, and how it may end."""
+
+    name: str
+    amount: str
+    ends: frozenset[Phase]
+    faults: dict[str, Callable[..., Any]] = field(default_factory=dict)
+
+
+DONE = frozenset({Phase.GIVEN_BACK})
+NOT_DONE = frozenset({Phase.REJECTED})
+CASES = [
+    Case("given back", "5.00", DONE),
+    Case("declined", "5.05", frozenset({Phase.DECLINED})),
+    Case("answer lost", "5.68", DONE),
+    Case("never arrived", "5.69", NOT_DONE),
+    Case("no connection", "5.00", NOT_DONE | DONE, {"reverse": failing(UnreachableError())}),
+    Case("a defect", "5.00", NOT_DONE | DONE, {"reverse": failing(RuntimeError("4111111111111111"))}),
+    Case("nobody to ask", "5.00", NOT_DONE | DONE, {"inquire": failing(AnswerLostError())}),
+]
+
+
+def a_card_payment(till: Till) -> Transaction:
+    payment = till.pay(a_card_body("12.00"))
+    assert payment.phase is Phase.APPROVED
+    return payment
+
+
+def name_of(till: Till, payment: Transaction) -> str:
+    order = ReversalOrder(payment.id, ReverseMode.RETURN_CNP, "{}", idempotency_key=KEY)
+    return reversal_id(order, till.agent.id)
+
+
+def ask(till: Till, payment: Transaction, amount: str, now: datetime) -> ErrorCode | None:
+    """The client asks, again or for the first time; the refusal, if it is refused."""
+    try:
+        till.give_back(payment, now, key=KEY, Amount=amount)
+    except ServiceError as refusal:
+        return refusal.error
+    return None
+
+
+def check(case: Case, payment: Transaction, name: str, *, came_back: bool) -> None:
+    reversal, original, books = kept(name), kept(payment.id), booked(payment.id)
+    assert original is not None
+    assert books is not None
+    given_back = reversal.amount_minor if reversal and reversal.phase is Phase.GIVEN_BACK else 0
+
+    assert reversal is not None or not came_back
+    assert reversal is None or reversal.phase in case.ends
+    assert books.reversed_minor == given_back
+    assert (original.reversed_minor, original.reserved_minor) == (given_back, 0)
+    assert original.reversals == (1 if given_back else 0)
+    assert (original.reverse_id == name) is bool(given_back)
+    assert name not in due.ids(transactions.TABLE, NOW.replace(month=5), 1000)
+
+
+def settle(name: str) -> None:
+    """Sweeps, until after the Deadline of the reversal; the acquirer can be asked again by then."""
+    reversal = kept(name)
+    for minutes in (3, 20):
+        sweep.run(NOW + minutes * MINUTE)
+    if reversal is not None:
+        sweep.run(reversal.deadline)
+
+
+@pytest.mark.parametrize("came_back", [True, False], ids=["the client returns", "the client is gone"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_reversal_that_stops_at_any_call_is_done_once_or_not_at_all(
+    case: Case, monkeypatch: pytest.MonkeyPatch, *, came_back: bool
+) -> None:
+    for number in range(1, _calls_of(case, monkeypatch) + 1):
+        for when in ("before", "after"):
+            till = a_till()
+            payment = a_card_payment(till)
+            with broken(monkeypatch, **case.faults):
+                with stopping(number, when), suppress(ServiceError):
+                    till.give_back(payment, NOW, key=KEY, Amount=case.amount)
+                if came_back:
+                    for at in (NOW + SECOND, NOW + MINUTE):
+                        refused = ask(till, payment, case.amount, at)
+                        assert refused in {None, ErrorCode.IN_PROGRESS, ErrorCode.DEPENDENCY_UNAVAILABLE}
+            settle(name_of(till, payment))
+
+            with told("stopped", when, "call", number):
+                check(case, payment, name_of(till, payment), came_back=came_back)
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_sweep_of_reversals_that_stops_at_any_call_is_made_good_by_the_next(when: str) -> None:
+    case = CASES[0]
+    for number in range(1, 40):
+        till = a_till()
+        payment = a_card_payment(till)
+        with stopping(2, "after"):  # it is reserved, and the acquirer was not asked
+            till.give_back(payment, NOW, key=KEY, Amount=case.amount)
+        with stopping(number, when) as stopped_at:
+            sweep.run(NOW + 3 * MINUTE)
+        settle(name_of(till, payment))
+
+        with told("stopped", when, "call", number):
+            check(case, payment, name_of(till, payment), came_back=True)
+        if not stopped_at:
+            return
+    pytest.fail("the sweep makes more calls than were tried")
+
+
+def test_what_is_reserved_cannot_be_given_back_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    till = a_till()
+    payment = a_card_payment(till)
+    with broken(monkeypatch, reverse=failing(AnswerLostError())):
+        pending = till.give_back(payment, key=KEY)
+    original = kept(payment.id)
+    assert original is not None
+
+    assert pending.is_pending
+    assert (original.remaining_minor, original.given_back_minor, original.stands) == (0, 0, Phase.APPROVED)
+    with pytest.raises(ServiceError) as refused:
+        till.give_back(payment, Amount="0.01")
+    assert refused.value.error is ErrorCode.EXCEEDS_REMAINDER
+
+
+def test_what_the_acquirer_refuses_to_give_back_remains(monkeypatch: pytest.MonkeyPatch) -> None:
+    till = a_till()
+    payment = a_card_payment(till)
+    declined = till.give_back(payment, Amount="5.05")
+    with broken(monkeypatch, reverse=failing(UnreachableError())), pytest.raises(ServiceError) as refused:
+        till.give_back(payment, key=KEY)
+    whole = till.give_back(payment)
+
+    assert (declined.phase, declined.result_code) == (Phase.DECLINED, 5)
+    assert refused.value.error is ErrorCode.DEPENDENCY_UNAVAILABLE
+    assert (whole.phase, whole.amount_minor) == (Phase.GIVEN_BACK, 1200)
+
+
+def _calls_of(case: Case, monkeypatch: pytest.MonkeyPatch) -> int:
+    till = a_till()
+    payment = a_card_payment(till)
+    with broken(monkeypatch, **case.faults), counting() as calls, suppress(ServiceError):
+        till.give_back(payment, key=KEY, Amount=case.amount)
+    assert len(calls) >= 3
+    return len(calls)

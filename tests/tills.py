@@ -1,0 +1,105 @@
+"""A till below HTTP: an agent with its merchant and terminal in the tables, and what it does, at any time we say."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from chalicelib.domain.agent import Agent, Caller, Features, MobileSettings
+from chalicelib.domain.card import CardData, LinkedCard
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.reversal import CARD_PRESENT_MODES, CNP_MODES, ReverseMode
+from chalicelib.domain.terminal import Terminal
+from chalicelib.domain.transaction import KINDS, Transaction
+from chalicelib.exact import parse
+from chalicelib.gateways.acquirers.sandbox import TABLE as SANDBOX_TABLE
+from chalicelib.gateways.acquirers.sandbox import Entry as Booked
+from chalicelib.schemas.payments import SubmitPayment
+from chalicelib.schemas.reversals import ReversePayment
+from chalicelib.services import cards, payments, reversals
+from chalicelib.store import totals, transactions
+from chalicelib.store.table import Key, commit, put_new, read
+from chalicelib.web import validated
+from tests.builders import a_merchant, a_terminal, an_agent
+from tests.cards import a_card
+from tests.transactions import NOW
+
+EVERYTHING = MobileSettings(Features(accept_prepaid=True, accept_credit=True, accept_outer_card=True))
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Till:
+    """An agent at a terminal."""
+
+    agent: Agent
+    merchant: Merchant
+    terminal: Terminal
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(self.agent.id, self.merchant.id, self.agent.credential_version, self.terminal.id)
+
+    def submit(self, body: dict[str, Any], now: datetime = NOW) -> tuple[Transaction, bool]:
+        """What payment/submit does with this body."""
+        model = validated(SubmitPayment, parse(json.dumps(body).encode()))
+        assert isinstance(model, SubmitPayment)
+        return payments.submit(model, self.caller, now)
+
+    def pay(self, body: dict[str, Any], now: datetime = NOW) -> Transaction:
+        """The payment of a new ID."""
+        transaction, replayed = self.submit(body, now)
+        assert not replayed
+        return transaction
+
+    def give_back(
+        self, payment: Transaction, now: datetime = NOW, *, key: str | None = None, **basic: Any
+    ) -> Transaction:
+        """What payment/reverse or payment/reversecnp, whichever is right, does with a return of it."""
+        at_hand = KINDS[payment.input_type].card_present
+        mode = ReverseMode.RETURN if at_hand else ReverseMode.RETURN_CNP
+        body = {"BasicReverseTran": {"TransactionID": payment.id, "ReverseMode": int(mode), **basic}}
+        model = validated(ReversePayment, parse(json.dumps(body).encode()))
+        assert isinstance(model, ReversePayment)
+        modes = CARD_PRESENT_MODES if at_hand else CNP_MODES
+        return reversals.reverse(model, self.caller, now, modes=modes, key=key)[0]
+
+    def look(self, transaction_id: str, now: datetime = NOW) -> Transaction:
+        """What a look-up by ID does."""
+        return payments.get(transaction_id, self.caller, now)
+
+    def link(self, card: CardData | None = None, now: datetime = NOW) -> LinkedCard:
+        """A card linked to the agent."""
+        return cards.link(self.agent, card or a_card(), "Company card", now)
+
+    def counted(self, now: datetime = NOW) -> tuple[int, int]:
+        """How many transactions the month's totals count, and the money they took."""
+        month = f"{now + timedelta(hours=self.merchant.gmt):%Y-%m}"
+        tallies = totals.of_month(self.merchant.id, month, self.agent.id)
+        return sum(tally.count for tally in tallies), sum(tally.taken_minor for tally in tallies)
+
+
+def a_till(**changes: Any) -> Till:
+    """A till of a new merchant, in the tables of the engine at hand; `changes` are the agent's."""
+    merchant = a_merchant()
+    terminal = a_terminal(client_id=merchant.id)
+    facts = {"client_id": merchant.id, "terminal_id": terminal.id, "mobile_settings": EVERYTHING, **changes}
+    agent = an_agent(**facts)
+    commit(put_new("merchants", merchant, "id"), put_new("terminals", terminal, "id"), put_new("agents", agent, "id"))
+    return Till(agent, merchant, terminal)
+
+
+def kept(transaction_id: str) -> Transaction | None:
+    """The transaction as it is in the table."""
+    return transactions.get(transaction_id)
+
+
+def booked(transaction_id: str) -> Booked | None:
+    """What the sandbox has in its books."""
+    return read(Key(SANDBOX_TABLE, Booked, {"id": transaction_id}))
+
+
+def is_charged(transaction_id: str) -> bool:
+    """Whether the acquirer took the money and still has it."""
+    entry = booked(transaction_id)
+    return entry is not None and entry.code == 0 and entry.reversed_minor == 0

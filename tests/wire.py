@@ -1,0 +1,135 @@
+"""The wire between the service and what it asks: every call to the store and to an acquirer passes here.
+
+A test hangs a hook in it: to stop the process at a call, to let somebody else go first, to break an acquirer.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+
+from chalicelib.gateways import acquirers
+
+Hook = Callable[[str, str], None]  # ("before" or "after", what is called)
+CALL = "_make_api_call"  # botocore's one way out
+ASKED = ("authorize", "reverse", "inquire", "link")
+
+
+class StoppedError(BaseException):
+    """The process ends here. Nothing in the service catches it, as nothing catches a power cut."""
+
+
+class Broken:
+    """An acquirer in front of another: some of its methods do something else."""
+
+    def __init__(self, acquirer: acquirers.Acquirer, **methods: Callable[..., Any]) -> None:
+        self._acquirer = acquirer
+        self._methods = methods
+
+    def __getattr__(self, name: str) -> Any:
+        return self._methods.get(name) or getattr(self._acquirer, name)
+
+
+@contextmanager
+def broken(patch: pytest.MonkeyPatch, **methods: Callable[..., Any]) -> Iterator[None]:
+    """Until it ends, these methods of every acquirer are replaced."""
+    real = acquirers.named
+    with patch.context() as until:
+        until.setattr(acquirers, "named", lambda code: Broken(real(code), **methods))
+        yield
+
+
+def failing(error: BaseException) -> Callable[..., Any]:
+    """A method that raises."""
+
+    def fail(*_: Any) -> Any:
+        raise error
+
+    return fail
+
+
+@contextmanager
+def hooked(hook: Hook) -> Iterator[None]:
+    """Until it ends, `hook` is called around each call of this process; what an acquirer does inside is its own."""
+    inside = threading.local()
+    real_call: Callable[..., Any] = getattr(BaseClient, CALL)
+    real_named = acquirers.named
+
+    def call(client: BaseClient, operation: str, parameters: Any) -> Any:
+        service = client.meta.service_model.service_name
+        if getattr(inside, "acquirer", False) or service != "dynamodb":
+            return real_call(client, operation, parameters)
+        hook("before", operation)
+        answer = real_call(client, operation, parameters)
+        hook("after", operation)
+        return answer
+
+    class Hooked:
+        def __init__(self, acquirer: Any) -> None:
+            self._acquirer = acquirer
+
+        def __getattr__(self, name: str) -> Any:
+            method = getattr(self._acquirer, name)
+            if name not in ASKED:
+                return method
+
+            def ask(*arguments: Any) -> Any:
+                hook("before", name)
+                inside.acquirer = True
+                try:
+                    return method(*arguments)
+                finally:
+                    inside.acquirer = False
+                    hook("after", name)
+
+            return ask
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(BaseClient, CALL, call)
+        patch.setattr(acquirers, "named", lambda code: Hooked(real_named(code)))
+        yield
+
+
+@contextmanager
+def counting() -> Iterator[list[str]]:
+    """The calls made until it ends."""
+    calls: list[str] = []
+
+    def note(when: str, name: str) -> None:
+        if when == "before":
+            calls.append(name)
+
+    with hooked(note):
+        yield calls
+
+
+@contextmanager
+def stopping(number: int, when: str) -> Iterator[list[str]]:
+    """Until it ends, the process stops at the call of this number: before it, or after it took effect.
+
+    What it was stopped at, once it was.
+    """
+    seen = {"before": 0, "after": 0}
+    stopped_at: list[str] = []
+
+    def stop(at: str, name: str) -> None:
+        seen[at] += 1
+        if at == when and seen[at] == number:
+            stopped_at.append(name)
+            raise StoppedError
+
+    with suppress(StoppedError), hooked(stop):
+        yield stopped_at
+
+
+@contextmanager
+def told(*where: object) -> Iterator[None]:
+    """What goes wrong until it ends says where."""
+    try:
+        yield
+    except BaseException as failure:
+        failure.add_note(" ".join(map(str, where)))
+        raise
