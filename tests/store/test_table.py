@@ -4,7 +4,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import table, transactions
+from chalicelib.store import transactions
 from chalicelib.store.table import ATTEMPTS, AlreadyThereError, client, commit, put_new, read_all
 from tests.transactions import a_guid, a_payment
 
@@ -13,7 +13,7 @@ from tests.transactions import a_guid, a_payment
 def impatient(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The pauses between attempts, taken but not waited for."""
     pauses: list[float] = []
-    monkeypatch.setattr(table.time, "sleep", pauses.append)
+    monkeypatch.setattr("chalicelib.store.table.time.sleep", pauses.append)
     return pauses
 
 

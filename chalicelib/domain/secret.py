@@ -1,0 +1,38 @@
+"""A text that must not be seen: passwords, keys, tokens, card numbers."""
+
+from hmac import compare_digest
+from typing import NoReturn
+
+MASK = "******"
+
+
+class Secret:
+    """Wraps a text so that printing, formatting, logging or dumping it shows a mask; only `reveal` gives the text."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def reveal(self) -> str:
+        """The text itself, for the one place that needs it."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return MASK
+
+    def __format__(self, spec: str) -> str:
+        return format(MASK, spec)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Secret):
+            return NotImplemented
+        return compare_digest(self._text.encode(errors="surrogatepass"), other._text.encode(errors="surrogatepass"))
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be pickled or copied: a cache on disk is a print too."""
+        message = "a secret is not written anywhere"
+        raise TypeError(message)

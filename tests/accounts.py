@@ -1,0 +1,158 @@
+"""Accounts for tests: an agent, its login and its merchant, kept in the tables, with the credentials that open it.
+
+Written without transactions: moto copies whole tables for each.
+"""
+
+import base64
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from chalicelib.domain.agent import NO_CLIENT, Agent, BranchActions, Login
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.session import opened
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.gateways import secrets
+from chalicelib.services.credentials import caller_of, hash_password, session_digest
+from chalicelib.store import agents, logins, merchants, sessions
+from chalicelib.store.table import alone, put_new, read, update
+from tests.builders import a_login, a_merchant, a_terminal, an_agent
+from tests.http import Reply
+
+PASSWORD = "a-password:with a colon"  # noqa: S105  of test agents alone
+SIGNING = "a signing secret of more than thirty-two bytes"
+PASSWORD_HASH = hash_password(Secret(PASSWORD))  # once: a hash costs 20 ms
+
+
+@dataclass(frozen=True)
+class Account:
+    """An agent as it was kept, and what opens it."""
+
+    agent: Agent
+    key: str
+
+    @property
+    def email(self) -> str:
+        return self.agent.email
+
+    @property
+    def basic(self) -> str:
+        return basic(self.email, PASSWORD)
+
+    @property
+    def basic_with_key(self) -> str:
+        return basic(self.email, self.key)
+
+    @property
+    def login(self) -> Login:
+        """Its login as it is now."""
+        login = read(logins.key(self.email))
+        assert login is not None
+        return login
+
+    def jwt(self, secret: str = "", /, **payload: Any) -> str:
+        """A token signed as the tests' stage signs."""
+        return f"Jwt {signed({'email': self.email, 'token': secret or self.key, **payload})}"
+
+    def set_on_login(self, **values: Any) -> None:
+        """Change the login alone."""
+        expression = "SET " + ", ".join(f"#{name} = :{name}" for name in values)
+        alone(update(logins.key(self.email), expression, values))
+
+    def change(self, **fields: Any) -> None:
+        """Change the agent and what its login mirrors of it, as an update of the agent does."""
+        expression = "SET " + ", ".join(f"#{name} = :{name}" for name in fields)
+        mirrored = {name: value for name, value in fields.items() if name in {"state", "credential_version"}}
+        on_login = "SET " + ", ".join(f"#{name} = :{name}" for name in mirrored)
+        alone(update(agents.key(self.agent.id), expression, fields))
+        if mirrored:
+            alone(update(logins.key(self.email), on_login, mirrored))
+
+
+def basic(login: str, secret: str) -> str:
+    """The header of RFC 7617."""
+    return "Basic " + base64.b64encode(f"{login}:{secret}".encode()).decode()
+
+
+def signed(payload: dict[str, Any], key: str = SIGNING, **options: Any) -> str:
+    """A JSON web token."""
+    import jwt  # noqa: PLC0415  a test says that nobody but the Jwt scheme imports it
+
+    return jwt.encode(payload, key, **{"algorithm": "HS256", **options})
+
+
+def sign_with_ours() -> None:
+    """Make the stage accept what `signed` signs."""
+    if secrets.signing()[:1] != (Secret(SIGNING),):
+        secrets.rotate_signing(Secret(SIGNING))
+
+
+def a_kept_merchant(**changes: Any) -> Merchant:
+    """A merchant in the table."""
+    merchant = a_merchant(**changes)
+    alone(put_new("merchants", merchant, "id"))
+    return merchant
+
+
+def block(merchant: Merchant) -> None:
+    """Block a merchant."""
+    alone(update(merchants.key(merchant.id), "SET #state = :state", {"state": 0}))
+
+
+def a_kept_terminal(merchant: Merchant) -> int:
+    """A terminal of the merchant in the table: its ID."""
+    terminal = a_terminal(client_id=merchant.id)
+    alone(put_new("terminals", terminal, "id"))
+    return terminal.id
+
+
+def an_account(*rights: int, merchant: Merchant | None = None, system: bool = False, **changes: Any) -> Account:
+    """An agent with a password and a secret key, in the tables, of a merchant of its own unless one is given."""
+    client_id = NO_CLIENT if system else (merchant or a_kept_merchant()).id
+    given = (BranchActions(client_id, rights),) if rights else ()
+    agent = an_agent(client_id=client_id, is_system_user=system, branches_actions=given, **changes)
+    key = f"secret-key-of-agent-{agent.id}"
+    login = a_login(
+        agent,
+        credential_version=agent.credential_version,
+        state=agent.state,
+        terminal_id=agent.terminal_id,
+        password_hash=PASSWORD_HASH,
+        key_digest=secrets.digest_of(Secret(key)),
+    )
+    alone(put_new("agents", agent, "id"))
+    alone(logins.create(login))
+    return Account(agent, key)
+
+
+def a_session(account: Account, now: datetime) -> str:
+    """The ID of a session that begins now."""
+    session_id = Secret(str(uuid4()))
+    sessions.keep(opened(session_digest(session_id), account.agent.id, account.agent.credential_version, now))
+    return session_id.reveal()
+
+
+def refusal_of(authorization: str, now: datetime) -> ErrorCode | None:
+    """Why the authorizer does not let it in; None when it does."""
+    try:
+        caller_of(authorization, now)
+    except ServiceError as refusal:
+        return refusal.error
+    return None
+
+
+def guess(account: Account, times: int, now: datetime) -> list[ErrorCode | None]:
+    """What so many wrong passwords are answered."""
+    return [refusal_of(basic(account.email, f"wrong {number}"), now) for number in range(times)]
+
+
+def is_401(reply: Reply, code: int) -> bool:
+    """Whether it is a refusal of the credential, complete."""
+    return (
+        reply.error == (401, code)
+        and reply.body.keys() == {"ErrorCode", "ErrorMessage", "Validations"}
+        and reply.headers["WWW-Authenticate"] == 'Basic realm="payments"'
+        and reply.headers["Content-Type"] == "application/json"
+    )

@@ -1,0 +1,226 @@
+"""AuthAccount through HTTP, and what is taken back takes effect with the next request."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+from chalicelib.domain.agent import Caller
+from chalicelib.services import credentials
+from chalicelib.services.credentials import caller_of
+from tests.accounts import PASSWORD, Account, a_kept_merchant, a_kept_terminal, an_account, basic, block
+from tests.http import Reply, call, post
+
+AUTH_ACCOUNT = "/api/v1/payment/AuthAccount"
+A_PAYMENT = f"/api/v1/payment/{uuid4()}"
+SIGN_IN = "/api/v1/user/login/session"
+
+
+def _ask(stage: str, account: Account, query: str = "", body: Any = None) -> Reply:
+    return call(stage, "GET", AUTH_ACCOUNT + query, body, None, {"Authorization": account.basic_with_key})
+
+
+def test_the_configuration_holds_every_field_of_the_specification(stage: str) -> None:
+    merchant = a_kept_merchant()
+    account = an_account(merchant=merchant, terminal_id=a_kept_terminal(merchant))
+
+    body = _ask(stage, account).body
+
+    options = body.pop("PaymentOptions")
+    assert body == {
+        "ErrorCode": 0,
+        "ErrorMessage": None,
+        "Validations": None,
+        "SessionID": None,
+        "LanguageID": "en",
+        "ID": account.agent.id,
+        "ClientID": merchant.id,
+        "CurrencyID": "ZAR",
+        "CountryID": "ZA",
+        "CountryName": "South Africa",
+        "IsSystemUser": False,
+        "ProductDescListPhone": [],
+    }
+    assert {
+        "Id": 10,
+        "AcquirerCode": "CASH",
+        "AcquirerName": "Cash",
+        "RequiresEmailOrPhone": 0,
+        "RequiresEmailOrPhoneForOwnFiscalization": 0,
+        "ImgUrl": None,
+        "ProductDescCodesRE": 0,
+        "ProductDescCodes": None,
+    } in options
+
+
+def test_the_currency_is_that_of_the_terminal_the_agent_has_now(stage: str) -> None:
+    merchant = a_kept_merchant()
+    account = an_account(merchant=merchant, terminal_id=1)
+
+    account.change(terminal_id=a_kept_terminal(merchant))
+
+    assert _ask(stage, account).body["CurrencyID"] == "ZAR"
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "error"),
+    [
+        ("?CurrentAccountID={id}&Lang=en&IP=192.0.2.1", None, (200, 0)),
+        ("", {"CurrentAccountID": "{id}", "Lang": "en", "IP": "192.0.2.1"}, (200, 0)),
+        ("?CurrentAccountID={id}", {"CurrentAccountID": "{id}"}, (200, 0)),
+        ("?Unknown=1", {"Unknown": 1}, (200, 0)),
+        ("?CurrentAccountID=1", None, (403, 152)),
+        ("", {"CurrentAccountID": 1}, (403, 152)),
+        ("?CurrentAccountID={id}", {"CurrentAccountID": 1}, (400, 202)),
+        ("?CurrentAccountID=x", None, (400, 202)),
+        ("?CurrentAccountID=", None, (400, 202)),
+        ("?CurrentAccountID=-1", None, (400, 202)),
+        ("?CurrentAccountID=1.0", None, (400, 202)),
+        ("?CurrentAccountID=99999999999999999999", None, (400, 202)),
+        ("?Lang=" + "x" * 513, None, (400, 202)),
+        ("", {"CurrentAccountID": "1"}, (400, 202)),
+        ("", "[]", (400, 201)),
+        ("", "{", (400, 201)),
+    ],
+)
+def test_the_inputs_come_in_the_query_string_or_in_a_body(
+    stage: str, query: str, body: Any, error: tuple[int, int]
+) -> None:
+    account = an_account()
+    if isinstance(body, dict):
+        body = {name: account.agent.id if value == "{id}" else value for name, value in body.items()}
+
+    assert _ask(stage, account, query.format(id=account.agent.id), body).error == error
+
+
+def test_an_account_asks_once_in_ten_minutes(stage: str) -> None:
+    account = an_account()
+    _ask(stage, account)
+
+    reply = _ask(stage, account)
+
+    assert reply.error == (429, 401)
+    assert 590 <= int(reply.headers["Retry-After"]) <= 600
+
+
+def test_what_was_refused_does_not_count(stage: str) -> None:
+    account = an_account()
+    _ask(stage, account, "?CurrentAccountID=1")
+    _ask(stage, account, "?CurrentAccountID=x")
+
+    assert _ask(stage, account).error == (200, 0)
+
+
+@pytest.mark.parametrize("where", ["stage", "stage_on_dynamodb_local"])
+def test_of_32_calls_at_once_exactly_one_passes(where: str, request: pytest.FixtureRequest) -> None:
+    stage: str = request.getfixturevalue(where)
+    account = an_account()
+
+    with ThreadPoolExecutor(32) as pool:
+        replies = list(pool.map(lambda _: _ask(stage, account), range(32)))
+
+    errors = [reply.error for reply in replies]
+    assert sorted(errors) == [(200, 0), *[(429, 401)] * 31]
+    assert all("Retry-After" in reply.headers for reply in replies if reply.status == 429)
+
+
+# What is taken back
+
+
+@pytest.fixture
+def remembering(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A gateway that remembers what the authorizer said, as API Gateway does for a minute."""
+    said: dict[str, Caller] = {}
+
+    def remembered(authorization: str, now: datetime) -> Caller:
+        if authorization not in said:
+            said[authorization] = caller_of(authorization, now)
+        return said[authorization]
+
+    monkeypatch.setattr(credentials, "caller_of", remembered)
+
+
+def _update(stage: str, account: Account, body: dict[str, Any]) -> None:
+    """As an administrator of the merchant does it."""
+    merchant = replace(a_kept_merchant(), id=account.agent.client_id)
+    owner = an_account(220, merchant=merchant)
+    path = f"/api/v1/merchant/{merchant.id}/pos/{account.agent.id}/update"
+    reply = post(stage, path, body, (owner.email, owner.key))
+    assert reply.status == 200, reply.text
+
+
+def _block_merchant(_: str, account: Account) -> None:
+    block(replace(a_kept_merchant(), id=account.agent.client_id))
+
+
+TAKEN_BACK: dict[str, tuple[Callable[[str, Account], None], int, int]] = {
+    # what is done; the answer to a secret and to a session
+    "a new password": (lambda stage, account: _update(stage, account, {"Password": "another-password-1"}), 102, 105),
+    "a new secret key": (lambda stage, account: _update(stage, account, {"SecretKey": "another-key-0001"}), 102, 105),
+    "blocked": (lambda stage, account: _update(stage, account, {"State": 0}), 103, 103),
+    "deleted": (lambda _, account: account.change(deleted=True, credential_version=2), 102, 105),
+    "merchant blocked": (_block_merchant, 108, 108),
+}
+
+
+def _credentials_of(stage: str, account: Account) -> dict[str, str]:
+    reply = post(stage, SIGN_IN, {"Email": account.email, "Password": PASSWORD}, None)
+    return {
+        "password": account.basic,
+        "secret key": account.basic_with_key,
+        "session": f"Session {reply.body['Data']['SessionID']}",
+    }
+
+
+@pytest.mark.usefixtures("remembering")
+@pytest.mark.parametrize("change", TAKEN_BACK)
+def test_what_the_gateway_remembers_does_not_outlive_a_change(stage: str, change: str) -> None:
+    account = an_account()
+    sent = _credentials_of(stage, account)
+    before = {call(stage, "GET", A_PAYMENT, None, None, {"Authorization": text}).error for text in sent.values()}
+
+    act, code, _ = TAKEN_BACK[change]
+    act(stage, account)
+
+    replies = [call(stage, "GET", A_PAYMENT, None, None, {"Authorization": text}) for text in sent.values()]
+    assert before == {(404, 568)}
+    assert {reply.error for reply in replies} == {(401, code)}
+    assert {reply.headers["WWW-Authenticate"] for reply in replies} == {'Basic realm="payments"'}
+
+
+@pytest.mark.parametrize("change", TAKEN_BACK)
+def test_a_session_does_not_outlive_a_change(stage: str, change: str) -> None:
+    account = an_account()
+    session = _credentials_of(stage, account)["session"]
+
+    act, _, code = TAKEN_BACK[change]
+    act(stage, account)
+
+    assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": session}).error == (401, code)
+
+
+def test_a_new_password_signs_in_and_the_old_one_no_longer(stage: str) -> None:
+    account = an_account()
+    caller_of(account.basic, datetime.now(UTC))
+
+    _update(stage, account, {"Password": "another-password-1"})
+
+    new = basic(account.email, "another-password-1")
+    assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": new}).error == (404, 568)
+    assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": account.basic}).error == (401, 102)
+
+
+def test_unlock_lifts_the_lock(stage: str) -> None:
+    account = an_account()
+    for number in range(10):
+        call(stage, "GET", A_PAYMENT, None, None, {"Authorization": basic(account.email, f"wrong {number}")})
+    locked = call(stage, "GET", A_PAYMENT, None, None, {"Authorization": account.basic}).error
+
+    _update(stage, account, {"Unlock": True})
+
+    assert locked == (401, 104)
+    assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": account.basic}).error == (404, 568)

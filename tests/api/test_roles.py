@@ -1,0 +1,152 @@
+"""Who may do what, through HTTP: every endpoint by everybody. An endpoint without a row fails the first test."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import pytest
+
+import app
+from chalicelib.routes import ENDPOINTS
+from tests.accounts import (
+    PASSWORD,
+    a_kept_merchant,
+    a_kept_terminal,
+    an_account,
+    basic,
+    block,
+)
+from tests.calls import store_calls
+from tests.http import post
+from tests.roles import AGENT, OK, REFUSED, ROLES, ROWS, SCHEMES, Row, a_world, authorization_of, endpoint_of, knock
+
+assert app.app  # the routes are registered when the app is imported
+
+
+def test_every_endpoint_has_a_row_in_the_matrix_and_every_row_an_endpoint() -> None:
+    assert {row.endpoint for row in ROWS} == {endpoint.name for endpoint in ENDPOINTS}
+
+
+def test_public_endpoints_are_the_two_of_the_contract() -> None:
+    assert {endpoint.name for endpoint in ENDPOINTS if endpoint.public} == {
+        "accounts_session",
+        "payments_status_public",
+    }
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_is_answered_what_the_table_says(stage: str, row: Row, role: str) -> None:
+    world = a_world(stage, role)
+
+    reply = knock(world, row, world.caller.basic)
+
+    assert reply.error == row.answers[ROLES.index(role)], reply.text
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_scheme_makes_no_difference_to_what_an_agent_may(stage: str, row: Row, scheme: str) -> None:
+    world = a_world(stage, "agent")
+
+    reply = knock(world, row, authorization_of(world, scheme))
+
+    assert reply.error == row.answers[ROLES.index("agent")], reply.text
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
+@pytest.mark.parametrize("who", REFUSED)
+def test_who_is_not_let_in_is_401_wherever_it_knocks(stage: str, row: Row, who: str) -> None:
+    world = a_world(stage, "agent")
+    if who == "blocked agent":
+        world.caller.change(state=0)
+    authorization = {"nobody": None, "with a wrong secret": basic(world.caller.email, "wrong")}.get(
+        who, world.caller.basic
+    )
+    if who == "agent of a blocked merchant":
+        blocked = a_kept_merchant()
+        authorization = an_account(merchant=blocked, terminal_id=a_kept_terminal(blocked)).basic
+        block(blocked)
+
+    reply = knock(world, row, authorization)
+
+    expected = OK if endpoint_of(row).public else (401, REFUSED[who])
+    assert reply.error == expected, reply.text
+
+
+FOREIGN: dict[str, tuple[str, str]] = {
+    # by row: the part of the path that names another merchant's object, and what is put there when it is missing
+    "merchants_update": ("merchantId", "999999999"),
+    "agents_create": ("merchantId", "999999999"),
+    "agents_get of a colleague": ("merchantId", "999999999"),
+    "agents_update": ("merchantId", "999999999"),
+    "agents_update_bulk": ("merchantId", "999999999"),
+    "agents_search": ("merchantId", "999999999"),
+    "payments_get of a colleague": ("tranId", str(uuid4())),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_another_merchants_object_is_answered_as_a_missing_one_at_the_same_cost(stage: str, name: str) -> None:
+    row = next(row for row in ROWS if row.name == name)
+    part, missing = FOREIGN[name]
+    world = a_world(stage, "another merchant's administrator")
+    parts = row.parts(world)
+    knock(world, row, world.caller.basic, **parts)  # the password is known from here on
+
+    with store_calls() as calls_of_foreign:
+        foreign = knock(world, row, world.caller.basic, **parts)
+    with store_calls() as calls_of_missing:
+        nowhere = knock(world, row, world.caller.basic, **{**parts, part: missing})
+
+    assert (foreign.status, foreign.text) == (nowhere.status, nowhere.text)
+    assert foreign.headers.keys() == nowhere.headers.keys()
+    assert calls_of_foreign == calls_of_missing
+
+
+def test_an_agent_of_another_merchant_is_not_found_at_home(stage: str) -> None:
+    world = a_world(stage, "administrator")
+    stranger = an_account()
+    row = next(row for row in ROWS if row.name == "agents_get of a colleague")
+    knock(world, row, world.caller.basic)
+
+    with store_calls() as calls_of_foreign:
+        foreign = knock(world, row, world.caller.basic, posId=stranger.agent.id)
+    with store_calls() as calls_of_missing:
+        nowhere = knock(world, row, world.caller.basic, posId=999_999_999)
+
+    assert foreign.error == AGENT
+    assert (foreign.status, foreign.text, calls_of_foreign) == (nowhere.status, nowhere.text, calls_of_missing)
+
+
+IN_THE_BODY: dict[str, Callable[[Any], Any]] = {
+    "terminals_create": lambda body: {**body, "BranchID": 999_999_999},
+    "history_list_history of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
+    "history_list_by_days of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
+    "cards_linked of a colleague": lambda _: {"AccountId": 999_999_999},
+    "payments_reverse of a colleague": lambda body: {
+        "BasicReverseTran": {**body["BasicReverseTran"], "TransactionID": str(uuid4())}
+    },
+    "payments_reverse_cnp of a colleague": lambda body: {
+        "BasicReverseTran": {**body["BasicReverseTran"], "TransactionID": str(uuid4())}
+    },
+}
+
+
+@pytest.mark.parametrize("name", IN_THE_BODY)
+def test_another_merchants_object_in_a_body_is_answered_as_a_missing_one_at_the_same_cost(
+    stage: str, name: str
+) -> None:
+    row = next(row for row in ROWS if row.name == name)
+    world = a_world(stage, "another merchant's administrator")
+    body = row.body(world)
+    login = (world.caller.email, PASSWORD)
+    post(stage, endpoint_of(row).path, body, login)
+
+    with store_calls() as calls_of_foreign:
+        foreign = post(stage, endpoint_of(row).path, body, login)
+    with store_calls() as calls_of_missing:
+        nowhere = post(stage, endpoint_of(row).path, IN_THE_BODY[name](body), login)
+
+    assert foreign.status == 404
+    assert (foreign.status, foreign.text, calls_of_foreign) == (nowhere.status, nowhere.text, calls_of_missing)

@@ -1,0 +1,124 @@
+import json
+
+import boto3
+import pytest
+from botocore.exceptions import ClientError, EndpointConnectionError
+
+from chalicelib.domain.secret import Secret
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.gateways import secrets
+from chalicelib.settings import settings
+
+pytestmark = pytest.mark.usefixtures("moto")
+
+
+class _Clock:
+    """The time of the process, to be moved."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
+    clock = _Clock()
+    monkeypatch.setattr(secrets, "time", clock)
+    secrets.document.cache_clear()
+    return clock
+
+
+def _rewrite(**changes: object) -> None:
+    """What an operator does elsewhere: this process is not told."""
+    client = boto3.client("secretsmanager")
+    kept = json.loads(client.get_secret_value(SecretId=settings().secret_id)["SecretString"])
+    client.put_secret_value(SecretId=settings().secret_id, SecretString=json.dumps({**kept, **changes}))
+
+
+def test_a_digest_is_always_the_same_and_tells_nothing() -> None:
+    digest = secrets.digest_of(Secret("till-demo-secret-key-0001"))
+
+    assert digest == secrets.digest_of(Secret("till-demo-secret-key-0001"))
+    assert digest != secrets.digest_of(Secret("till-demo-secret-key-0002"))
+    assert len(digest) == 64
+
+
+def test_a_sealed_secret_opens_for_its_agent() -> None:
+    sealed = secrets.seal(Secret("till-demo-secret-key-0001"), 17)
+
+    assert secrets.unseal(sealed, 17).reveal() == "till-demo-secret-key-0001"
+    assert b"till-demo" not in sealed
+
+
+def test_a_sealed_secret_opens_for_no_other_agent() -> None:
+    sealed = secrets.seal(Secret("till-demo-secret-key-0001"), 17)
+
+    with pytest.raises(ClientError):
+        secrets.unseal(sealed, 18)
+
+
+def test_a_rotation_keeps_the_secret_before_and_the_digest_key() -> None:
+    digest = secrets.digest_of(Secret("key"))
+    first, second = secrets.rotate_signing(), secrets.rotate_signing()
+
+    third = secrets.rotate_signing(Secret("given"))
+
+    assert third == Secret("given")
+    assert secrets.signing() == (third, second)
+    assert first not in secrets.signing()
+    assert len(second.reveal()) >= 64
+    assert secrets.digest_of(Secret("key")) == digest
+
+
+def test_a_rotation_elsewhere_is_seen_within_five_minutes(clock: _Clock) -> None:
+    before = secrets.signing()
+
+    _rewrite(signing=["elsewhere"])
+    clock.now += secrets.REMEMBERED_S - 1
+    remembered = secrets.signing()
+    clock.now += 1
+
+    assert remembered == before
+    assert secrets.signing() == (Secret("elsewhere"),)
+
+
+def test_a_stage_without_a_signing_secret_accepts_none() -> None:
+    _rewrite(signing=[])
+    secrets.document.cache_clear()
+
+    assert secrets.signing() == ()
+
+
+def test_what_is_remembered_is_used_while_secrets_manager_is_out_of_reach(
+    clock: _Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest = secrets.digest_of(Secret("key"))
+    asked: list[float] = []
+
+    def unreachable() -> None:
+        asked.append(clock.now)
+        raise EndpointConnectionError(endpoint_url="https://secretsmanager")
+
+    monkeypatch.setattr(secrets.document, "_ask", unreachable)
+    clock.now += secrets.REMEMBERED_S
+
+    assert {secrets.digest_of(Secret("key")) for _ in range(5)} == {digest}
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("status", [500, 503])
+def test_when_nothing_is_remembered_an_outage_is_903(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    def unreachable() -> None:
+        response = {"Error": {"Code": "InternalServiceError"}, "ResponseMetadata": {"HTTPStatusCode": status}}
+        raise ClientError(response, "GetSecretValue")  # type: ignore[arg-type]
+
+    secrets.document.cache_clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(secrets.document, "_ask", unreachable)
+        with pytest.raises(ServiceError) as refusal:
+            secrets.digest_of(Secret("key"))
+
+    assert refusal.value.error is ErrorCode.STORE_UNAVAILABLE
+    assert refusal.value.headers == {"Retry-After": "1"}

@@ -1,0 +1,202 @@
+"""The roles' table of the contract as requests through HTTP: each endpoint, and what each role is answered."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+from chalicelib.domain.merchant import Merchant
+from chalicelib.routes import ENDPOINTS
+from chalicelib.web import Endpoint
+from tests.accounts import (
+    PASSWORD,
+    Account,
+    a_kept_merchant,
+    a_kept_terminal,
+    an_account,
+    basic,
+    sign_with_ours,
+)
+from tests.builders import CONTEXT, merchant_body, merchant_update, terminal_body
+from tests.http import Reply, call, post
+from tests.transactions import a_body
+
+Answer = tuple[int, int]  # HTTP status, ErrorCode
+OK, ROLE_MAY_NOT = (200, 0), (403, 151)
+MERCHANT, AGENT, BRANCH, PRODUCT, TRANSACTION = (404, 561), (404, 563), (404, 565), (404, 567), (404, 568)
+INVALID = (400, 202)  # a system user has no history of its own: it names an account
+ELSEWHERE = (409, 303)  # a cash payment is given back at the other endpoint: whoever hears it was allowed
+
+ROLES = ("system", "administrator", "agent", "with 201", "with 301", "another merchant's administrator")
+REFUSED = {"nobody": 101, "with a wrong secret": 102, "blocked agent": 103, "agent of a blocked merchant": 108}
+SCHEMES = ("secret key", "Jwt", "Session", "session as Basic secret")  # of the agent; the roles use passwords
+
+
+@dataclass(frozen=True)
+class World:
+    """A merchant with a colleague who has taken a payment, and whoever knocks."""
+
+    stage: str
+    home: Merchant
+    colleague: Account
+    caller: Account
+
+    @property
+    def payment(self) -> str:
+        """A payment the colleague has just taken."""
+        reply = post(self.stage, "/api/v1/payment/submit", a_body(), (self.colleague.email, self.colleague.key))
+        paid: str = reply.body["TransactionID"]
+        return paid
+
+
+@dataclass(frozen=True)
+class Row:
+    """One thing to ask of an endpoint, and what each of ROLES is answered."""
+
+    endpoint: str
+    body: Callable[[World], Any]
+    answers: tuple[Answer, ...]
+    parts: Callable[[World], dict[str, Any]] = field(default=lambda _: {})
+    what: str = ""
+
+    @property
+    def name(self) -> str:
+        return f"{self.endpoint} {self.what}".strip()
+
+
+def _nothing(_: World) -> None:
+    return None
+
+
+def _new_agent(world: World) -> dict[str, Any]:
+    merchant_id = world.home.id
+    email = f"{uuid4()}@store.example"
+    return {"Name": "New", "Email": email, "Phone": "+27829876543", "BranchID": merchant_id, "ClientID": merchant_id}
+
+
+def _colleague(world: World) -> dict[str, Any]:
+    return {"merchantId": world.home.id, "posId": world.colleague.agent.id}
+
+
+def _itself(world: World) -> dict[str, Any]:
+    return {"merchantId": world.caller.agent.client_id, "posId": world.caller.agent.id}
+
+
+def _home(world: World) -> dict[str, Any]:
+    return {"merchantId": world.home.id}
+
+
+def _give_back(mode: int) -> Callable[[World], dict[str, Any]]:
+    return lambda world: {
+        "BasicReverseTran": {"TransactionID": world.payment, "ReverseMode": mode, "InputType": 10, "CurrencyID": "ZAR"}
+    }
+
+
+def _prepare(_: World) -> dict[str, Any]:
+    return {**CONTEXT, "PrepareFields": [], "ProductDescCode": "nobody-has-this"}
+
+
+def _history(world: World) -> dict[str, Any]:
+    return {"ListBasicModel": {"AccountID": world.colleague.agent.id}}
+
+
+def _cards(world: World) -> dict[str, Any]:
+    return {"AccountId": world.colleague.agent.id}
+
+
+EVERYBODY = (OK,) * 6
+MANAGERS = (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, MERCHANT)
+WITH_MERCHANT = (ROLE_MAY_NOT, OK, OK, OK, OK, OK)
+
+ROWS = [
+    Row(
+        "accounts_session",
+        lambda world: {"Email": world.colleague.email, "Password": PASSWORD},
+        EVERYBODY,
+    ),
+    Row("accounts_configuration", _nothing, EVERYBODY),
+    Row("merchants_create", lambda _: merchant_body(), (OK, *[ROLE_MAY_NOT] * 5)),
+    Row("merchants_update", lambda _: merchant_update(), MANAGERS, _home),
+    Row("agents_create", _new_agent, MANAGERS, _home),
+    Row("agents_get", _nothing, MANAGERS, _colleague, "of a colleague"),
+    Row("agents_get", _nothing, (MERCHANT, OK, OK, OK, OK, OK), _itself, "of itself"),
+    Row("agents_update", lambda _: {"Name": "Other"}, MANAGERS, _colleague),
+    Row(
+        "agents_update_bulk", lambda world: {"PosBulk": [{"Email": world.colleague.email, "State": 1}]}, MANAGERS, _home
+    ),
+    Row("agents_search", lambda _: {}, MANAGERS, _home),
+    Row("terminals_create", lambda world: terminal_body(world.home.id), (*MANAGERS[:5], BRANCH)),
+    Row("payments_submit", lambda _: a_body(), WITH_MERCHANT),
+    Row(
+        "payments_get",
+        _nothing,
+        (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, TRANSACTION),
+        lambda world: {"tranId": world.payment},
+        "of a colleague",
+    ),
+    Row("payments_status_public", _nothing, EVERYBODY, lambda world: {"tranId": world.payment}),
+    Row(
+        "payments_reverse", _give_back(2), (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, OK, TRANSACTION), what="of a colleague"
+    ),
+    Row(
+        "payments_reverse_cnp",
+        _give_back(5),
+        (ELSEWHERE, ELSEWHERE, ROLE_MAY_NOT, ROLE_MAY_NOT, ELSEWHERE, TRANSACTION),
+        what="of a colleague",
+    ),
+    Row("history_list_history", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
+    Row("history_list_history", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
+    Row("history_list_by_days", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
+    Row("history_list_by_days", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
+    Row("cards_linked", _cards, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), what="of a colleague"),
+    Row("cards_linked", lambda _: {}, EVERYBODY, what="of itself"),
+    Row("prepare_prepare", _prepare, (ROLE_MAY_NOT, *[PRODUCT] * 5)),
+]
+
+
+def endpoint_of(row: Row) -> Endpoint:
+    return next(endpoint for endpoint in ENDPOINTS if endpoint.name == row.endpoint)
+
+
+def _account(role: str, home: Merchant, other: Merchant) -> Account:
+    """Somebody of this role; everybody who has a merchant has a terminal."""
+    if role == "system":
+        return an_account(system=True)
+    at = {"another merchant's administrator": other}.get(role, home)
+    rights = {
+        "administrator": (220,),
+        "another merchant's administrator": (220,),
+        "with 201": (201,),
+        "with 301": (301,),
+    }
+    return an_account(*rights.get(role, ()), merchant=at, terminal_id=a_kept_terminal(at))
+
+
+def a_world(stage: str, role: str) -> World:
+    home, other = a_kept_merchant(), a_kept_merchant()
+    colleague = an_account(merchant=home, terminal_id=a_kept_terminal(home))
+    return World(stage, home, colleague, _account(role, home, other))
+
+
+def knock(world: World, row: Row, authorization: str | None, **parts: Any) -> Reply:
+    endpoint = endpoint_of(row)
+    path = endpoint.path.format(**{**row.parts(world), **parts})
+    headers = {"Authorization": authorization} if authorization else {}
+    return call(world.stage, endpoint.method, path, row.body(world), None, headers)
+
+
+def _session_of(world: World) -> str:
+    body = {"Email": world.caller.email, "Password": PASSWORD}
+    session_id: str = post(world.stage, "/api/v1/user/login/session", body, None).body["Data"]["SessionID"]
+    return session_id
+
+
+def authorization_of(world: World, scheme: str) -> str:
+    caller = world.caller
+    if scheme == "secret key":
+        return caller.basic_with_key
+    if scheme == "Jwt":
+        sign_with_ours()
+        return caller.jwt()
+    session_id = _session_of(world)
+    return f"Session {session_id}" if scheme == "Session" else basic(caller.email, session_id)

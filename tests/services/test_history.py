@@ -1,0 +1,309 @@
+"""Who is shown what, what an ID and an ExtID lead to, and lists while payments come in."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+import pytest
+
+from chalicelib.domain.agent import NO_CLIENT
+from chalicelib.domain.listing import Page, entry_of
+from chalicelib.errors import Check, ErrorCode, ServiceError
+from chalicelib.store import agents, history, totals, transactions
+from chalicelib.store.table import Write, alone, commit, put_new, update
+from infra.bulk import write_in_bulk
+from tests.books import Books, a_merchant_with_agents, local, paid
+from tests.builders import an_agent
+from tests.calls import store_calls
+from tests.capacity import write_units
+from tests.transactions import a_guid
+
+NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+@pytest.fixture
+def books(engine: str) -> Books:
+    """A merchant with three agents and a payment of each, an hour apart; the first sees everything."""
+    del engine
+    books = a_merchant_with_agents(count=3)
+    for number, agent in enumerate(books.agents):
+        books.record(paid(books, agent, NOW - number * HOUR, ext_id="order-1"))
+    return books
+
+
+def ids(page: Page) -> list[str]:
+    return [one.id for one in page.transactions]
+
+
+def refusal(error: pytest.ExceptionInfo[ServiceError]) -> ErrorCode:
+    return error.value.error
+
+
+def test_an_agent_is_shown_its_own_payments(books: Books) -> None:
+    assert ids(books.ask(NOW, {}, by=books.agents[1])) == [books.kept[1].id]
+
+
+def test_right_201_shows_the_merchants(books: Books) -> None:
+    assert ids(books.ask(NOW, {})) == [one.id for one in books.kept]
+
+
+def test_right_201_names_a_colleague(books: Books) -> None:
+    assert ids(books.ask(NOW, {"AccountID": books.agents[2].id})) == [books.kept[2].id]
+
+
+def test_an_agent_may_name_itself(books: Books) -> None:
+    agent = books.agents[1]
+
+    assert ids(books.ask(NOW, {"AccountID": agent.id}, by=agent)) == [books.kept[1].id]
+
+
+def test_an_agent_without_the_right_may_not_name_a_colleague(books: Books) -> None:
+    with pytest.raises(ServiceError) as error:
+        books.ask(NOW, {"AccountID": books.agents[2].id}, by=books.agents[1])
+
+    assert refusal(error) is ErrorCode.ROLE_MAY_NOT
+
+
+def test_a_foreign_account_is_answered_as_a_missing_one(books: Books) -> None:
+    foreign = a_merchant_with_agents().agents[0]
+    answers = []
+    for number in (foreign.id, 10**15):
+        with pytest.raises(ServiceError) as error:
+            books.ask(NOW, {"AccountID": number})
+        answers.append((refusal(error), error.value.message, error.value.validations))
+
+    assert answers == [(ErrorCode.AGENT_NOT_FOUND, ErrorCode.AGENT_NOT_FOUND.message, ())] * 2
+
+
+@pytest.fixture
+def system(books: Books) -> Books:
+    """The same books, asked about by a system user."""
+    user = an_agent(client_id=NO_CLIENT, is_system_user=True)
+    commit(put_new("agents", user, "id"))
+    return Books(books.merchant, [user, *books.agents], books.kept)
+
+
+def test_a_system_user_sees_what_the_account_it_names_sees(system: Books) -> None:
+    _, sees_all, second, _ = system.agents
+
+    assert ids(system.ask(NOW, {"AccountID": sees_all.id})) == [one.id for one in system.kept]
+    assert ids(system.ask(NOW, {"AccountID": second.id})) == [system.kept[1].id]
+
+
+def test_a_system_user_names_an_account(system: Books) -> None:
+    with pytest.raises(ServiceError) as error:
+        system.ask(NOW, {"ExtID": "order-1"})
+
+    assert [(one.property, one.code) for one in error.value.validations] == [
+        ("ListBasicModel.AccountID", Check.REQUIRED)
+    ]
+
+
+def test_a_system_user_has_no_history_of_its_own(system: Books) -> None:
+    with pytest.raises(ServiceError) as error:
+        system.ask(NOW, {"AccountID": system.agents[0].id})
+
+    assert refusal(error) is ErrorCode.AGENT_NOT_FOUND
+
+
+def test_a_system_user_finds_any_id_without_naming_an_account(system: Books) -> None:
+    assert ids(system.ask(NOW, {"ID": system.kept[2].id})) == [system.kept[2].id]
+    assert ids(system.ask(NOW, {"ID": a_guid()})) == []
+
+
+def test_an_id_is_found_whenever_it_was_and_in_any_case(books: Books) -> None:
+    old = books.record(paid(books, books.agents[1], NOW - timedelta(days=900)))
+
+    page = books.ask(NOW, {"ID": old.id.lower()})
+
+    assert (page.transactions, page.total) == ([old], 1)
+
+
+def test_an_id_of_a_colleague_is_not_among_ones_own(books: Books) -> None:
+    assert ids(books.ask(NOW, {"ID": books.kept[2].id}, by=books.agents[1])) == []
+
+
+def test_a_foreign_id_is_not_found(books: Books) -> None:
+    others = a_merchant_with_agents()
+    foreign = others.record(paid(others, others.agents[0], NOW))
+
+    assert books.ask(NOW, {"ID": foreign.id}) == books.ask(NOW, {"ID": a_guid()})
+
+
+@pytest.mark.parametrize(
+    "also",
+    [{"To": "2028-03-08"}, {"InputType": 7}, {"ExtID": "order-2"}, {"Search": "nothing"}, {"Invoice": "1"}],
+)
+def test_what_else_is_asked_for_must_hold_for_an_id(books: Books, also: dict[str, object]) -> None:
+    assert ids(books.ask(NOW, {"ID": books.kept[0].id, **also})) == []
+
+
+def test_an_ext_id_alone_finds_whenever_it_was(books: Books) -> None:
+    old = books.record(paid(books, books.agents[1], NOW - timedelta(days=900), ext_id="order-1"))
+    books.record(paid(books, books.agents[1], NOW, ext_id="order-10"))
+
+    page = books.ask(NOW, {"ExtID": "order-1"})
+
+    assert page.transactions == [*books.kept[:3], old]
+    assert page.amount * 100 == 4 * 1230
+
+
+def test_an_ext_id_is_exact(books: Books) -> None:
+    assert ids(books.ask(NOW, {"ExtID": "Order-1"})) == []
+
+
+def test_an_ext_id_finds_among_what_the_caller_sees(books: Books) -> None:
+    others = a_merchant_with_agents()
+    others.record(paid(others, others.agents[0], NOW, ext_id="order-1"))
+
+    assert ids(books.ask(NOW, {"ExtID": "order-1"}, by=books.agents[1])) == [books.kept[1].id]
+    assert ids(others.ask(NOW, {"ExtID": "order-1"})) == [others.kept[0].id]
+
+
+def test_an_ext_id_in_a_period_is_found_in_the_period(books: Books) -> None:
+    books.record(paid(books, books.agents[1], NOW - timedelta(days=2), ext_id="order-1"))
+
+    assert ids(books.ask(NOW, {"ExtID": "order-1", "To": "2028-03-07"})) == [books.kept[3].id]
+
+
+def test_an_ext_id_used_often_is_paged(books: Books) -> None:
+    books.kept += [paid(books, books.agents[1], NOW + number * HOUR / 100, ext_id="always") for number in range(101)]
+    write_in_bulk(books.kept[3:])
+
+    first, second = (books.ask(NOW, {"ExtID": "always", "Page": page}) for page in (1, 2))
+
+    assert (first.total, len(first.transactions), len(second.transactions)) == (101, 100, 1)
+    assert [*ids(first), *ids(second)] == [one.id for one in books.kept[:2:-1]]
+
+
+def test_a_list_by_days_oldest_first_shows_the_same_page_turned_round(books: Books) -> None:
+    newest_first = books.ask(NOW, {"Sort": "Date desc"}, days=True)
+    oldest_first = books.ask(NOW, {"Sort": "Date asc"}, days=True)
+
+    assert oldest_first.transactions == newest_first.transactions[::-1]
+
+
+def test_a_list_by_days_fills_up_from_days_long_past(books: Books) -> None:
+    old = books.record(paid(books, books.agents[0], NOW - timedelta(days=300)))
+
+    assert ids(books.ask(NOW, {}, days=True)) == [*(one.id for one in books.kept[:3]), old.id]
+
+
+def test_too_much_to_look_at_is_refused_before_it_is_looked_at(books: Books) -> None:
+    line = entry_of(books.kept[0])
+    commit(update(totals.total_key(books.merchant.id, line), "ADD #n09 :many", {"many": 50_000}))
+
+    with store_calls() as calls, pytest.raises(ServiceError) as error:
+        books.ask(NOW, {"Search": "coffee"})
+
+    assert refusal(error) is ErrorCode.PERIOD_TOO_LONG
+    assert len(calls) == 3  # who asks, and the totals of two months
+
+
+def test_a_page_past_the_end_is_empty_and_counts_all_the_same(books: Books) -> None:
+    page = books.ask(NOW, {"Page": 10**9})
+
+    assert (page.transactions, page.total) == ([], 3)
+
+
+def test_a_card_payment_is_found_by_what_the_acquirer_said(dynamodb_local: str) -> None:
+    del dynamodb_local
+    books = a_merchant_with_agents()
+    sent = paid(books, books.agents[0], NOW, phase="sent", input_type=3, acquirer="SANDBOX", ext_id="order-9")
+    transactions.record(sent)
+    known = paid(books, books.agents[0], NOW, **{**vars(sent), "phase": "approved", "rrn": "603112345678"})
+    before = books.ask(NOW, {"RRN": "603112345678"}), books.ask(NOW, {}), books.ask(NOW, {"ExtID": "order-9"})
+
+    transactions.finish(sent, known, NOW, *history.finished(known))
+
+    after = books.ask(NOW, {"RRN": "603112345678"}), books.ask(NOW, {}), books.ask(NOW, {"ExtID": "order-9"})
+    assert [(page.total, str(page.amount)) for page in before] == [(0, "0"), (1, "0.00"), (1, "0.00")]
+    assert [(page.total, str(page.amount)) for page in after] == [(1, "12.30")] * 3
+
+
+def units(*writes: Write) -> float:
+    """What the writes of a transaction cost: each asked for alone, for the engine reports one of each table."""
+    with write_units() as charged:
+        for write in writes:
+            commit(write)
+    return sum(cost for _, cost in charged)
+
+
+def test_a_payment_of_two_kilobytes_costs_what_it_may(dynamodb_local: str) -> None:
+    del dynamodb_local
+    books = a_merchant_with_agents()
+    plain = paid(books, books.agents[0], NOW, details="d" * 1300)
+    named = paid(books, books.agents[0], NOW, details="d" * 1300, ext_id="x" * 40)
+
+    assert units(put_new("transactions", plain, "id"), *history.record(plain)) == 10
+    assert units(put_new("transactions", named, "id"), *history.record(named)) == 12
+
+
+def test_counting_costs_the_same_in_a_month_that_was_busy_to_its_last_minute(dynamodb_local: str) -> None:
+    del dynamodb_local
+    books = a_merchant_with_agents()
+    line = entry_of(paid(books, books.agents[0], NOW, amount_minor=10**12))
+    days = {f"n{day:02d}": 10**6 for day in range(1, 32)} | {f"m{day:02d}": 10**18 for day in range(1, 32)}
+    quarters = {f"{hour:02d}{minute:02d}": 10**6 for hour in range(24) for minute in (0, 15, 30, 45)}
+    for key, numbers in ((totals.total_key, days), (totals.slots_key, quarters)):
+        expression = "SET " + ", ".join(f"#{name} = :{name}" for name in numbers)
+        alone(update(key(books.merchant.id, line), expression, numbers))
+
+    assert units(totals.count(books.merchant.id, line), totals.slot(books.merchant.id, line)) == 4
+
+
+def walk(books: Books) -> Iterator[Page]:
+    """The pages of the usual period, one asked for after the other."""
+    for number in count(1):
+        page = books.ask(NOW, {"Page": number})
+        if not page.transactions:
+            return
+        yield page
+
+
+def test_while_payments_come_in_no_page_shows_one_twice_and_none_is_missed(dynamodb_local: str) -> None:
+    del dynamodb_local
+    books = a_merchant_with_agents(count=3)
+    for number in range(320):
+        books.record(paid(books, books.agents[number % 3], NOW - number * HOUR / 20))
+    stop = threading.Event()
+    lock = threading.Lock()
+
+    def submit(number: int) -> None:
+        for tick in count():
+            if stop.wait(0.02):
+                return
+            payment = paid(books, books.agents[number], NOW + timedelta(milliseconds=tick, microseconds=number))
+            transactions.record(payment)
+            with lock:
+                books.kept.append(payment)
+
+    with ThreadPoolExecutor(3) as pool:
+        tills = [pool.submit(submit, number) for number in range(3)]
+        try:
+            for _ in range(4):
+                with lock:
+                    acknowledged = {one.id for one in books.kept}
+                pages = list(walk(books))
+
+                assert all(len(set(ids(page))) == len(page.transactions) for page in pages)
+                assert acknowledged <= {name for page in pages for name in ids(page)}
+                shown = [local(one) for page in pages for one in page.transactions]
+                assert all(page.total >= len(acknowledged) for page in pages)
+                assert min(shown) == min(local(one) for one in books.kept[:320])
+        finally:
+            stop.set()
+        for till in tills:
+            till.result()
+
+    assert books.ask(NOW, {}).total == len(books.kept)
+
+
+def test_rights_that_were_taken_back_count_at_once(books: Books) -> None:
+    key = agents.key(books.agents[0].id)
+    commit(update(key, "SET #state = :active REMOVE #branches_actions", {"active": 1}))
+
+    assert ids(books.ask(NOW, {})) == [books.kept[0].id]

@@ -1,0 +1,106 @@
+"""Sessions as credentials, by an injected clock."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.agent import Caller
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.session import ABSOLUTE, IDLE
+from chalicelib.errors import ErrorCode
+from chalicelib.services import passwords
+from chalicelib.services.credentials import caller_of
+from tests.accounts import a_session, an_account, basic, refusal_of
+from tests.calls import store_calls
+
+NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+
+pytestmark = pytest.mark.usefixtures("engine", "signing")
+
+
+def test_a_session_lets_in_under_its_scheme_and_as_a_basic_secret() -> None:
+    account = an_account(terminal_id=3)
+    session_id = a_session(account, NOW)
+    caller = Caller(account.agent.id, account.agent.client_id, 1, 3)
+
+    assert caller_of(f"Session {session_id}", NOW) == caller
+    assert caller_of(f"session {session_id.upper()}", NOW) == caller
+    assert caller_of(basic(account.email, session_id), NOW) == caller
+    assert caller_of(account.jwt(session_id), NOW) == caller
+
+
+def test_a_session_is_no_secret_of_another_login() -> None:
+    session_id, other = a_session(an_account(), NOW), an_account()
+
+    assert refusal_of(basic(other.email, session_id), NOW) is ErrorCode.BAD_CREDENTIAL
+
+
+def test_a_password_that_looks_like_a_session_is_a_password() -> None:
+    account = an_account()
+    password = "0f8fad5b-d9cb-469f-a165-70867728950e"  # noqa: S105  of this agent
+    account.set_on_login(password_hash=passwords.hash_password(Secret(password)))
+
+    assert refusal_of(basic(account.email, password), NOW) is None
+
+
+@pytest.mark.parametrize("scheme", ["Session", "Basic"])
+def test_a_session_ends_thirty_minutes_after_its_last_use(scheme: str) -> None:
+    account = an_account()
+    session_id = a_session(account, NOW)
+    authorization = f"Session {session_id}" if scheme == "Session" else basic(account.email, session_id)
+
+    assert refusal_of(authorization, NOW + IDLE - timedelta(seconds=1)) is None
+    assert refusal_of(authorization, NOW + 2 * IDLE - timedelta(seconds=2)) is None
+    assert refusal_of(authorization, NOW + 3 * IDLE) is ErrorCode.SESSION_EXPIRED
+
+
+def test_a_session_ends_after_twelve_hours_however_much_it_is_used() -> None:
+    session_id = a_session(an_account(), NOW)
+    uses = [NOW + minutes * timedelta(minutes=25) for minutes in range(29)]
+
+    refusals = {refusal_of(f"Session {session_id}", now) for now in uses if now < NOW + ABSOLUTE}
+
+    assert refusals == {None}
+    assert refusal_of(f"Session {session_id}", NOW + ABSOLUTE) is ErrorCode.SESSION_EXPIRED
+
+
+def test_a_use_of_a_session_is_written_down_once_a_minute() -> None:
+    session_id = a_session(an_account(), NOW)
+
+    with store_calls() as first:
+        caller_of(f"Session {session_id}", NOW + timedelta(seconds=59))
+    with store_calls() as second:
+        caller_of(f"Session {session_id}", NOW + timedelta(seconds=60))
+
+    assert first == ["GetItem", "GetItem"]
+    assert second == ["GetItem", "GetItem", "UpdateItem"]
+
+
+@pytest.mark.parametrize(
+    ("value", "error"),
+    [
+        ("not-a-guid", ErrorCode.BAD_CREDENTIAL),
+        ("0f8fad5bd9cb469fa16570867728950e", ErrorCode.BAD_CREDENTIAL),
+        ("0f8fad5b-d9cb-469f-a165-70867728950e", ErrorCode.SESSION_EXPIRED),
+    ],
+)
+def test_a_session_nobody_has_does_not_let_in(value: str, error: ErrorCode) -> None:
+    assert refusal_of(f"Session {value}", NOW) is error
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"state": 0}, ErrorCode.AGENT_BLOCKED),
+        ({"credential_version": 2}, ErrorCode.SESSION_EXPIRED),
+        ({"deleted": True}, ErrorCode.SESSION_EXPIRED),
+    ],
+)
+def test_a_session_ends_with_what_it_was_given_for(change: dict[str, Any], error: ErrorCode) -> None:
+    account = an_account()
+    session_id = a_session(account, NOW)
+
+    account.change(**change)
+
+    assert refusal_of(f"Session {session_id}", NOW) is error

@@ -1,0 +1,90 @@
+from datetime import UTC, datetime
+from uuid import UUID
+
+import pytest
+
+from chalicelib.domain.credential import LOCK_AFTER
+from chalicelib.domain.secret import Secret
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.schemas.accounts import SignIn
+from chalicelib.services import credentials, sessions
+from chalicelib.services.credentials import caller_of
+from chalicelib.store.sessions import key
+from chalicelib.store.table import client, read, table_name
+from tests.accounts import PASSWORD, Account, a_kept_merchant, an_account, block
+
+NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+def _sign_in(account: Account, password: str = PASSWORD) -> Secret:
+    return sessions.sign_in(SignIn.model_validate({"Email": account.email, "Password": password}), NOW)
+
+
+def _refusal(account: Account, password: str = PASSWORD) -> ErrorCode | None:
+    try:
+        _sign_in(account, password)
+    except ServiceError as refusal:
+        return refusal.error
+    return None
+
+
+def test_a_password_is_exchanged_for_a_session() -> None:
+    account = an_account()
+
+    session_id = _sign_in(account)
+
+    assert caller_of(f"Session {session_id.reveal()}", NOW).agent_id == account.agent.id
+
+
+def test_a_session_id_is_122_random_bits_in_a_guid() -> None:
+    account = an_account()
+
+    guids = [UUID(_sign_in(account).reveal()) for _ in range(3)]
+
+    assert {guid.version for guid in guids} == {4}
+    assert len(set(guids)) == 3
+
+
+def test_the_id_of_a_session_is_kept_nowhere() -> None:
+    session_id = _sign_in(an_account()).reveal()
+
+    session = read(key(credentials.session_digest(Secret(session_id))))
+    everything = client().scan(TableName=table_name("sessions"))["Items"]
+
+    assert session is not None
+    assert session_id not in repr(everything)
+
+
+def test_signing_in_is_noted_each_time() -> None:
+    account = an_account()
+
+    _sign_in(account)
+
+    assert account.login.last_logon == NOW
+
+
+def test_nothing_but_the_password_is_exchanged() -> None:
+    account = an_account()
+
+    assert _refusal(account, account.key) is ErrorCode.BAD_CREDENTIAL
+    assert _refusal(account, _sign_in(account).reveal()) is ErrorCode.BAD_CREDENTIAL
+
+
+def test_signing_in_is_locked_with_the_password() -> None:
+    account = an_account()
+
+    refusals = [_refusal(account, f"wrong {number}") for number in range(LOCK_AFTER)]
+
+    assert set(refusals) == {ErrorCode.BAD_CREDENTIAL}
+    assert _refusal(account) is ErrorCode.LOGIN_LOCKED
+
+
+def test_the_blocked_do_not_sign_in() -> None:
+    merchant = a_kept_merchant()
+    agent = an_account(merchant=merchant)
+    block(merchant)
+
+    assert _refusal(an_account(state=0)) is ErrorCode.AGENT_BLOCKED
+    assert _refusal(agent) is ErrorCode.MERCHANT_BLOCKED

@@ -1,0 +1,54 @@
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+
+from chalicelib.domain.session import Session, expiry, opened
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.store import sessions
+from chalicelib.store.table import AlreadyThereError, read
+
+NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+def _session() -> Session:
+    return opened(uuid4().hex, 17, 1, NOW)
+
+
+def test_a_session_reads_back_as_it_was_kept() -> None:
+    session = _session()
+
+    sessions.keep(session)
+
+    assert read(sessions.key(session.digest)) == session
+
+
+def test_no_session_takes_the_place_of_another() -> None:
+    session = _session()
+    sessions.keep(session)
+
+    with pytest.raises(AlreadyThereError):
+        sessions.keep(replace(session, agent_id=18))
+
+
+def test_a_touch_prolongs_a_session_and_its_time_to_live() -> None:
+    session, later = _session(), NOW + timedelta(minutes=10)
+    sessions.keep(session)
+
+    touched = sessions.touch(session, later)
+
+    assert touched == replace(session, used_at=later, expires_at=expiry(session, later))
+    assert read(sessions.key(session.digest)) == touched
+
+
+def test_a_touch_does_not_bring_back_a_session_that_was_deleted() -> None:
+    session = _session()
+
+    with pytest.raises(ServiceError) as refusal:
+        sessions.touch(session, NOW)
+
+    assert refusal.value.error is ErrorCode.SESSION_EXPIRED
+    assert read(sessions.key(session.digest)) is None
