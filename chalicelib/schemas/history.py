@@ -1,0 +1,118 @@
+"""What a caller sends to list transactions, and the list it gets."""
+
+import re
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from chalicelib.domain.listing import PAGE_SIZE, Page, Wanted
+from chalicelib.domain.transaction import Shelf
+from chalicelib.errors import Check
+from chalicelib.schemas.common import Identifier, Request, Text, problem
+from chalicelib.schemas.context import Context
+from chalicelib.schemas.payments import GUID, InputTypeField
+from chalicelib.schemas.present import SignUrl, transaction_view
+from chalicelib.schemas.transactions import Counters, TransactionList
+
+OLDEST_FIRST = "Date asc"
+DAY_LENGTH = len("2026-01-31")
+
+
+def _day(value: object) -> object:
+    if not isinstance(value, str):
+        raise problem(Check.TYPE, "A day such as 2026-01-31 is expected.")
+    try:
+        day = datetime.strptime(value, "%Y-%m-%d").date()  # noqa: DTZ007  a day has no zone
+    except ValueError:
+        raise problem(Check.FORMAT, "A day such as 2026-01-31 is expected.") from None
+    if len(value) != DAY_LENGTH or not value.isascii():
+        raise problem(Check.FORMAT, "A day such as 2026-01-31 is expected.")
+    return day
+
+
+def _guid(text: str | None) -> str | None:
+    if text is not None and not re.fullmatch(GUID, text):
+        raise problem(Check.FORMAT, "A GUID is expected.")
+    return text
+
+
+def _blank_is_absent(text: str) -> str | None:
+    return text.strip() or None
+
+
+Day = Annotated[date, BeforeValidator(_day)]
+Sought = Annotated[Text, AfterValidator(_blank_is_absent)]
+
+
+class PeriodModel(Request):
+    """The merchant's days to list, both included."""
+
+    first: Day | None = Field(None, alias="From")
+    last: Day | None = Field(None, alias="To")
+
+
+class ListBasicModel(Request):
+    """What to list. Fiscal and OfflineRequestModel are accepted as they come and leave nothing out.
+
+    Fiscalization is outside the service, and a list shows offline payments with the others.
+    """
+
+    search: Sought | None = None
+    account_id: Identifier | None = None
+    sort: Literal["Date asc", "Date desc"] = "Date desc"
+    id: Annotated[Sought, AfterValidator(_guid)] | None = None
+    invoice: Sought | None = None
+    invoice_original: Sought | None = None
+    rrn: Sought | None = None
+    input_type: InputTypeField | None = None
+    acquirer_code: Sought | None = None
+    ext_id: Annotated[str, Field(max_length=128)] | None = None
+    page: Annotated[int, Field(ge=0)] = 0
+    fiscal: Mapping[str, Any] | None = None
+    offline_request_model: Mapping[str, Any] | None = None
+
+
+class ListHistory(Context):
+    """The body of payment/listHistoryEx and payment/listByDaysEx. ClientProductCode says who asks, not what for."""
+
+    period: PeriodModel = PeriodModel()
+    list_basic_model: ListBasicModel = ListBasicModel()
+    client_product_code: Text | None = None
+
+    def wanted(self) -> Wanted:
+        """What is asked for, whoever asks: the agent is decided by the caller's role."""
+        model = self.list_basic_model
+        return Wanted(
+            input_type=model.input_type,
+            acquirer=model.acquirer_code,
+            id=model.id and model.id.upper(),
+            ext_id=model.ext_id or None,
+            search=_folded(model.search),
+            invoice=_folded(model.invoice),
+            original_invoice=_folded(model.invoice_original),
+            rrn=_folded(model.rrn),
+        )
+
+
+def _folded(text: str | None) -> str | None:
+    return text and text.casefold()
+
+
+def list_answer(page: Page, now: datetime, gmt: int | None, sign: SignUrl) -> TransactionList:
+    """A page, each transaction on its shelf: what is pending, what is owed a second step, and all the others."""
+    shelves: dict[Shelf, list[Any]] = {shelf: [] for shelf in Shelf}
+    for transaction in page.transactions:
+        shelves[transaction.face.shelf].append(transaction_view(transaction, now, gmt, sign))
+    return TransactionList(
+        not_finished_actual_trans=shelves[Shelf.NOT_FINISHED],
+        in_process=shelves[Shelf.IN_PROCESS],
+        transactions=shelves[Shelf.TRANSACTIONS],
+        transactions_counters=Counters(
+            amount_cvt=page.amount,
+            item_count_page=len(page.transactions),
+            item_count_ttl=page.total,
+            page_count=-(-page.total // PAGE_SIZE),
+        ),
+    )

@@ -1,0 +1,430 @@
+"""History through HTTP: pages of ten thousand payments, days, external IDs, and everything that is no request."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.agent import Agent
+from chalicelib.domain.transaction import Transaction
+from chalicelib.store import agents, merchants
+from chalicelib.store.table import read
+from infra.bulk import write_in_bulk
+from tests import http
+from tests.books import Books, local, paid
+from tests.builders import CONTEXT, PASSWORD, Shop, a_shop
+from tests.http import OTHER_TILL, OWNER, SYSTEM, TILL, Reply, post
+from tests.transactions import a_body, a_guid
+
+HISTORY = "/api/v1/payment/listHistoryEx"
+DAYS = "/api/v1/payment/listByDaysEx"
+SUBMIT = "/api/v1/payment/submit"
+REVERSE = "/api/v1/payment/reverse"
+HOUR = timedelta(hours=1)
+
+
+def listed(stage: str, login: tuple[str, str] = TILL, path: str = HISTORY, /, **sent: Any) -> Reply:
+    """A list: From and To are fields of Period, the others of ListBasicModel."""
+    period = {name: sent.pop(name) for name in ("From", "To") if name in sent}
+    return post(stage, path, {"Period": period, "ListBasicModel": sent}, login)
+
+
+def ids(reply: Reply) -> list[str]:
+    """What the three lists of the wrapper hold."""
+    assert reply.status == 200, reply.text
+    names = ("NotFinishedActualTrans", "InProcess", "Transactions")
+    return [one["ID"] for name in names for one in reply.body[name]]
+
+
+def counters(reply: Reply) -> tuple[int, int, int]:
+    found = reply.body["TransactionsCounters"]
+    assert found["Pagesize"] == 100
+    return found["ItemCountPage"], found["ItemCountTtl"], found["PageCount"]
+
+
+@pytest.fixture
+def shop(stage: str) -> Shop:
+    return a_shop(stage)
+
+
+def a_till_of(shop: Shop, **changes: Any) -> tuple[str, str]:
+    """The login of a new till of the shop."""
+    agent = shop.agent(TID=shop.terminal()["Name"], BranchesActions=None, **changes)
+    return agent["Email"], PASSWORD
+
+
+def pay(shop: Shop, till: tuple[str, str], **basic: Any) -> str:
+    reply = shop.post(SUBMIT, a_body(**basic), till)
+    assert reply.body["ErrorCode"] == 0, reply.text
+    name: str = reply.body["TransactionID"]
+    return name
+
+
+def test_what_was_acknowledged_is_in_the_next_list(shop: Shop) -> None:
+    till = a_till_of(shop)
+    names: list[str] = []
+    for _ in range(4):
+        names.insert(0, pay(shop, till))
+
+        assert ids(listed(shop.stage, till)) == names
+        assert ids(listed(shop.stage, shop.owner, DAYS)) == names
+
+
+def test_a_list_is_the_wrapper_of_the_specification(shop: Shop) -> None:
+    till = a_till_of(shop)
+    paid_id = pay(shop, till, Amount="120.50")
+    body = {"BasicReverseTran": {"TransactionID": paid_id, "ReverseMode": 2, "InputType": 10, "Amount": "20.50"}}
+    given_back = shop.post(REVERSE, body, till).body["TransactionReverseID"]
+
+    reply = listed(shop.stage, till)
+
+    shown = http.get(shop.stage, f"/api/v1/payment/{paid_id}", till).body["Transactions"][0]
+    assert set(reply.body) == {
+        *("ErrorCode", "ErrorMessage", "Validations", "Days", "NotFinishedActualTrans", "InProcess"),
+        *("Transactions", "TransactionsCounters"),
+    }
+    assert (reply.body["Days"], reply.body["NotFinishedActualTrans"], reply.body["InProcess"]) == (None, [], [])
+    assert ids(reply) == [given_back, paid_id]
+    assert reply.body["Transactions"][1] == shown
+    assert reply.body["TransactionsCounters"] == {
+        "AmountCvt": Decimal("120.50"),
+        "Pagesize": 100,
+        "ItemCountPage": 2,
+        "ItemCountTtl": 2,
+        "PageCount": 1,
+    }
+
+
+def test_times_are_shifted_by_the_requests_gmt_and_days_are_the_merchants(shop: Shop) -> None:
+    till = a_till_of(shop)
+    pay(shop, till)
+
+    here, there = (post(shop.stage, HISTORY, {"GMT": gmt}, till).body["Transactions"][0] for gmt in (0, -12))
+
+    shift = datetime.fromisoformat(here["Date"]) - datetime.fromisoformat(there["Date"])
+    assert shift == 12 * HOUR
+
+
+def test_a_request_with_everything_in_it_is_answered(shop: Shop) -> None:
+    till = a_till_of(shop)
+    name = pay(shop, till, ExtID="order-1", Description="Two coffees")
+    shown = http.get(shop.stage, f"/api/v1/payment/{name}", till).body["Transactions"][0]
+    today = shown["Date"][:10]
+    model = {
+        "Search": "COFFEE",
+        "AccountID": shown["PosID"],
+        "Sort": "Date desc",
+        "ID": name.lower(),
+        "Invoice": shown["Invoice"],
+        "InputType": 10,
+        "AcquirerCode": "CASH",
+        "ExtID": "order-1",
+        "Fiscal": {"FiscalStatus": 0},
+        "OfflineRequestModel": {"Offline": True},
+        "Page": 1,
+    }
+    period = {"From": str(datetime.fromisoformat(today).date() - timedelta(days=1)), "To": today}
+    sent = {**CONTEXT, "Period": period, "ListBasicModel": model, "ClientProductCode": "CAFE"}
+
+    for path in (HISTORY, DAYS):
+        assert ids(post(shop.stage, path, {**sent, "CurrentAccountID": shown["PosID"]}, till)) == [name]
+        for only in ("Invoice", "RRN", "InvoiceOriginal"):
+            elsewhere = {**sent, "ListBasicModel": {**model, only: "elsewhere"}}
+            assert ids(post(shop.stage, path, elsewhere, till)) == []
+
+
+def test_an_empty_body_lists_the_last_days(shop: Shop) -> None:
+    reply = post(shop.stage, HISTORY, {}, shop.owner)
+
+    assert (ids(reply), counters(reply)) == ([], (0, 0, 0))
+    assert reply.body["TransactionsCounters"]["AmountCvt"] == 0
+
+
+def test_only_its_ext_id_finds_a_payment(shop: Shop) -> None:
+    till = a_till_of(shop)
+    name = pay(shop, till, ExtID="#1 / Straße?", Description="no order-2 here")
+    pay(shop, till, ExtID="order-2")
+
+    assert ids(listed(shop.stage, till, ExtID="#1 / Straße?")) == [name]
+    assert ids(listed(shop.stage, till, DAYS, ExtID="#1 / Straße?")) == [name]
+    assert ids(listed(shop.stage, OTHER_TILL, ExtID="#1 / Straße?")) == []
+
+
+def test_each_role_sees_what_it_may(shop: Shop) -> None:
+    first, second, third = a_till_of(shop), a_till_of(shop), a_till_of(shop)
+    viewer = shop.agent(BranchesActions=[{"BranchID": shop.id, "Actions": [201]}])
+    names = [pay(shop, till) for till in (first, second)][::-1]
+    account = shown_account(shop, second)
+
+    assert ids(listed(shop.stage, first)) == names[1:]
+    assert ids(listed(shop.stage, third)) == []
+    assert ids(listed(shop.stage, (viewer["Email"], PASSWORD))) == names
+    assert ids(listed(shop.stage, shop.owner)) == names
+    assert ids(listed(shop.stage, shop.owner, AccountID=account)) == names[:1]
+    assert ids(listed(shop.stage, SYSTEM, AccountID=shop.owner_id)) == names
+    assert ids(listed(shop.stage, SYSTEM, AccountID=account)) == names[:1]
+    assert listed(shop.stage, first, AccountID=account).error == (403, 151)
+    assert listed(shop.stage, SYSTEM).findings == [("ListBasicModel.AccountID", 1)]
+
+
+def shown_account(shop: Shop, till: tuple[str, str]) -> int:
+    account: int = listed(shop.stage, till).body["Transactions"][0]["PosID"]
+    return account
+
+
+def test_a_foreign_account_and_a_missing_one_are_the_same_answer(shop: Shop) -> None:
+    foreign = listed(shop.stage, OWNER, AccountID=shop.owner_id)
+    missing = listed(shop.stage, OWNER, AccountID=10**15)
+
+    assert (foreign.error, foreign.text) == ((404, 563), missing.text)
+
+
+@pytest.mark.parametrize("path", [HISTORY, DAYS])
+@pytest.mark.parametrize(
+    ("sent", "finding"),
+    [
+        ({"From": "2026-02-02", "To": "2026-02-01"}, ("Period.From", 12)),
+        ({"From": "2025-02-30"}, ("Period.From", 3)),
+        ({"To": "2025-2-3"}, ("Period.To", 3)),
+        ({"To": "20250203"}, ("Period.To", 3)),
+        ({"To": "2025-02-03T00:00:00"}, ("Period.To", 3)),
+        ({"To": "\uff12\uff10\uff12\uff15-02-03"}, ("Period.To", 3)),
+        ({"To": "yesterday"}, ("Period.To", 3)),
+        ({"To": ""}, ("Period.To", 3)),
+        ({"To": 20250203}, ("Period.To", 2)),
+        ({"Page": -1}, ("ListBasicModel.Page", 5)),
+        ({"Page": "1"}, ("ListBasicModel.Page", 2)),
+        ({"Page": 1.5}, ("ListBasicModel.Page", 2)),
+        ({"Page": True}, ("ListBasicModel.Page", 2)),
+        ({"Sort": "Amount desc"}, ("ListBasicModel.Sort", 6)),
+        ({"Sort": "date desc"}, ("ListBasicModel.Sort", 6)),
+        ({"Sort": 1}, ("ListBasicModel.Sort", 6)),
+        ({"Search": "x" * 10_000}, ("ListBasicModel.Search", 4)),
+        ({"Search": 7}, ("ListBasicModel.Search", 2)),
+        ({"ExtID": "x" * 129}, ("ListBasicModel.ExtID", 4)),
+        ({"ID": "17"}, ("ListBasicModel.ID", 3)),
+        ({"AccountID": "17"}, ("ListBasicModel.AccountID", 2)),
+        ({"AccountID": -17}, ("ListBasicModel.AccountID", 5)),
+        ({"InputType": 6}, ("ListBasicModel.InputType", 6)),
+        ({"InputType": "10"}, ("ListBasicModel.InputType", 2)),
+        ({"RRN": ["1"]}, ("ListBasicModel.RRN", 2)),
+        ({"Fiscal": "yes"}, ("ListBasicModel.Fiscal", 2)),
+        ({"OfflineRequestModel": []}, ("ListBasicModel.OfflineRequestModel", 2)),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_named(stage: str, path: str, sent: dict[str, Any], finding: tuple[str, int]) -> None:
+    reply = listed(stage, TILL, path, **sent)
+
+    assert (reply.error, reply.findings) == ((400, 202), [finding])
+
+
+@pytest.mark.parametrize("body", [{"Period": "2026"}, {"Period": []}, {"ListBasicModel": [1]}, {"GMT": 5.5}])
+def test_what_is_no_object_or_no_whole_hour_is_named(stage: str, body: dict[str, Any]) -> None:
+    reply = post(stage, HISTORY, body)
+
+    assert (reply.error, reply.findings) == ((400, 202), [(next(iter(body)), 2)])
+
+
+def test_everything_that_is_wrong_is_listed_at_once(stage: str) -> None:
+    reply = listed(stage, From="x", To="y", Page=-1, Sort="up")
+
+    assert {name for name, _ in reply.findings} == {
+        *("Period.From", "Period.To", "ListBasicModel.Page", "ListBasicModel.Sort")
+    }
+
+
+@pytest.mark.parametrize("path", [HISTORY, DAYS])
+def test_four_hundred_days_are_too_long(stage: str, path: str) -> None:
+    assert listed(stage, TILL, path, From="2025-01-01", To="2026-02-04").error == (400, 404)
+
+
+def test_from_alone_long_ago_is_too_long(stage: str) -> None:
+    assert listed(stage, From="2001-01-01").error == (400, 404)
+
+
+@pytest.mark.parametrize("path", [HISTORY, DAYS])
+@pytest.mark.parametrize("day", ["0001-01-01", "9999-12-31"])
+def test_the_ends_of_the_calendar_hold_nothing(stage: str, path: str, day: str) -> None:
+    reply = listed(stage, OTHER_TILL, path, To=day)
+
+    assert ids(reply) == []
+
+
+def test_a_page_beyond_everything_is_empty_with_the_right_counters(shop: Shop) -> None:
+    till = a_till_of(shop)
+    pay(shop, till)
+
+    for page in (2, 10**9, 10**30):
+        assert counters(listed(shop.stage, till, Page=page)) == (0, 1, 1)
+    for page in (0, 1):
+        assert counters(listed(shop.stage, till, Page=page)) == (1, 1, 1)
+
+
+ODD = "".join(map(chr, range(32, 127))) + "\\\"'\u0000\t\n\u2028ßİ\U0001f4b3\ud83d"
+
+
+def test_a_search_may_hold_every_character(shop: Shop) -> None:
+    till = a_till_of(shop)
+    name = pay(shop, till, Description=f"before {ODD[:95]} after")
+
+    assert ids(listed(shop.stage, till, Search=ODD[:95])) == [name]
+    for letter in ODD[:-1]:
+        reply = listed(shop.stage, till, Search=f"{letter}no such thing{letter}")
+        assert ids(reply) == []
+
+
+def test_half_a_character_is_refused(stage: str) -> None:
+    reply = post(stage, HISTORY, '{"ListBasicModel": {"Search": "\\ud83d"}}')
+
+    assert reply.status == 400
+
+
+def test_blank_texts_are_absent(shop: Shop) -> None:
+    till = a_till_of(shop)
+    name = pay(shop, till)
+    blank = dict.fromkeys(("Search", "Invoice", "InvoiceOriginal", "RRN", "AcquirerCode", "ID", "ExtID"), "")
+
+    assert ids(listed(shop.stage, till, **blank)) == [name]
+
+
+def test_somebody_elses_current_account_is_refused(shop: Shop) -> None:
+    reply = post(shop.stage, HISTORY, {"CurrentAccountID": shop.owner_id + 1}, shop.owner)
+
+    assert reply.error == (403, 152)
+
+
+def test_without_a_credential_nothing_is_listed(stage: str) -> None:
+    assert post(stage, HISTORY, {}, None).error == (401, 101)
+
+
+@pytest.fixture(scope="module")
+def written() -> dict[str, Any]:
+    """The shop with ten thousand payments, once it is written."""
+    return {}
+
+
+NOW = datetime.now(UTC)
+
+
+@pytest.fixture
+def busy(stage_on_dynamodb_local: str, written: dict[str, Any]) -> tuple[Shop, Books]:
+    """A shop on Amazon's own engine with ten thousand payments of three agents in the last 40 days."""
+    if not written:
+        shop = a_shop(stage_on_dynamodb_local)
+        own = [record(shop.owner_id), *(record(shop.agent()["ID"]) for _ in range(2))]
+        merchant = read(merchants.key(shop.id))
+        assert merchant is not None
+        books = Books(merchant, own)
+        for number in range(10_000):
+            at = NOW - (40 * 24 * HOUR) * number / 10_000
+            facts = {"ext_id": f"order-{number}", "invoice": f"INV-{number}", "description": f"Table {number % 500}"}
+            books.kept.append(paid(books, own[number % 3], at, **facts))
+        write_in_bulk(books.kept)
+        written["shop"], written["books"] = shop, books
+    return written["shop"], written["books"]
+
+
+def record(agent_id: int) -> Agent:
+    agent = read(agents.key(agent_id))
+    assert agent is not None
+    return agent
+
+
+def names(transactions: list[Transaction]) -> list[str]:
+    return [one.id for one in transactions]
+
+
+def test_ten_thousand_payments_are_paged(busy: tuple[Shop, Books]) -> None:
+    shop, books = busy
+    today = local(books.kept[0]).date()
+    period = {"From": str(today - timedelta(days=60))}
+    for page in (1, 2, 50, 99, 100):
+        reply = listed(shop.stage, shop.owner, **period, Page=page)
+
+        assert counters(reply) == (100, 10_000, 100)
+        assert ids(reply) == names(books.kept[(page - 1) * 100 : page * 100])
+        assert reply.body["TransactionsCounters"]["AmountCvt"] == Decimal("123000.00")
+    assert counters(listed(shop.stage, shop.owner, **period, Page=101)) == (0, 10_000, 100)
+    assert ids(listed(shop.stage, shop.owner, **period, Sort="Date asc")) == names(books.kept[:-101:-1])
+
+
+def test_ten_thousand_payments_are_listed_by_days(busy: tuple[Shop, Books]) -> None:
+    shop, books = busy
+    day = local(books.kept[5000]).date()
+    older = [one for one in books.kept if local(one).date() <= day]
+
+    first, second = (listed(shop.stage, shop.owner, DAYS, To=str(day), Page=page) for page in (1, 2))
+
+    assert ids(first) == names(older[:100])
+    assert ids(second) == names(older[100:200])
+    assert counters(first) == (100, len(older), -(-len(older) // 100))
+
+
+def test_one_of_ten_thousand_is_found_by_its_references(busy: tuple[Shop, Books]) -> None:
+    shop, books = busy
+    wanted = books.kept[7777]
+    day = {"From": str(local(wanted).date()), "To": str(local(wanted).date())}
+
+    assert ids(listed(shop.stage, shop.owner, ExtID="order-7777")) == [wanted.id]
+    assert ids(listed(shop.stage, shop.owner, ID=wanted.id)) == [wanted.id]
+    assert ids(listed(shop.stage, shop.owner, **day, Invoice="inv-7777")) == [wanted.id]
+    assert ids(listed(shop.stage, shop.owner, **day, Search="order-7777")) == [wanted.id]
+    assert ids(listed(shop.stage, SYSTEM, AccountID=shop.owner_id, ExtID="order-7777")) == [wanted.id]
+
+
+def test_ten_thousand_payments_are_searched(busy: tuple[Shop, Books]) -> None:
+    shop, books = busy
+    period = {"From": str(local(books.kept[-1]).date())}
+    model = [one for one in books.kept if one.description == "Table 77"]
+
+    reply = listed(shop.stage, shop.owner, **period, Search="table 77", Page=1)
+
+    assert (ids(reply), counters(reply)) == (names(model), (20, 20, 1))
+
+
+def test_pages_are_right_while_tills_submit(busy: tuple[Shop, Books]) -> None:
+    shop, books = busy
+    tills = [a_till_of(shop) for _ in range(2)]
+    account = [shown_account_of(shop, till) for till in tills]
+
+    def submit(till: tuple[str, str]) -> list[str]:
+        acknowledged = []
+        for _ in range(12):
+            acknowledged.append(pay(shop, till))
+            assert set(acknowledged) <= set(ids(listed(shop.stage, till)))
+        return acknowledged
+
+    with ThreadPoolExecutor(2) as pool:
+        submitting = [pool.submit(submit, till) for till in tills]
+        pages = [ids(listed(shop.stage, shop.owner, Page=page)) for page in (1, 2, 3, 1, 2, 3)]
+        done = {name for one in submitting for name in one.result()}
+
+    assert all(len(page) == len(set(page)) == 100 for page in pages)
+    assert done <= set(ids(listed(shop.stage, shop.owner)))
+    for number in account:
+        assert counters(listed(shop.stage, shop.owner, AccountID=number)) == (12, 12, 1)
+    assert len(done) == 24
+    assert set(names(books.kept[:100])) <= {name for page in pages[:2] for name in page}
+
+
+def shown_account_of(shop: Shop, till: tuple[str, str]) -> int:
+    found = shop.post(f"{shop.path}/pos/list", {"Email": till[0]}).body["PosList"]
+    account: int = found[0]["ID"]
+    return account
+
+
+def test_a_body_that_is_no_json_is_refused(stage: str) -> None:
+    assert post(stage, HISTORY, json.dumps([])).error == (400, 201)
+    assert post(stage, HISTORY, "{").error == (400, 201)
+
+
+def test_an_unknown_acquirer_has_no_payments(shop: Shop) -> None:
+    till = a_till_of(shop)
+    pay(shop, till)
+
+    assert ids(listed(shop.stage, till, AcquirerCode="NOBODY")) == []
+    assert ids(listed(shop.stage, till, ID=a_guid())) == []
