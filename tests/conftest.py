@@ -8,9 +8,14 @@ live as long as the session: a test makes its own merchants and IDs, and asks fo
 import importlib
 import os
 from collections.abc import Callable, Iterator
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings as hypothesis
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.dynamodb.models import dynamodb_backends
 
 from infra import engines, local, partner
 
@@ -75,10 +80,36 @@ def choose(aws: None) -> Callable[[str | None], None]:
     return select
 
 
+@pytest.fixture(scope="session")
+def moto_tables() -> "MotoTables":
+    """The tables on moto, as they were with the demo data in them and nothing else."""
+    return MotoTables()
+
+
 @pytest.fixture
-def moto(choose: Callable[[str | None], None]) -> None:
-    """The tables on moto: quick, and no proof of anything about concurrency or cost."""
+def moto(choose: Callable[[str | None], None], moto_tables: "MotoTables", request: pytest.FixtureRequest) -> None:
+    """The tables on moto with the demo data: quick, and no proof of anything about concurrency or cost."""
     choose(None)
+    moto_tables.reset(request.node.path)
+
+
+class MotoTables:
+    """moto copies whole tables at each transaction: each module of tests starts from the demo data alone."""
+
+    def __init__(self) -> None:
+        self.module: Path | None = None
+        self.items: dict[str, Any] = {}
+
+    def reset(self, module: Path) -> None:
+        if module == self.module:
+            return
+        self.module = module
+        tables = dynamodb_backends[DEFAULT_ACCOUNT_ID][engines.REGION].tables
+        if not self.items:
+            importlib.import_module("infra.demo").seed()
+            self.items = {name: deepcopy(table.items) for name, table in tables.items()}
+        for name, table in tables.items():
+            table.items = deepcopy(self.items[name])
 
 
 @pytest.fixture
@@ -104,30 +135,25 @@ def server(aws: None) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def seeded() -> set[str | None]:
-    """The engines that hold the demo data."""
+def seeded() -> set[str]:
+    """The DynamoDB Locals that hold the demo data."""
     return set()
 
 
 @pytest.fixture
-def stage(moto: None, server: str, seeded: set[str | None]) -> str:
+def stage(moto: None, server: str) -> str:
     """The local stage with its demo data, on moto: its URL."""
     del moto
-    _seed(None, seeded)
     return server
 
 
 @pytest.fixture
-def stage_on_dynamodb_local(dynamodb_local: str, server: str, seeded: set[str | None]) -> str:
+def stage_on_dynamodb_local(dynamodb_local: str, server: str, seeded: set[str]) -> str:
     """The local stage with its demo data, on DynamoDB Local: its URL."""
-    _seed(dynamodb_local, seeded)
-    return server
-
-
-def _seed(url: str | None, seeded: set[str | None]) -> None:
-    if url not in seeded:
+    if dynamodb_local not in seeded:
         importlib.import_module("infra.demo").seed()
-        seeded.add(url)
+        seeded.add(dynamodb_local)
+    return server
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -16,7 +16,7 @@ def read_again() -> Iterator[None]:
     settings.cache_clear()
 
 
-def partners(monkeypatch: pytest.MonkeyPatch, registry: Any, stage: str = "prod") -> dict[str, Partner]:
+def partners(monkeypatch: pytest.MonkeyPatch, registry: Any, stage: str = "dev") -> dict[str, Partner]:
     monkeypatch.setenv("STAGE", stage)
     monkeypatch.setenv("PARTNERS", registry if isinstance(registry, str) else json.dumps(registry))
     settings.cache_clear()

@@ -9,12 +9,13 @@ ROOT = Path(__file__).parent.parent
 EVERYWHERE = {"errors"}
 MAY_IMPORT = {
     "domain": set(),
-    "schemas": {"domain"},
+    "schemas": {"domain", "exact"},
     "store": {"domain", "settings"},
     "gateways": {"domain", "settings", "log", "store"},
     "services": {"domain", "store", "gateways", "schemas", "settings", "log"},
     "routes": {"web", "schemas", "services", "domain", "log"},
-    "web": {"authorizer", "domain", "schemas", "log"},
+    "web": {"authorizer", "domain", "exact", "schemas", "log"},
+    "exact": set(),
     "authorizer": {"domain", "services", "log"},
     "log": {"settings"},
     "settings": {"domain"},

@@ -75,6 +75,11 @@ def deliver_due(now: datetime, limit: int = 25) -> int:
     return done
 
 
+def behind_seconds(now: datetime) -> int:
+    """How far the sweep is behind with messages."""
+    return due.behind_seconds(outbox_store.TABLE, now)
+
+
 def _attempt(held: Outbox, now: datetime, until: float) -> None:
     """Send one entry and keep what became of it. A defect is logged; the entry is due again when its hold ends."""
     try:

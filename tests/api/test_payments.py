@@ -259,7 +259,7 @@ def test_anybody_who_knows_the_id_may_ask_how_a_payment_ended(stage: str) -> Non
     }
 
 
-@pytest.mark.parametrize("name", [a_guid(), "nothing", "1", "x" * 3000])
+@pytest.mark.parametrize("name", ["00000000-0000-4000-8000-000000000000", "nothing", "1", "x" * 3000])
 def test_an_unknown_id_has_no_public_status_and_is_no_error(stage: str, name: str) -> None:
     reply = get(stage, f"/api/v1/payment/statusPublic/{name}", None)
 

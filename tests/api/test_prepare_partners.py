@@ -86,7 +86,7 @@ def test_outside_the_local_stage_a_partner_on_this_machine_is_not_asked(
     stage: str, registered: Registers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with registered(says({"PreparedFields": []})) as server:
-        monkeypatch.setenv("STAGE", "prod")
+        monkeypatch.setenv("STAGE", "dev")
         monkeypatch.setenv("PARTNERS", json.dumps({"Test": {"url": f"https://127.0.0.1:{server.port}/prepare"}}))
         settings.cache_clear()
 
