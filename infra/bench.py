@@ -187,15 +187,20 @@ def _cpu_ms(operation: Callable[[], Any]) -> float:
 
 def cold_start() -> None:
     """Importing the service, beside importing what it is built on."""
-    code = {"app": "import app", "base": "import chalice, boto3, pydantic", "gate": "import chalicelib.authorizer"}
-    times = {name: _import_ms(statement) for name, statement in code.items()}
-    ratio = times["app"] / times["base"]
-    print(f"import ms: app {times['app']:.0f}, chalice + boto3 + pydantic {times['base']:.0f}, ratio {ratio:.2f}")
-    print(f"import ms: authorizer {times['gate']:.0f}")
+    model = "class Model(pydantic.BaseModel): name: str = ''"
+    code = {
+        "the service": "import app",
+        "the authorizer": "import chalicelib.authorizer",
+        "chalice, boto3, pydantic": "import chalice, boto3, pydantic",
+        "the same and one model": f"import chalice, boto3, pydantic\n{model}",
+    }
+    print("\nimport, processor ms")
+    for name, statement in code.items():
+        print(f"{name:26}{_import_ms(statement):>6.0f}")
 
 
 def _import_ms(statement: str) -> float:
-    timed = f"import time; s = time.perf_counter(); {statement}; print((time.perf_counter() - s) * 1000)"
+    timed = f"import time\ns = time.process_time()\n{statement}\nprint((time.process_time() - s) * 1000)"
     runs = [
         float(subprocess.run([sys.executable, "-c", timed], check=True, capture_output=True).stdout)  # noqa: S603
         for _ in range(COLD_STARTS)
