@@ -3,7 +3,8 @@
 import json
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 
@@ -176,7 +177,22 @@ class Card(Request):
     linked_card_id: Identifier | None = Field(None, alias="LinkedCardId")
 
 
-class SubmitPayment(Context):
+class KeptRequest(Context):
+    """A request of which a record is made: what has no field of its own there is kept beside it."""
+
+    @cached_property
+    def details(self) -> str:
+        """All of it but the card and the files, as JSON text."""
+        return exact.text(self.model_dump(by_alias=True, exclude_unset=True, exclude={"card", "files"}))
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        if len(self.details.encode()) > MAX_DETAILS:
+            raise problem(Check.TOO_LONG, DETAILS_TOO_LONG)
+        return self
+
+
+class SubmitPayment(KeptRequest):
     """The body of payment/submit."""
 
     basic_tran: BasicTran
@@ -193,17 +209,6 @@ class SubmitPayment(Context):
     server_build_number: Text | None = None
     user_agent: Text | None = None
 
-    @model_validator(mode="after")
-    def _bounded(self) -> "SubmitPayment":
-        if len(self.details().encode()) > MAX_DETAILS:
-            raise problem(Check.TOO_LONG, DETAILS_TOO_LONG)
-        return self
-
-    def details(self) -> str:
-        """What is kept of the request beside the record: all of it but the card and the files, as JSON text."""
-        kept = self.model_dump(by_alias=True, exclude_unset=True, exclude={"card", "files"})
-        return exact.text(kept)
-
 
 class PaymentAnswer(Answer):
     """What payment/submit answers."""
@@ -219,17 +224,25 @@ class PaymentAnswer(Answer):
 
 
 def payment_answer(transaction: Transaction, view: TransactionView, *, replayed: bool) -> PaymentAnswer:
-    """The answer to a payment; `ErrorCode` tells a decline and an outcome that is not known yet."""
-    code, message = outcome_of(transaction)
+    """The answer to a payment."""
     answered_online = transaction.emv is not None and transaction.result_code is not None
-    return PaymentAnswer(
-        error_code=code,
-        error_message=message,
-        headers={"Idempotent-Replayed": "true"} if replayed else {},
-        transaction_id=transaction.id,
-        emv_online_processing_result=emv.online_result(transaction.result_code or 0) if answered_online else None,
-        terminal_name=transaction.terminal_name,
-        emv_data=view.emv_data,
-        require_signature=transaction.signature_required,
-        transaction=view,
-    )
+    result = emv.online_result(transaction.result_code or 0) if answered_online else None
+    return PaymentAnswer(emv_online_processing_result=result, **told(transaction, view, replayed=replayed))
+
+
+def told(transaction: Transaction, view: TransactionView, *, replayed: bool) -> dict[str, Any]:
+    """What the answers to payments and reversals have in common.
+
+    `ErrorCode` tells a decline and an outcome that is not known yet.
+    """
+    code, message = outcome_of(transaction)
+    return {
+        "error_code": code,
+        "error_message": message,
+        "headers": {"Idempotent-Replayed": "true"} if replayed else {},
+        "transaction_id": transaction.original_id or transaction.id,
+        "terminal_name": transaction.terminal_name,
+        "emv_data": view.emv_data,
+        "require_signature": transaction.signature_required,
+        "transaction": view,
+    }

@@ -1,26 +1,17 @@
 """What a caller sends to give money back, and the answer to it."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from chalicelib import exact
 from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check
-from chalicelib.schemas.common import Answer, Exact, Request, Text, problem
-from chalicelib.schemas.context import Context
-from chalicelib.schemas.payments import (
-    DETAILS_TOO_LONG,
-    GUID,
-    MAX_DETAILS,
-    AcqTran,
-    AuxDataInput,
-    Card,
-)
+from chalicelib.schemas.common import Exact, Request, Text, problem
+from chalicelib.schemas.payments import GUID, AcqTran, AuxDataInput, Card, KeptRequest, PaymentAnswer, told
 from chalicelib.schemas.receipts import Receipt
-from chalicelib.schemas.transactions import EmvView, TransactionView, outcome_of
+from chalicelib.schemas.transactions import TransactionView
 
 ALIASES = {
     "Cancel": ReverseMode.CANCEL,
@@ -57,7 +48,7 @@ class BasicReverseTran(Request):
     aux_data_input: AuxDataInput | None = None
 
 
-class ReversePayment(Context):
+class ReversePayment(KeptRequest):
     """The body of payment/reverse and payment/reversecnp."""
 
     basic_reverse_tran: BasicReverseTran
@@ -65,42 +56,13 @@ class ReversePayment(Context):
     receipt: Receipt = Receipt()
     card: Card | None = None
 
-    @model_validator(mode="after")
-    def _bounded(self) -> "ReversePayment":
-        if len(self.details().encode()) > MAX_DETAILS:
-            raise problem(Check.TOO_LONG, DETAILS_TOO_LONG)
-        return self
 
-    def details(self) -> str:
-        """What is kept of the request beside the record: all of it but the card, as JSON text."""
-        kept: dict[str, Any] = self.model_dump(by_alias=True, exclude_unset=True, exclude={"card"})
-        return exact.text(kept)
-
-
-class ReversalAnswer(Answer):
-    """What a reversal answers; `Transaction` is the reversal itself."""
+class ReversalAnswer(PaymentAnswer):
+    """What a reversal answers; `Transaction` is the reversal itself, TransactionID the payment."""
 
     transaction_reverse_id: str | None = None
-    transaction_id: str | None = None
-    emv_online_processing_result: str | None = Field(None, alias="EMVOnlineProcessingResult")
-    additional_acquiring_fields: str | None = None
-    additional_acquiring_fields_title: str | None = None
-    terminal_name: str | None = None
-    emv_data: EmvView | None = None
-    require_signature: bool = False
-    transaction: TransactionView | None = None
 
 
 def reversal_answer(reversal: Transaction, view: TransactionView, *, replayed: bool) -> ReversalAnswer:
-    """The answer to a reversal; `ErrorCode` tells a decline and an outcome that is not known yet."""
-    code, message = outcome_of(reversal)
-    return ReversalAnswer(
-        error_code=code,
-        error_message=message,
-        headers={"Idempotent-Replayed": "true"} if replayed else {},
-        transaction_reverse_id=reversal.id,
-        transaction_id=reversal.original_id,
-        terminal_name=reversal.terminal_name,
-        emv_data=view.emv_data,
-        transaction=view,
-    )
+    """The answer to a reversal."""
+    return ReversalAnswer(transaction_reverse_id=reversal.id, **told(reversal, view, replayed=replayed))

@@ -40,7 +40,7 @@ def order_of(body: SubmitPayment) -> Order:
         input_type=input_type,
         amount=basic.amount,
         currency=basic.currency_id,
-        details=body.details(),
+        details=body.details,
         amount_cash_got=basic.amount_cash_got,
         purchases_total=sum((line.price * line.quantity for line in purchases), Decimal()) if purchases else None,
         description=basic.description,

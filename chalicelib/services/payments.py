@@ -1,10 +1,8 @@
 """Taking payments and looking one up."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any
 
 from chalicelib.domain import payment, permissions, settlement
@@ -83,7 +81,7 @@ def _by_card(
         transactions.record(transaction, *paid_with)
     except AlreadyThereError:
         return _overtaken(order, till.agent, now)
-    return _told(settling.authorise(transaction, request, now)), False
+    return settling.told(settling.authorise(transaction, request, now)), False
 
 
 def _overtaken(order: Order, agent: Agent, now: datetime) -> tuple[Transaction, bool]:
@@ -102,15 +100,7 @@ def _replay(order: Order, agent: Agent, stored: Transaction, now: datetime) -> T
         raise ServiceError(ErrorCode.ID_REUSED)
     if settlement.is_in_hand(stored, now):
         raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)
-    return _told(settling.refresh(stored, now), {"Idempotent-Replayed": "true"})
-
-
-def _told(transaction: Transaction, headers: Mapping[str, str] = MappingProxyType({})) -> Transaction:
-    """The payment, as an answer; one for which nothing was attempted is a refusal, each time it is asked for."""
-    if settlement.nothing_attempted(transaction):
-        message = f"{ErrorCode.DEPENDENCY_UNAVAILABLE.message} Pay again with a new ID."
-        raise ServiceError(ErrorCode.DEPENDENCY_UNAVAILABLE, message, headers={**RETRY, **headers})
-    return transaction
+    return settling.told(settling.refresh(stored, now), replayed=True)
 
 
 def public(transaction_id: str) -> Transaction | None:

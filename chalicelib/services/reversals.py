@@ -1,8 +1,6 @@
 """Giving money back: a reversal takes from what remains of a payment, and is a transaction of its own."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from types import MappingProxyType
 
 from chalicelib.domain import permissions, settlement
 from chalicelib.domain.agent import Agent, Caller
@@ -62,7 +60,7 @@ def order_of(body: ReversePayment, modes: frozenset[ReverseMode], key: str | Non
     return ReversalOrder(
         original_id=basic.transaction_id.upper(),
         mode=mode,
-        details=body.details(),
+        details=body.details,
         amount=basic.amount,
         currency=basic.currency_id,
         input_type=basic.input_type,
@@ -81,15 +79,7 @@ def _replay(order: ReversalOrder, agent: Agent, stored: Transaction, now: dateti
         raise ServiceError(ErrorCode.ID_REUSED)
     if settlement.is_in_hand(stored, now):
         raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)
-    return _told(settling.refresh(stored, now), {"Idempotent-Replayed": "true"})
-
-
-def _told(reversal: Transaction, headers: Mapping[str, str] = MappingProxyType({})) -> Transaction:
-    """The reversal, as an answer; one for which nothing was attempted is a refusal, each time it is asked for."""
-    if settlement.nothing_attempted(reversal):
-        message = f"{ErrorCode.DEPENDENCY_UNAVAILABLE.message} Reverse again with a new ID or key."
-        raise ServiceError(ErrorCode.DEPENDENCY_UNAVAILABLE, message, headers={**RETRY, **headers})
-    return reversal
+    return settling.told(settling.refresh(stored, now), replayed=True)
 
 
 def _take(
@@ -110,6 +100,6 @@ def _take(
             pass
         else:
             outbox.send(receipts, now)
-            return _told(settling.give_back(reversal, now) if reversal.is_pending else reversal), False
+            return settling.told(settling.give_back(reversal, now) if reversal.is_pending else reversal), False
         original = transactions.get(original.id) or original
     raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)

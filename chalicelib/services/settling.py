@@ -20,12 +20,14 @@ from chalicelib.domain.acquiring import (
     UnreachableError,
 )
 from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.log import log_defect
 from chalicelib.schemas.receipts import wanted_by
 from chalicelib.services import outbox
 from chalicelib.store import history, transactions
 from chalicelib.store import outbox as outbox_store
+from chalicelib.store.table import RETRY
 
 T = TypeVar("T")
 Step = Callable[[Transaction], Transaction]
@@ -64,6 +66,15 @@ def _give_back(reversal: Transaction, within_s: float) -> Answer:
     original = reversal.original_id or ""
     request = Reversal(reversal.id, original, reversal.amount_minor, reversal.currency)
     return acquirers.named(reversal.acquirer).reverse(request, within_s)
+
+
+def told(transaction: Transaction, *, replayed: bool = False) -> Transaction:
+    """The transaction, as an answer; one for which nothing was attempted is a refusal, each time it is asked for."""
+    if not settlement.nothing_attempted(transaction):
+        return transaction
+    message = f"{ErrorCode.DEPENDENCY_UNAVAILABLE.message} Ask again with a new ID."
+    headers = {**RETRY, "Idempotent-Replayed": "true"} if replayed else RETRY
+    raise ServiceError(ErrorCode.DEPENDENCY_UNAVAILABLE, message, headers=headers)
 
 
 def refresh(transaction: Transaction, now: datetime) -> Transaction:

@@ -96,8 +96,8 @@ def of_month(client_id: int, month: str, agent_id: int | None) -> list[Tally]:
     """What was counted in a month (2026-03), of one agent or of all: a tally for each day and shard of a stream."""
     scope = f"{TOTAL}{agent_id}#" if agent_id is not None else TOTAL
     return [
-        Tally(_stream(at, TOTAL), date.fromisoformat(f"{month}-{name[1:]}"), number, counters.get(f"m{name[1:]}", 0))
-        for at, counters in counted(client_id, month, scope)
+        Tally(stream, date.fromisoformat(f"{month}-{name[1:]}"), number, counters.get(f"m{name[1:]}", 0))
+        for stream, counters in ((_stream(at, TOTAL), counters) for at, counters in counted(client_id, month, scope))
         for name, number in counters.items()
         if name.startswith("n")
     ]
