@@ -217,6 +217,8 @@ def main() -> None:
         till.ask("POST", SUBMIT, a_body())
         capacity(till)
         cpu(till)
+        if "history" in sys.argv[1:]:
+            importlib.import_module("infra.bench_history").history()
         os.environ.pop(engines.ENDPOINT, None)
         cold_start()
 

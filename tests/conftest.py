@@ -18,6 +18,9 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 
 from infra import engines, local, partner
+from tests.iam import enforced_policies, nothing_refused
+
+__all__ = ["enforced_policies", "nothing_refused"]  # the policies of the functions hold in every test
 
 CI = os.environ.get("CI") == "true"
 

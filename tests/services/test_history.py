@@ -203,6 +203,13 @@ def test_too_much_to_look_at_is_refused_before_it_is_looked_at(books: Books) -> 
     assert len(calls) == 3  # who asks, and the totals of two months
 
 
+def test_a_month_that_holds_little_is_read_at_once_however_many_agents_there_are(books: Books) -> None:
+    with store_calls() as calls:
+        books.ask(NOW, {})
+
+    assert calls == ["BatchGetItem", "Query", "Query", "Query", "BatchGetItem"]
+
+
 def test_a_page_past_the_end_is_empty_and_counts_all_the_same(books: Books) -> None:
     page = books.ask(NOW, {"Page": 10**9})
 

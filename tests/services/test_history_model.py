@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.transaction import Transaction
+from chalicelib.services import history
 from tests.books import Books, a_merchant_with_agents, amount, fill
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
@@ -109,8 +110,12 @@ def check_by_days(books: Books, case: Case, day: date) -> None:
 
 
 @pytest.mark.parametrize("gmt", YEARS)
-def test_every_page_of_every_list_is_what_a_plain_filter_finds(dynamodb_local: str, gmt: int) -> None:
+def test_every_page_of_every_list_is_what_a_plain_filter_finds(
+    dynamodb_local: str, monkeypatch: pytest.MonkeyPatch, gmt: int
+) -> None:
     del dynamodb_local
+    if gmt == HOME:  # a handful of payments makes a day busy, so that pages begin within days whatever the filter
+        monkeypatch.setattr(history, "BUSY", 8)
     books = a_merchant_with_agents(gmt, count=4)
     fill(books, YEARS[gmt], NOW, seed=gmt)
     today = (NOW + timedelta(hours=gmt)).date()
