@@ -28,8 +28,8 @@ check: $(VENV) engine linter  ## what .ci/run runs: format, lint, types, tests w
 	$(BIN)/mypy
 	$(BIN)/pytest $(PARALLEL) --cov
 
-bench: $(VENV) engine  ## what requests cost: store calls, capacity units, our own time, the cold start
-	@$(BIN)/python -m infra.bench
+bench: $(VENV) engine  ## what requests cost: calls, capacity units, our own time, the cold start; ARGS=history: lists too, minutes
+	@$(BIN)/python -m infra.bench $(ARGS)
 
 format: $(VENV)  ## put the code in shape
 	@$(BIN)/ruff check --fix --exit-zero --quiet .
