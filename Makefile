@@ -49,9 +49,10 @@ package: $(VENV)  ## build/sam.json and build/deployment.zip: STAGE=dev|prod
 	@$(BIN)/python -m infra.cloud.package $(STAGE)
 
 # What an account decides goes in PARAMETERS, such as PARAMETERS="AlarmEmail=ops@example.com ApiConcurrency=50".
-deploy: package  ## package a stage and deploy it: STAGE=dev CODE_BUCKET=... PARAMETERS="Name=value ..."
+deploy: $(VENV)  ## package a stage and deploy it: STAGE=dev CODE_BUCKET=... PARAMETERS="Name=value ..."
 	@command -v aws >/dev/null || { echo "The AWS CLI is not installed."; exit 1; }
 	@test -n "$(CODE_BUCKET)" || { echo "CODE_BUCKET is missing: the bucket the zip is uploaded to."; exit 1; }
+	@$(BIN)/python -m infra.cloud.package $(STAGE)
 	aws cloudformation package --template-file build/sam.json --s3-bucket $(CODE_BUCKET) --s3-prefix $(STACK) \
 		--use-json --output-template-file build/deploy.json
 	aws cloudformation deploy --template-file build/deploy.json --stack-name $(STACK) --s3-bucket $(CODE_BUCKET) \

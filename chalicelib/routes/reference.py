@@ -1,0 +1,26 @@
+"""The reference of the interface: the OpenAPI document and the page, as `make reference` wrote them.
+
+They are files: building them needs what no payment needs, and would make every cold start pay for it.
+"""
+
+from functools import cache
+from pathlib import Path
+
+from chalicelib.web import Document
+
+FOLDER = Path(__file__).parents[1] / "reference"
+
+
+def document() -> Document:
+    """The OpenAPI document."""
+    return Document(_text("openapi.json"), "application/json")
+
+
+def page() -> Document:
+    """The page, which needs no other file and no other host."""
+    return Document(_text("index.html"), "text/html; charset=utf-8")
+
+
+@cache
+def _text(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")

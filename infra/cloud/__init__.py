@@ -1,0 +1,1 @@
+"""The stage in the cloud: the template, the alarms and the zip that `make package` makes of the project."""

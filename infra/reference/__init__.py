@@ -1,0 +1,23 @@
+"""The reference of the interface, made from the routes, the schemas and the error catalogue: `make reference`."""
+
+import json
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import simplejson
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+
+
+@cache
+def data(name: str) -> Any:
+    """One of the texts that no code knows: fields.json, operations.json, examples.json, answers.json."""
+    return json.loads((HERE / name).read_text(encoding="utf-8"), parse_float=Decimal)
+
+
+def text(value: Any) -> str:
+    """JSON for people and for diffs: amounts as they are written, 120.00 and not 120.0."""
+    return simplejson.dumps(value, use_decimal=True, ensure_ascii=False, indent=2) + "\n"

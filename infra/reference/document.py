@@ -1,0 +1,186 @@
+"""The OpenAPI 3.1 document."""
+
+import importlib
+import re
+from collections import defaultdict
+from typing import Any
+
+from chalicelib.errors import ErrorCode, envelope
+from chalicelib.routes import ENDPOINTS
+from chalicelib.web import Endpoint
+from infra.reference import data
+from infra.reference.examples import Example, examples, examples_of
+from infra.reference.schemas import REFERENCE, schemas_of
+
+INTRODUCTION = """Take payments, give them back and look them up; manage merchants, agents and terminals.
+
+Every answer carries `ErrorCode` (0 on success), `ErrorMessage` and `Validations`. Field names are PascalCase and \
+case-sensitive; unknown fields are passed over and `null` means absent. Amounts are JSON numbers or decimal strings \
+with no more decimals than the currency has. Times are answered without a zone: UTC, shifted by the request's `GMT`."""
+SCHEMES = {
+    "Basic": {
+        "type": "http",
+        "scheme": "basic",
+        "description": "base64 of login:secret. The secret is the agent's password, its secret key, or a session ID.",
+    },
+    "Jwt": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "Jwt followed by a token: HS256, payload email and token (what Basic takes as the secret).",
+    },
+    "Session": {
+        "type": "apiKey",
+        "in": "header",
+        "name": "Authorization",
+        "description": "Session followed by the SessionID of POST /api/v1/user/login/session.",
+    },
+}
+HEADERS = {
+    "WWW-Authenticate": {"description": "How to authenticate.", "schema": {"type": "string"}},
+    "Retry-After": {"description": "Seconds to wait before the next attempt.", "schema": {"type": "string"}},
+    "Idempotent-Replayed": {
+        "description": "true: this was done before; the answer is the stored one.",
+        "schema": {"type": "string", "enum": ["true"]},
+    },
+}
+REFUSAL = {
+    "type": "object",
+    "description": "Nothing was done; why not.",
+    "required": ["ErrorCode", "ErrorMessage", "Validations"],
+    "properties": {
+        "ErrorCode": {"type": "integer", "description": "See Errors."},
+        "ErrorMessage": {"type": "string", "description": "Why not, in words."},
+        "Validations": {"anyOf": [{"type": "array", "items": {"$ref": REFERENCE + "Finding"}}, {"type": "null"}]},
+    },
+}
+IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "A text of the caller's choice: sent again with it, the stored result is answered.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]+$"},
+}
+
+
+def document() -> dict[str, Any]:
+    """The whole of it, from the routes as they are registered, in the order of the story the examples tell."""
+    told = [example.endpoint for example in examples()]
+    endpoints = sorted(ENDPOINTS, key=lambda one: ([*told, _key(one)].index(_key(one)), one.path))
+    paths: dict[str, Any] = defaultdict(dict)
+    schemas = schemas_of([one.body for one in endpoints if one.body], [one.answer for one in endpoints])
+    for endpoint in endpoints:
+        paths[endpoint.path][endpoint.method.lower()] = operation(endpoint, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Payments", "version": "1", "description": INTRODUCTION},
+        "servers": [{"url": "/"}],
+        "tags": [{"name": noun, "description": _about(noun)} for noun in dict.fromkeys(map(_noun, endpoints))],
+        "paths": dict(paths),
+        "components": {
+            "schemas": {**schemas, "Refusal": REFUSAL},
+            "responses": {f"Refused{status}": _refused(status) for status in sorted(_by_status())},
+            "headers": HEADERS,
+            "securitySchemes": SCHEMES,
+        },
+    }
+
+
+def _noun(endpoint: Endpoint) -> str:
+    return endpoint.name.partition("_")[0]
+
+
+def _key(endpoint: Endpoint) -> str:
+    return f"{endpoint.method} {endpoint.path}"
+
+
+def _about(noun: str) -> str:
+    return (importlib.import_module(f"chalicelib.routes.{noun}").__doc__ or "").partition("\n")[0]
+
+
+def operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
+    """One endpoint."""
+    told = data("operations.json").get(_key(endpoint), {})
+    examples = examples_of(_key(endpoint))
+    described: dict[str, Any] = {
+        "operationId": endpoint.name,
+        "tags": [_noun(endpoint)],
+        "summary": endpoint.summary,
+        "description": told.get("about", ""),
+        "parameters": _parameters(endpoint, schemas) + ([IDEMPOTENCY_KEY] if "reverse" in endpoint.name else []),
+        "responses": {"200": _answered(endpoint, examples, replays=bool(told.get("replays")))} | _refusals(endpoint),
+        "security": [] if endpoint.public else [{name: []} for name in SCHEMES],
+    }
+    if endpoint.body and endpoint.method != "GET":
+        content: dict[str, Any] = {"schema": {"$ref": REFERENCE + endpoint.body.__name__}}
+        if examples:
+            content["examples"] = {one.name: {"summary": one.summary, "value": one.shown} for one in examples}
+        described["requestBody"] = {"required": True, "content": {"application/json": content}}
+    return {name: value for name, value in described.items() if value != ""}
+
+
+def _parameters(endpoint: Endpoint, schemas: dict[str, Any]) -> list[dict[str, Any]]:
+    texts = data("fields.json")
+    found: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "description": texts[name],
+            "schema": {"type": "string"} if name == "tranId" else {"type": "integer", "minimum": 0},
+        }
+        for name in re.findall(r"\{(\w+)\}", endpoint.path)
+    ]
+    if endpoint.body and endpoint.method == "GET":
+        for name, schema in schemas[endpoint.body.__name__]["properties"].items():
+            told = {key: value for key, value in schema.items() if key != "description"}
+            kept = next((part for part in told.get("anyOf", []) if part.get("type") != "null"), told)
+            found.append({"name": name, "in": "query", "description": schema["description"], "schema": kept})
+    return found
+
+
+def _answered(endpoint: Endpoint, examples: list[Example], *, replays: bool) -> dict[str, Any]:
+    content: dict[str, Any] = {"schema": {"$ref": REFERENCE + endpoint.answer.__name__}}
+    answered = {one.name: {"summary": one.summary, "value": one.answer} for one in examples if one.status == 200}  # noqa: PLR2004
+    if answered:
+        content["examples"] = answered
+    response: dict[str, Any] = {"description": "It was carried out.", "content": {"application/json": content}}
+    if replays:
+        response["headers"] = {"Idempotent-Replayed": {"$ref": "#/components/headers/Idempotent-Replayed"}}
+    return response
+
+
+def _refusals(endpoint: Endpoint) -> dict[str, Any]:
+    """What any caller of this endpoint has to reckon with."""
+    statuses = {400, 404, 429, 500, 503}
+    if not endpoint.public or endpoint.body:
+        statuses |= {401}
+    if not endpoint.public:
+        statuses |= {403, 409}
+    if endpoint.body:
+        statuses |= {413, 415}
+    if endpoint.method == "POST" and _noun(endpoint) == "payments":
+        statuses |= {422}
+    return {str(status): {"$ref": f"#/components/responses/Refused{status}"} for status in sorted(statuses)}
+
+
+def _by_status() -> dict[int, list[ErrorCode]]:
+    by_status = defaultdict(list)
+    for error in ErrorCode:
+        by_status[error.status].append(error)
+    del by_status[200]
+    return by_status
+
+
+def _refused(status: int) -> dict[str, Any]:
+    errors = _by_status()[status]
+    header = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}.get(status)
+    return {
+        "description": "ErrorCode " + "; ".join(f"{error.code}: {error.message}" for error in errors),
+        "content": {
+            "application/json": {
+                "schema": {"$ref": REFERENCE + "Refusal"},
+                "examples": {error.name.lower(): {"value": envelope(error.code, error.message)} for error in errors},
+            }
+        },
+        **({"headers": {header: {"$ref": f"#/components/headers/{header}"}}} if header else {}),
+    }

@@ -1,0 +1,191 @@
+"""The examples of the reference: one story, told in order, whose answers were recorded and are tested."""
+
+import base64
+import json
+import re
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import simplejson
+
+from infra.reference import data
+
+NAME = re.compile(r"\{\{(\w+)\}\}")
+# What differs from run to run. A test compares everything else.
+VOLATILE = frozenset(
+    [
+        "ID",
+        "AccountID",
+        "AgentID",
+        "BranchID",
+        "ClientID",
+        "GroupID",
+        "PosID",
+        "TerminalID",
+        "Date",
+        "Deadline",
+        "Created",
+        "Updated",
+        "LastLogon",
+        "CardExp",
+        "Invoice",
+        "ReverseInvoice",
+        "ReverseID",
+        "TransactionReverseID",
+        "MerchantTranID",
+        "AcquirerTranID",
+        "AcquirerApprovalCode",
+        "ApprovalCode",
+        "RRN",
+        "SessionID",
+        "SecretKey",
+        "LinkID",
+        "StorageID",
+        "TransactionID",
+        "TransactionCount",
+        "ExtID",
+        "Email",
+        "Property",
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Example:
+    """One request of the story, and what comes back."""
+
+    name: str
+    endpoint: str
+    summary: str
+    login: str | None
+    status: int
+    code: int
+    body: Any = None
+    path: Mapping[str, str] | None = None
+    query: Mapping[str, str] | None = None
+    capture: Mapping[str, str] | None = None
+
+    @property
+    def shown(self) -> Any:
+        """The body as the reference prints it."""
+        return filled(self.body, documented())
+
+    @property
+    def answer(self) -> Any:
+        """The recorded answer."""
+        return data("answers.json").get(self.name)
+
+    def captured(self, answer: Any) -> dict[str, Any]:
+        """What later examples need of the answer."""
+        return {name: _at(answer, where) for name, where in (self.capture or {}).items()}
+
+
+def examples() -> list[Example]:
+    """All of them, in order."""
+    return [Example(**one) for one in data("examples.json")["examples"]]
+
+
+def examples_of(endpoint: str) -> list[Example]:
+    """Those of one endpoint, such as "POST /api/v1/payment/submit"."""
+    return [one for one in examples() if one.endpoint == endpoint]
+
+
+def documented() -> dict[str, Any]:
+    """The values the reference prints."""
+    values = {name: one["shown"] for name, one in data("examples.json")["variables"].items()}
+    for example in examples():
+        values |= example.captured(example.answer) if example.answer else dict.fromkeys(example.capture or {}, 0)
+    return values
+
+
+def fresh() -> dict[str, Any]:
+    """Values nobody used before, so that the story can be told again."""
+    token = uuid.uuid4().hex[:12]
+    kinds = {"text": f"order-{token}", "email": f"agent-{token}@example.com"}
+    return {
+        name: str(uuid.uuid4()).upper() if one["fresh"] == "guid" else kinds[one["fresh"]]
+        for name, one in data("examples.json")["variables"].items()
+    }
+
+
+def filled(value: Any, values: Mapping[str, Any]) -> Any:
+    """With `{{name}}` replaced: by the value itself where it stands alone."""
+    if isinstance(value, dict):
+        return {name: filled(item, values) for name, item in value.items()}
+    if isinstance(value, list):
+        return [filled(item, values) for item in value]
+    if isinstance(value, str):
+        whole = NAME.fullmatch(value)
+        return values[whole[1]] if whole else NAME.sub(lambda found: str(values[found[1]]), value)
+    return value
+
+
+def _at(answer: Any, path: str) -> Any:
+    for part in path.split("."):
+        answer = answer[int(part)] if part.isdigit() else answer[part]
+    return answer
+
+
+def ask(url: str, example: Example, values: Mapping[str, Any]) -> tuple[int, Any]:
+    """Status and body of the example's request to the stage at `url`."""
+    method, path = example.endpoint.split(" ", 1)
+    for name, value in filled(dict(example.path or {}), values).items():
+        path = path.replace(f"{{{name}}}", str(value))
+    if example.query:
+        path += "?" + urllib.parse.urlencode(example.query)
+    headers = {"Content-Type": "application/json"}
+    if example.login:
+        headers["Authorization"] = authorization(example.login, values)
+    body = None if example.body is None else simplejson.dumps(filled(example.body, values), use_decimal=True).encode()
+    request = urllib.request.Request(url + path, body, headers, method=method)  # noqa: S310  the stage's own address
+    try:
+        with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
+            return response.status, json.load(response, parse_float=Decimal)
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return refused.code, json.load(refused, parse_float=Decimal)
+
+
+def authorization(login: str, values: Mapping[str, Any]) -> str:
+    """The header of one of the story's logins."""
+    pair = ":".join(filled(data("examples.json")["logins"][login], values))
+    return "Basic " + base64.b64encode(pair.encode()).decode()
+
+
+def tell(url: str, values: dict[str, Any]) -> dict[str, tuple[int, Any]]:
+    """The whole story on a stage with its demo data: status and body of each example."""
+    told: dict[str, tuple[int, Any]] = {}
+    for example in examples():
+        status, answer = ask(url, example, values)
+        told[example.name] = (status, answer)
+        if (status, answer["ErrorCode"]) != (example.status, example.code):
+            message = f"{example.name}: {status} {answer}"
+            raise AssertionError(message)
+        values |= example.captured(answer)
+    return told
+
+
+def settled(value: Any, before: Any = None, name: str = "") -> Any:
+    """An answer to be kept: what differs from run to run stays as it was kept before."""
+    if isinstance(value, dict):
+        old = before if isinstance(before, dict) else {}
+        return {key: settled(item, old.get(key), key) for key, item in value.items()}
+    if isinstance(value, list):
+        olds = before if isinstance(before, list) and len(before) == len(value) else [None] * len(value)
+        return [settled(item, old, name) for item, old in zip(value, olds, strict=True)]
+    return before if name in VOLATILE and type(before) is type(value) else value
+
+
+def masked(value: Any, name: str = "") -> Any:
+    """An answer to be compared: what differs from run to run is only a kind of value."""
+    if isinstance(value, dict):
+        return {key: masked(item, key) for key, item in value.items()}
+    if isinstance(value, list):
+        return [masked(item, name) for item in value]
+    return type(value).__name__ if name in VOLATILE else value

@@ -1,0 +1,134 @@
+"""/docs: the reference as one page that needs no other, made of the OpenAPI document."""
+
+import base64
+import hashlib
+import re
+from html import escape
+from typing import Any
+
+from infra.reference import HERE
+from infra.reference.examples import Example, examples_of
+from infra.reference.fields import Fields, shown_name
+from infra.reference.page_parts import authentication, code, curl, errors, first_steps
+
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '{style_hash}'; \
+script-src '{script_hash}'; base-uri 'none'; form-action 'none'">
+<title>{title}: reference</title>
+<style>{style}</style>
+<header><b>{title}</b><input type="search" placeholder="Search: a field, a path, an error ( / )" aria-label="Search">\
+<span id="found" role="status"></span></header>
+<div class="frame">
+<nav aria-label="Contents">{contents}</nav>
+<main>{body}</main>
+</div>
+<script>{script}</script>
+</html>
+"""
+
+
+def page(described: dict[str, Any]) -> str:
+    """The page: first steps, authentication, each endpoint, each object, each error."""
+    fields = Fields(described)
+    nouns = {tag["name"]: tag["description"] for tag in described["tags"]}
+    body = [
+        f"<h1>{escape(described['info']['title'])}</h1>",
+        "".join(f"<p>{prose(part)}</p>" for part in described["info"]["description"].split("\n\n")),
+        first_steps(),
+        authentication(described),
+        *(_noun(described, fields, noun, about) for noun, about in nouns.items()),
+        _objects(fields),
+        errors(),
+    ]
+    style, script = ((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
+    return PAGE.format(
+        title=escape(described["info"]["title"]),
+        style=style,
+        script=script,
+        style_hash=_digest(style),
+        script_hash=_digest(script),
+        contents=_contents(described, nouns),
+        body="".join(body),
+    )
+
+
+def _digest(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def prose(text: str) -> str:
+    """Plain text, with `code` in it."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
+def _operations(described: dict[str, Any], noun: str) -> list[tuple[str, str, dict[str, Any]]]:
+    return [
+        (method.upper(), path, operation)
+        for path, methods in described["paths"].items()
+        for method, operation in methods.items()
+        if operation["tags"] == [noun]
+    ]
+
+
+def _contents(described: dict[str, Any], nouns: dict[str, str]) -> str:
+    parts = ['<h2>Start</h2><a href="#start">A card payment, and half of it back</a><a href="#auth">Authentication</a>']
+    for noun in nouns:
+        parts.append(f"<h2>{noun.capitalize()}</h2>")
+        parts += [
+            f'<a href="#{operation["operationId"]}">{_method(method)} {_breakable(path[7:])}</a>'
+            for method, path, operation in _operations(described, noun)
+        ]
+    return "".join((*parts, '<h2>More</h2><a href="#objects">Objects</a><a href="#errors">Errors</a>'))
+
+
+def _method(method: str) -> str:
+    return f'<span class="method {method}">{method}</span>'
+
+
+def _breakable(path: str) -> str:
+    return escape(path).replace("/", "/<wbr>")
+
+
+def _noun(described: dict[str, Any], fields: Fields, noun: str, about: str) -> str:
+    endpoints = "".join(
+        _endpoint(fields, method, path, operation) for method, path, operation in _operations(described, noun)
+    )
+    return f'<h2 id="{noun}">{noun.capitalize()}</h2><p>{prose(about)}</p>{endpoints}'
+
+
+def _endpoint(fields: Fields, method: str, path: str, operation: dict[str, Any]) -> str:
+    public = "" if operation["security"] else ' <span class="public">no credential</span>'
+    body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+    answer = operation["responses"]["200"]["content"]["application/json"]["schema"]
+    refusals = ", ".join(status for status in operation["responses"] if status != "200")
+    parts = [
+        f'<section data-find="{operation["tags"][0]}" id="{operation["operationId"]}">',
+        f"<h3>{_method(method)} <code>{escape(path)}</code>{public}</h3>",
+        f"<p>{prose(operation['summary'])} {prose(operation.get('description', ''))}</p>",
+        *(_example(one) for one in examples_of(f"{method} {path}")),
+        f"<h4>Path, query and headers</h4>{fields.parameters(operation['parameters'])}"
+        if operation["parameters"]
+        else "",
+        f"<details><summary>Request fields</summary>{fields.table(body)}</details>" if body else "",
+        f"<details><summary>Answer fields</summary>{fields.table(answer)}</details>",
+        f'<p>Refusals: {refusals}; see <a href="#errors">Errors</a>.</p></section>',
+    ]
+    return "".join(parts)
+
+
+def _example(example: Example) -> str:
+    refused = f' <span class="bad">{example.status}, ErrorCode {example.code}</span>' if example.code else ""
+    answer = f"<h4>Answer</h4>{code(example.answer)}" if example.answer else ""
+    return f"<details><summary>{prose(example.summary)}{refused}</summary>{curl(example)}{answer}</details>"
+
+
+def _objects(fields: Fields) -> str:
+    parts = [
+        f'<section data-find="objects" id="{name}"><h3>{shown_name(name)}</h3>'
+        f"<p>{prose(schema.get('description', ''))}</p>{fields.rows(name)}</section>"
+        for name, schema in fields.shared()
+    ]
+    return f'<h2 id="objects">Objects</h2><p>What several endpoints have in common.</p>{"".join(parts)}'

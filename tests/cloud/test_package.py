@@ -1,0 +1,46 @@
+"""Packaging says what is wrong with a stage before anybody is charged for it."""
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib import settings
+from infra.cloud import package
+
+
+@pytest.mark.parametrize("name", ["TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID"])
+def test_a_stage_without_a_setting_is_not_packaged(name: str, sam: dict[str, Any]) -> None:
+    wrong = copy.deepcopy(sam)
+    del wrong["Globals"]["Function"]["Environment"]["Variables"][name]
+
+    with pytest.raises(package.PackageError, match=f"The setting {name} is missing from the environment."):
+        package.check_settings(wrong)
+
+
+@pytest.mark.parametrize("stage", ["local", "staging"])
+def test_a_stage_nobody_deploys_is_not_packaged(stage: str, tmp_path: Path) -> None:
+    with pytest.raises(package.PackageError, match=f"STAGE is one of dev, prod, not {stage}."):
+        package.package(stage, tmp_path)
+
+
+def test_a_package_is_made_by_the_python_it_is_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(package, "RUNTIME", (2, 7))
+
+    with pytest.raises(package.PackageError, match=r"Packages are made with Python 2\.7"):
+        package.package("dev", tmp_path)
+
+
+def test_prod_takes_no_sandbox_unless_it_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PARTNERS", raising=False)
+    monkeypatch.setenv("STAGE", "prod")
+    monkeypatch.setenv("ACQUIRERS", "SANDBOX")
+    settings.settings.cache_clear()
+    try:
+        with pytest.raises(SystemExit, match="ACQUIRERS names SANDBOX, which moves no money"):
+            settings.settings()
+        monkeypatch.setenv("ALLOW_SANDBOX", "true")
+        assert settings.settings().acquirers == ("SANDBOX",)
+    finally:
+        settings.settings.cache_clear()

@@ -1,0 +1,135 @@
+"""The template that is deployed, as `make package` makes it."""
+
+import importlib
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib.errors import ErrorCode, envelope
+from chalicelib.routes import DOCUMENTS, ENDPOINTS
+from infra import resources
+from infra.cloud import alarms, template
+from infra.cloud.package import ROOT
+from tests.http import call
+
+LINTER = ROOT / ".engines" / "cfn-lint" / "bin" / "cfn-lint"
+APP = importlib.import_module("app").app
+
+
+def of_type(sam: dict[str, Any], kind: str) -> dict[str, Any]:
+    return {name: item["Properties"] for name, item in sam["Resources"].items() if item["Type"] == kind}
+
+
+def test_cfn_lint_has_nothing_against_it(build: Path) -> None:
+    if not LINTER.exists():
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("cfn-lint is missing: `make linter`")
+    done = subprocess.run(
+        [LINTER, "--regions", "eu-west-1", "--", str(build / "sam.json")], capture_output=True, text=True, check=False
+    )
+
+    assert (done.stdout, done.returncode) == ("", 0)
+
+
+def test_it_is_made_of_the_one_definition(sam: dict[str, Any]) -> None:
+    for name, item in resources.definition()["Resources"].items():
+        for key, value in item["Properties"].items():
+            assert sam["Resources"][name]["Properties"][key] == value
+
+
+def test_every_endpoint_is_behind_the_gate_unless_it_is_public(sam: dict[str, Any]) -> None:
+    paths = sam["Resources"]["RestAPI"]["Properties"]["DefinitionBody"]["paths"]
+
+    assert set(paths) == {endpoint.path for endpoint in (*ENDPOINTS, *DOCUMENTS)}
+    for endpoint in (*ENDPOINTS, *DOCUMENTS):
+        operation = paths[endpoint.path][endpoint.method.lower()]
+        assert operation.get("security", []) == ([] if endpoint.public else [{"gate": []}])
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)
+def test_the_gateway_answers_another_method_as_the_local_stage_does(
+    endpoint: Any, stage: str, sam: dict[str, Any]
+) -> None:
+    path = sam["Resources"]["RestAPI"]["Properties"]["DefinitionBody"]["paths"][endpoint.path]
+    answered = path["x-amazon-apigateway-any-method"]["x-amazon-apigateway-integration"]["responses"]["default"]
+
+    reply = call(stage, "PUT", endpoint.path, {}, login=None)
+
+    assert str(reply.status) == answered["statusCode"]
+    assert reply.body == json.loads(answered["responseTemplates"]["application/json"])
+    assert f"'{reply.headers['Allow']}'" == answered["responseParameters"]["method.response.header.Allow"]
+    error = ErrorCode.METHOD_NOT_ALLOWED
+    assert reply.body == envelope(error.code, error.message)
+
+
+def test_every_function_has_a_role_a_log_and_traces_of_its_own(sam: dict[str, Any]) -> None:
+    functions = of_type(sam, "AWS::Serverless::Function")
+
+    assert set(functions) == set(template.functions(APP))
+    roles = [json.dumps(function["Role"]) for function in functions.values()]
+    logs = [json.dumps(function["LoggingConfig"]) for function in functions.values()]
+    assert len(set(roles)) == len(set(logs)) == len(functions)
+    assert {function["Tracing"] for function in functions.values()} == {"Active"}
+    for name, function in functions.items():
+        log = sam["Resources"][function["LoggingConfig"]["LogGroup"]["Ref"]]["Properties"]
+        assert log["RetentionInDays"] == {"Ref": "LogDays"}
+        group = log["LogGroupName"]["Fn::Sub"]
+        role = sam["Resources"][function["Role"]["Fn::GetAtt"][0]]["Properties"]
+        written = [one for one in statements(role) if one["Sid"] == "Log"]
+        assert [group + ":*" in resource["Fn::Sub"] for resource in written[0]["Resource"]] == [True], name
+
+
+def statements(role: dict[str, Any]) -> list[dict[str, Any]]:
+    (policy,) = role["Policies"]
+    listed: list[dict[str, Any]] = policy["PolicyDocument"]["Statement"]
+    return listed
+
+
+def test_what_runs_on_the_clock_runs_every_minute_and_is_not_tried_again(sam: dict[str, Any]) -> None:
+    for event in APP.event_sources:
+        name = "".join(word.capitalize() for word in event.name.split("_"))
+        properties = sam["Resources"][name]["Properties"]
+        (schedule,) = properties["Events"].values()
+        assert schedule["Properties"]["Schedule"] == "rate(1 minute)"
+        assert properties["EventInvokeConfig"] == {"MaximumRetryAttempts": 0}
+
+
+def test_an_alarm_watches_a_figure_that_exists_and_tells_what_to_do(sam: dict[str, Any]) -> None:
+    figures = {figure.name for figure in alarms.FIGURES}
+    logs = {figure.name: figure.function for figure in alarms.FIGURES}
+
+    for name, alarm in of_type(sam, "AWS::CloudWatch::Alarm").items():
+        assert alarm["AlarmActions"] == [{"Ref": "Alerts"}], name
+        assert len(alarm["AlarmDescription"]) < 1024
+        if alarm["Namespace"] == alarms.NAMESPACE:
+            assert alarm["MetricName"] in figures
+        for dimension in alarm["Dimensions"]:
+            value = dimension["Value"]
+            assert isinstance(value, str) or value["Ref"] in {*sam["Resources"], "AWS::StackName"}
+    assert set(logs.values()) <= set(template.functions(APP))
+
+
+def test_a_figure_is_read_from_a_line_that_the_service_writes() -> None:
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "chalicelib").rglob("*.py"))
+
+    for figure in alarms.FIGURES:
+        for name, value in re.findall(r"\$\.(\w+) = (?:\"([^\"]*)\"|\d+)", figure.pattern):
+            assert f'"{value}"' in sources if value else f"{name}=" in sources
+        if figure.value != "1":
+            assert f"{figure.value.removeprefix('$.')}=" in sources
+
+
+def test_the_dashboard_is_json() -> None:
+    body = alarms.resources()["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
+
+    assert len(json.loads(body)["widgets"]) == 6
+
+
+def test_the_operators_guide_knows_every_parameter() -> None:
+    guide = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")
+
+    assert [name for name in template.PARAMETERS if f"`{name}`" not in guide] == []

@@ -1,0 +1,186 @@
+"""The zip that is deployed: it holds what it should, and works with nothing else on the path."""
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import uuid
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra import aws, engines
+from infra.cloud import package, zipped
+from tests.http import TILL, basic
+
+RUNTIME = ("boto3", "botocore", "s3transfer", "jmespath", "urllib3", "dateutil", "six.py")  # Lambda's own
+SUBMIT = "/api/v1/payment/submit"
+# What Lambda does: it imports each handler by its name, and calls it with an event.
+PROGRAM = """
+import importlib, json, sys
+handlers, token, event = json.load(sys.stdin)
+loaded = {}
+def load(handler):
+    module, _, name = handler.rpartition(".")
+    loaded[handler] = getattr(importlib.import_module(module), name)
+    return loaded[handler]
+class Context: aws_request_id = "r"
+gate = load(handlers["Gate"])
+light = not {"pydantic", "chalicelib.routes", "chalicelib.web"} & set(sys.modules)
+allowed = gate(token, Context)
+event["requestContext"]["authorizer"] = {name: str(value) for name, value in allowed["context"].items()}
+for _ in range(3):  # as a till does: the same payment again, when the store was out of reach on a busy machine
+    answer = load(handlers["APIHandler"])(event, Context)
+    if answer["statusCode"] != 503:
+        break
+tick = {"version": "0", "account": "1", "region": "r", "detail": {}, "detail-type": "t", "source": "s", "time": "t",
+        "id": "1", "resources": []}
+swept = [load(handlers[name])(tick, Context) for name in ("SweepPayments", "SweepOutbox")]
+places = sorted({module.__file__ for module in sys.modules.values() if getattr(module, "__file__", None)})
+print(json.dumps({"light": light, "answer": answer, "places": places}))
+"""
+
+
+def test_it_holds_what_it_should_and_nothing_more(build: Path) -> None:
+    assert zipped.problems(build / "deployment.zip") == []
+    names = zipfile.ZipFile(build / "deployment.zip").namelist()
+    own = {str(path.relative_to(package.ROOT)) for path in (package.ROOT / "chalicelib").rglob("*.py")}
+    assert own | {"chalicelib/reference/openapi.json", "chalicelib/reference/index.html"} <= set(names)
+    assert {name.split("/")[0] for name in names} & {"tests", "infra", "moto", "boto3"} == set()
+
+
+def test_what_is_wrong_with_a_zip_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "wrong.zip"
+    with zipfile.ZipFile(path, "w") as wrong:
+        wrong.writestr("moto/__init__.py", "")
+        wrong.writestr("fast.cpython-311-x86_64-linux-gnu.so", "")
+
+    found = zipped.problems(path)
+
+    assert "the zip lacks app.py" in found
+    assert "the zip holds moto" in found
+    assert "the zip holds fast.cpython-311-x86_64-linux-gnu.so, built for x86" in found
+
+
+def test_every_module_comes_with_its_bytecode_and_native_ones_are_for_arm64(build: Path) -> None:
+    names = set(zipfile.ZipFile(build / "deployment.zip").namelist())
+
+    sources = [Path(name) for name in names if name.endswith(".py")]
+    assert [
+        path
+        for path in sources
+        if f"{path.parent}/__pycache__/{path.stem}.cpython-311.pyc".removeprefix("./") not in names
+    ] == []
+    assert all("aarch64" in name or "abi3" in name for name in names if name.endswith(".so"))
+
+
+def test_the_same_sources_make_the_same_zip(build: Path, tmp_path: Path) -> None:
+    again = tmp_path / "deployment.zip"
+    again.write_bytes((build / "deployment.zip").read_bytes())
+
+    zipped.repack(again)
+
+    assert again.read_bytes() == (build / "deployment.zip").read_bytes()
+
+
+@pytest.fixture
+def local_aws(stage: str) -> Iterator[str]:
+    """The AWS of the stage with its demo data, over HTTP."""
+    del stage
+    with contextlib.ExitStack() as stack:
+        yield stack.enter_context(aws.served(engines.free_port()))
+
+
+def variables(sam: dict[str, Any], function: str) -> dict[str, str]:
+    """The environment of a function as the template has it, references resolved as in the local stage."""
+    shared = sam["Globals"]["Function"]["Environment"]["Variables"]
+    own = sam["Resources"][function]["Properties"]["Environment"]["Variables"]
+    here = engines.environment()
+    return {name: value if isinstance(value, str) else here[name] for name, value in (shared | own).items()}
+
+
+def run_in_the_zip(
+    task: Path, tmp_path: Path, environment: dict[str, str], sent: Any
+) -> "subprocess.CompletedProcess[str]":
+    site = tmp_path / "runtime"
+    site.mkdir()
+    for name in RUNTIME:
+        (site / name).symlink_to(Path(sysconfig.get_path("purelib")) / name)
+    return subprocess.run(
+        [os.path.realpath(sys.executable), "-S", "-W", "ignore", "-c", PROGRAM],
+        cwd=task,
+        env={"PYTHONPATH": f"{task}:{site}", "PYTHONDONTWRITEBYTECODE": "1", **environment},
+        input=json.dumps(sent),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def events(sam: dict[str, Any]) -> list[Any]:
+    functions = {name: item["Properties"] for name, item in sam["Resources"].items() if "Handler" in item["Properties"]}
+    token = {
+        "type": "TOKEN",
+        "authorizationToken": basic(TILL),
+        "methodArn": "arn:aws:execute-api:eu-west-1:123456789012:id/api/POST/api/v1/payment/submit",
+    }
+    body = {
+        "BasicTran": {"ID": str(uuid.uuid4()), "InputType": 10, "CurrencyID": "ZAR", "Amount": "12.30"},
+        "AcqTran": {"AcquirerCode": "CASH"},
+    }
+    event = {
+        "requestContext": {
+            "httpMethod": "POST",
+            "resourcePath": SUBMIT,
+            "path": SUBMIT,
+            "identity": {"sourceIp": "127.0.0.1"},
+        },
+        "headers": {"content-type": "application/json"},
+        "pathParameters": None,
+        "multiValueQueryStringParameters": None,
+        "stageVariables": {},
+        "body": json.dumps(body),
+    }
+    return [{name: function["Handler"] for name, function in functions.items()}, token, event]
+
+
+def test_the_functions_of_the_template_take_a_cash_payment_with_nothing_else_on_the_path(
+    task: Path, sam: dict[str, Any], local_aws: str, tmp_path: Path
+) -> None:
+    here = {name: engines.environment()[name] for name in ("AWS_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")}
+    environment = {
+        **variables(sam, "APIHandler"),
+        **here,
+        "AWS_DEFAULT_REGION": here["AWS_REGION"],
+        "AWS_ENDPOINT_URL": local_aws,
+    }
+
+    done = run_in_the_zip(task, tmp_path, environment, events(sam))
+
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert said["answer"]["statusCode"] == 200, said["answer"]["body"]
+    paid = json.loads(said["answer"]["body"])["Transaction"]
+    assert (paid["Amount"], paid["State"], paid["Substate"], paid["Result"]["Code"]) == (12.3, 400, 411, 0)
+    assert said["light"], "the gate loads pydantic or the routes"
+    standard = sysconfig.get_path("stdlib")
+    beside = [place for place in said["places"] if not place.startswith((str(task), str(tmp_path), standard))]
+    assert [place for place in beside if "site-packages" in place and "/boto" not in place] == []
+
+
+@pytest.mark.parametrize("name", ["STAGE", "TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID"])
+def test_a_function_without_a_setting_ends_with_one_line_that_names_it(
+    name: str, task: Path, sam: dict[str, Any], tmp_path: Path
+) -> None:
+    environment = variables(sam, "Gate")
+    del environment[name]
+
+    done = run_in_the_zip(task, tmp_path, {**environment, "AWS_DEFAULT_REGION": "eu-west-1"}, events(sam))
+
+    assert done.returncode == 1
+    assert done.stderr == f"The setting {name} is missing from the environment.\n"

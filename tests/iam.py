@@ -1,0 +1,195 @@
+"""The policies of the functions, enforced on the local AWS: a permission that is missing fails the test that needs it.
+
+Every call the service makes in a test is made by one of its functions: the stack says which. What that function may not
+do in the cloud, it may not do here either.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+from botocore.signers import RequestSigner
+
+from infra.engines import REGION, STACK
+
+FOLDER = Path(__file__).parents[1] / ".chalice"
+KEY, SECRET = "the key of the stage", "the secret of the stage"
+NAMES = {
+    "${AWS::Partition}": "aws",
+    "${AWS::Region}": REGION,
+    "${AWS::AccountId}": "123456789012",
+    "${AWS::StackName}": STACK,
+}
+TRANSACTED = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
+# What the encryption under the stage's key asks of whoever uses the service: reading opens, keeping seals too.
+OPENS, SEALS = ("Decrypt",), ("Decrypt", "GenerateDataKey")
+
+
+@dataclass(frozen=True)
+class Need:
+    """One permission a call takes."""
+
+    action: str
+    resource: str
+    context: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Ledger:
+    """What was used, by function, and what was refused."""
+
+    used: set[tuple[str, str, str]] = field(default_factory=set)
+    refused: list[str] = field(default_factory=list)
+
+
+class NotPermittedError(Exception):
+    """The policy of the function does not allow the call."""
+
+
+LEDGER = Ledger()
+
+
+def function_of_the_stack() -> str | None:
+    """Whose call this is: the outermost part of the service on the stack; None for a test's own."""
+    found, frame = None, sys._getframe()  # noqa: SLF001  the one way to see the stack without reading its sources
+    while frame:
+        name, place = frame.f_code.co_name, frame.f_code.co_filename
+        if place.endswith("chalicelib/authorizer.py"):
+            found = "gate"
+        elif place.endswith("chalicelib/web.py"):
+            found = "api"
+        elif place.endswith("chalicelib/services/sweep.py"):
+            found = "sweep-payments"
+        elif name == "deliver_due":
+            found = "sweep-outbox"
+        frame = frame.f_back  # type: ignore[assignment]
+    return found
+
+
+@cache
+def statements(function: str) -> list[dict[str, Any]]:
+    """The policy of a function."""
+    parsed: dict[str, Any] = json.loads((FOLDER / f"policy-{function}.json").read_text(encoding="utf-8"))
+    listed: list[dict[str, Any]] = parsed["Statement"]
+    return listed
+
+
+def resource_of(value: Any) -> str:
+    """A resource of a policy, as it is called here."""
+    if value == {"Fn::GetAtt": ["Key", "Arn"]}:
+        return KEY
+    if value == {"Ref": "Secret"}:
+        return SECRET
+    text: str = value["Fn::Sub"] if isinstance(value, dict) else value
+    for name, here in NAMES.items():
+        text = text.replace(name, here)
+    return text
+
+
+def allows(function: str, need: Need) -> bool:
+    """Whether the policy allows it, and no statement denies it."""
+    matching = [one for one in statements(function) if _matches(one, need)]
+    return bool(matching) and all(one["Effect"] == "Allow" for one in matching)
+
+
+def _matches(statement: Mapping[str, Any], need: Need) -> bool:
+    return (
+        any(fnmatchcase(need.action, action) for action in statement["Action"])
+        and any(fnmatchcase(need.resource, resource_of(one)) for one in statement["Resource"])
+        and all(
+            need.context.get(key) is not None
+            and any(fnmatchcase(need.context[key], resource_of(one)) for one in wanted)
+            for tests in statement.get("Condition", {}).values()
+            for key, wanted in ((key, [value] if isinstance(value, str) else value) for key, value in tests.items())
+        )
+    )
+
+
+def needs(service: str, operation: str, parameters: Mapping[str, Any]) -> Iterator[Need]:
+    """What a call takes. Raises KeyError for one nobody thought of."""
+    if service == "dynamodb":
+        yield from _store(operation, parameters)
+    elif service == "kms":
+        context = {f"kms:EncryptionContext:{name}": value for name, value in parameters["EncryptionContext"].items()}
+        yield Need(f"kms:{operation}", KEY, context)
+    elif service == "secretsmanager":
+        yield Need(f"secretsmanager:{operation}", SECRET)
+        yield from _sealed("secretsmanager", OPENS)
+    elif service == "s3":
+        yield Need(f"s3:{operation}", f"arn:aws:s3:::{parameters['Bucket']}/{parameters['Key']}")
+        yield from _sealed("s3", OPENS if operation == "GetObject" else SEALS)
+    else:
+        action, resource = {
+            "sesv2": ("ses:SendEmail", f"arn:aws:ses:{REGION}:123456789012:identity/example.com"),
+            "sns": ("sns:Publish", str(parameters.get("TopicArn") or "+27829876543")),
+        }[service]
+        yield Need(action, resource)
+
+
+def _store(operation: str, parameters: Mapping[str, Any]) -> Iterator[Need]:
+    if operation == "TransactWriteItems":
+        for item in parameters["TransactItems"]:
+            ((kind, step),) = item.items()
+            yield _table(TRANSACTED[kind], step["TableName"])
+    elif operation == "BatchGetItem":
+        yield from (_table(operation, name) for name in parameters["RequestItems"])
+    else:
+        yield _table(operation, parameters["TableName"], parameters.get("IndexName"))
+    yield from _sealed("dynamodb", OPENS if operation in {"GetItem", "BatchGetItem", "Query"} else SEALS)
+
+
+def _table(action: str, name: str, index: str | None = None) -> Need:
+    arn = f"arn:aws:dynamodb:{REGION}:123456789012:table/{name}"
+    return Need(f"dynamodb:{action}", arn + (f"/index/{index}" if index else ""))
+
+
+def _sealed(service: str, actions: tuple[str, ...]) -> Iterator[Need]:
+    for action in actions:
+        yield Need(f"kms:{action}", KEY, {"kms:ViaService": f"{service}.{REGION}.amazonaws.com"})
+
+
+def check(service: str, operation: str, parameters: Mapping[str, Any]) -> None:
+    """Refuse what the function that calls may not do."""
+    function = function_of_the_stack()
+    if function is None:
+        return
+    for need in needs(service, operation, parameters):
+        if not allows(function, need):
+            message = f".chalice/policy-{function}.json does not allow {need.action} on {need.resource}"
+            LEDGER.refused.append(message)
+            raise NotPermittedError(message)
+        LEDGER.used.add((function, need.action, need.resource))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def enforced_policies() -> Iterator[None]:
+    """Every call of every client goes past the policies first."""
+    with pytest.MonkeyPatch.context() as patch:
+        call, sign = BaseClient._make_api_call, RequestSigner.generate_presigned_url  # type: ignore[attr-defined]  # noqa: SLF001
+
+        def checked(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
+            check(client.meta.service_model.service_name, operation, parameters)
+            return call(client, operation, parameters)
+
+        def signed(signer: Any, **named: Any) -> Any:
+            check("s3", named["operation_name"], {"Bucket": f"{STACK}-123456789012-files", "Key": "any"})
+            return sign(signer, **named)
+
+        patch.setattr(BaseClient, "_make_api_call", checked)
+        patch.setattr(RequestSigner, "generate_presigned_url", signed)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def nothing_refused() -> Iterator[None]:
+    """A refusal fails the test it happened in, whatever the service made of it."""
+    LEDGER.refused.clear()
+    yield
+    assert LEDGER.refused == []

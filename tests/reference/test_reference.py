@@ -1,0 +1,165 @@
+"""The reference says what the service does: all of it, and as it is now."""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import openapi_spec_validator
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from chalicelib.domain.acquiring import MESSAGES
+from chalicelib.errors import Check, ErrorCode
+from chalicelib.routes import ENDPOINTS
+from infra.reference import ROOT, data
+from infra.reference.__main__ import artefacts
+from infra.reference.document import document
+from infra.reference.examples import examples
+from infra.reference.schemas import DICTIONARIES
+from tests.http import get
+
+DOCUMENT = document()
+SCHEMAS = DOCUMENT["components"]["schemas"]
+OPERATIONS = {
+    f"{method.upper()} {path}": operation
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+}
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_what_is_committed_is_what_make_reference_writes() -> None:
+    assert [name for name, content in artefacts().items() if read(name) != content] == [], "run `make reference`"
+
+
+def test_the_document_is_valid_openapi() -> None:
+    openapi_spec_validator.validate(json.loads(read("chalicelib/reference/openapi.json")))
+
+
+def test_every_endpoint_is_described_and_has_an_example() -> None:
+    registered = {f"{endpoint.method} {endpoint.path}" for endpoint in ENDPOINTS}
+
+    assert set(OPERATIONS) == registered == {example.endpoint for example in examples()}
+    assert set(data("operations.json")) <= registered
+
+
+def models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    """The model, and those its fields hold."""
+    yield model
+    for field in model.model_fields.values():
+        for found in re.findall(r"chalicelib\.schemas\.(\w+)\.(\w+)", str(field.annotation)):
+            inner = getattr(__import__(f"chalicelib.schemas.{found[0]}", fromlist=["_"]), found[1])
+            if isinstance(inner, type) and issubclass(inner, BaseModel):
+                yield from models(inner)
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)
+def test_every_field_of_an_endpoint_is_in_its_schema(endpoint: Any) -> None:
+    described = {name for schema in SCHEMAS.values() for name in schema["properties"]}
+
+    for root in filter(None, (endpoint.body, endpoint.answer)):
+        for model in models(root):
+            names = {field.alias for field in model.model_fields.values() if not field.exclude}
+            assert names <= described, model
+
+
+def validator(schema: str, name: str) -> Any:
+    """What the model of the schema says of a value of one field: the codes of its findings."""
+    by_name = {model.__name__: model for one in ENDPOINTS if one.body for model in models(one.body)}
+    model = by_name[schema]
+
+    def codes(value: Any) -> set[str]:
+        try:
+            model.model_validate({name: value})
+        except ValidationError as error:
+            return {detail["type"] for detail in error.errors() if detail["loc"][:1] == (name,)}
+        return set()
+
+    return codes
+
+
+@pytest.mark.parametrize(
+    ("schema", "name"),
+    [
+        (schema, name)
+        for schema, described in SCHEMAS.items()
+        for name in described["properties"]
+        if (f"{schema}.{name}" in DICTIONARIES or name in DICTIONARIES) and not schema.endswith(("View", "Finding"))
+    ],
+)
+def test_a_dictionary_is_what_the_field_takes(schema: str, name: str) -> None:
+    values = DICTIONARIES.get(f"{schema}.{name}") or DICTIONARIES[name]
+    codes = validator(schema, name)
+
+    assert [value for value in values if codes(int(value) if isinstance(value, int) else value)] == []
+    if f"{schema}.{name}" != "BasicReverseTran.InputType":  # compared with the payment, not with a dictionary
+        wrong = max(values) + 1 if isinstance(next(iter(values)), int) else "11"
+        assert codes(wrong)
+
+
+@pytest.mark.parametrize("error", ErrorCode, ids=lambda error: error.name)
+def test_every_error_is_in_the_document_on_the_page_and_in_the_guide(error: ErrorCode) -> None:
+    if error.status != 200:
+        assert (
+            f"{error.code}: {error.message}"
+            in DOCUMENT["components"]["responses"][f"Refused{error.status}"]["description"]
+        )
+    assert f'id="error-{error.code}"' in read("chalicelib/reference/index.html")
+    assert f"| {error.code} | {error.status} | {error.message} |" in read("docs/errors.md")
+
+
+def test_the_guide_to_errors_knows_every_decline_and_every_check() -> None:
+    guide = read("docs/errors.md")
+
+    assert all(f"| {1000 + code} | {message} |" in guide for code, message in MESSAGES.items() if code)
+    assert all(f"| {check.value} | {check.name.replace('_', ' ').lower()} |" in guide for check in Check)
+
+
+def test_the_page_needs_no_other_file_and_no_other_host() -> None:
+    page = read("chalicelib/reference/index.html")
+
+    assert re.findall(r"<(?:link|img|iframe|object|embed|base)\b|\bsrc=|@import|url\(|fetch\(", page) == []
+    assert {link for link in re.findall(r'href="([^"]*)"', page) if not link.startswith("#")} == set()
+    assert {link[1:] for link in re.findall(r'href="(#[^"]+)"', page)} <= set(re.findall(r'id="([^"]+)"', page))
+
+
+def test_the_page_runs_its_own_style_and_script_and_no_other() -> None:
+    page = read("chalicelib/reference/index.html")
+
+    for tag in ("style", "script"):
+        content = re.search(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        assert content
+        digest = base64.b64encode(hashlib.sha256(content[1].encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in page
+
+
+def test_the_page_answers_how_to_take_a_card_payment_and_give_half_of_it_back() -> None:
+    page = read("chalicelib/reference/index.html")
+    start = page[page.index('id="start"') : page.index('id="auth"')]
+
+    assert "/api/v1/payment/submit" in start
+    assert "/api/v1/payment/reversecnp" in start
+    assert start.index("&quot;Amount&quot;: 250.00" if "&quot;" in start else '"Amount": 250.00') < start.index(
+        "125.00"
+    )
+    assert "AmountEff" in start
+
+
+@pytest.mark.parametrize(
+    ("path", "file", "media_type"),
+    [
+        ("/api/v1/openapi.json", "openapi.json", "application/json"),
+        ("/docs", "index.html", "text/html; charset=utf-8"),
+    ],
+)
+def test_the_reference_is_served_to_anybody(stage: str, path: str, file: str, media_type: str) -> None:
+    reply = get(stage, path, login=None)
+
+    assert (reply.status, reply.headers["Content-Type"]) == (200, media_type)
+    assert reply.text == read(f"chalicelib/reference/{file}")
