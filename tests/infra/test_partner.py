@@ -33,16 +33,21 @@ def test_a_right_signature_of_now_is_taken() -> None:
     assert partner.is_signed(now(), signature(now()), BODY)
 
 
-@pytest.mark.parametrize("timestamp", [now(-400), now(400), "", "soon", "-1", "9" * 5000, "١٢٣"])
-def test_an_old_or_malformed_time_is_not_taken(timestamp: str) -> None:
+@pytest.mark.parametrize("shift", [-400, 400])
+def test_a_time_too_far_from_now_is_not_taken(shift: int) -> None:
+    assert not partner.is_signed(now(shift), signature(now(shift)), BODY)
+
+
+@pytest.mark.parametrize("timestamp", ["", "soon", "-1", "9" * 5000, "١٢٣"])
+def test_a_malformed_time_is_not_taken(timestamp: str) -> None:
     assert not partner.is_signed(timestamp, signature(timestamp), BODY)
 
 
-@pytest.mark.parametrize(
-    "wrong", ["", "é", signature(now(), b"{}"), signature(now(), BODY, "another"), signature(now(-1000))]
-)
-def test_a_wrong_signature_is_not_taken(wrong: str) -> None:
-    assert not partner.is_signed(now(), wrong, BODY)
+def test_a_wrong_signature_is_not_taken() -> None:
+    at = now()
+    wrong = ["", "é", signature(at, b"{}"), signature(at, BODY, "another"), signature(now(-1000))]
+
+    assert [partner.is_signed(at, one, BODY) for one in wrong] == [False] * 5
 
 
 def test_the_fields_are_filled_from_the_amount_and_the_order() -> None:
