@@ -70,7 +70,7 @@ def test_the_domain_needs_the_standard_library_alone(path: Path) -> None:
     assert {name.split(".")[0] for name in _imports(path)} & third_party == set()
 
 
-@pytest.mark.parametrize("path", [*MODULES, *sorted((ROOT / "infra").glob("*.py")), ROOT / "app.py"], ids=str)
+@pytest.mark.parametrize("path", [*MODULES, *sorted((ROOT / "infra").rglob("*.py")), ROOT / "app.py"], ids=str)
 def test_modules_and_functions_stay_short(path: Path) -> None:
     source = path.read_text()
     functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
