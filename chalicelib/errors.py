@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Any
 
+RETRY = {"Retry-After": "1"}  # seconds: the headers of what is worth asking again
+
 
 class ErrorCode(Enum):
     """`ErrorCode` of the envelope, with the HTTP status it travels under and its usual message.

@@ -48,11 +48,6 @@ def effective(agent: MobileSettings | None, merchant: MobileSettings | None) -> 
     return replace(_first_set(agent or MobileSettings(), merchant or MobileSettings(), DEFAULTS), features=features)
 
 
-def effective_features(agent: MobileSettings | None, merchant: MobileSettings | None) -> Features:
-    """The features in force for an agent: each is True or False."""
-    return effective(agent, merchant).features or DEFAULT_FEATURES
-
-
 def effective_printer(agent: PrinterSettings | None, merchant: PrinterSettings | None) -> PrinterSettings:
     """The printer of an agent: its own, else its merchant's, never a mixture of the two."""
     return agent or merchant or PrinterSettings()

@@ -64,6 +64,11 @@ class Till:
     terminal: Terminal
 
 
+def digest_of(*content: object) -> str:
+    """A short digest of the parts of a request: equal for equal parts."""
+    return hashlib.sha256("\x1f".join(map(str, content)).encode()).hexdigest()[:32]
+
+
 def fingerprint(order: Order, agent: Agent) -> str:
     """What makes a repeated ID the same payment: its business content, not the device or the time."""
     content = (
@@ -75,7 +80,7 @@ def fingerprint(order: Order, agent: Agent) -> str:
         order.ext_id or "",
         order.card_digest,
     )
-    return hashlib.sha256("\x1f".join(map(str, content)).encode()).hexdigest()[:32]
+    return digest_of(*content)
 
 
 def without_acquirer(order: Order, agent: Agent, merchant: Merchant, terminal: Terminal, now: datetime) -> Transaction:
@@ -147,7 +152,7 @@ def amounts(order: Order, terminal: Terminal) -> tuple[tuple[int, int | None], l
         message = f"The terminal takes {terminal.currency.code}."
         problems.append(Validation("BasicTran.CurrencyID", Check.CONTRADICTION, message))
         return (0, None), problems
-    amount_minor = _minor("BasicTran.Amount", order.amount, terminal.currency, problems)
+    amount_minor = minor("BasicTran.Amount", order.amount, terminal.currency, problems)
     got_minor = _cash_got(order, terminal.currency, amount_minor, problems)
     if order.purchases_total is not None and order.amount > order.purchases_total:
         message = f"The purchases come to {order.purchases_total:f} only."
@@ -163,14 +168,14 @@ def _cash_got(order: Order, currency: money.Currency, amount_minor: int, problem
         return None
     if order.amount_cash_got is None:
         return amount_minor
-    got_minor = _minor(name, order.amount_cash_got, currency, problems)
+    got_minor = minor(name, order.amount_cash_got, currency, problems)
     if got_minor and got_minor < amount_minor:
         problems.append(Validation(name, Check.CONTRADICTION, "Less cash was received than is to be paid."))
     return got_minor
 
 
-def _minor(name: str, amount: Decimal, currency: money.Currency, problems: list[Validation]) -> int:
-    """Minor units, or 0 and a problem."""
+def minor(name: str, amount: Decimal, currency: money.Currency, problems: list[Validation]) -> int:
+    """Minor units, or 0 and one more problem with the field `name`."""
     try:
         return money.to_minor(amount, currency)
     except money.TooManyDecimalsError:

@@ -1,6 +1,5 @@
 """Giving back: which reversals are open to a payment. The flags on the wire and the act itself ask one function."""
 
-import hashlib
 import uuid
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -8,8 +7,8 @@ from decimal import Decimal
 from enum import IntEnum
 
 from chalicelib.domain.agent import Agent
-from chalicelib.domain.money import OutOfRangeError, TooManyDecimalsError, from_minor, to_minor
-from chalicelib.domain.payment import APPROVED, invoice_of
+from chalicelib.domain.money import from_minor
+from chalicelib.domain.payment import APPROVED, digest_of, invoice_of, minor
 from chalicelib.domain.period import end_of_day
 from chalicelib.domain.transaction import KINDS, InputType, Phase, Taker, Transaction
 from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
@@ -133,14 +132,13 @@ def reversal_id(order: ReversalOrder, agent_id: int) -> str:
 def fingerprint(order: ReversalOrder, agent_id: int) -> str:
     """What makes a repeated ID the same reversal."""
     amount = "" if order.amount is None else str(order.amount.normalize())
-    content = ("reversal", str(agent_id), order.original_id, f"{order.mode:d}", amount, order.currency or "")
-    return hashlib.sha256("\x1f".join(content).encode()).hexdigest()[:32]
+    return digest_of("reversal", agent_id, order.original_id, int(order.mode), amount, order.currency or "")
 
 
 def amount_to_give_back(order: ReversalOrder, original: Transaction) -> int:
     """Minor units to give back: all that remains when no amount is named. Raises 202 for one that cannot be meant."""
     where = "BasicReverseTran"
-    problems = []
+    problems: list[Validation] = []
     if order.currency not in (None, original.currency.code):
         problems.append(
             Validation(f"{where}.CurrencyID", Check.CONTRADICTION, f"It was paid in {original.currency.code}.")
@@ -153,13 +151,7 @@ def amount_to_give_back(order: ReversalOrder, original: Transaction) -> int:
         if order.partial:
             problems.append(Validation(f"{where}.Amount", Check.REQUIRED, "A partial reversal names its amount."))
     else:
-        try:
-            amount_minor = to_minor(order.amount, original.currency)
-        except TooManyDecimalsError:
-            message = f"{original.currency.code} has {original.currency.digits} decimals."
-            problems.append(Validation(f"{where}.Amount", Check.TOO_MANY_DECIMALS, message))
-        except OutOfRangeError:
-            problems.append(Validation(f"{where}.Amount", Check.OUT_OF_RANGE, "The amount is above zero."))
+        amount_minor = minor(f"{where}.Amount", order.amount, original.currency, problems)
     if problems:
         raise invalid(*problems)
     return amount_minor

@@ -8,7 +8,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.domain.picture import Picture
-from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.settings import settings
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def put(name: str, picture: Picture) -> None:
     try:
         _client().put_object(Bucket=settings().bucket, Key=name, Body=picture.content, ContentType=picture.media_type)
     except (BotoCoreError, ClientError) as error:
-        raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers={"Retry-After": "1"}) from error
+        raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY) from error
 
 
 def signed_url(name: str) -> str:

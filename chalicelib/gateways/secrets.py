@@ -21,7 +21,7 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.domain.secret import Secret
-from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.settings import settings
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _asked(ask: Callable[[], T]) -> T:
 
 
 def _out_of_reach() -> ServiceError:
-    return ServiceError(ErrorCode.STORE_UNAVAILABLE, headers={"Retry-After": "1"})
+    return ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY)
 
 
 def _kept() -> Mapping[str, Any]:

@@ -6,9 +6,9 @@ from dataclasses import fields
 from decimal import Decimal
 from typing import Annotated, Any
 
-import simplejson
 from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo, WithJsonSchema
 
+from chalicelib import exact
 from chalicelib.domain import picture
 from chalicelib.domain.picture import Picture
 from chalicelib.domain.secret import Secret
@@ -76,7 +76,7 @@ def _json_text(value: Any) -> str:
     if _is_deep(value):
         raise problem(Check.TOO_LONG, f"At most {MAX_DEPTH} levels are kept.")
     try:
-        text: str = simplejson.dumps(value, use_decimal=True, ensure_ascii=False, separators=(",", ":"))
+        text = exact.text(value)
         size = len(text.encode())
     except UnicodeEncodeError:
         raise problem(Check.FORMAT, "The object holds what cannot be kept.") from None

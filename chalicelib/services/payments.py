@@ -11,14 +11,14 @@ from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.card_payment import authorisation, with_card
 from chalicelib.domain.payment import Order, Till
 from chalicelib.domain.transaction import KINDS, Transaction
-from chalicelib.errors import ErrorCode, ServiceError, invalid
+from chalicelib.errors import RETRY, ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
 from chalicelib.schemas.payments import SubmitPayment
 from chalicelib.services import orders, outbox, pictures, settling
 from chalicelib.services.accounts import admit
 from chalicelib.store import cards, terminals, transactions
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.table import RETRY, AlreadyThereError, Key
+from chalicelib.store.table import AlreadyThereError, Key
 
 GUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 

@@ -14,7 +14,7 @@ from chalicelib.domain.reversal import (
     take_back,
 )
 from chalicelib.domain.transaction import Transaction
-from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.schemas.receipts import wanted_by
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import outbox, settling
@@ -22,7 +22,7 @@ from chalicelib.services.accounts import admit
 from chalicelib.services.payments import GUID
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import transactions
-from chalicelib.store.table import RETRY, AlreadyThereError
+from chalicelib.store.table import AlreadyThereError
 
 ATTEMPTS = 4  # to take from what remains while others take from it too
 

@@ -20,14 +20,13 @@ from chalicelib.domain.acquiring import (
     UnreachableError,
 )
 from chalicelib.domain.transaction import Phase, Transaction
-from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.log import log_defect
 from chalicelib.schemas.receipts import wanted_by
 from chalicelib.services import outbox
 from chalicelib.store import history, transactions
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.table import RETRY
 
 T = TypeVar("T")
 Step = Callable[[Transaction], Transaction]

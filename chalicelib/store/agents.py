@@ -42,7 +42,7 @@ def change(before: Agent, after: Agent, login: LoginChange, act: Act) -> None:
     """
     names = (*changed(before, after), *(["password"] if login.password_hash else []), *(["unlock"] * login.unlock))
     commit(
-        replace_record(TABLE, after, {"id": after.id}, version=before.version, otherwise=ChangedMeanwhileError()),
+        replace_record(TABLE, after, version=before.version, otherwise=ChangedMeanwhileError()),
         audit.write(f"agent#{after.id}", act, names),
         *(_moved(login.moved, after, login) if login.moved else [_login_update(after, login)]),
     )

@@ -22,6 +22,6 @@ def create(merchant: Merchant, act: Act, *also: Write) -> None:
 def change(before: Merchant, after: Merchant, act: Act) -> None:
     """Keep the next version of a merchant; ChangedMeanwhileError when `before` is no longer it."""
     commit(
-        replace_record(TABLE, after, {"id": after.id}, version=before.version, otherwise=ChangedMeanwhileError()),
+        replace_record(TABLE, after, version=before.version, otherwise=ChangedMeanwhileError()),
         audit.write(f"merchant#{after.id}", act, changed(before, after)),
     )

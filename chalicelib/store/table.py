@@ -11,14 +11,14 @@ import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.settings import settings
 from chalicelib.store.codec import Value, decode, encode, value_of
 
 R = TypeVar("R")
 T = TypeVar("T")
 
-ATTEMPTS = 8  # of a write that collided: with the pauses below, about two seconds at the most
+ATTEMPTS = 8  # of a write that collided: with the pauses below five seconds at the most, half of that on average
 BATCH = 100  # keys in one BatchGetItem, items in one transaction
 COLLISIONS = frozenset({
     "TransactionConflict",
@@ -30,7 +30,6 @@ COLLISIONS = frozenset({
     "ProvisionedThroughputExceededException",
     "RequestLimitExceeded",
 })  # fmt: skip
-RETRY = {"Retry-After": "1"}  # seconds
 OUTAGES = frozenset({"InternalServerError", "ServiceUnavailable", "InternalFailure", *COLLISIONS})
 
 
@@ -125,13 +124,11 @@ def update(
     return Write("Update", parameters, otherwise or AlreadyThereError())
 
 
-def replace_record(
-    table: str, record: Any, key: Mapping[str, Any], *, version: int, otherwise: Exception, **index: Any
-) -> Write:
+def replace_record(table: str, record: Any, *, version: int, otherwise: Exception) -> Write:
     """Put a record over the version that was read, or nothing at all."""
     parameters = {
         "TableName": table_name(table),
-        "Item": {**encode(record), **{name: value_of(value) for name, value in {**key, **index}.items()}},
+        "Item": encode(record),
         "ConditionExpression": "#version = :version",
         "ExpressionAttributeNames": {"#version": "version"},
         "ExpressionAttributeValues": {":version": value_of(version)},

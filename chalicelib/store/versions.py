@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.errors import RETRY, ErrorCode, ServiceError
 
 T = TypeVar("T")
 
@@ -20,4 +20,4 @@ def until_unchanged(attempt: Callable[[], T]) -> T:
     for _ in range(ATTEMPTS):
         with suppress(ChangedMeanwhileError):
             return attempt()
-    raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers={"Retry-After": "1"})
+    raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY)

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain.agent import Features, MobileSettings, PrinterSettings
-from chalicelib.domain.features import DEFAULT_FEATURES, effective, effective_features, effective_printer, merged
+from chalicelib.domain.features import DEFAULT_FEATURES, effective, effective_printer, merged
 
 FLAGS = [name for name in vars(DEFAULT_FEATURES) if name != "inherited"]
 FEATURES = st.builds(Features, **{name: st.none() | st.booleans() for name in FLAGS})
@@ -16,6 +16,12 @@ SETTINGS = st.builds(
     service_pay_dashboard=st.none() | st.booleans(),
     barcode_scanner=st.none() | st.booleans(),
 )
+
+
+def effective_features(agent: MobileSettings | None, merchant: MobileSettings | None) -> Features:
+    features = effective(agent, merchant).features
+    assert features is not None
+    return features
 
 
 def test_where_nobody_set_anything_cash_and_cards_are_accepted_and_linked_cards_allowed() -> None:

@@ -7,9 +7,9 @@ import pytest
 
 from chalicelib.domain.acquiring import Answer, AnswerLostError, UnreachableError
 from chalicelib.domain.transaction import Phase
-from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.services import settling, sweep
-from chalicelib.store import outbox, table, transactions
+from chalicelib.store import outbox, transactions
 from chalicelib.store.table import read
 from tests.builders import PNG, image
 from tests.cards import PAN, a_card_body
@@ -250,7 +250,7 @@ def test_a_store_out_of_reach_after_the_approval_is_made_good_by_the_next_look(m
     body = a_card_body()
 
     def out_of_reach(*_: Any) -> None:
-        raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=table.RETRY)
+        raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY)
 
     with monkeypatch.context() as patch:
         patch.setattr(transactions, "finish", out_of_reach)
