@@ -8,6 +8,6 @@ from chalicelib.routes import DOCUMENTS, ENDPOINTS, jobs
 app = Chalice(app_name="payments")
 app.api.binary_types = []  # nothing binary is served: saves a look at each request
 app.register_middleware(web.edge, "http")
-app.register_blueprint(authorizer.gatekeeper)
+app.register_blueprint(authorizer.blueprint)
 app.register_blueprint(jobs.jobs)
 web.mount(app, (*ENDPOINTS, *DOCUMENTS))

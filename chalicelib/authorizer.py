@@ -1,4 +1,4 @@
-"""The gate in front of the API: who is calling, decided before the API's function is started.
+"""The authorizer in front of the API: who is calling, decided before the API's function is started.
 
 It is deployed as a function of its own, so it imports neither pydantic nor the routes.
 """
@@ -11,27 +11,27 @@ from chalice.app import AuthRequest, AuthResponse, Blueprint
 from chalicelib.domain.agent import Caller
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.log import log_defect
-from chalicelib.services import credentials
+from chalicelib.services import authentication
 
-gatekeeper = Blueprint(__name__)
+blueprint = Blueprint(__name__)
 
 NOBODY = "nobody"
 
 
-@gatekeeper.authorizer(ttl_seconds=60)
-def gate(request: AuthRequest) -> AuthResponse:
+@blueprint.authorizer(ttl_seconds=60)
+def authorizer(request: AuthRequest) -> AuthResponse:
     """A policy for the whole API: the caller in its context, or a denial with the reason ACCESS_DENIED prints.
 
     The gateway may remember the answer for a minute: what can be taken back meanwhile (state, credentials) is checked
     again by the handler against the credential version passed on here.
     """
     try:
-        return _admission(credentials.caller_of(request.token, datetime.now(UTC)))
+        return _admission(authentication.caller_of(request.token, datetime.now(UTC)))
     except ServiceError as refusal:
         if refusal.error.status == HTTPStatus.UNAUTHORIZED:
             return _denial(refusal)
         raise  # an outage is not a denial: the gateway answers AUTHORIZER_FAILURE and remembers nothing
-    except Exception as defect:  # noqa: BLE001  a gate that fails stays shut
+    except Exception as defect:  # noqa: BLE001  an authorizer that fails lets nobody in
         log_defect(defect)
         raise ServiceError(ErrorCode.INTERNAL) from None  # its own message may quote the credential
 

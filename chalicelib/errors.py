@@ -125,7 +125,7 @@ def invalid(*validations: Validation) -> ServiceError:
     return ServiceError(ErrorCode.VALIDATION_FAILED, validations=validations)
 
 
-def refused(*validations: Validation) -> ServiceError:
+def invalid_references(*validations: Validation) -> ServiceError:
     """The refusal of what the store knows better: 404 and the first reference when only references lead nowhere."""
     missing = [error for error in ErrorCode if error.code == validations[0].code and error.status == 404]  # noqa: PLR2004
     only_references = all(item.code > max(Check) for item in validations)

@@ -10,12 +10,12 @@ from typing import Any, get_type_hints
 from chalice.app import Chalice, Request, Response
 from pydantic import BaseModel, ValidationError
 
-from chalicelib import exact
-from chalicelib.authorizer import gate
+from chalicelib import exact_json
+from chalicelib.authorizer import authorizer
 from chalicelib.domain.agent import Caller
 from chalicelib.errors import ErrorCode, ServiceError, envelope
 from chalicelib.log import log, log_defect
-from chalicelib.schemas.common import Answer, from_query, together, validations_of
+from chalicelib.schemas.base import Answer, from_query, together, validations_of
 
 MEGABYTE = 1024 * 1024
 JSON_HEADERS = {"Content-Type": "application/json"}
@@ -31,7 +31,7 @@ class Enveloped(Response):
 
     def __init__(self, body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> None:
         sent: dict[str, str | list[str]] = {**JSON_HEADERS, **(headers or {})}
-        super().__init__(exact.text(body), sent, status)
+        super().__init__(exact_json.text(body), sent, status)
         self.error_code = body["ErrorCode"]
 
 
@@ -105,7 +105,7 @@ class Endpoint:
 def mount(app: Chalice, endpoints: Sequence[Endpoint]) -> None:
     """Make a route of each endpoint."""
     for endpoint in endpoints:
-        extra = {} if endpoint.public else {"authorizer": gate}
+        extra = {} if endpoint.public else {"authorizer": authorizer}
         app.route(endpoint.path, methods=[endpoint.method], name=endpoint.name, **extra)(_handler(app, endpoint))
 
 
@@ -144,9 +144,9 @@ def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str]) -
 def _sent(request: Request, model: type[BaseModel], limit: int) -> dict[str, Any]:
     """What the caller sent: the body, and before it the query string where the method is GET."""
     if request.method != "GET":
-        return exact.parse(_body_of(request, limit))
+        return exact_json.parse(_body_of(request, limit))
     query = from_query(model, request.query_params.items() if request.query_params else ())
-    return together(query, exact.parse(_body_of(request, limit))) if request.raw_body else query
+    return together(query, exact_json.parse(_body_of(request, limit))) if request.raw_body else query
 
 
 def _snake(name: str) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 from chalice.app import Chalice, Response
 
 from infra import engines
-from infra.meter import metered
+from infra.capacity_meter import metered
 
 CALLS = 300
 COLD_STARTS = 15
@@ -91,19 +91,19 @@ def a_card_body() -> dict[str, Any]:
     return body | {"BasicTran": transaction, "AcqTran": {}, "Card": {"CardInputMode": 1, "CardDataInput": data}}
 
 
-def knock() -> None:
-    """What the authorizer does for a till that comes with its secret key."""
-    from chalicelib.services import credentials  # noqa: PLC0415  its settings are there once the engine is
+def authorize() -> None:
+    """Do what the authorizer does for a till that comes with its secret key."""
+    from chalicelib.services import authentication  # noqa: PLC0415  its settings are there once the engine is
 
     pair = base64.b64encode(b"till@demo.example:till-demo-secret-key-0001").decode()
-    credentials.caller_of(f"Basic {pair}", datetime.now(UTC))
+    authentication.caller_of(f"Basic {pair}", datetime.now(UTC))
 
 
 def sweep() -> None:
     """What the stage does every minute, when there is nothing to do."""
-    from chalicelib.services import outbox, sweep  # noqa: PLC0415  their settings are there once the engine is
+    from chalicelib.services import outbox, payment_sweep  # noqa: PLC0415  their settings are there once the engine is
 
-    for job, work in ((sweep, sweep.run), (outbox, outbox.deliver_due)):
+    for job, work in ((payment_sweep, payment_sweep.run), (outbox, outbox.deliver_due)):
         work(datetime.now(UTC))
         job.behind_seconds(datetime.now(UTC))
 
@@ -133,7 +133,7 @@ def capacity(till: Till) -> None:
 
     print(f"{'operation':26}{'calls':>6}{'RCU':>7}{'WCU':>7}")
     for name, operation in (
-        ("gate, by secret key", knock),
+        ("authorizer, by secret key", authorize),
         ("cash submit", submit),
         ("replay", submit),
         ("card submit (sandbox)", pay_by_card),
@@ -212,7 +212,7 @@ def main() -> None:
     """Everything, on DynamoDB Local with the demo data."""
     with engines.moto_engine(), engines.dynamodb_local() as url:
         engines.select(url)
-        importlib.import_module("infra.demo").seed()
+        importlib.import_module("infra.demo_data").seed()
         till = Till(importlib.import_module("app").app, _demo_till())
         till.ask("POST", SUBMIT, a_body())
         capacity(till)

@@ -20,10 +20,10 @@ from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup
 from chalicelib.domain.money import Currency
 from chalicelib.domain.period import end_of_day
 from chalicelib.domain.permissions import ADMINISTRATOR
-from chalicelib.domain.transaction import InputType, Phase, Taker, Transaction
+from chalicelib.domain.transaction import AgentSnapshot, InputType, Phase, Transaction
 from infra import engines
 from infra.bench import Till
-from infra.meter import metered
+from infra.capacity_meter import metered
 
 SIZES = (1_000, 10_000, 100_000)
 TILLS = 3
@@ -51,7 +51,7 @@ class Shop:
             yield Transaction(
                 id=str(uuid.uuid4()).upper(),
                 client_id=self.merchant.id,
-                taker=Taker(agent.id, agent.email, agent.name, agent.phone),
+                taker=AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
                 terminal_id=1,
                 terminal_name="BENCH001",
                 phase=Phase.APPROVED,
@@ -118,7 +118,7 @@ def _ask(shop: Shop, first: date, model: dict[str, Any]) -> Any:
 def _shop(size: int, days: int) -> Shop:
     """A merchant with so many payments."""
     from chalicelib.store.table import commit, put_new  # noqa: PLC0415  its settings are there once the engine is
-    from infra.bulk import write_in_bulk  # noqa: PLC0415
+    from infra.bulk_load import write_in_bulk  # noqa: PLC0415
 
     now = datetime.now(UTC)
     number = next(_ids)

@@ -117,10 +117,11 @@ def _set_lifetimes(client: "DynamoDBClient") -> None:
 
 
 @contextlib.contextmanager
-def dynamodb_local() -> Iterator[str]:
+def dynamodb_local(*, expiring: bool = True) -> Iterator[str]:
     """DynamoDB Local in a child process, in memory, with the tables of `resources.json`: its URL, until it ends.
 
-    The child goes when this process goes, however it goes. Raises `EngineMissingError`.
+    The child goes when this process goes, however it goes. `expiring` False leaves the tables' TTL off: for tests
+    that set the clock, because the store deletes by the real one. Raises `EngineMissingError`.
     """
     command = _command(port := free_port())
     with subprocess.Popen(  # noqa: S603  every word of the command is ours
@@ -143,7 +144,8 @@ def dynamodb_local() -> Iterator[str]:
             )
             for table in resources.tables(STACK):
                 client.create_table(**table)
-            _set_lifetimes(client)
+            if expiring:
+                _set_lifetimes(client)
             client.close()
             yield url
         finally:

@@ -12,26 +12,26 @@ import subprocess
 import sys
 from pathlib import Path
 
-from infra import demo, engines, local, partner
+from infra import demo_data, demo_partner, engines, local
 
 PROGRAM = Path(__file__).parents[1] / ".engines" / "schemathesis" / "bin" / "schemathesis"
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 # The once-in-ten-minutes answer would be all there is to see of it; a session is made anew with each call.
-LOGINS = {"till": demo.TILL, "owner": demo.OWNER, "system": demo.SYSTEM}
+LOGINS = {"till": demo_data.TILL, "owner": demo_data.OWNER, "system": demo_data.SYSTEM}
 
 
 def main() -> None:
     """Fuzz as each of the demo accounts in turn, on one stage; the exit code says whether something was found."""
     seconds = max(int(os.environ.get("SECONDS") or 120) // len(LOGINS), 10)
     found = 0
-    with engines.moto_engine(), partner.served():
+    with engines.moto_engine(), demo_partner.served():
         os.environ["AUTH_ACCOUNT_SECONDS"] = "0"
         engines.forget()
         with (
             contextlib.redirect_stdout(io.StringIO()) as log,
             local.serve(importlib.import_module("app").app) as server,
         ):
-            demo.seed()
+            demo_data.seed()
             for name, login in LOGINS.items():
                 sys.stderr.write(f"as {name}, {seconds} s\n")
                 found |= _run(server.url, login, seconds)

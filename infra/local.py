@@ -13,8 +13,8 @@ from types import FrameType
 
 from chalice.app import Chalice
 
-from infra import aws, clock, engines, partner
-from infra.server import Server
+from infra import aws_server, demo_partner, engines, scheduler
+from infra.http_server import Server
 
 HOST = "127.0.0.1"
 ENGINES = ("moto", "dynamodb-local")
@@ -42,12 +42,12 @@ def main() -> None:
             except engines.EngineMissingError as missing:
                 sys.exit(str(missing))
         server = _listen(stack, port, aws_port)
-        stack.enter_context(partner.served())
+        stack.enter_context(demo_partner.served())
         # Only now: the service reads its environment, which the engine has set.
-        demo = importlib.import_module("infra.demo")
+        demo = importlib.import_module("infra.demo_data")
         demo.seed()
         stack.enter_context(server)
-        stack.enter_context(clock.ticking())
+        stack.enter_context(scheduler.ticking())
         demo.print_welcome(server.url)
         threading.Event().wait()
 
@@ -61,7 +61,7 @@ def _listen(stack: contextlib.ExitStack, port: int, aws_port: int) -> Server:
     stack.callback(server.server_close)
     try:
         # Whoever opens the signed address of a picture is another program: it must lead to the AWS of this process.
-        os.environ["AWS_ENDPOINT_URL_S3"] = stack.enter_context(aws.served(aws_port))
+        os.environ["AWS_ENDPOINT_URL_S3"] = stack.enter_context(aws_server.served(aws_port))
     except OSError:
         sys.exit(f"Port {aws_port} is in use: `make run AWS_PORT=...` takes another for the local AWS.")
     return server

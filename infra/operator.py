@@ -26,6 +26,7 @@ import sys
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
+from chalicelib import phone_numbers
 from chalicelib.domain import card
 from chalicelib.domain.agent import ACCOUNT_USER, NO_CLIENT, Agent, Login
 from chalicelib.domain.audit import Act
@@ -34,15 +35,14 @@ from chalicelib.domain.credential import canonical
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType
 from chalicelib.errors import ServiceError
-from chalicelib.gateways.secrets import REMEMBERED_S, digest_of, rotate_partner, rotate_signing, seal
-from chalicelib.schemas import registers
-from chalicelib.schemas.fields import EMAIL
-from chalicelib.services import cards
-from chalicelib.services.credentials import hash_password, new_secret_key
+from chalicelib.gateways.secrets import REMEMBERED_S, keyed_digest, rotate_partner, rotate_signing, seal
+from chalicelib.schemas.field_types import EMAIL
+from chalicelib.services import linked_cards
+from chalicelib.services.authentication import hash_password, new_secret_key
 from chalicelib.settings import settings
 from chalicelib.store import agents, audit, logins, sequences
 from chalicelib.store.table import read
-from infra import clock, totals
+from infra import operator_totals, scheduler
 
 OPERATOR = 0  # who acts, in the audit
 SHORTEST = 12  # characters of the password of somebody who may do everything
@@ -70,7 +70,7 @@ def create_system_user(name: str, email: str, password: Secret, phone: str = "")
         agent_id=agent_id,
         client_id=NO_CLIENT,
         password_hash=hash_password(password),
-        key_digest=digest_of(secret_key),
+        key_digest=keyed_digest(secret_key),
     )
     agents.create(agent, login, Act("create", OPERATOR, now))
     return agent
@@ -106,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     link.set_defaults(command=_link_card)
     sweep = commands.add_parser("sweep", help="finish what is pending, send what is due")
     sweep.set_defaults(command=_sweep)
-    totals.add_command(commands)
+    operator_totals.add_command(commands)
     entries = commands.add_parser("audit", help="print who changed what of an object")
     entries.add_argument("object", help="agent#17, merchant#3, terminal#9")
     entries.set_defaults(command=_audit)
@@ -116,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
 def _system_user(options: argparse.Namespace) -> None:
     if not re.fullmatch(EMAIL, options.email):
         sys.exit("The e-mail address is not one.")
-    phone = registers.phone(options.phone, None) if options.phone else ""
+    phone = phone_numbers.parse(options.phone, None) if options.phone else ""
     if phone is None:
         sys.exit("The telephone number is not one: it looks like +27 82 987 6543.")
     agent = create_system_user(options.name, options.email, _password(), phone)
@@ -140,13 +140,15 @@ def _link_card(options: argparse.Namespace) -> None:
     now = datetime.now(UTC)
     if data is None or (problems := card.expired(data, now.date())):
         sys.exit("\n".join(f"{problem.property}: {problem.message}" for problem in problems))
-    linked = cards.link(agent, data, options.alias or f"{data.face.brand} {data.face.last4}", now, options.acquirer)
+    linked = linked_cards.link(
+        agent, data, options.alias or f"{data.face.brand} {data.face.last4}", now, options.acquirer
+    )
     outcome = "is linked" if linked.status == card.VERIFIED else "is not linked: the acquirer did not verify it"
     print(f"Card {linked.id}, {linked.face.masked}, of agent {agent.id} {outcome}.")
 
 
 def _sweep(_: argparse.Namespace) -> None:
-    payments, messages = clock.tick()
+    payments, messages = scheduler.tick()
     print(f"Looked after {payments} payments and {messages} messages.")
 
 

@@ -15,9 +15,9 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.session import opened
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
-from chalicelib.services.credentials import caller_of, hash_password, session_digest
+from chalicelib.services.authentication import caller_of, hash_password, session_digest
 from chalicelib.store import agents, logins, merchants, sessions
-from chalicelib.store.table import alone, put_new, read, update
+from chalicelib.store.table import put_new, read, update, write_one
 from tests.builders import a_login, a_merchant, a_terminal, an_agent
 from tests.http import Reply
 
@@ -59,16 +59,16 @@ class Account:
     def set_on_login(self, **values: Any) -> None:
         """Change the login alone."""
         expression = "SET " + ", ".join(f"#{name} = :{name}" for name in values)
-        alone(update(logins.key(self.email), expression, values))
+        write_one(update(logins.key(self.email), expression, values))
 
     def change(self, **fields: Any) -> None:
         """Change the agent and what its login mirrors of it, as an update of the agent does."""
         expression = "SET " + ", ".join(f"#{name} = :{name}" for name in fields)
         mirrored = {name: value for name, value in fields.items() if name in {"state", "credential_version"}}
         on_login = "SET " + ", ".join(f"#{name} = :{name}" for name in mirrored)
-        alone(update(agents.key(self.agent.id), expression, fields))
+        write_one(update(agents.key(self.agent.id), expression, fields))
         if mirrored:
-            alone(update(logins.key(self.email), on_login, mirrored))
+            write_one(update(logins.key(self.email), on_login, mirrored))
 
 
 def basic(login: str, secret: str) -> str:
@@ -92,19 +92,19 @@ def sign_with_ours() -> None:
 def a_kept_merchant(**changes: Any) -> Merchant:
     """A merchant in the table."""
     merchant = a_merchant(**changes)
-    alone(put_new("merchants", merchant, "id"))
+    write_one(put_new("merchants", merchant, "id"))
     return merchant
 
 
 def block(merchant: Merchant) -> None:
     """Block a merchant."""
-    alone(update(merchants.key(merchant.id), "SET #state = :state", {"state": 0}))
+    write_one(update(merchants.key(merchant.id), "SET #state = :state", {"state": 0}))
 
 
 def a_kept_terminal(merchant: Merchant) -> int:
     """A terminal of the merchant in the table: its ID."""
     terminal = a_terminal(client_id=merchant.id)
-    alone(put_new("terminals", terminal, "id"))
+    write_one(put_new("terminals", terminal, "id"))
     return terminal.id
 
 
@@ -120,10 +120,10 @@ def an_account(*rights: int, merchant: Merchant | None = None, system: bool = Fa
         state=agent.state,
         terminal_id=agent.terminal_id,
         password_hash=PASSWORD_HASH,
-        key_digest=secrets.digest_of(Secret(key)),
+        key_digest=secrets.keyed_digest(Secret(key)),
     )
-    alone(put_new("agents", agent, "id"))
-    alone(logins.create(login))
+    write_one(put_new("agents", agent, "id"))
+    write_one(logins.create(login))
     return Account(agent, key)
 
 

@@ -8,11 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 from chalicelib.domain.agent import Agent, BranchActions, Caller
-from chalicelib.domain.listing import Page
+from chalicelib.domain.history import Page
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
 from chalicelib.domain.reversal import ReverseMode
-from chalicelib.domain.transaction import CardFace, InputType, Phase, Taker, Transaction
+from chalicelib.domain.transaction import AgentSnapshot, CardDetails, InputType, Phase, Transaction
 from chalicelib.schemas.history import ListHistory
 from chalicelib.services import history as service
 from chalicelib.store import history, transactions
@@ -87,7 +87,7 @@ def paid(books: Books, agent: Agent, at: datetime, **changes: Any) -> Transactio
     """A payment of the agent."""
     facts = {
         "client_id": books.merchant.id,
-        "taker": Taker(agent.id, agent.email, agent.name, agent.phone),
+        "taker": AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
         "created_at": at,
         "gmt": books.merchant.gmt,
     }
@@ -139,7 +139,7 @@ def _texts(chance: random.Random) -> dict[str, Any]:
 def _by_card(books: Books, at: datetime, chance: random.Random) -> None:
     kind = chance.choice((InputType.CHIP, InputType.MANUAL_ENTRY))
     facts = {"input_type": kind, "acquirer": chance.choice(("SANDBOX", "OTHER")), "phase": Phase.SENT, **_texts(chance)}
-    card = CardFace("VISA", "424242", f"{chance.randrange(10):04d}")
+    card = CardDetails("VISA", "424242", f"{chance.randrange(10):04d}")
     sent = paid(books, chance.choice(books.agents), at, card=card, result_code=None, **facts)
     transactions.record(sent)
     phase = chance.choice((Phase.SENT, Phase.APPROVED, Phase.APPROVED, Phase.OWED, Phase.DECLINED))
@@ -155,7 +155,7 @@ def _give_back(books: Books, original: Transaction, at: datetime, chance: random
     reversal = replace(
         original,
         id=a_guid(),
-        taker=Taker(agent.id, agent.email, agent.name, agent.phone),
+        taker=AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
         created_at=at,
         date=None,
         phase=chance.choice((Phase.GIVEN_BACK, Phase.RETURNING)),

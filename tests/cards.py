@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from chalicelib.domain.acquiring import Authorisation
+from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.card import CardData, CardInput, read
 from chalicelib.domain.money import Currency
 from chalicelib.domain.secret import Secret
@@ -51,7 +51,7 @@ def a_card(**changes: str | None) -> CardData:
     return card
 
 
-def an_authorisation(**changes: Any) -> Authorisation:
+def an_authorisation(**changes: Any) -> AuthorizationRequest:
     """R 12.30 by that card."""
     facts: dict[str, Any] = {
         "reference": a_guid(),
@@ -62,7 +62,7 @@ def an_authorisation(**changes: Any) -> Authorisation:
         "merchant": None,
         "card": a_card(),
     }
-    return Authorisation(**{**facts, **changes})
+    return AuthorizationRequest(**{**facts, **changes})
 
 
 def a_card_body(

@@ -17,7 +17,7 @@ from hypothesis import settings as hypothesis
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 
-from infra import engines, local, partner
+from infra import demo_partner, engines, local
 from tests.iam import enforced_policies, nothing_refused
 
 __all__ = ["enforced_policies", "nothing_refused"]  # the policies of the functions hold in every test
@@ -53,7 +53,7 @@ def aws(nothing_real: None) -> Iterator[None]:
 def dynamodb_local_url(aws: None) -> Iterator[str]:
     """A DynamoDB Local for the session. Without Java or npm its tests are skipped, in CI they fail."""
     del aws
-    lane = engines.dynamodb_local()
+    lane = engines.dynamodb_local(expiring=False)  # tests set the clock; TTL deletes by the real one
     try:
         url = lane.__enter__()
     except engines.EngineMissingError as missing:
@@ -109,7 +109,7 @@ class MotoTables:
         self.module = module
         tables = dynamodb_backends[DEFAULT_ACCOUNT_ID][engines.REGION].tables
         if not self.items:
-            importlib.import_module("infra.demo").seed()
+            importlib.import_module("infra.demo_data").seed()
             self.items = {name: deepcopy(table.items) for name, table in tables.items()}
         for name, table in tables.items():
             table.items = deepcopy(self.items[name])
@@ -133,7 +133,7 @@ def engine(engine_name: str, request: pytest.FixtureRequest) -> str:
 def server(aws: None) -> Iterator[str]:
     """The service on HTTP, and the demo partner: its URL. The engine behind it is the one the test chose."""
     del aws
-    with partner.served(), local.serve(importlib.import_module("app").app) as running:
+    with demo_partner.served(), local.serve(importlib.import_module("app").app) as running:
         yield running.url
 
 
@@ -154,7 +154,7 @@ def stage(moto: None, server: str) -> str:
 def stage_on_dynamodb_local(dynamodb_local: str, server: str, seeded: set[str]) -> str:
     """The local stage with its demo data, on DynamoDB Local: its URL."""
     if dynamodb_local not in seeded:
-        importlib.import_module("infra.demo").seed()
+        importlib.import_module("infra.demo_data").seed()
         seeded.add(dynamodb_local)
     return server
 

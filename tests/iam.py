@@ -62,10 +62,10 @@ def function_of_the_stack() -> str | None:
     while frame:
         name, place = frame.f_code.co_name, frame.f_code.co_filename
         if place.endswith("chalicelib/authorizer.py"):
-            found = "gate"
+            found = "authorizer"
         elif place.endswith("chalicelib/web.py"):
             found = "api"
-        elif place.endswith("chalicelib/services/sweep.py"):
+        elif place.endswith("chalicelib/services/payment_sweep.py"):
             found = "sweep-payments"
         elif name == "deliver_due":
             found = "sweep-outbox"

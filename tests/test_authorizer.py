@@ -1,4 +1,4 @@
-"""The gate: what it answers to API Gateway, what it loads, and that it never tells what it was shown."""
+"""The authorizer: what it answers to API Gateway, what it loads, and that it never tells what it was shown."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ import pytest
 
 from chalicelib import authorizer
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import credentials
+from chalicelib.services import authentication
 from tests.accounts import an_account
 
 ROOT = Path(__file__).parent.parent
@@ -25,7 +25,7 @@ print(json.dumps(sorted(sys.modules)))
 
 def _gate(token: str) -> dict[str, Any]:
     event = {"type": "TOKEN", "authorizationToken": token, "methodArn": ARN}
-    answer: dict[str, Any] = authorizer.gate(event, SimpleNamespace())
+    answer: dict[str, Any] = authorizer.authorizer(event, SimpleNamespace())
     return answer
 
 
@@ -68,7 +68,7 @@ def test_an_outage_is_no_denial_the_gateway_could_remember(monkeypatch: pytest.M
     def unreachable(*_: object) -> None:
         raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
 
-    monkeypatch.setattr(credentials, "caller_of", unreachable)
+    monkeypatch.setattr(authentication, "caller_of", unreachable)
 
     with pytest.raises(ServiceError):
         _gate("Basic abc")
@@ -81,7 +81,7 @@ def test_a_defect_shows_nothing_of_the_credential(
     def defect(authorization: str, *_: object) -> None:
         raise KeyError(authorization)
 
-    monkeypatch.setattr(credentials, "caller_of", defect)
+    monkeypatch.setattr(authentication, "caller_of", defect)
 
     with pytest.raises(ServiceError) as failure:
         _gate("Basic c2VjcmV0OnNlY3JldA==")
@@ -96,7 +96,7 @@ def test_a_cold_start_of_the_gate_loads_neither_pydantic_nor_the_routes_nor_what
     command = [sys.executable, "-c", LOADED]
     loaded = set(json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout))
 
-    assert "chalicelib.services.credentials" in loaded
+    assert "chalicelib.services.authentication" in loaded
     assert not {"pydantic", "pydantic_core", "jwt", "argon2", "cryptography", "phonenumbers", "simplejson"} & loaded
     assert not [
         name for name in loaded if name.startswith(("chalicelib.routes", "chalicelib.schemas", "chalicelib.web"))

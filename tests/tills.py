@@ -11,12 +11,12 @@ from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.reversal import CARD_PRESENT_MODES, CNP_MODES, ReverseMode
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import KINDS, Transaction
-from chalicelib.exact import parse
+from chalicelib.exact_json import parse
 from chalicelib.gateways.acquirers.sandbox import TABLE as SANDBOX_TABLE
 from chalicelib.gateways.acquirers.sandbox import Entry as Booked
-from chalicelib.schemas.payments import SubmitPayment
-from chalicelib.schemas.reversals import ReversePayment
-from chalicelib.services import cards, payments, reversals
+from chalicelib.schemas.payment_request import SubmitPayment
+from chalicelib.schemas.reversal_request import ReversePayment
+from chalicelib.services import linked_cards, payments, reversals
 from chalicelib.store import totals, transactions
 from chalicelib.store.table import Key, commit, put_new, read
 from chalicelib.web import validated
@@ -70,7 +70,7 @@ class Till:
 
     def link(self, card: CardData | None = None, now: datetime = NOW) -> LinkedCard:
         """A card linked to the agent."""
-        return cards.link(self.agent, card or a_card(), "Company card", now)
+        return linked_cards.link(self.agent, card or a_card(), "Company card", now)
 
     def counted(self, now: datetime = NOW) -> tuple[int, int]:
         """How many transactions the month's totals count, and the money they took."""

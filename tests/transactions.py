@@ -8,7 +8,7 @@ from typing import Any
 from chalicelib.domain.money import Currency
 from chalicelib.domain.payment import Order
 from chalicelib.domain.period import end_of_day
-from chalicelib.domain.transaction import InputType, Phase, Taker, Transaction
+from chalicelib.domain.transaction import AgentSnapshot, InputType, Phase, Transaction
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, 589793, tzinfo=UTC)
 ZAR = Currency("ZAR", "710", 2)
@@ -23,7 +23,7 @@ def a_payment(**changes: Any) -> Transaction:
     facts: dict[str, Any] = {
         "id": a_guid(),
         "client_id": 7,
-        "taker": Taker(17, "till@shop.example", "Till 1", "+27829876543"),
+        "taker": AgentSnapshot(17, "till@shop.example", "Till 1", "+27829876543"),
         "terminal_id": 3,
         "terminal_name": "SHOP0001",
         "phase": Phase.APPROVED,

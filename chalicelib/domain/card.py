@@ -11,7 +11,7 @@ from datetime import date, datetime
 
 from chalicelib.domain import emv
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import CardFace, EmvData, InputType
+from chalicelib.domain.transaction import CardDetails, EmvData, InputType
 from chalicelib.errors import Check, Validation
 
 ACTIVE, BLOCKED = 1, 2  # State of a linked card
@@ -65,7 +65,7 @@ class CardData:
     """A card in memory, on its way to the acquirer. Only its face is ever kept."""
 
     pan: Secret
-    face: CardFace
+    face: CardDetails
     found_in: str  # the property it was read from
     cvv2: Secret | None = None
     track2: Secret | None = None
@@ -81,7 +81,7 @@ class LinkedCard:
     client_id: int
     account_id: int
     acquirer: str
-    face: CardFace
+    face: CardDetails
     alias: str
     created_at: datetime
     updated_at: datetime
@@ -166,7 +166,7 @@ def _swiped(sent: CardInput) -> tuple[CardData | None, Findings]:
         track = emv.track2(sent.reader_data.reveal())
     except emv.MalformedError:
         return None, (_malformed(STRIPE_IS),)
-    return _read_out(track, CardData(Secret(track.pan), CardFace(""), "", track2=sent.reader_data), STRIPE_IS)
+    return _read_out(track, CardData(Secret(track.pan), CardDetails(""), "", track2=sent.reader_data), STRIPE_IS)
 
 
 def _chip(sent: CardInput) -> tuple[CardData | None, Findings]:
@@ -177,7 +177,7 @@ def _chip(sent: CardInput) -> tuple[CardData | None, Findings]:
         track = emv.card_in(found)
     except ValueError:  # not hexadecimal, or not TLV
         return None, (_malformed(CHIP_DATA_IS),)
-    chip = CardData(Secret(track.pan), CardFace(""), "", tlv=sent.reader_data, emv=_emv(found, track.pan))
+    chip = CardData(Secret(track.pan), CardDetails(""), "", tlv=sent.reader_data, emv=_emv(found, track.pan))
     card, problems = _read_out(track, chip, CHIP_DATA_IS)
     if card is None:
         return None, problems
@@ -206,8 +206,8 @@ def _emv(found: Mapping[int, bytes], pan: str) -> EmvData:
     )
 
 
-def _face(pan: str, exp: str) -> CardFace:
-    return CardFace(brand=brand_of(pan) or "", bin=pan[:6], last4=pan[-4:], exp=exp)
+def _face(pan: str, exp: str) -> CardDetails:
+    return CardDetails(brand=brand_of(pan) or "", bin=pan[:6], last4=pan[-4:], exp=exp)
 
 
 def _number(pan: Secret | None, name: str) -> Findings:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import date, datetime
 
-from chalicelib.domain.acquiring import Authorisation
+from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.card import LinkedCard, expired, is_usable
 from chalicelib.domain.payment import Order, Till, amounts, begin
 from chalicelib.domain.period import business_day
@@ -48,9 +48,11 @@ def with_card(
     )
 
 
-def authorisation(transaction: Transaction, order: Order, till: Till, linked: LinkedCard | None) -> Authorisation:
+def authorization_request(
+    transaction: Transaction, order: Order, till: Till, linked: LinkedCard | None
+) -> AuthorizationRequest:
     """What the acquirer is asked, under the payment's own ID."""
-    return Authorisation(
+    return AuthorizationRequest(
         reference=transaction.id,
         amount_minor=transaction.amount_minor,
         currency=transaction.currency,

@@ -15,7 +15,7 @@ NOBODYS = tuple(ip_network(text) for text in ("192.88.99.0/24", "2002::/16", "3f
 
 
 @dataclass(frozen=True)
-class Question:
+class PartnerRequest:
     """What a partner is asked: the fields the till filled in, by name, for one product."""
 
     product: str

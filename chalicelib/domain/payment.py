@@ -12,7 +12,7 @@ from chalicelib.domain.card import CardData
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.period import business_day, end_of_day
 from chalicelib.domain.terminal import Terminal
-from chalicelib.domain.transaction import KINDS, InputType, Phase, Taker, Transaction
+from chalicelib.domain.transaction import KINDS, AgentSnapshot, InputType, Phase, Transaction
 from chalicelib.errors import Check, Validation, invalid
 
 APPROVED = "Approved"
@@ -64,7 +64,7 @@ class Till:
     terminal: Terminal
 
 
-def digest_of(*content: object) -> str:
+def fingerprint_of(*content: object) -> str:
     """A short digest of the parts of a request: equal for equal parts."""
     return hashlib.sha256("\x1f".join(map(str, content)).encode()).hexdigest()[:32]
 
@@ -80,7 +80,7 @@ def fingerprint(order: Order, agent: Agent) -> str:
         order.ext_id or "",
         order.card_digest,
     )
-    return digest_of(*content)
+    return fingerprint_of(*content)
 
 
 def without_acquirer(order: Order, agent: Agent, merchant: Merchant, terminal: Terminal, now: datetime) -> Transaction:
@@ -116,7 +116,7 @@ def begin(order: Order, till: Till, now: datetime, **decided: Any) -> Transactio
     facts = {
         "id": order.id,
         "client_id": merchant.id,
-        "taker": Taker(agent.id, agent.email, agent.name, agent.phone),
+        "taker": AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
         "terminal_id": terminal.id,
         "terminal_name": terminal.tid,
         "input_type": order.input_type,

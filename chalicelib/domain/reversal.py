@@ -8,9 +8,9 @@ from enum import IntEnum
 
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.money import from_minor
-from chalicelib.domain.payment import APPROVED, digest_of, invoice_of, minor
+from chalicelib.domain.payment import APPROVED, fingerprint_of, invoice_of, minor
 from chalicelib.domain.period import end_of_day
-from chalicelib.domain.transaction import KINDS, InputType, Phase, Taker, Transaction
+from chalicelib.domain.transaction import KINDS, AgentSnapshot, InputType, Phase, Transaction
 from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
 
 
@@ -132,7 +132,7 @@ def reversal_id(order: ReversalOrder, agent_id: int) -> str:
 def fingerprint(order: ReversalOrder, agent_id: int) -> str:
     """What makes a repeated ID the same reversal."""
     amount = "" if order.amount is None else str(order.amount.normalize())
-    return digest_of("reversal", agent_id, order.original_id, int(order.mode), amount, order.currency or "")
+    return fingerprint_of("reversal", agent_id, order.original_id, int(order.mode), amount, order.currency or "")
 
 
 def amount_to_give_back(order: ReversalOrder, original: Transaction) -> int:
@@ -189,7 +189,7 @@ def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
     return replace(
         original,
         id=name,
-        taker=Taker(agent.id, agent.email, agent.name, agent.phone),
+        taker=AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
         phase=under_way if needs_acquirer else Phase.GIVEN_BACK,
         amount_minor=amount_minor,
         amount_cash_got_minor=None,

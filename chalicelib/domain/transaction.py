@@ -119,7 +119,7 @@ NOT_SUPPORTED = frozenset({30, 100})  # payment links, recurring payments
 
 
 @dataclass(frozen=True)
-class Taker:
+class AgentSnapshot:
     """The agent as it was when it took the payment: later changes of the account do not rewrite the past."""
 
     id: int
@@ -129,7 +129,7 @@ class Taker:
 
 
 @dataclass(frozen=True)
-class CardFace:
+class CardDetails:
     """All that is kept of a card."""
 
     brand: str
@@ -160,7 +160,7 @@ class Transaction:
 
     id: str
     client_id: int
-    taker: Taker
+    taker: AgentSnapshot
     terminal_id: int
     terminal_name: str
     phase: Phase
@@ -188,7 +188,7 @@ class Transaction:
     receipt_email: str | None = None
     receipt_phone: str | None = None
     single_step: bool = True
-    card: CardFace | None = None
+    card: CardDetails | None = None
     linked_card_id: int | None = None
     emv: EmvData | None = None
     approval_code: str | None = None

@@ -5,7 +5,7 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
-from chalicelib.domain.partner import PreparedField, Problem, Question, sign
+from chalicelib.domain.partner import PartnerRequest, PreparedField, Problem, sign
 from chalicelib.domain.secret import Secret
 from chalicelib.gateways import https
 from chalicelib.gateways.https import FailedError
@@ -24,7 +24,7 @@ class RefusedError(Exception):
         self.problems = problems
 
 
-def ask(partner: Partner, secret: Secret, question: Question, at: datetime) -> tuple[PreparedField, ...]:
+def ask(partner: Partner, secret: Secret, question: PartnerRequest, at: datetime) -> tuple[PreparedField, ...]:
     """What the partner filled in, within its time limit.
 
     Raises `RefusedError` when it answers 422, `FailedError` for whatever is neither that nor 200 with valid fields.
@@ -46,7 +46,7 @@ def ask(partner: Partner, secret: Secret, question: Question, at: datetime) -> t
     return _prepared(_object(reply.body))
 
 
-def _body_of(question: Question) -> bytes:
+def _body_of(question: PartnerRequest) -> bytes:
     body = {
         "ProductDescCode": question.product,
         "ClientProductCode": question.client_product_code,

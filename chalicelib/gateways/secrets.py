@@ -63,7 +63,7 @@ class _Remembered:
         self._answer = None
 
 
-def digest_of(secret: Secret) -> str:
+def keyed_digest(secret: Secret) -> str:
     """What a secret of ours is kept and compared as: no dictionary reverses it without the stage's key."""
     return hmac.new(_kept()["digest_key"].encode(), secret.reveal().encode(), hashlib.sha256).hexdigest()
 

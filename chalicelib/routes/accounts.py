@@ -1,10 +1,11 @@
-"""Accounts: signing in, and what the account that asks is configured for."""
+"""Accounts: session login, and the configuration of the account that requests it."""
 
 from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
-from chalicelib.schemas.accounts import AccountAnswer, AuthAccount, SessionAnswer, SessionData, SignIn
-from chalicelib.services import accounts, sessions
+from chalicelib.schemas.account_configuration import AccountAnswer, AuthAccount
+from chalicelib.schemas.session_login import SessionAnswer, SessionData, SignIn
+from chalicelib.services import account_configuration, sessions
 
 
 def session(body: SignIn) -> SessionAnswer:
@@ -14,4 +15,5 @@ def session(body: SignIn) -> SessionAnswer:
 
 def configuration(body: AuthAccount, caller: Caller) -> AccountAnswer:
     """The configuration of the account that asks; once in ten minutes."""
-    return accounts.configuration(body, caller, datetime.now(UTC))
+    found = account_configuration.get(caller, datetime.now(UTC), current_account_id=body.current_account_id)
+    return AccountAnswer.of(found)

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
+from chalicelib.schemas.agent_view import BulkAnswer, PosAnswer, PosListAnswer, PosView
 from chalicelib.schemas.agents import BulkUpdate, CreateAgent, ListAgents, UpdateAgent
-from chalicelib.schemas.pos import BulkAnswer, PosAnswer, PosListAnswer, PosView
-from chalicelib.services import agents, bulk, find
+from chalicelib.services import agent_bulk, agent_search, agents
 
 
 def create(merchant_id: int, body: CreateAgent, caller: Caller) -> PosAnswer:
@@ -27,11 +27,11 @@ def update(merchant_id: int, pos_id: int, body: UpdateAgent, caller: Caller) -> 
 
 def update_bulk(merchant_id: int, body: BulkUpdate, caller: Caller) -> BulkAnswer:
     """Edit several agents."""
-    return BulkAnswer.of(bulk.update(body, caller, merchant_id, datetime.now(UTC)))
+    return BulkAnswer.of(agent_bulk.update(body, caller, merchant_id, datetime.now(UTC)))
 
 
 def search(merchant_id: int, body: ListAgents, caller: Caller) -> PosListAnswer:
     """Find agents."""
-    page, total = find.agents_of(body, caller, merchant_id)
+    page, total = agent_search.agents_of(body, caller, merchant_id)
     now = datetime.now(UTC)
-    return PosListAnswer.of([PosView.of(profile, now, body.gmt) for profile in page], total, find.PAGE)
+    return PosListAnswer.of([PosView.of(profile, now, body.gmt) for profile in page], total, agent_search.PAGE)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.listing import Page
+from chalicelib.domain.history import Page
 from chalicelib.schemas.history import ListHistory, list_answer
 from chalicelib.schemas.transactions import TransactionList
 from chalicelib.services import history, pictures

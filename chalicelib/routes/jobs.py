@@ -14,10 +14,10 @@ jobs = Blueprint(__name__)
 def sweep_payments(_event: CloudWatchEvent) -> None:
     """Finish what a crash, a lost answer or the Deadline left to finish."""
     from chalicelib.log import log  # noqa: PLC0415  see above
-    from chalicelib.services import sweep  # noqa: PLC0415
+    from chalicelib.services import payment_sweep  # noqa: PLC0415
 
-    done = sweep.run(datetime.now(UTC))
-    log("sweep", payments=done, behind_seconds=sweep.behind_seconds(datetime.now(UTC)))
+    done = payment_sweep.run(datetime.now(UTC))
+    log("sweep", payments=done, behind_seconds=payment_sweep.lag_seconds(datetime.now(UTC)))
 
 
 @jobs.schedule(Rate(1, unit=Rate.MINUTES))
@@ -27,4 +27,4 @@ def sweep_outbox(_event: CloudWatchEvent) -> None:
     from chalicelib.services import outbox  # noqa: PLC0415
 
     done = outbox.deliver_due(datetime.now(UTC))
-    log("sweep", messages=done, behind_seconds=outbox.behind_seconds(datetime.now(UTC)))
+    log("sweep", messages=done, behind_seconds=outbox.lag_seconds(datetime.now(UTC)))

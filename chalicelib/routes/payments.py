@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.reversal import CARD_PRESENT_MODES, CNP_MODES, ReverseMode
-from chalicelib.schemas import present
-from chalicelib.schemas.payments import PaymentAnswer, SubmitPayment, payment_answer
-from chalicelib.schemas.reversals import ReversalAnswer, ReversePayment, reversal_answer
+from chalicelib.schemas import transaction_view
+from chalicelib.schemas.payment_request import PaymentAnswer, SubmitPayment, payment_answer
+from chalicelib.schemas.reversal_request import ReversalAnswer, ReversePayment, reversal_answer
 from chalicelib.schemas.transactions import StatusAnswer, TransactionList
 from chalicelib.services import payments, pictures, reversals
 from chalicelib.web import Headers
@@ -16,7 +16,7 @@ def submit(body: SubmitPayment, caller: Caller) -> PaymentAnswer:
     """Take a payment; the same BasicTran.ID with the same content is answered with the stored result."""
     now = datetime.now(UTC)
     transaction, replayed = payments.submit(body, caller, now)
-    view = present.transaction_view(transaction, now, body.gmt, pictures.address)
+    view = transaction_view.transaction_view(transaction, now, body.gmt, pictures.address)
     return payment_answer(transaction, view, replayed=replayed)
 
 
@@ -24,13 +24,15 @@ def get(tran_id: str, caller: Caller) -> TransactionList:
     """One transaction by its ID, pending or not."""
     now = datetime.now(UTC)
     transaction = payments.get(tran_id, caller, now)
-    return present.one(transaction, present.transaction_view(transaction, now, None, pictures.address))
+    return transaction_view.one(
+        transaction, transaction_view.transaction_view(transaction, now, None, pictures.address)
+    )
 
 
 def status_public(tran_id: str) -> StatusAnswer:
     """State and result of one transaction, for anybody who knows its ID."""
     transaction = payments.public(tran_id)
-    return present.public_status(transaction, datetime.now(UTC)) if transaction else StatusAnswer()
+    return transaction_view.public_status(transaction, datetime.now(UTC)) if transaction else StatusAnswer()
 
 
 def reverse(body: ReversePayment, caller: Caller, headers: Headers) -> ReversalAnswer:
@@ -47,4 +49,4 @@ def _reversed(body: ReversePayment, caller: Caller, headers: Headers, modes: fro
     now = datetime.now(UTC)
     key = headers.get("idempotency-key")
     reversal, replayed = reversals.reverse(body, caller, now, modes=modes, key=key)
-    return reversal_answer(reversal, present.transaction_view(reversal, now, body.gmt), replayed=replayed)
+    return reversal_answer(reversal, transaction_view.transaction_view(reversal, now, body.gmt), replayed=replayed)

@@ -6,9 +6,8 @@ from pydantic import Field, ValidationError, model_validator
 
 from chalicelib.domain.agent import Agent, BranchActions
 from chalicelib.errors import Check, Validation
-from chalicelib.schemas.common import Identifier, Name, Request, State, Text, problem, validations_of
-from chalicelib.schemas.context import Context
-from chalicelib.schemas.fields import (
+from chalicelib.schemas.base import Identifier, Name, Request, State, Text, problem, validations_of
+from chalicelib.schemas.field_types import (
     CountryID,
     CurrencyID,
     Email,
@@ -19,7 +18,8 @@ from chalicelib.schemas.fields import (
     SecretKey,
     kept_as_sent,
 )
-from chalicelib.schemas.mobile import MobileSettingsIn, PrinterIn
+from chalicelib.schemas.mobile_settings import MobileSettingsIn, PrinterIn
+from chalicelib.schemas.request_context import Context
 
 MAX_RIGHTS, MAX_BRANCHES = 100, 10  # the record is read with every payment
 BY_HAND = {"id", "client_id", "terminal_id", "branches_actions", "mobile_settings"}

@@ -6,8 +6,8 @@ from pydantic import AfterValidator, Field, PlainValidator
 
 from chalicelib.domain.picture import MEGABYTE, Picture
 from chalicelib.errors import Check
-from chalicelib.schemas.common import Request, problem
-from chalicelib.schemas.fields import BASE64, picture_in
+from chalicelib.schemas.base import Request, problem
+from chalicelib.schemas.field_types import BASE64, picture_in
 
 MAX_FILE_MB = 3
 

@@ -7,13 +7,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from chalicelib.domain.listing import PAGE_SIZE, Page, Wanted
+from chalicelib.domain.history import PAGE_SIZE, HistoryFilter, Page
 from chalicelib.domain.transaction import Shelf
 from chalicelib.errors import Check
-from chalicelib.schemas.common import Identifier, Request, Text, problem
-from chalicelib.schemas.context import Context
-from chalicelib.schemas.payments import GUID, InputTypeField
-from chalicelib.schemas.present import SignUrl, transaction_view
+from chalicelib.schemas.base import Identifier, Request, Text, problem
+from chalicelib.schemas.payment_request import GUID, InputTypeField
+from chalicelib.schemas.request_context import Context
+from chalicelib.schemas.transaction_view import SignUrl, transaction_view
 from chalicelib.schemas.transactions import Counters, TransactionList
 
 OLDEST_FIRST = "Date asc"
@@ -81,10 +81,10 @@ class ListHistory(Context):
     list_basic_model: ListBasicModel = ListBasicModel()
     client_product_code: Text | None = None
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> HistoryFilter:
         """What is asked for, whoever asks: the agent is decided by the caller's role."""
         model = self.list_basic_model
-        return Wanted(
+        return HistoryFilter(
             input_type=model.input_type,
             acquirer=model.acquirer_code,
             id=model.id and model.id.upper(),

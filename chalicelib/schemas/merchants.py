@@ -5,9 +5,9 @@ from typing import Annotated, Any, Self
 from pydantic import Field
 
 from chalicelib.domain.merchant import Manager, Merchant
-from chalicelib.schemas.common import Answer, Identifier, LongText, Name, Request, State, Text, View
-from chalicelib.schemas.context import Context, DeviceInfo, Location
-from chalicelib.schemas.fields import (
+from chalicelib.phone_numbers import international
+from chalicelib.schemas.base import Answer, Identifier, LongText, Name, Request, State, Text, View
+from chalicelib.schemas.field_types import (
     CountryCode,
     Email,
     Image,
@@ -17,8 +17,8 @@ from chalicelib.schemas.fields import (
     kept_as_sent,
     stored_object,
 )
-from chalicelib.schemas.mobile import MobileSettingsIn
-from chalicelib.schemas.registers import international
+from chalicelib.schemas.mobile_settings import MobileSettingsIn
+from chalicelib.schemas.request_context import Context, DeviceInfo, Location
 
 CLIENT_TYPES = {1: "Common", 2: "WE", 4: "MultiMerchant"}
 CLIENT_MODES = {1: "Normal", 2: "Third Party"}

@@ -5,9 +5,9 @@ from typing import Annotated
 from pydantic import Field
 
 from chalicelib.domain.partner import PreparedField
-from chalicelib.schemas.common import Name, Request, Text, View
-from chalicelib.schemas.context import Context
-from chalicelib.schemas.payments import MAX_ITEMS, PaymentAnswer
+from chalicelib.schemas.base import Name, Request, Text, View
+from chalicelib.schemas.payment_request import MAX_ITEMS, PaymentAnswer
+from chalicelib.schemas.request_context import Context
 
 
 class PrepareField(Request):

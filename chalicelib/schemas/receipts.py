@@ -7,8 +7,8 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check
-from chalicelib.schemas.common import Request, problem
-from chalicelib.schemas.fields import Email, Phone
+from chalicelib.schemas.base import Request, problem
+from chalicelib.schemas.field_types import Email, Phone
 
 MAX_ADDRESSES = 5
 EMPTY: tuple[object, ...] = ("", [])  # what a till sends for a field nobody filled in

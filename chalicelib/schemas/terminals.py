@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
+from chalicelib import iso, phone_numbers
 from chalicelib.domain.terminal import ENTRY_CAPS, Terminal
 from chalicelib.errors import Check
-from chalicelib.schemas import registers
-from chalicelib.schemas.common import (
+from chalicelib.schemas.base import (
     Answer,
     Identifier,
     Latitude,
@@ -22,8 +22,8 @@ from chalicelib.schemas.common import (
     View,
     problem,
 )
-from chalicelib.schemas.context import DeviceInfo
-from chalicelib.schemas.fields import CountryCode, JsonObject, Phone, kept_as_sent, stored_object
+from chalicelib.schemas.field_types import CountryCode, JsonObject, Phone, kept_as_sent, stored_object
+from chalicelib.schemas.request_context import DeviceInfo
 
 SOUTH_AFRICA = "710"
 # ISO 3166-2:ZA, with the two codes it changed in 2021 (GT is GP, NL is KZN now).
@@ -33,20 +33,20 @@ NUMERIC = r"^[0-9]{3}$"
 
 
 def _money(number: str) -> str:
-    if registers.currency(number) is None:
+    if iso.currency(number) is None:
         raise problem(Check.NOT_IN_DICTIONARY, "A numeric ISO 4217 code such as 710 is expected.")
     return number
 
 
 def _land(number: str) -> str:
-    if registers.country(number) is None:
+    if iso.country(number) is None:
         raise problem(Check.NOT_IN_DICTIONARY, "A numeric ISO 3166-1 code such as 710 is expected.")
     return number
 
 
 def _same_land(code: str, info: ValidationInfo) -> str:
     number = info.data.get("country")
-    if number and registers.country(number) != code:
+    if number and iso.country(number) != code:
         raise problem(Check.CONTRADICTION, "Country and CountryCode are different countries.")
     return code
 
@@ -173,7 +173,7 @@ class TerminalView(View):
             "finst_id": terminal.financial_institution_id,
             "branch_id": terminal.client_id,
             "currency": terminal.currency.number,
-            "phone": registers.international(terminal.phone) if terminal.phone else None,
+            "phone": phone_numbers.international(terminal.phone) if terminal.phone else None,
             "sbp": stored_object(terminal.sbp),
         }
         same = (name for name, field in cls.model_fields.items() if field.is_required() and name not in changed)

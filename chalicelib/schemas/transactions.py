@@ -8,7 +8,7 @@ from pydantic import Field
 
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode
-from chalicelib.schemas.common import Answer, View
+from chalicelib.schemas.base import Answer, View
 
 DECLINED = 1000  # + the ISO 8583 response code: the ErrorCode of a decline
 PAGE_SIZE = 100

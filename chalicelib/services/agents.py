@@ -5,27 +5,27 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from chalicelib.domain import assignment, permissions
 from chalicelib.domain import outbox as messages
+from chalicelib.domain import permissions, references
 from chalicelib.domain.agent import ACCOUNT_AGENT, Agent, Caller, Login
+from chalicelib.domain.agent_profile import Profile
 from chalicelib.domain.audit import Act, changed
 from chalicelib.domain.credential import canonical
-from chalicelib.domain.features import merged
+from chalicelib.domain.effective_settings import merged
 from chalicelib.domain.merchant import ACTIVE, Merchant
-from chalicelib.domain.profile import Profile
-from chalicelib.errors import ErrorCode, ServiceError, refused
-from chalicelib.gateways.secrets import digest_of, seal, unseal
+from chalicelib.errors import ErrorCode, ServiceError, invalid_references
+from chalicelib.gateways.secrets import keyed_digest, seal, unseal
 from chalicelib.schemas.agents import CreateAgent, UpdateAgent
 from chalicelib.services import outbox, pictures
-from chalicelib.services.accounts import admit
-from chalicelib.services.credentials import hash_password, new_secret_key
+from chalicelib.services.admission import admit
+from chalicelib.services.authentication import hash_password, new_secret_key
 from chalicelib.services.merchants import existing, same_as_path
 from chalicelib.settings import settings
 from chalicelib.store import agents, logins, merchants, sequences, terminals
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.agents import LoginChange
+from chalicelib.store.optimistic import ChangedMeanwhileError, retry_on_change
 from chalicelib.store.table import Key, read
-from chalicelib.store.versions import ChangedMeanwhileError, until_unchanged
 
 
 def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -> Profile:
@@ -79,7 +79,7 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
             agents.change(before, after, login, Act("update", caller.agent_id, now))
         return _profile(after, merchant, read(logins.key(after.email)))
 
-    return until_unchanged(attempt)
+    return retry_on_change(attempt)
 
 
 def _new(body: CreateAgent, merchant_id: int, references: dict[str, Any], now: datetime) -> tuple[Agent, Login]:
@@ -105,7 +105,7 @@ def _new(body: CreateAgent, merchant_id: int, references: dict[str, Any], now: d
         state=agent.state,
         terminal_id=agent.terminal_id,
         password_hash=hash_password(body.password) if body.password else None,
-        key_digest=digest_of(secret_key),
+        key_digest=keyed_digest(secret_key),
     )
     return agent, login
 
@@ -143,12 +143,12 @@ def _references(
     terminal = records.pop(0) if body.terminal_id is not None else None
     claim = records.pop(0) if body.tid is not None else None
     holder = claim.holder if claim else None
-    terminal_id, wrong = assignment.terminal_id(merchant_id, (body.terminal_id, terminal), (body.tid, holder))
+    terminal_id, wrong = references.terminal_id(merchant_id, (body.terminal_id, terminal), (body.tid, holder))
     asked = body.printer_and_tax_settings
     names = (asked.printer_id, asked.printer_code) if asked else (None, None)
-    printer, unknown = assignment.printer(*names, settings().printers)
-    if findings := [*assignment.branches(merchant_id, branches), *wrong, *unknown]:
-        raise refused(*findings)
+    printer, unknown = references.printer(*names, settings().printers)
+    if findings := [*references.branches(merchant_id, branches), *wrong, *unknown]:
+        raise invalid_references(*findings)
     return {name: value for name, value in (("terminal_id", terminal_id), ("printer", printer)) if value is not None}
 
 
@@ -174,7 +174,7 @@ def _login_change(body: UpdateAgent, before: Agent, after: Agent) -> LoginChange
             raise ChangedMeanwhileError
     return LoginChange(
         password_hash=hash_password(body.password) if body.password else None,
-        key_digest=digest_of(body.secret_key) if body.secret_key else None,
+        key_digest=keyed_digest(body.secret_key) if body.secret_key else None,
         unlock=bool(body.unlock),
         moved=moved,
     )

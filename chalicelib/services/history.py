@@ -8,27 +8,27 @@ from itertools import chain
 
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Agent, Caller
-from chalicelib.domain.listing import (
+from chalicelib.domain.history import (
     MAX_CANDIDATES,
     PAGE_SIZE,
-    Entry,
+    HistoryEntry,
+    HistoryFilter,
     Page,
     Stretch,
     Tally,
-    Wanted,
     amount_of,
     days_of,
     entry_of,
+    is_within,
     locate,
     page_of,
     quarters_of,
-    within,
 )
 from chalicelib.domain.period import Period, business_day, days_up_to, period_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
 from chalicelib.schemas.history import OLDEST_FIRST, ListBasicModel, ListHistory
-from chalicelib.services.accounts import Admitted, admit
+from chalicelib.services.admission import Admitted, admit
 from chalicelib.store import agents, history, merchants, totals, transactions
 from chalicelib.store.table import Key, read, read_all
 
@@ -46,11 +46,11 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Question:
+class HistoryQuery:
     """A list with everything decided but the answer. `anytime`: what an ID leads to is shown whenever it was."""
 
     client_id: int
-    wanted: Wanted
+    wanted: HistoryFilter
     period: Period
     anytime: bool
     page: int
@@ -82,7 +82,7 @@ def _listed(body: ListHistory, caller: Caller, now: datetime, *, back_from_day: 
     scope = _scope(admitted, model, account, found)
     today = business_day(now, scope.gmt)
     days = days_up_to if back_from_day else period_of
-    question = Question(
+    question = HistoryQuery(
         client_id=scope.client_id,
         wanted=replace(body.wanted(), agent_id=scope.agent_id),
         period=days(body.period.first, body.period.last, today),
@@ -116,28 +116,28 @@ def _scope(admitted: Admitted, model: ListBasicModel, account: Agent | None, fou
     return Scope(client_id, agent_id, merchant.gmt)
 
 
-def _looked_up(question: Question, found: Sequence[Transaction]) -> Page:
+def _looked_up(question: HistoryQuery, found: Sequence[Transaction]) -> Page:
     """What an ID leads to, if it is all that is asked for."""
     ext_id = question.wanted.ext_id
     return _page(question, [entry_of(one) for one in found if ext_id in (None, one.ext_id)])
 
 
-def _with_ext_id(question: Question, ext_id: str) -> Page:
+def _with_ext_id(question: HistoryQuery, ext_id: str) -> Page:
     """What an ExtID leads to: as a rule one payment, but it need not be unique."""
     return _page(question, history.with_ext_id(question.client_id, ext_id, question.wanted.agent_id))
 
 
-def _page(question: Question, candidates: Sequence[Entry]) -> Page:
+def _page(question: HistoryQuery, candidates: Sequence[HistoryEntry]) -> Page:
     """A page of candidates that are all there: they are looked at one by one."""
     if len(candidates) > MAX_CANDIDATES:
         raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_MANY)
     period = None if question.anytime else question.period
-    matching = [one for one in candidates if question.wanted.matches(one) and within(period, one)]
+    matching = [one for one in candidates if question.wanted.matches(one) and is_within(period, one)]
     shown = page_of(matching, question.page, newest_first=question.newest_first)
     return Page(_in_full(shown), len(matching), amount_of(matching))
 
 
-def _counted(question: Question) -> Page:
+def _counted(question: HistoryQuery) -> Page:
     """A page of a period: counted by its totals, and without text to look for located by them too."""
     wanted, period = question.wanted, question.period
     months = (totals.of_month(question.client_id, month, wanted.agent_id) for month in period.months)
@@ -154,7 +154,7 @@ def _counted(question: Question) -> Page:
     return Page(_in_full(entries), total, amount_of(matching))
 
 
-def _finer(question: Question, days: Sequence[Stretch]) -> list[Stretch]:
+def _finer(question: HistoryQuery, days: Sequence[Stretch]) -> list[Stretch]:
     """The days with the first and the last in quarters of an hour, if they are busy."""
     finer: list[Stretch] = []
     for number, day in enumerate(days):
@@ -167,7 +167,7 @@ def _finer(question: Question, days: Sequence[Stretch]) -> list[Stretch]:
     return finer
 
 
-def _entries(question: Question, tallies: Sequence[Tally], held: Sequence[Stretch]) -> list[Entry]:
+def _entries(question: HistoryQuery, tallies: Sequence[Tally], held: Sequence[Stretch]) -> list[HistoryEntry]:
     """The entries of these stretches that match: of the agents that have any, and in the months they have them."""
     if not held:
         return []
@@ -182,7 +182,7 @@ def _entries(question: Question, tallies: Sequence[Tally], held: Sequence[Stretc
     return [entry for place in places for entry in history.between(place, begin, end, wanted)]
 
 
-def _places(question: Question, tallies: Sequence[Tally], active: set[tuple[str, int]]) -> set[history.Place]:
+def _places(question: HistoryQuery, tallies: Sequence[Tally], active: set[tuple[str, int]]) -> set[history.Place]:
     """Where to look: at each active agent of a month, or at a month that holds little as a whole."""
     sizes = Counter[str]()
     for tally in tallies:
@@ -191,6 +191,6 @@ def _places(question: Question, tallies: Sequence[Tally], active: set[tuple[str,
     return {history.Place(question.client_id, month, None if month in whole else agent) for month, agent in active}
 
 
-def _in_full(entries: Sequence[Entry]) -> list[Transaction]:
+def _in_full(entries: Sequence[HistoryEntry]) -> list[Transaction]:
     records: list[Transaction | None] = read_all([transactions.key(entry.id) for entry in entries])
     return [record for record in records if record is not None]

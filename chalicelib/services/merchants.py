@@ -9,17 +9,17 @@ from chalicelib.domain import outbox as messages
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Caller, MobileSettings
 from chalicelib.domain.audit import Act, changed
-from chalicelib.domain.features import merged
+from chalicelib.domain.effective_settings import merged
 from chalicelib.domain.merchant import DEFAULT_GROUPS, Merchant, TerminalGroup
 from chalicelib.errors import Check, ErrorCode, ServiceError, Validation
-from chalicelib.schemas.fields import context_text
+from chalicelib.iso import currency_of
+from chalicelib.schemas.field_types import context_text
 from chalicelib.schemas.merchants import CreateMerchant, UpdateMerchant
-from chalicelib.schemas.registers import currency_of
 from chalicelib.services import outbox, pictures
-from chalicelib.services.accounts import admit
+from chalicelib.services.admission import admit
 from chalicelib.store import merchants, sequences
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.versions import until_unchanged
+from chalicelib.store.optimistic import retry_on_change
 
 
 def create(body: CreateMerchant, caller: Caller, now: datetime) -> Merchant:
@@ -65,7 +65,7 @@ def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime
             return after
         return before
 
-    return until_unchanged(attempt)
+    return retry_on_change(attempt)
 
 
 def existing(merchant: Merchant | None) -> Merchant:

@@ -5,10 +5,10 @@ from decimal import Decimal
 from typing import Any
 
 from chalicelib.domain import card
-from chalicelib.domain.account import is_enabled
+from chalicelib.domain.account_configuration import is_enabled
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.card import CardData, CardInput
-from chalicelib.domain.features import effective
+from chalicelib.domain.effective_settings import effective
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.payment import Order
 from chalicelib.domain.secret import Secret
@@ -16,8 +16,8 @@ from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import KINDS, NOT_SUPPORTED, InputType
 from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
 from chalicelib.gateways import acquirers
-from chalicelib.gateways.secrets import digest_of
-from chalicelib.schemas.payments import AcqTran, Card, OfflineTran, SubmitPayment
+from chalicelib.gateways.secrets import keyed_digest
+from chalicelib.schemas.payment_request import AcqTran, Card, OfflineTran, SubmitPayment
 from chalicelib.store import terminals
 from chalicelib.store.table import read
 
@@ -97,7 +97,7 @@ def _mode(sent: Card, expected: int) -> tuple[Validation, ...]:
 def _digest(found: CardData | None, linked_card_id: int | None) -> str:
     """What tells one card from another without showing it."""
     if found is not None:
-        return digest_of(Secret(f"pan:{found.pan.reveal()}"))
+        return keyed_digest(Secret(f"pan:{found.pan.reveal()}"))
     return "" if linked_card_id is None else f"linked:{linked_card_id}"
 
 

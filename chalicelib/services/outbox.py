@@ -15,7 +15,7 @@ from chalicelib.gateways import mail, sms
 from chalicelib.log import log, log_defect
 from chalicelib.schemas.receipts import Receipt
 from chalicelib.settings import settings
-from chalicelib.store import due, merchants, terminals, transactions
+from chalicelib.store import due_index, merchants, terminals, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import read_all
 
@@ -66,7 +66,7 @@ def deliver_due(now: datetime, limit: int = 25) -> int:
     """Send at most `limit` of the entries nobody holds: how many there were. Sweeps may run side by side."""
     until = time.monotonic() + SWEEP_SECONDS
     done = 0
-    for entry_id in due.ids(outbox_store.TABLE, now, limit):
+    for entry_id in due_index.ids(outbox_store.TABLE, now, limit):
         if time.monotonic() > until:
             break
         if entry := outbox_store.claim(entry_id, now):
@@ -75,9 +75,9 @@ def deliver_due(now: datetime, limit: int = 25) -> int:
     return done
 
 
-def behind_seconds(now: datetime) -> int:
+def lag_seconds(now: datetime) -> int:
     """How far the sweep is behind with messages."""
-    return due.behind_seconds(outbox_store.TABLE, now)
+    return due_index.lag_seconds(outbox_store.TABLE, now)
 
 
 def _attempt(held: Outbox, now: datetime, until: float) -> None:

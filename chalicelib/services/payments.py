@@ -5,20 +5,20 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from chalicelib.domain import payment, permissions, settlement
+from chalicelib.domain import outcome, payment, permissions
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import LinkedCard
-from chalicelib.domain.card_payment import authorisation, with_card
+from chalicelib.domain.card_payment import authorization_request, with_card
 from chalicelib.domain.payment import Order, Till
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.errors import RETRY, ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
-from chalicelib.schemas.payments import SubmitPayment
-from chalicelib.services import orders, outbox, pictures, settling
-from chalicelib.services.accounts import admit
-from chalicelib.store import cards, terminals, transactions
+from chalicelib.schemas.payment_request import SubmitPayment
+from chalicelib.services import orders, outbox, outcomes, pictures
+from chalicelib.services.admission import admit
+from chalicelib.store import linked_cards, terminals, transactions
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.table import AlreadyThereError, Key
+from chalicelib.store.table import AlreadyExistsError, Key
 
 GUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
@@ -50,7 +50,7 @@ def _keys(order: Order, caller: Caller) -> dict[str, Key[Any]]:
     if caller.terminal_id is not None:
         keys["terminal"] = terminals.key(caller.terminal_id)
     if order.linked_card_id is not None:
-        keys["card"] = cards.key(order.linked_card_id)
+        keys["card"] = linked_cards.key(order.linked_card_id)
     return keys
 
 
@@ -62,7 +62,7 @@ def _approved_here(order: Order, till: Till, body: SubmitPayment, now: datetime)
 
     try:
         transactions.record(transaction, *map(outbox_store.put, receipts))
-    except AlreadyThereError:
+    except AlreadyExistsError:
         return _overtaken(order, till.agent, now)
     outbox.send(receipts, now)
     return transaction, False
@@ -74,14 +74,14 @@ def _by_card(
     """A payment an acquirer decides: kept first, then asked for under its own ID, then settled."""
     transaction = with_card(order, till, now, acquirers=acquirers.codes(), linked=linked)
     transaction = replace(transaction, **pictures.keep_files(body.files, transaction.id))
-    request = authorisation(transaction, order, till, linked)
-    paid_with = [cards.pay(linked.id, till.agent.id)] if linked else []
+    request = authorization_request(transaction, order, till, linked)
+    paid_with = [linked_cards.pay(linked.id, till.agent.id)] if linked else []
 
     try:
         transactions.record(transaction, *paid_with)
-    except AlreadyThereError:
+    except AlreadyExistsError:
         return _overtaken(order, till.agent, now)
-    return settling.told(settling.authorise(transaction, request, now)), False
+    return outcomes.require_attempted(outcomes.authorize(transaction, request, now)), False
 
 
 def _overtaken(order: Order, agent: Agent, now: datetime) -> tuple[Transaction, bool]:
@@ -98,9 +98,9 @@ def _replay(order: Order, agent: Agent, stored: Transaction, now: datetime) -> T
         raise invalid(*order.card_problems)
     if stored.is_reversal or stored.fingerprint != payment.fingerprint(order, agent):
         raise ServiceError(ErrorCode.ID_REUSED)
-    if settlement.is_in_hand(stored, now):
+    if outcome.is_in_progress(stored, now):
         raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)
-    return settling.told(settling.refresh(stored, now), replayed=True)
+    return outcomes.require_attempted(outcomes.refresh(stored, now), replayed=True)
 
 
 def public(transaction_id: str) -> Transaction | None:
@@ -119,4 +119,4 @@ def get(transaction_id: str, caller: Caller, now: datetime) -> Transaction:
     if transaction is None:
         raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
     permissions.see_transaction(admitted.agent, transaction.client_id, transaction.taker.id)
-    return settling.refresh(transaction, now)
+    return outcomes.refresh(transaction, now)

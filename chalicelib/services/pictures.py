@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from chalicelib.gateways import files
-from chalicelib.schemas.fields import Image
+from chalicelib.schemas.field_types import Image
 from chalicelib.schemas.files import File
 
 

@@ -5,13 +5,13 @@ from datetime import datetime
 
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.partner import PreparedField, Problem, Question
+from chalicelib.domain.partner import PartnerRequest, PreparedField, Problem
 from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
 from chalicelib.gateways import partners, secrets
 from chalicelib.gateways.https import FailedError
 from chalicelib.log import log
 from chalicelib.schemas.prepare import PreparePayment
-from chalicelib.services.accounts import admit
+from chalicelib.services.admission import admit
 from chalicelib.settings import Partner, settings
 
 RETRY_AFTER_S = 5
@@ -31,7 +31,7 @@ def prepare(body: PreparePayment, caller: Caller, now: datetime) -> tuple[Prepar
     _check_names(body)
 
     fields = tuple((field.name, field.value) for field in body.prepare_fields)
-    return _asked(partner, Question(partner.product, body.client_product_code, fields), now)
+    return _asked(partner, PartnerRequest(partner.product, body.client_product_code, fields), now)
 
 
 def _check_names(body: PreparePayment) -> None:
@@ -46,7 +46,7 @@ def _check_names(body: PreparePayment) -> None:
         raise invalid(*twice)
 
 
-def _asked(partner: Partner, question: Question, now: datetime) -> tuple[PreparedField, ...]:
+def _asked(partner: Partner, question: PartnerRequest, now: datetime) -> tuple[PreparedField, ...]:
     """The partner's answer, and a line in the log of what came of it."""
     started = time.perf_counter()
     outcome = "prepared"
@@ -67,7 +67,7 @@ def _asked(partner: Partner, question: Question, now: datetime) -> tuple[Prepare
         log("partner", product=partner.product, outcome=outcome, milliseconds=milliseconds)
 
 
-def _findings(problems: tuple[Problem, ...], question: Question) -> list[Validation]:
+def _findings(problems: tuple[Problem, ...], question: PartnerRequest) -> list[Validation]:
     """What the partner said, at the fields it spoke of."""
     names = [name for name, _ in question.fields]
     return [_finding(problem, names) for problem in problems] or [Validation("PrepareFields", Check.FORMAT, REFUSED)]

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from chalicelib.domain import permissions, settlement
+from chalicelib.domain import outcome, permissions
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.reversal import (
     CARD_PRESENT_MODES,
@@ -16,13 +16,13 @@ from chalicelib.domain.reversal import (
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.schemas.receipts import wanted_by
-from chalicelib.schemas.reversals import ReversePayment
-from chalicelib.services import outbox, settling
-from chalicelib.services.accounts import admit
+from chalicelib.schemas.reversal_request import ReversePayment
+from chalicelib.services import outbox, outcomes
+from chalicelib.services.admission import admit
 from chalicelib.services.payments import GUID
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import transactions
-from chalicelib.store.table import AlreadyThereError
+from chalicelib.store.table import AlreadyExistsError
 
 ATTEMPTS = 4  # to take from what remains while others take from it too
 
@@ -77,9 +77,9 @@ def _replay(order: ReversalOrder, agent: Agent, stored: Transaction, now: dateti
     """The stored reversal, when the request is the same; a payment's ID is never a reversal's."""
     if stored.fingerprint != fingerprint(order, agent.id):
         raise ServiceError(ErrorCode.ID_REUSED)
-    if settlement.is_in_hand(stored, now):
+    if outcome.is_in_progress(stored, now):
         raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)
-    return settling.told(settling.refresh(stored, now), replayed=True)
+    return outcomes.require_attempted(outcomes.refresh(stored, now), replayed=True)
 
 
 def _take(
@@ -92,7 +92,7 @@ def _take(
         receipts = outbox.receipts_for(reversal, None, None, wanted_by(reversal), now)
         try:
             transactions.reserve(original, reversal, *map(outbox_store.put, receipts))
-        except AlreadyThereError:
+        except AlreadyExistsError:
             stored = transactions.get(name)
             if stored is not None:
                 return _replay(order, agent, stored, now), True
@@ -100,6 +100,8 @@ def _take(
             pass
         else:
             outbox.send(receipts, now)
-            return settling.told(settling.give_back(reversal, now) if reversal.is_pending else reversal), False
+            return outcomes.require_attempted(
+                outcomes.reverse(reversal, now) if reversal.is_pending else reversal
+            ), False
         original = transactions.get(original.id) or original
     raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)

@@ -2,16 +2,16 @@
 
 from datetime import datetime
 
-from chalicelib.domain import assignment, permissions
+from chalicelib.domain import permissions, references
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.audit import Act
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.terminal import Terminal
-from chalicelib.errors import ErrorCode, refused
-from chalicelib.schemas.fields import context_text
-from chalicelib.schemas.registers import currency
+from chalicelib.errors import ErrorCode, invalid_references
+from chalicelib.iso import currency
+from chalicelib.schemas.field_types import context_text
 from chalicelib.schemas.terminals import CreateTerminal
-from chalicelib.services.accounts import Admitted, admit
+from chalicelib.services.admission import Admitted, admit
 from chalicelib.store import merchants, sequences, terminals
 
 
@@ -19,10 +19,10 @@ def create(body: CreateTerminal, caller: Caller, now: datetime) -> Terminal:
     """A new terminal of the merchant its BranchID names."""
     admitted = admit(caller, merchants.key(body.branch_id), current_account_id=body.current_account_id)
     merchant = _merchant(admitted, body.branch_id)
-    group, findings = assignment.group(merchant, body.terminal_group_id, body.terminal_group_code)
+    group, findings = references.group(merchant, body.terminal_group_id, body.terminal_group_code)
     money = currency(body.currency)
     if findings or group is None or money is None:
-        raise refused(*findings)
+        raise invalid_references(*findings)
 
     values = {"alias": body.name} | body.values()
     terminal = Terminal(
@@ -49,5 +49,5 @@ def _merchant(admitted: Admitted, branch_id: int) -> Merchant:
     merchant: Merchant | None = admitted.others[0]
     foreign = not agent.is_system_user and agent.client_id != branch_id
     if merchant is None or merchant.deleted or foreign:
-        raise refused(assignment.missing("BranchID", ErrorCode.BRANCH_NOT_FOUND))
+        raise invalid_references(references.missing("BranchID", ErrorCode.BRANCH_NOT_FOUND))
     return merchant

@@ -7,9 +7,9 @@ from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.audit import Act, changed, present
 from chalicelib.domain.credential import canonical
 from chalicelib.store import audit, logins
-from chalicelib.store.lists import all_of
+from chalicelib.store.optimistic import ChangedMeanwhileError
+from chalicelib.store.query import all_of
 from chalicelib.store.table import Key, Write, commit, put_new, replace_record, table_name, update
-from chalicelib.store.versions import ChangedMeanwhileError
 
 TABLE = "agents"
 

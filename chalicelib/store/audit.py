@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Iterable
 
 from chalicelib.domain.audit import Act, Audit, entry
-from chalicelib.store.lists import all_of
+from chalicelib.store.query import all_of
 from chalicelib.store.table import Write, put_new
 
 TABLE = "audit"

@@ -10,11 +10,11 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from chalicelib.domain.listing import MAX_CANDIDATES, SEARCHED, Entry, Stream, Wanted, entry_of
+from chalicelib.domain.history import MAX_CANDIDATES, SEARCHED, HistoryEntry, HistoryFilter, Stream, entry_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.store import totals
 from chalicelib.store.codec import Value
-from chalicelib.store.ranges import Condition, Range, items, prefixed
+from chalicelib.store.query import Condition, Range, items, prefixed
 from chalicelib.store.table import Write, put_item
 
 TABLE = totals.TABLE
@@ -55,7 +55,7 @@ def _entries(transaction: Transaction) -> list[Write]:
     return [entry(transaction), by_ext_id] if transaction.ext_id else [entry(transaction)]
 
 
-def _put(partition: str, line: Entry) -> Write:
+def _put(partition: str, line: HistoryEntry) -> Write:
     stream = line.stream
     facts = {
         "month": partition,
@@ -77,7 +77,7 @@ class Place:
     agent_id: int | None
 
 
-def between(place: Place, begin: datetime, end: datetime, wanted: Wanted) -> list[Entry]:
+def between(place: Place, begin: datetime, end: datetime, wanted: HistoryFilter) -> list[HistoryEntry]:
     """The entries of a place that match, from `begin` until before `end`, in the merchant's zone."""
     partition = ("month", f"{place.client_id}#{place.month}")
     span = prefixed(TABLE, partition, "at", ENTRY)
@@ -88,14 +88,14 @@ def between(place: Place, begin: datetime, end: datetime, wanted: Wanted) -> lis
     return [line for line in found if begin <= line.at < end and wanted.matches(line)]
 
 
-def with_ext_id(client_id: int, ext_id: str, agent_id: int | None) -> list[Entry]:
+def with_ext_id(client_id: int, ext_id: str, agent_id: int | None) -> list[HistoryEntry]:
     """The entries of an ExtID, of one agent or of all: one more than a list may look at, at the most."""
     prefix = ENTRY if agent_id is None else f"{ENTRY}{agent_id}#"
     found = items(prefixed(TABLE, ("month", _ext(client_id, ext_id)), "at", prefix))
     return [_line(item) for item in islice(found, MAX_CANDIDATES + 1)]
 
 
-def of_month(client_id: int, month: str) -> list[Entry]:
+def of_month(client_id: int, month: str) -> list[HistoryEntry]:
     """Every entry of a month, whoever made it."""
     found = items(prefixed(TABLE, ("month", f"{client_id}#{month}"), "at", ENTRY))
     return [_line(item) for item in found]
@@ -109,10 +109,10 @@ def _instant(at: datetime) -> str:
     return at.isoformat(timespec="microseconds")
 
 
-def _line(item: Mapping[str, Value]) -> Entry:
+def _line(item: Mapping[str, Value]) -> HistoryEntry:
     _, agent_id, at, transaction_id = item["at"]["S"].split("#", 3)
     input_type, reverse_mode, digits, acquirer = item["kind"]["S"].split(".", 3)
-    return Entry(
+    return HistoryEntry(
         id=transaction_id,
         at=datetime.fromisoformat(at),
         stream=Stream(int(agent_id), int(input_type), int(reverse_mode), int(digits), acquirer),
@@ -121,7 +121,7 @@ def _line(item: Mapping[str, Value]) -> Entry:
     )
 
 
-def _condition(wanted: Wanted) -> Condition:
+def _condition(wanted: HistoryFilter) -> Condition:
     """What need not be sent: the store may send more than matches, never less."""
     parts: list[str] = []
     values: dict[str, Any] = {}

@@ -8,7 +8,7 @@ from chalicelib.domain.agent import Login
 from chalicelib.domain.credential import LOCK_AFTER, LOCK_FOR, canonical
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store.codec import decode
-from chalicelib.store.table import AlreadyThereError, Key, Write, alone, put_new, update
+from chalicelib.store.table import AlreadyExistsError, Key, Write, put_new, update, write_one
 
 TABLE = "logins"
 NOT_FULL = "(attribute_not_exists(#failed_attempts) OR #failed_attempts < :limit)"
@@ -40,8 +40,8 @@ def count_failure(email: str, login: Login | None, now: datetime) -> None:
         condition=f"attribute_exists(#email) AND {NOT_FULL}",
     )
     try:
-        count = decode(Login, alone(one_more)).failed_attempts
-    except AlreadyThereError:
+        count = decode(Login, write_one(one_more)).failed_attempts
+    except AlreadyExistsError:
         if login is None:
             return
         _lock(email, now)
@@ -59,8 +59,8 @@ def _begin_anew(email: str, over: datetime) -> bool:
         condition="#locked_until = :over",
     )
     try:
-        alone(change)
-    except AlreadyThereError:
+        write_one(change)
+    except AlreadyExistsError:
         return False
     return True
 
@@ -73,8 +73,8 @@ def _lock(email: str, now: datetime) -> None:
         {"until": now + LOCK_FOR, "limit": LOCK_AFTER},
         condition="#failed_attempts >= :limit AND attribute_not_exists(#locked_until)",
     )
-    with suppress(AlreadyThereError):
-        alone(lock)
+    with suppress(AlreadyExistsError):
+        write_one(lock)
 
 
 def note_logon(email: str, now: datetime) -> None:
@@ -86,8 +86,8 @@ def note_logon(email: str, now: datetime) -> None:
         condition=f"attribute_exists(#email) AND ({NOT_FULL} OR #locked_until <= :now)",
     )
     try:
-        alone(logon)
-    except AlreadyThereError:
+        write_one(logon)
+    except AlreadyExistsError:
         _lock(email, now)
         raise ServiceError(ErrorCode.LOGIN_LOCKED) from None
 
@@ -100,5 +100,5 @@ def rehash(login: Login, password_hash: str) -> None:
         {"new": password_hash, "old": login.password_hash},
         condition="#password_hash = :old",
     )
-    with suppress(AlreadyThereError):
-        alone(change)
+    with suppress(AlreadyExistsError):
+        write_one(change)

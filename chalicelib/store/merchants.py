@@ -3,8 +3,8 @@
 from chalicelib.domain.audit import Act, changed, present
 from chalicelib.domain.merchant import Merchant
 from chalicelib.store import audit
+from chalicelib.store.optimistic import ChangedMeanwhileError
 from chalicelib.store.table import Key, Write, commit, put_new, replace_record
-from chalicelib.store.versions import ChangedMeanwhileError
 
 TABLE = "merchants"
 

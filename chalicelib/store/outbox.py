@@ -5,8 +5,8 @@ from datetime import datetime
 
 from chalicelib.domain.outbox import HELD_FOR, Outbox, born
 from chalicelib.store.codec import decode
-from chalicelib.store.due import shard_of
-from chalicelib.store.table import Key, Write, alone, put_new, update
+from chalicelib.store.due_index import shard_of
+from chalicelib.store.table import Key, Write, put_new, update, write_one
 
 TABLE = "outbox"
 
@@ -42,7 +42,7 @@ def claim(entry_id: str, now: datetime) -> Outbox | None:
         otherwise=NotOursError(),
     )
     try:
-        return decode(Outbox, alone(ours))
+        return decode(Outbox, write_one(ours))
     except NotOursError:
         return None
 
@@ -61,6 +61,6 @@ def settle(held: Outbox, after: Outbox) -> None:
         otherwise=NotOursError(),
     )
     try:
-        alone(write)
+        write_one(write)
     except NotOursError:
         return

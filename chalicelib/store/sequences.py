@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store.table import Key, Write, alone, put_new, read, update
+from chalicelib.store.table import Key, Write, put_new, read, update, write_one
 
 TABLE = "sequences"
 
@@ -42,7 +42,7 @@ def next_id(name: str) -> int:
 def next_ids(name: str, count: int) -> range:
     """So many IDs in a row."""
     one_step = update(Key(TABLE, Claim, {"name": name}), "ADD #last :count", {"count": count})
-    last = int(alone(one_step)["last"]["N"])
+    last = int(write_one(one_step)["last"]["N"])
     return range(last - count + 1, last + 1)
 
 

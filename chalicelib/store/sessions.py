@@ -5,7 +5,7 @@ from datetime import datetime
 
 from chalicelib.domain.session import Session, expiry
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store.table import Key, alone, put_new, update
+from chalicelib.store.table import Key, put_new, update, write_one
 
 TABLE = "sessions"
 
@@ -17,13 +17,13 @@ def key(digest: str) -> Key[Session]:
 
 def keep(session: Session) -> None:
     """Keep a new session."""
-    alone(put_new(TABLE, session, "digest"))
+    write_one(put_new(TABLE, session, "digest"))
 
 
 def touch(session: Session, now: datetime) -> Session:
     """Write down that it was used, which prolongs it. Raises 105 when it is gone meanwhile."""
     touched = replace(session, used_at=now, expires_at=expiry(session, now))
-    alone(
+    write_one(
         update(
             key(session.digest),
             "SET #used_at = :used_at, #expires_at = :expires_at",

@@ -59,7 +59,7 @@ class Key(Generic[R]):
         return {name: value_of(value) for name, value in self.key.items()}
 
 
-class AlreadyThereError(Exception):
+class AlreadyExistsError(Exception):
     """A record of this key exists: what a `put` of something new raises unless told otherwise."""
 
 
@@ -69,7 +69,7 @@ class Write:
 
     kind: str  # Put, Update, Delete or ConditionCheck
     parameters: Mapping[str, Any]
-    otherwise: Exception = field(default_factory=AlreadyThereError)
+    otherwise: Exception = field(default_factory=AlreadyExistsError)
 
     def wire(self) -> dict[str, Any]:
         """The step as TransactWriteItems takes it."""
@@ -91,7 +91,7 @@ def put_new(
         "ConditionExpression": "attribute_not_exists(#key)",
         "ExpressionAttributeNames": {"#key": key},
     }
-    return Write("Put", parameters, otherwise or AlreadyThereError())
+    return Write("Put", parameters, otherwise or AlreadyExistsError())
 
 
 def put_item(table: str, item: Mapping[str, Any]) -> Write:
@@ -121,7 +121,7 @@ def update(
     }
     if condition:
         parameters["ConditionExpression"] = condition
-    return Write("Update", parameters, otherwise or AlreadyThereError())
+    return Write("Update", parameters, otherwise or AlreadyExistsError())
 
 
 def replace_record(table: str, record: Any, *, version: int, otherwise: Exception) -> Write:
@@ -153,10 +153,10 @@ def commit(*writes: Write) -> None:
                     raise write.otherwise from None
             raise
 
-    persist(attempt)
+    with_retries(attempt)
 
 
-def alone(write: Write) -> dict[str, Value]:
+def write_one(write: Write) -> dict[str, Value]:
     """Do one Put or Update outside a transaction, at half the price: what an Update left of the item is returned."""
 
     def attempt() -> dict[str, Value]:
@@ -172,12 +172,14 @@ def alone(write: Write) -> dict[str, Value]:
         left: dict[str, Value] = answer.get("Attributes", {})
         return left
 
-    return persist(attempt)
+    return with_retries(attempt)
 
 
 def read(key: Key[R]) -> R | None:
     """The record as it is now (a strong read), or None."""
-    answer = persist(lambda: client().get_item(TableName=table_name(key.table), Key=key.wire(), ConsistentRead=True))
+    answer = with_retries(
+        lambda: client().get_item(TableName=table_name(key.table), Key=key.wire(), ConsistentRead=True)
+    )
     item = answer.get("Item")
     return decode(key.record, item) if item else None
 
@@ -200,7 +202,7 @@ def _read_batch(keys: Sequence[Key[Any]]) -> dict[tuple[str, str], Any]:
 
     found: dict[tuple[str, str], Any] = {}
     for _ in range(ATTEMPTS):
-        answer = persist(partial(client().batch_get_item, RequestItems=pending))
+        answer = with_retries(partial(client().batch_get_item, RequestItems=pending))
         for name, items in answer["Responses"].items():
             found.update({(name, _identity(item, by_table[name])): item for item in items})
         pending = answer.get("UnprocessedKeys") or {}
@@ -217,7 +219,7 @@ def _words(text: str) -> list[str]:
     return "".join(letter if letter.isalnum() or letter in "#:_" else " " for letter in text).split()
 
 
-def persist(attempt: Callable[[], T]) -> T:
+def with_retries(attempt: Callable[[], T]) -> T:
     """Do it; again when it only collided; 903 when the store is out of reach.
 
     A write whose answer was lost may have happened: whoever calls again with the same ID finds it done.

@@ -3,7 +3,7 @@
 from chalicelib.domain.audit import Act, present
 from chalicelib.domain.terminal import Terminal
 from chalicelib.store import audit, sequences
-from chalicelib.store.lists import all_of
+from chalicelib.store.query import all_of
 from chalicelib.store.table import Key, commit, put_new
 
 TABLE = "terminals"

@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
-from chalicelib.domain.listing import Entry, Stream, Tally
+from chalicelib.domain.history import HistoryEntry, Stream, Tally
 from chalicelib.store.codec import Value
-from chalicelib.store.ranges import items, prefixed
-from chalicelib.store.table import Key, Write, alone, update
+from chalicelib.store.query import items, prefixed
+from chalicelib.store.table import Key, Write, update, write_one
 
 TABLE = "history"
 SHARDS = 2  # of each counter: a busy agent does not collide with itself
@@ -28,28 +28,28 @@ def month_of(client_id: int, day: date) -> str:
     return f"{client_id}#{day.isoformat()[:7]}"
 
 
-def count(client_id: int, entry: Entry) -> Write:
+def count(client_id: int, entry: HistoryEntry) -> Write:
     """One more transaction, and its money if it took any, in the total of its month."""
     return _add(total_key(client_id, entry), in_total(entry))
 
 
-def taken(client_id: int, entry: Entry) -> Write:
+def taken(client_id: int, entry: HistoryEntry) -> Write:
     """The money of a transaction that was counted before it took any."""
     return _add(total_key(client_id, entry), {f"m{entry.at:%d}": entry.taken_minor})
 
 
-def slot(client_id: int, entry: Entry) -> Write:
+def slot(client_id: int, entry: HistoryEntry) -> Write:
     """One more transaction in its quarter of an hour."""
     return _add(slots_key(client_id, entry), in_slots(entry))
 
 
-def in_total(entry: Entry) -> Counters:
+def in_total(entry: HistoryEntry) -> Counters:
     """What the entry adds to its total."""
     money = {f"m{entry.at:%d}": entry.taken_minor} if entry.taken_minor else {}
     return {f"n{entry.at:%d}": 1, **money}
 
 
-def in_slots(entry: Entry) -> Counters:
+def in_slots(entry: HistoryEntry) -> Counters:
     """What the entry adds to its slots."""
     return {f"{entry.at:%H}{entry.at.minute // 15 * 15:02d}": 1}
 
@@ -70,20 +70,20 @@ def mend(key: Key[Any], before: Counters, after: Counters) -> None:
     )
     values = {**after, **{f"was{name}": before[name] for name in after}}
     expression = "SET " + ", ".join(f"#{name} = :{name}" for name in after)
-    alone(update(key, expression, values, condition=as_read, otherwise=MovedOnError()))
+    write_one(update(key, expression, values, condition=as_read, otherwise=MovedOnError()))
 
 
-def total_key(client_id: int, entry: Entry) -> Key[Any]:
+def total_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
     """Where the total of the entry's stream and month is kept."""
     return _key(client_id, entry, TOTAL + _stream_text(entry))
 
 
-def slots_key(client_id: int, entry: Entry) -> Key[Any]:
+def slots_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
     """Where the slots of the entry's stream and day are kept."""
     return _key(client_id, entry, f"{SLOTS}{entry.at:%d}#{_stream_text(entry)}")
 
 
-def _key(client_id: int, entry: Entry, at: str) -> Key[Any]:
+def _key(client_id: int, entry: HistoryEntry, at: str) -> Key[Any]:
     return place(month_of(client_id, entry.at.date()), at)
 
 
@@ -120,7 +120,7 @@ def _numbers(item: Mapping[str, Value]) -> Counters:
     return {name: int(value["N"]) for name, value in item.items() if "N" in value}
 
 
-def _stream_text(entry: Entry) -> str:
+def _stream_text(entry: HistoryEntry) -> str:
     """A stream and the shard: 17#10.0.2.1.CASH."""
     stream = entry.stream
     shard = zlib.crc32(entry.id.encode()) % SHARDS

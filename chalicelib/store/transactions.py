@@ -3,12 +3,12 @@
 from dataclasses import fields
 from datetime import datetime, timedelta
 
+from chalicelib.domain.outcome import due_at
 from chalicelib.domain.reversal import CANCELS
-from chalicelib.domain.settlement import due_at
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.store import history
-from chalicelib.store.due import shard_of
-from chalicelib.store.table import Key, Write, alone, commit, put_new, read, update
+from chalicelib.store.due_index import shard_of
+from chalicelib.store.table import Key, Write, commit, put_new, read, update, write_one
 
 TABLE = "transactions"
 LATEST = "#reverse_id = :id, #reverse_invoice = :invoice"  # of a payment: its reversal that was done last
@@ -64,7 +64,7 @@ def finish(before: Transaction, after: Transaction, now: datetime, *beside: Writ
     if beside:
         commit(step, *beside)
     else:
-        alone(step)
+        write_one(step)
 
 
 def claim(transaction: Transaction, now: datetime) -> bool:
@@ -89,7 +89,7 @@ def claim(transaction: Transaction, now: datetime) -> bool:
         otherwise=OvertakenError(),
     )
     try:
-        alone(ours)
+        write_one(ours)
     except OvertakenError:
         return False
     return True

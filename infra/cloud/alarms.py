@@ -89,11 +89,11 @@ ALARMS = (
         **_function("Throttles", "APIHandler"),
     ),
     Alarm(
-        "GateFails",
+        "AuthorizerFails",
         "The authorizer failed: nobody gets in.",
-        "Look at the log of `gate`: usually the secret or its key is out of reach (a changed key policy, a deleted "
-        "secret).",
-        **_function("Errors", "Gate"),
+        "Look at the log of `authorizer`: usually the secret or its key is out of reach (a changed key policy, a "
+        "deleted secret).",
+        **_function("Errors", "Authorizer"),
     ),
     Alarm(
         "StoreUnavailable",
@@ -214,7 +214,7 @@ def _alarm(alarm: Alarm) -> dict[str, Any]:
 
 
 def _dashboard() -> dict[str, Any]:
-    functions = ("APIHandler", "Gate", "SweepPayments", "SweepOutbox")
+    functions = ("APIHandler", "Authorizer", "SweepPayments", "SweepOutbox")
     api = ["ApiName", "${AWS::StackName}", "Stage", "api"]
     own = [[NAMESPACE["Fn::Sub"], figure.name] for figure in FIGURES]
     widgets = [

@@ -4,7 +4,7 @@ import contextlib
 import importlib
 import io
 
-from infra import engines, local, partner
+from infra import demo_partner, engines, local
 from infra.reference import HERE, ROOT, data, text
 from infra.reference.alarms import alarms
 from infra.reference.document import document
@@ -30,8 +30,8 @@ def record() -> None:
     """Tell the story of the examples on a stage of its own, and keep the answers."""
     app = importlib.import_module("app").app
     log = contextlib.redirect_stdout(io.StringIO())
-    with log, engines.moto_engine(), partner.served(), local.serve(app) as server:
-        importlib.import_module("infra.demo").seed()
+    with log, engines.moto_engine(), demo_partner.served(), local.serve(app) as server:
+        importlib.import_module("infra.demo_data").seed()
         told = tell(server.url, documented())
     before = data("answers.json")
     kept = {name: settled(answer, before.get(name)) for name, (_, answer) in told.items()}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from chalicelib.domain.acquiring import MESSAGES
+from chalicelib.domain.acquirer import MESSAGES
 from chalicelib.errors import Check, ErrorCode
 from infra.reference import data
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any
 
-from chalicelib.schemas.context import Context
+from chalicelib.schemas.request_context import Context
 from infra.reference.schemas import REFERENCE
 
 LIMITS = {

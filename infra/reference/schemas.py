@@ -14,10 +14,10 @@ from chalicelib.domain.terminal import ENTRY_CAPS
 from chalicelib.domain.transaction import InputType
 from chalicelib.errors import Check
 from chalicelib.schemas.agents import BulkItem
-from chalicelib.schemas.common import Request
+from chalicelib.schemas.base import Request
 from chalicelib.schemas.merchants import CLIENT_IMPORTANCES, CLIENT_MODES, CLIENT_TYPES
-from chalicelib.schemas.present import KIND_TEXTS
-from chalicelib.schemas.reversals import ALIASES
+from chalicelib.schemas.reversal_request import ALIASES
+from chalicelib.schemas.transaction_view import KIND_TEXTS
 from infra.reference import data
 
 REFERENCE = "#/components/schemas/"

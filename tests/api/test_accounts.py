@@ -10,8 +10,8 @@ from uuid import uuid4
 import pytest
 
 from chalicelib.domain.agent import Caller
-from chalicelib.services import credentials
-from chalicelib.services.credentials import caller_of
+from chalicelib.services import authentication
+from chalicelib.services.authentication import caller_of
 from tests.accounts import PASSWORD, Account, a_kept_merchant, a_kept_terminal, an_account, basic, block
 from tests.http import Reply, call, post
 
@@ -141,7 +141,7 @@ def remembering(monkeypatch: pytest.MonkeyPatch) -> None:
             said[authorization] = caller_of(authorization, now)
         return said[authorization]
 
-    monkeypatch.setattr(credentials, "caller_of", remembered)
+    monkeypatch.setattr(authentication, "caller_of", remembered)
 
 
 def _update(stage: str, account: Account, body: dict[str, Any]) -> None:

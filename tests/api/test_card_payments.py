@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.gateways.acquirers.sandbox import PANS
-from chalicelib.services import sweep
+from chalicelib.services import payment_sweep
 from tests.builders import PNG
 from tests.cards import PAN, STEADY, TRACK2, a_card_body, chip_data
 from tests.http import OTHER_TILL, OWNER, SYSTEM, TILL, Reply, get, post
@@ -80,7 +80,7 @@ def test_what_never_arrived_is_rejected_after_the_quiet_time_and_its_id_says_so(
     body = a_card_body("10.69")
     submit(stage, body)
 
-    sweep.run(datetime.now(UTC) + timedelta(minutes=2))
+    payment_sweep.run(datetime.now(UTC) + timedelta(minutes=2))
 
     again = submit(stage, body)
     assert facts(again.body, again.body["Transaction"]) == (1091, 91, 200, 202, "REJECTED")

@@ -12,7 +12,7 @@ from chalicelib.domain.agent import Agent
 from chalicelib.domain.transaction import Transaction
 from chalicelib.store import agents, merchants
 from chalicelib.store.table import read
-from infra.bulk import write_in_bulk
+from infra.bulk_load import write_in_bulk
 from tests import http
 from tests.books import Books, local, paid
 from tests.builders import CONTEXT, PASSWORD, Shop, a_shop

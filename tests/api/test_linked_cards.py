@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.domain import card
 from chalicelib.domain.card import LinkedCard
-from chalicelib.store import cards, sequences
+from chalicelib.store import linked_cards, sequences
 from chalicelib.store.table import commit, put_new
 from tests.accounts import a_kept_merchant, an_account
 from tests.builders import NOW
@@ -21,7 +21,7 @@ VISA = a_card().face
 
 def a_kept_card(agent_id: int, client_id: int, **changes: Any) -> LinkedCard:
     facts: dict[str, Any] = {
-        "id": sequences.next_id(cards.TABLE),
+        "id": sequences.next_id(linked_cards.TABLE),
         "client_id": client_id,
         "account_id": agent_id,
         "acquirer": "SANDBOX",
@@ -32,7 +32,7 @@ def a_kept_card(agent_id: int, client_id: int, **changes: Any) -> LinkedCard:
         "status": card.VERIFIED,
     }
     kept = LinkedCard(**{**facts, **changes})
-    commit(put_new(cards.TABLE, kept, "id"))
+    commit(put_new(linked_cards.TABLE, kept, "id"))
     return kept
 
 
@@ -99,9 +99,9 @@ def test_each_filter_leaves_out_what_does_not_match(stage: str) -> None:
 def test_a_page_has_a_hundred_cards_and_past_the_end_there_are_none(stage: str) -> None:
     account = an_account()
     first = a_kept_card(account.agent.id, account.agent.client_id)
-    more = [replace(first, id=sequences.next_id(cards.TABLE)) for _ in range(120)]
+    more = [replace(first, id=sequences.next_id(linked_cards.TABLE)) for _ in range(120)]
     for start in range(0, 120, 60):
-        commit(*(put_new(cards.TABLE, kept, "id") for kept in more[start : start + 60]))
+        commit(*(put_new(linked_cards.TABLE, kept, "id") for kept in more[start : start + 60]))
 
     pages = [listed(stage, (account.email, account.key), Page=page).body["LinkedCards"] for page in (1, 2, 3)]
 

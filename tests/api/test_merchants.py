@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.store import audit, lists, merchants
+from chalicelib.store import audit, merchants
 from chalicelib.store.table import read
 from tests import builders, http
 from tests.builders import Shop, a_shop, image, merchant_body, merchant_update
@@ -252,6 +252,6 @@ def test_each_write_leaves_an_entry_in_the_audit_and_never_a_value(shop: Shop) -
 
 
 def test_a_long_list_is_bounded(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lists, "LIMIT", 0)
+    monkeypatch.setattr(query, "LIMIT", 0)
 
     assert shop.post(f"{shop.path}/pos/list", {}).error == (400, 404)

@@ -37,8 +37,8 @@ def test_a_policy_names_actions_and_things_that_exist(name: str) -> None:
                 assert resource != "*" or statement["Sid"] in {"Trace", "SendShortMessages"}
 
 
-def test_the_gate_reaches_credentials_and_one_secret_and_nothing_else() -> None:
-    own = [one for one in statements("gate") if one["Sid"] not in {"Log", "Trace"}]
+def test_the_authorizer_reaches_credentials_and_one_secret_and_nothing_else() -> None:
+    own = [one for one in statements("authorizer") if one["Sid"] not in {"Log", "Trace"}]
     reached = {resource_of(resource) for statement in own for resource in statement["Resource"]}
 
     tables = {resource.rsplit("-", 1)[-1] for resource in reached - {KEY, SECRET}}
@@ -51,7 +51,10 @@ def test_the_gate_reaches_credentials_and_one_secret_and_nothing_else() -> None:
 @pytest.mark.parametrize(
     ("function", "need"),
     [
-        ("gate", Need("dynamodb:GetItem", "arn:aws:dynamodb:eu-west-1:123456789012:table/payments-local-transactions")),
+        (
+            "authorizer",
+            Need("dynamodb:GetItem", "arn:aws:dynamodb:eu-west-1:123456789012:table/payments-local-transactions"),
+        ),
         ("api", Need("dynamodb:DeleteItem", "arn:aws:dynamodb:eu-west-1:123456789012:table/payments-local-audit")),
         ("api", Need("dynamodb:Scan", "arn:aws:dynamodb:eu-west-1:123456789012:table/payments-local-history")),
         ("api", Need("kms:Decrypt", KEY)),  # without an agent in its context

@@ -41,13 +41,13 @@ def test_it_is_made_of_the_one_definition(sam: dict[str, Any]) -> None:
             assert sam["Resources"][name]["Properties"][key] == value
 
 
-def test_every_endpoint_is_behind_the_gate_unless_it_is_public(sam: dict[str, Any]) -> None:
+def test_every_endpoint_is_behind_the_authorizer_unless_it_is_public(sam: dict[str, Any]) -> None:
     paths = sam["Resources"]["RestAPI"]["Properties"]["DefinitionBody"]["paths"]
 
     assert set(paths) == {endpoint.path for endpoint in (*ENDPOINTS, *DOCUMENTS)}
     for endpoint in (*ENDPOINTS, *DOCUMENTS):
         operation = paths[endpoint.path][endpoint.method.lower()]
-        assert operation.get("security", []) == ([] if endpoint.public else [{"gate": []}])
+        assert operation.get("security", []) == ([] if endpoint.public else [{"authorizer": []}])
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)

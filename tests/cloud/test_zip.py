@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from infra import aws, engines
+from infra import aws_server, engines
 from infra.cloud import package, zipped
 from tests.http import TILL, basic
 
@@ -30,9 +30,9 @@ def load(handler):
     loaded[handler] = getattr(importlib.import_module(module), name)
     return loaded[handler]
 class Context: aws_request_id = "r"
-gate = load(handlers["Gate"])
+authorizer = load(handlers["Authorizer"])
 light = not {"pydantic", "chalicelib.routes", "chalicelib.web"} & set(sys.modules)
-allowed = gate(token, Context)
+allowed = authorizer(token, Context)
 event["requestContext"]["authorizer"] = {name: str(value) for name, value in allowed["context"].items()}
 for _ in range(3):  # as a till does: the same payment again, when the store was out of reach on a busy machine
     answer = load(handlers["APIHandler"])(event, Context)
@@ -93,7 +93,7 @@ def local_aws(stage: str) -> Iterator[str]:
     """The AWS of the stage with its demo data, over HTTP."""
     del stage
     with contextlib.ExitStack() as stack:
-        yield stack.enter_context(aws.served(engines.free_port()))
+        yield stack.enter_context(aws_server.served(engines.free_port()))
 
 
 def variables(sam: dict[str, Any], function: str) -> dict[str, str]:
@@ -167,7 +167,7 @@ def test_the_functions_of_the_template_take_a_cash_payment_with_nothing_else_on_
     assert said["answer"]["statusCode"] == 200, said["answer"]["body"]
     paid = json.loads(said["answer"]["body"])["Transaction"]
     assert (paid["Amount"], paid["State"], paid["Substate"], paid["Result"]["Code"]) == (12.3, 400, 411, 0)
-    assert said["light"], "the gate loads pydantic or the routes"
+    assert said["light"], "the authorizer loads pydantic or the routes"
     standard = sysconfig.get_path("stdlib")
     beside = [place for place in said["places"] if not place.startswith((str(task), str(tmp_path), standard))]
     assert [place for place in beside if "site-packages" in place and "/boto" not in place] == []
@@ -177,7 +177,7 @@ def test_the_functions_of_the_template_take_a_cash_payment_with_nothing_else_on_
 def test_a_function_without_a_setting_ends_with_one_line_that_names_it(
     name: str, task: Path, sam: dict[str, Any], tmp_path: Path
 ) -> None:
-    environment = variables(sam, "Gate")
+    environment = variables(sam, "Authorizer")
     del environment[name]
 
     done = run_in_the_zip(task, tmp_path, {**environment, "AWS_DEFAULT_REGION": "eu-west-1"}, events(sam))

@@ -8,7 +8,7 @@ from hypothesis.strategies import integers
 from chalicelib.domain import card
 from chalicelib.domain.card import CardInput, LinkedCard, brand_of, has_check_digit, is_expired, is_usable, read
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import CardFace, EmvData, InputType
+from chalicelib.domain.transaction import CardDetails, EmvData, InputType
 from tests.cards import AID, APN, EXP, PAN, TRACK2, TSI, TVR, a_card, an_input, chip_data
 from tests.transactions import NOW
 
@@ -51,7 +51,7 @@ def test_one_mistyped_digit_never_passes_the_check(at: int, by: int) -> None:
 
 
 def test_what_is_kept_of_a_card_is_its_brand_ends_and_expiry() -> None:
-    assert a_card().face == CardFace("VISA", "411111", "1111", EXP)
+    assert a_card().face == CardDetails("VISA", "411111", "1111", EXP)
     assert a_card().face.masked == "411111******1111"
 
 
@@ -108,7 +108,7 @@ def test_a_swiped_card_is_read_from_its_track() -> None:
     swiped, _ = read(InputType.MAGNETIC_STRIPE, CardInput(reader_data=Secret(TRACK2)))
 
     assert swiped is not None
-    assert swiped.face == CardFace("VISA", "411111", "1111", EXP)
+    assert swiped.face == CardDetails("VISA", "411111", "1111", EXP)
     assert (swiped.pan.reveal(), swiped.track2) == (PAN, Secret(TRACK2))
 
 
@@ -117,7 +117,7 @@ def test_a_chip_is_read_from_its_data_objects(input_type: InputType) -> None:
     chip, _ = read(input_type, CardInput(reader_data=Secret(chip_data())))
 
     assert chip is not None
-    assert chip.face == CardFace("VISA", "411111", "1111", EXP, "MOKOENA/THANDI")
+    assert chip.face == CardDetails("VISA", "411111", "1111", EXP, "MOKOENA/THANDI")
     assert chip.emv == EmvData(AID, APN, TSI, TVR)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chalicelib.domain import receipt
 from chalicelib.domain.money import Currency
 from chalicelib.domain.receipt_html import as_html
-from chalicelib.domain.transaction import CardFace, EmvData, InputType, Phase, Transaction
+from chalicelib.domain.transaction import CardDetails, EmvData, InputType, Phase, Transaction
 from tests.builders import a_merchant, a_terminal
 from tests.transactions import NOW, a_payment
 
@@ -31,7 +31,7 @@ def a_card_payment(**changes: Any) -> Transaction:
     facts: dict[str, Any] = {
         "input_type": InputType.CHIP,
         "acquirer": "SANDBOX",
-        "card": CardFace("VISA", "411111", "1111", "1228", "T. Mokoena"),
+        "card": CardDetails("VISA", "411111", "1111", "1228", "T. Mokoena"),
         "approval_code": "A12345",
         "rrn": "612312345678",
         "emv": EmvData("A0000000031010", "VISA CREDIT", "E800", "0000008000"),
@@ -204,7 +204,7 @@ def test_a_short_message_is_one_message(name: str, invoice: str, amount: int) ->
 
 @given(pan=st.from_regex(r"555566[0-9]{6,13}", fullmatch=True))
 def test_no_receipt_shows_a_card_number_nor_its_expiry(pan: str) -> None:
-    payment = a_card_payment(id="A" * 36, card=CardFace("VISA", pan[:6], pan[-4:], "0329", "T. Mokoena"))
+    payment = a_card_payment(id="A" * 36, card=CardDetails("VISA", pan[:6], pan[-4:], "0329", "T. Mokoena"))
     paper = receipt.slip(payment, MERCHANT, TERMINAL)
 
     for words in (receipt.as_text(paper), as_html(paper), paper.short):

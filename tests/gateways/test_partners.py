@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.partner import PreparedField, Problem, Question, sign
+from chalicelib.domain.partner import PartnerRequest, PreparedField, Problem, sign
 from chalicelib.domain.secret import Secret
 from chalicelib.gateways import https, partners
 from chalicelib.gateways.https import FailedError
@@ -22,7 +22,7 @@ from tests.partners import Behaviour, Server, a_server, repeats, says, sends
 
 SECRET = Secret("a-secret-of-a-partner")
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
-QUESTION = Question("Insurance", "HOME", (("AmountClient", "1500.00"), ("OrderId", "Ω-17")))
+QUESTION = PartnerRequest("Insurance", "HOME", (("AmountClient", "1500.00"), ("OrderId", "Ω-17")))
 FILLED = {"PreparedFields": [{"Code": "Premium", "Value": "75.00"}, {"Code": "Note", "Value": ""}]}
 SECONDS = 0.6
 SLACK = 1.0  # what a busy machine may add

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from chalicelib.domain.acquiring import AnswerLostError, LinkRequest, Reversal
+from chalicelib.domain.acquirer import AnswerLostError, LinkRequest, ReversalRequest
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers import sandbox
 from chalicelib.gateways.acquirers.sandbox import Sandbox
@@ -21,7 +21,7 @@ def authorize(**changes: Any) -> int:
 
 
 def reverse(original: str, amount_minor: int, reference: str | None = None) -> int:
-    return SANDBOX.reverse(Reversal(reference or a_guid(), original, amount_minor, ZAR), 1).code
+    return SANDBOX.reverse(ReversalRequest(reference or a_guid(), original, amount_minor, ZAR), 1).code
 
 
 @pytest.mark.parametrize(

@@ -38,10 +38,10 @@ def _rewrite(**changes: object) -> None:
 
 
 def test_a_digest_is_always_the_same_and_tells_nothing() -> None:
-    digest = secrets.digest_of(Secret("till-demo-secret-key-0001"))
+    digest = secrets.keyed_digest(Secret("till-demo-secret-key-0001"))
 
-    assert digest == secrets.digest_of(Secret("till-demo-secret-key-0001"))
-    assert digest != secrets.digest_of(Secret("till-demo-secret-key-0002"))
+    assert digest == secrets.keyed_digest(Secret("till-demo-secret-key-0001"))
+    assert digest != secrets.keyed_digest(Secret("till-demo-secret-key-0002"))
     assert len(digest) == 64
 
 
@@ -60,7 +60,7 @@ def test_a_sealed_secret_opens_for_no_other_agent() -> None:
 
 
 def test_a_rotation_keeps_the_secret_before_and_the_digest_key() -> None:
-    digest = secrets.digest_of(Secret("key"))
+    digest = secrets.keyed_digest(Secret("key"))
     first, second = secrets.rotate_signing(), secrets.rotate_signing()
 
     third = secrets.rotate_signing(Secret("given"))
@@ -69,7 +69,7 @@ def test_a_rotation_keeps_the_secret_before_and_the_digest_key() -> None:
     assert secrets.signing() == (third, second)
     assert first not in secrets.signing()
     assert len(second.reveal()) >= 64
-    assert secrets.digest_of(Secret("key")) == digest
+    assert secrets.keyed_digest(Secret("key")) == digest
 
 
 def test_a_rotation_elsewhere_is_seen_within_five_minutes(clock: _Clock) -> None:
@@ -94,7 +94,7 @@ def test_a_stage_without_a_signing_secret_accepts_none() -> None:
 def test_what_is_remembered_is_used_while_secrets_manager_is_out_of_reach(
     clock: _Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    digest = secrets.digest_of(Secret("key"))
+    digest = secrets.keyed_digest(Secret("key"))
     asked: list[float] = []
 
     def unreachable() -> None:
@@ -104,7 +104,7 @@ def test_what_is_remembered_is_used_while_secrets_manager_is_out_of_reach(
     monkeypatch.setattr(secrets.document, "_ask", unreachable)
     clock.now += secrets.REMEMBERED_S
 
-    assert {secrets.digest_of(Secret("key")) for _ in range(5)} == {digest}
+    assert {secrets.keyed_digest(Secret("key")) for _ in range(5)} == {digest}
     assert len(asked) == 1
 
 
@@ -118,7 +118,7 @@ def test_when_nothing_is_remembered_an_outage_is_903(monkeypatch: pytest.MonkeyP
     with monkeypatch.context() as patch:
         patch.setattr(secrets.document, "_ask", unreachable)
         with pytest.raises(ServiceError) as refusal:
-            secrets.digest_of(Secret("key"))
+            secrets.keyed_digest(Secret("key"))
 
     assert refusal.value.error is ErrorCode.STORE_UNAVAILABLE
     assert refusal.value.headers == {"Retry-After": "1"}

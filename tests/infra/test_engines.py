@@ -10,7 +10,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from infra import aws as aws_over_http
+from infra import aws_server as aws_over_http
 from infra import engines, resources
 
 SEQUENCES = f"{engines.STACK}-sequences"

@@ -8,7 +8,7 @@ from chalicelib.domain.card import VERIFIED
 from chalicelib.domain.transaction import Phase
 from chalicelib.gateways import secrets
 from chalicelib.settings import settings
-from chalicelib.store import agents, cards, logins
+from chalicelib.store import agents, linked_cards, logins
 from chalicelib.store.table import read
 from infra import operator
 from tests.accounts import an_account
@@ -101,7 +101,7 @@ def test_a_card_is_linked_to_an_agent_and_its_number_is_printed_nowhere(
     run(monkeypatch, "link-card", "--email", account.email, typed="4111111111111111\n1249\n")
 
     printed = capsys.readouterr().out
-    [linked] = cards.of_agent(account.agent.id)
+    [linked] = linked_cards.of_agent(account.agent.id)
     assert (linked.status, linked.alias, linked.face.masked) == (VERIFIED, "VISA 1111", "411111******1111")
     assert f"Card {linked.id}, 411111******1111" in printed
     assert "4111111111111111" not in printed + repr(linked)
@@ -123,7 +123,7 @@ def test_a_card_that_is_not_one_is_not_linked(monkeypatch: pytest.MonkeyPatch, t
         run(monkeypatch, "link-card", "--email", account.email, typed=typed)
 
     assert "411111111111111" not in str(stopped.value)
-    assert cards.of_agent(account.agent.id) == []
+    assert linked_cards.of_agent(account.agent.id) == []
 
 
 def test_a_card_is_linked_to_somebody_and_at_an_acquirer_of_the_stage(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,10 +19,10 @@ from typing import Any
 import boto3
 import pytest
 
-from chalicelib.domain.acquiring import AnswerLostError, UnreachableError
+from chalicelib.domain.acquirer import AnswerLostError, UnreachableError
 from chalicelib.domain.card import has_check_digit
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
-from chalicelib.services import sweep
+from chalicelib.services import payment_sweep
 from chalicelib.settings import settings
 from chalicelib.store import table, transactions
 from infra import operator
@@ -167,8 +167,8 @@ def test_a_card_is_in_nothing_that_is_kept_answered_or_printed(
         with store_breaking(monkeypatch, step):
             answers.extend(post(stage, SUBMIT, body) for body in list(bodies(canary, "10.00"))[:12])
     everywhere_else(stage, canaries[9])
-    sweep.run(datetime.now(UTC) + timedelta(minutes=3))
-    sweep.run(datetime.now(UTC) + timedelta(days=2))
+    payment_sweep.run(datetime.now(UTC) + timedelta(minutes=3))
+    payment_sweep.run(datetime.now(UTC) + timedelta(days=2))
 
     printed = "\n".join([*capfd.readouterr(), caplog.text, *(f"{reply.headers} {reply.text}" for reply in answers)])
     kept = everything_kept()

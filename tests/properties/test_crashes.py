@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.acquiring import AnswerLostError, UnreachableError
+from chalicelib.domain.acquirer import AnswerLostError, UnreachableError
 from chalicelib.domain.transaction import Phase
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import sweep
-from chalicelib.store import cards, due, outbox, transactions
+from chalicelib.services import payment_sweep
+from chalicelib.store import due_index, linked_cards, outbox, transactions
 from chalicelib.store.table import read
 from tests.cards import a_card_body
 from tests.tills import MINUTE, SECOND, Till, a_till, booked, is_charged, kept
@@ -93,11 +93,11 @@ def check(case: Case, till: Till, transaction_id: str, *, came_back: bool) -> No
 
     assert payment.phase in case.ends
     assert paid == is_charged(transaction_id)
-    assert transaction_id not in due.ids(transactions.TABLE, month, 1000)
+    assert transaction_id not in due_index.ids(transactions.TABLE, month, 1000)
     assert till.counted() == (1, payment.amount_minor if paid else 0)
     assert (read(outbox.key(f"{transaction_id}.email")) is not None) == paid
     if payment.linked_card_id:
-        card = read(cards.key(payment.linked_card_id))
+        card = read(linked_cards.key(payment.linked_card_id))
         assert card is not None
         assert card.transaction_count == 1
 
@@ -119,8 +119,8 @@ def test_a_submit_that_stops_at_any_call_ends_paid_once_or_not_charged(
                 if came_back:
                     retry(till, body, NOW + SECOND)
                     retry(till, body, NOW + MINUTE)
-                    sweep.run(NOW + 2 * MINUTE)
-                sweep.run(deadline_of(body["BasicTran"]["ID"]))
+                    payment_sweep.run(NOW + 2 * MINUTE)
+                payment_sweep.run(deadline_of(body["BasicTran"]["ID"]))
 
                 with told("stopped", when, "call", number):
                     check(case, till, body["BasicTran"]["ID"], came_back=came_back)
@@ -140,9 +140,9 @@ def test_a_sweep_that_stops_at_any_call_is_made_good_by_the_next(
             crashes = 0
             for at in (NOW + 2 * MINUTE, deadline_of(body["BasicTran"]["ID"])):
                 with stopping(number, when) as stopped_at:
-                    sweep.run(at)
+                    payment_sweep.run(at)
                 crashes += len(stopped_at)
-            sweep.run(deadline_of(body["BasicTran"]["ID"]) + MINUTE)
+            payment_sweep.run(deadline_of(body["BasicTran"]["ID"]) + MINUTE)
 
             with told("stopped at call", number):
                 check(case, till, body["BasicTran"]["ID"], came_back=False)
@@ -156,12 +156,12 @@ def test_a_reversal_that_is_not_acknowledged_is_asked_for_again(monkeypatch: pyt
     till = a_till()
     with broken(monkeypatch, inquire=failing(AnswerLostError()), reverse=failing(AnswerLostError())):
         payment = till.pay(a_card_body("12.68"))
-        sweep.run(payment.deadline)
+        payment_sweep.run(payment.deadline)
         stuck = kept(payment.id)
     assert stuck is not None
     assert stuck.phase is Phase.AUTO_CANCELLING
 
-    sweep.run(payment.deadline + 20 * MINUTE)
+    payment_sweep.run(payment.deadline + 20 * MINUTE)
 
     done = kept(payment.id)
     assert done is not None

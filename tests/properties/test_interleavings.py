@@ -14,8 +14,8 @@ import pytest
 
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import sweep
-from chalicelib.store import cards, due, transactions
+from chalicelib.services import payment_sweep
+from chalicelib.store import due_index, linked_cards, transactions
 from chalicelib.store.table import read
 from tests.cards import a_card_body
 from tests.tills import MINUTE, Till, a_till, is_charged, kept
@@ -90,8 +90,8 @@ def test_two_clients_with_one_id_pay_once_or_not_at_all(seed: int) -> None:
         turns.run(*(lambda: _client(till, body, answers) for _ in range(2)), lambda: _sweep(at))
     seen = kept(body["BasicTran"]["ID"])
     assert seen is not None
-    sweep.run(NOW + 2 * MINUTE)
-    sweep.run(seen.deadline)
+    payment_sweep.run(NOW + 2 * MINUTE)
+    payment_sweep.run(seen.deadline)
 
     payment = kept(body["BasicTran"]["ID"])
     assert payment is not None
@@ -99,10 +99,10 @@ def test_two_clients_with_one_id_pay_once_or_not_at_all(seed: int) -> None:
     assert payment.phase in {Phase.APPROVED, Phase.DECLINED, Phase.REJECTED}
     assert paid == is_charged(payment.id)
     assert till.counted() == (1, payment.amount_minor if paid else 0)
-    assert payment.id not in due.ids(transactions.TABLE, payment.deadline + MINUTE, 1000)
+    assert payment.id not in due_index.ids(transactions.TABLE, payment.deadline + MINUTE, 1000)
     assert all(_agrees(answer, payment) for answer in answers)
     if linked:
-        card = read(cards.key(body["Card"]["LinkedCardId"]))
+        card = read(linked_cards.key(body["Card"]["LinkedCardId"]))
         assert card is not None
         assert card.transaction_count == 1
 
@@ -118,7 +118,7 @@ def _client(till: Till, body: dict[str, Any], answers: list[Transaction]) -> Non
 
 def _sweep(at: datetime) -> None:
     with suppress(ServiceError):
-        sweep.run(at)
+        payment_sweep.run(at)
 
 
 def _agrees(answer: Transaction, payment: Transaction) -> bool:

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from chalicelib.domain.reversal import CANCELS, ReversalOrder, ReverseMode, offers, take_back
 from chalicelib.domain.transaction import KINDS, Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import sweep
+from chalicelib.services import payment_sweep
 from tests.cards import a_card_body
 from tests.tills import MINUTE, a_till, booked, kept
 from tests.transactions import NOW, a_body, a_guid, a_payment
@@ -131,7 +131,7 @@ class Tills(RuleBasedStateMachine):
     @rule()
     def let_a_sweep_run(self) -> None:
         self.now += 5 * MINUTE
-        sweep.run(self.now)
+        payment_sweep.run(self.now)
 
     @invariant()
     def no_payment_gives_back_more_than_it_took(self) -> None:
@@ -159,7 +159,7 @@ class Tills(RuleBasedStateMachine):
         self.now += timedelta(days=2)
         for _ in range(3):
             self.now += 20 * MINUTE
-            sweep.run(self.now)
+            payment_sweep.run(self.now)
         everything = [
             of(name) for name in {*self.reversals, *(one for some in self.reversals.values() for one in some)}
         ]

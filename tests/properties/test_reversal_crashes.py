@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.acquiring import AnswerLostError, UnreachableError
+from chalicelib.domain.acquirer import AnswerLostError, UnreachableError
 from chalicelib.domain.reversal import ReversalOrder, ReverseMode, reversal_id
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import sweep
-from chalicelib.store import due, transactions
+from chalicelib.services import payment_sweep
+from chalicelib.store import due_index, transactions
 from tests.cards import a_card_body
 from tests.tills import MINUTE, SECOND, Till, a_till, booked, kept
 from tests.transactions import NOW
@@ -78,16 +78,16 @@ def check(case: Case, payment: Transaction, name: str, *, came_back: bool) -> No
     assert (original.reversed_minor, original.reserved_minor) == (given_back, 0)
     assert original.reversals == (1 if given_back else 0)
     assert (original.reverse_id == name) is bool(given_back)
-    assert name not in due.ids(transactions.TABLE, NOW.replace(month=5), 1000)
+    assert name not in due_index.ids(transactions.TABLE, NOW.replace(month=5), 1000)
 
 
 def settle(name: str) -> None:
     """Sweeps, until after the Deadline of the reversal; the acquirer can be asked again by then."""
     reversal = kept(name)
     for minutes in (3, 20):
-        sweep.run(NOW + minutes * MINUTE)
+        payment_sweep.run(NOW + minutes * MINUTE)
     if reversal is not None:
-        sweep.run(reversal.deadline)
+        payment_sweep.run(reversal.deadline)
 
 
 @pytest.mark.parametrize("came_back", [True, False], ids=["the client returns", "the client is gone"])
@@ -121,7 +121,7 @@ def test_a_sweep_of_reversals_that_stops_at_any_call_is_made_good_by_the_next(wh
         with stopping(2, "after"):  # it is reserved, and the acquirer was not asked
             till.give_back(payment, NOW, key=KEY, Amount=case.amount)
         with stopping(number, when) as stopped_at:
-            sweep.run(NOW + 3 * MINUTE)
+            payment_sweep.run(NOW + 3 * MINUTE)
         settle(name_of(till, payment))
 
         with told("stopped", when, "call", number):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from chalicelib.domain.transaction import TRANSITIONS, Phase
-from infra import demo, operator
+from infra import demo_data, operator
 from infra.reference import ROOT
 from infra.reference.examples import examples
 from tests.http import call
@@ -55,7 +55,7 @@ def test_the_first_payment_of_the_guide_can_be_taken_and_half_given_back(stage: 
         call(stage, "POST" if body.strip() else "GET", path, body or None, login=(login, password)).body
         for path, login, password, body in [(one[0], one[1], one[2], one[3]) for one in pasted]
     ]
-    assert (login := demo.TILL[0]) in text, login
+    assert (login := demo_data.TILL[0]) in text, login
     assert paid["Transaction"]["Substate"] == 411
     assert back["ErrorCode"] == 0
     assert seen["Transactions"][0]["AmountEff"] == 125

@@ -11,7 +11,7 @@ import openapi_spec_validator
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from chalicelib.domain.acquiring import MESSAGES
+from chalicelib.domain.acquirer import MESSAGES
 from chalicelib.errors import Check, ErrorCode
 from chalicelib.routes import ENDPOINTS
 from infra.reference import ROOT, data

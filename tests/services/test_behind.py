@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chalicelib.services import outbox, settling, sweep
+from chalicelib.services import outbox, outcomes, payment_sweep
 from tests.cards import a_card_body
 from tests.tills import a_till, kept
 
@@ -15,12 +15,12 @@ HOUR = timedelta(hours=1)
 def test_the_sweep_says_for_how_long_a_payment_has_been_due() -> None:
     payment = a_till().pay(a_card_body(12.68))
 
-    assert 3000 < sweep.behind_seconds(payment.created_at + HOUR) <= 3600
+    assert 3000 < payment_sweep.lag_seconds(payment.created_at + HOUR) <= 3600
 
 
 def test_who_has_nothing_to_do_is_not_behind() -> None:
-    assert sweep.behind_seconds(datetime(2000, 1, 1, tzinfo=UTC)) == 0
-    assert outbox.behind_seconds(datetime(2000, 1, 1, tzinfo=UTC)) == 0
+    assert payment_sweep.lag_seconds(datetime(2000, 1, 1, tzinfo=UTC)) == 0
+    assert outbox.lag_seconds(datetime(2000, 1, 1, tzinfo=UTC)) == 0
 
 
 def test_a_payment_that_is_open_past_its_deadline_is_told(
@@ -28,9 +28,9 @@ def test_a_payment_that_is_open_past_its_deadline_is_told(
 ) -> None:
     payment = kept(a_till().pay(a_card_body(12.68)).id)
     assert payment is not None
-    monkeypatch.setattr(settling, "look_after", lambda transaction, _: transaction)
+    monkeypatch.setattr(outcomes, "look_after", lambda transaction, _: transaction)
 
-    sweep.run(payment.deadline + HOUR)
+    payment_sweep.run(payment.deadline + HOUR)
 
     told = [line for line in capsys.readouterr().out.splitlines() if '"event": "overdue"' in line]
     assert any(payment.id in line for line in told)

@@ -9,11 +9,11 @@ from itertools import count
 import pytest
 
 from chalicelib.domain.agent import NO_CLIENT
-from chalicelib.domain.listing import Page, entry_of
+from chalicelib.domain.history import Page, entry_of
 from chalicelib.errors import Check, ErrorCode, ServiceError
 from chalicelib.store import agents, history, totals, transactions
-from chalicelib.store.table import Write, alone, commit, put_new, update
-from infra.bulk import write_in_bulk
+from chalicelib.store.table import Write, commit, put_new, update, write_one
+from infra.bulk_load import write_in_bulk
 from tests.books import Books, a_merchant_with_agents, local, paid
 from tests.builders import an_agent
 from tests.calls import store_calls
@@ -257,7 +257,7 @@ def test_counting_costs_the_same_in_a_month_that_was_busy_to_its_last_minute(dyn
     quarters = {f"{hour:02d}{minute:02d}": 10**6 for hour in range(24) for minute in (0, 15, 30, 45)}
     for key, numbers in ((totals.total_key, days), (totals.slots_key, quarters)):
         expression = "SET " + ", ".join(f"#{name} = :{name}" for name in numbers)
-        alone(update(key(books.merchant.id, line), expression, numbers))
+        write_one(update(key(books.merchant.id, line), expression, numbers))
 
     assert units(totals.count(books.merchant.id, line), totals.slot(books.merchant.id, line)) == 4
 

@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.domain.credential import LOCK_AFTER, LOCK_FOR
 from chalicelib.errors import ErrorCode
-from chalicelib.services.credentials import caller_of
+from chalicelib.services.authentication import caller_of
 from chalicelib.store import logins
 from chalicelib.store.table import commit, update
 from tests.accounts import an_account, basic, guess, refusal_of

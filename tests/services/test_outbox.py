@@ -14,7 +14,7 @@ from chalicelib.gateways import mail
 from chalicelib.schemas.receipts import Receipt, wanted_by
 from chalicelib.services import outbox
 from chalicelib.settings import settings
-from chalicelib.store import due, merchants, terminals, transactions
+from chalicelib.store import due_index, merchants, terminals, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import commit, put_new, read
 from tests.builders import a_merchant, a_terminal, an_email
@@ -222,7 +222,7 @@ def test_a_defect_while_sending_is_logged_and_the_entry_stays_owed(
     outbox.send([entry], entry.created_at)
     log = capsys.readouterr().out
 
-    assert due.ids(outbox_store.TABLE, when_due(entry), 1) == [entry.id]
+    assert due_index.ids(outbox_store.TABLE, when_due(entry), 1) == [entry.id]
     assert "ZeroDivisionError" in log
     assert entry.to[0] not in log
 

@@ -10,7 +10,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.session import ABSOLUTE, IDLE
 from chalicelib.errors import ErrorCode
 from chalicelib.services import passwords
-from chalicelib.services.credentials import caller_of
+from chalicelib.services.authentication import caller_of
 from tests.accounts import a_session, an_account, basic, refusal_of
 from tests.calls import store_calls
 

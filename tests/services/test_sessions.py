@@ -6,9 +6,9 @@ import pytest
 from chalicelib.domain.credential import LOCK_AFTER
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.schemas.accounts import SignIn
-from chalicelib.services import credentials, sessions
-from chalicelib.services.credentials import caller_of
+from chalicelib.schemas.session_login import SignIn
+from chalicelib.services import authentication, sessions
+from chalicelib.services.authentication import caller_of
 from chalicelib.store.sessions import key
 from chalicelib.store.table import client, read, table_name
 from tests.accounts import PASSWORD, Account, a_kept_merchant, an_account, block
@@ -50,7 +50,7 @@ def test_a_session_id_is_122_random_bits_in_a_guid() -> None:
 def test_the_id_of_a_session_is_kept_nowhere() -> None:
     session_id = _sign_in(an_account()).reveal()
 
-    session = read(key(credentials.session_digest(Secret(session_id))))
+    session = read(key(authentication.session_digest(Secret(session_id))))
     everything = client().scan(TableName=table_name("sessions"))["Items"]
 
     assert session is not None

@@ -9,7 +9,7 @@ from chalicelib.domain.credential import LOCK_AFTER, LOCK_FOR
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import logins
 from chalicelib.store.codec import Value
-from chalicelib.store.table import Write, alone, client, commit, read, table_name
+from chalicelib.store.table import Write, client, commit, read, table_name, write_one
 from tests.accounts import Account, an_account
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -140,7 +140,7 @@ def test_a_lock_that_comes_too_late_for_a_login_leaves_nothing(monkeypatch: pyte
     _fail(account, LOCK_AFTER - 1)
 
     def move_away(write: Write) -> dict[str, Value]:
-        left = alone(write)
+        left = write_one(write)
         client().delete_item(TableName=table_name("logins"), Key=logins.key(account.email).wire())
         return left
 

@@ -13,8 +13,8 @@ from chalicelib.domain.outbox import born, welcome
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import agents, audit, logins, merchants, outbox, sequences, terminals
 from chalicelib.store.agents import LoginChange
-from chalicelib.store.table import AlreadyThereError, commit, read
-from chalicelib.store.versions import ChangedMeanwhileError, until_unchanged
+from chalicelib.store.optimistic import ChangedMeanwhileError, retry_on_change
+from chalicelib.store.table import AlreadyExistsError, commit, read
 from tests.builders import NOW, a_login, a_merchant, a_terminal, an_agent, an_email
 
 ACT = Act("create", 3, NOW)
@@ -176,7 +176,7 @@ class TestOnBothEngines:
         commit(outbox.put(message))
 
         assert read(outbox.key(message.id)) == born(message)
-        with pytest.raises(AlreadyThereError):
+        with pytest.raises(AlreadyExistsError):
             commit(outbox.put(message))
 
 
@@ -227,7 +227,7 @@ class TestRaces:
                 after = replace(before, version=before.version + 1, **{names[number]: str(number)})  # type: ignore[arg-type]
                 agents.change(before, after, LoginChange(), UPDATE)
 
-            until_unchanged(attempt)
+            retry_on_change(attempt)
 
         in_parallel(change, len(names))
 
@@ -240,6 +240,6 @@ def test_a_record_that_never_stops_changing_is_an_outage_and_no_endless_loop() -
         raise ChangedMeanwhileError
 
     with pytest.raises(ServiceError) as refusal:
-        until_unchanged(attempt)
+        retry_on_change(attempt)
 
     assert refusal.value.error is ErrorCode.STORE_UNAVAILABLE

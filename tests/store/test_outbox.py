@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.domain.outbox import Outbox, born, failed, sent
-from chalicelib.store import due, outbox
-from chalicelib.store.table import AlreadyThereError, commit, read
+from chalicelib.store import due_index, outbox
+from chalicelib.store.table import AlreadyExistsError, commit, read
 from tests.receipts import a_moment, an_entry, when_due
 
 SECOND = timedelta(seconds=1)
@@ -26,15 +26,15 @@ def held(entry: Outbox) -> Outbox:
 def test_a_new_entry_is_due_when_its_writer_has_had_its_time() -> None:
     entry = kept(an_entry())
 
-    assert due.ids(outbox.TABLE, when_due(entry) - SECOND, 100) == []
-    assert due.ids(outbox.TABLE, when_due(entry), 100) == [entry.id]
+    assert due_index.ids(outbox.TABLE, when_due(entry) - SECOND, 100) == []
+    assert due_index.ids(outbox.TABLE, when_due(entry), 100) == [entry.id]
 
 
 @pytest.mark.usefixtures("engine")
 def test_an_entry_is_written_once() -> None:
     entry = kept(an_entry())
 
-    with pytest.raises(AlreadyThereError):
+    with pytest.raises(AlreadyExistsError):
         commit(outbox.put(entry))
 
 
@@ -59,7 +59,7 @@ def test_a_claim_counts_an_attempt_and_hides_the_entry() -> None:
     claimed = outbox.claim(entry.id, now)
 
     assert claimed == replace(born(entry), attempts=1, due_at=now + timedelta(seconds=60))
-    assert due.ids(outbox.TABLE, now, 100) == []
+    assert due_index.ids(outbox.TABLE, now, 100) == []
 
 
 @pytest.mark.usefixtures("engine")
@@ -83,7 +83,7 @@ def test_a_claim_whose_holder_died_is_due_again() -> None:
     outbox.claim(entry.id, when_due(entry))
     later = when_due(entry) + timedelta(seconds=60)
 
-    assert due.ids(outbox.TABLE, later, 100) == [entry.id]
+    assert due_index.ids(outbox.TABLE, later, 100) == [entry.id]
     assert (outbox.claim(entry.id, later) or entry).attempts == 2
 
 
@@ -93,7 +93,7 @@ def test_what_was_sent_is_due_no_more_and_can_be_looked_up() -> None:
     now = entry.created_at + SECOND
     outbox.settle(entry, sent(entry, now))
 
-    assert due.ids(outbox.TABLE, now + timedelta(days=1), 100) == []
+    assert due_index.ids(outbox.TABLE, now + timedelta(days=1), 100) == []
     assert read(outbox.key(entry.id)) == sent(entry, now)
     assert outbox.claim(entry.id, now + timedelta(days=1)) is None
 
@@ -124,8 +124,8 @@ def test_the_longest_due_come_first_and_no_more_than_asked_for() -> None:
     entries = [kept(an_entry(created_at=moment + n * SECOND)) for n in (3, 0, 4, 1, 2)]
     in_order = [entries[n].id for n in (1, 3, 4, 0, 2)]
 
-    assert due.ids(outbox.TABLE, moment + timedelta(minutes=2), 3) == in_order[:3]
-    assert due.ids(outbox.TABLE, moment + timedelta(minutes=2), 100) == in_order
+    assert due_index.ids(outbox.TABLE, moment + timedelta(minutes=2), 3) == in_order[:3]
+    assert due_index.ids(outbox.TABLE, moment + timedelta(minutes=2), 100) == in_order
     for entry in entries:
         outbox.settle(born(entry), sent(entry, moment))
 

@@ -7,7 +7,7 @@ import pytest
 from chalicelib.domain.session import Session, expiry, opened
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import sessions
-from chalicelib.store.table import AlreadyThereError, read
+from chalicelib.store.table import AlreadyExistsError, read
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 
@@ -30,7 +30,7 @@ def test_no_session_takes_the_place_of_another() -> None:
     session = _session()
     sessions.keep(session)
 
-    with pytest.raises(AlreadyThereError):
+    with pytest.raises(AlreadyExistsError):
         sessions.keep(replace(session, agent_id=18))
 
 

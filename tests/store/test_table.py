@@ -5,7 +5,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import transactions
-from chalicelib.store.table import ATTEMPTS, AlreadyThereError, client, commit, put_new, read_all
+from chalicelib.store.table import ATTEMPTS, AlreadyExistsError, client, commit, put_new, read_all
 from tests.transactions import a_guid, a_payment
 
 
@@ -42,7 +42,7 @@ def test_a_record_is_kept_once() -> None:
     payment = a_payment()
     commit(put_new("transactions", payment, "id"))
 
-    with pytest.raises(AlreadyThereError):
+    with pytest.raises(AlreadyExistsError):
         commit(put_new("transactions", payment, "id"))
 
 
@@ -98,7 +98,7 @@ def test_collisions_without_end_are_an_outage_not_a_hang(
 def test_a_condition_that_fails_is_an_answer_even_beside_a_collision(monkeypatch: pytest.MonkeyPatch) -> None:
     left = failing(monkeypatch, cancelled("ConditionalCheckFailed", "TransactionConflict"))
 
-    with pytest.raises(AlreadyThereError):
+    with pytest.raises(AlreadyExistsError):
         transactions.record(a_payment())
 
     assert left == []

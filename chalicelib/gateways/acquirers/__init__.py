@@ -5,7 +5,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Protocol
 
-from chalicelib.domain.acquiring import Answer, Authorisation, Link, LinkRequest, Reversal
+from chalicelib.domain.acquirer import AcquirerAnswer, AuthorizationRequest, LinkAnswer, LinkRequest, ReversalRequest
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.settings import settings
 
@@ -19,19 +19,19 @@ class Acquirer(Protocol):
 
     quiet: timedelta  # for so long after it was sent, a request that is not found may still be on its way
 
-    def authorize(self, request: Authorisation, within_s: float) -> Answer:
+    def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
         """Take the money, or say why not."""
         ...
 
-    def reverse(self, request: Reversal, within_s: float) -> Answer:
+    def reverse(self, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
         """Give money back. What was never authorised is given back at once, and can be authorised no more."""
         ...
 
-    def inquire(self, reference: str, within_s: float) -> Answer | None:
+    def inquire(self, reference: str, within_s: float) -> AcquirerAnswer | None:
         """What became of a payment or reversal; None when it never arrived, or has not yet."""
         ...
 
-    def link(self, request: LinkRequest, within_s: float) -> Link:
+    def link(self, request: LinkRequest, within_s: float) -> LinkAnswer:
         """Keep the card there; what comes back is a token for it."""
         ...
 

@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
 
-from chalicelib.domain.acquiring import (
-    APPROVED,
+from chalicelib.domain.acquirer import (
+    APPROVED_CODE,
     TOO_LATE,
-    Answer,
+    AcquirerAnswer,
     AnswerLostError,
-    Authorisation,
-    Link,
+    AuthorizationRequest,
+    LinkAnswer,
     LinkRequest,
-    Reversal,
+    ReversalRequest,
     message_of,
 )
 from chalicelib.domain.money import Currency
 from chalicelib.errors import ServiceError
 from chalicelib.settings import settings
-from chalicelib.store.table import AlreadyThereError, Key, Write, alone, commit, put_new, read, update
+from chalicelib.store.table import AlreadyExistsError, Key, Write, commit, put_new, read, update, write_one
 
 R = TypeVar("R")
 
@@ -34,7 +34,7 @@ TABLE = "sandbox"
 QUIET = timedelta(seconds=60)
 
 PANS: Mapping[str, int] = {
-    "4242424242424242": APPROVED,
+    "4242424242424242": APPROVED_CODE,
     "4000000000000002": 5,
     "4000000000009995": 51,
     "4000000000000069": 54,
@@ -75,13 +75,13 @@ class Sandbox:
 
     quiet = QUIET
 
-    def authorize(self, request: Authorisation, within_s: float) -> Answer:
+    def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
         """Approve or decline, as the number or the cents say."""
         fixed = self._code_of(request)
         cents = _cents(request.amount_minor, request.currency)
         if fixed is None and cents == NEVER_ARRIVED:
             raise AnswerLostError
-        code = (cents if cents in DECLINED_CENTS else APPROVED) if fixed is None else fixed
+        code = (cents if cents in DECLINED_CENTS else APPROVED_CODE) if fixed is None else fixed
         by_cents = fixed is None
         entry = Entry(
             request.reference,
@@ -96,43 +96,43 @@ class Sandbox:
             raise AnswerLostError
         return answer
 
-    def reverse(self, request: Reversal, within_s: float) -> Answer:
+    def reverse(self, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
         """Give back, by the cents of what is given back; the same reference is answered as before."""
         before = _read(request.reference)
         if before is not None:
             return _answer(before)
         cents = _cents(request.amount_minor, request.currency)
         original = _remembered(Entry(request.original, TOO_LATE, NEVER_CAME))  # what never came shall not come later
-        by_cents = original.code == APPROVED and not original.steady
+        by_cents = original.code == APPROVED_CODE and not original.steady
         if by_cents and cents == NEVER_ARRIVED:
             raise AnswerLostError
-        code = cents if by_cents and cents in DECLINED_CENTS else APPROVED
+        code = cents if by_cents and cents in DECLINED_CENTS else APPROVED_CODE
         answer = _answer(_given_back(request, original, code))
         _wait(within_s)
         if by_cents and cents == LOST:
             raise AnswerLostError
         return answer
 
-    def inquire(self, reference: str, within_s: float) -> Answer | None:
+    def inquire(self, reference: str, within_s: float) -> AcquirerAnswer | None:
         """What is remembered; what was only reversed, before it ever arrived, is not found."""
         entry = _read(reference)
         _wait(within_s)
         return None if entry is None or entry.amount_minor == NEVER_CAME else _answer(entry)
 
-    def link(self, request: LinkRequest, within_s: float) -> Link:
+    def link(self, request: LinkRequest, within_s: float) -> LinkAnswer:
         """A token, unless the number is one that is declined."""
         pan = request.card.pan.reveal()
-        code = PANS.get(pan, APPROVED)
+        code = PANS.get(pan, APPROVED_CODE)
         _wait(within_s)
-        if code != APPROVED:
-            return Link(code, message_of(code), request.card.face)
+        if code != APPROVED_CODE:
+            return LinkAnswer(code, message_of(code), request.card.face)
         digest = hashlib.sha256(request.reference.encode()).hexdigest()
         token = Token(f"SBX-{digest[:24].upper()}", PANS.get(pan))
-        with suppress(AlreadyThereError):
+        with suppress(AlreadyExistsError):
             _kept(put_new(TABLE, token, "id"))
-        return Link(code, message_of(code), request.card.face, token.id, int(digest[24:31], 16))
+        return LinkAnswer(code, message_of(code), request.card.face, token.id, int(digest[24:31], 16))
 
-    def _code_of(self, request: Authorisation) -> int | None:
+    def _code_of(self, request: AuthorizationRequest) -> int | None:
         """What the number decides; None leaves it to the cents."""
         if request.card is not None:
             return PANS.get(request.card.pan.reveal())
@@ -144,16 +144,16 @@ def _remembered(entry: Entry) -> Entry:
     """The entry, or what was remembered under its reference before."""
     try:
         _kept(put_new(TABLE, entry, "id"))
-    except AlreadyThereError:
+    except AlreadyExistsError:
         return _read(entry.id) or entry
     return entry
 
 
-def _given_back(request: Reversal, original: Entry, code: int) -> Entry:
+def _given_back(request: ReversalRequest, original: Entry, code: int) -> Entry:
     """Remember a reversal, and with an approved one what it takes from its original: both or neither."""
     entry = Entry(request.reference, code, request.amount_minor, original=request.original)
     writes = [put_new(TABLE, entry, "id")]
-    if original.code == APPROVED and code == APPROVED:
+    if original.code == APPROVED_CODE and code == APPROVED_CODE:
         writes.append(
             update(
                 Key(TABLE, Entry, {"id": original.id}),
@@ -165,7 +165,7 @@ def _given_back(request: Reversal, original: Entry, code: int) -> Entry:
         )
     try:
         _kept(*writes)
-    except AlreadyThereError:
+    except AlreadyExistsError:
         return _read(request.reference) or entry
     except _MoreThanTakenError:
         return _remembered(Entry(request.reference, INVALID_AMOUNT, request.amount_minor, original=request.original))
@@ -178,7 +178,7 @@ class _MoreThanTakenError(Exception):
 
 def _kept(*writes: Write) -> None:
     try:
-        commit(*writes) if len(writes) > 1 else alone(writes[0])
+        commit(*writes) if len(writes) > 1 else write_one(writes[0])
     except ServiceError:  # its table is out of reach: nobody can tell whether it was written
         raise AnswerLostError from None
 
@@ -194,11 +194,11 @@ def _asked(key: Key[R]) -> R | None:
         raise AnswerLostError from None
 
 
-def _answer(entry: Entry) -> Answer:
+def _answer(entry: Entry) -> AcquirerAnswer:
     """Everything else an acquirer would say, made of the reference."""
     digits = f"{int(hashlib.sha256(entry.id.encode()).hexdigest(), 16):078d}"
-    approved = entry.code == APPROVED
-    return Answer(
+    approved = entry.code == APPROVED_CODE
+    return AcquirerAnswer(
         entry.code,
         message_of(entry.code),
         approval_code=digits[:6] if approved else None,

@@ -1,0 +1,43 @@
+"""The configuration of an account: which ways to pay its application may offer."""
+
+from dataclasses import dataclass
+
+from chalicelib.domain.agent import Agent, MobileSettings
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.transaction import KINDS, InputType
+
+
+@dataclass(frozen=True)
+class PaymentOption:
+    """One way to pay: its InputType, and the acquirer code that goes with it."""
+
+    input_type: InputType
+    acquirer_code: str
+
+
+@dataclass(frozen=True)
+class AccountConfiguration:
+    """An account and what it may take payments with; a system user has no merchant. `currency` is alpha-3."""
+
+    agent: Agent
+    merchant: Merchant | None
+    currency: str | None
+    options: tuple[PaymentOption, ...]
+
+
+def payment_options(effective: MobileSettings, card_acquirer: str | None) -> tuple[PaymentOption, ...]:
+    """Return one option for each kind of payment that is enabled.
+
+    `effective` are the settings in force; `card_acquirer` takes the cards of the stage, None when nobody does.
+    """
+    return tuple(
+        PaymentOption(input_type, acquirer)
+        for input_type, kind in KINDS.items()
+        if is_enabled(kind.feature, effective) and (acquirer := kind.acquirer or card_acquirer)
+    )
+
+
+def is_enabled(feature: str, effective: MobileSettings) -> bool:
+    """Return whether the feature that gates a kind is on: one of the features, or a setting beside them."""
+    where = effective.features if hasattr(effective.features, feature) else effective
+    return bool(getattr(where, feature))

@@ -1,0 +1,105 @@
+"""What an acquirer is asked, and what it answers. Our ID is the reference of everything that is asked."""
+
+from dataclasses import dataclass
+
+from chalicelib.domain.card import CardData
+from chalicelib.domain.money import Currency
+from chalicelib.domain.transaction import CardDetails, InputType
+
+APPROVED_CODE = 0
+TOO_LATE, UNREACHABLE = 68, 91  # ISO 8583 field 39, for outcomes no acquirer names
+MESSAGES = {
+    APPROVED_CODE: "Approved",
+    5: "Do not honour",
+    13: "Invalid amount",
+    14: "Invalid card number",
+    51: "Insufficient funds",
+    54: "Expired card",
+    65: "PIN required",
+    TOO_LATE: "Cancelled: no answer came in time",
+    82: "CVV2 is wrong",
+    UNREACHABLE: "Issuer or acquirer not available",
+    96: "System malfunction",
+}
+
+
+class AcquirerError(Exception):
+    """The acquirer did not answer. Its message never quotes what was asked."""
+
+
+class UnreachableError(AcquirerError):
+    """Nothing was asked: no connection came about, so nothing can have happened."""
+
+
+class AnswerLostError(AcquirerError):
+    """It was asked, or may have been, and no answer came: what happened is unknown."""
+
+
+@dataclass(frozen=True)
+class AuthorizationRequest:
+    """A payment to authorise, with a card or with the acquirer's own token for one."""
+
+    reference: str
+    amount_minor: int
+    currency: Currency
+    input_type: InputType
+    terminal: str  # TID
+    merchant: str | None  # MID
+    card: CardData | None = None
+    link_id: str | None = None
+    single_step: bool = True
+    external_terminal_id: str | None = None
+    allow_swipe_over_chip: bool = False
+    additional_fields: str | None = None
+
+
+@dataclass(frozen=True)
+class ReversalRequest:
+    """All or a part of an authorisation to give back; `reference` is the reversal's own."""
+
+    reference: str
+    original: str
+    amount_minor: int
+    currency: Currency
+
+
+@dataclass(frozen=True)
+class LinkRequest:
+    """A card to keep a token of."""
+
+    reference: str
+    card: CardData
+
+
+@dataclass(frozen=True)
+class AcquirerAnswer:
+    """What became of it: ISO 8583 response code (0 approved), and the acquirer's references."""
+
+    code: int
+    message: str
+    approval_code: str | None = None
+    rrn: str | None = None
+    acquirer_tran_id: str | None = None
+    signature_required: bool = False
+    pin_mode: int | None = None
+
+    @property
+    def is_approved(self) -> bool:
+        """The money moved."""
+        return self.code == APPROVED_CODE
+
+
+@dataclass(frozen=True)
+class LinkAnswer:
+    """The token of a card, or the code of the refusal."""
+
+    code: int
+    message: str
+    face: CardDetails
+    link_id: str | None = None
+    storage_id: int | None = None
+
+
+def message_of(code: int) -> str:
+    """The usual words for a response code."""
+    return MESSAGES.get(code, f"Declined with code {code:02d}")

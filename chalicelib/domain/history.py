@@ -1,0 +1,212 @@
+"""Listing transactions: what a list is asked for, what it counts, and where its pages begin, asking nobody."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+
+from chalicelib.domain.period import Period
+from chalicelib.domain.transaction import Phase, Transaction
+
+PAGE_SIZE = 100
+MAX_CANDIDATES = 50_000  # entries one list may look at
+MONEY_TAKEN = frozenset({Phase.APPROVED, Phase.OWED, Phase.REVERSED})
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What is counted together: the transactions of one agent and one kind, in amounts of as many digits."""
+
+    agent_id: int
+    input_type: int
+    reverse_mode: int  # 0: a payment
+    digits: int  # after the decimal point of its amounts
+    acquirer: str
+
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    """The line of a transaction in the history. Texts are folded, for whoever looks for them in any case."""
+
+    id: str
+    at: datetime  # in the merchant's zone
+    stream: Stream
+    taken_minor: int = 0  # of a payment that took money
+    ext_id: str | None = None
+    invoice: str | None = None
+    original_invoice: str | None = None
+    rrn: str | None = None
+    approval_code: str | None = None
+    description: str | None = None
+    card: str | None = None
+
+    @property
+    def order(self) -> tuple[datetime, str]:
+        """What lists are ordered by."""
+        return self.at, self.id
+
+
+SEARCHED = ("ext_id", "invoice", "original_invoice", "rrn", "approval_code", "description", "card")
+
+
+def entry_of(transaction: Transaction) -> HistoryEntry:
+    """The line of a transaction. An offline payment stands where its Date is, never in the future."""
+    at = min(transaction.date or transaction.created_at, transaction.created_at)
+    texts = {name: getattr(transaction, name) for name in SEARCHED if name != "card"}
+    texts["card"] = transaction.card.masked if transaction.card else None
+    return HistoryEntry(
+        id=transaction.id,
+        at=(at + timedelta(hours=transaction.gmt)).replace(tzinfo=None),
+        stream=Stream(
+            agent_id=transaction.taker.id,
+            input_type=int(transaction.input_type),
+            reverse_mode=int(transaction.reverse_mode or 0),
+            digits=transaction.currency.digits,
+            acquirer=transaction.acquirer,
+        ),
+        taken_minor=0 if transaction.is_reversal or transaction.phase not in MONEY_TAKEN else transaction.amount_minor,
+        **{name: text.casefold() for name, text in texts.items() if text},
+    )
+
+
+@dataclass(frozen=True)
+class HistoryFilter:
+    """What a list is asked for; None asks for anything. Texts are folded."""
+
+    agent_id: int | None = None
+    input_type: int | None = None
+    acquirer: str | None = None
+    id: str | None = None
+    ext_id: str | None = None  # exactly as it was sent
+    search: str | None = None
+    invoice: str | None = None
+    original_invoice: str | None = None
+    rrn: str | None = None
+
+    @property
+    def by_text(self) -> bool:
+        """Whether totals cannot tell what matches."""
+        return any((self.search, self.invoice, self.original_invoice, self.rrn))
+
+    @property
+    def by_kind(self) -> bool:
+        """Whether some of an agent's transactions are left out."""
+        return self.input_type is not None or self.acquirer is not None
+
+    def takes(self, stream: Stream) -> bool:
+        """Whether transactions of this stream may match."""
+        return (
+            self.agent_id in (None, stream.agent_id)
+            and self.input_type in (None, stream.input_type)
+            and self.acquirer in (None, stream.acquirer)
+        )
+
+    def matches(self, entry: HistoryEntry) -> bool:
+        """Whether this transaction is asked for; ID and ExtID are looked up, not compared."""
+        return (
+            self.takes(entry.stream)
+            and self.invoice in (None, entry.invoice)
+            and self.original_invoice in (None, entry.original_invoice)
+            and self.rrn in (None, entry.rrn)
+            and (self.search is None or self._found_in(entry))
+        )
+
+    def _found_in(self, entry: HistoryEntry) -> bool:
+        texts = (getattr(entry, name) for name in SEARCHED)
+        return any(self.search in text for text in (entry.id.casefold(), *texts) if text and self.search)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How many transactions a stream has on a day, and the money its payments took, in minor units."""
+
+    stream: Stream
+    day: date
+    count: int
+    taken_minor: int
+
+    @property
+    def month(self) -> str:
+        """The month it is in: 2026-03."""
+        return self.day.isoformat()[:7]
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A piece of time in the merchant's zone, its end not included, and how many transactions it holds."""
+
+    begin: datetime
+    end: datetime
+    count: int
+
+
+def locate(stretches: Iterable[Stretch], skip: int, size: int) -> tuple[list[Stretch], int]:
+    """The stretches, in the order of the list, that hold the `size` transactions after the first `skip`.
+
+    And how many of the first of them are to be skipped still: no transaction is looked at to know it.
+    """
+    held: list[Stretch] = []
+    wanted = size
+    for stretch in stretches:
+        if not held and skip >= stretch.count:
+            skip -= stretch.count
+        elif stretch.count:
+            held.append(stretch)
+            wanted -= stretch.count if len(held) > 1 else stretch.count - skip
+        if wanted <= 0:
+            break
+    return held, skip
+
+
+def amount_of(counted: Iterable[Tally | HistoryEntry]) -> Decimal:
+    """AmountCvt: the plain sum of the amounts that were taken."""
+    return sum((Decimal(one.taken_minor).scaleb(-one.stream.digits) for one in counted), Decimal())
+
+
+def page_of(entries: Sequence[HistoryEntry], page: int, *, newest_first: bool, skip: int = 0) -> list[HistoryEntry]:
+    """Page `page` (from 1) of entries that are all there, those behind the first `skip`."""
+    start = skip + (page - 1) * PAGE_SIZE
+    return sorted(entries, key=lambda entry: entry.order, reverse=newest_first)[start : start + PAGE_SIZE]
+
+
+def is_within(period: Period | None, entry: HistoryEntry) -> bool:
+    """Whether the entry's day is in the period; everything is when there is none."""
+    return period is None or entry.at.date() in period
+
+
+def days_of(tallies: Iterable[Tally], *, newest_first: bool) -> list[Stretch]:
+    """The days that hold something, in the order of the list."""
+    counts = Counter[date]()
+    for tally in tallies:
+        counts[tally.day] += tally.count
+    days = sorted(((day, count) for day, count in counts.items() if count), reverse=newest_first)
+    return [_stretch(datetime.combine(day, time.min), timedelta(days=1), count) for day, count in days]
+
+
+def quarters_of(day: Stretch, slots: Iterable[Mapping[str, int]], *, newest_first: bool) -> list[Stretch]:
+    """The quarters of an hour of a day that hold something, in the order of the list.
+
+    The whole day when they hold less than it does: a page is found in time that is too long, never in time too short.
+    """
+    counts = Counter[str]()
+    for numbers in slots:
+        counts.update(numbers)
+    if counts.total() < day.count:
+        return [day]
+    quarters = sorted(counts.items(), reverse=newest_first)
+    hours = ((timedelta(hours=int(name[:2]), minutes=int(name[2:])), count) for name, count in quarters)
+    return [_stretch(day.begin + past, timedelta(minutes=15), count) for past, count in hours]
+
+
+def _stretch(begin: datetime, length: timedelta, count: int) -> Stretch:
+    return Stretch(begin, begin + length, count)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of transactions in the order of the list, and what is counted over everything that matches."""
+
+    transactions: list[Transaction]
+    total: int
+    amount: Decimal

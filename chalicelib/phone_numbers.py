@@ -1,0 +1,32 @@
+"""Telephone numbers: stored as E.164, shown in international format.
+
+The package is imported at the first use: 31 ms that only management requests and receipts need.
+"""
+
+# ruff: noqa: PLC0415
+from functools import lru_cache
+
+
+def parse(text: str, region: str | None) -> str | None:
+    """A telephone number as E.164 writes it ("+27829876543"), or None when no number has this form.
+
+    Whether the number is assigned is not asked: the numbering plans change more often than this package.
+    """
+    import phonenumbers
+
+    try:
+        parsed = phonenumbers.parse(text, region)
+    except phonenumbers.NumberParseException:
+        return None
+    if not phonenumbers.is_possible_number(parsed):
+        return None
+    return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)
+
+
+@lru_cache(maxsize=1024)
+def international(number: str) -> str:
+    """An E.164 number for people to read: "+27 82 987 6543"."""
+    import phonenumbers
+
+    parsed = phonenumbers.parse(number)
+    return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.INTERNATIONAL)

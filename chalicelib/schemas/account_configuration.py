@@ -1,0 +1,66 @@
+"""The request and the answer of payment/AuthAccount."""
+
+from typing import Any, Self
+
+from pydantic import Field
+
+from chalicelib.domain.account_configuration import AccountConfiguration, PaymentOption
+from chalicelib.schemas.base import Answer, Identifier, Request, Text, View
+from chalicelib.schemas.transaction_view import KIND_TEXTS
+
+
+class AuthAccount(Request):
+    """The inputs of payment/AuthAccount, in the query string or in a body."""
+
+    current_account_id: Identifier | None = None
+    lang: Text | None = None
+    ip: Text | None = None
+
+
+class PaymentOptionView(View):
+    """One enabled way to pay. None requires an e-mail or a phone: receipts are optional."""
+
+    id: int = Field(alias="Id")
+    acquirer_code: str
+    acquirer_name: str
+    requires_email_or_phone: int = 0
+    requires_email_or_phone_for_own_fiscalization: int = 0
+    img_url: str | None = None
+    product_desc_codes_re: int = Field(0, alias="ProductDescCodesRE")
+    product_desc_codes: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, option: PaymentOption) -> Self:
+        """Return the option on the wire."""
+        name = KIND_TEXTS[option.input_type]
+        return cls(id=option.input_type, acquirer_code=option.acquirer_code, acquirer_name=name)
+
+
+class AccountAnswer(Answer):
+    """The configuration of the account that requests it."""
+
+    session_id: int | None = None
+    language_id: str | None
+    id: int
+    client_id: int
+    currency_id: str | None
+    country_id: str | None
+    country_name: str | None
+    is_system_user: bool
+    payment_options: list[PaymentOptionView]
+    product_desc_list_phone: list[dict[str, Any]] = Field(default_factory=list)
+
+    @classmethod
+    def of(cls, configuration: AccountConfiguration) -> Self:
+        """Return the configuration, enveloped; what the agent has not of its own is its merchant's."""
+        agent, merchant = configuration.agent, configuration.merchant
+        return cls(
+            language_id=agent.language_id or (merchant.language if merchant else None),
+            id=agent.id,
+            client_id=agent.client_id,
+            currency_id=configuration.currency,
+            country_id=agent.country_id or (merchant.country_code if merchant else None),
+            country_name=merchant.country if merchant else None,
+            is_system_user=agent.is_system_user,
+            payment_options=[PaymentOptionView.of(option) for option in configuration.options],
+        )

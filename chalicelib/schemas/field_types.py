@@ -1,0 +1,162 @@
+"""Kinds of fields the management requests share, each with its own check."""
+
+import json
+from collections.abc import Collection
+from dataclasses import fields
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo, WithJsonSchema
+
+from chalicelib import exact_json, iso, phone_numbers
+from chalicelib.domain import picture
+from chalicelib.domain.picture import Picture
+from chalicelib.domain.secret import Secret
+from chalicelib.errors import Check
+from chalicelib.schemas.base import Request, problem
+
+MAX_OBJECT = 8 * 1024
+MAX_DEPTH = 32
+PASSWORD_LENGTH = (8, 256)
+SECRET_KEY_LENGTH = (16, 256)
+# The form HTML gives an e-mail address; what is not ASCII, Amazon SES does not deliver to.
+EMAIL = r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9-]{1,63})+$"
+
+Email = Annotated[str, Field(max_length=254, pattern=EMAIL)]
+
+
+def _country_code(text: str) -> str:
+    code = iso.country(text)
+    if code is None:
+        raise problem(Check.NOT_IN_DICTIONARY, "An ISO 3166-1 country code is expected.")
+    return code
+
+
+def _known_country(text: str) -> str:
+    _country_code(text)
+    return text
+
+
+def _known_currency(text: str) -> str:
+    if iso.currency(text) is None:
+        raise problem(Check.NOT_IN_DICTIONARY, "An ISO 4217 currency code is expected.")
+    return text
+
+
+def _phone(text: str, info: ValidationInfo) -> str:
+    code = info.data.get("country_code")
+    number = phone_numbers.parse(text, iso.country(code) if code else None)
+    if number is None:
+        raise problem(Check.FORMAT, "A telephone number such as +27 82 987 6543 is expected.")
+    return number
+
+
+CountryCode = Annotated[str, Field(max_length=3), AfterValidator(_country_code)]  # becomes alpha-2
+CountryID = Annotated[str, Field(max_length=3), AfterValidator(_known_country)]  # stays as it was sent
+CurrencyID = Annotated[str, Field(max_length=3), AfterValidator(_known_currency)]
+Phone = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_phone)]  # becomes E.164
+
+
+def _is_deep(value: dict[str, Any]) -> bool:
+    """Whether an object has more levels than are kept: what could be read once must be writable ever after."""
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        level = [inner for outer in level for inner in _inner(outer) if isinstance(inner, dict | list)]
+    return bool(level)
+
+
+def _inner(value: dict[str, Any] | list[Any]) -> list[Any]:
+    return list(value.values()) if isinstance(value, dict) else value
+
+
+def _json_text(value: Any) -> str:
+    if not isinstance(value, dict):
+        raise problem(Check.TYPE, "An object is expected.")
+    if _is_deep(value):
+        raise problem(Check.TOO_LONG, f"At most {MAX_DEPTH} levels are kept.")
+    try:
+        text = exact_json.text(value)
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise problem(Check.FORMAT, "The object holds what cannot be kept.") from None
+    if size > MAX_OBJECT:
+        raise problem(Check.TOO_LONG, "At most 8 KB are kept.")
+    return text
+
+
+# An object whose inner fields the interface does not describe: kept as JSON text, as it was sent.
+JsonObject = Annotated[str, PlainValidator(_json_text), WithJsonSchema({"type": "object"})]
+
+
+def picture_in(value: Any, max_bytes: int = picture.MAX_BYTES) -> Picture:
+    """The picture in a base64 text of a request."""
+    if not isinstance(value, str):
+        raise problem(Check.TYPE, "A base64 text is expected.")
+    try:
+        return picture.picture_of(value, max_bytes)
+    except picture.TooLargeError:
+        raise problem(Check.TOO_LONG, f"A picture is at most {max_bytes // picture.MEGABYTE} MB.") from None
+    except picture.NotAPictureError:
+        raise problem(Check.FORMAT, "The base64 of a PNG or JPEG is expected.") from None
+
+
+BASE64 = WithJsonSchema({"type": "string", "contentEncoding": "base64"})
+
+
+def _picture(value: Any) -> Picture:
+    return picture_in(value)
+
+
+class Image(Request):
+    """A picture on its way in."""
+
+    data: Annotated[Picture, PlainValidator(_picture), BASE64]
+
+
+def _secret(shortest: int, longest: int) -> PlainValidator:
+    def check(value: Any) -> Secret:
+        if not isinstance(value, str):
+            raise problem(Check.TYPE, "A text is expected.")
+        if not shortest <= len(value) <= longest:
+            check = Check.TOO_LONG if len(value) > longest else Check.OUT_OF_RANGE
+            raise problem(check, f"{shortest} to {longest} characters are expected.")
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise problem(Check.FORMAT, "The text is not valid Unicode.") from None
+        return Secret(value)
+
+    return PlainValidator(check)
+
+
+SECRET_SCHEMA = WithJsonSchema({"type": "string", "format": "password"})
+Password = Annotated[Secret, _secret(*PASSWORD_LENGTH), SECRET_SCHEMA]
+SecretKey = Annotated[Secret, _secret(*SECRET_KEY_LENGTH), SECRET_SCHEMA]
+
+
+def dictionary(values: Collection[int]) -> AfterValidator:
+    """A field that takes these values and no others."""
+
+    def check(value: int) -> int:
+        if value not in values:
+            raise problem(Check.NOT_IN_DICTIONARY, f"One of {', '.join(map(str, values))} is expected.")
+        return value
+
+    return AfterValidator(check)
+
+
+def kept_as_sent(body: Request, record: type, *, but: Collection[str]) -> dict[str, Any]:
+    """What was given of the fields that a request and a record share, but for those that need a hand."""
+    shared = {field.name for field in fields(record)} & set(type(body).model_fields) - set(but)
+    return {name: value for name in sorted(shared) if (value := getattr(body, name)) is not None}
+
+
+def stored_object(text: str | None) -> dict[str, Any] | None:
+    """The object behind a JsonObject that was kept."""
+    return json.loads(text, parse_float=Decimal) if text else None
+
+
+def context_text(body: Request) -> str:
+    """Where a request came from, as it is kept with what it created."""
+    names = {"device_info", "app_framework", "ip", "lang", "gmt"}
+    return json.dumps(body.model_dump(by_alias=True, exclude_none=True, include=names), separators=(",", ":"))

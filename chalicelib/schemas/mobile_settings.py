@@ -1,0 +1,153 @@
+"""The settings of the mobile application and the printer: sent, and shown with what is in force."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from chalicelib.domain.agent import Features, MobileSettings, PrinterSettings
+from chalicelib.errors import Check
+from chalicelib.schemas.base import Identifier, Request, Text, View, problem
+
+# The field that takes a setting back to what is inherited: the setting.
+NULLS: Mapping[str, str] = {
+    "mob_home_url_null": "mob_home_url",
+    "mob_qr_url_null": "mob_qr_url",
+    "service_pay_dashboard_null": "service_pay_dashboard",
+    "barcode_scanner_null": "barcode_scanner",
+}
+
+
+class FeaturesIn(Request):
+    """What an agent shall be able to do."""
+
+    accept_cards: bool | None = None
+    accept_cash: bool | None = None
+    accept_prepaid: bool | None = None
+    accept_credit: bool | None = None
+    accept_outer_card: bool | None = None
+    show_inventory: bool | None = None
+    regular_payments: bool | None = None
+    offline: bool | None = None
+    async_cash_processing: bool | None = None
+    internal_update: bool | None = None
+    auto_login: bool | None = None
+    inherited: bool | None = None
+    change_client_logo: bool | None = None
+    barcode_scanner: bool | None = None
+
+
+class MobileSettingsIn(Request):
+    """MobileSettings of a request; `...Null` true takes back what was set."""
+
+    SPELLINGS: ClassVar[Mapping[str, str]] = {"MobHomeUrl": "MobHomeURL", "MobQrUrl": "MobQRUrl"}
+
+    features: FeaturesIn | None = None
+    mob_home_url: Text | None = Field(None, alias="MobHomeURL")
+    mob_home_url_null: bool | None = Field(None, alias="MobHomeURLNull")
+    mob_qr_url: Text | None = Field(None, alias="MobQRUrl")
+    mob_qr_url_null: bool | None = Field(None, alias="MobQRUrlNull")
+    allow_linked_cards: Identifier | None = None
+    allow_credit_voucher_reverses: Identifier | None = None
+    service_pay_dashboard: bool | None = None
+    service_pay_dashboard_null: bool | None = None
+    mobile_app_password_store: bool | None = None
+    barcode_scanner: bool | None = None
+    barcode_scanner_null: bool | None = None
+
+    @model_validator(mode="after")
+    def _set_or_taken_back(self) -> Self:
+        for null, name in NULLS.items():
+            if getattr(self, null) and getattr(self, name) is not None:
+                raise problem(Check.CONTRADICTION, "A setting is both given and taken back.")
+        return self
+
+    def sent(self) -> MobileSettings:
+        """The settings that were given."""
+        features = Features(**self.features.model_dump()) if self.features else None
+        values = self.model_dump(exclude={"features", *NULLS})
+        return MobileSettings(features=features, **values)
+
+    def cleared(self) -> frozenset[str]:
+        """The settings that are taken back."""
+        return frozenset(name for null, name in NULLS.items() if getattr(self, null))
+
+
+class PrinterIn(Request):
+    """PrinterAndTaxSettings of a request: a printer of the stage's catalogue, by either of its names."""
+
+    printer_id: Identifier | None = None
+    printer_code: Text | None = None
+
+
+class FeaturesView(View):
+    """The features in force."""
+
+    accept_cards: bool
+    accept_cash: bool
+    accept_prepaid: bool
+    accept_credit: bool
+    accept_outer_card: bool
+    show_inventory: bool
+    regular_payments: bool
+    offline: bool
+    async_cash_processing: bool
+    internal_update: bool
+    auto_login: bool
+    inherited: bool
+    change_client_logo: bool
+    barcode_scanner: bool
+
+
+class MobileSettingsView(View):
+    """An agent's own settings, and under `...Effective` what is in force. `Features` are those in force."""
+
+    features: FeaturesView
+    mob_home_url: str | None = Field(alias="MobHomeURL")
+    mob_home_url_null: bool = Field(alias="MobHomeURLNull")
+    mob_home_url_effective: str | None = Field(alias="MobHomeURLEffective")
+    mob_qr_url: str | None = Field(alias="MobQRUrl")
+    mob_qr_url_null: bool = Field(alias="MobQRUrlNull")
+    mob_qr_url_effective: str | None = Field(alias="MobQRUrlEffective")
+    allow_linked_cards: int | None
+    allow_linked_cards_effective: int
+    allow_credit_voucher_reverses: int | None
+    allow_credit_voucher_reverses_effective: int
+    service_pay_dashboard: bool | None
+    service_pay_dashboard_null: bool
+    service_pay_dashboard_effective: bool
+    mobile_app_password_store: bool
+    barcode_scanner: bool | None
+    barcode_scanner_null: bool
+    barcode_scanner_effective: bool
+
+    @classmethod
+    def of(cls, own: MobileSettings | None, effective: MobileSettings) -> Self:
+        """The settings as they are shown."""
+        own = own or MobileSettings()
+        names = [name for name in cls.model_fields if not name.endswith(("_null", "_effective"))]
+        shown = {name: getattr(own, name) for name in names}
+        shown |= {null: getattr(own, name) is None for null, name in NULLS.items()}
+        shown |= {f"{name}_effective": getattr(effective, name) for name in names}
+        features = FeaturesView.model_validate(effective.features, from_attributes=True)
+        return cls(**shown | {"features": features, "mobile_app_password_store": effective.mobile_app_password_store})
+
+
+class PrinterView(View):
+    """An agent's own printer, and the one in force."""
+
+    printer_id: int | None
+    printer_code: str | None
+    printer_id_effective: int | None = Field(alias="PrinterIDEffective")
+    printer_code_effective: str | None
+
+    @classmethod
+    def of(cls, own: PrinterSettings | None, effective: PrinterSettings) -> Self:
+        """The printer as it is shown."""
+        own = own or PrinterSettings()
+        return cls(
+            printer_id=own.printer_id,
+            printer_code=own.printer_code,
+            printer_id_effective=effective.printer_id,
+            printer_code_effective=effective.printer_code,
+        )

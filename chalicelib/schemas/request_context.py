@@ -1,0 +1,42 @@
+"""The request context: where, on which device and by whom a request is made."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from chalicelib.schemas.base import Identifier, Latitude, Longitude, Request, Text
+
+
+class Location(Request):
+    """A place on earth, in degrees."""
+
+    latitude: Latitude
+    longitude: Longitude
+
+
+class DeviceInfo(Request):
+    """The device the request was made on."""
+
+    phone_manufacturer: Text | None = None
+    phone_model: Text | None = None
+    device_id: Text | None = None
+    device_type: Text | None = None
+    app_framework: Text | None = None
+    os: Text | None = None
+    os_version: Text | None = Field(None, alias="OSVersion")
+    app_id: Text | None = None
+    build_number: Text | None = None
+
+
+class Context(Request):
+    """The common request context; a subclass makes required what its operation requires."""
+
+    location: Location | None = None
+    country: Text | None = None
+    country_code: Text | None = None
+    device_info: DeviceInfo | None = None
+    gmt: Annotated[int, Field(ge=-12, le=14)] | None = None
+    app_framework: Text | None = None
+    lang: Text | None = None
+    ip: Text | None = None
+    current_account_id: Identifier | None = None

@@ -1,0 +1,42 @@
+"""The payment-processing configuration of the account that requests it."""
+
+import math
+from datetime import datetime, timedelta
+
+from chalicelib.domain.account_configuration import AccountConfiguration, payment_options
+from chalicelib.domain.agent import Agent, Caller
+from chalicelib.domain.effective_settings import effective
+from chalicelib.domain.terminal import Terminal
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.services.admission import admit
+from chalicelib.settings import settings
+from chalicelib.store import rate_limit, terminals
+from chalicelib.store.table import read
+
+
+def get(caller: Caller, now: datetime, *, current_account_id: int | None = None) -> AccountConfiguration:
+    """Return what the caller's application may offer. 429 when it was requested within the stage's interval."""
+    keys = [] if caller.terminal_id is None else [terminals.key(caller.terminal_id)]
+    admitted = admit(caller, *keys, current_account_id=current_account_id)
+    agent, merchant = admitted.agent, admitted.merchant
+
+    in_force = effective(agent.mobile_settings, merchant.mobile_settings if merchant else None)
+    options = payment_options(in_force, settings().default_acquirer) if merchant else ()
+    currency = agent.currency_id or _terminal_currency(agent, *admitted.others)
+
+    _take_call_of_interval(agent, now)
+    return AccountConfiguration(agent, merchant, currency, options)
+
+
+def _terminal_currency(agent: Agent, terminal: Terminal | None = None) -> str | None:
+    """Return the currency of the agent's terminal, read again when the agent was moved since the authorizer ran."""
+    if agent.terminal_id is not None and (terminal is None or terminal.id != agent.terminal_id):
+        terminal = read(terminals.key(agent.terminal_id))
+    return terminal.currency.code if terminal and agent.terminal_id is not None else None
+
+
+def _take_call_of_interval(agent: Agent, now: datetime) -> None:
+    interval = timedelta(seconds=settings().auth_account_seconds)
+    wait = rate_limit.take(agent.id, now, interval) if interval else None
+    if wait is not None:
+        raise ServiceError(ErrorCode.TOO_SOON, headers={"Retry-After": str(max(1, math.ceil(wait.total_seconds())))})

@@ -1,0 +1,193 @@
+"""What API Gateway does in front of the service, done locally: routing, the authorizer, and its own answers.
+
+Every answer of its own is rendered from the `GatewayResponses` that are deployed, so the two are alike.
+"""
+
+import base64
+import json
+import re
+import threading
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from chalice.app import Chalice
+from chalice.config import Config
+from chalice.local import (
+    InvalidAuthorizerError,
+    LambdaContext,
+    LocalChalice,
+    LocalGateway,
+    LocalGatewayAuthorizer,
+    NotAuthorizedError,
+)
+
+from chalicelib.errors import ErrorCode, envelope
+from infra import resources
+
+METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
+TIMEOUT_SECONDS = 29
+REQUEST_ID = "x-amzn-RequestId"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One HTTP response. A header may have several values."""
+
+    status: int
+    headers: Mapping[str, str | list[str]]
+    body: bytes
+
+
+def gateway_response(kind: str, *, context: Mapping[str, Any] | None = None, message: str | None = None) -> Reply:
+    """The gateway response of this type.
+
+    `context` is the authorizer's; `message` replaces the usual one where the local server knows better what is wrong.
+    """
+    response = resources.gateway_responses()[kind]
+    text = re.sub(
+        r"\$context\.authorizer\.(\w+)",
+        lambda name: json.dumps(_text((context or {}).get(name[1], "")))[1:-1],
+        response["ResponseTemplates"]["application/json"],
+    )
+    try:
+        body = json.loads(text)
+    except ValueError:  # a denial without the code and message it owes
+        return gateway_response("AUTHORIZER_CONFIGURATION_ERROR")
+    if message:
+        body["ErrorMessage"] = message
+    headers = response.get("ResponseParameters", {}).get("Headers", {})
+    return _json(int(response["StatusCode"]), body, {name: value.strip("'") for name, value in headers.items()})
+
+
+def error_reply(error: ErrorCode, headers: Mapping[str, str]) -> Reply:
+    """A refusal no gateway response stands for."""
+    return _json(error.status, envelope(error.code, error.message), headers)
+
+
+def _json(status: int, body: Mapping[str, Any], headers: Mapping[str, str]) -> Reply:
+    return Reply(status, {"Content-Type": "application/json", **headers}, json.dumps(body).encode())
+
+
+def _text(value: object) -> str:
+    """A value of the authorizer's context as API Gateway hands it on."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class _DeniedError(Exception):
+    """The authorizer answered, and its policy does not allow the call."""
+
+    def __init__(self, context: Mapping[str, Any]) -> None:
+        super().__init__("denied")
+        self.context = context
+
+
+class _Authorizer(LocalGatewayAuthorizer):
+    """Chalice's, which forgets what the authorizer said about a denial."""
+
+    def _check_can_invoke_view_function(self, arn: str, auth_result: dict[str, Any]) -> bool:
+        if not super()._check_can_invoke_view_function(arn, auth_result):
+            raise _DeniedError(auth_result.get("context") or {})
+        return True
+
+    def _prepare_authorizer_event(
+        self, arn: str, lambda_event: dict[str, Any], lambda_context: LambdaContext
+    ) -> dict[str, Any]:
+        if not lambda_event["headers"].get("authorization", "").strip():
+            raise NotAuthorizedError({})
+        event: dict[str, Any] = super()._prepare_authorizer_event(arn, lambda_event, lambda_context)
+        return event
+
+    def _update_lambda_event(self, lambda_event: dict[str, Any], auth_result: dict[str, Any]) -> dict[str, Any]:
+        # API Gateway makes text of every value, so a number that works only here would be found out there.
+        context = {name: _text(value) for name, value in (auth_result.get("context") or {}).items()}
+        event: dict[str, Any] = super()._update_lambda_event(lambda_event, {**auth_result, "context": context})
+        return event
+
+
+class _IsolatedChalice(LocalChalice):
+    """An app whose threads share neither the request (Chalice's part) nor the context (ours)."""
+
+    _LOCAL = threading.local()
+
+    @property
+    def lambda_context(self) -> LambdaContext:
+        context: LambdaContext = self._LOCAL.context
+        return context
+
+    @lambda_context.setter
+    def lambda_context(self, value: LambdaContext) -> None:
+        self._LOCAL.context = value
+
+
+def isolated(app: Chalice) -> Chalice:
+    """The same app, safe to be called by several threads; calling this again changes nothing."""
+    if not isinstance(app, _IsolatedChalice):
+        app.__class__ = type("IsolatedChalice", (_IsolatedChalice, type(app)), {})
+    return app
+
+
+class Gateway(LocalGateway):
+    """Chalice's gateway, which always has an answer, and answers as `GatewayResponses` says."""
+
+    def __init__(self, app: Chalice) -> None:
+        config = Config.create(chalice_stage="local", app_name=app.app_name, lambda_timeout=TIMEOUT_SECONDS)
+        super().__init__(isolated(app), config)
+        self._authorizer = _Authorizer(app)
+
+    def answer(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> Reply:
+        """The answer to a request, whatever happens; it names the ID the app knows the request by."""
+        context = self._generate_lambda_context()
+        reply = self._answer(method, path, headers, body, context)
+        return replace(reply, headers={REQUEST_ID: context.aws_request_id, **reply.headers})
+
+    def _answer(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, context: LambdaContext
+    ) -> Reply:
+        try:
+            event = self._generate_lambda_event(method, path, dict(headers), body)
+        except ValueError:
+            return gateway_response("MISSING_AUTHENTICATION_TOKEN")
+        resource = event["requestContext"]["resourcePath"]
+        if method not in METHODS:
+            return error_reply(
+                ErrorCode.METHOD_NOT_ALLOWED, {"Allow": ", ".join(sorted(self._app_object.routes[resource]))}
+            )
+        event["requestContext"] |= {"requestId": context.aws_request_id, "path": urlsplit(path).path}
+        if denial := self._denial(path, event, context):
+            return denial
+        try:
+            return _reply(self._app_object(event, context))
+        except Exception:  # noqa: BLE001  a crash of the function is an answer of the gateway
+            traceback.print_exc()
+            return gateway_response("INTEGRATION_FAILURE")
+
+    def _denial(self, path: str, event: dict[str, Any], context: LambdaContext) -> Reply | None:
+        """Ask the authorizer, which puts its context in the event; the answer when the request stops here."""
+        try:
+            self._authorizer.authorize(path, event, context)
+        except _DeniedError as denied:
+            return gateway_response("ACCESS_DENIED", context=denied.context)
+        except NotAuthorizedError:
+            return gateway_response("UNAUTHORIZED")
+        except InvalidAuthorizerError:
+            return gateway_response("AUTHORIZER_CONFIGURATION_ERROR")
+        except Exception:  # noqa: BLE001  a crash of the authorizer is an answer of the gateway
+            traceback.print_exc()
+            return gateway_response("AUTHORIZER_FAILURE")
+        return None
+
+
+def _reply(response: dict[str, Any]) -> Reply:
+    body = response["body"] or ""
+    return Reply(
+        status=response["statusCode"],
+        headers={"Content-Type": "application/json", **response["headers"], **response["multiValueHeaders"]},
+        body=base64.b64decode(body) if response.get("isBase64Encoded") else _encoded(body),
+    )
+
+
+def _encoded(body: str | bytes) -> bytes:
+    return body.encode() if isinstance(body, str) else body

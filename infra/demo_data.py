@@ -1,0 +1,119 @@
+"""The demo data of the local stage, always the same, made through the service's own doors."""
+
+import base64
+from datetime import UTC, datetime
+from typing import Any
+
+from chalicelib.domain import card
+from chalicelib.domain.agent import Agent, Caller
+from chalicelib.domain.card import CardInput
+from chalicelib.domain.effective_settings import DEFAULT_FEATURES
+from chalicelib.domain.permissions import ADMINISTRATOR
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.transaction import InputType
+from chalicelib.gateways import secrets
+from chalicelib.schemas.agents import CreateAgent
+from chalicelib.schemas.base import wire_name
+from chalicelib.schemas.merchants import CreateMerchant
+from chalicelib.schemas.terminals import CreateTerminal
+from chalicelib.services import agents, linked_cards, merchants, terminals
+from infra.operator import create_system_user
+
+SYSTEM = ("system@demo.example", "system-demo-password")
+OWNER = ("owner@demo.example", "owner-demo-password")
+TILL = ("till@demo.example", "till-demo-password")
+TILL_KEY = "till-demo-secret-key-0001"
+OTHER_OWNER = ("owner@other.example", "owner-other-password")
+OTHER_TILL = ("till@other.example", "till-other-password")
+SIGNING_SECRET = "demo-signing-secret-of-the-local-stage"  # noqa: S105  of the local stage alone
+
+VISA = ("4111111111111111", "1249")  # a test number: the cents of the amount decide
+
+PHONE = "+27 82 987 6543"
+DEVICE = {
+    "PhoneManufacturer": "Demo",
+    "PhoneModel": "Demo",
+    "DeviceID": "demo",
+    "DeviceType": "POS",
+    "AppFramework": "None",
+    "OS": "Linux",
+    "OSVersion": "6",
+    "AppID": "demo",
+    "BuildNumber": "1",
+}
+CONTEXT: dict[str, Any] = {
+    "Location": {"Latitude": -33, "Longitude": 18},
+    "Country": "South Africa",
+    "CountryCode": "ZA",
+    "DeviceInfo": DEVICE,
+    "GMT": 2,
+    "AppFramework": "None",
+    "IP": "127.0.0.1",
+    "Lang": "en",
+}
+FIRST_PAYMENT = (
+    '{"BasicTran": {"InputType": 10, "CurrencyID": "ZAR", "Amount": 10.10, "Description": "A coffee"},'
+    ' "AcqTran": {"AcquirerCode": "CASH"}}'
+)
+EVERYTHING = {wire_name(name): True for name in vars(DEFAULT_FEATURES) if name != "inherited"}
+
+
+def seed() -> None:
+    """Two merchants, each with an administrator, a till and a terminal; a linked card; a system user; a secret."""
+    secrets.rotate_signing(Secret(SIGNING_SECRET))
+    system = _caller(create_system_user("System", SYSTEM[0], Secret(SYSTEM[1])))
+    everything = {"Features": EVERYTHING, "AllowLinkedCards": 1}
+    till = _shop(system, "Demo Store", "DEMO0001", (OWNER, TILL), {"SecretKey": TILL_KEY, "MobileSettings": everything})
+    _link(till, *VISA)
+    _shop(system, "Other Store", "OTHER001", (OTHER_OWNER, OTHER_TILL), {})
+
+
+def _link(till: Agent, pan: str, exp: str) -> None:
+    visa, _ = card.read(InputType.MANUAL_ENTRY, CardInput(Secret(pan), Secret(exp)))
+    if visa is not None:
+        linked_cards.link(till, visa, "Demo Visa", datetime.now(UTC))
+
+
+def _shop(system: Caller, name: str, tid: str, logins: tuple[tuple[str, str], ...], till: dict[str, Any]) -> Agent:
+    """The agent at the till of a new shop."""
+    (owner, owner_password), (cashier, cashier_password) = logins
+    now = datetime.now(UTC)
+    manager = {"UserName": f"{name} Owner", "UserEmail": owner, "UserPhone": PHONE}
+    sent = {"Name": name, "Phone": PHONE, "FInstID": 1, "AddressDeFacto": "1 Long Street", "ClientManager": manager}
+    shop = merchants.create(CreateMerchant.model_validate(CONTEXT | sent), system, now)
+    place = {"Currency": "710", "Country": "710", "City": "Cape Town", "Location": "1 Long Street", "RegionCode": "WC"}
+    sent = {"BranchID": shop.id, "Name": tid, "Title": name, "SIC": "5411", "EntryCaps": "8", "CountryCode": "ZA"}
+    terminals.create(CreateTerminal.model_validate(sent | place | {"DeviceInfo": DEVICE}), system, now)
+
+    common = {"Phone": PHONE, "BranchID": shop.id, "ClientID": shop.id}
+    rights = {"BranchesActions": [{"BranchID": shop.id, "Actions": [ADMINISTRATOR]}]}
+    admin = {"Name": f"{name} Owner", "Email": owner, "Password": owner_password, "TID": tid}
+    agents.create(CreateAgent.model_validate(common | admin | rights), system, shop.id, now)
+    agent = {"Name": f"{name} Till", "Email": cashier, "Password": cashier_password, "TID": tid}
+    return agents.create(CreateAgent.model_validate(common | agent | till), system, shop.id, now).agent
+
+
+def _caller(agent: Agent) -> Caller:
+    return Caller(agent.id, agent.client_id, agent.credential_version)
+
+
+def print_welcome(url: str) -> None:
+    """The demo logins, and a first payment to paste into a shell."""
+    print(f"\nThe payment service is on {url} with an AWS of its own in this process. Ctrl-C ends both.\n")
+    for role, (email, password) in (
+        ("system user", SYSTEM),
+        ("administrator", OWNER),
+        ("till", TILL),
+        ("till, by its secret key", (TILL[0], TILL_KEY)),
+        ("administrator of another merchant", OTHER_OWNER),
+        ("till of another merchant", OTHER_TILL),
+    ):
+        print(f"  {role:<34} {email:<22} {password}")
+    credential = base64.b64encode(":".join(TILL).encode()).decode()
+    print(
+        f"\nA first payment:\n\ncurl -s {url}/api/v1/payment/submit \\\n"
+        f"  -H 'Authorization: Basic {credential}' \\\n"
+        f"  -H 'Content-Type: application/json' \\\n"
+        f"  -d '{FIRST_PAYMENT}'\n",
+        flush=True,
+    )

@@ -1,0 +1,127 @@
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.agent import Agent
+from chalicelib.services import agent_bulk
+from chalicelib.store import agents, audit
+from chalicelib.store.table import read
+from tests import http
+from tests.builders import PASSWORD, Shop, a_shop
+
+
+@pytest.fixture
+def shop(stage: str) -> Shop:
+    return a_shop(stage)
+
+
+def update(shop: Shop, *items: Any, login: tuple[str, str] | None = None) -> http.Reply:
+    return shop.post(f"{shop.path}/pos/updatebulk", {"PosBulk": list(items)}, login)
+
+
+def kept(agent: dict[str, Any]) -> Agent:
+    found = read(agents.key(agent["ID"]))
+    assert found
+    return found
+
+
+def test_the_valid_items_are_applied_and_the_others_told(shop: Shop) -> None:
+    one, other, foreign = shop.agent(), shop.agent(), a_shop(shop.stage).agent()
+    printer = {"PrinterID": 2}
+
+    reply = update(
+        shop,
+        {"Email": one["Email"].upper(), "State": 0, "PrinterAndTaxSettings": printer},
+        {"Email": "nobody@shop.example", "State": 0},
+        {"Email": foreign["Email"], "State": 0},
+        {"Email": other["Email"], "State": 0, "PrinterAndTaxSettings": {"PrinterID": 77}},
+        {"Email": one["Email"], "State": 1},
+    )
+
+    assert (reply.error, reply.body["Pos"]) == ((200, 0), None)
+    assert reply.findings == [
+        ("nobody@shop.example", 563),
+        (foreign["Email"], 563),
+        ("77", 564),
+        (one["Email"], 11),
+    ]
+    assert (kept(one).state, kept(one).printer.printer_code) == (0, "ESCPOS80")  # type: ignore[union-attr]
+    assert (kept(other).state, kept(foreign).state) == (1, 1)
+
+
+def test_an_unknown_code_of_a_printer_is_told_by_the_code(shop: Shop) -> None:
+    agent = shop.agent()
+
+    reply = update(shop, {"Email": agent["Email"], "PrinterAndTaxSettings": {"PrinterCode": "LASER"}})
+
+    assert reply.findings == [("LASER", 564)]
+
+
+def test_an_item_that_cannot_be_read_does_not_stop_the_others(shop: Shop) -> None:
+    agent = shop.agent()
+
+    reply = update(
+        shop,
+        "text",
+        {"State": 0},
+        {"Email": "nobody", "State": 7},
+        {"Email": agent["Email"], "State": 0},
+        [],
+        {"Email": agent["Email"], "State": "0"},
+    )
+
+    assert reply.error == (200, 0)
+    assert reply.findings == [
+        ("PosBulk[0]", 2),
+        ("PosBulk[1].Email", 1),
+        ("PosBulk[2].Email", 3),
+        ("PosBulk[2].State", 5),
+        ("PosBulk[4]", 2),
+        ("PosBulk[5].State", 2),
+    ]
+    assert kept(agent).state == 0
+
+
+def test_a_blocked_agent_is_out_at_once(shop: Shop) -> None:
+    agent = shop.agent()
+    path, login = f"{shop.path}/pos/{agent['ID']}", (agent["Email"], PASSWORD)
+    assert http.get(shop.stage, path, login).status == 200
+
+    update(shop, {"Email": agent["Email"], "State": 0})
+    assert http.get(shop.stage, path, login).error == (401, 103)
+
+    update(shop, {"Email": agent["Email"], "State": 1})
+    assert http.get(shop.stage, path, login).status == 200
+    assert [entry.kind for entry in audit.of(f"agent#{agent['ID']}")] == ["create", "bulk", "bulk"]
+
+
+def test_an_agent_whose_e_mail_moved_meanwhile_is_told_and_not_changed(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent, other = shop.agent(), shop.agent()
+    monkeypatch.setattr(agent_bulk, "read", lambda _: kept(other))
+
+    assert update(shop, {"Email": agent["Email"], "State": 0}).findings == [(agent["Email"], 563)]
+    assert (kept(agent).state, kept(other).state) == (1, 1)
+
+
+def test_a_batch_has_a_hundred_items_at_most(shop: Shop) -> None:
+    items = [{"Email": f"{number}@shop.example"} for number in range(101)]
+
+    assert len(update(shop, *items[:100]).findings) == 100
+    assert update(shop, *items).error == (400, 403)
+
+
+def test_an_empty_batch_is_done(shop: Shop) -> None:
+    reply = update(shop)
+
+    assert (reply.error, reply.body["Validations"]) == ((200, 0), None)
+
+
+def test_who_is_no_administrator_updates_nobody(shop: Shop) -> None:
+    agent = shop.agent()
+    item = {"Email": agent["Email"], "State": 0}
+
+    assert update(shop, item, login=(agent["Email"], PASSWORD)).error == (403, 151)
+    assert update(shop, item, login=http.OWNER).error == (404, 561)
+    assert update(shop, item, login=http.SYSTEM).error == (200, 0)

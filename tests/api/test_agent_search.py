@@ -1,0 +1,79 @@
+from typing import Any
+
+import pytest
+
+from chalicelib.services import agent_search
+from tests import http
+from tests.builders import PASSWORD, Shop, a_shop
+
+
+@pytest.fixture
+def shop(stage: str) -> Shop:
+    return a_shop(stage)
+
+
+def search(shop: Shop, login: tuple[str, str] | None = None, **body: Any) -> Any:
+    return shop.post(f"{shop.path}/pos/list", body, login).body
+
+
+def ids(answer: dict[str, Any]) -> list[int]:
+    return [pos["ID"] for pos in answer["PosList"]]
+
+
+def test_a_list_is_all_agents_of_the_merchant_by_id(shop: Shop) -> None:
+    numbers = [shop.owner_id, *(shop.agent()["ID"] for _ in range(2))]
+
+    answer = search(shop)
+
+    assert ids(answer) == numbers
+    assert answer["PosCounters"] == {"Pagesize": 100, "ItemCountPage": 3, "ItemCountTtl": 3, "PageCount": 1}
+    assert [pos["SecretKey"] for pos in answer["PosList"]] == [None] * 3
+    assert isinstance(answer["PosList"][0]["Logon"], dict)
+
+
+def test_an_agent_is_found_by_its_login_whatever_its_case(shop: Shop) -> None:
+    agent, foreign = shop.agent(), a_shop(shop.stage).agent()
+
+    assert ids(search(shop, Email=agent["Email"].upper())) == [agent["ID"]]
+    assert ids(search(shop, Email=foreign["Email"])) == []
+    assert ids(search(shop, Email=" ")) == []
+
+
+def test_an_agent_is_found_by_name_phone_terminal_and_state(shop: Shop) -> None:
+    terminal = shop.terminal()
+    one = shop.agent(Name="Zebra", Phone="+27 82 111 2222", TID=terminal["Name"])
+    other = shop.agent(State=0, Phone="+27 82 333 4444")
+
+    assert ids(search(shop, Search="zEbRa")) == [one["ID"]]
+    assert ids(search(shop, Search="82 111 2222")) == [one["ID"]]
+    assert ids(search(shop, Search=terminal["Name"])) == [one["ID"]]
+    assert ids(search(shop, State=0)) == [other["ID"]]
+    assert ids(search(shop, Search="Zebra", State=0)) == []
+    assert ids(search(shop, Search="\u0000")) == []
+
+
+def test_pages_follow_each_other_and_the_last_is_followed_by_empty_ones(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agent_search, "PAGE", 2)
+    numbers = [shop.owner_id, *(shop.agent()["ID"] for _ in range(2))]
+
+    assert ids(search(shop, Page=0)) == ids(search(shop)) == numbers[:2]
+    assert ids(search(shop, Page=2)) == numbers[2:]
+    past = search(shop, Page=10**12)
+    assert ids(past) == []
+    assert past["PosCounters"] == {"Pagesize": 2, "ItemCountPage": 0, "ItemCountTtl": 3, "PageCount": 2}
+
+
+def test_administrators_and_system_users_list_and_nobody_else(shop: Shop) -> None:
+    agent = shop.agent()
+
+    assert search(shop, (agent["Email"], PASSWORD))["ErrorCode"] == 151
+    assert search(shop, http.OWNER)["ErrorCode"] == 561
+    assert search(shop, http.SYSTEM)["ErrorCode"] == 0
+
+
+def test_an_agent_whose_login_just_moved_is_listed_without_it(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent_search, "read_all", lambda _: [None])
+
+    assert search(shop)["PosList"][0]["Logon"] is None

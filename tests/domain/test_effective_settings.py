@@ -1,0 +1,110 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.domain.agent import Features, MobileSettings, PrinterSettings
+from chalicelib.domain.effective_settings import DEFAULT_FEATURES, effective, effective_printer, merged
+
+FLAGS = [name for name in vars(DEFAULT_FEATURES) if name != "inherited"]
+FEATURES = st.builds(Features, **{name: st.none() | st.booleans() for name in FLAGS})
+SETTINGS = st.builds(
+    MobileSettings,
+    features=st.none() | FEATURES,
+    mob_home_url=st.none() | st.text(max_size=3),
+    mob_qr_url=st.none() | st.text(max_size=3),
+    allow_linked_cards=st.none() | st.integers(0, 3),
+    service_pay_dashboard=st.none() | st.booleans(),
+    barcode_scanner=st.none() | st.booleans(),
+)
+
+
+def effective_features(agent: MobileSettings | None, merchant: MobileSettings | None) -> Features:
+    features = effective(agent, merchant).features
+    assert features is not None
+    return features
+
+
+def test_where_nobody_set_anything_cash_and_cards_are_accepted_and_linked_cards_allowed() -> None:
+    settings = effective(None, None)
+    features = settings.features
+    assert features
+
+    assert [name for name in FLAGS if getattr(features, name)] == ["accept_cards", "accept_cash"]
+    assert settings.allow_linked_cards == 1
+    assert settings.allow_credit_voucher_reverses == 0
+
+
+@given(own=FEATURES, above=FEATURES)
+def test_a_feature_is_the_agents_own_else_its_merchants_else_the_default(own: Features, above: Features) -> None:
+    shown = effective_features(MobileSettings(features=own), MobileSettings(features=above))
+
+    for name in FLAGS:
+        layers = (getattr(layer, name) for layer in (own, above, DEFAULT_FEATURES))
+        assert getattr(shown, name) is next(value for value in layers if value is not None)
+
+
+@given(own=st.none() | SETTINGS, above=st.none() | SETTINGS)
+def test_every_feature_in_force_is_true_or_false(own: MobileSettings | None, above: MobileSettings | None) -> None:
+    features = effective_features(own, above)
+
+    assert {type(value) for value in vars(features).values()} == {bool}
+
+
+@pytest.mark.parametrize(
+    ("own", "inherited"),
+    [
+        (None, True),
+        (Features(), True),
+        (Features(inherited=False), True),
+        (Features(accept_cash=False), False),
+        (Features(accept_cash=False, inherited=True), True),
+    ],
+)
+def test_inherited_says_that_no_feature_in_force_is_the_agents_own(own: Features | None, inherited: bool) -> None:  # noqa: FBT001
+    assert effective_features(MobileSettings(features=own), None).inherited is inherited
+
+
+def test_an_agent_that_inherits_keeps_its_own_features_for_later() -> None:
+    own = MobileSettings(features=Features(accept_credit=True, inherited=True))
+
+    assert effective_features(own, None).accept_credit is False
+    assert effective_features(merged(own, MobileSettings(features=Features(inherited=False))), None).accept_credit
+
+
+def test_a_merchant_inherits_from_nobody() -> None:
+    above = MobileSettings(features=Features(accept_credit=True, inherited=True))
+
+    assert effective_features(None, above).accept_credit is True
+
+
+@given(own=st.none() | SETTINGS, sent=SETTINGS)
+def test_what_is_sent_is_kept_over_what_was_and_the_rest_stays(
+    own: MobileSettings | None, sent: MobileSettings
+) -> None:
+    after = merged(own, sent)
+
+    for name in ("mob_home_url", "allow_linked_cards", "service_pay_dashboard", "barcode_scanner"):
+        given_value = getattr(sent, name)
+        assert getattr(after, name) == (getattr(own, name, None) if given_value is None else given_value)
+    for name in FLAGS:
+        given_value = getattr(sent.features, name, None)
+        before = getattr(own.features if own else None, name, None)
+        assert getattr(after.features, name, None) == (before if given_value is None else given_value)
+
+
+def test_what_is_taken_back_is_the_merchants_again() -> None:
+    own = MobileSettings(mob_home_url="https://till.example")
+    above = MobileSettings(mob_home_url="https://shop.example")
+
+    after = merged(own, MobileSettings(), {"mob_home_url"})
+
+    assert after.mob_home_url is None
+    assert effective(after, above).mob_home_url == "https://shop.example"
+
+
+def test_a_printer_is_never_half_of_one_and_half_of_another() -> None:
+    own, above = PrinterSettings(1, "ESCPOS58"), PrinterSettings(2, "ESCPOS80")
+
+    assert effective_printer(own, above) == own
+    assert effective_printer(None, above) == above
+    assert effective_printer(None, None) == PrinterSettings()

@@ -1,0 +1,172 @@
+"""Where a page begins, and what a list matches."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.domain.history import (
+    HistoryFilter,
+    Stretch,
+    Tally,
+    amount_of,
+    days_of,
+    entry_of,
+    locate,
+    page_of,
+    quarters_of,
+)
+from chalicelib.domain.money import Currency
+from chalicelib.domain.transaction import CardDetails, Phase
+from tests.transactions import NOW, a_payment
+
+MIDNIGHT = datetime(2026, 3, 14)  # noqa: DTZ001  the merchant's own
+
+
+def stretches(counts: list[int]) -> list[Stretch]:
+    begins = [MIDNIGHT + timedelta(days=number) for number in range(len(counts))]
+    return [Stretch(begin, begin + timedelta(days=1), count) for begin, count in zip(begins, counts, strict=True)]
+
+
+@given(st.lists(st.integers(0, 30), max_size=20), st.integers(0, 200), st.integers(1, 50))
+def test_the_stretches_of_a_page_hold_the_page_and_no_more_than_they_must(
+    counts: list[int], skip: int, size: int
+) -> None:
+    everything = [(day.begin, number) for day in stretches(counts) for number in range(day.count)]
+    page = everything[skip : skip + size]
+
+    held, left = locate(stretches(counts), skip, size)
+
+    inside = [(day.begin, number) for day in held for number in range(day.count)]
+    assert inside[left : left + size] == page
+    assert [day.begin for day in held] == sorted({begin for begin, _ in page})
+
+
+def test_days_come_in_the_order_of_the_list_without_those_that_hold_nothing() -> None:
+    stream = entry_of(a_payment()).stream
+    tallies = [
+        Tally(stream, (MIDNIGHT + timedelta(days=day)).date(), count, 0) for day, count in ((0, 2), (1, 0), (2, 1))
+    ]
+    tallies.append(replace(tallies[0], count=3))
+
+    days = days_of(tallies, newest_first=True)
+
+    assert [(day.begin.day, day.count) for day in days] == [(16, 1), (14, 5)]
+    assert days_of(tallies, newest_first=False) == days[::-1]
+
+
+def test_a_busy_day_falls_into_quarters_of_an_hour() -> None:
+    day = Stretch(MIDNIGHT, MIDNIGHT + timedelta(days=1), 6)
+
+    quarters = quarters_of(day, [{"0715": 1, "2345": 2}, {"0715": 3}], newest_first=False)
+
+    assert [(one.begin.hour, one.begin.minute, one.count) for one in quarters] == [(7, 15, 4), (23, 45, 2)]
+    assert [one.end - one.begin for one in quarters] == [timedelta(minutes=15)] * 2
+    assert quarters[-1].end == day.end
+
+
+def test_quarters_that_hold_less_than_the_day_are_not_believed() -> None:
+    day = Stretch(MIDNIGHT, MIDNIGHT + timedelta(days=1), 6)
+
+    assert quarters_of(day, [{"0715": 5}], newest_first=True) == [day]
+
+
+def test_an_entry_stands_in_the_merchants_zone() -> None:
+    late = a_payment(created_at=datetime(2028, 2, 28, 22, 30, tzinfo=UTC), gmt=2)
+
+    assert entry_of(late).at == datetime(2028, 2, 29, 0, 30)  # noqa: DTZ001  the merchant's own
+
+
+def test_an_offline_payment_stands_where_it_was_taken_and_never_in_the_future() -> None:
+    earlier, later = NOW - timedelta(days=3), NOW + timedelta(hours=5)
+
+    assert entry_of(a_payment(date=earlier)).at == (earlier + timedelta(hours=2)).replace(tzinfo=None)
+    assert entry_of(a_payment(date=later)).at == (NOW + timedelta(hours=2)).replace(tzinfo=None)
+
+
+@pytest.mark.parametrize(
+    ("phase", "taken"),
+    [
+        (Phase.SENT, 0),
+        (Phase.UNKNOWN, 0),
+        (Phase.DECLINED, 0),
+        (Phase.REJECTED, 0),
+        (Phase.AUTO_CANCELLING, 0),
+        (Phase.AUTO_CANCELLED, 0),
+        (Phase.OWED, 1230),
+        (Phase.APPROVED, 1230),
+        (Phase.REVERSED, 1230),
+    ],
+)
+def test_a_payment_adds_to_the_sum_when_it_took_money(phase: Phase, taken: int) -> None:
+    assert entry_of(a_payment(phase=phase)).taken_minor == taken
+
+
+def test_a_reversal_adds_nothing_to_the_sum() -> None:
+    assert entry_of(a_payment(original_id="A", reverse_mode=2, phase=Phase.GIVEN_BACK)).taken_minor == 0
+
+
+def test_amounts_of_currencies_with_other_digits_add_up_exactly() -> None:
+    currencies = (Currency("ZAR", "710", 2), Currency("JPY", "392", 0), Currency("BHD", "048", 3))
+    entries = [entry_of(a_payment(amount_minor=1001, currency=currency)) for currency in currencies]
+
+    assert amount_of(entries) == Decimal("10.01") + Decimal(1001) + Decimal("1.001")
+
+
+PAYMENT = a_payment(
+    id="0F8FAD5B-D9CB-469F-A165-70867728950E",
+    ext_id="Order-77",
+    invoice="INV-5",
+    rrn="603112345678",
+    approval_code="A1B2C3",
+    description="Größe L, 50% off_*?",
+    card=CardDetails("VISA", "424242", "4242"),
+)
+ENTRY = entry_of(PAYMENT)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["order-77", "ORDER", "inv-5", "603112345678", "a1b2c3", "GRÖSSE", "50% off_*?", "******4242", "d9cb-469F", "e l"],
+)
+def test_a_search_finds_text_in_any_case(text: str) -> None:
+    assert HistoryFilter(search=text.casefold()).matches(ENTRY)
+
+
+@pytest.mark.parametrize("text", ["order-78", ".*", "%", "_off", "\\", '"', "till 1"])
+def test_a_search_takes_every_character_as_itself(text: str) -> None:
+    assert HistoryFilter(search=text).matches(ENTRY) is (text == "%")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "matches"),
+    [
+        (HistoryFilter(), True),
+        (HistoryFilter(invoice="inv-5"), True),
+        (HistoryFilter(invoice="inv"), False),
+        (HistoryFilter(rrn="603112345678"), True),
+        (HistoryFilter(rrn="60311234567"), False),
+        (HistoryFilter(original_invoice="inv-5"), False),
+        (HistoryFilter(input_type=10, acquirer="CASH", agent_id=17), True),
+        (HistoryFilter(input_type=7), False),
+        (HistoryFilter(acquirer="cash"), False),
+        (HistoryFilter(agent_id=18), False),
+        (HistoryFilter(invoice="inv-5", search="nothing"), False),
+    ],
+)
+def test_references_are_matched_whole_and_all_that_is_asked_must_hold(wanted: HistoryFilter, *, matches: bool) -> None:
+    assert wanted.matches(ENTRY) is matches
+
+
+def test_a_page_is_cut_from_the_order_of_instants_and_of_ids_within_one() -> None:
+    twins = [entry_of(replace(PAYMENT, id=name)) for name in ("B", "A")]
+    older = entry_of(replace(PAYMENT, id="C", created_at=NOW - timedelta(microseconds=1)))
+
+    newest_first = page_of([*twins, older], 1, newest_first=True)
+
+    assert [entry.id for entry in newest_first] == ["B", "A", "C"]
+    assert page_of([*twins, older], 1, newest_first=False) == newest_first[::-1]
+    assert page_of([*twins, older], 2, newest_first=True) == []

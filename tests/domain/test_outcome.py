@@ -1,0 +1,147 @@
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.domain import outcome
+from chalicelib.domain.acquirer import AcquirerAnswer
+from chalicelib.domain.transaction import InputType, Phase, Transaction, status_of
+from tests.cards import a_card
+from tests.transactions import NOW, a_payment
+
+SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
+
+
+def sent(**changes: Any) -> Transaction:
+    facts: dict[str, Any] = {
+        "phase": Phase.SENT,
+        "input_type": InputType.MANUAL_ENTRY,
+        "acquirer": "SANDBOX",
+        "card": a_card().face,
+        "result_code": None,
+        "result_message": None,
+    }
+    return a_payment(**{**facts, **changes})
+
+
+def answer(code: int = 0, **changes: Any) -> AcquirerAnswer:
+    return AcquirerAnswer(code, "text", "123456", "000000000001", "T1", **changes)
+
+
+@pytest.mark.parametrize(
+    ("before", "given", "phase"),
+    [
+        ({}, {}, Phase.APPROVED),
+        ({}, {"code": 51}, Phase.DECLINED),
+        ({"single_step": False}, {}, Phase.OWED),
+        ({"single_step": False}, {"code": 51}, Phase.DECLINED),
+        ({}, {"signature_required": True}, Phase.OWED),
+        ({"signature_required": True}, {}, Phase.OWED),
+        ({"signature_key": "s"}, {"signature_required": True}, Phase.APPROVED),
+        ({"signature_key": "s", "single_step": False}, {"signature_required": True}, Phase.OWED),
+    ],
+)
+def test_an_answer_decides_the_phase(before: dict[str, Any], given: dict[str, Any], phase: Phase) -> None:
+    assert outcome.with_answer(sent(**before), answer(**given)).phase is phase
+
+
+def test_an_answer_is_kept_with_the_references_of_the_acquirer() -> None:
+    payment = outcome.with_answer(sent(), answer())
+
+    assert (payment.result_code, payment.result_message) == (0, "text")
+    assert (payment.approval_code, payment.rrn, payment.acquirer_tran_id) == ("123456", "000000000001", "T1")
+
+
+def test_a_decline_owes_no_signature() -> None:
+    assert not outcome.with_answer(
+        sent(signature_required=True), answer(51, signature_required=True)
+    ).signature_required
+
+
+def test_what_was_never_attempted_has_no_result_and_what_never_arrived_has() -> None:
+    assert outcome.was_not_attempted(outcome.not_attempted(sent()))
+    assert not outcome.was_not_attempted(outcome.not_found(sent()))
+    assert outcome.not_found(sent()).result_code == 91
+    assert outcome.auto_cancelled(sent()).result_code == 68
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_only_what_is_pending_or_owed_is_due(phase: Phase) -> None:
+    payment = sent(phase=phase)
+
+    due = outcome.due_at(payment, NOW)
+
+    assert (due is not None) == (payment.is_pending or phase is Phase.OWED)
+
+
+def test_what_is_in_the_hands_of_a_request_is_left_to_it() -> None:
+    assert outcome.is_in_progress(sent(), NOW + 29 * SECOND)
+    assert not outcome.is_in_progress(sent(), NOW + 30 * SECOND)
+    assert not outcome.is_in_progress(sent(phase=Phase.UNKNOWN), NOW)
+    assert outcome.due_at(sent(), NOW) == NOW + 30 * SECOND
+
+
+def test_inquiries_come_less_and_less_often_and_once_more_at_the_deadline() -> None:
+    payment = sent(phase=Phase.UNKNOWN)
+    pauses = []
+    at = NOW
+    while at < payment.deadline:
+        due = outcome.due_at(payment, at)
+        assert due is not None
+        pauses.append(due - at)
+        at = due
+
+    assert at == payment.deadline
+    assert pauses[0] == 30 * SECOND
+    assert max(pauses) == 15 * MINUTE
+    assert len(pauses) < 80
+
+
+def test_past_the_deadline_the_pauses_begin_anew() -> None:
+    payment = sent(phase=Phase.AUTO_CANCELLING)
+
+    assert outcome.due_at(payment, payment.deadline) == payment.deadline + 30 * SECOND
+
+
+def test_a_payment_just_before_the_deadline_keeps_its_half_minute() -> None:
+    payment = sent()
+    late = sent(created_at=payment.deadline - SECOND, deadline=payment.deadline)
+
+    assert outcome.due_at(late, late.created_at) == late.created_at + 30 * SECOND
+
+
+def test_not_found_counts_when_nothing_can_be_on_its_way_any_more() -> None:
+    quiet = timedelta(seconds=60)
+
+    assert not outcome.is_not_found_final(sent(), quiet, NOW + 89 * SECOND)
+    assert outcome.is_not_found_final(sent(), quiet, NOW + 90 * SECOND)
+
+
+def test_a_payment_that_owed_a_step_is_deposited_at_the_deadline() -> None:
+    payment = outcome.completed(sent(phase=Phase.OWED))
+
+    assert status_of(payment, payment.deadline) == "DEPOSITED"
+    assert status_of(payment, payment.deadline - SECOND) == "IN-TRANSFER"
+
+
+STEPS = {
+    outcome.not_attempted: Phase.REJECTED,
+    outcome.not_found: Phase.REJECTED,
+    outcome.unknown: Phase.UNKNOWN,
+    outcome.auto_cancelling: Phase.AUTO_CANCELLING,
+    outcome.auto_cancelled: Phase.AUTO_CANCELLED,
+    outcome.completed: Phase.APPROVED,
+}
+
+
+@pytest.mark.parametrize(("step", "phase"), STEPS.items(), ids=lambda value: getattr(value, "__name__", ""))
+def test_a_step_leads_where_its_name_says(step: Any, phase: Phase) -> None:
+    assert step(sent()).phase is phase
+
+
+def test_what_is_decided_stays_decided() -> None:
+    for phase in (Phase.APPROVED, Phase.DECLINED, Phase.REJECTED, Phase.AUTO_CANCELLED):
+        for step, target in STEPS.items():
+            del step
+            assert not outcome.may_move_to(sent(phase=phase), target)
+    assert not outcome.may_move_to(sent(phase=Phase.AUTO_CANCELLING), Phase.APPROVED)

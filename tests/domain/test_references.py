@@ -1,0 +1,81 @@
+import pytest
+
+from chalicelib.domain import references
+from chalicelib.domain.agent import PrinterSettings
+from chalicelib.domain.merchant import TerminalGroup
+from tests.builders import a_merchant, a_terminal
+
+PRINTERS = {1: "ESCPOS58", 2: "ESCPOS80"}
+OWN, FOREIGN = a_terminal(id=5, client_id=7), a_terminal(id=6, client_id=8)
+NOTHING = (None, None)
+
+
+@pytest.mark.parametrize(
+    ("by_id", "by_name", "terminal", "findings"),
+    [
+        (NOTHING, NOTHING, None, []),
+        ((5, OWN), NOTHING, 5, []),
+        (NOTHING, ("SHOP0001", 5), 5, []),
+        ((5, OWN), ("SHOP0001", 5), 5, []),
+        ((6, FOREIGN), NOTHING, 6, [("TerminalID", 562)]),
+        ((9, None), NOTHING, 9, [("TerminalID", 562)]),
+        (NOTHING, ("NONE", None), None, [("TID", 562)]),
+        ((9, None), ("NONE", None), 9, [("TerminalID", 562), ("TID", 562)]),
+        ((5, OWN), ("SHOP0002", 4), 5, [("TID", 12)]),
+    ],
+)
+def test_an_agent_is_given_a_terminal_of_its_own_merchant_alone(
+    by_id: tuple[int | None, object], by_name: tuple[str | None, int | None], terminal: int | None, findings: object
+) -> None:
+    found, wrong = references.terminal_id(7, by_id, by_name)  # type: ignore[arg-type]  # a table of cases
+
+    assert (found, [(item.property, item.code) for item in wrong]) == (terminal, findings)
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "printer", "findings"),
+    [
+        (None, None, None, []),
+        (2, None, PrinterSettings(2, "ESCPOS80"), []),
+        (None, "ESCPOS58", PrinterSettings(1, "ESCPOS58"), []),
+        (1, "ESCPOS58", PrinterSettings(1, "ESCPOS58"), []),
+        (3, None, None, ["PrinterAndTaxSettings.PrinterID"]),
+        (3, "ESCPOS58", None, ["PrinterAndTaxSettings.PrinterID"]),
+        (None, "LASER", None, ["PrinterAndTaxSettings.PrinterCode"]),
+        (1, "ESCPOS80", None, ["PrinterAndTaxSettings.PrinterCode"]),
+    ],
+)
+def test_a_printer_is_one_of_the_catalogue(
+    number: int | None, code: str | None, printer: PrinterSettings | None, findings: list[str]
+) -> None:
+    found, wrong = references.printer(number, code, PRINTERS)
+
+    assert found == printer
+    assert [(item.property, item.code) for item in wrong] == [(name, 564) for name in findings]
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "group", "findings"),
+    [
+        (None, None, TerminalGroup(1, "DEFAULT"), []),
+        (2, None, TerminalGroup(2, "SOFTPOS"), []),
+        (None, "SBP", TerminalGroup(3, "SBP"), []),
+        (3, "SBP", TerminalGroup(3, "SBP"), []),
+        (9, None, None, [("TerminalGroupID", 569)]),
+        (None, "NONE", None, [("TerminalGroupCode", 569)]),
+        (9, "SBP", TerminalGroup(3, "SBP"), [("TerminalGroupID", 569)]),
+        (2, "SBP", TerminalGroup(2, "SOFTPOS"), [("TerminalGroupCode", 12)]),
+    ],
+)
+def test_a_terminal_joins_a_group_of_its_merchant(
+    number: int | None, code: str | None, group: TerminalGroup | None, findings: list[tuple[str, int]]
+) -> None:
+    found, wrong = references.group(a_merchant(), number, code)
+
+    assert (found, [(item.property, item.code) for item in wrong]) == (group, findings)
+
+
+def test_the_merchant_itself_is_its_one_branch() -> None:
+    wrong = references.branches(7, {"BranchID": 7, "BranchesActions[0].BranchID": 8})
+
+    assert [(item.property, item.code) for item in wrong] == [("BranchesActions[0].BranchID", 565)]

@@ -1,0 +1,28 @@
+import threading
+
+import pytest
+
+from chalicelib.services import outbox, payment_sweep
+from infra import scheduler
+
+
+def test_the_jobs_run_until_the_stage_ends_whatever_goes_wrong_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = threading.Semaphore(0)
+
+    def run(_: object) -> int:
+        runs.release()
+        raise RuntimeError
+
+    monkeypatch.setattr(payment_sweep, "run", run)
+    monkeypatch.setattr(outbox, "deliver_due", lambda _: 0)
+
+    with scheduler.ticking(0.001):
+        assert all(runs.acquire(timeout=5) for _ in range(3))
+    assert not [thread for thread in threading.enumerate() if thread.name == scheduler.NAME]
+
+
+def test_a_tick_looks_after_payments_and_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(payment_sweep, "run", lambda _: 3)
+    monkeypatch.setattr(outbox, "deliver_due", lambda _: 2)
+
+    assert scheduler.tick() == (3, 2)

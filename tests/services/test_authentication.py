@@ -1,0 +1,173 @@
+"""Basic: who is let in, and what it costs, on both engines."""
+
+import statistics
+import time
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from argon2 import PasswordHasher
+
+from chalicelib.domain.agent import Caller
+from chalicelib.domain.credential import LOCK_AFTER
+from chalicelib.domain.secret import Secret
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.services import authentication, passwords
+from chalicelib.services.authentication import caller_of
+from chalicelib.settings import settings
+from chalicelib.store import logins
+from chalicelib.store.table import commit, update
+from tests.accounts import PASSWORD, a_session, an_account, basic, refusal_of
+from tests.calls import store_calls
+
+NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+WRONG = "not-the-password"
+
+pytestmark = pytest.mark.usefixtures("engine", "signing")
+
+
+def test_a_password_and_a_secret_key_both_let_in() -> None:
+    account = an_account(terminal_id=3)
+    caller = Caller(account.agent.id, account.agent.client_id, 1, 3)
+
+    assert caller_of(account.basic, NOW) == caller
+    assert caller_of(account.basic_with_key, NOW) == caller
+
+
+def test_the_login_is_compared_without_case_and_the_password_with() -> None:
+    account = an_account()
+
+    assert refusal_of(basic(account.email.upper(), PASSWORD), NOW) is None
+    assert refusal_of(basic(account.email, PASSWORD.upper()), NOW) is ErrorCode.BAD_CREDENTIAL
+
+
+def test_an_unknown_login_and_a_wrong_secret_are_the_same_answer() -> None:
+    account = an_account()
+
+    with pytest.raises(ServiceError) as unknown:
+        caller_of(basic("nobody@store.example", WRONG), NOW)
+    with pytest.raises(ServiceError) as wrong:
+        caller_of(basic(account.email, WRONG), NOW)
+
+    assert (unknown.value.error, unknown.value.message) == (wrong.value.error, wrong.value.message)
+
+
+@pytest.mark.parametrize("secret", [WRONG, "0f8fad5b-d9cb-469f-a165-70867728950e"])
+def test_an_unknown_login_costs_the_store_calls_of_a_wrong_secret(secret: str) -> None:
+    account = an_account()
+
+    with store_calls() as unknown:
+        refusal_of(basic("nobody@store.example", secret), NOW)
+    with store_calls() as wrong:
+        refusal_of(basic(account.email, secret), NOW)
+
+    assert unknown == wrong
+
+
+def test_an_unknown_login_takes_as_long_as_a_wrong_secret() -> None:
+    account = an_account()
+    refusal_of(account.basic, NOW)  # a remembered password must not help
+
+    def seconds(authorization: str) -> float:
+        began = time.perf_counter()
+        refusal_of(authorization, NOW)
+        return time.perf_counter() - began
+
+    pairs = [
+        (seconds(basic("nobody@store.example", WRONG)), seconds(basic(account.email, WRONG))) for _ in range(LOCK_AFTER)
+    ]
+
+    unknown, wrong = (statistics.median(column) for column in zip(*pairs, strict=True))
+    assert 0.5 < unknown / wrong < 2  # without the work for nobody it is below 0.2
+
+
+def test_a_login_without_a_password_has_none_that_fits() -> None:
+    account = an_account()
+    commit(update(logins.key(account.email), "SET #state = :on REMOVE #password_hash", {"on": 1}))
+
+    assert refusal_of(account.basic, NOW) is ErrorCode.BAD_CREDENTIAL
+    assert refusal_of(account.basic_with_key, NOW) is None
+
+
+def test_a_blocked_agent_is_told_so_only_when_the_secret_is_right() -> None:
+    account = an_account(state=0)
+
+    assert refusal_of(account.basic, NOW) is ErrorCode.AGENT_BLOCKED
+    assert refusal_of(account.basic_with_key, NOW) is ErrorCode.AGENT_BLOCKED
+    assert refusal_of(basic(account.email, WRONG), NOW) is ErrorCode.BAD_CREDENTIAL
+    assert account.login.last_logon is None
+
+
+def test_a_changed_password_works_at_once_and_the_old_one_no_longer() -> None:
+    account = an_account()
+    caller_of(account.basic, NOW)
+
+    account.set_on_login(password_hash=passwords.hash_password(Secret("new-password")), credential_version=2)
+
+    assert refusal_of(account.basic, NOW) is ErrorCode.BAD_CREDENTIAL
+    assert caller_of(basic(account.email, "new-password"), NOW).credential_version == 2
+
+
+def test_a_password_under_weaker_parameters_is_hashed_anew_when_it_is_used() -> None:
+    account = an_account()
+    account.set_on_login(password_hash=PasswordHasher(1, 8192, 1).hash(PASSWORD))
+
+    caller_of(account.basic, NOW)
+
+    password_hash = account.login.password_hash or ""
+    assert not passwords.is_outdated(password_hash)
+    assert refusal_of(account.basic, NOW) is None
+
+
+def test_a_scheme_the_stage_does_not_list_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    account = an_account()
+    authorizations = [account.basic, account.jwt(), f"Session {a_session(account, NOW)}"]
+
+    with monkeypatch.context() as patch:
+        patch.setenv("AUTH_SCHEMES", "Basic")
+        settings.cache_clear()
+        refusals = [refusal_of(authorization, NOW) for authorization in authorizations]
+    settings.cache_clear()
+
+    assert refusals == [None, ErrorCode.SCHEME_DISABLED, ErrorCode.SCHEME_DISABLED]
+
+
+@pytest.mark.parametrize("way", ["basic", "basic_with_key"])
+def test_a_warm_basic_request_is_one_strong_read(way: str) -> None:
+    account = an_account()
+    authorization = getattr(account, way)
+    caller_of(authorization, NOW)
+
+    with store_calls() as calls:
+        caller_of(authorization, NOW + timedelta(seconds=30))
+
+    assert calls == ["GetItem"]
+
+
+@pytest.mark.parametrize("way", ["basic", "basic_with_key"])
+def test_a_warm_basic_request_spends_less_than_a_millisecond_beside_the_store(
+    way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = an_account()
+    authorization = getattr(account, way)
+    caller_of(authorization, NOW)
+    login = account.login
+    monkeypatch.setattr(authentication, "read", lambda _: login)
+
+    def milliseconds() -> float:
+        began = time.perf_counter()
+        caller_of(authorization, NOW)
+        return (time.perf_counter() - began) * 1000
+
+    assert statistics.median(milliseconds() for _ in range(100)) < 1
+
+
+def test_the_last_logon_of_a_password_is_written_once_an_hour() -> None:
+    account = an_account()
+    caller_of(account.basic, NOW)
+    caller_of(account.basic, NOW + timedelta(minutes=59))
+    before = account.login.last_logon
+
+    caller_of(account.basic, NOW + timedelta(hours=1))
+
+    assert before == NOW
+    assert account.login.last_logon == NOW + timedelta(hours=1)

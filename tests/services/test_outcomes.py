@@ -1,0 +1,299 @@
+"""Card payments below HTTP, at times the test chooses."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
+from chalicelib.domain.transaction import Phase
+from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.services import outcomes, payment_sweep
+from chalicelib.store import outbox, transactions
+from chalicelib.store.table import read
+from tests.builders import PNG, image
+from tests.cards import PAN, a_card_body
+from tests.tills import MINUTE, SECOND, Till, a_till, booked, is_charged, kept
+from tests.transactions import NOW
+from tests.wire import broken, counting, failing
+
+pytestmark = pytest.mark.usefixtures("engine")
+LOST = failing(AnswerLostError())
+
+
+def refusal(till: Till, body: dict[str, Any], now: Any = NOW) -> ServiceError:
+    with pytest.raises(ServiceError) as raised:
+        till.submit(body, now)
+    return raised.value
+
+
+def test_a_payment_is_kept_before_the_acquirer_is_asked_and_finished_after() -> None:
+    till = a_till()
+
+    with counting() as calls:
+        payment = till.pay(a_card_body())
+
+    assert calls == ["BatchGetItem", "TransactWriteItems", "authorize", "TransactWriteItems"]
+    assert payment == kept(payment.id)
+    assert payment.phase is Phase.APPROVED
+
+
+def test_the_acquirer_is_asked_within_20_seconds_under_our_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def note(request: Any, within_s: float) -> AcquirerAnswer:
+        asked.append((request, within_s))
+        return AcquirerAnswer(0, "Approved")
+
+    till = a_till()
+    with broken(monkeypatch, authorize=note):
+        payment = till.pay(a_card_body(AcqTran={"ExternalTerminalID": "E1", "AllowSwipeOverChip": True}))
+
+    [(request, within_s)] = asked
+    assert (request.reference, request.amount_minor, request.terminal) == (payment.id, 1230, "SHOP0001")
+    assert (request.external_terminal_id, request.allow_swipe_over_chip) == ("E1", True)
+    assert within_s == 20
+
+
+def test_the_same_request_is_answered_with_what_is_stored() -> None:
+    till = a_till()
+    body = a_card_body(12.05)
+    first = till.pay(body)
+
+    assert till.submit(body, NOW + MINUTE) == (first, True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"PAN": "4242424242424242"},
+        {"PAN": "5555555555554444"},
+    ],
+)
+def test_another_card_under_the_same_id_is_another_payment(change: dict[str, str]) -> None:
+    till = a_till()
+    body = a_card_body()
+    till.pay(body)
+
+    other = {**body, "Card": {"CardDataInput": {**body["Card"]["CardDataInput"], **change}}}
+    assert refusal(till, other).error is ErrorCode.ID_REUSED
+
+
+def test_the_same_card_with_another_cvv2_is_the_same_payment() -> None:
+    till = a_till()
+    body = a_card_body()
+    first = till.pay(body)
+
+    body["Card"]["CardDataInput"]["CVV2"] = "999"
+    assert till.submit(body) == (first, True)
+
+
+def test_a_card_that_has_expired_since_is_still_answered_with_what_is_stored() -> None:
+    till = a_till()
+    body = a_card_body()
+    body["Card"]["CardDataInput"]["EXP"] = f"{NOW:%m%y}"
+    first = till.pay(body)
+
+    assert till.submit(body, NOW + timedelta(days=60)) == (first, True)
+
+
+def test_nothing_of_the_card_but_its_face_is_in_the_record() -> None:
+    payment = a_till().pay(a_card_body())
+
+    assert PAN not in repr(payment)
+    assert payment.card is not None
+    assert payment.card.masked == "411111******1111"
+
+
+def test_while_it_runs_the_same_id_is_in_progress_and_then_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    till = a_till()
+    body = a_card_body()
+    with broken(monkeypatch, authorize=failing(KeyboardInterrupt())), pytest.raises(KeyboardInterrupt):
+        till.submit(body)
+
+    refused = refusal(till, body, NOW + 29 * SECOND)
+    assert (refused.error, refused.headers) == (ErrorCode.IN_PROGRESS, {"Retry-After": "1"})
+    with broken(monkeypatch, inquire=LOST):
+        payment, replayed = till.submit(body, NOW + 31 * SECOND)
+    assert (payment.phase, replayed) == (Phase.UNKNOWN, True)
+
+
+def test_without_a_connection_nothing_was_attempted_and_the_same_id_says_so_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    till = a_till()
+    body = a_card_body()
+    with broken(monkeypatch, authorize=failing(UnreachableError())):
+        first = refusal(till, body)
+
+    again = refusal(till, body, NOW + MINUTE)
+
+    assert first.error is again.error is ErrorCode.DEPENDENCY_UNAVAILABLE
+    assert "new ID" in first.message
+    assert again.headers == {"Retry-After": "1", "Idempotent-Replayed": "true"}
+    payment = kept(body["BasicTran"]["ID"])
+    assert payment is not None
+    assert payment.phase is Phase.REJECTED
+    assert till.counted() == (1, 0)
+
+
+def test_a_defect_of_an_adapter_is_an_answer_lost_and_its_message_is_not_logged(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with broken(monkeypatch, authorize=failing(RuntimeError(f"no route for {PAN}"))):
+        payment = a_till().pay(a_card_body())
+
+    printed = capsys.readouterr().out
+    assert payment.phase is Phase.UNKNOWN
+    assert "RuntimeError" in printed
+    assert PAN not in printed
+
+
+def test_a_look_asks_the_acquirer_at_most_once_in_a_few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def nothing(reference: str, _: float) -> None:
+        asked.append(reference)
+
+    till = a_till()
+    payment = till.pay(a_card_body(12.69))
+    with broken(monkeypatch, inquire=nothing):
+        for second in (1, 2, 3, 4, 5, 6.5, 8, 10, 11.6):
+            till.look(payment.id, NOW + second * SECOND)
+
+    assert len(asked) == 3
+
+
+def test_a_look_finishes_a_payment_whose_answer_was_lost() -> None:
+    till = a_till()
+    payment = till.pay(a_card_body(12.68))
+    assert payment.phase is Phase.UNKNOWN
+
+    assert till.look(payment.id, NOW + SECOND).phase is Phase.APPROVED
+    assert till.counted() == (1, 1268)
+
+
+def test_what_is_being_sent_is_not_inquired_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    till = a_till()
+    body = a_card_body()
+    with broken(monkeypatch, authorize=failing(KeyboardInterrupt())), pytest.raises(KeyboardInterrupt):
+        till.submit(body)
+
+    with broken(monkeypatch, inquire=failing(AssertionError())):
+        assert till.look(body["BasicTran"]["ID"], NOW + 10 * SECOND).phase is Phase.SENT
+
+
+def test_not_found_counts_only_after_the_quiet_time() -> None:
+    till = a_till()
+    payment = till.pay(a_card_body(12.69))
+
+    assert till.look(payment.id, NOW + 80 * SECOND).phase is Phase.UNKNOWN
+    rejected = till.look(payment.id, NOW + 91 * SECOND)
+    assert (rejected.phase, rejected.result_code) == (Phase.REJECTED, 91)
+    assert not is_charged(payment.id)
+
+
+def test_what_is_taken_for_lost_can_no_more_be_authorised() -> None:
+    till = a_till()
+    payment = till.pay(a_card_body(12.69))
+    till.look(payment.id, NOW + 2 * MINUTE)
+
+    entry = booked(payment.id)
+    assert entry is not None
+    assert entry.code == 68
+
+
+def test_an_owed_signature_or_second_step_is_paid_at_the_deadline() -> None:
+    till = a_till()
+    signature = till.pay(a_card_body(12.08))
+    forced = till.pay(a_card_body(AcqTran={"ForceSignatureRequirement": True}))
+    second_step = till.pay(a_card_body(AcqTran={"SingleStepAuthMode": False}))
+    owed = [signature, forced, second_step]
+    assert {payment.phase for payment in owed} == {Phase.OWED}
+    assert till.counted() == (3, 1208 + 1230 + 1230)
+
+    payment_sweep.run(signature.deadline - SECOND)
+    assert {kept(payment.id) for payment in owed} == set(owed)
+    payment_sweep.run(signature.deadline)
+
+    ended = [kept(payment.id) for payment in owed]
+    assert [payment.phase for payment in ended if payment] == [Phase.APPROVED] * 3
+    assert till.counted() == (3, 1208 + 1230 + 1230)
+
+
+def test_a_signature_that_came_with_the_payment_is_not_owed() -> None:
+    file = {"FileType": "SIGNATURE", "FileCode": image(PNG)["Data"]}
+
+    payment = a_till().pay(a_card_body(12.08, Files=[file]))
+
+    assert (payment.phase, payment.signature_required) == (Phase.APPROVED, True)
+
+
+def test_a_receipt_is_owed_once_the_money_was_taken_and_not_again_at_the_deadline() -> None:
+    till = a_till()
+    payment = till.pay(a_card_body(12.08, Receipt={"Email": "customer@mail.example"}))
+    unknown = till.pay(a_card_body(12.68, Receipt={"Email": "customer@mail.example"}))
+    declined = till.pay(a_card_body(12.51, Receipt={"Email": "customer@mail.example"}))
+    owed = read(outbox.key(f"{payment.id}.email"))
+    assert owed is not None
+    assert read(outbox.key(f"{unknown.id}.email")) is None
+
+    payment_sweep.run(payment.deadline)
+
+    assert read(outbox.key(f"{payment.id}.email")) == owed
+    assert read(outbox.key(f"{unknown.id}.email")) is not None
+    assert read(outbox.key(f"{declined.id}.email")) is None
+
+
+def test_a_store_out_of_reach_after_the_approval_is_made_good_by_the_next_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    till = a_till()
+    body = a_card_body()
+
+    def out_of_reach(*_: Any) -> None:
+        raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(transactions, "finish", out_of_reach)
+        assert refusal(till, body).error is ErrorCode.STORE_UNAVAILABLE
+
+    assert till.submit(body, NOW + MINUTE)[0].phase is Phase.APPROVED
+    assert is_charged(body["BasicTran"]["ID"])
+
+
+def test_two_sweeps_at_once_do_not_do_the_same_twice() -> None:
+    till = a_till()
+    payment = till.pay(a_card_body(12.69))
+
+    assert transactions.claim(payment, NOW + MINUTE)
+    assert not transactions.claim(payment, NOW + MINUTE)
+
+
+def test_a_sweep_takes_no_more_than_it_is_told_and_the_oldest_first() -> None:
+    till = a_till()
+    payments = [till.pay(a_card_body(12.69), NOW - timedelta(days=900) + n * SECOND) for n in range(5)]
+    at = NOW - timedelta(days=900) + 2 * MINUTE
+
+    assert payment_sweep.run(at, limit=3) == 3
+    phases = [(kept(payment.id) or payment).phase for payment in payments]
+    assert phases == [Phase.REJECTED] * 3 + [Phase.UNKNOWN] * 2
+
+    assert payment_sweep.run(at, limit=3) == 2
+
+
+def test_one_that_fails_does_not_stop_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    till = a_till()
+    start = NOW - timedelta(days=800)
+    payments = [till.pay(a_card_body(12.68), start + n * SECOND) for n in range(2)]
+    real = outcomes.resolve
+
+    def fail_once(payment: Any, now: Any) -> Any:
+        if payment.id == payments[0].id:
+            raise RuntimeError
+        return real(payment, now)
+
+    monkeypatch.setattr(outcomes, "look_after", fail_once)
+
+    assert payment_sweep.run(start + 2 * MINUTE, limit=2) == 2
+    assert (kept(payments[1].id) or payments[1]).phase is Phase.APPROVED
+    monkeypatch.undo()
+    assert payment_sweep.run(start + 2 * MINUTE, limit=2) == 1

@@ -1,0 +1,143 @@
+"""Totals that went wrong are counted anew; those that are right stay, whatever comes in meanwhile."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+import pytest
+
+from chalicelib.domain.history import entry_of
+from chalicelib.services.rebuild_totals import Difference, Outcome, rebuild
+from chalicelib.store import totals, transactions
+from chalicelib.store.table import Key, update, write_one
+from infra import operator
+from tests.books import Books, a_merchant_with_agents, amount, fill, paid
+
+NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
+MONTH = "2028-03"
+
+
+@pytest.fixture
+def books(dynamodb_local: str) -> Books:
+    """A merchant with a payment at 23:40 of the 9th."""
+    del dynamodb_local
+    books = a_merchant_with_agents(count=2)
+    books.record(paid(books, books.agents[0], NOW))
+    return books
+
+
+def total_of(books: Books) -> Key[object]:
+    return totals.total_key(books.merchant.id, entry_of(books.kept[0]))
+
+
+def spoil(key: Key[object], **numbers: int) -> None:
+    """Write something wrong over counters."""
+    write_one(update(key, "SET " + ", ".join(f"#{name} = :{name}" for name in numbers), numbers))
+
+
+def test_what_is_right_is_left_alone(books: Books) -> None:
+    outcome = rebuild(books.merchant.id, MONTH)
+
+    assert (outcome.mended, outcome.moving) == ((), ())
+
+
+def test_what_differs_is_said_and_mended(books: Books) -> None:
+    key = total_of(books)
+    spoil(key, n09=7, m09=1, n10=2)
+
+    outcome = rebuild(books.merchant.id, MONTH)
+
+    where = (f"{books.merchant.id}#{MONTH}", str(key.key["at"]))
+    assert outcome.mended == (
+        Difference(*where, "m09", 1, 1230),
+        Difference(*where, "n09", 7, 1),
+        Difference(*where, "n10", 2, 0),
+    )
+    assert books.ask(NOW, {}).total == 1
+    assert rebuild(books.merchant.id, MONTH).mended == ()
+
+
+def test_slots_are_mended_too(books: Books) -> None:
+    key = totals.slots_key(books.merchant.id, entry_of(books.kept[0]))
+    spoil(key, **{"2330": 5})
+
+    outcome = rebuild(books.merchant.id, MONTH)
+
+    assert [(one.name, one.kept, one.counted) for one in outcome.mended] == [("2330", 5, 1)]
+
+
+def test_a_year_is_right_as_it_was_written(dynamodb_local: str) -> None:
+    del dynamodb_local
+    books = a_merchant_with_agents(count=3)
+    fill(books, 200, NOW, seed=5)
+    month = f"{books.kept[0].created_at + timedelta(hours=2):%Y-%m}"
+
+    assert [rebuild(books.merchant.id, one).mended for one in (month, "2028-02", MONTH)] == [()] * 3
+
+
+def test_a_payment_that_is_counted_while_totals_are_mended_is_not_lost(
+    dynamodb_local: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del dynamodb_local
+    monkeypatch.setattr(totals, "SHARDS", 1)
+    books = a_merchant_with_agents()
+    books.record(paid(books, books.agents[0], NOW))
+    spoil(total_of(books), n09=7)
+    mend = totals.mend
+
+    def mend_late(key: Key[object], before: totals.Counters, after: totals.Counters) -> None:
+        if len(books.kept) == 1:
+            books.record(paid(books, books.agents[0], NOW))
+        mend(key, before, after)
+
+    monkeypatch.setattr(totals, "mend", mend_late)
+    outcome = rebuild(books.merchant.id, MONTH)
+
+    assert [(one.kept, one.counted) for one in outcome.mended] == [(8, 2)]
+    assert (books.ask(NOW, {}).total, books.ask(NOW, {}).amount) == (2, amount(books.kept))
+
+
+def test_totals_are_mended_while_payments_come_in(books: Books) -> None:
+    stop = threading.Event()
+
+    def submit(number: int) -> int:
+        for tick in count():
+            if stop.wait(0.002):
+                break
+            transactions.record(paid(books, books.agents[number], NOW + timedelta(milliseconds=tick)))
+        return tick
+
+    with ThreadPoolExecutor(2) as pool:
+        tills = [pool.submit(submit, number) for number in range(2)]
+        for _ in range(5):
+            spoil(total_of(books), n08=3)
+            rebuild(books.merchant.id, MONTH)
+        stop.set()
+        submitted = sum(till.result() for till in tills)
+
+    assert submitted > 10
+    assert rebuild(books.merchant.id, MONTH) == Outcome((), ())
+    assert books.ask(NOW, {}).total == 1 + submitted
+
+
+def test_the_operator_is_told(books: Books, capsys: pytest.CaptureFixture[str]) -> None:
+    spoil(total_of(books), n09=7)
+    arguments = ["rebuild-totals", "--merchant", str(books.merchant.id), "--month", MONTH]
+
+    operator.main(arguments)
+    first = capsys.readouterr().out
+    operator.main(arguments)
+
+    assert "n09: was 7, is 1\n1 counters mended." in first
+    assert capsys.readouterr().out == "0 counters mended.\n"
+
+
+def test_the_operator_counts_every_merchant_and_month(
+    stage_on_dynamodb_local: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    del stage_on_dynamodb_local
+
+    operator.main(["rebuild-totals"])
+
+    assert capsys.readouterr().out.endswith(" counters mended.\n")

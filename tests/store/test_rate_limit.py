@@ -1,0 +1,38 @@
+import itertools
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from chalicelib.store import rate_limit
+
+NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+INTERVAL = timedelta(minutes=10)
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+_ids = itertools.count(800_000)  # far from the sequences'
+
+
+def test_the_first_to_ask_may() -> None:
+    assert rate_limit.take(next(_ids), NOW, INTERVAL) is None
+
+
+def test_who_asks_again_learns_how_long_to_wait() -> None:
+    agent_id = next(_ids)
+    rate_limit.take(agent_id, NOW, INTERVAL)
+
+    assert rate_limit.take(agent_id, NOW + timedelta(minutes=4), INTERVAL) == timedelta(minutes=6)
+
+
+def test_a_refused_call_does_not_begin_the_interval_anew() -> None:
+    agent_id = next(_ids)
+    rate_limit.take(agent_id, NOW, INTERVAL)
+    rate_limit.take(agent_id, NOW + timedelta(minutes=9), INTERVAL)
+
+    assert rate_limit.take(agent_id, NOW + INTERVAL, INTERVAL) is None
+
+
+def test_accounts_do_not_wait_for_each_other() -> None:
+    rate_limit.take(next(_ids), NOW, INTERVAL)
+
+    assert rate_limit.take(next(_ids), NOW, INTERVAL) is None

@@ -1,0 +1,40 @@
+"""What holds when many ask at the same time, on the engine that shows it."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from chalicelib.domain.credential import LOCK_AFTER, LOCK_FOR
+from chalicelib.errors import ServiceError
+from chalicelib.store import logins, rate_limit
+from tests.accounts import an_account
+
+NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+AT_ONCE = 32
+
+pytestmark = pytest.mark.usefixtures("dynamodb_local")
+
+
+def test_of_failures_at_the_same_time_ten_are_counted_and_lock() -> None:
+    account = an_account()
+
+    def fail(_: int) -> bool:
+        try:
+            logins.count_failure(account.email, account.login, NOW)
+        except ServiceError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        counted = list(pool.map(fail, range(2 * AT_ONCE)))
+
+    assert counted.count(True) == account.login.failed_attempts == LOCK_AFTER
+    assert account.login.locked_until == NOW + LOCK_FOR
+
+
+def test_of_32_calls_for_the_configuration_exactly_one_may() -> None:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        waits = list(pool.map(lambda _: rate_limit.take(4711, NOW, timedelta(minutes=10)), range(AT_ONCE)))
+
+    assert waits.count(None) == 1

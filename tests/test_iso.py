@@ -1,0 +1,63 @@
+import subprocess
+import sys
+
+import pytest
+
+from chalicelib import iso, phone_numbers
+
+
+@pytest.mark.parametrize(
+    ("code", "number", "digits"), [("ZAR", "710", 2), ("JPY", "392", 0), ("KWD", "414", 3), ("ALL", "008", 2)]
+)
+def test_a_currency_has_one_alpha_and_one_numeric_code(code: str, number: str, digits: int) -> None:
+    by_code, by_number = iso.currency(code), iso.currency(number)
+
+    assert by_code == by_number
+    assert by_code
+    assert (by_code.code, by_code.number, by_code.digits) == (code, number, digits)
+
+
+@pytest.mark.parametrize("code", ["XAU", "XXX", "XTS", "CHW", "999", "zar", "", "000"])
+def test_what_nobody_pays_with_is_no_currency(code: str) -> None:
+    assert iso.currency(code) is None
+
+
+@pytest.mark.parametrize("code", ["ZA", "ZAF", "710", "za"])
+def test_a_country_is_known_by_each_of_its_codes(code: str) -> None:
+    assert iso.country(code) == "ZA"
+
+
+@pytest.mark.parametrize("code", ["ZZ", "", "South Africa", "999"])
+def test_anything_else_is_no_country(code: str) -> None:
+    assert iso.country(code) is None
+
+
+@pytest.mark.parametrize(
+    ("country", "money"), [("ZA", "ZAR"), ("US", "USD"), ("DE", "EUR"), ("LS", "LSL"), ("CG", "XAF"), ("AQ", None)]
+)
+def test_the_money_of_a_country_where_there_is_no_doubt(country: str, money: str | None) -> None:
+    assert iso.currency_of(country) == money
+
+
+@pytest.mark.parametrize("text", ["+27 82 987 6543", "+27829876543", "082 987 6543", "0027829876543"])
+def test_a_phone_number_is_kept_in_one_form_and_shown_in_one(text: str) -> None:
+    number = phone_numbers.parse(text, "ZA")
+
+    assert number == "+27829876543"
+    assert phone_numbers.international(number) == "+27 82 987 6543"
+
+
+@pytest.mark.parametrize("text", ["", "abc", "12", "+", "+0", "\0", "+999 1", "9" * 60])
+def test_anything_else_is_no_phone_number(text: str) -> None:
+    assert phone_numbers.parse(text, "ZA") is None
+
+
+def test_a_local_number_needs_a_country() -> None:
+    assert phone_numbers.parse("082 987 6543", None) is None
+
+
+def test_the_registers_are_loaded_by_who_asks_alone() -> None:
+    program = "import app, sys; print({'iso4217', 'iso3166', 'phonenumbers'} & set(sys.modules))"
+    output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+
+    assert output.strip() == "set()"
