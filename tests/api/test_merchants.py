@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.store import audit, merchants
+from chalicelib.store import audit, merchants, query
 from chalicelib.store.table import read
 from tests import builders, http
 from tests.builders import Shop, a_shop, image, merchant_body, merchant_update
