@@ -89,28 +89,37 @@ class Check(IntEnum):
 
 
 @dataclass(frozen=True)
-class Validation:
-    """One finding about one field: an error, or a warning that did not stop the request."""
+class Finding:
+    """What is wrong with a field of a domain value, named as the domain names it: `amount`, `card.exp`."""
 
-    property: str
+    field: str
     code: int
     message: str
+
+
+@dataclass(frozen=True)
+class Validation(Finding):
+    """One item of `Validations`, its field as the path the caller wrote. `type` 1 is an error, 2 a warning."""
+
     type: int = 1
 
     def on_the_wire(self) -> dict[str, Any]:
-        """Its shape in `Validations`."""
-        return {"Type": self.type, "Property": self.property, "Code": int(self.code), "Message": self.message}
+        """Return the item on the wire."""
+        return {"Type": self.type, "Property": self.field, "Code": int(self.code), "Message": self.message}
 
 
 class ServiceError(Exception):
-    """A refusal to try: what the caller is told. Nothing was changed when it is raised."""
+    """A refusal to try, with the answer to the caller. Nothing was changed when it is raised.
+
+    `validations` may hold findings of the domain: the edge knows which field of the request each of them is.
+    """
 
     def __init__(
         self,
         error: ErrorCode,
         message: str | None = None,
         *,
-        validations: tuple[Validation, ...] = (),
+        validations: tuple[Finding, ...] = (),
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(message or error.message)
@@ -120,20 +129,20 @@ class ServiceError(Exception):
         self.headers = dict(headers or {})
 
 
-def invalid(*validations: Validation) -> ServiceError:
-    """The refusal of a request whose fields are wrong, all of them listed."""
+def invalid(*validations: Finding) -> ServiceError:
+    """Return the refusal of a request whose fields are wrong, all of them listed."""
     return ServiceError(ErrorCode.VALIDATION_FAILED, validations=validations)
 
 
-def invalid_references(*validations: Validation) -> ServiceError:
-    """The refusal of what the store knows better: 404 and the first reference when only references lead nowhere."""
+def invalid_references(*validations: Finding) -> ServiceError:
+    """Return the refusal of references to nothing: 404 and the first of them, 202 when other fields are wrong too."""
     missing = [error for error in ErrorCode if error.code == validations[0].code and error.status == 404]  # noqa: PLR2004
     only_references = all(item.code > max(Check) for item in validations)
     return ServiceError(missing[0], validations=validations) if only_references else invalid(*validations)
 
 
 def envelope(code: int = 0, message: str | None = None, validations: tuple[Validation, ...] = ()) -> dict[str, Any]:
-    """The three fields every body of the service carries."""
+    """Return the three fields every body of the service carries."""
     return {
         "ErrorCode": code,
         "ErrorMessage": message,

@@ -13,9 +13,10 @@ from pydantic import BaseModel, ValidationError
 from chalicelib import exact_json
 from chalicelib.authorizer import authorizer
 from chalicelib.domain.agent import Caller
-from chalicelib.errors import ErrorCode, ServiceError, envelope
+from chalicelib.errors import ErrorCode, ServiceError, Validation, envelope
 from chalicelib.log import log, log_defect
 from chalicelib.schemas.base import Answer, from_query, together, validations_of
+from chalicelib.schemas.base import Request as RequestModel
 
 MEGABYTE = 1024 * 1024
 JSON_HEADERS = {"Content-Type": "application/json"}
@@ -86,7 +87,7 @@ class Endpoint:
         return hints
 
     @property
-    def body(self) -> type[BaseModel] | None:
+    def body(self) -> type[RequestModel] | None:
         """The model of the body."""
         return self.arguments.get("body")
 
@@ -118,7 +119,7 @@ def _handler(app: Chalice, endpoint: Endpoint) -> Callable[..., Response]:
         try:
             return respond(endpoint.view(**_arguments(request, endpoint, parts)))
         except ServiceError as refusal:
-            return refuse(refusal)
+            return refuse(refusal, endpoint.body)
         except Exception as defect:  # noqa: BLE001  the last line: whatever it is, the caller gets the envelope
             return crash(defect, request)
 
@@ -195,12 +196,14 @@ def respond(answer: Answer | Document) -> Response:
     return Enveloped(answer.model_dump(by_alias=True), headers=answer.headers)
 
 
-def refuse(refusal: ServiceError) -> Enveloped:
-    """A refusal, as the catalogue says."""
+def refuse(refusal: ServiceError, model: type[RequestModel] | None = None) -> Enveloped:
+    """Return a refusal as the catalogue says, each finding under the path of the request's model."""
     headers = dict(refusal.headers)
     if refusal.error.status == 401:  # noqa: PLR2004  the status is its own name
         headers["WWW-Authenticate"] = 'Basic realm="payments"'
-    body = envelope(refusal.error.code, refusal.message, refusal.validations)
+    located = (model or RequestModel).located
+    items = tuple(item if isinstance(item, Validation) else located(item) for item in refusal.validations)
+    body = envelope(refusal.error.code, refusal.message, items)
     return Enveloped(body, refusal.error.status, headers)
 
 

@@ -139,7 +139,7 @@ def _link_card(options: argparse.Namespace) -> None:
     data, problems = card.read(InputType.MANUAL_ENTRY, sent)
     now = datetime.now(UTC)
     if data is None or (problems := card.expired(data, now.date())):
-        sys.exit("\n".join(f"{problem.property}: {problem.message}" for problem in problems))
+        sys.exit("\n".join(f"{problem.field}: {problem.message}" for problem in problems))
     linked = linked_cards.link(
         agent, data, options.alias or f"{data.face.brand} {data.face.last4}", now, options.acquirer
     )

@@ -12,12 +12,11 @@ from datetime import date, datetime
 from chalicelib.domain import emv
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import CardDetails, EmvData, InputType
-from chalicelib.errors import Check, Validation
+from chalicelib.errors import Check, Finding
 
 ACTIVE, BLOCKED = 1, 2  # State of a linked card
 CREATED, IN_VERIFICATION, VERIFIED, FAILED = 1, 2, 3, 10  # its Status
 
-AT = "Card.CardDataInput"
 READERS = frozenset({InputType.MAGNETIC_STRIPE, InputType.CHIP, InputType.CONTACTLESS})
 PAN_DIGITS = re.compile("[0-9]{12,19}")
 EXP_DIGITS = re.compile("(0[1-9]|1[0-2])[0-9]{2}")
@@ -66,7 +65,7 @@ class CardData:
 
     pan: Secret
     face: CardDetails
-    found_in: str  # the property it was read from
+    found_in: str  # the field it was read from
     cvv2: Secret | None = None
     track2: Secret | None = None
     tlv: Secret | None = None
@@ -93,7 +92,7 @@ class LinkedCard:
     transaction_count: int = 0
 
 
-Findings = tuple[Validation, ...]
+Findings = tuple[Finding, ...]
 
 
 def read(input_type: InputType, sent: CardInput) -> tuple[CardData | None, Findings]:
@@ -107,7 +106,7 @@ def read(input_type: InputType, sent: CardInput) -> tuple[CardData | None, Findi
         card, found = _keyed_in(sent)
     if card and input_type in READERS and sent.pan not in (None, card.pan):
         message = "It is not the number in ReaderData."
-        found += (Validation(f"{AT}.PAN", Check.CONTRADICTION, message),)
+        found += (Finding("card.pan", Check.CONTRADICTION, message),)
     problems = found + problems
     return (None if problems or card is None else replace(card, cvv2=sent.cvv2)), problems
 
@@ -116,7 +115,7 @@ def expired(card: CardData, today: date) -> Findings:
     """The finding when the card is no longer good on this day of the merchant's."""
     if not is_expired(card.face.exp, today):
         return ()
-    return (Validation(card.found_in, Check.CARD_EXPIRED, "The card has expired."),)
+    return (Finding(card.found_in, Check.CARD_EXPIRED, "The card has expired."),)
 
 
 def is_expired(exp: str | None, today: date) -> bool:
@@ -152,16 +151,16 @@ def has_check_digit(pan: str) -> bool:
 
 
 def _keyed_in(sent: CardInput) -> tuple[CardData | None, Findings]:
-    problems = (*_number(sent.pan, f"{AT}.PAN"), *_expiry(sent.exp))
+    problems = (*_number(sent.pan, "card.pan"), *_expiry(sent.exp))
     if problems or sent.pan is None or sent.exp is None:
         return None, problems
     pan = sent.pan.reveal()
-    return CardData(sent.pan, _face(pan, sent.exp.reveal()), f"{AT}.EXP"), ()
+    return CardData(sent.pan, _face(pan, sent.exp.reveal()), "card.exp"), ()
 
 
 def _swiped(sent: CardInput) -> tuple[CardData | None, Findings]:
     if sent.reader_data is None:
-        return None, (_required("ReaderData"),)
+        return None, (_required("reader_data"),)
     try:
         track = emv.track2(sent.reader_data.reveal())
     except emv.MalformedError:
@@ -171,7 +170,7 @@ def _swiped(sent: CardInput) -> tuple[CardData | None, Findings]:
 
 def _chip(sent: CardInput) -> tuple[CardData | None, Findings]:
     if sent.reader_data is None:
-        return None, (_required("ReaderData"),)
+        return None, (_required("reader_data"),)
     try:
         found = emv.objects(bytes.fromhex(sent.reader_data.reveal()))
         track = emv.card_in(found)
@@ -186,7 +185,7 @@ def _chip(sent: CardInput) -> tuple[CardData | None, Findings]:
 
 def _read_out(track: emv.Track2, card: CardData, expected: str) -> tuple[CardData | None, Findings]:
     """The card of a reader's data, its number and expiry checked."""
-    name = f"{AT}.ReaderData"
+    name = "card.reader_data"
     problems = _number(card.pan, name)
     if not EXP_DIGITS.fullmatch(track.exp):
         problems += (_malformed(expected),)
@@ -212,34 +211,34 @@ def _face(pan: str, exp: str) -> CardDetails:
 
 def _number(pan: Secret | None, name: str) -> Findings:
     if pan is None:
-        return (_required("PAN"),)
+        return (_required("pan"),)
     digits = pan.reveal()
     if not PAN_DIGITS.fullmatch(digits):
-        return (Validation(name, Check.FORMAT, "A card number of 12 to 19 digits is expected."),)
+        return (Finding(name, Check.FORMAT, "A card number of 12 to 19 digits is expected."),)
     if not has_check_digit(digits):
-        return (Validation(name, Check.CARD_NUMBER, "The card number is mistyped: its check digit does not fit."),)
+        return (Finding(name, Check.CARD_NUMBER, "The card number is mistyped: its check digit does not fit."),)
     if brand_of(digits) is None:
-        return (Validation(name, Check.CARD_NUMBER, "The card number is of no known payment system."),)
+        return (Finding(name, Check.CARD_NUMBER, "The card number is of no known payment system."),)
     return ()
 
 
 def _expiry(exp: Secret | None) -> Findings:
     if exp is None:
-        return (_required("EXP"),)
+        return (_required("exp"),)
     if not EXP_DIGITS.fullmatch(exp.reveal()):
-        return (Validation(f"{AT}.EXP", Check.FORMAT, "Month and year of expiry are expected as MMYY."),)
+        return (Finding("card.exp", Check.FORMAT, "Month and year of expiry are expected as MMYY."),)
     return ()
 
 
 def _cvv2(cvv2: Secret | None) -> Findings:
     if cvv2 is None or CVV2_DIGITS.fullmatch(cvv2.reveal()):
         return ()
-    return (Validation(f"{AT}.CVV2", Check.FORMAT, "CVV2 has 3 or 4 digits."),)
+    return (Finding("card.cvv2", Check.FORMAT, "CVV2 has 3 or 4 digits."),)
 
 
-def _required(name: str) -> Validation:
-    return Validation(f"{AT}.{name}", Check.REQUIRED, "It is required for this InputType.")
+def _required(name: str) -> Finding:
+    return Finding(f"card.{name}", Check.REQUIRED, "It is required for this InputType.")
 
 
-def _malformed(expected: str) -> Validation:
-    return Validation(f"{AT}.ReaderData", Check.FORMAT, expected)
+def _malformed(expected: str) -> Finding:
+    return Finding("card.reader_data", Check.FORMAT, expected)

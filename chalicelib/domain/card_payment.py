@@ -8,9 +8,8 @@ from chalicelib.domain.card import LinkedCard, expired, is_usable
 from chalicelib.domain.payment import Order, Till, amounts, begin
 from chalicelib.domain.period import business_day
 from chalicelib.domain.transaction import KINDS, InputType, Phase, Transaction
-from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 
-ACQUIRER_CODE = "AcqTran.AcquirerCode"
 WITHOUT_ACQUIRER = frozenset(kind.acquirer for kind in KINDS.values() if kind.acquirer)
 
 
@@ -75,19 +74,19 @@ def _usable(linked: LinkedCard | None, agent_id: int, today: date) -> LinkedCard
     return linked
 
 
-def _acquirer(code: str, acquirers: Sequence[str], linked: LinkedCard | None) -> list[Validation]:
+def _acquirer(code: str, acquirers: Sequence[str], linked: LinkedCard | None) -> list[Finding]:
     if code in WITHOUT_ACQUIRER:
-        return [Validation(ACQUIRER_CODE, Check.CONTRADICTION, f"{code} takes no cards.")]
+        return [Finding("acquirer", Check.CONTRADICTION, f"{code} takes no cards.")]
     if code not in acquirers:
         message = "The stage has no acquirer of this code."
-        return [Validation(ACQUIRER_CODE, Check.NOT_IN_DICTIONARY, message)]
+        return [Finding("acquirer", Check.NOT_IN_DICTIONARY, message)]
     if linked and code != linked.acquirer:
-        return [Validation(ACQUIRER_CODE, Check.CONTRADICTION, f"The card is linked at {linked.acquirer}.")]
+        return [Finding("acquirer", Check.CONTRADICTION, f"The card is linked at {linked.acquirer}.")]
     return []
 
 
-def _online(order: Order) -> list[Validation]:
+def _online(order: Order) -> list[Finding]:
     if not order.offline:
         return []
     message = "A card payment is authorised online."
-    return [Validation("BasicTran.OfflineTran.OfflineMode", Check.CONTRADICTION, message)]
+    return [Finding("offline", Check.CONTRADICTION, message)]

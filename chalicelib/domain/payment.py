@@ -13,7 +13,7 @@ from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.period import business_day, end_of_day
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import KINDS, AgentSnapshot, InputType, Phase, Transaction
-from chalicelib.errors import Check, Validation, invalid
+from chalicelib.errors import Check, Finding, invalid
 
 APPROVED = "Approved"
 OFFLINE_FOR = timedelta(days=366)  # a till without connection reports its payments within a year
@@ -46,7 +46,7 @@ class Order:
     offline_invoice: str | None = None
     offline_paid: str | None = None
     card: CardData | None = None  # in memory alone; None when it is linked, or unreadable: then there are problems
-    card_problems: tuple[Validation, ...] = ()
+    card_problems: tuple[Finding, ...] = ()
     card_digest: str = ""  # what tells the card apart: a keyed digest of its number, or its linked ID
     linked_card_id: int | None = None
     force_signature: bool = False
@@ -145,65 +145,65 @@ def invoice_of(transaction_id: str, at: datetime, gmt: int) -> str:
     return f"{business_day(at, gmt):%y%m%d}{digits:06d}"
 
 
-def amounts(order: Order, terminal: Terminal) -> tuple[tuple[int, int | None], list[Validation]]:
+def amounts(order: Order, terminal: Terminal) -> tuple[tuple[int, int | None], list[Finding]]:
     """The amount and the cash received in minor units, and what is wrong with them."""
-    problems: list[Validation] = []
+    problems: list[Finding] = []
     if order.currency not in (None, terminal.currency.code):
         message = f"The terminal takes {terminal.currency.code}."
-        problems.append(Validation("BasicTran.CurrencyID", Check.CONTRADICTION, message))
+        problems.append(Finding("currency", Check.CONTRADICTION, message))
         return (0, None), problems
-    amount_minor = minor("BasicTran.Amount", order.amount, terminal.currency, problems)
+    amount_minor = minor("amount", order.amount, terminal.currency, problems)
     got_minor = _cash_got(order, terminal.currency, amount_minor, problems)
     if order.purchases_total is not None and order.amount > order.purchases_total:
         message = f"The purchases come to {order.purchases_total:f} only."
-        problems.append(Validation("BasicTran.Amount", Check.CONTRADICTION, message))
+        problems.append(Finding("amount", Check.CONTRADICTION, message))
     return (amount_minor, got_minor), problems
 
 
-def _cash_got(order: Order, currency: money.Currency, amount_minor: int, problems: list[Validation]) -> int | None:
-    name = "BasicTran.AmountCashGot"
+def _cash_got(order: Order, currency: money.Currency, amount_minor: int, problems: list[Finding]) -> int | None:
+    name = "amount_cash_got"
     if order.input_type is not InputType.CASH:
         if order.amount_cash_got is not None:
-            problems.append(Validation(name, Check.CONTRADICTION, "Cash is received in a cash payment only."))
+            problems.append(Finding(name, Check.CONTRADICTION, "Cash is received in a cash payment only."))
         return None
     if order.amount_cash_got is None:
         return amount_minor
     got_minor = minor(name, order.amount_cash_got, currency, problems)
     if got_minor and got_minor < amount_minor:
-        problems.append(Validation(name, Check.CONTRADICTION, "Less cash was received than is to be paid."))
+        problems.append(Finding(name, Check.CONTRADICTION, "Less cash was received than is to be paid."))
     return got_minor
 
 
-def minor(name: str, amount: Decimal, currency: money.Currency, problems: list[Validation]) -> int:
+def minor(name: str, amount: Decimal, currency: money.Currency, problems: list[Finding]) -> int:
     """Minor units, or 0 and one more problem with the field `name`."""
     try:
         return money.to_minor(amount, currency)
     except money.TooManyDecimalsError:
         message = f"{currency.code} has {currency.digits} decimals."
-        problems.append(Validation(name, Check.TOO_MANY_DECIMALS, message))
+        problems.append(Finding(name, Check.TOO_MANY_DECIMALS, message))
     except money.OutOfRangeError:
         message = f"The amount is above zero and at most {money.from_minor(money.MAX_MINOR, currency):f}."
-        problems.append(Validation(name, Check.OUT_OF_RANGE, message))
+        problems.append(Finding(name, Check.OUT_OF_RANGE, message))
     return 0
 
 
-def _own_acquirer(order: Order) -> list[Validation]:
+def _own_acquirer(order: Order) -> list[Finding]:
     own = KINDS[order.input_type].acquirer
     if order.acquirer in (None, own):
         return []
-    return [Validation("AcqTran.AcquirerCode", Check.CONTRADICTION, f"InputType {order.input_type} goes with {own}.")]
+    return [Finding("acquirer", Check.CONTRADICTION, f"InputType {order.input_type} goes with {own}.")]
 
 
-def _offline(order: Order, now: datetime) -> tuple[datetime | None, list[Validation]]:
+def _offline(order: Order, now: datetime) -> tuple[datetime | None, list[Finding]]:
     """When an offline payment was taken; a time without a zone is UTC."""
     if not order.offline or order.offline_paid is None:
         return None, []
-    name = "BasicTran.OfflineTran.Paid"
+    name = "offline_paid"
     try:
         paid = datetime.fromisoformat(order.offline_paid)
         paid = (paid if paid.tzinfo else paid.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
-        return None, [Validation(name, Check.FORMAT, "A time such as 2026-01-31T12:00:00 is expected.")]
+        return None, [Finding(name, Check.FORMAT, "A time such as 2026-01-31T12:00:00 is expected.")]
     if not now - OFFLINE_FOR <= paid <= now + CLOCK_SKEW:
-        return None, [Validation(name, Check.OUT_OF_RANGE, "An offline payment was taken within the last year.")]
+        return None, [Finding(name, Check.OUT_OF_RANGE, "An offline payment was taken within the last year.")]
     return paid, []

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
-from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 
 LONGEST = 366  # days of one list
 USUAL = 31  # days of a list that names none
@@ -53,7 +53,7 @@ def period_of(first: date | None, last: date | None, today: date) -> Period:
     if first is None:
         first = _days_before(last, USUAL)
     if first > last:
-        raise invalid(Validation("Period.From", Check.CONTRADICTION, "The period ends before it begins."))
+        raise invalid(Finding("period.first", Check.CONTRADICTION, "The period ends before it begins."))
     if (last - first).days >= LONGEST:
         raise ServiceError(ErrorCode.PERIOD_TOO_LONG, f"A period has at most {LONGEST} days.")
     return Period(first, last)

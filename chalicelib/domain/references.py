@@ -5,15 +5,15 @@ from collections.abc import Mapping
 from chalicelib.domain.agent import PrinterSettings
 from chalicelib.domain.merchant import Merchant, TerminalGroup
 from chalicelib.domain.terminal import Terminal
-from chalicelib.errors import Check, ErrorCode, Validation
+from chalicelib.errors import Check, ErrorCode, Finding
 
 DEFAULT_GROUP = "DEFAULT"
-Findings = list[Validation]
+Findings = list[Finding]
 
 
-def missing(name: str, error: ErrorCode) -> Validation:
+def missing(field: str, error: ErrorCode) -> Finding:
     """The finding that a field refers to nothing."""
-    return Validation(name, error.code, error.message)
+    return Finding(field, error.code, error.message)
 
 
 def terminal_id(
@@ -26,11 +26,11 @@ def terminal_id(
     (asked, found), (name, holder) = terminal, tid
     findings = []
     if asked is not None and (found is None or found.client_id != client_id):
-        findings.append(missing("TerminalID", ErrorCode.TERMINAL_NOT_FOUND))
+        findings.append(missing("terminal_id", ErrorCode.TERMINAL_NOT_FOUND))
     if name is not None and holder is None:
-        findings.append(missing("TID", ErrorCode.TERMINAL_NOT_FOUND))
+        findings.append(missing("tid", ErrorCode.TERMINAL_NOT_FOUND))
     if not findings and asked is not None and holder not in (None, asked):
-        findings.append(Validation("TID", Check.CONTRADICTION, "TerminalID and TID name different terminals."))
+        findings.append(Finding("tid", Check.CONTRADICTION, "TerminalID and TID name different terminals."))
     return (asked if asked is not None else holder), findings
 
 
@@ -43,8 +43,8 @@ def printer(
     for number, code in catalogue.items():
         if asked_id in (None, number) and asked_code in (None, code):
             return PrinterSettings(number, code), []
-    name = "PrinterID" if asked_id is not None and catalogue.get(asked_id) is None else "PrinterCode"
-    return None, [missing(f"PrinterAndTaxSettings.{name}", ErrorCode.PRINTER_NOT_FOUND)]
+    name = "printer_id" if asked_id is not None and catalogue.get(asked_id) is None else "printer_code"
+    return None, [missing(f"printer_and_tax_settings.{name}", ErrorCode.PRINTER_NOT_FOUND)]
 
 
 def group(merchant: Merchant, asked_id: int | None, asked_code: str | None) -> tuple[TerminalGroup | None, Findings]:
@@ -54,12 +54,12 @@ def group(merchant: Merchant, asked_id: int | None, asked_code: str | None) -> t
     by_code = next((group for group in merchant.groups if group.code == code), None)
     findings = []
     if asked_id is not None and by_id is None:
-        findings.append(missing("TerminalGroupID", ErrorCode.GROUP_NOT_FOUND))
+        findings.append(missing("terminal_group_id", ErrorCode.GROUP_NOT_FOUND))
     if asked_code is not None and by_code is None:
-        findings.append(missing("TerminalGroupCode", ErrorCode.GROUP_NOT_FOUND))
+        findings.append(missing("terminal_group_code", ErrorCode.GROUP_NOT_FOUND))
     if by_id and by_code and by_id != by_code:
         text = "TerminalGroupID and TerminalGroupCode name different groups."
-        findings.append(Validation("TerminalGroupCode", Check.CONTRADICTION, text))
+        findings.append(Finding("terminal_group_code", Check.CONTRADICTION, text))
     return by_id or by_code, findings
 
 

@@ -11,7 +11,7 @@ from chalicelib.domain.money import from_minor
 from chalicelib.domain.payment import APPROVED, fingerprint_of, invoice_of, minor
 from chalicelib.domain.period import end_of_day
 from chalicelib.domain.transaction import KINDS, AgentSnapshot, InputType, Phase, Transaction
-from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 
 
 class ReverseMode(IntEnum):
@@ -137,21 +137,18 @@ def fingerprint(order: ReversalOrder, agent_id: int) -> str:
 
 def amount_to_give_back(order: ReversalOrder, original: Transaction) -> int:
     """Minor units to give back: all that remains when no amount is named. Raises 202 for one that cannot be meant."""
-    where = "BasicReverseTran"
-    problems: list[Validation] = []
+    problems: list[Finding] = []
     if order.currency not in (None, original.currency.code):
-        problems.append(
-            Validation(f"{where}.CurrencyID", Check.CONTRADICTION, f"It was paid in {original.currency.code}.")
-        )
+        problems.append(Finding("currency", Check.CONTRADICTION, f"It was paid in {original.currency.code}."))
     if order.input_type not in (None, original.input_type):
         message = f"It was paid with InputType {original.input_type:d}."
-        problems.append(Validation(f"{where}.InputType", Check.CONTRADICTION, message))
+        problems.append(Finding("input_type", Check.CONTRADICTION, message))
     amount_minor = original.remaining_minor
     if order.amount is None:
         if order.partial:
-            problems.append(Validation(f"{where}.Amount", Check.REQUIRED, "A partial reversal names its amount."))
+            problems.append(Finding("amount", Check.REQUIRED, "A partial reversal names its amount."))
     else:
-        amount_minor = minor(f"{where}.Amount", order.amount, original.currency, problems)
+        amount_minor = minor("amount", order.amount, original.currency, problems)
     if problems:
         raise invalid(*problems)
     return amount_minor
@@ -169,7 +166,7 @@ def take_back(order: ReversalOrder, original: Transaction, now: datetime) -> int
         raise ServiceError(ErrorCode.EXCEEDS_REMAINDER, f"Only {remains} remain of the payment.")
     if order.partial is False and amount_minor != original.remaining_minor:
         message = f"PartialReverse is false, and {remains} remain."
-        raise invalid(Validation("BasicReverseTran.Amount", Check.CONTRADICTION, message))
+        raise invalid(Finding("amount", Check.CONTRADICTION, message))
     return amount_minor
 
 

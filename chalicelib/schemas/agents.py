@@ -118,7 +118,7 @@ class BulkUpdate(Context):
 
 
 def _within(path: str, finding: Validation) -> Validation:
-    name = f"{path}.{finding.property}".removesuffix(".")
+    name = f"{path}.{finding.field}".removesuffix(".")
     return Validation(name, finding.code, finding.message)
 
 

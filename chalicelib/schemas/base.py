@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from chalicelib.errors import Check, Validation
+from chalicelib.errors import Check, Finding, Validation
 
 ACRONYMS = {
     word.lower(): word
@@ -71,6 +71,13 @@ class Request(BaseModel):
         alias_generator=wire_name, extra="ignore", strict=True, frozen=True, hide_input_in_errors=True
     )
     SPELLINGS: ClassVar[Mapping[str, str]] = {}  # the other spelling: the one of the model
+    PATHS: ClassVar[Mapping[str, str]] = {}  # of the domain's fields, where it is not their name
+
+    @classmethod
+    def located(cls, finding: Finding) -> Validation:
+        """Return a finding of the domain under the path the caller wrote."""
+        path = cls.PATHS.get(finding.field) or ".".join(map(wire_name, finding.field.split(".")))
+        return Validation(path, finding.code, finding.message)
 
     @model_validator(mode="before")
     @classmethod

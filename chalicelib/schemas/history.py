@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -76,6 +76,8 @@ class ListBasicModel(Request):
 
 class ListHistory(Context):
     """The body of payment/listHistoryEx and payment/listByDaysEx. ClientProductCode says who asks, not what for."""
+
+    PATHS: ClassVar[Mapping[str, str]] = {"period.first": "Period.From", "account_id": "ListBasicModel.AccountID"}
 
     period: PeriodModel = PeriodModel()
     list_basic_model: ListBasicModel = ListBasicModel()

@@ -152,6 +152,14 @@ class TaxesModel(Request):
 Unprintable = Annotated[SecretStr, Field(strict=False, max_length=4096)]
 
 
+CARD_PATHS: Mapping[str, str] = {
+    "card.pan": "Card.CardDataInput.PAN",
+    "card.exp": "Card.CardDataInput.EXP",
+    "card.cvv2": "Card.CardDataInput.CVV2",
+    "card.reader_data": "Card.CardDataInput.ReaderData",
+}
+
+
 class CardDataInput(Request):
     """A card, in memory only: none of it can be printed, and none of it is kept."""
 
@@ -194,6 +202,18 @@ class KeptRequest(Context):
 
 class SubmitPayment(KeptRequest):
     """The body of payment/submit."""
+
+    PATHS: ClassVar[Mapping[str, str]] = {
+        "amount": "BasicTran.Amount",
+        "amount_cash_got": "BasicTran.AmountCashGot",
+        "currency": "BasicTran.CurrencyID",
+        "offline": "BasicTran.OfflineTran.OfflineMode",
+        "offline_paid": "BasicTran.OfflineTran.Paid",
+        "acquirer": "AcqTran.AcquirerCode",
+        "card_input_mode": "Card.CardInputMode",
+        "linked_card_id": "Card.LinkedCardId",
+        **CARD_PATHS,
+    }
 
     basic_tran: BasicTran
     acq_tran: AcqTran = AcqTran()

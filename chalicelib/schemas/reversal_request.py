@@ -51,6 +51,12 @@ class BasicReverseTran(Request):
 class ReversePayment(KeptRequest):
     """The body of payment/reverse and payment/reversecnp."""
 
+    PATHS: ClassVar[Mapping[str, str]] = {
+        "amount": "BasicReverseTran.Amount",
+        "currency": "BasicReverseTran.CurrencyID",
+        "input_type": "BasicReverseTran.InputType",
+    }
+
     basic_reverse_tran: BasicReverseTran
     acq_tran: AcqTran = AcqTran()
     receipt: Receipt = Receipt()

@@ -54,11 +54,12 @@ def _checked(
         return None, []
     printer, unknown = references.printer(asked.printer_id, asked.printer_code, settings().printers)
     name = str(asked.printer_code if asked.printer_id is None else asked.printer_id)
-    return printer, [replace(finding, property=name) for finding in unknown]
+    return printer, [Validation(name, finding.code, finding.message) for finding in unknown]
 
 
 def _unknown(item: BulkItem) -> Validation:
-    return references.missing(item.email, ErrorCode.AGENT_NOT_FOUND)
+    error = ErrorCode.AGENT_NOT_FOUND
+    return Validation(item.email, error.code, error.message)
 
 
 def _apply(item: BulkItem, login: Login, printer: PrinterSettings | None, act: Act) -> bool:

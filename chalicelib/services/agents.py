@@ -34,7 +34,7 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
     admitted = admit(caller, *keys, current_account_id=body.current_account_id)
     permissions.manage(admitted.agent, merchant_id)
     merchant = existing(admitted.others[0])
-    same_as_path("ClientID", body.client_id, merchant_id)
+    same_as_path("client_id", body.client_id, merchant_id)
     values = _references(body, merchant_id, admitted.others[1:], _branches(body))
 
     agent, login = _new(body, merchant_id, values, now)
@@ -69,7 +69,7 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
         )
         permissions.manage(admitted.agent, merchant_id)
         merchant, before = existing(admitted.others[0]), _of(merchant_id, admitted.others[1])
-        same_as_path("ID", body.id, pos_id)
+        same_as_path("id", body.id, pos_id)
         references = _references(body, merchant_id, admitted.others[2:], {})
 
         after = _changed(before, body, references)
@@ -131,8 +131,8 @@ def _terminal_keys(body: CreateAgent | UpdateAgent, merchant_id: int) -> list[Ke
 
 
 def _branches(body: CreateAgent) -> dict[str, int]:
-    within = {f"BranchesActions[{n}].BranchID": item.branch_id for n, item in enumerate(body.branches_actions or ())}
-    return {"BranchID": body.branch_id, **within}
+    within = {f"branches_actions[{n}].branch_id": item.branch_id for n, item in enumerate(body.branches_actions or ())}
+    return {"branch_id": body.branch_id, **within}
 
 
 def _references(

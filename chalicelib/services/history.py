@@ -26,7 +26,7 @@ from chalicelib.domain.history import (
 )
 from chalicelib.domain.period import Period, business_day, days_up_to, period_of
 from chalicelib.domain.transaction import Transaction
-from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.schemas.history import OLDEST_FIRST, ListBasicModel, ListHistory
 from chalicelib.services.admission import Admitted, admit
 from chalicelib.store import agents, history, merchants, totals, transactions
@@ -108,7 +108,7 @@ def _scope(admitted: Admitted, model: ListBasicModel, account: Agent | None, fou
         return Scope(found.client_id, None, found.gmt) if found else Scope(0, None, 0)
     if account is None:
         message = "A system user names the merchant through one of its accounts."
-        raise invalid(Validation("ListBasicModel.AccountID", Check.REQUIRED, message))
+        raise invalid(Finding("account_id", Check.REQUIRED, message))
     client_id, agent_id = permissions.history_of(admitted.agent, account)
     merchant = read(merchants.key(client_id))
     if merchant is None:

@@ -11,7 +11,7 @@ from chalicelib.domain.agent import Caller, MobileSettings
 from chalicelib.domain.audit import Act, changed
 from chalicelib.domain.effective_settings import merged
 from chalicelib.domain.merchant import DEFAULT_GROUPS, Merchant, TerminalGroup
-from chalicelib.errors import Check, ErrorCode, ServiceError, Validation
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError
 from chalicelib.iso import currency_of
 from chalicelib.schemas.field_types import context_text
 from chalicelib.schemas.merchants import CreateMerchant, UpdateMerchant
@@ -56,7 +56,7 @@ def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime
         admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
         permissions.manage(admitted.agent, merchant_id)
         before = existing(admitted.others[0])
-        same_as_path("ID", body.id, merchant_id)
+        same_as_path("id", body.id, merchant_id)
 
         after = replace(before, version=before.version + 1, **_sent(body, before))
 
@@ -75,10 +75,10 @@ def existing(merchant: Merchant | None) -> Merchant:
     return merchant
 
 
-def same_as_path(name: str, given: int | None, path: int) -> None:
+def same_as_path(field: str, given: int | None, path: int) -> None:
     """204 when a field of the body names another object than the path."""
     if given not in (None, path):
-        finding = Validation(name, Check.PATH_AND_BODY_DIFFER, f"The path says {path}.")
+        finding = Finding(field, Check.PATH_AND_BODY_DIFFER, f"The path says {path}.")
         raise ServiceError(ErrorCode.PATH_AND_BODY_DIFFER, validations=(finding,))
 
 

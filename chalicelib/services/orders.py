@@ -14,7 +14,7 @@ from chalicelib.domain.payment import Order
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import KINDS, NOT_SUPPORTED, InputType
-from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import keyed_digest
 from chalicelib.schemas.payment_request import AcqTran, Card, OfflineTran, SubmitPayment
@@ -75,23 +75,23 @@ def _wishes(sent: AcqTran) -> dict[str, Any]:
     }
 
 
-def _card_of(input_type: InputType, sent: Card) -> tuple[CardData | None, tuple[Validation, ...]]:
+def _card_of(input_type: InputType, sent: Card) -> tuple[CardData | None, tuple[Finding, ...]]:
     """The card of a payment that has one, in memory alone, and what is wrong with how it was sent."""
     if KINDS[input_type].acquirer is not None:
         return None, ()
     if input_type is InputType.LINKED_CARD:
-        missing = Validation("Card.LinkedCardId", Check.REQUIRED, "It is required for this InputType.")
+        missing = Finding("linked_card_id", Check.REQUIRED, "It is required for this InputType.")
         return None, (*_mode(sent, BY_LINK), *(() if sent.linked_card_id is not None else (missing,)))
     data = sent.card_data_input.sent() if sent.card_data_input else CardInput()
     found, problems = card.read(input_type, data)
     return found, _mode(sent, BY_DATA) + problems
 
 
-def _mode(sent: Card, expected: int) -> tuple[Validation, ...]:
+def _mode(sent: Card, expected: int) -> tuple[Finding, ...]:
     if sent.card_input_mode in (None, expected):
         return ()
     message = f"It is {expected} for this InputType."
-    return (Validation("Card.CardInputMode", Check.CONTRADICTION, message),)
+    return (Finding("card_input_mode", Check.CONTRADICTION, message),)
 
 
 def _digest(found: CardData | None, linked_card_id: int | None) -> str:
@@ -129,10 +129,10 @@ def check_group(body: SubmitPayment, merchant: Merchant) -> None:
     code = ErrorCode.GROUP_NOT_FOUND
     wrong = []
     if body.terminal_group_id is not None and body.terminal_group_id not in {group.id for group in merchant.groups}:
-        wrong.append(Validation("TerminalGroupID", code.code, code.message))
+        wrong.append(Finding("terminal_group_id", code.code, code.message))
     if body.terminal_group_code is not None and body.terminal_group_code not in {
         group.code for group in merchant.groups
     }:
-        wrong.append(Validation("TerminalGroupCode", code.code, code.message))
+        wrong.append(Finding("terminal_group_code", code.code, code.message))
     if wrong:
         raise invalid(*wrong)

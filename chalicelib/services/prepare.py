@@ -6,7 +6,7 @@ from datetime import datetime
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.partner import PartnerRequest, PreparedField, Problem
-from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.gateways import partners, secrets
 from chalicelib.gateways.https import FailedError
 from chalicelib.log import log
@@ -38,7 +38,7 @@ def _check_names(body: PreparePayment) -> None:
     """Which of two values of one name is meant, no partner can tell."""
     names = [field.name for field in body.prepare_fields]
     twice = [
-        Validation(f"PrepareFields[{number}].Name", Check.TWICE, "The field is given twice.")
+        Finding(f"prepare_fields[{number}].name", Check.TWICE, "The field is given twice.")
         for number, name in enumerate(names)
         if name in names[:number]
     ]
@@ -67,15 +67,15 @@ def _asked(partner: Partner, question: PartnerRequest, now: datetime) -> tuple[P
         log("partner", product=partner.product, outcome=outcome, milliseconds=milliseconds)
 
 
-def _findings(problems: tuple[Problem, ...], question: PartnerRequest) -> list[Validation]:
+def _findings(problems: tuple[Problem, ...], question: PartnerRequest) -> list[Finding]:
     """What the partner said, at the fields it spoke of."""
     names = [name for name, _ in question.fields]
-    return [_finding(problem, names) for problem in problems] or [Validation("PrepareFields", Check.FORMAT, REFUSED)]
+    return [_finding(problem, names) for problem in problems] or [Finding("prepare_fields", Check.FORMAT, REFUSED)]
 
 
-def _finding(problem: Problem, names: list[str]) -> Validation:
+def _finding(problem: Problem, names: list[str]) -> Finding:
     if problem.name is None:
-        return Validation("PrepareFields", Check.FORMAT, problem.message)
+        return Finding("prepare_fields", Check.FORMAT, problem.message)
     if problem.name in names:
-        return Validation(f"PrepareFields[{names.index(problem.name)}].Value", Check.FORMAT, problem.message)
-    return Validation("PrepareFields", Check.REQUIRED, f"{problem.name}: {problem.message}")
+        return Finding(f"prepare_fields[{names.index(problem.name)}].value", Check.FORMAT, problem.message)
+    return Finding("prepare_fields", Check.REQUIRED, f"{problem.name}: {problem.message}")

@@ -49,5 +49,5 @@ def _merchant(admitted: Admitted, branch_id: int) -> Merchant:
     merchant: Merchant | None = admitted.others[0]
     foreign = not agent.is_system_user and agent.client_id != branch_id
     if merchant is None or merchant.deleted or foreign:
-        raise invalid_references(references.missing("BranchID", ErrorCode.BRANCH_NOT_FOUND))
+        raise invalid_references(references.missing("branch_id", ErrorCode.BRANCH_NOT_FOUND))
     return merchant

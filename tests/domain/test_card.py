@@ -29,7 +29,7 @@ BRANDS = {
 
 
 def findings(input_type: InputType, sent: CardInput) -> list[tuple[str, int]]:
-    return [(found.property.removeprefix("Card.CardDataInput."), found.code) for found in read(input_type, sent)[1]]
+    return [(found.field.removeprefix("card."), found.code) for found in read(input_type, sent)[1]]
 
 
 @pytest.mark.parametrize(("pan", "brand"), BRANDS.items())
@@ -67,20 +67,20 @@ def test_a_card_prints_nothing_but_its_face() -> None:
 @pytest.mark.parametrize(
     ("changes", "found"),
     [
-        ({"pan": None}, ("PAN", 1)),
-        ({"exp": None}, ("EXP", 1)),
-        ({"pan": "41111111111"}, ("PAN", 3)),
-        ({"pan": "4" * 20}, ("PAN", 3)),
-        ({"pan": "4111 1111 1111 1111"}, ("PAN", 3)),
-        ({"pan": "\u0664" * 16}, ("PAN", 3)),
-        ({"pan": "4111111111111112"}, ("PAN", 8)),
-        ({"pan": "9999999999999995"}, ("PAN", 8)),
-        ({"exp": "1330"}, ("EXP", 3)),
-        ({"exp": "0030"}, ("EXP", 3)),
-        ({"exp": "12/30"}, ("EXP", 3)),
-        ({"cvv2": "12"}, ("CVV2", 3)),
-        ({"cvv2": "12345"}, ("CVV2", 3)),
-        ({"cvv2": "12a"}, ("CVV2", 3)),
+        ({"pan": None}, ("pan", 1)),
+        ({"exp": None}, ("exp", 1)),
+        ({"pan": "41111111111"}, ("pan", 3)),
+        ({"pan": "4" * 20}, ("pan", 3)),
+        ({"pan": "4111 1111 1111 1111"}, ("pan", 3)),
+        ({"pan": "\u0664" * 16}, ("pan", 3)),
+        ({"pan": "4111111111111112"}, ("pan", 8)),
+        ({"pan": "9999999999999995"}, ("pan", 8)),
+        ({"exp": "1330"}, ("exp", 3)),
+        ({"exp": "0030"}, ("exp", 3)),
+        ({"exp": "12/30"}, ("exp", 3)),
+        ({"cvv2": "12"}, ("cvv2", 3)),
+        ({"cvv2": "12345"}, ("cvv2", 3)),
+        ({"cvv2": "12a"}, ("cvv2", 3)),
     ],
 )
 def test_each_mistake_in_a_keyed_in_card_is_found(changes: dict[str, Any], found: tuple[str, int]) -> None:
@@ -91,7 +91,7 @@ def test_all_mistakes_are_found_at_once_and_none_is_quoted() -> None:
     card_data, problems = read(InputType.MANUAL_ENTRY, an_input(pan="4111111111111112", exp="1399", cvv2="77"))
 
     assert card_data is None
-    assert [found.property.split(".")[-1] for found in problems] == ["PAN", "EXP", "CVV2"]
+    assert [found.field.split(".")[-1] for found in problems] == ["pan", "exp", "cvv2"]
     assert not any(text in str(problems) for text in ("4111111111111112", "1399", "77"))
 
 
@@ -101,7 +101,7 @@ def test_cvv2_may_be_missing() -> None:
 
 @pytest.mark.parametrize("input_type", [InputType.MAGNETIC_STRIPE, InputType.CHIP, InputType.CONTACTLESS])
 def test_a_card_that_is_present_needs_what_its_reader_read(input_type: InputType) -> None:
-    assert findings(input_type, an_input()) == [("ReaderData", 1)]
+    assert findings(input_type, an_input()) == [("reader_data", 1)]
 
 
 def test_a_swiped_card_is_read_from_its_track() -> None:
@@ -135,12 +135,12 @@ def test_a_chip_is_read_from_its_data_objects(input_type: InputType) -> None:
     ],
 )
 def test_what_a_reader_sends_is_checked_like_what_is_keyed_in(input_type: InputType, data: str, found: int) -> None:
-    assert findings(input_type, CardInput(reader_data=Secret(data))) == [("ReaderData", found)]
+    assert findings(input_type, CardInput(reader_data=Secret(data))) == [("reader_data", found)]
 
 
 def test_a_number_beside_the_readers_data_must_be_the_same_card() -> None:
     assert findings(InputType.CHIP, an_input(reader_data=chip_data())) == []
-    assert findings(InputType.CHIP, an_input(pan="4242424242424242", reader_data=chip_data())) == [("PAN", 12)]
+    assert findings(InputType.CHIP, an_input(pan="4242424242424242", reader_data=chip_data())) == [("pan", 12)]
 
 
 def test_no_printed_field_smuggles_the_number_out() -> None:
@@ -172,8 +172,8 @@ def test_an_expired_card_is_found_where_its_expiry_was_read() -> None:
     swiped, _ = read(InputType.MAGNETIC_STRIPE, CardInput(reader_data=Secret(f"{PAN}=2602201")))
 
     assert swiped is not None
-    assert [(found.property, found.code) for found in keyed_in] == [("Card.CardDataInput.EXP", 9)]
-    assert [found.property for found in card.expired(swiped, NOW.date())] == ["Card.CardDataInput.ReaderData"]
+    assert [(found.field, found.code) for found in keyed_in] == [("card.exp", 9)]
+    assert [found.field for found in card.expired(swiped, NOW.date())] == ["card.reader_data"]
 
 
 def a_linked_card(**changes: Any) -> LinkedCard:

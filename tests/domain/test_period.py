@@ -68,7 +68,7 @@ def test_a_period_does_not_end_before_it_begins() -> None:
     with pytest.raises(ServiceError) as refusal:
         period_of(date(2028, 2, 2), date(2028, 2, 1), TODAY)
 
-    assert [(one.property, one.code) for one in refusal.value.validations] == [("Period.From", Check.CONTRADICTION)]
+    assert [(one.field, one.code) for one in refusal.value.validations] == [("period.first", Check.CONTRADICTION)]
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ NOTHING = (None, None)
         ((5, OWN), NOTHING, 5, []),
         (NOTHING, ("SHOP0001", 5), 5, []),
         ((5, OWN), ("SHOP0001", 5), 5, []),
-        ((6, FOREIGN), NOTHING, 6, [("TerminalID", 562)]),
-        ((9, None), NOTHING, 9, [("TerminalID", 562)]),
-        (NOTHING, ("NONE", None), None, [("TID", 562)]),
-        ((9, None), ("NONE", None), 9, [("TerminalID", 562), ("TID", 562)]),
-        ((5, OWN), ("SHOP0002", 4), 5, [("TID", 12)]),
+        ((6, FOREIGN), NOTHING, 6, [("terminal_id", 562)]),
+        ((9, None), NOTHING, 9, [("terminal_id", 562)]),
+        (NOTHING, ("NONE", None), None, [("tid", 562)]),
+        ((9, None), ("NONE", None), 9, [("terminal_id", 562), ("tid", 562)]),
+        ((5, OWN), ("SHOP0002", 4), 5, [("tid", 12)]),
     ],
 )
 def test_an_agent_is_given_a_terminal_of_its_own_merchant_alone(
@@ -29,7 +29,7 @@ def test_an_agent_is_given_a_terminal_of_its_own_merchant_alone(
 ) -> None:
     found, wrong = references.terminal_id(7, by_id, by_name)  # type: ignore[arg-type]  # a table of cases
 
-    assert (found, [(item.property, item.code) for item in wrong]) == (terminal, findings)
+    assert (found, [(item.field, item.code) for item in wrong]) == (terminal, findings)
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ def test_an_agent_is_given_a_terminal_of_its_own_merchant_alone(
         (2, None, PrinterSettings(2, "ESCPOS80"), []),
         (None, "ESCPOS58", PrinterSettings(1, "ESCPOS58"), []),
         (1, "ESCPOS58", PrinterSettings(1, "ESCPOS58"), []),
-        (3, None, None, ["PrinterAndTaxSettings.PrinterID"]),
-        (3, "ESCPOS58", None, ["PrinterAndTaxSettings.PrinterID"]),
-        (None, "LASER", None, ["PrinterAndTaxSettings.PrinterCode"]),
-        (1, "ESCPOS80", None, ["PrinterAndTaxSettings.PrinterCode"]),
+        (3, None, None, ["printer_and_tax_settings.printer_id"]),
+        (3, "ESCPOS58", None, ["printer_and_tax_settings.printer_id"]),
+        (None, "LASER", None, ["printer_and_tax_settings.printer_code"]),
+        (1, "ESCPOS80", None, ["printer_and_tax_settings.printer_code"]),
     ],
 )
 def test_a_printer_is_one_of_the_catalogue(
@@ -51,7 +51,7 @@ def test_a_printer_is_one_of_the_catalogue(
     found, wrong = references.printer(number, code, PRINTERS)
 
     assert found == printer
-    assert [(item.property, item.code) for item in wrong] == [(name, 564) for name in findings]
+    assert [(item.field, item.code) for item in wrong] == [(name, 564) for name in findings]
 
 
 @pytest.mark.parametrize(
@@ -61,10 +61,10 @@ def test_a_printer_is_one_of_the_catalogue(
         (2, None, TerminalGroup(2, "SOFTPOS"), []),
         (None, "SBP", TerminalGroup(3, "SBP"), []),
         (3, "SBP", TerminalGroup(3, "SBP"), []),
-        (9, None, None, [("TerminalGroupID", 569)]),
-        (None, "NONE", None, [("TerminalGroupCode", 569)]),
-        (9, "SBP", TerminalGroup(3, "SBP"), [("TerminalGroupID", 569)]),
-        (2, "SBP", TerminalGroup(2, "SOFTPOS"), [("TerminalGroupCode", 12)]),
+        (9, None, None, [("terminal_group_id", 569)]),
+        (None, "NONE", None, [("terminal_group_code", 569)]),
+        (9, "SBP", TerminalGroup(3, "SBP"), [("terminal_group_id", 569)]),
+        (2, "SBP", TerminalGroup(2, "SOFTPOS"), [("terminal_group_code", 12)]),
     ],
 )
 def test_a_terminal_joins_a_group_of_its_merchant(
@@ -72,10 +72,10 @@ def test_a_terminal_joins_a_group_of_its_merchant(
 ) -> None:
     found, wrong = references.group(a_merchant(), number, code)
 
-    assert (found, [(item.property, item.code) for item in wrong]) == (group, findings)
+    assert (found, [(item.field, item.code) for item in wrong]) == (group, findings)
 
 
 def test_the_merchant_itself_is_its_one_branch() -> None:
-    wrong = references.branches(7, {"BranchID": 7, "BranchesActions[0].BranchID": 8})
+    wrong = references.branches(7, {"branch_id": 7, "branches_actions[0].branch_id": 8})
 
-    assert [(item.property, item.code) for item in wrong] == [("BranchesActions[0].BranchID", 565)]
+    assert [(item.field, item.code) for item in wrong] == [("branches_actions[0].branch_id", 565)]

@@ -28,7 +28,7 @@ def test_a_payment_that_is_open_past_its_deadline_is_told(
 ) -> None:
     payment = kept(a_till().pay(a_card_body(12.68)).id)
     assert payment is not None
-    monkeypatch.setattr(outcomes, "look_after", lambda transaction, _: transaction)
+    monkeypatch.setattr(outcomes, "resolve", lambda transaction, _: transaction)
 
     payment_sweep.run(payment.deadline + HOUR)
 

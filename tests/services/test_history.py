@@ -97,9 +97,7 @@ def test_a_system_user_names_an_account(system: Books) -> None:
     with pytest.raises(ServiceError) as error:
         system.ask(NOW, {"ExtID": "order-1"})
 
-    assert [(one.property, one.code) for one in error.value.validations] == [
-        ("ListBasicModel.AccountID", Check.REQUIRED)
-    ]
+    assert [(one.field, one.code) for one in error.value.validations] == [("account_id", Check.REQUIRED)]
 
 
 def test_a_system_user_has_no_history_of_its_own(system: Books) -> None:

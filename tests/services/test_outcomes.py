@@ -291,7 +291,7 @@ def test_one_that_fails_does_not_stop_the_sweep(monkeypatch: pytest.MonkeyPatch)
             raise RuntimeError
         return real(payment, now)
 
-    monkeypatch.setattr(outcomes, "look_after", fail_once)
+    monkeypatch.setattr(outcomes, "resolve", fail_once)
 
     assert payment_sweep.run(start + 2 * MINUTE, limit=2) == 2
     assert (kept(payments[1].id) or payments[1]).phase is Phase.APPROVED

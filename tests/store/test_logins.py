@@ -144,7 +144,7 @@ def test_a_lock_that_comes_too_late_for_a_login_leaves_nothing(monkeypatch: pyte
         client().delete_item(TableName=table_name("logins"), Key=logins.key(account.email).wire())
         return left
 
-    monkeypatch.setattr(logins, "alone", move_away)
+    monkeypatch.setattr(logins, "write_one", move_away)
     _fail(account, 1)
 
     assert read(logins.key(account.email)) is None
