@@ -20,7 +20,7 @@ from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup
 from chalicelib.domain.money import Currency
 from chalicelib.domain.period import end_of_day
 from chalicelib.domain.permissions import ADMINISTRATOR
-from chalicelib.domain.transaction import AgentSnapshot, InputType, Phase, Transaction
+from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Phase, Transaction
 from infra import engines
 from infra.bench import Till
 from infra.capacity_meter import metered
@@ -51,7 +51,7 @@ class Shop:
             yield Transaction(
                 id=str(uuid.uuid4()).upper(),
                 client_id=self.merchant.id,
-                taker=AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
+                agent=AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
                 terminal_id=1,
                 terminal_name="BENCH001",
                 phase=Phase.APPROVED,
@@ -64,8 +64,8 @@ class Shop:
                 gmt=self.merchant.gmt,
                 fingerprint="0" * 32,
                 invoice=f"{index:012d}",
-                details="d" * 1200,
-                description=f"Table {index % 500}, two coffees and a newspaper",
+                raw_request="d" * 1200,
+                particulars=Particulars(description=f"Table {index % 500}, two coffees and a newspaper"),
                 result_code=0,
                 result_message="Approved",
             )

@@ -23,7 +23,7 @@ from tests.transactions import ZAR, a_guid, a_payment
 WORDS = ("Coffee", "Größe L", "50% off", "a_b*c?", "日本", "x" * 30)
 ACQUIRERS = {InputType.CASH: "CASH", InputType.EXTERNAL_TERMINAL: "OUTERCARD", InputType.PREPAYMENT: "PREPAID"}
 CURRENCIES = (ZAR, ZAR, ZAR, Currency("JPY", "392", 0), Currency("BHD", "048", 3))
-PAID = (Phase.APPROVED, Phase.OWED, Phase.REVERSED)
+PAID = (Phase.APPROVED, Phase.AWAITING_COMPLETION)
 
 
 @dataclass
@@ -87,7 +87,7 @@ def paid(books: Books, agent: Agent, at: datetime, **changes: Any) -> Transactio
     """A payment of the agent."""
     facts = {
         "client_id": books.merchant.id,
-        "taker": AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
+        "agent": AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
         "created_at": at,
         "gmt": books.merchant.gmt,
     }
@@ -142,7 +142,7 @@ def _by_card(books: Books, at: datetime, chance: random.Random) -> None:
     card = CardDetails("VISA", "424242", f"{chance.randrange(10):04d}")
     sent = paid(books, chance.choice(books.agents), at, card=card, result_code=None, **facts)
     transactions.record(sent)
-    phase = chance.choice((Phase.SENT, Phase.APPROVED, Phase.APPROVED, Phase.OWED, Phase.DECLINED))
+    phase = chance.choice((Phase.SENT, Phase.APPROVED, Phase.APPROVED, Phase.AWAITING_COMPLETION, Phase.DECLINED))
     known = replace(sent, phase=phase, rrn=f"60{chance.randrange(30):010d}", approval_code="A1B2C3")
     if phase is not Phase.SENT:
         transactions.finish(sent, known, at, *history.finished(known))
@@ -155,12 +155,12 @@ def _give_back(books: Books, original: Transaction, at: datetime, chance: random
     reversal = replace(
         original,
         id=a_guid(),
-        taker=AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
+        agent=AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
         created_at=at,
         date=None,
-        phase=chance.choice((Phase.GIVEN_BACK, Phase.RETURNING)),
+        phase=chance.choice((Phase.REVERSAL_APPROVED, Phase.RETURNING)),
         invoice=f"RET-{chance.randrange(20)}",
-        ext_id=None,
+        particulars=replace(original.particulars, ext_id=None),
         original_id=original.id,
         original_invoice=original.invoice,
         reverse_mode=int(ReverseMode.RETURN),
@@ -168,8 +168,5 @@ def _give_back(books: Books, original: Transaction, at: datetime, chance: random
     transactions.reserve(original, reversal)
     left = transactions.get(original.id)
     assert left is not None
-    if reversal.phase is Phase.GIVEN_BACK:
-        left, before = replace(left, phase=Phase.REVERSED), left
-        transactions.finish(before, left, at)
     books.kept.append(reversal)
     books.kept[books.kept.index(original)] = left

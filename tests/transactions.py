@@ -1,14 +1,15 @@
 """Builders of payments: valid ones, of which a test changes its subject."""
 
 import uuid
+from dataclasses import fields
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 from chalicelib.domain.money import Currency
-from chalicelib.domain.payment import Order
+from chalicelib.domain.payment import PaymentOrder
 from chalicelib.domain.period import end_of_day
-from chalicelib.domain.transaction import AgentSnapshot, InputType, Phase, Transaction
+from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Phase, Transaction
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, 589793, tzinfo=UTC)
 ZAR = Currency("ZAR", "710", 2)
@@ -23,7 +24,7 @@ def a_payment(**changes: Any) -> Transaction:
     facts: dict[str, Any] = {
         "id": a_guid(),
         "client_id": 7,
-        "taker": AgentSnapshot(17, "till@shop.example", "Till 1", "+27829876543"),
+        "agent": AgentSnapshot(17, "till@shop.example", "Till 1", "+27829876543"),
         "terminal_id": 3,
         "terminal_name": "SHOP0001",
         "phase": Phase.APPROVED,
@@ -36,14 +37,24 @@ def a_payment(**changes: Any) -> Transaction:
         "gmt": 2,
         "fingerprint": "f",
         "invoice": "260314000001",
-        "details": "{}",
+        "raw_request": "{}",
         "result_code": 0,
         "result_message": "Approved",
     }
-    return Transaction(**{**facts, **changes})
+    return Transaction(**with_particulars({**facts, **changes}))
 
 
-def an_order(**changes: Any) -> Order:
+def with_particulars(facts: dict[str, Any]) -> dict[str, Any]:
+    """Put the facts that are only carried through where they belong."""
+    names = {field.name for field in fields(Particulars)} & facts.keys()
+    if not names:
+        return facts
+    return {name: value for name, value in facts.items() if name not in names} | {
+        "particulars": Particulars(**{name: facts[name] for name in names})
+    }
+
+
+def an_order(**changes: Any) -> PaymentOrder:
     """What a_payment was made of."""
     facts: dict[str, Any] = {
         "id": a_guid(),
@@ -51,9 +62,9 @@ def an_order(**changes: Any) -> Order:
         "amount": Decimal("12.30"),
         "currency": "ZAR",
         "acquirer": "CASH",
-        "details": "{}",
+        "raw_request": "{}",
     }
-    return Order(**{**facts, **changes})
+    return PaymentOrder(**with_particulars({**facts, **changes}))
 
 
 def a_body(**basic: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What an acquirer is asked, and what it answers. Our ID is the reference of everything that is asked."""
+"""The acquirer: the requests it gets, under references of ours, and the answers it gives."""
 
 from dataclasses import dataclass
 
@@ -24,15 +24,15 @@ MESSAGES = {
 
 
 class AcquirerError(Exception):
-    """The acquirer did not answer. Its message never quotes what was asked."""
+    """The acquirer did not answer. The message never quotes the request: it may hold a card."""
 
 
 class UnreachableError(AcquirerError):
-    """Nothing was asked: no connection came about, so nothing can have happened."""
+    """No connection came about: nothing was sent, so nothing can have happened."""
 
 
 class AnswerLostError(AcquirerError):
-    """It was asked, or may have been, and no answer came: what happened is unknown."""
+    """The request was sent, or may have been, and no answer came: the outcome is unknown."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class AuthorizationRequest:
 
 @dataclass(frozen=True)
 class ReversalRequest:
-    """All or a part of an authorisation to give back; `reference` is the reversal's own."""
+    """All or a part of an authorization to reverse; `reference` is the reversal's own."""
 
     reference: str
     original: str
@@ -65,7 +65,7 @@ class ReversalRequest:
 
 @dataclass(frozen=True)
 class LinkRequest:
-    """A card to keep a token of."""
+    """A card to exchange for a token."""
 
     reference: str
     card: CardData
@@ -73,7 +73,7 @@ class LinkRequest:
 
 @dataclass(frozen=True)
 class AcquirerAnswer:
-    """What became of it: ISO 8583 response code (0 approved), and the acquirer's references."""
+    """The outcome: ISO 8583 response code (0 approved), and the acquirer's references."""
 
     code: int
     message: str
@@ -85,7 +85,7 @@ class AcquirerAnswer:
 
     @property
     def is_approved(self) -> bool:
-        """The money moved."""
+        """Return whether the money moved."""
         return self.code == APPROVED_CODE
 
 
@@ -101,5 +101,5 @@ class LinkAnswer:
 
 
 def message_of(code: int) -> str:
-    """The usual words for a response code."""
+    """Return the usual words for a response code."""
     return MESSAGES.get(code, f"Declined with code {code:02d}")

@@ -1,11 +1,11 @@
-"""Taking a payment by card: what a request becomes before the acquirer is asked, and what the acquirer is asked."""
+"""Taking a payment by card: the transaction that is stored first, and the request to the acquirer."""
 
 from collections.abc import Sequence
 from datetime import date, datetime
 
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.card import LinkedCard, expired, is_usable
-from chalicelib.domain.payment import Order, Till, amounts, begin
+from chalicelib.domain.payment import PaymentOrder, Till, amounts, begin
 from chalicelib.domain.period import business_day
 from chalicelib.domain.transaction import KINDS, InputType, Phase, Transaction
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
@@ -14,9 +14,9 @@ WITHOUT_ACQUIRER = frozenset(kind.acquirer for kind in KINDS.values() if kind.ac
 
 
 def with_card(
-    order: Order, till: Till, now: datetime, *, acquirers: Sequence[str], linked: LinkedCard | None
+    order: PaymentOrder, till: Till, now: datetime, *, acquirers: Sequence[str], linked: LinkedCard | None
 ) -> Transaction:
-    """The transaction of a card payment, to be kept before the acquirer is asked.
+    """Return the transaction of a card payment, to be stored before the acquirer is called.
 
     `acquirers` are those of the stage, the default first; `linked` is the card the order names by its ID. Raises 202
     with everything that is wrong, 566 when the linked card is not the agent's to pay with.
@@ -24,14 +24,14 @@ def with_card(
     today = business_day(now, till.merchant.gmt)
     if order.input_type is InputType.LINKED_CARD and order.linked_card_id is not None:
         linked = _usable(linked, till.agent.id, today)
-    (amount_minor, _), problems = amounts(order, till.terminal)
-    problems += order.card_problems
-    problems += expired(order.card, today) if order.card else ()
+    (amount_minor, _), findings = amounts(order, till.terminal)
+    findings += order.card_findings
+    findings += expired(order.card, today) if order.card else ()
     acquirer = order.acquirer or (linked.acquirer if linked else acquirers[0])
-    problems += _acquirer(acquirer, acquirers, linked)
-    problems += _online(order)
-    if problems:
-        raise invalid(*problems)
+    findings += _check_acquirer(acquirer, acquirers, linked)
+    findings += _check_online(order)
+    if findings:
+        raise invalid(*findings)
 
     return begin(
         order,
@@ -48,9 +48,9 @@ def with_card(
 
 
 def authorization_request(
-    transaction: Transaction, order: Order, till: Till, linked: LinkedCard | None
+    transaction: Transaction, order: PaymentOrder, till: Till, linked: LinkedCard | None
 ) -> AuthorizationRequest:
-    """What the acquirer is asked, under the payment's own ID."""
+    """Return the request to the acquirer, under the payment's own ID."""
     return AuthorizationRequest(
         reference=transaction.id,
         amount_minor=transaction.amount_minor,
@@ -68,13 +68,13 @@ def authorization_request(
 
 
 def _usable(linked: LinkedCard | None, agent_id: int, today: date) -> LinkedCard:
-    """The card, when the agent may pay with it; a missing one, another's and a blocked one are answered alike."""
+    """Return the card when the agent may pay with it; a missing one, another's and a blocked one are answered alike."""
     if linked is None or not is_usable(linked, agent_id, today):
         raise ServiceError(ErrorCode.CARD_NOT_FOUND)
     return linked
 
 
-def _acquirer(code: str, acquirers: Sequence[str], linked: LinkedCard | None) -> list[Finding]:
+def _check_acquirer(code: str, acquirers: Sequence[str], linked: LinkedCard | None) -> list[Finding]:
     if code in WITHOUT_ACQUIRER:
         return [Finding("acquirer", Check.CONTRADICTION, f"{code} takes no cards.")]
     if code not in acquirers:
@@ -85,8 +85,8 @@ def _acquirer(code: str, acquirers: Sequence[str], linked: LinkedCard | None) ->
     return []
 
 
-def _online(order: Order) -> list[Finding]:
+def _check_online(order: PaymentOrder) -> list[Finding]:
     if not order.offline:
         return []
-    message = "A card payment is authorised online."
+    message = "A card payment is authorized online."
     return [Finding("offline", Check.CONTRADICTION, message)]

@@ -1,4 +1,4 @@
-"""Listing transactions: what a list is asked for, what it counts, and where its pages begin, asking nobody."""
+"""History: the filter of a list, its entries and totals, and where its pages begin. Pure functions."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,11 +7,10 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
 from chalicelib.domain.period import Period
-from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.domain.transaction import Transaction
 
 PAGE_SIZE = 100
 MAX_CANDIDATES = 50_000  # entries one list may look at
-MONEY_TAKEN = frozenset({Phase.APPROVED, Phase.OWED, Phase.REVERSED})
 
 
 @dataclass(frozen=True)
@@ -53,19 +52,26 @@ SEARCHED = ("ext_id", "invoice", "original_invoice", "rrn", "approval_code", "de
 def entry_of(transaction: Transaction) -> HistoryEntry:
     """The line of a transaction. An offline payment stands where its Date is, never in the future."""
     at = min(transaction.date or transaction.created_at, transaction.created_at)
-    texts = {name: getattr(transaction, name) for name in SEARCHED if name != "card"}
-    texts["card"] = transaction.card.masked if transaction.card else None
+    texts = {
+        "ext_id": transaction.particulars.ext_id,
+        "invoice": transaction.invoice,
+        "original_invoice": transaction.original_invoice,
+        "rrn": transaction.rrn,
+        "approval_code": transaction.approval_code,
+        "description": transaction.particulars.description,
+        "card": transaction.card.masked if transaction.card else None,
+    }
     return HistoryEntry(
         id=transaction.id,
         at=(at + timedelta(hours=transaction.gmt)).replace(tzinfo=None),
         stream=Stream(
-            agent_id=transaction.taker.id,
+            agent_id=transaction.agent.id,
             input_type=int(transaction.input_type),
             reverse_mode=int(transaction.reverse_mode or 0),
             digits=transaction.currency.digits,
             acquirer=transaction.acquirer,
         ),
-        taken_minor=0 if transaction.is_reversal or transaction.phase not in MONEY_TAKEN else transaction.amount_minor,
+        taken_minor=transaction.amount_minor if transaction.took_money else 0,
         **{name: text.casefold() for name, text in texts.items() if text},
     )
 

@@ -1,53 +1,60 @@
-"""Taking a payment: what a request becomes, decided without asking anybody."""
+"""Taking a payment: the transaction a request becomes, decided without calling anybody."""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from chalicelib.domain import money
+from chalicelib.domain.account_configuration import is_enabled
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.card import CardData
+from chalicelib.domain.effective_settings import effective
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.period import business_day, end_of_day
+from chalicelib.domain.purchase import Purchase, total_of
 from chalicelib.domain.terminal import Terminal
-from chalicelib.domain.transaction import KINDS, AgentSnapshot, InputType, Phase, Transaction
-from chalicelib.errors import Check, Finding, invalid
+from chalicelib.domain.transaction import (
+    KINDS,
+    NOT_SUPPORTED,
+    AgentSnapshot,
+    InputType,
+    Particulars,
+    Phase,
+    ReceiptAddresses,
+    Transaction,
+)
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 
-APPROVED = "Approved"
+APPROVED_TEXT = "Approved"  # ResultMessage of what needs no acquirer
 OFFLINE_FOR = timedelta(days=366)  # a till without connection reports its payments within a year
 CLOCK_SKEW = timedelta(days=1)  # of a till whose clock or zone is wrong
 
 
 @dataclass(frozen=True)
-class Order:
-    """A payment as it was asked for: parsed and typed, not yet decided. Amounts are exact decimals."""
+class PaymentOrder:
+    """A payment as requested: parsed and typed, not yet decided. Amounts are exact decimals."""
 
-    id: str
+    id: str  # in upper case; "" until one was chosen
     input_type: InputType
     amount: Decimal
-    currency: str | None
-    acquirer: str | None
-    details: str
+    raw_request: str
+    fingerprint: str = ""
+    particulars: Particulars = field(default_factory=Particulars)
+    currency: str | None = None
+    acquirer: str | None = None
+    terminal_group_id: int | None = None
+    terminal_group_code: str | None = None
     amount_cash_got: Decimal | None = None
-    purchases_total: Decimal | None = None
-    description: str | None = None
-    service_id: str | None = None
-    client_product_code: str | None = None
-    ext_id: str | None = None
-    ext_tran_data: str | None = None
-    latitude: Decimal | None = None
-    longitude: Decimal | None = None
-    receipt_email: str | None = None
-    receipt_phone: str | None = None
+    purchases: tuple[Purchase, ...] = ()
+    receipt: ReceiptAddresses | None = None
     single_step: bool = True
     offline: bool = False
     offline_invoice: str | None = None
     offline_paid: str | None = None
-    card: CardData | None = None  # in memory alone; None when it is linked, or unreadable: then there are problems
-    card_problems: tuple[Finding, ...] = ()
-    card_digest: str = ""  # what tells the card apart: a keyed digest of its number, or its linked ID
+    card: CardData | None = None  # in memory alone; None when it is linked, or unreadable: then there are findings
+    card_findings: tuple[Finding, ...] = ()
     linked_card_id: int | None = None
     force_signature: bool = False
     external_terminal_id: str | None = None
@@ -57,66 +64,98 @@ class Order:
 
 @dataclass(frozen=True)
 class Till:
-    """Where a payment is taken: by whom, for whom, and on which terminal."""
+    """Where a payment is taken: by which agent, for which merchant, on which terminal."""
 
     agent: Agent
     merchant: Merchant
     terminal: Terminal
 
 
+def supported(input_type: int) -> InputType:
+    """Return the kind of payment; 312 for one the interface names and the service does not take."""
+    if input_type in NOT_SUPPORTED:
+        raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, f"InputType {input_type} is not supported.")
+    return InputType(input_type)
+
+
 def fingerprint_of(*content: object) -> str:
-    """A short digest of the parts of a request: equal for equal parts."""
+    """Return a plain SHA-256 over the parts of a request, shortened: equal for equal parts, no secret in it."""
     return hashlib.sha256("\x1f".join(map(str, content)).encode()).hexdigest()[:32]
 
 
-def fingerprint(order: Order, agent: Agent) -> str:
-    """What makes a repeated ID the same payment: its business content, not the device or the time."""
+def fingerprint(order: PaymentOrder, agent_id: int, card_digest: str) -> str:
+    """Return what makes a repeated ID the same payment: its business content, not the device or the time.
+
+    `card_digest` tells one card from another without showing it: a keyed digest of its number, or its linked ID.
+    """
     content = (
-        agent.id,
+        agent_id,
         order.amount.normalize(),
         order.currency or "",
         int(order.input_type),
         order.acquirer or "",
-        order.ext_id or "",
-        order.card_digest,
+        order.particulars.ext_id or "",
+        card_digest,
     )
     return fingerprint_of(*content)
 
 
-def without_acquirer(order: Order, agent: Agent, merchant: Merchant, terminal: Terminal, now: datetime) -> Transaction:
-    """The transaction of a payment that needs no acquirer: it is approved as soon as it is kept.
+def check_kind(order: PaymentOrder, agent: Agent, merchant: Merchant, acquirers: tuple[str, ...]) -> None:
+    """Refuse a kind of payment that this agent may not take (311), or that no acquirer of the stage takes (312)."""
+    kind = KINDS[order.input_type]
+    if not is_enabled(kind.feature, effective(agent.mobile_settings, merchant.mobile_settings)):
+        message = f"InputType {order.input_type:d} is not enabled for the agent."
+        raise ServiceError(ErrorCode.KIND_NOT_ENABLED, message)
+    if kind.acquirer is None and not acquirers:
+        raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, "The stage has no acquirer for cards.")
+
+
+def check_group(order: PaymentOrder, merchant: Merchant) -> None:
+    """Refuse a terminal group that is not one of the merchant's."""
+    error = ErrorCode.GROUP_NOT_FOUND
+    findings = []
+    if order.terminal_group_id not in {None, *(group.id for group in merchant.groups)}:
+        findings.append(Finding("terminal_group_id", error.code, error.message))
+    if order.terminal_group_code not in {None, *(group.code for group in merchant.groups)}:
+        findings.append(Finding("terminal_group_code", error.code, error.message))
+    if findings:
+        raise invalid(*findings)
+
+
+def without_acquirer(order: PaymentOrder, till: Till, now: datetime) -> Transaction:
+    """Return the transaction of a payment that needs no acquirer: it is approved as soon as it is stored.
 
     Raises 202 with everything that is wrong with it.
     """
-    (amount_minor, got_minor), problems = amounts(order, terminal)
-    problems += _own_acquirer(order)
+    (amount_minor, got_minor), findings = amounts(order, till.terminal)
+    findings += _own_acquirer(order)
     date, offline = _offline(order, now)
-    problems += offline
-    if problems:
-        raise invalid(*problems)
+    findings += offline
+    if findings:
+        raise invalid(*findings)
 
     return begin(
         order,
-        Till(agent, merchant, terminal),
+        till,
         now,
         phase=Phase.APPROVED,
         acquirer=KINDS[order.input_type].acquirer or "",
         amount_minor=amount_minor,
         amount_cash_got_minor=got_minor,
         date=date,
-        invoice=order.offline_invoice or invoice_of(order.id, now, merchant.gmt),
+        invoice=order.offline_invoice or invoice_of(order.id, now, till.merchant.gmt),
         result_code=0,
-        result_message=APPROVED,
+        result_message=APPROVED_TEXT,
     )
 
 
-def begin(order: Order, till: Till, now: datetime, **decided: Any) -> Transaction:
-    """The transaction of a payment: what any kind of it has, and what was `decided` about this one."""
+def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Transaction:
+    """Return the transaction of a payment: what any kind of it has, and what was `decided` about this one."""
     agent, merchant, terminal = till.agent, till.merchant, till.terminal
     facts = {
         "id": order.id,
         "client_id": merchant.id,
-        "taker": AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
+        "agent": AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
         "terminal_id": terminal.id,
         "terminal_name": terminal.tid,
         "input_type": order.input_type,
@@ -124,78 +163,73 @@ def begin(order: Order, till: Till, now: datetime, **decided: Any) -> Transactio
         "created_at": now,
         "deadline": end_of_day(now, merchant.gmt),
         "gmt": merchant.gmt,
-        "fingerprint": fingerprint(order, agent),
         "invoice": invoice_of(order.id, now, merchant.gmt),
+        "fingerprint": order.fingerprint,
+        "raw_request": order.raw_request,
+        "particulars": order.particulars,
+        "purchases": order.purchases,
+        "receipt": order.receipt,
+        "single_step": order.single_step,
     }
-    return Transaction(**{**facts, **_kept(order), **decided})
-
-
-def _kept(order: Order) -> dict[str, Any]:
-    """What is kept as it was sent."""
-    names = (
-        "details description service_id client_product_code ext_id ext_tran_data latitude longitude "
-        "receipt_email receipt_phone single_step"
-    )
-    return {name: getattr(order, name) for name in names.split()}
+    return Transaction(**{**facts, **decided})
 
 
 def invoice_of(transaction_id: str, at: datetime, gmt: int) -> str:
-    """The receipt number: the merchant's day and six digits of the ID, short enough to be read out."""
+    """Return the receipt number: the merchant's day and six digits of the ID, short enough to be read out."""
     digits = int(hashlib.sha256(transaction_id.encode()).hexdigest(), 16) % 10**6
     return f"{business_day(at, gmt):%y%m%d}{digits:06d}"
 
 
-def amounts(order: Order, terminal: Terminal) -> tuple[tuple[int, int | None], list[Finding]]:
-    """The amount and the cash received in minor units, and what is wrong with them."""
-    problems: list[Finding] = []
+def amounts(order: PaymentOrder, terminal: Terminal) -> tuple[tuple[int, int | None], list[Finding]]:
+    """Return the amount and the cash received in minor units, and what is wrong with them."""
+    findings: list[Finding] = []
     if order.currency not in (None, terminal.currency.code):
         message = f"The terminal takes {terminal.currency.code}."
-        problems.append(Finding("currency", Check.CONTRADICTION, message))
-        return (0, None), problems
-    amount_minor = minor("amount", order.amount, terminal.currency, problems)
-    got_minor = _cash_got(order, terminal.currency, amount_minor, problems)
-    if order.purchases_total is not None and order.amount > order.purchases_total:
-        message = f"The purchases come to {order.purchases_total:f} only."
-        problems.append(Finding("amount", Check.CONTRADICTION, message))
-    return (amount_minor, got_minor), problems
+        findings.append(Finding("currency", Check.CONTRADICTION, message))
+        return (0, None), findings
+    amount_minor = minor("amount", order.amount, terminal.currency, findings)
+    got_minor = _cash_got(order, terminal.currency, amount_minor, findings)
+    if order.purchases and order.amount > (total := total_of(order.purchases)):
+        findings.append(Finding("amount", Check.CONTRADICTION, f"The purchases come to {total:f} only."))
+    return (amount_minor, got_minor), findings
 
 
-def _cash_got(order: Order, currency: money.Currency, amount_minor: int, problems: list[Finding]) -> int | None:
+def _cash_got(order: PaymentOrder, currency: money.Currency, amount_minor: int, findings: list[Finding]) -> int | None:
     name = "amount_cash_got"
     if order.input_type is not InputType.CASH:
         if order.amount_cash_got is not None:
-            problems.append(Finding(name, Check.CONTRADICTION, "Cash is received in a cash payment only."))
+            findings.append(Finding(name, Check.CONTRADICTION, "Cash is received in a cash payment only."))
         return None
     if order.amount_cash_got is None:
         return amount_minor
-    got_minor = minor(name, order.amount_cash_got, currency, problems)
+    got_minor = minor(name, order.amount_cash_got, currency, findings)
     if got_minor and got_minor < amount_minor:
-        problems.append(Finding(name, Check.CONTRADICTION, "Less cash was received than is to be paid."))
+        findings.append(Finding(name, Check.CONTRADICTION, "Less cash was received than is to be paid."))
     return got_minor
 
 
-def minor(name: str, amount: Decimal, currency: money.Currency, problems: list[Finding]) -> int:
-    """Minor units, or 0 and one more problem with the field `name`."""
+def minor(name: str, amount: Decimal, currency: money.Currency, findings: list[Finding]) -> int:
+    """Return minor units, or 0 and one more finding about the field."""
     try:
         return money.to_minor(amount, currency)
     except money.TooManyDecimalsError:
         message = f"{currency.code} has {currency.digits} decimals."
-        problems.append(Finding(name, Check.TOO_MANY_DECIMALS, message))
+        findings.append(Finding(name, Check.TOO_MANY_DECIMALS, message))
     except money.OutOfRangeError:
         message = f"The amount is above zero and at most {money.from_minor(money.MAX_MINOR, currency):f}."
-        problems.append(Finding(name, Check.OUT_OF_RANGE, message))
+        findings.append(Finding(name, Check.OUT_OF_RANGE, message))
     return 0
 
 
-def _own_acquirer(order: Order) -> list[Finding]:
+def _own_acquirer(order: PaymentOrder) -> list[Finding]:
     own = KINDS[order.input_type].acquirer
     if order.acquirer in (None, own):
         return []
     return [Finding("acquirer", Check.CONTRADICTION, f"InputType {order.input_type} goes with {own}.")]
 
 
-def _offline(order: Order, now: datetime) -> tuple[datetime | None, list[Finding]]:
-    """When an offline payment was taken; a time without a zone is UTC."""
+def _offline(order: PaymentOrder, now: datetime) -> tuple[datetime | None, list[Finding]]:
+    """Return when an offline payment was taken; a time without a zone is UTC."""
     if not order.offline or order.offline_paid is None:
         return None, []
     name = "offline_paid"

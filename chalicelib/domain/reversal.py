@@ -1,4 +1,4 @@
-"""Giving back: which reversals are open to a payment. The flags on the wire and the act itself ask one function."""
+"""Reversals (cancel: void; return: refund): which are open to a payment. Flags and the act use one function."""
 
 import uuid
 from dataclasses import dataclass, replace
@@ -8,14 +8,23 @@ from enum import IntEnum
 
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.money import from_minor
-from chalicelib.domain.payment import APPROVED, fingerprint_of, invoice_of, minor
+from chalicelib.domain.payment import APPROVED_TEXT, fingerprint_of, invoice_of, minor
 from chalicelib.domain.period import end_of_day
-from chalicelib.domain.transaction import KINDS, AgentSnapshot, InputType, Phase, Transaction
+from chalicelib.domain.purchase import Purchase
+from chalicelib.domain.transaction import (
+    KINDS,
+    MONEY_TAKEN,
+    AgentSnapshot,
+    InputType,
+    Phase,
+    ReceiptAddresses,
+    Transaction,
+)
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 
 
 class ReverseMode(IntEnum):
-    """How a payment is taken back."""
+    """The way a payment is reversed."""
 
     CANCEL = 1
     RETURN = 2
@@ -28,22 +37,38 @@ class ReverseMode(IntEnum):
 CANCELS = frozenset({ReverseMode.CANCEL, ReverseMode.CANCEL_CNP})
 CARD_PRESENT_MODES = frozenset({ReverseMode.CANCEL, ReverseMode.RETURN})
 CNP_MODES = frozenset({ReverseMode.CANCEL_CNP, ReverseMode.RETURN_CNP})
-TIME_TO_SETTLE = timedelta(hours=1)  # at the least, before the Deadline of a reversal
-FINISHED = frozenset({Phase.APPROVED, Phase.OWED})
+TIME_TO_FINISH = timedelta(hours=1)  # at the least, before the Deadline of a reversal
+
+
+def allowed_mode(mode: int, allowed: frozenset[ReverseMode]) -> ReverseMode:
+    """Return the mode; refuse one that nobody may send (312, 151) and one of another endpoint (303)."""
+    found = ReverseMode(mode)
+    if found is ReverseMode.CREDIT_VOUCHER:
+        raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, "Credit vouchers are not supported.")
+    if found is ReverseMode.AUTO_CANCEL:
+        raise ServiceError(ErrorCode.ROLE_MAY_NOT, "ReverseMode 4 is the system's own.")
+    if found not in allowed:
+        endpoint = _endpoint(card_present=found in CARD_PRESENT_MODES)
+        raise ServiceError(ErrorCode.NOT_REVERSIBLE_HERE, f"ReverseMode {found:d} belongs to {endpoint}.")
+    return found
+
+
+def _endpoint(*, card_present: bool) -> str:
+    return "payment/reverse" if card_present else "payment/reversecnp"
 
 
 def refusal(  # noqa: PLR0911  a list of reasons, each its own line
     original: Transaction, mode: ReverseMode, now: datetime, *, partial: bool
 ) -> ErrorCode | None:
-    """Why this reversal is refused, or None when it is open: what a flag shows and what the endpoint does."""
+    """Return why this reversal is refused, or None when it is open: a flag shows it and the endpoint obeys it."""
     modes = CARD_PRESENT_MODES if KINDS[original.input_type].card_present else CNP_MODES
     if original.is_reversal or mode not in modes:
         return ErrorCode.NOT_REVERSIBLE_HERE
     if original.is_pending:
         return ErrorCode.ORIGINAL_UNFINISHED
-    if original.stands is Phase.REVERSED:
+    if original.is_reversed_in_full:
         return ErrorCode.ALREADY_REVERSED
-    if original.phase not in FINISHED:
+    if original.phase not in MONEY_TAKEN:
         return ErrorCode.NOT_REVERSIBLE_HERE
     if original.remaining_minor == 0:  # all of it is reserved by reversals that are not finished
         return ErrorCode.EXCEEDS_REMAINDER
@@ -71,7 +96,7 @@ class Offers:
 
 
 def offers(original: Transaction, now: datetime) -> Offers:
-    """Every reversal that would be accepted at `now`."""
+    """Return every reversal that would be accepted at `now`."""
 
     def is_open(mode: ReverseMode, *, partial: bool = False) -> bool:
         return refusal(original, mode, now, partial=partial) is None
@@ -92,11 +117,11 @@ def offers(original: Transaction, now: datetime) -> Offers:
 
 @dataclass(frozen=True)
 class ReversalOrder:
-    """A reversal as it was asked for: parsed and typed, not yet decided."""
+    """A reversal as requested: parsed and typed, not yet decided."""
 
     original_id: str
     mode: ReverseMode
-    details: str
+    raw_request: str
     amount: Decimal | None = None
     currency: str | None = None
     input_type: int | None = None
@@ -106,15 +131,17 @@ class ReversalOrder:
     client_date_time: str | None = None
     receipt_email: str | None = None
     receipt_phone: str | None = None
+    receipt: ReceiptAddresses | None = None
+    purchases: tuple[Purchase, ...] = ()
 
 
 NAMESPACE = uuid.UUID("6f6c1f7e-3b0c-4c1e-9d57-0d1f2a6f4b1a")  # of reversal IDs that are derived from a key
 
 
 def reversal_id(order: ReversalOrder, agent_id: int) -> str:
-    """The ID of the reversal: the same request gets the same, so it is kept once.
+    """Return the ID of the reversal: the same request gets the same, so it is stored once.
 
-    From the Idempotency-Key of the caller, else the ID it chose, else what it asked for and its own time; a request
+    From the Idempotency-Key of the caller, else the ID it chose, else its content and its own time; a request
     with none of them is a new reversal each time (contract, section 8).
     """
     if order.idempotency_key:
@@ -130,33 +157,33 @@ def reversal_id(order: ReversalOrder, agent_id: int) -> str:
 
 
 def fingerprint(order: ReversalOrder, agent_id: int) -> str:
-    """What makes a repeated ID the same reversal."""
+    """Return what makes a repeated ID the same reversal."""
     amount = "" if order.amount is None else str(order.amount.normalize())
     return fingerprint_of("reversal", agent_id, order.original_id, int(order.mode), amount, order.currency or "")
 
 
-def amount_to_give_back(order: ReversalOrder, original: Transaction) -> int:
-    """Minor units to give back: all that remains when no amount is named. Raises 202 for one that cannot be meant."""
-    problems: list[Finding] = []
+def amount_to_reverse(order: ReversalOrder, original: Transaction) -> int:
+    """Return the minor units to reverse, all that remains when no amount is named, or raise 202."""
+    findings: list[Finding] = []
     if order.currency not in (None, original.currency.code):
-        problems.append(Finding("currency", Check.CONTRADICTION, f"It was paid in {original.currency.code}."))
+        findings.append(Finding("currency", Check.CONTRADICTION, f"It was paid in {original.currency.code}."))
     if order.input_type not in (None, original.input_type):
         message = f"It was paid with InputType {original.input_type:d}."
-        problems.append(Finding("input_type", Check.CONTRADICTION, message))
+        findings.append(Finding("input_type", Check.CONTRADICTION, message))
     amount_minor = original.remaining_minor
     if order.amount is None:
         if order.partial:
-            problems.append(Finding("amount", Check.REQUIRED, "A partial reversal names its amount."))
+            findings.append(Finding("amount", Check.REQUIRED, "A partial reversal names its amount."))
     else:
-        amount_minor = minor("amount", order.amount, original.currency, problems)
-    if problems:
-        raise invalid(*problems)
+        amount_minor = minor("amount", order.amount, original.currency, findings)
+    if findings:
+        raise invalid(*findings)
     return amount_minor
 
 
-def take_back(order: ReversalOrder, original: Transaction, now: datetime) -> int:
-    """What this reversal gives back, in minor units, or the refusal of it: the endpoint's one decision."""
-    amount_minor = amount_to_give_back(order, original)
+def decide(order: ReversalOrder, original: Transaction, now: datetime) -> int:
+    """Return what this reversal takes from the payment, in minor units, or raise its refusal."""
+    amount_minor = amount_to_reverse(order, original)
     partial = amount_minor < original.amount_minor
     error = refusal(original, order.mode, now, partial=partial)
     if error:
@@ -173,34 +200,36 @@ def take_back(order: ReversalOrder, original: Transaction, now: datetime) -> int
 def _reason(error: ErrorCode, original: Transaction) -> str | None:
     if error is not ErrorCode.NOT_REVERSIBLE_HERE or original.is_reversal:
         return None
-    endpoint = "reverse" if KINDS[original.input_type].card_present else "reversecnp"
-    return f"{error.message} Payments of InputType {original.input_type:d} are reversed at payment/{endpoint}."
+    endpoint = _endpoint(card_present=KINDS[original.input_type].card_present)
+    return f"{error.message} Payments of InputType {original.input_type:d} are reversed at {endpoint}."
 
 
 def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
     name: str, order: ReversalOrder, original: Transaction, agent: Agent, amount_minor: int, now: datetime
 ) -> Transaction:
-    """The reversal `name`: given back at once, or under way when an acquirer has to be asked."""
+    """Return the reversal `name`: approved at once, or in progress when an acquirer has to be called."""
     needs_acquirer = KINDS[original.input_type].acquirer is None
-    under_way = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
+    in_progress = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
     return replace(
         original,
         id=name,
-        taker=AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
-        phase=under_way if needs_acquirer else Phase.GIVEN_BACK,
+        agent=AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
+        phase=in_progress if needs_acquirer else Phase.REVERSAL_APPROVED,
         amount_minor=amount_minor,
         amount_cash_got_minor=None,
         created_at=now,
         date=None,
-        deadline=end_of_day(now + TIME_TO_SETTLE, original.gmt),
+        deadline=end_of_day(now + TIME_TO_FINISH, original.gmt),
         fingerprint=fingerprint(order, agent.id),
         invoice=invoice_of(name, now, original.gmt),
-        details=order.details,
+        raw_request=order.raw_request,
+        particulars=replace(
+            original.particulars, ext_id=None, receipt_email=order.receipt_email, receipt_phone=order.receipt_phone
+        ),
+        purchases=order.purchases,
+        receipt=order.receipt,
         result_code=None if needs_acquirer else 0,
-        result_message=None if needs_acquirer else APPROVED,
-        ext_id=None,
-        receipt_email=order.receipt_email,
-        receipt_phone=order.receipt_phone,
+        result_message=None if needs_acquirer else APPROVED_TEXT,
         approval_code=None,
         rrn=None,
         acquirer_tran_id=None,

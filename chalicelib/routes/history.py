@@ -5,8 +5,8 @@ from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.history import Page
-from chalicelib.schemas.history import ListHistory, list_answer
-from chalicelib.schemas.transactions import TransactionList
+from chalicelib.schemas.history import ListHistory
+from chalicelib.schemas.transaction_list import TransactionList
 from chalicelib.services import history, pictures
 
 
@@ -24,4 +24,4 @@ def _answer(
     listed: Callable[[ListHistory, Caller, datetime], Page], body: ListHistory, caller: Caller
 ) -> TransactionList:
     now = datetime.now(UTC)
-    return list_answer(listed(body, caller, now), now, body.gmt, pictures.address)
+    return TransactionList.of(listed(body, caller, now), now, body.gmt, pictures.address)

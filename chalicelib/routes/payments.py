@@ -1,13 +1,14 @@
-"""Payments: taking one, and looking one up."""
+"""Payments: taking one, reversing it, and reading it."""
 
 from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.reversal import CARD_PRESENT_MODES, CNP_MODES, ReverseMode
-from chalicelib.schemas import transaction_view
-from chalicelib.schemas.payment_request import PaymentAnswer, SubmitPayment, payment_answer
-from chalicelib.schemas.reversal_request import ReversalAnswer, ReversePayment, reversal_answer
-from chalicelib.schemas.transactions import StatusAnswer, TransactionList
+from chalicelib.schemas.payment_answer import PaymentAnswer, ReversalAnswer
+from chalicelib.schemas.payment_request import SubmitPayment
+from chalicelib.schemas.reversal_request import ReversePayment
+from chalicelib.schemas.transaction_list import StatusAnswer, TransactionList
+from chalicelib.schemas.transaction_view import TransactionView
 from chalicelib.services import payments, pictures, reversals
 from chalicelib.web import Headers
 
@@ -16,23 +17,19 @@ def submit(body: SubmitPayment, caller: Caller) -> PaymentAnswer:
     """Take a payment; the same BasicTran.ID with the same content is answered with the stored result."""
     now = datetime.now(UTC)
     transaction, replayed = payments.submit(body, caller, now)
-    view = transaction_view.transaction_view(transaction, now, body.gmt, pictures.address)
-    return payment_answer(transaction, view, replayed=replayed)
+    view = TransactionView.of(transaction, now, body.gmt, pictures.address)
+    return PaymentAnswer.of(transaction, view, replayed=replayed)
 
 
 def get(tran_id: str, caller: Caller) -> TransactionList:
     """One transaction by its ID, pending or not."""
     now = datetime.now(UTC)
-    transaction = payments.get(tran_id, caller, now)
-    return transaction_view.one(
-        transaction, transaction_view.transaction_view(transaction, now, None, pictures.address)
-    )
+    return TransactionList.of_one(payments.get(tran_id, caller, now), now, pictures.address)
 
 
 def status_public(tran_id: str) -> StatusAnswer:
     """State and result of one transaction, for anybody who knows its ID."""
-    transaction = payments.public(tran_id)
-    return transaction_view.public_status(transaction, datetime.now(UTC)) if transaction else StatusAnswer()
+    return StatusAnswer.of(payments.public(tran_id), datetime.now(UTC))
 
 
 def reverse(body: ReversePayment, caller: Caller, headers: Headers) -> ReversalAnswer:
@@ -49,4 +46,4 @@ def _reversed(body: ReversePayment, caller: Caller, headers: Headers, modes: fro
     now = datetime.now(UTC)
     key = headers.get("idempotency-key")
     reversal, replayed = reversals.reverse(body, caller, now, modes=modes, key=key)
-    return reversal_answer(reversal, transaction_view.transaction_view(reversal, now, body.gmt), replayed=replayed)
+    return ReversalAnswer.of(reversal, TransactionView.of(reversal, now, body.gmt), replayed=replayed)

@@ -5,8 +5,8 @@ from typing import Any, Self
 from pydantic import Field
 
 from chalicelib.domain.account_configuration import AccountConfiguration, PaymentOption
+from chalicelib.domain.transaction import KINDS
 from chalicelib.schemas.base import Answer, Identifier, Request, Text, View
-from chalicelib.schemas.transaction_view import KIND_TEXTS
 
 
 class AuthAccount(Request):
@@ -32,7 +32,7 @@ class PaymentOptionView(View):
     @classmethod
     def of(cls, option: PaymentOption) -> Self:
         """Return the option on the wire."""
-        name = KIND_TEXTS[option.input_type]
+        name = KINDS[option.input_type].name
         return cls(id=option.input_type, acquirer_code=option.acquirer_code, acquirer_name=name)
 
 

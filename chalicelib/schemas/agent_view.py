@@ -11,7 +11,7 @@ from chalicelib.errors import Validation
 from chalicelib.phone_numbers import international
 from chalicelib.schemas.base import Answer, View
 from chalicelib.schemas.mobile_settings import MobileSettingsView, PrinterView
-from chalicelib.schemas.transactions import moment
+from chalicelib.schemas.transaction_parts import moment
 
 
 class LogonView(View):

@@ -22,7 +22,8 @@ BOUNDS = {"greater_than", "greater_than_equal", "less_than", "less_than_equal", 
 FORMATS = {"string_pattern_mismatch", "string_unicode", "decimal_parsing", "value_error"}
 DICTIONARIES = {"literal_error", "enum"}
 DIGITS = re.compile(r"[0-9]{1,18}")
-DECIMAL_TEXT = re.compile(r"-?\d{1,20}(\.\d{1,20})?")
+DECIMAL_TEXT = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?")
+MAX_DIGITS, MAX_EXPONENT = 40, 30  # of a number; what is within them is never rounded
 
 
 def wire_name(name: str) -> str:
@@ -41,13 +42,23 @@ def _exact(value: object) -> object:
         raise problem(Check.TYPE, "A number or a decimal string is expected.")
     if isinstance(value, str) and not DECIMAL_TEXT.fullmatch(value):
         raise problem(Check.FORMAT, "A decimal number such as 12.30 is expected.")
-    return Decimal(value)
+    return _bounded(Decimal(value))
+
+
+def _bounded(number: Decimal) -> Decimal:
+    """Return a number that arithmetic and the store can hold exactly; refuse any other, zero included (0E-999999)."""
+    _, digits, exponent = number.as_tuple()
+    if not isinstance(exponent, int) or len(digits) > MAX_DIGITS or abs(exponent) > MAX_EXPONENT:
+        raise problem(
+            Check.OUT_OF_RANGE, f"At most {MAX_DIGITS} digits and an exponent of {MAX_EXPONENT} are expected."
+        )
+    return number
 
 
 def _number(value: object) -> object:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         raise problem(Check.TYPE, "A number is expected.")
-    return Decimal(value)
+    return _bounded(Decimal(value))
 
 
 Exact = Annotated[Decimal, BeforeValidator(_exact)]

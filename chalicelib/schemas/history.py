@@ -1,20 +1,17 @@
-"""What a caller sends to list transactions, and the list it gets."""
+"""The request to list transactions."""
 
-import re
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from chalicelib.domain.history import PAGE_SIZE, HistoryFilter, Page
-from chalicelib.domain.transaction import Shelf
+from chalicelib.domain.guid import is_guid
+from chalicelib.domain.history import HistoryFilter
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Identifier, Request, Text, problem
-from chalicelib.schemas.payment_request import GUID, InputTypeField
+from chalicelib.schemas.payment_request import InputTypeField
 from chalicelib.schemas.request_context import Context
-from chalicelib.schemas.transaction_view import SignUrl, transaction_view
-from chalicelib.schemas.transactions import Counters, TransactionList
 
 OLDEST_FIRST = "Date asc"
 DAY_LENGTH = len("2026-01-31")
@@ -33,7 +30,7 @@ def _day(value: object) -> object:
 
 
 def _guid(text: str | None) -> str | None:
-    if text is not None and not re.fullmatch(GUID, text):
+    if text is not None and not is_guid(text):
         raise problem(Check.FORMAT, "A GUID is expected.")
     return text
 
@@ -75,7 +72,7 @@ class ListBasicModel(Request):
 
 
 class ListHistory(Context):
-    """The body of payment/listHistoryEx and payment/listByDaysEx. ClientProductCode says who asks, not what for."""
+    """The body of payment/listHistoryEx and payment/listByDaysEx. ClientProductCode does not filter."""
 
     PATHS: ClassVar[Mapping[str, str]] = {"period.first": "Period.From", "account_id": "ListBasicModel.AccountID"}
 
@@ -83,10 +80,11 @@ class ListHistory(Context):
     list_basic_model: ListBasicModel = ListBasicModel()
     client_product_code: Text | None = None
 
-    def wanted(self) -> HistoryFilter:
-        """What is asked for, whoever asks: the agent is decided by the caller's role."""
+    def to_domain(self, agent_id: int | None) -> HistoryFilter:
+        """Return the filter, of the agent the caller's role allows or (None) of all."""
         model = self.list_basic_model
         return HistoryFilter(
+            agent_id=agent_id,
             input_type=model.input_type,
             acquirer=model.acquirer_code,
             id=model.id and model.id.upper(),
@@ -100,21 +98,3 @@ class ListHistory(Context):
 
 def _folded(text: str | None) -> str | None:
     return text and text.casefold()
-
-
-def list_answer(page: Page, now: datetime, gmt: int | None, sign: SignUrl) -> TransactionList:
-    """A page, each transaction on its shelf: what is pending, what is owed a second step, and all the others."""
-    shelves: dict[Shelf, list[Any]] = {shelf: [] for shelf in Shelf}
-    for transaction in page.transactions:
-        shelves[transaction.face.shelf].append(transaction_view(transaction, now, gmt, sign))
-    return TransactionList(
-        not_finished_actual_trans=shelves[Shelf.NOT_FINISHED],
-        in_process=shelves[Shelf.IN_PROCESS],
-        transactions=shelves[Shelf.TRANSACTIONS],
-        transactions_counters=Counters(
-            amount_cvt=page.amount,
-            item_count_page=len(page.transactions),
-            item_count_ttl=page.total,
-            page_count=-(-page.total // PAGE_SIZE),
-        ),
-    )

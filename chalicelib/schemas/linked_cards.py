@@ -9,7 +9,7 @@ from pydantic import Field
 from chalicelib.domain.card import LinkedCard, last_day
 from chalicelib.schemas.base import Answer, Identifier, View
 from chalicelib.schemas.request_context import Context
-from chalicelib.schemas.transactions import moment
+from chalicelib.schemas.transaction_parts import moment
 
 PAGE_SIZE = 100
 LINK_TYPE = 1  # there is one

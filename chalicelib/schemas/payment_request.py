@@ -1,30 +1,28 @@
-"""What a caller sends to take a payment, and the answer to it."""
+"""The request to take a payment."""
 
 import json
 from collections.abc import Mapping
-from decimal import Decimal
+from dataclasses import fields
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from chalicelib import exact_json
-from chalicelib.domain import emv
-from chalicelib.domain.card import CardInput
-from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import NOT_SUPPORTED, InputType, Transaction
+from chalicelib.domain.guid import GUID_PATTERN
+from chalicelib.domain.payment import PaymentOrder, supported
+from chalicelib.domain.transaction import NOT_SUPPORTED, InputType, Particulars
 from chalicelib.errors import Check
-from chalicelib.schemas.base import Answer, Exact, Identifier, LongText, Request, Text, problem
+from chalicelib.schemas.base import Exact, Identifier, LongText, Request, Text, problem
+from chalicelib.schemas.card import CARD_PATHS, Card, order_card
 from chalicelib.schemas.files import Files
+from chalicelib.schemas.purchases import MAX_ITEMS, AuxDataInput, Bounded
 from chalicelib.schemas.receipts import Receipt
 from chalicelib.schemas.request_context import Context, Location
-from chalicelib.schemas.transactions import EmvView, TransactionView, outcome_of
 
-GUID = r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$"
-MAX_ITEMS = 100  # of any list in a payment
 MAX_EXT_TRAN_DATA = 8 * 1024
-MAX_DETAILS = 64 * 1024
-DETAILS_TOO_LONG = "The parts of the request that are kept exceed 64 KB."
+MAX_RAW_REQUEST = 64 * 1024
+TOO_LONG = "The parts of the request that are kept exceed 64 KB."
 
 
 def _is_json(text: str) -> str:
@@ -43,36 +41,7 @@ def _input_type(value: int) -> int:
     return value
 
 
-def _quantity(value: Decimal) -> Decimal:
-    if value <= 0:
-        raise problem(Check.OUT_OF_RANGE, "The quantity is above zero.")
-    return value
-
-
 InputTypeField = Annotated[int, AfterValidator(_input_type)]
-Bounded = Annotated[Exact, Field(ge=0, lt=10**15, max_digits=20)]
-
-
-class Purchase(Request):
-    """One line of what was bought."""
-
-    title: Text
-    price: Bounded
-    quantity: Annotated[Bounded, AfterValidator(_quantity)]
-    tax_code: Annotated[list[Text], Field(max_length=MAX_ITEMS)] | None = None
-    tags: Annotated[list[Any], Field(max_length=MAX_ITEMS)] | None = None  # fiscal tags: kept as they are
-
-
-class AuxData(Request):
-    """What was bought."""
-
-    purchases: Annotated[list[Purchase], Field(max_length=MAX_ITEMS, default_factory=list)]
-
-
-class AuxDataInput(Request):
-    """The wrapper the interface puts around AuxData."""
-
-    aux_data: AuxData = AuxData()
 
 
 class CustomField(Request):
@@ -119,20 +88,15 @@ class BasicTran(Request):
     ext_id: Annotated[str, Field(min_length=1, max_length=128)] | None = None
     amount_cash_got: Bounded | None = None
     client_date_time: Text | None = None
-    ext_trans_data: Annotated[str, AfterValidator(_is_json)] | None = None
-    id: Annotated[str, Field(pattern=GUID)] | None = None
+    ext_tran_data: Annotated[str, AfterValidator(_is_json)] | None = Field(None, alias="ExtTransData")
+    id: Annotated[str, Field(pattern=f"^{GUID_PATTERN}$")] | None = None
     aux_data_input: AuxDataInput = AuxDataInput()
     cpf_data: CPFData | None = None
     offline_tran: OfflineTran = OfflineTran()
 
-    @property
-    def purchases(self) -> list[Purchase]:
-        """The lines of the purchase, none when nothing was listed."""
-        return self.aux_data_input.aux_data.purchases
-
 
 class AcqTran(Request):
-    """What concerns the acquirer."""
+    """The wishes that concern the acquirer."""
 
     acquirer_code: Text | None = None
     single_step_auth_mode: bool | None = None
@@ -149,58 +113,32 @@ class TaxesModel(Request):
     code: Text | None = None
 
 
-Unprintable = Annotated[SecretStr, Field(strict=False, max_length=4096)]
-
-
-CARD_PATHS: Mapping[str, str] = {
-    "card.pan": "Card.CardDataInput.PAN",
-    "card.exp": "Card.CardDataInput.EXP",
-    "card.cvv2": "Card.CardDataInput.CVV2",
-    "card.reader_data": "Card.CardDataInput.ReaderData",
-}
-
-
-class CardDataInput(Request):
-    """A card, in memory only: none of it can be printed, and none of it is kept."""
-
-    exp: Unprintable | None = None
-    cvv2: Unprintable | None = Field(None, alias="CVV2")
-    pan: Unprintable | None = None
-    reader_type: Text | None = None
-    reader_data: Unprintable | None = None
-
-    def sent(self) -> CardInput:
-        """The same in the domain's terms."""
-        texts = {"pan": self.pan, "exp": self.exp, "cvv2": self.cvv2, "reader_data": self.reader_data}
-        return CardInput(**{name: Secret(text.get_secret_value()) for name, text in texts.items() if text is not None})
-
-
-class Card(Request):
-    """The card of a payment: its data, or the ID of a linked one."""
-
-    SPELLINGS: ClassVar[Mapping[str, str]] = {"LinkedCardID": "LinkedCardId"}
-
-    card_input_mode: Annotated[int, Field(ge=1, le=2)] | None = None
-    card_data_input: CardDataInput | None = None
-    linked_card_id: Identifier | None = Field(None, alias="LinkedCardId")
-
-
-class KeptRequest(Context):
-    """A request of which a record is made: what has no field of its own there is kept beside it."""
+class StoredRequest(Context):
+    """A request of which a record is made; all of it is stored beside the record."""
 
     @cached_property
-    def details(self) -> str:
-        """All of it but the card and the files, as JSON text."""
+    def raw_request(self) -> str:
+        """Return all of it but the card and the files, as JSON text."""
         return exact_json.text(self.model_dump(by_alias=True, exclude_unset=True, exclude={"card", "files"}))
 
     @model_validator(mode="after")
     def _bounded(self) -> Self:
-        if len(self.details.encode()) > MAX_DETAILS:
-            raise problem(Check.TOO_LONG, DETAILS_TOO_LONG)
+        if len(self.raw_request.encode()) > MAX_RAW_REQUEST:
+            raise problem(Check.TOO_LONG, TOO_LONG)
         return self
 
 
-class SubmitPayment(KeptRequest):
+def carried(*models: Request) -> dict[str, Any]:
+    """Return what is only carried through: the fields of Particulars, from the first model that has each."""
+    names = {field.name for field in fields(Particulars)}
+    return {
+        name: getattr(model, name)
+        for model in reversed(models)
+        for name in names.intersection(type(model).model_fields)
+    }
+
+
+class SubmitPayment(StoredRequest):
     """The body of payment/submit."""
 
     PATHS: ClassVar[Mapping[str, str]] = {
@@ -210,8 +148,6 @@ class SubmitPayment(KeptRequest):
         "offline": "BasicTran.OfflineTran.OfflineMode",
         "offline_paid": "BasicTran.OfflineTran.Paid",
         "acquirer": "AcqTran.AcquirerCode",
-        "card_input_mode": "Card.CardInputMode",
-        "linked_card_id": "Card.LinkedCardId",
         **CARD_PATHS,
     }
 
@@ -229,40 +165,40 @@ class SubmitPayment(KeptRequest):
     server_build_number: Text | None = None
     user_agent: Text | None = None
 
+    def to_domain(self) -> PaymentOrder:
+        """Return the payment in the domain's terms."""
+        basic, acquirer = self.basic_tran, self.acq_tran
+        input_type = supported(basic.input_type)
+        offline = basic.offline_tran if basic.offline_tran.offline_mode else OfflineTran()
+        return PaymentOrder(
+            id=(basic.id or "").upper(),
+            input_type=input_type,
+            amount=basic.amount,
+            raw_request=self.raw_request,
+            particulars=self._particulars(offline.offline_location or self.location),
+            currency=basic.currency_id,
+            acquirer=acquirer.acquirer_code,
+            terminal_group_id=self.terminal_group_id,
+            terminal_group_code=self.terminal_group_code,
+            amount_cash_got=basic.amount_cash_got,
+            purchases=basic.aux_data_input.to_domain(),
+            receipt=self.receipt.to_domain(),
+            single_step=acquirer.single_step_auth_mode is not False,
+            offline=bool(offline.offline_mode),
+            offline_invoice=offline.invoice,
+            offline_paid=offline.paid,
+            force_signature=bool(acquirer.force_signature_requirement),
+            external_terminal_id=acquirer.external_terminal_id,
+            allow_swipe_over_chip=bool(acquirer.allow_swipe_over_chip),
+            additional_fields=acquirer.additional_acquiring_fields,
+            **order_card(input_type, self.card),
+        )
 
-class PaymentAnswer(Answer):
-    """What payment/submit answers."""
-
-    transaction_id: str | None = None
-    emv_online_processing_result: str | None = Field(None, alias="EMVOnlineProcessingResult")
-    additional_acquiring_fields: str | None = None
-    additional_acquiring_fields_title: str | None = None
-    terminal_name: str | None = None
-    emv_data: EmvView | None = None
-    require_signature: bool = False
-    transaction: TransactionView | None = None
-
-
-def payment_answer(transaction: Transaction, view: TransactionView, *, replayed: bool) -> PaymentAnswer:
-    """The answer to a payment."""
-    answered_online = transaction.emv is not None and transaction.result_code is not None
-    result = emv.online_result(transaction.result_code or 0) if answered_online else None
-    return PaymentAnswer(emv_online_processing_result=result, **told(transaction, view, replayed=replayed))
-
-
-def told(transaction: Transaction, view: TransactionView, *, replayed: bool) -> dict[str, Any]:
-    """What the answers to payments and reversals have in common.
-
-    `ErrorCode` tells a decline and an outcome that is not known yet.
-    """
-    code, message = outcome_of(transaction)
-    return {
-        "error_code": code,
-        "error_message": message,
-        "headers": {"Idempotent-Replayed": "true"} if replayed else {},
-        "transaction_id": transaction.original_id or transaction.id,
-        "terminal_name": transaction.terminal_name,
-        "emv_data": view.emv_data,
-        "require_signature": transaction.signature_required,
-        "transaction": view,
-    }
+    def _particulars(self, place: Location | None) -> Particulars:
+        return Particulars(
+            **carried(self.basic_tran, self),
+            latitude=place.latitude if place else None,
+            longitude=place.longitude if place else None,
+            receipt_email=next(iter(self.receipt.all_emails), None),
+            receipt_phone=next(iter(self.receipt.all_phones), None),
+        )

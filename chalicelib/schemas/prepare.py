@@ -6,7 +6,8 @@ from pydantic import Field
 
 from chalicelib.domain.partner import PreparedField
 from chalicelib.schemas.base import Name, Request, Text, View
-from chalicelib.schemas.payment_request import MAX_ITEMS, PaymentAnswer
+from chalicelib.schemas.payment_answer import PaymentAnswer
+from chalicelib.schemas.purchases import MAX_ITEMS
 from chalicelib.schemas.request_context import Context
 
 

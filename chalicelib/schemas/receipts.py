@@ -1,11 +1,10 @@
-"""Where a receipt goes: at most five addresses, e-mails and telephone numbers together."""
+"""The addresses of a receipt: at most five, e-mails and telephone numbers together."""
 
-import json
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.transaction import ReceiptAddresses
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Request, problem
 from chalicelib.schemas.field_types import Email, Phone
@@ -22,7 +21,7 @@ Addresses = Field(None, max_length=MAX_ADDRESSES)
 
 
 class Receipt(Request):
-    """Where the receipt goes. Telephone numbers are international; an empty field is an absent one."""
+    """The addresses of the receipt. Telephone numbers are international; an empty field is an absent one."""
 
     email: Annotated[Email | None, BeforeValidator(_absent)] = None
     emails: Annotated[list[Email] | None, BeforeValidator(_absent)] = Addresses
@@ -38,28 +37,23 @@ class Receipt(Request):
 
     @property
     def all_emails(self) -> tuple[str, ...]:
-        """Each e-mail address once."""
+        """Return each e-mail address once."""
         return _once(self.email, self.emails)
 
     @property
     def all_phones(self) -> tuple[str, ...]:
-        """Each telephone number once, as E.164 writes it."""
+        """Return each telephone number once, as E.164 writes it."""
         return _once(self.phone, self.phones)
 
-
-def wanted_by(transaction: Transaction) -> Receipt:
-    """What the request of a kept transaction said about its receipt: for whoever finishes it later.
-
-    Nobody, where today's rules no longer take what was kept: no receipt keeps a payment from being finished.
-    """
-    try:
-        return Receipt.model_validate(json.loads(transaction.details).get("Receipt") or {})
-    except ValidationError:
-        return Receipt()
+    def to_domain(self) -> ReceiptAddresses | None:
+        """Return where the receipt goes, None when it goes nowhere."""
+        if not self.all_emails and not self.all_phones:
+            return None
+        return ReceiptAddresses(self.all_emails, self.all_phones, self.retry_num)
 
 
 def _once(first: str | None, more: list[str] | None) -> tuple[str, ...]:
-    """In the order given; two that differ in their case alone are one."""
+    """Return each address once, in the order given; two that differ in their case alone are one."""
     once: dict[str, str] = {}
     for address in (first, *(more or [])):
         if address:

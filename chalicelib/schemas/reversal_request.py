@@ -1,17 +1,18 @@
-"""What a caller sends to give money back, and the answer to it."""
+"""The request to reverse a payment."""
 
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from chalicelib.domain.reversal import ReverseMode
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.guid import GUID_PATTERN
+from chalicelib.domain.reversal import ReversalOrder, ReverseMode, allowed_mode
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Exact, Request, Text, problem
-from chalicelib.schemas.payment_request import GUID, AcqTran, AuxDataInput, Card, KeptRequest, PaymentAnswer, told
+from chalicelib.schemas.card import Card
+from chalicelib.schemas.payment_request import AcqTran, StoredRequest
+from chalicelib.schemas.purchases import AuxDataInput
 from chalicelib.schemas.receipts import Receipt
-from chalicelib.schemas.transactions import TransactionView
 
 ALIASES = {
     "Cancel": ReverseMode.CANCEL,
@@ -38,7 +39,7 @@ class BasicReverseTran(Request):
 
     transaction_id: Annotated[str, Field(max_length=64)]
     reverse_mode: Annotated[int, BeforeValidator(_alias), AfterValidator(_mode)]
-    id: Annotated[str, Field(pattern=GUID)] | None = None
+    id: Annotated[str, Field(pattern=f"^{GUID_PATTERN}$")] | None = None
     input_type: int | None = None
     currency_id: Annotated[str, Field(pattern="^[A-Z]{3}$")] | None = None
     service_id: Text | None = None
@@ -48,7 +49,7 @@ class BasicReverseTran(Request):
     aux_data_input: AuxDataInput | None = None
 
 
-class ReversePayment(KeptRequest):
+class ReversePayment(StoredRequest):
     """The body of payment/reverse and payment/reversecnp."""
 
     PATHS: ClassVar[Mapping[str, str]] = {
@@ -62,13 +63,22 @@ class ReversePayment(KeptRequest):
     receipt: Receipt = Receipt()
     card: Card | None = None
 
-
-class ReversalAnswer(PaymentAnswer):
-    """What a reversal answers; `Transaction` is the reversal itself, TransactionID the payment."""
-
-    transaction_reverse_id: str | None = None
-
-
-def reversal_answer(reversal: Transaction, view: TransactionView, *, replayed: bool) -> ReversalAnswer:
-    """The answer to a reversal."""
-    return ReversalAnswer(transaction_reverse_id=reversal.id, **told(reversal, view, replayed=replayed))
+    def to_domain(self, modes: frozenset[ReverseMode], idempotency_key: str | None) -> ReversalOrder:
+        """Return the reversal in the domain's terms; `modes` are those of the endpoint."""
+        basic = self.basic_reverse_tran
+        return ReversalOrder(
+            original_id=basic.transaction_id.upper(),
+            mode=allowed_mode(basic.reverse_mode, modes),
+            raw_request=self.raw_request,
+            amount=basic.amount,
+            currency=basic.currency_id,
+            input_type=basic.input_type,
+            partial=basic.partial_reverse,
+            id=basic.id,
+            idempotency_key=idempotency_key,
+            client_date_time=basic.client_date_time,
+            receipt_email=self.receipt.email,
+            receipt_phone=self.receipt.phone,
+            receipt=self.receipt.to_domain(),
+            purchases=basic.aux_data_input.to_domain() if basic.aux_data_input else (),
+        )

@@ -84,7 +84,7 @@ def _listed(body: ListHistory, caller: Caller, now: datetime, *, back_from_day: 
     days = days_up_to if back_from_day else period_of
     question = HistoryQuery(
         client_id=scope.client_id,
-        wanted=replace(body.wanted(), agent_id=scope.agent_id),
+        wanted=body.to_domain(scope.agent_id),
         period=days(body.period.first, body.period.last, today),
         anytime=body.period.first is None and body.period.last is None,
         page=max(model.page, 1),
@@ -119,7 +119,7 @@ def _scope(admitted: Admitted, model: ListBasicModel, account: Agent | None, fou
 def _looked_up(question: HistoryQuery, found: Sequence[Transaction]) -> Page:
     """What an ID leads to, if it is all that is asked for."""
     ext_id = question.wanted.ext_id
-    return _page(question, [entry_of(one) for one in found if ext_id in (None, one.ext_id)])
+    return _page(question, [entry_of(one) for one in found if ext_id in (None, one.particulars.ext_id)])
 
 
 def _with_ext_id(question: HistoryQuery, ext_id: str) -> Page:

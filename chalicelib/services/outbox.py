@@ -1,19 +1,21 @@
-"""The outbox: what receipts a transaction owes, and sending what is owed, right after the commit or by the sweep."""
+"""The outbox: the receipts of a transaction, and sending messages right after the commit or by the sweep."""
 
 import time
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
-from chalicelib.domain import outbox, receipt
+from chalicelib.domain import outbox
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, NotSentError, Outbox
-from chalicelib.domain.receipt_html import as_html
 from chalicelib.domain.terminal import Terminal
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.transaction import ReceiptAddresses, Transaction
 from chalicelib.gateways import mail, sms
 from chalicelib.log import log, log_defect
-from chalicelib.schemas.receipts import Receipt
+from chalicelib.receipts.html import as_html
+from chalicelib.receipts.receipt import has_receipt, receipt_of
+from chalicelib.receipts.sms import as_sms
+from chalicelib.receipts.text import as_text
 from chalicelib.settings import settings
 from chalicelib.store import due_index, merchants, terminals, transactions
 from chalicelib.store import outbox as outbox_store
@@ -25,17 +27,18 @@ GATEWAYS = {EMAIL: mail, SMS: sms}
 
 
 def receipts_for(
-    transaction: Transaction, merchant: Merchant | None, terminal: Terminal | None, wanted: Receipt, now: datetime
+    transaction: Transaction, merchant: Merchant | None, terminal: Terminal | None, now: datetime
 ) -> list[Outbox]:
-    """The receipts to keep beside the transaction (`store.outbox.put`) and to send once it is kept.
+    """Return the receipts to store beside the transaction (`store.outbox.put`) and to send once it is stored.
 
-    None of what was declined or is pending. Without the merchant or the terminal at hand, sending looks them up.
+    None of what was declined or is pending. Without the merchant or the terminal, sending reads them.
     """
-    addresses = {EMAIL: wanted.all_emails, SMS: wanted.all_phones}
-    if not receipt.is_given(transaction):
+    wanted = transaction.receipt or ReceiptAddresses()
+    addresses = {EMAIL: wanted.emails, SMS: wanted.phones}
+    if not has_receipt(transaction):
         return []
     return [
-        _worded(
+        _with_text(
             Outbox(
                 id=f"{transaction.id}.{channel}",
                 kind=RECEIPT,
@@ -45,7 +48,7 @@ def receipts_for(
                 created_at=now,
                 transaction_id=transaction.id,
                 terminal_id=transaction.terminal_id,
-                retries=outbox.RETRIES if wanted.retry_num is None else wanted.retry_num,
+                retries=outbox.RETRIES if wanted.retries is None else wanted.retries,
             ),
             (transaction, merchant, terminal),
         )
@@ -55,7 +58,7 @@ def receipts_for(
 
 
 def send(entries: Iterable[Outbox], now: datetime) -> None:
-    """Send what was just kept. It is bounded in time and raises nothing: what fails is owed to the sweep."""
+    """Send what was just stored. It is bounded in time and raises nothing: what fails is left to the sweep."""
     until = time.monotonic() + SEND_SECONDS
     for entry in entries:
         held = outbox.born(entry)
@@ -63,7 +66,7 @@ def send(entries: Iterable[Outbox], now: datetime) -> None:
 
 
 def deliver_due(now: datetime, limit: int = 25) -> int:
-    """Send at most `limit` of the entries nobody holds: how many there were. Sweeps may run side by side."""
+    """Send at most `limit` of the entries nobody holds, and return how many. Sweeps may run side by side."""
     until = time.monotonic() + SWEEP_SECONDS
     done = 0
     for entry_id in due_index.ids(outbox_store.TABLE, now, limit):
@@ -76,12 +79,12 @@ def deliver_due(now: datetime, limit: int = 25) -> int:
 
 
 def lag_seconds(now: datetime) -> int:
-    """How far the sweep is behind with messages."""
+    """Return for how long the oldest message has been due."""
     return due_index.lag_seconds(outbox_store.TABLE, now)
 
 
 def _attempt(held: Outbox, now: datetime, until: float) -> None:
-    """Send one entry and keep what became of it. A defect is logged; the entry is due again when its hold ends."""
+    """Send one entry and store the result. A defect is logged; the entry is due again when its hold ends."""
     try:
         after, reason = _sent(held, now, until)
         outbox_store.settle(held, after)
@@ -93,14 +96,14 @@ def _attempt(held: Outbox, now: datetime, until: float) -> None:
 
 
 def _sent(held: Outbox, now: datetime, until: float) -> tuple[Outbox, str | None]:
-    """The entry after one attempt, and why it is not done."""
+    """Return the entry after one attempt, and why it was not sent."""
     if outbox.is_spent(held):
         return outbox.given_up(held, now), "no attempt came back"
     if not _has_sender(held):
         return outbox.given_up(held, now), "the stage has no sender"
-    message = held if held.text else _worded_again(held)
+    message = held if held.text else _with_text_again(held)
     if not message.text:
-        return outbox.failed(held, now), "it cannot be worded"
+        return outbox.failed(held, now), "its text cannot be written"
     left, reason = [], None
     for address in held.to:
         try:
@@ -124,28 +127,28 @@ def _send_one(message: Outbox, address: str, until: float) -> None:
     GATEWAYS[message.channel].send(message, address)
 
 
-def _worded_again(entry: Outbox) -> Outbox:
-    """A receipt with its words, from its transaction as it is now."""
+def _with_text_again(entry: Outbox) -> Outbox:
+    """Return a receipt with its text, from its transaction as it is now."""
     keys = (
         transactions.key(entry.transaction_id or ""),
         merchants.key(entry.client_id),
         terminals.key(entry.terminal_id or 0),
     )
     transaction, merchant, terminal = read_all(keys)
-    return _worded(entry, (transaction, merchant, terminal))
+    return _with_text(entry, (transaction, merchant, terminal))
 
 
-def _worded(entry: Outbox, about: tuple[Transaction | None, Merchant | None, Terminal | None]) -> Outbox:
-    """The entry with its words; without them when they cannot be written, which stops no payment."""
+def _with_text(entry: Outbox, about: tuple[Transaction | None, Merchant | None, Terminal | None]) -> Outbox:
+    """Return the entry with its text; without it when it cannot be written, which stops no payment."""
     transaction, merchant, terminal = about
     if transaction is None or merchant is None or terminal is None:
         return entry
     try:
-        paper = receipt.slip(transaction, merchant, terminal)
         if entry.channel == SMS:
-            return replace(entry, text=paper.short)
-        subject, text, html = receipt.subject(paper), receipt.as_text(paper), as_html(paper)
-        return replace(entry, sender=paper.merchant, subject=subject, text=text, html=html)
+            return replace(entry, text=as_sms(transaction, merchant.name))
+        receipt = receipt_of(transaction, merchant, terminal)
+        sender, subject = receipt.merchant, receipt.subject
+        return replace(entry, sender=sender, subject=subject, text=as_text(receipt), html=as_html(receipt))
     except Exception as defect:  # noqa: BLE001  see the docstring
         log_defect(defect, outbox=entry.id)
         return entry

@@ -1,6 +1,7 @@
-"""From sent to settled: the acquirer is asked, and what became of a payment is kept. Every step is conditional.
+"""Outcomes: the acquirer is called, and the outcome of a transaction is resolved and stored, each step conditional.
 
-A crash or a lost answer anywhere leaves the payment pending and due; whoever looks next goes on from what is kept.
+A crash or a lost answer anywhere leaves the transaction pending and due; whoever resolves it next goes on from what is
+stored.
 """
 
 import uuid
@@ -23,7 +24,6 @@ from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.log import log_defect
-from chalicelib.schemas.receipts import wanted_by
 from chalicelib.services import outbox
 from chalicelib.store import history, transactions
 from chalicelib.store import outbox as outbox_store
@@ -31,16 +31,16 @@ from chalicelib.store import outbox as outbox_store
 T = TypeVar("T")
 Step = Callable[[Transaction], Transaction]
 
-AUTHORISE_S = 20  # of the 29 s a gateway waits
-ASK_S = 5  # an inquiry or an automatic reversal: whoever waits for it can come back
-UNDO_ATTEMPTS = 2  # an answer that was lost is had by asking again
-ATTEMPTS = 4  # to keep an outcome while others go on with the same payment
+AUTHORIZE_SECONDS = 20  # of the 29 s a gateway waits
+RESOLVE_SECONDS = 5  # an inquiry or an automatic reversal: whoever waits for it can come back
+AUTO_CANCEL_ATTEMPTS = 2  # an answer that was lost is repeated
+ATTEMPTS = 4  # to store an outcome while others go on with the same transaction
 
 
 def authorize(payment: Transaction, request: AuthorizationRequest, now: datetime) -> Transaction:
-    """Ask the acquirer for a payment that was just kept: the payment as it stands then."""
+    """Request a payment that was just stored from its acquirer, and return the payment as it is then."""
     try:
-        answer = _asked(payment, lambda: acquirers.named(payment.acquirer).authorize(request, AUTHORISE_S))
+        answer = _call(payment, lambda: acquirers.named(payment.acquirer).authorize(request, AUTHORIZE_SECONDS))
         step: Step = partial(outcome.with_answer, answer=answer)
     except UnreachableError:
         step = outcome.not_attempted
@@ -51,9 +51,9 @@ def authorize(payment: Transaction, request: AuthorizationRequest, now: datetime
 
 
 def reverse(reversal: Transaction, now: datetime) -> Transaction:
-    """Ask the acquirer for a reversal whose amount was just reserved: the reversal as it stands then."""
+    """Request a reversal whose amount was just reserved from its acquirer, and return it as it is then."""
     try:
-        answer = _asked(reversal, lambda: _give_back(reversal, AUTHORISE_S))
+        answer = _call(reversal, lambda: _request_reversal(reversal, AUTHORIZE_SECONDS))
     except UnreachableError:
         return advance(reversal, outcome.not_attempted, now)
     except AnswerLostError:
@@ -61,14 +61,14 @@ def reverse(reversal: Transaction, now: datetime) -> Transaction:
     return advance(reversal, partial(outcome.reversal_with_answer, answer=answer), now)
 
 
-def _give_back(reversal: Transaction, within_s: float) -> AcquirerAnswer:
+def _request_reversal(reversal: Transaction, within_s: float) -> AcquirerAnswer:
     original = reversal.original_id or ""
     request = ReversalRequest(reversal.id, original, reversal.amount_minor, reversal.currency)
     return acquirers.named(reversal.acquirer).reverse(request, within_s)
 
 
 def require_attempted(transaction: Transaction, *, replayed: bool = False) -> Transaction:
-    """The transaction, as an answer; one for which nothing was attempted is a refusal, each time it is asked for."""
+    """Return the transaction; 902 when nothing was attempted for it, each time it is requested."""
     if not outcome.was_not_attempted(transaction):
         return transaction
     message = f"{ErrorCode.DEPENDENCY_UNAVAILABLE.message} Ask again with a new ID."
@@ -77,14 +77,14 @@ def require_attempted(transaction: Transaction, *, replayed: bool = False) -> Tr
 
 
 def refresh(transaction: Transaction, now: datetime) -> Transaction:
-    """A transaction somebody asks for: while it is pending the acquirer is asked too, at most once in a few seconds."""
+    """Return a transaction a caller requests; a pending one is resolved first, at most once in a few seconds."""
     if not transaction.is_pending or outcome.is_in_progress(transaction, now):
         return transaction
     return resolve(transaction, now)
 
 
 def resolve(payment: Transaction, now: datetime) -> Transaction:
-    """Take a payment or reversal that is due as far as it goes now, unless somebody else is at it."""
+    """Take a payment or reversal that is due as far as it goes now, unless another process does."""
     if not transactions.claim(payment, now):
         return payment
     if payment.is_reversal:
@@ -97,13 +97,13 @@ def resolve(payment: Transaction, now: datetime) -> Transaction:
 
 
 def advance(payment: Transaction, step: Step, now: datetime) -> Transaction:
-    """Keep the next step of a payment, from the phase it is in by then; the payment as it stands, whoever moved it."""
+    """Store the next step of a transaction, from the phase it is in by then; return it as it is, whoever moved it."""
     for _ in range(ATTEMPTS):
         after = step(payment)
         if not outcome.may_move_to(payment, after.phase):
             return payment
         try:
-            _write(payment, after, now)
+            _store(payment, after, now)
         except transactions.OvertakenError:
             payment = transactions.get(payment.id) or payment
         else:
@@ -111,10 +111,10 @@ def advance(payment: Transaction, step: Step, now: datetime) -> Transaction:
     return payment
 
 
-def _write(before: Transaction, after: Transaction, now: datetime) -> None:
-    """Keep the step; with the outcome its place in the history, and the receipts of a payment that took money."""
+def _store(before: Transaction, after: Transaction, now: datetime) -> None:
+    """Store the step; with the outcome its place in the history, and the receipts of what moved money."""
     decided = before.is_pending and not after.is_pending
-    receipts = outbox.receipts_for(after, None, None, wanted_by(after), now) if decided else []
+    receipts = outbox.receipts_for(after, None, None, now) if decided else []
     facts = history.finished(after) if decided else ()
 
     released = [transactions.release(after)] if decided and after.is_reversal else []
@@ -124,32 +124,32 @@ def _write(before: Transaction, after: Transaction, now: datetime) -> None:
 
 
 def _outcome(payment: Transaction, now: datetime) -> Step:
-    """What the acquirer knows of a payment. "Not found" counts once nothing can be on its way any more.
+    """Return the step an inquiry leads to. "Not found" counts once nothing can be on its way any more.
 
-    And even then it is undone first: should a process have stood still since before it asked, it is refused.
+    Even then the payment is reversed first: should a frozen process still send it, the acquirer refuses it.
     """
     acquirer = acquirers.named(payment.acquirer)
     try:
-        answer = _asked(payment, lambda: acquirer.inquire(payment.id, ASK_S))
+        answer = _call(payment, lambda: acquirer.inquire(payment.id, RESOLVE_SECONDS))
     except AcquirerError:
         return outcome.unknown
     if answer is not None:
         return partial(outcome.with_answer, answer=answer)
-    is_lost = outcome.is_not_found_final(payment, acquirer.quiet, now) and _undo(payment)
+    is_lost = outcome.is_not_found_final(payment, acquirer.quiet, now) and _auto_cancel(payment)
     return outcome.not_found if is_lost else outcome.unknown
 
 
 def _outcome_of_reversal(reversal: Transaction, now: datetime) -> Step:
-    """What the acquirer knows of a reversal; it is asked for again when it never arrived.
+    """Return the step an inquiry about a reversal leads to; one that never arrived is requested again.
 
-    Under the same reference it is the same reversal, so asking again gives back once. Near the Deadline nothing is
-    asked any more, so that "not found" is the truth when it decides.
+    Under the same reference it is the same reversal, so repeating it reverses once. Near the Deadline nothing is
+    requested any more, so that "not found" is final when the Deadline decides.
     """
     acquirer = acquirers.named(reversal.acquirer)
     try:
-        answer = _asked(reversal, lambda: acquirer.inquire(reversal.id, ASK_S))
+        answer = _call(reversal, lambda: acquirer.inquire(reversal.id, RESOLVE_SECONDS))
         if answer is None and outcome.may_repeat_reversal(reversal, acquirer.quiet, now):
-            answer = _asked(reversal, lambda: _give_back(reversal, ASK_S))
+            answer = _call(reversal, lambda: _request_reversal(reversal, RESOLVE_SECONDS))
     except AcquirerError:
         return outcome.unchanged
     if answer is not None:
@@ -158,32 +158,34 @@ def _outcome_of_reversal(reversal: Transaction, now: datetime) -> Step:
 
 
 def _at_deadline(payment: Transaction, now: datetime) -> Transaction:
-    """What the Deadline decides: what is unknown is undone, what only owed a step of the client's is paid."""
+    """Decide at the Deadline: an unknown payment is reversed automatically, one that awaits completion is paid."""
     if payment.phase is Phase.UNKNOWN:
         payment = advance(payment, outcome.auto_cancelling, now)
-    if payment.phase is Phase.AUTO_CANCELLING and _undo(payment):
+    if payment.phase is Phase.AUTO_CANCELLING and _auto_cancel(payment):
         return advance(payment, outcome.auto_cancelled, now)
-    if payment.phase is Phase.OWED:
+    if payment.phase is Phase.AWAITING_COMPLETION:
         return advance(payment, outcome.completed, now)
     return payment
 
 
-def _undo(payment: Transaction) -> bool:
-    """Whether the acquirer acknowledged that nothing of the payment is left. Asked again it is the same reversal."""
+def _auto_cancel(payment: Transaction) -> bool:
+    """Reverse the whole payment; return whether the acquirer acknowledged it. Repeated it is the same reversal."""
     reference = str(uuid.uuid5(uuid.UUID(payment.id), "auto-cancel")).upper()
     request = ReversalRequest(reference, payment.id, payment.amount_minor, payment.currency)
-    for _ in range(UNDO_ATTEMPTS):
+    for _ in range(AUTO_CANCEL_ATTEMPTS):
         with suppress(AcquirerError):
-            return _asked(payment, lambda: acquirers.named(payment.acquirer).reverse(request, ASK_S)).is_approved
+            return _call(
+                payment, lambda: acquirers.named(payment.acquirer).reverse(request, RESOLVE_SECONDS)
+            ).is_approved
     return False
 
 
-def _asked(payment: Transaction, ask: Callable[[], T]) -> T:
-    """The acquirer's answer, or AcquirerError. An adapter's defect is one more way to lose an answer."""
+def _call(payment: Transaction, request: Callable[[], T]) -> T:
+    """Return the acquirer's answer, or raise AcquirerError. An adapter's defect is one more way to lose an answer."""
     try:
-        return ask()
+        return request()
     except AcquirerError:
         raise
-    except Exception as defect:  # noqa: BLE001  whatever it was, the acquirer may have been asked
+    except Exception as defect:  # noqa: BLE001  whatever it was, the request may have been sent
         log_defect(defect, transaction=payment.id)
         raise AnswerLostError from None  # its message may quote the card

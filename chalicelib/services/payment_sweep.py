@@ -1,4 +1,4 @@
-"""The sweep: whatever is due is taken as far as it goes. Two sweeps at once share the work, they do not repeat it."""
+"""The sweep of payments: what is due is resolved. Two sweeps at once share the work, they do not repeat it."""
 
 import time
 from datetime import datetime
@@ -13,23 +13,23 @@ SECONDS = 12  # after which a run begins no other: the last may wait for three a
 
 
 def run(now: datetime, limit: int = LIMIT) -> int:
-    """Look after what is due, longest due first; how many were looked after. The rest is for the next run."""
+    """Resolve what is due, longest due first, and return how many were. The rest is for the next run."""
     until = time.monotonic() + SECONDS
     done = 0
     for transaction_id in due_index.ids(transactions.TABLE, now, limit):
         if time.monotonic() > until:
             break
-        done += _look_after(transaction_id, now)
+        done += _resolve(transaction_id, now)
     return done
 
 
 def lag_seconds(now: datetime) -> int:
-    """How far the sweep is behind with payments."""
+    """Return for how long the oldest payment has been due."""
     return due_index.lag_seconds(transactions.TABLE, now)
 
 
-def _look_after(transaction_id: str, now: datetime) -> bool:
-    """Whether it was due indeed. What goes wrong with one stops none of the others; it is due again later."""
+def _resolve(transaction_id: str, now: datetime) -> bool:
+    """Resolve one, and return whether it was due. A failure stops none of the others; it is due again later."""
     try:
         transaction = transactions.get(transaction_id)
         if transaction is None or due_at(transaction, now) is None:

@@ -1,31 +1,35 @@
-"""Taking payments and looking one up."""
+"""Taking payments, and reading one."""
 
-import re
+import uuid
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from chalicelib.domain import outcome, payment, permissions
+from chalicelib.domain import payment, permissions
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.card_payment import authorization_request, with_card
-from chalicelib.domain.payment import Order, Till
+from chalicelib.domain.guid import is_guid
+from chalicelib.domain.payment import PaymentOrder, Till
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import KINDS, Transaction
-from chalicelib.errors import RETRY, ErrorCode, ServiceError, invalid
+from chalicelib.errors import ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
+from chalicelib.gateways.secrets import keyed_digest
+from chalicelib.schemas.files import File
 from chalicelib.schemas.payment_request import SubmitPayment
-from chalicelib.services import orders, outbox, outcomes, pictures
+from chalicelib.services import outbox, outcomes, pictures
 from chalicelib.services.admission import admit
+from chalicelib.services.replay import replay, replay_first
 from chalicelib.store import linked_cards, terminals, transactions
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.table import AlreadyExistsError, Key
-
-GUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+from chalicelib.store.table import AlreadyExistsError, Key, read
 
 
 def submit(body: SubmitPayment, caller: Caller, now: datetime) -> tuple[Transaction, bool]:
-    """The payment, and whether it is the stored one of an earlier request with the same ID and content."""
-    order = orders.order_of(body)
+    """Return the payment, and whether it is the stored one of an earlier request with the same ID and content."""
+    order = _identified(body.to_domain(), caller)
     keys = _keys(order, caller)
     admitted = admit(caller, *keys.values(), current_account_id=body.current_account_id)
     found = dict(zip(keys, admitted.others, strict=True))
@@ -34,18 +38,29 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime) -> tuple[Transact
     if merchant is None:  # a system user: take_payments refused it already
         raise ServiceError(ErrorCode.ROLE_MAY_NOT)
     if found["stored"] is not None:
-        return _replay(order, agent, found["stored"], now), True
-    orders.check_kind(order, agent, merchant)
-    orders.check_group(body, merchant)
-    till = Till(agent, merchant, orders.terminal_of(agent, found.get("terminal")))
+        return _replay(order, found["stored"], now), True
+    payment.check_kind(order, agent, merchant, acquirers.codes())
+    payment.check_group(order, merchant)
+    till = Till(agent, merchant, _terminal_of(agent, found.get("terminal")))
 
     if KINDS[order.input_type].acquirer is None:
-        return _by_card(order, till, found.get("card"), body, now)
-    return _approved_here(order, till, body, now)
+        return _take_by_card(order, till, found.get("card"), body.files, now)
+    return _take_without_acquirer(order, till, body.files, now)
 
 
-def _keys(order: Order, caller: Caller) -> dict[str, Key[Any]]:
-    """What a payment is decided on, beside the agent and its merchant."""
+def _identified(order: PaymentOrder, caller: Caller) -> PaymentOrder:
+    """Return the order with an ID, a new one unless the caller chose it, and the fingerprint of its content."""
+    card_digest = ""
+    if order.card is not None:
+        card_digest = keyed_digest(Secret(f"pan:{order.card.pan.reveal()}"))
+    elif order.linked_card_id is not None:
+        card_digest = f"linked:{order.linked_card_id}"
+    fingerprint = payment.fingerprint(order, caller.agent_id, card_digest)
+    return replace(order, id=order.id or str(uuid.uuid4()).upper(), fingerprint=fingerprint)
+
+
+def _keys(order: PaymentOrder, caller: Caller) -> dict[str, Key[Any]]:
+    """Return the keys of what a payment is decided on, beside the agent and its merchant."""
     keys: dict[str, Key[Any]] = {"stored": transactions.key(order.id)}
     if caller.terminal_id is not None:
         keys["terminal"] = terminals.key(caller.terminal_id)
@@ -54,69 +69,72 @@ def _keys(order: Order, caller: Caller) -> dict[str, Key[Any]]:
     return keys
 
 
-def _approved_here(order: Order, till: Till, body: SubmitPayment, now: datetime) -> tuple[Transaction, bool]:
-    """A payment that needs no acquirer: one store transaction, with its receipts."""
-    transaction = payment.without_acquirer(order, till.agent, till.merchant, till.terminal, now)
-    transaction = replace(transaction, **pictures.keep_files(body.files, transaction.id))
-    receipts = outbox.receipts_for(transaction, till.merchant, till.terminal, body.receipt, now)
+def _terminal_of(agent: Agent, terminal: Terminal | None) -> Terminal:
+    """Return the agent's terminal, read again when the agent was moved since the authorizer ran."""
+    if agent.terminal_id is None:
+        raise ServiceError(ErrorCode.TERMINAL_NOT_FOUND, "The agent has no terminal.")
+    if terminal is None or terminal.id != agent.terminal_id:
+        terminal = read(terminals.key(agent.terminal_id))
+    if terminal is None:
+        raise ServiceError(ErrorCode.TERMINAL_NOT_FOUND)
+    if not terminal.state:
+        raise ServiceError(ErrorCode.TERMINAL_NOT_FOUND, "The terminal is blocked.")
+    return terminal
+
+
+def _take_without_acquirer(
+    order: PaymentOrder, till: Till, files: list[File], now: datetime
+) -> tuple[Transaction, bool]:
+    """Take a payment that needs no acquirer: one store transaction, with its receipts."""
+    transaction = payment.without_acquirer(order, till, now)
+    transaction = replace(transaction, **pictures.keep_files(files, transaction.id))
+    receipts = outbox.receipts_for(transaction, till.merchant, till.terminal, now)
 
     try:
         transactions.record(transaction, *map(outbox_store.put, receipts))
     except AlreadyExistsError:
-        return _overtaken(order, till.agent, now)
+        return replay_first(order.id, order.fingerprint, now), True
     outbox.send(receipts, now)
     return transaction, False
 
 
-def _by_card(
-    order: Order, till: Till, linked: LinkedCard | None, body: SubmitPayment, now: datetime
+def _take_by_card(
+    order: PaymentOrder, till: Till, linked: LinkedCard | None, files: list[File], now: datetime
 ) -> tuple[Transaction, bool]:
-    """A payment an acquirer decides: kept first, then asked for under its own ID, then settled."""
+    """Take a payment an acquirer decides: stored first, then authorized under its own ID, then finished."""
     transaction = with_card(order, till, now, acquirers=acquirers.codes(), linked=linked)
-    transaction = replace(transaction, **pictures.keep_files(body.files, transaction.id))
+    transaction = replace(transaction, **pictures.keep_files(files, transaction.id))
     request = authorization_request(transaction, order, till, linked)
     paid_with = [linked_cards.pay(linked.id, till.agent.id)] if linked else []
 
     try:
         transactions.record(transaction, *paid_with)
     except AlreadyExistsError:
-        return _overtaken(order, till.agent, now)
+        return replay_first(order.id, order.fingerprint, now), True
     return outcomes.require_attempted(outcomes.authorize(transaction, request, now)), False
 
 
-def _overtaken(order: Order, agent: Agent, now: datetime) -> tuple[Transaction, bool]:
-    """Another request with this ID was first."""
-    first = transactions.get(order.id)
-    if first is None:
-        raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)
-    return _replay(order, agent, first, now), True
-
-
-def _replay(order: Order, agent: Agent, stored: Transaction, now: datetime) -> Transaction:
-    """The stored payment, when the request is the same; a reversal's ID is never a payment's."""
-    if order.card_problems:
-        raise invalid(*order.card_problems)
-    if stored.is_reversal or stored.fingerprint != payment.fingerprint(order, agent):
-        raise ServiceError(ErrorCode.ID_REUSED)
-    if outcome.is_in_progress(stored, now):
-        raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)
-    return outcomes.require_attempted(outcomes.refresh(stored, now), replayed=True)
+def _replay(order: PaymentOrder, stored: Transaction, now: datetime) -> Transaction:
+    """Return the stored payment. A card that cannot be read is refused: it cannot be compared."""
+    if order.card_findings:
+        raise invalid(*order.card_findings)
+    return replay(stored, order.fingerprint, now)
 
 
 def public(transaction_id: str) -> Transaction | None:
-    """The transaction for anybody who knows its ID; None for an ID that is unknown or malformed."""
-    return transactions.get(transaction_id.upper()) if GUID.fullmatch(transaction_id) else None
+    """Return the transaction for anybody who knows its ID; None for an ID that is unknown or malformed."""
+    return transactions.get(transaction_id.upper()) if is_guid(transaction_id) else None
 
 
 def get(transaction_id: str, caller: Caller, now: datetime) -> Transaction:
-    """One transaction of the caller's reach, and a pending one as its acquirer knows it.
+    """Return a transaction the caller may see, and a pending one as its acquirer knows it.
 
     404 for what is missing and for what is another merchant's.
     """
-    keys = [transactions.key(transaction_id.upper())] if GUID.fullmatch(transaction_id) else []
+    keys = [transactions.key(transaction_id.upper())] if is_guid(transaction_id) else []
     admitted = admit(caller, *keys)
     transaction: Transaction | None = next(iter(admitted.others), None)
     if transaction is None:
         raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
-    permissions.see_transaction(admitted.agent, transaction.client_id, transaction.taker.id)
+    permissions.see_transaction(admitted.agent, transaction.client_id, transaction.agent.id)
     return outcomes.refresh(transaction, now)

@@ -14,13 +14,25 @@ Decoder = Callable[[Value], Any]
 R = TypeVar("R")
 
 
+def attributes_of(record: Any) -> dict[str, Any]:
+    """Return the values of a record by the attribute each is stored under.
+
+    A field's metadata may say otherwise than its name: `stored_as` another name, because stored data outlives the names
+    in the code; `inline` that the fields of the record it holds are attributes of the item itself.
+    """
+    attributes: dict[str, Any] = {}
+    for field in fields(record):
+        value = getattr(record, field.name)
+        if field.metadata.get("inline"):
+            attributes |= attributes_of(value)
+        else:
+            attributes[field.metadata.get("stored_as", field.name)] = value
+    return attributes
+
+
 def encode(record: Any) -> dict[str, Value]:
-    """The item of a record: a field that is None or empty is not written, and reads back as its default."""
-    return {
-        field.name: value_of(value)
-        for field in fields(record)
-        if (value := getattr(record, field.name)) is not None and value != ()
-    }
+    """Return the item of a record: a field that is None or empty is not written, and reads back as its default."""
+    return {name: value_of(value) for name, value in attributes_of(record).items() if value is not None and value != ()}
 
 
 def value_of(value: Any) -> Value:  # noqa: C901, PLR0911  one line a type is the clearest form of this table
@@ -52,15 +64,23 @@ def value_of(value: Any) -> Value:  # noqa: C901, PLR0911  one line a type is th
 
 
 def decode(record: type[R], item: Mapping[str, Value]) -> R:
-    """The record an item holds. Attributes the record does not know (keys of indexes) are passed over."""
-    decoders: dict[str, Decoder] = _decoders(record)  # type: ignore[arg-type]  # a class is hashable
-    return record(**{name: decoders[name](value) for name, value in item.items() if name in decoders})
+    """Return the record an item holds. Attributes the record does not know (keys of indexes) are passed over."""
+    attributes, inlined = _decoders(record)  # type: ignore[arg-type]  # a class is hashable
+    values = {attributes[name][0]: attributes[name][1](value) for name, value in item.items() if name in attributes}
+    return record(**values, **{name: decode(part, item) for name, part in inlined.items()})
 
 
 @cache
-def _decoders(record: type) -> dict[str, Decoder]:
+def _decoders(record: type) -> tuple[dict[str, tuple[str, Decoder]], dict[str, type]]:
+    """Return the field and decoder of each attribute, and the fields whose attributes stand in the item itself."""
     hints = get_type_hints(record)
-    return {field.name: _decoder(hints[field.name]) for field in fields(record)}
+    inlined = {field.name: hints[field.name] for field in fields(record) if field.metadata.get("inline")}
+    attributes = {
+        field.metadata.get("stored_as", field.name): (field.name, _decoder(hints[field.name]))
+        for field in fields(record)
+        if field.name not in inlined
+    }
+    return attributes, inlined
 
 
 def _decoder(hint: Any) -> Decoder:  # noqa: PLR0911  one return a type is the clearest form of this table

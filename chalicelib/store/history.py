@@ -51,8 +51,8 @@ def taken(transaction: Transaction) -> Write:
 
 
 def _entries(transaction: Transaction) -> list[Write]:
-    by_ext_id = _put(_ext(transaction.client_id, transaction.ext_id), entry_of(transaction))
-    return [entry(transaction), by_ext_id] if transaction.ext_id else [entry(transaction)]
+    by_ext_id = _put(_ext(transaction.client_id, transaction.particulars.ext_id), entry_of(transaction))
+    return [entry(transaction), by_ext_id] if transaction.particulars.ext_id else [entry(transaction)]
 
 
 def _put(partition: str, line: HistoryEntry) -> Write:

@@ -1,12 +1,12 @@
 """Payments and reversals alike, under their ID."""
 
-from dataclasses import fields
 from datetime import datetime, timedelta
 
 from chalicelib.domain.outcome import due_at
 from chalicelib.domain.reversal import CANCELS
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.store import history
+from chalicelib.store.codec import attributes_of
 from chalicelib.store.due_index import shard_of
 from chalicelib.store.table import Key, Write, commit, put_new, read, update, write_one
 
@@ -44,11 +44,8 @@ def finish(before: Transaction, after: Transaction, now: datetime, *beside: Writ
     """
     due = due_at(after, now)
     index = {"due_shard": shard_of(after.id), "due_at": due} if due else {"due_shard": None, "due_at": None}
-    changed = {
-        field.name: getattr(after, field.name)
-        for field in fields(Transaction)
-        if getattr(after, field.name) != getattr(before, field.name)
-    }
+    stored = attributes_of(before)
+    changed = {name: value for name, value in attributes_of(after).items() if value != stored[name]}
     values = {name: value for name, value in {**changed, **index}.items() if value is not None}
     gone = [name for name in (*changed, *index) if name not in values]
     expression = "SET " + ", ".join(f"#{name} = :{name}" for name in values)
@@ -134,7 +131,7 @@ def reserve(original: Transaction, reversal: Transaction, *beside: Write) -> Non
 def release(reversal: Transaction) -> Write:
     """What a reserved amount becomes in its payment: given back, or what remains again. Goes with the outcome."""
     values: dict[str, int | str] = {"amount": reversal.amount_minor}
-    if reversal.phase is Phase.GIVEN_BACK:
+    if reversal.phase is Phase.REVERSAL_APPROVED:
         values |= {"id": reversal.id, "invoice": reversal.invoice}
         expression = f"SET #reserved_minor = #reserved_minor - :amount, {LATEST}"
     else:

@@ -11,13 +11,12 @@ from pydantic_core import core_schema
 
 from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.terminal import ENTRY_CAPS
-from chalicelib.domain.transaction import InputType
+from chalicelib.domain.transaction import KINDS, InputType
 from chalicelib.errors import Check
 from chalicelib.schemas.agents import BulkItem
 from chalicelib.schemas.base import Request
 from chalicelib.schemas.merchants import CLIENT_IMPORTANCES, CLIENT_MODES, CLIENT_TYPES
 from chalicelib.schemas.reversal_request import ALIASES
-from chalicelib.schemas.transaction_view import KIND_TEXTS
 from infra.reference import data
 
 REFERENCE = "#/components/schemas/"
@@ -25,7 +24,7 @@ NULL = {"type": "null"}
 EXACT = r"^-?[0-9]{1,20}(\.[0-9]{1,20})?$"
 BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
 
-INPUT_TYPES = {int(kind): KIND_TEXTS[kind] for kind in InputType}
+INPUT_TYPES = {int(kind): KINDS[kind].name for kind in InputType}
 # What a field takes and what it means. The checks of these fields are functions, which a schema cannot look into.
 DICTIONARIES: Mapping[str, Mapping[Any, str]] = {
     "CardInputMode": {1: "card data", 2: "linked card"},

@@ -379,7 +379,7 @@ def test_one_of_ten_thousand_is_found_by_its_references(busy: tuple[Shop, Books]
 def test_ten_thousand_payments_are_searched(busy: tuple[Shop, Books]) -> None:
     shop, books = busy
     period = {"From": str(local(books.kept[-1]).date())}
-    model = [one for one in books.kept if one.description == "Table 77"]
+    model = [one for one in books.kept if one.particulars.description == "Table 77"]
 
     reply = listed(shop.stage, shop.owner, **period, Search="table 77", Page=1)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.schemas.transactions import TransactionView
+from chalicelib.schemas.transaction_view import TransactionView
 from chalicelib.store import table, transactions
 from chalicelib.store.table import client
 from tests.http import OTHER_TILL, OWNER, SYSTEM, TILL, TILL_BY_KEY, get, post
@@ -133,7 +133,7 @@ def test_what_is_sent_beside_the_payment_is_kept_with_it(stage: str) -> None:
     paid = post(stage, SUBMIT, with_id(WHOLE_BODY)).body
     kept = transactions.get(paid["TransactionID"])
     assert kept is not None
-    details = json.loads(kept.details, parse_float=Decimal)
+    details = json.loads(kept.raw_request, parse_float=Decimal)
 
     assert details["BasicTran"]["AuxDataInput"] == WHOLE_BODY["BasicTran"]["AuxDataInput"] | {
         "AuxData": {

@@ -5,7 +5,8 @@ import pytest
 
 from chalicelib.domain import outcome
 from chalicelib.domain.acquirer import AcquirerAnswer
-from chalicelib.domain.transaction import InputType, Phase, Transaction, status_of
+from chalicelib.domain.transaction import InputType, Phase, Transaction
+from chalicelib.schemas.transaction_states import status_of
 from tests.cards import a_card
 from tests.transactions import NOW, a_payment
 
@@ -33,12 +34,12 @@ def answer(code: int = 0, **changes: Any) -> AcquirerAnswer:
     [
         ({}, {}, Phase.APPROVED),
         ({}, {"code": 51}, Phase.DECLINED),
-        ({"single_step": False}, {}, Phase.OWED),
+        ({"single_step": False}, {}, Phase.AWAITING_COMPLETION),
         ({"single_step": False}, {"code": 51}, Phase.DECLINED),
-        ({}, {"signature_required": True}, Phase.OWED),
-        ({"signature_required": True}, {}, Phase.OWED),
+        ({}, {"signature_required": True}, Phase.AWAITING_COMPLETION),
+        ({"signature_required": True}, {}, Phase.AWAITING_COMPLETION),
         ({"signature_key": "s"}, {"signature_required": True}, Phase.APPROVED),
-        ({"signature_key": "s", "single_step": False}, {"signature_required": True}, Phase.OWED),
+        ({"signature_key": "s", "single_step": False}, {"signature_required": True}, Phase.AWAITING_COMPLETION),
     ],
 )
 def test_an_answer_decides_the_phase(before: dict[str, Any], given: dict[str, Any], phase: Phase) -> None:
@@ -71,7 +72,7 @@ def test_only_what_is_pending_or_owed_is_due(phase: Phase) -> None:
 
     due = outcome.due_at(payment, NOW)
 
-    assert (due is not None) == (payment.is_pending or phase is Phase.OWED)
+    assert (due is not None) == (payment.is_pending or phase is Phase.AWAITING_COMPLETION)
 
 
 def test_what_is_in_the_hands_of_a_request_is_left_to_it() -> None:
@@ -118,7 +119,7 @@ def test_not_found_counts_when_nothing_can_be_on_its_way_any_more() -> None:
 
 
 def test_a_payment_that_owed_a_step_is_deposited_at_the_deadline() -> None:
-    payment = outcome.completed(sent(phase=Phase.OWED))
+    payment = outcome.completed(sent(phase=Phase.AWAITING_COMPLETION))
 
     assert status_of(payment, payment.deadline) == "DEPOSITED"
     assert status_of(payment, payment.deadline - SECOND) == "IN-TRANSFER"

@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis.strategies import integers
 
 from chalicelib.domain import payment
+from chalicelib.domain.payment import Till
 from chalicelib.domain.period import end_of_day
-from chalicelib.domain.transaction import InputType, Phase, Transaction
+from chalicelib.domain.purchase import Purchase
+from chalicelib.domain.transaction import InputType, Particulars, Phase, Transaction
 from chalicelib.errors import Check, ServiceError
 from tests.builders import a_merchant, a_terminal, an_agent
 from tests.transactions import NOW, an_order
@@ -20,7 +22,7 @@ TERMINAL = a_terminal()
 
 
 def taken(now: datetime = NOW, **changes: Any) -> Transaction:
-    return payment.without_acquirer(an_order(**changes), AGENT, MERCHANT, TERMINAL, now)
+    return payment.without_acquirer(an_order(**changes), Till(AGENT, MERCHANT, TERMINAL), now)
 
 
 def problems(**changes: Any) -> list[tuple[str, int]]:
@@ -51,7 +53,7 @@ def test_the_change_is_what_was_received_above_the_amount() -> None:
         ({"currency": "USD"}, ("currency", Check.CONTRADICTION)),
         ({"amount_cash_got": Decimal("12.29")}, ("amount_cash_got", Check.CONTRADICTION)),
         ({"amount_cash_got": Decimal("20.001")}, ("amount_cash_got", Check.TOO_MANY_DECIMALS)),
-        ({"purchases_total": Decimal("12.29")}, ("amount", Check.CONTRADICTION)),
+        ({"purchases": (Purchase("Coffee", Decimal("12.29"), Decimal(1)),)}, ("amount", Check.CONTRADICTION)),
         ({"acquirer": "PREPAID"}, ("acquirer", Check.CONTRADICTION)),
         ({"offline": True, "offline_paid": "yesterday"}, ("offline_paid", Check.FORMAT)),
         ({"offline": True, "offline_paid": "0001-01-01T00:00:00+14:00"}, ("offline_paid", Check.FORMAT)),
@@ -73,7 +75,7 @@ def test_cash_received_has_no_place_in_another_kind() -> None:
 
 
 def test_less_than_the_purchases_is_a_prepayment() -> None:
-    assert taken(purchases_total=Decimal(100)).amount_minor == 1230
+    assert taken(purchases=(Purchase("Coffee", Decimal(25), Decimal(4)),)).amount_minor == 1230
 
 
 def test_an_offline_payment_keeps_its_time_and_receipt_number() -> None:
@@ -85,9 +87,10 @@ def test_an_offline_payment_keeps_its_time_and_receipt_number() -> None:
 
 def test_the_same_payment_has_the_same_fingerprint_whatever_the_device_says() -> None:
     order = an_order()
-    again = replace(order, details='{"IP":"10.0.0.1"}', latitude=Decimal(1), amount=Decimal("12.3"))
+    place = replace(order.particulars, latitude=Decimal(1))
+    again = replace(order, raw_request='{"IP":"10.0.0.1"}', particulars=place, amount=Decimal("12.3"))
 
-    assert payment.fingerprint(order, AGENT) == payment.fingerprint(again, AGENT)
+    assert payment.fingerprint(order, 17, "") == payment.fingerprint(again, 17, "")
 
 
 @pytest.mark.parametrize(
@@ -97,21 +100,21 @@ def test_the_same_payment_has_the_same_fingerprint_whatever_the_device_says() ->
         {"currency": "USD"},
         {"input_type": InputType.PREPAYMENT},
         {"acquirer": None},
-        {"ext_id": "A-1"},
+        {"particulars": Particulars(ext_id="A-1")},
     ],
 )
 def test_other_content_has_another_fingerprint(change: dict[str, Any]) -> None:
     order = an_order()
 
-    assert payment.fingerprint(replace(order, **change), AGENT) != payment.fingerprint(order, AGENT)
+    assert payment.fingerprint(replace(order, **change), 17, "") != payment.fingerprint(order, 17, "")
 
 
 def test_another_agent_and_another_card_have_another_fingerprint() -> None:
     order = an_order()
     prints = {
-        payment.fingerprint(order, AGENT),
-        payment.fingerprint(order, replace(AGENT, id=AGENT.id + 1)),
-        payment.fingerprint(replace(order, card_digest="digest"), AGENT),
+        payment.fingerprint(order, 17, ""),
+        payment.fingerprint(order, 18, ""),
+        payment.fingerprint(order, 17, "digest"),
     }
 
     assert len(prints) == 3

@@ -125,5 +125,5 @@ def _agrees(answer: Transaction, payment: Transaction) -> bool:
     """Whether what a client was told is what became of it: nobody hears of two different ends."""
     if answer.is_pending:
         return True
-    ended = payment.phase if answer.phase is not Phase.OWED else Phase.OWED
+    ended = payment.phase if answer.phase is not Phase.AWAITING_COMPLETION else Phase.AWAITING_COMPLETION
     return answer.phase is ended and answer.approval_code == payment.approval_code

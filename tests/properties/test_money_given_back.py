@@ -11,7 +11,7 @@ from hypothesis import Phase as Phases
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from chalicelib.domain.reversal import CANCELS, ReversalOrder, ReverseMode, offers, take_back
+from chalicelib.domain.reversal import CANCELS, ReversalOrder, ReverseMode, decide, offers
 from chalicelib.domain.transaction import KINDS, Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
@@ -28,7 +28,7 @@ REFUSALS = {
     ErrorCode.ORIGINAL_UNFINISHED,
 }
 MODES = {True: (ReverseMode.CANCEL, ReverseMode.RETURN), False: (ReverseMode.CANCEL_CNP, ReverseMode.RETURN_CNP)}
-TOOK_MONEY = {Phase.APPROVED, Phase.OWED}
+TOOK_MONEY = {Phase.APPROVED, Phase.AWAITING_COMPLETION}
 CENTS = st.sampled_from([0, 5, 8, 30, 68, 69])  # approved, declined, signature owed, answer lost, never arrived
 
 
@@ -40,7 +40,7 @@ def test_no_sequence_of_reversals_gives_back_more_than_was_paid(amounts: list[in
     for amount_minor in amounts:
         order = ReversalOrder(payment.id, ReverseMode.RETURN, "{}", amount=Decimal(amount_minor) / 100)
         with suppress(ServiceError):
-            given_back += take_back(order, payment, NOW)
+            given_back += decide(order, payment, NOW)
             payment = a_payment(amount_minor=1000, reversed_minor=given_back, reversals=payment.reversals + 1)
 
     assert payment.reversed_minor == given_back <= 1000
@@ -137,13 +137,13 @@ class Tills(RuleBasedStateMachine):
     def no_payment_gives_back_more_than_it_took(self) -> None:
         for name, names in self.reversals.items():
             payment, reversals = of(name), [of(one) for one in names]
-            done = sum(one.amount_minor for one in reversals if one.phase is Phase.GIVEN_BACK)
+            done = sum(one.amount_minor for one in reversals if one.phase is Phase.REVERSAL_APPROVED)
             pending = sum(one.amount_minor for one in reversals if one.is_pending)
 
-            assert (payment.given_back_minor, payment.reserved_minor) == (done, pending)
+            assert (payment.refunded_minor, payment.reserved_minor) == (done, pending)
             assert 0 <= payment.reversed_minor <= payment.amount_minor
-            assert payment.reversals == sum(one.is_pending or one.phase is Phase.GIVEN_BACK for one in reversals)
-            assert (payment.stands is Phase.REVERSED) is (done == payment.amount_minor)
+            assert payment.reversals == sum(one.is_pending or one.phase is Phase.REVERSAL_APPROVED for one in reversals)
+            assert payment.is_reversed_in_full is (done == payment.amount_minor)
             self.check_the_acquirers_books(payment, done, pending)
 
     def check_the_acquirers_books(self, payment: Transaction, done: int, pending: int) -> None:

@@ -33,7 +33,7 @@ class Case:
     faults: dict[str, Callable[..., Any]] = field(default_factory=dict)
 
 
-DONE = frozenset({Phase.GIVEN_BACK})
+DONE = frozenset({Phase.REVERSAL_APPROVED})
 NOT_DONE = frozenset({Phase.REJECTED})
 CASES = [
     Case("given back", "5.00", DONE),
@@ -70,7 +70,7 @@ def check(case: Case, payment: Transaction, name: str, *, came_back: bool) -> No
     reversal, original, books = kept(name), kept(payment.id), booked(payment.id)
     assert original is not None
     assert books is not None
-    given_back = reversal.amount_minor if reversal and reversal.phase is Phase.GIVEN_BACK else 0
+    given_back = reversal.amount_minor if reversal and reversal.phase is Phase.REVERSAL_APPROVED else 0
 
     assert reversal is not None or not came_back
     assert reversal is None or reversal.phase in case.ends
@@ -140,7 +140,8 @@ def test_what_is_reserved_cannot_be_given_back_twice(monkeypatch: pytest.MonkeyP
     assert original is not None
 
     assert pending.is_pending
-    assert (original.remaining_minor, original.given_back_minor, original.stands) == (0, 0, Phase.APPROVED)
+    assert (original.remaining_minor, original.refunded_minor, original.phase) == (0, 0, Phase.APPROVED)
+    assert not original.is_reversed_in_full
     with pytest.raises(ServiceError) as refused:
         till.give_back(payment, Amount="0.01")
     assert refused.value.error is ErrorCode.EXCEEDS_REMAINDER
@@ -156,7 +157,7 @@ def test_what_the_acquirer_refuses_to_give_back_remains(monkeypatch: pytest.Monk
 
     assert (declined.phase, declined.result_code) == (Phase.DECLINED, 5)
     assert refused.value.error is ErrorCode.DEPENDENCY_UNAVAILABLE
-    assert (whole.phase, whole.amount_minor) == (Phase.GIVEN_BACK, 1200)
+    assert (whole.phase, whole.amount_minor) == (Phase.REVERSAL_APPROVED, 1200)
 
 
 def _calls_of(case: Case, monkeypatch: pytest.MonkeyPatch) -> int:

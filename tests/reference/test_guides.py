@@ -12,7 +12,7 @@ from infra.reference.examples import examples
 from tests.http import call
 
 GUIDES = sorted((ROOT / "docs").glob("*.md"))
-OF_REVERSALS = {Phase.CANCELLING, Phase.RETURNING, Phase.GIVEN_BACK}
+OF_REVERSALS = {Phase.CANCELLING, Phase.RETURNING, Phase.REVERSAL_APPROVED}
 
 
 def phase(name: str) -> Phase:

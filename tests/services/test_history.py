@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
@@ -10,6 +11,7 @@ import pytest
 
 from chalicelib.domain.agent import NO_CLIENT
 from chalicelib.domain.history import Page, entry_of
+from chalicelib.domain.transaction import Phase
 from chalicelib.errors import Check, ErrorCode, ServiceError
 from chalicelib.store import agents, history, totals, transactions
 from chalicelib.store.table import Write, commit, put_new, update, write_one
@@ -217,9 +219,9 @@ def test_a_page_past_the_end_is_empty_and_counts_all_the_same(books: Books) -> N
 def test_a_card_payment_is_found_by_what_the_acquirer_said(dynamodb_local: str) -> None:
     del dynamodb_local
     books = a_merchant_with_agents()
-    sent = paid(books, books.agents[0], NOW, phase="sent", input_type=3, acquirer="SANDBOX", ext_id="order-9")
+    sent = paid(books, books.agents[0], NOW, phase=Phase.SENT, input_type=3, acquirer="SANDBOX", ext_id="order-9")
     transactions.record(sent)
-    known = paid(books, books.agents[0], NOW, **{**vars(sent), "phase": "approved", "rrn": "603112345678"})
+    known = replace(sent, phase=Phase.APPROVED, rrn="603112345678")
     before = books.ask(NOW, {"RRN": "603112345678"}), books.ask(NOW, {}), books.ask(NOW, {"ExtID": "order-9"})
 
     transactions.finish(sent, known, NOW, *history.finished(known))
@@ -240,8 +242,8 @@ def units(*writes: Write) -> float:
 def test_a_payment_of_two_kilobytes_costs_what_it_may(dynamodb_local: str) -> None:
     del dynamodb_local
     books = a_merchant_with_agents()
-    plain = paid(books, books.agents[0], NOW, details="d" * 1300)
-    named = paid(books, books.agents[0], NOW, details="d" * 1300, ext_id="x" * 40)
+    plain = paid(books, books.agents[0], NOW, raw_request="d" * 1300)
+    named = paid(books, books.agents[0], NOW, raw_request="d" * 1300, ext_id="x" * 40)
 
     assert units(put_new("transactions", plain, "id"), *history.record(plain)) == 10
     assert units(put_new("transactions", named, "id"), *history.record(named)) == 12

@@ -28,9 +28,10 @@ class Case:
 
 
 def texts(transaction: Transaction) -> list[str]:
+    carried = transaction.particulars
     references = (
-        *(transaction.id, transaction.ext_id, transaction.invoice, transaction.original_invoice, transaction.rrn),
-        *(transaction.approval_code, transaction.description, transaction.card and transaction.card.masked),
+        *(transaction.id, carried.ext_id, transaction.invoice, transaction.original_invoice, transaction.rrn),
+        *(transaction.approval_code, carried.description, transaction.card and transaction.card.masked),
     )
     return [text.casefold() for text in references if text]
 
@@ -59,20 +60,20 @@ def cases(books: Books) -> list[Case]:
     ]
     return [
         Case({}, lambda _: True),
-        *(being("AccountID", one.id, "taker.id") for one in books.agents),
+        *(being("AccountID", one.id, "agent.id") for one in books.agents),
         *(being("InputType", one, "input_type") for one in (1, 3, 7, 8, 9, 10)),
         *(being("AcquirerCode", one, "acquirer") for one in ("CASH", "OTHER", "SAND", "cash")),
         *(finding(text) for text in (*searches, books.kept[7].id[4:17].lower())),
         Case({"InputType": 3, "AcquirerCode": "OTHER"}, lambda one: (one.input_type, one.acquirer) == (3, "OTHER")),
-        Case({"AccountID": second, "InputType": 10}, lambda one: (one.taker.id, one.input_type) == (second, 10)),
+        Case({"AccountID": second, "InputType": 10}, lambda one: (one.agent.id, one.input_type) == (second, 10)),
         Case({"Invoice": "inv-7"}, lambda one: one.invoice == "INV-7"),
         being("InvoiceOriginal", "INV-7", "original_invoice"),
         being("RRN", "600000000011", "rrn"),
         Case(
             {"Invoice": "INV-7", "Search": "coffee", "InputType": 10},
-            lambda one: (one.invoice, one.input_type, one.description) == ("INV-7", 10, "Coffee"),
+            lambda one: (one.invoice, one.input_type, one.particulars.description) == ("INV-7", 10, "Coffee"),
         ),
-        Case({"Invoice": "INV-3", "AccountID": second}, lambda one: (one.invoice, one.taker.id) == ("INV-3", second)),
+        Case({"Invoice": "INV-3", "AccountID": second}, lambda one: (one.invoice, one.agent.id) == ("INV-3", second)),
     ]
 
 

@@ -1,17 +1,18 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from chalicelib.domain import receipt
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
 from chalicelib.domain.terminal import Terminal
-from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.domain.transaction import Phase, ReceiptAddresses, Transaction
 from chalicelib.gateways import mail
-from chalicelib.schemas.receipts import Receipt, wanted_by
+from chalicelib.receipts.sms import as_sms
+from chalicelib.schemas.receipts import Receipt
 from chalicelib.services import outbox
 from chalicelib.settings import settings
 from chalicelib.store import due_index, merchants, terminals, transactions
@@ -20,6 +21,7 @@ from chalicelib.store.table import commit, put_new, read
 from tests.builders import a_merchant, a_terminal, an_email
 from tests.receipts import a_moment, an_entry, mails, messages, when_due
 from tests.transactions import a_payment
+from tests.wire import failing
 
 NUMBER = "+27829870000"
 
@@ -45,8 +47,10 @@ def a_sale(**changes: Any) -> tuple[Transaction, Merchant, Terminal]:
     return payment, merchant, terminal
 
 
-def wanted(**receipt: Any) -> Receipt:
-    return Receipt.model_validate(receipt)
+def wanted(sale: tuple[Transaction, Merchant, Terminal], **receipt: Any) -> tuple[Transaction, Merchant, Terminal]:
+    """The same sale, whose customer wants a receipt."""
+    payment, merchant, terminal = sale
+    return replace(payment, receipt=Receipt.model_validate(receipt).to_domain()), merchant, terminal
 
 
 @pytest.fixture
@@ -78,7 +82,7 @@ def no_sender(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("moto")
 def test_a_receipt_is_one_entry_for_the_mails_and_one_for_the_messages() -> None:
     entries = outbox.receipts_for(
-        *a_sale(), wanted(Email="A@shop.example", Emails=["b@shop.example", "a@shop.example"], Phone=NUMBER), a_moment()
+        *wanted(a_sale(), Email="A@shop.example", Emails=["b@shop.example", "a@shop.example"], Phone=NUMBER), a_moment()
     )
 
     assert [(entry.channel, entry.to) for entry in entries] == [
@@ -89,38 +93,41 @@ def test_a_receipt_is_one_entry_for_the_mails_and_one_for_the_messages() -> None
 
 @pytest.mark.usefixtures("moto")
 def test_who_wants_no_receipt_gets_none() -> None:
-    assert outbox.receipts_for(*a_sale(), wanted(), a_moment()) == []
+    assert outbox.receipts_for(*wanted(a_sale()), a_moment()) == []
 
 
 @pytest.mark.usefixtures("moto")
 @pytest.mark.parametrize("phase", [Phase.DECLINED, Phase.SENT, Phase.UNKNOWN, Phase.REJECTED])
 def test_what_took_no_money_has_no_receipt(phase: Phase) -> None:
-    assert outbox.receipts_for(*a_sale(phase=phase), wanted(Email=an_email()), a_moment()) == []
+    assert outbox.receipts_for(*wanted(a_sale(phase=phase), Email=an_email()), a_moment()) == []
 
 
 @pytest.mark.usefixtures("moto")
 @pytest.mark.parametrize(("sent", "retries"), [({}, 3), ({"RetryNum": 0}, 0), ({"RetryNum": 7}, 7)])
 def test_the_request_says_how_often_a_receipt_is_tried_again(sent: dict[str, int], retries: int) -> None:
-    (entry,) = outbox.receipts_for(*a_sale(), wanted(Email=an_email(), **sent), a_moment())
+    (entry,) = outbox.receipts_for(*wanted(a_sale(), Email=an_email(), **sent), a_moment())
 
     assert entry.retries == retries
 
 
-@pytest.mark.usefixtures("moto")
+@pytest.mark.usefixtures("engine")
 def test_what_a_kept_transaction_wanted_is_known_later() -> None:
-    payment = a_payment(details='{"Receipt":{"Email":"a@shop.example","Phones":["+27829870000"],"RetryNum":2}}')
+    receipt = {"Email": "a@shop.example", "Phones": [NUMBER], "RetryNum": 2}
+    payment = a_payment(receipt=Receipt.model_validate(receipt).to_domain())
+    transactions.record(payment)
 
-    assert wanted_by(payment) == wanted(Email="a@shop.example", Phones=[NUMBER], RetryNum=2)
-    assert wanted_by(a_payment()) == wanted()
-    assert wanted_by(a_payment(details='{"Receipt":{"Email":"no longer an address"}}')) == wanted()
+    stored = transactions.get(payment.id)
+
+    assert stored
+    assert stored.receipt == ReceiptAddresses(("a@shop.example",), (NUMBER,), 2)
 
 
 @pytest.mark.usefixtures("engine")
 def test_what_was_just_kept_is_sent_and_owed_no_more() -> None:
     to = an_email()
-    sale = a_sale()
+    sale = wanted(a_sale(), Email=to, Phone=NUMBER)
     now = a_moment()
-    entries = outbox.receipts_for(*sale, wanted(Email=to, Phone=NUMBER), now)
+    entries = outbox.receipts_for(*sale, now)
     commit(*map(outbox_store.put, entries))
     outbox.send(entries, now)
 
@@ -128,15 +135,14 @@ def test_what_was_just_kept_is_sent_and_owed_no_more() -> None:
     assert sent.subject == "Receipt from Bean & Leaf: R 12.30"
     assert sent.source == "Bean & Leaf <receipts@payments.example>"
     assert sent.body.startswith("<!doctype html>")
-    assert messages(NUMBER)[-1].body == receipt.slip(*sale).short
+    assert messages(NUMBER)[-1].body == as_sms(sale[0], sale[1].name)
     assert [now_kept(entry).sent_at for entry in entries] == [now, now]
 
 
 @pytest.mark.usefixtures("engine")
 def test_a_sweep_sends_what_its_writer_did_not() -> None:
     to, other = an_email(), an_email()
-    payment, merchant, terminal = a_sale()
-    (receipt_kept,) = outbox.receipts_for(payment, merchant, terminal, wanted(Email=to), a_moment())
+    (receipt_kept,) = outbox.receipts_for(*wanted(a_sale(), Email=to), a_moment())
     kept(receipt_kept)
     welcome = kept(an_entry(to=(other,), created_at=receipt_kept.created_at))
     outbox.deliver_due(when_due(welcome))
@@ -149,9 +155,9 @@ def test_a_sweep_sends_what_its_writer_did_not() -> None:
 @pytest.mark.usefixtures("moto")
 def test_a_receipt_can_be_owed_without_the_merchant_at_hand() -> None:
     to = an_email()
-    payment, _, _ = a_sale()
+    payment, _, _ = wanted(a_sale(), Email=to)
     now = a_moment()
-    entries = outbox.receipts_for(payment, None, None, wanted(Email=to), now)
+    entries = outbox.receipts_for(payment, None, None, now)
     commit(*map(outbox_store.put, entries))
     outbox.send(entries, now)
 
@@ -228,10 +234,10 @@ def test_a_defect_while_sending_is_logged_and_the_entry_stays_owed(
 
 
 @pytest.mark.usefixtures("moto")
-def test_a_receipt_that_cannot_be_worded_stops_no_payment() -> None:
-    payment, merchant, terminal = a_sale(details='{"BasicTran":{"AuxDataInput":{"AuxData":{"Purchases":[{}]}}}}')
+def test_a_receipt_that_cannot_be_worded_stops_no_payment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox, "receipt_of", failing(ZeroDivisionError()))
     now = a_moment()
-    entries = outbox.receipts_for(payment, merchant, terminal, wanted(Email=an_email()), now)
+    entries = outbox.receipts_for(*wanted(a_sale(), Email=an_email()), now)
     commit(*map(outbox_store.put, entries))
     outbox.send(entries, now)
 

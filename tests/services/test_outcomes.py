@@ -209,7 +209,7 @@ def test_an_owed_signature_or_second_step_is_paid_at_the_deadline() -> None:
     forced = till.pay(a_card_body(AcqTran={"ForceSignatureRequirement": True}))
     second_step = till.pay(a_card_body(AcqTran={"SingleStepAuthMode": False}))
     owed = [signature, forced, second_step]
-    assert {payment.phase for payment in owed} == {Phase.OWED}
+    assert {payment.phase for payment in owed} == {Phase.AWAITING_COMPLETION}
     assert till.counted() == (3, 1208 + 1230 + 1230)
 
     payment_sweep.run(signature.deadline - SECOND)

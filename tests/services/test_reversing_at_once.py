@@ -25,8 +25,8 @@ def give_back_parts(till: Till, payment: Transaction, tills: ThreadPoolExecutor,
             return refusal.error
 
     answers = list(tills.map(part, range(threads)))
-    assert set(answers) <= {Phase.GIVEN_BACK, *REFUSED}
-    return answers.count(Phase.GIVEN_BACK)
+    assert set(answers) <= {Phase.REVERSAL_APPROVED, *REFUSED}
+    return answers.count(Phase.REVERSAL_APPROVED)
 
 
 def test_64_tills_never_give_back_more_than_was_paid() -> None:
@@ -52,5 +52,5 @@ def test_the_acquirer_gave_back_what_the_tills_were_told() -> None:
 
             assert after is not None
             assert books is not None
-            assert books.reversed_minor == after.given_back_minor == accepted * PART
+            assert books.reversed_minor == after.refunded_minor == accepted * PART
             assert (after.reserved_minor, after.remaining_minor) == (0, 300 - accepted * PART)

@@ -1,4 +1,4 @@
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 
@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import binary, booleans, builds, datetimes, decimals, integers, none, text, tuples
 
+from chalicelib.domain.purchase import Purchase
 from chalicelib.domain.transaction import InputType, Phase
 from chalicelib.store.codec import decode, encode, value_of
 from tests.transactions import a_payment
@@ -53,9 +54,20 @@ def test_a_record_reads_back_as_it_was_written(whole: Whole) -> None:
 
 
 def test_a_payment_reads_back_as_it_was_written() -> None:
-    payment = replace(a_payment(), latitude=Decimal("-33.9249"), ext_id="A-1")
+    payment = a_payment(
+        latitude=Decimal("-33.9249"), ext_id="A-1", purchases=(Purchase("Tea", Decimal(2), Decimal(1)),)
+    )
 
     assert decode(type(payment), encode(payment)) == payment
+
+
+def test_stored_names_outlive_the_names_in_the_code() -> None:
+    item = encode(a_payment(ext_id="A-1"))
+
+    assert item["taker"]["M"]["id"] == {"N": "17"}
+    assert item["details"] == {"S": "{}"}
+    assert item["ext_id"] == {"S": "A-1"}
+    assert not {"agent", "raw_request", "particulars"} & item.keys()
 
 
 def test_what_is_absent_is_not_written() -> None:

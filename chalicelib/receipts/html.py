@@ -2,7 +2,7 @@
 
 from html import escape
 
-from chalicelib.domain.receipt import Fact, Slip
+from chalicelib.receipts.receipt import Fact, Receipt
 
 PAGE = (
     '<!doctype html><html lang="en"><head><meta charset="utf-8">'
@@ -25,24 +25,24 @@ LARGE = "font-size:20px;font-weight:700;color:#1a1c1f;"
 FINE = "font-size:14px;"
 
 
-def as_html(paper: Slip) -> str:
-    """The receipt as HTML; whatever it says is escaped."""
-    (label, value), *totals = paper.totals
+def as_html(receipt: Receipt) -> str:
+    """Return the receipt as HTML; every text in it is escaped."""
+    (label, value), *totals = receipt.totals
     rows = [
-        _whole(paper.merchant, f"{CENTRE}font-size:20px;font-weight:700"),
-        *(_whole(line, FAINT) for line in paper.letterhead),
-        _whole(paper.title, f"{CENTRE}padding:14px 0 10px;font-weight:700;letter-spacing:2px"),
-        *_pairs(paper.facts, FINE),
-        RULE if paper.lines else "",
-        *(_whole(line.title, "padding-top:3px") + _pair((line.detail, line.amount), FINE) for line in paper.lines),
+        _whole(receipt.merchant, f"{CENTRE}font-size:20px;font-weight:700"),
+        *(_whole(line, FAINT) for line in receipt.letterhead),
+        _whole(receipt.title, f"{CENTRE}padding:14px 0 10px;font-weight:700;letter-spacing:2px"),
+        *_pairs(receipt.facts, FINE),
+        RULE if receipt.lines else "",
+        *(_whole(line.title, "padding-top:3px") + _pair((line.detail, line.amount), FINE) for line in receipt.lines),
         RULE,
         _pair((label, value), LARGE),
         *_pairs(tuple(totals)),
         RULE,
-        *_pairs(paper.payment, FINE),
-        *(_whole(note, f"{FAINT}padding-top:14px") for note in paper.notes),
+        *_pairs(receipt.payment, FINE),
+        *(_whole(note, f"{FAINT}padding-top:14px") for note in receipt.notes),
     ]
-    return PAGE.format(title=escape(f"{paper.title.capitalize()}: {paper.merchant}"), rows="".join(rows))
+    return PAGE.format(title=escape(f"{receipt.title.capitalize()}: {receipt.merchant}"), rows="".join(rows))
 
 
 def _whole(text: str, style: str) -> str:

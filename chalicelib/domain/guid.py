@@ -1,0 +1,11 @@
+"""GUIDs: the IDs of transactions and sessions, in any case."""
+
+import re
+
+GUID_PATTERN = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+GUID = re.compile(GUID_PATTERN)
+
+
+def is_guid(text: str) -> bool:
+    """Return whether a text is a GUID."""
+    return GUID.fullmatch(text) is not None

@@ -1,0 +1,28 @@
+"""Purchases: the lines of what was bought, as a receipt prints them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal, localcontext
+
+PRECISION = 64  # digits: no price times a quantity that a request may hold is rounded
+
+
+@dataclass(frozen=True)
+class Purchase:
+    """One line of what was bought; `price` is of one piece."""
+
+    title: str
+    price: Decimal
+    quantity: Decimal
+
+    @property
+    def total(self) -> Decimal:
+        """Return the exact price of the line."""
+        with localcontext(prec=PRECISION):
+            return self.price * self.quantity
+
+
+def total_of(purchases: Iterable[Purchase]) -> Decimal:
+    """Return the exact sum of the lines."""
+    with localcontext(prec=PRECISION):
+        return sum((purchase.total for purchase in purchases), Decimal())

@@ -1,0 +1,1 @@
+"""Receipts: their content, and how it is set as text, HTML and SMS."""

@@ -1,0 +1,75 @@
+"""The card of a request: its data, in memory alone, or the ID of a linked one."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, SecretStr
+
+from chalicelib.domain import card
+from chalicelib.domain.card import CardData, CardInput
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.transaction import KINDS, InputType
+from chalicelib.errors import Check, Finding
+from chalicelib.schemas.base import Identifier, Request, Text
+
+BY_DATA, BY_LINK = 1, 2  # CardInputMode
+CARD_PATHS: Mapping[str, str] = {
+    "card.pan": "Card.CardDataInput.PAN",
+    "card.exp": "Card.CardDataInput.EXP",
+    "card.cvv2": "Card.CardDataInput.CVV2",
+    "card.reader_data": "Card.CardDataInput.ReaderData",
+    "card.input_mode": "Card.CardInputMode",
+    "linked_card_id": "Card.LinkedCardId",
+}
+
+Unprintable = Annotated[SecretStr, Field(strict=False, max_length=4096)]
+
+
+class CardDataInput(Request):
+    """A card, in memory only: none of it can be printed, and none of it is stored."""
+
+    exp: Unprintable | None = None
+    cvv2: Unprintable | None = Field(None, alias="CVV2")
+    pan: Unprintable | None = None
+    reader_type: Text | None = None
+    reader_data: Unprintable | None = None
+
+    def to_domain(self) -> CardInput:
+        """Return the data as it was sent, in a type that cannot be printed."""
+        texts = {"pan": self.pan, "exp": self.exp, "cvv2": self.cvv2, "reader_data": self.reader_data}
+        return CardInput(**{name: Secret(text.get_secret_value()) for name, text in texts.items() if text is not None})
+
+
+class Card(Request):
+    """The card of a payment: its data, or the ID of a linked one."""
+
+    SPELLINGS: ClassVar[Mapping[str, str]] = {"LinkedCardID": "LinkedCardId"}
+
+    card_input_mode: Annotated[int, Field(ge=1, le=2)] | None = None
+    card_data_input: CardDataInput | None = None
+    linked_card_id: Identifier | None = Field(None, alias="LinkedCardId")
+
+
+def order_card(input_type: InputType, sent: Card | None) -> dict[str, Any]:
+    """Return what a payment order has of a card: the card read out and what is wrong with it, or the linked ID."""
+    sent = sent or Card()
+    if KINDS[input_type].acquirer is not None:
+        return {}
+    if input_type is InputType.LINKED_CARD:
+        missing = Finding("linked_card_id", Check.REQUIRED, "It is required for this InputType.")
+        findings = (*_mode(sent, BY_LINK), *(() if sent.linked_card_id is not None else (missing,)))
+        return {"linked_card_id": sent.linked_card_id, "card_findings": findings}
+    found, findings = _read(input_type, sent)
+    return {"card": found, "card_findings": findings}
+
+
+def _read(input_type: InputType, sent: Card) -> tuple[CardData | None, tuple[Finding, ...]]:
+    data = sent.card_data_input.to_domain() if sent.card_data_input else CardInput()
+    found, findings = card.read(input_type, data)
+    return found, _mode(sent, BY_DATA) + findings
+
+
+def _mode(sent: Card, expected: int) -> tuple[Finding, ...]:
+    if sent.card_input_mode in (None, expected):
+        return ()
+    return (Finding("card.input_mode", Check.CONTRADICTION, f"It is {expected} for this InputType."),)

@@ -1,0 +1,58 @@
+"""The answers to a payment and to a reversal."""
+
+from typing import Any, Self
+
+from pydantic import Field
+
+from chalicelib.domain import emv
+from chalicelib.domain.transaction import Transaction
+from chalicelib.schemas.base import Answer
+from chalicelib.schemas.transaction_parts import EmvView
+from chalicelib.schemas.transaction_states import error_of
+from chalicelib.schemas.transaction_view import TransactionView
+
+
+class PaymentAnswer(Answer):
+    """The answer of payment/submit."""
+
+    transaction_id: str | None = None
+    emv_online_processing_result: str | None = Field(None, alias="EMVOnlineProcessingResult")
+    additional_acquiring_fields: str | None = None
+    additional_acquiring_fields_title: str | None = None
+    terminal_name: str | None = None
+    emv_data: EmvView | None = None
+    require_signature: bool = False
+    transaction: TransactionView | None = None
+
+    @classmethod
+    def of(cls, transaction: Transaction, view: TransactionView, *, replayed: bool) -> Self:
+        """Return the answer to a payment; `replayed` when it is the stored one of an earlier request."""
+        is_online = transaction.emv is not None and transaction.result_code is not None
+        result = emv.online_result(transaction.result_code or 0) if is_online else None
+        return cls(emv_online_processing_result=result, **_fields(transaction, view, replayed=replayed))
+
+
+class ReversalAnswer(PaymentAnswer):
+    """The answer of a reversal; `Transaction` is the reversal itself, TransactionID the payment."""
+
+    transaction_reverse_id: str | None = None
+
+    @classmethod
+    def of(cls, transaction: Transaction, view: TransactionView, *, replayed: bool) -> Self:
+        """Return the answer to a reversal; `replayed` when it is the stored one of an earlier request."""
+        return cls(transaction_reverse_id=transaction.id, **_fields(transaction, view, replayed=replayed))
+
+
+def _fields(transaction: Transaction, view: TransactionView, *, replayed: bool) -> dict[str, Any]:
+    """Return the fields both answers have; `ErrorCode` tells a decline and an unknown outcome."""
+    code, message = error_of(transaction)
+    return {
+        "error_code": code,
+        "error_message": message,
+        "headers": {"Idempotent-Replayed": "true"} if replayed else {},
+        "transaction_id": transaction.original_id or transaction.id,
+        "terminal_name": transaction.terminal_name,
+        "emv_data": view.emv_data,
+        "require_signature": transaction.signature_required,
+        "transaction": view,
+    }

@@ -1,0 +1,106 @@
+"""The parts of the Transaction object, and how its times and amounts are written."""
+
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import Self
+
+from chalicelib.domain.money import Currency
+from chalicelib.domain.transaction import AgentSnapshot, EmvData, Transaction
+from chalicelib.schemas.base import View
+
+
+def moment(at: datetime, gmt: int | None) -> str:
+    """Return an instant on the wire: without a zone, three fraction digits, shifted by the request's GMT."""
+    return (at + timedelta(hours=gmt or 0)).replace(tzinfo=None).isoformat(timespec="milliseconds")
+
+
+class CardView(View):
+    """What may be shown of a card; a cash payment carries only IIN."""
+
+    iin: str
+    bin: str | None = None
+    exp: str | None = None
+    pan_masked: str | None = None
+    pan_ending: str | None = None
+    bank_name: str | None = None
+    bank_country_id: str | None = None
+
+    @classmethod
+    def of(cls, transaction: Transaction) -> Self:
+        """Return the card of a transaction; its acquirer code where there is no card."""
+        card = transaction.card
+        if card is None:
+            return cls(iin=transaction.acquirer)
+        return cls(iin=card.brand, bin=card.bin, exp=card.exp, pan_masked=card.masked, pan_ending=card.last4)
+
+
+class EmvView(View):
+    """The EMV tags a receipt prints."""
+
+    aid: str | None = None
+    apn: str | None = None
+    tsi: str | None = None
+    tvr: str | None = None
+
+    @classmethod
+    def of(cls, emv: EmvData | None) -> Self | None:
+        """Return the tags of a chip, None when there was none."""
+        return cls(**asdict(emv)) if emv else None
+
+
+class FormatView(View):
+    """How amounts of the currency are written; CurrencyE is its number of decimals."""
+
+    currency_sign: str
+    currency_sign_safe: str
+    amount_format: str
+    amount_format_without_currency: str
+    currency_e: int
+
+    @classmethod
+    def of(cls, currency: Currency) -> Self:
+        """Return the format of a currency's amounts."""
+        digits = f"{{0:N{currency.digits}}}"
+        return cls(
+            currency_sign=currency.sign,
+            currency_sign_safe=currency.sign if currency.sign.isascii() else currency.code,
+            amount_format=f"{currency.sign} {digits}",
+            amount_format_without_currency=digits,
+            currency_e=currency.digits,
+        )
+
+
+class FiscalView(View):
+    """Fiscalization is outside the service: always nothing, no error."""
+
+    fiscal_status: int = 0
+    fiscal_error: int = 0
+    fiscal_message: str | None = None
+
+
+class ResultView(View):
+    """The outcome: 0 approved, otherwise the ISO 8583 response code."""
+
+    code: int | None
+    message: str | None
+
+    @classmethod
+    def of(cls, transaction: Transaction) -> Self | None:
+        """Return the result of a transaction, None while there is none."""
+        if transaction.result_code is None:
+            return None
+        return cls(code=transaction.result_code, message=transaction.result_message)
+
+
+class TransPosView(View):
+    """The agent that made the operation."""
+
+    id: int
+    email: str
+    name: str
+    phone: str
+
+    @classmethod
+    def of(cls, agent: AgentSnapshot) -> Self:
+        """Return the agent as it was then."""
+        return cls(**asdict(agent))

@@ -1,0 +1,126 @@
+"""Each legal move of the table of transitions is made by something a till or the sweep does, and no other move is."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
+from chalicelib.domain.reversal import CARD_PRESENT_MODES, CNP_MODES
+from chalicelib.domain.transaction import TRANSITIONS, Phase, Transaction
+from chalicelib.errors import ServiceError
+from chalicelib.services import payment_sweep
+from chalicelib.store import transactions
+from tests.cards import a_card_body
+from tests.tills import MINUTE, Till, a_till
+from tests.transactions import NOW
+from tests.wire import StoppedError, broken, failing
+
+pytestmark = pytest.mark.usefixtures("moto")
+
+Move = tuple[Phase, Phase]
+Patch = pytest.MonkeyPatch
+LOST = failing(AnswerLostError())
+REFUSED = AcquirerAnswer(5, "Do not honour")
+
+
+@pytest.fixture
+def moves(monkeypatch: Patch) -> list[Move]:
+    """The moves that are stored while a test runs."""
+    seen: list[Move] = []
+    store = transactions.finish
+
+    def finish(before: Transaction, after: Transaction, *rest: Any) -> None:
+        store(before, after, *rest)
+        if before.phase is not after.phase:
+            seen.append((before.phase, after.phase))
+
+    monkeypatch.setattr(transactions, "finish", finish)
+    return seen
+
+
+def pay(amount: str = "12.30", **parts: Any) -> None:
+    """Take a payment by card, whose cents decide; nothing happens later."""
+    with suppress(ServiceError):
+        a_till().pay(a_card_body(amount, **parts))
+
+
+def pay_and_sweep(amount: str, **parts: Any) -> None:
+    """Take a payment whose answer is lost, and let the sweep resolve it."""
+    pay(amount, **parts)
+    payment_sweep.run(NOW + 3 * MINUTE)
+
+
+def crash_and_sweep(amount: str, patch: Patch, **parts: Any) -> None:
+    """Take a payment in a process that dies once the acquirer has it, and let the sweep resolve it."""
+    with broken(patch, authorize=failing(StoppedError())), suppress(StoppedError):
+        a_till().pay(a_card_body(amount, **parts))
+    payment_sweep.run(NOW + 3 * MINUTE)
+
+
+def leave_unknown(till: Till, patch: Patch) -> Transaction:
+    with broken(patch, inquire=LOST):
+        return till.pay(a_card_body("12.68"))
+
+
+def unknown_at_deadline(patch: Patch) -> None:
+    payment = leave_unknown(a_till(), patch)
+    with broken(patch, inquire=LOST):
+        payment_sweep.run(payment.deadline)
+
+
+def awaiting_at_deadline(patch: Patch) -> None:
+    del patch
+    payment = a_till().pay(a_card_body("12.08"))
+    payment_sweep.run(payment.deadline)
+
+
+def reverse(patch: Patch, *, cancel: bool, **methods: Callable[..., Any]) -> None:
+    till = a_till()
+    payment = till.pay(a_card_body())
+    mode = min((CARD_PRESENT_MODES | CNP_MODES) & ({3} if cancel else {5}))
+    with broken(patch, **methods), suppress(ServiceError):
+        till.give_back(payment, ReverseMode=int(mode))
+
+
+def answer_later(amount: str, answer: AcquirerAnswer, patch: Patch, **parts: Any) -> None:
+    """Take a payment whose answer is lost; an inquiry then finds this answer."""
+    pay("12.68" if amount == "lost" else amount, **parts)
+    with broken(patch, inquire=lambda *_: answer):
+        payment_sweep.run(NOW + 3 * MINUTE)
+
+
+APPROVED = AcquirerAnswer(0, "Approved")
+SECOND_STEP = {"AcqTran": {"SingleStepAuthMode": False}}
+SCENARIOS: dict[Move, Callable[[Patch], None]] = {
+    (Phase.SENT, Phase.APPROVED): lambda _: pay(),
+    (Phase.SENT, Phase.AWAITING_COMPLETION): lambda _: pay("12.08"),
+    (Phase.SENT, Phase.DECLINED): lambda _: pay("12.05"),
+    (Phase.SENT, Phase.UNKNOWN): lambda _: pay("12.68"),
+    (Phase.SENT, Phase.REJECTED): lambda patch: crash_and_sweep("12.69", patch),
+    (Phase.UNKNOWN, Phase.APPROVED): lambda _: pay_and_sweep("12.68"),
+    (Phase.UNKNOWN, Phase.AWAITING_COMPLETION): lambda patch: answer_later("lost", APPROVED, patch, **SECOND_STEP),
+    (Phase.UNKNOWN, Phase.DECLINED): lambda patch: answer_later("lost", REFUSED, patch),
+    (Phase.UNKNOWN, Phase.REJECTED): lambda _: pay_and_sweep("12.69"),
+    (Phase.UNKNOWN, Phase.AUTO_CANCELLING): unknown_at_deadline,
+    (Phase.AUTO_CANCELLING, Phase.AUTO_CANCELLED): unknown_at_deadline,
+    (Phase.AWAITING_COMPLETION, Phase.APPROVED): awaiting_at_deadline,
+    (Phase.CANCELLING, Phase.REVERSAL_APPROVED): lambda patch: reverse(patch, cancel=True),
+    (Phase.CANCELLING, Phase.DECLINED): lambda patch: reverse(patch, cancel=True, reverse=lambda *_: REFUSED),
+    (Phase.CANCELLING, Phase.REJECTED): lambda patch: reverse(patch, cancel=True, reverse=failing(UnreachableError())),
+    (Phase.RETURNING, Phase.REVERSAL_APPROVED): lambda patch: reverse(patch, cancel=False),
+    (Phase.RETURNING, Phase.DECLINED): lambda patch: reverse(patch, cancel=False, reverse=lambda *_: REFUSED),
+    (Phase.RETURNING, Phase.REJECTED): lambda patch: reverse(patch, cancel=False, reverse=failing(UnreachableError())),
+}
+
+
+@pytest.mark.parametrize("move", SCENARIOS, ids=lambda move: f"{move[0]} to {move[1]}")
+def test_a_legal_move_is_made(move: Move, moves: list[Move], monkeypatch: Patch) -> None:
+    SCENARIOS[move](monkeypatch)
+
+    assert move in moves
+
+
+def test_the_table_holds_the_moves_that_are_made_and_no_other() -> None:
+    assert set(SCENARIOS) == {(before, after) for before, afters in TRANSITIONS.items() for after in afters}
