@@ -1,4 +1,4 @@
-"""Every way the service can refuse: one catalogue, one exception, one shape on the wire."""
+"""The catalogue of refusals: one enum, one exception, one shape on the wire."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ class Check(IntEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What is wrong with a field of a domain value, named as the domain names it: `amount`, `card.exp`."""
+    """A fault in a field of a domain value, named as the domain names it: `amount`, `card.exp`."""
 
     field: str
     code: int

@@ -69,37 +69,37 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """The operation in one word."""
+        """Return the operation in one word."""
         return self.function.replace(".", "_")
 
     @cached_property
     def view(self) -> View:
-        """The function itself."""
+        """Return the function itself."""
         noun, name = self.function.split(".")
         view: View = getattr(importlib.import_module(f"chalicelib.routes.{noun}"), name)
         return view
 
     @cached_property
     def arguments(self) -> dict[str, Any]:
-        """What the function wants, by name."""
+        """Return the types of the function's arguments, by name."""
         hints = get_type_hints(self.view)
         del hints["return"]
         return hints
 
     @property
     def body(self) -> type[RequestModel] | None:
-        """The model of the body."""
+        """Return the model of the body."""
         return self.arguments.get("body")
 
     @property
     def answer(self) -> type[Answer]:
-        """The model of the answer."""
+        """Return the model of the answer."""
         model: type[Answer] = get_type_hints(self.view)["return"]
         return model
 
     @property
     def summary(self) -> str:
-        """The operation in one line."""
+        """Return the operation in one line."""
         return (self.view.__doc__ or "").strip().split("\n", 1)[0]
 
 
@@ -111,7 +111,7 @@ def mount(app: Chalice, endpoints: Sequence[Endpoint]) -> None:
 
 
 def _handler(app: Chalice, endpoint: Endpoint) -> Callable[..., Response]:
-    """What Chalice calls: the answer enveloped, a refusal as the catalogue says, and a defect as 901."""
+    """Return the function Chalice calls: it envelopes answers and refusals, and answers a defect with 901."""
 
     def handle(**parts: str) -> Response:
         request = app.current_request
@@ -143,7 +143,7 @@ def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str]) -
 
 
 def _sent(request: Request, model: type[BaseModel], limit: int) -> dict[str, Any]:
-    """What the caller sent: the body, and before it the query string where the method is GET."""
+    """Return what the caller sent: the body, with the query string where the method is GET."""
     if request.method != "GET":
         return exact_json.parse(_body_of(request, limit))
     query = from_query(model, request.query_params.items() if request.query_params else ())
@@ -155,7 +155,7 @@ def _snake(name: str) -> str:
 
 
 def _number(text: str) -> int:
-    """A path part that is not a number names nothing: 0 is the ID of no record."""
+    """Return a path part as a number; 0, the ID of no record, for anything else."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 15 else 0  # noqa: PLR2004  10^15 IDs
 
 
@@ -182,7 +182,7 @@ def _body_of(request: Request, limit: int) -> bytes:
 
 
 def validated(model: type[BaseModel], data: dict[str, Any]) -> BaseModel:
-    """The request as its model, or 202 with everything that is wrong with it."""
+    """Return the request as its model, or raise 202 with everything that is wrong with it."""
     try:
         return model.model_validate(data)
     except ValidationError as error:
@@ -190,7 +190,7 @@ def validated(model: type[BaseModel], data: dict[str, Any]) -> BaseModel:
 
 
 def respond(answer: Answer | Document) -> Response:
-    """200, with the answer's own headers; a document goes out as it is."""
+    """Return 200 with the answer's own headers; a document goes out as it is."""
     if isinstance(answer, Document):
         return answer
     return Enveloped(answer.model_dump(by_alias=True), headers=answer.headers)
@@ -208,19 +208,19 @@ def refuse(refusal: ServiceError, model: type[RequestModel] | None = None) -> En
 
 
 def crash(defect: BaseException, request: Request) -> Response:
-    """A defect: where it happened goes to the log, never a value; the caller gets the ID to quote."""
+    """Log where a defect happened, never a value, and return 901 with the request ID to quote."""
     request_id = request_id_of(request)
     log_defect(defect, request_id=request_id)
     return refuse(ServiceError(ErrorCode.INTERNAL, f"An internal error; request {request_id}."))
 
 
 def request_id_of(request: Request) -> str:
-    """What the log and the caller know this request by."""
+    """Return the ID the log and the caller know this request by."""
     return str(request.context.get("requestId") or getattr(request.lambda_context, "aws_request_id", None))
 
 
 def edge(request: Request, get_response: Callable[[Request], Response]) -> Response:
-    """The middleware: whatever Chalice answers itself gets the envelope too, and each request its log line."""
+    """Envelope what Chalice answers itself, and write one log line a request (the middleware)."""
     started = time.perf_counter()
     answered = get_response(request)
     response = answered if isinstance(answered, Enveloped | Document) else _enveloped(answered, request)
@@ -240,7 +240,7 @@ def edge(request: Request, get_response: Callable[[Request], Response]) -> Respo
 
 
 def _enveloped(response: Response, request: Request) -> Enveloped:
-    """What Chalice answered itself. `Allow` of a 405 is kept."""
+    """Return in the envelope what Chalice answered itself, with the `Allow` of a 405."""
     error = BY_STATUS.get(response.status_code, ErrorCode.INTERNAL)
     message = f"An internal error; request {request_id_of(request)}." if error is ErrorCode.INTERNAL else None
     headers = {name: str(value) for name, value in response.headers.items() if name == "Allow"}

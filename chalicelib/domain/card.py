@@ -96,7 +96,7 @@ Findings = tuple[Finding, ...]
 
 
 def read(input_type: InputType, sent: CardInput) -> tuple[CardData | None, Findings]:
-    """The card, or everything that is wrong with what was sent. Whether it has expired is asked separately."""
+    """Return the card, or everything that is wrong with what was sent. Expiry is checked separately."""
     problems = _cvv2(sent.cvv2)
     if input_type is InputType.MAGNETIC_STRIPE:
         card, found = _swiped(sent)
@@ -112,31 +112,31 @@ def read(input_type: InputType, sent: CardInput) -> tuple[CardData | None, Findi
 
 
 def expired(card: CardData, today: date) -> Findings:
-    """The finding when the card is no longer good on this day of the merchant's."""
+    """Return a finding when the card has expired on this day of the merchant's."""
     if not is_expired(card.face.exp, today):
         return ()
     return (Finding(card.found_in, Check.CARD_EXPIRED, "The card has expired."),)
 
 
 def is_expired(exp: str | None, today: date) -> bool:
-    """A card is good through the last day of its month."""
+    """Return whether the card has expired: it is good through the last day of its month."""
     return exp is not None and today > last_day(exp)
 
 
 def last_day(exp: str) -> date:
-    """The last day of MMYY."""
+    """Return the last day of MMYY."""
     month, year = int(exp[:2]), CENTURY + int(exp[2:])
     return date(year, month, calendar.monthrange(year, month)[1])
 
 
 def is_usable(card: LinkedCard, agent_id: int, today: date) -> bool:
-    """Whether this agent may pay with the card."""
+    """Return whether this agent may pay with the card."""
     standing = (card.account_id, card.state, card.status, card.deleted)
     return standing == (agent_id, ACTIVE, VERIFIED, False) and not is_expired(card.face.exp, today)
 
 
 def brand_of(pan: str) -> str | None:
-    """The payment system of a number, None when it is nobody's."""
+    """Return the payment system of a number, None when it belongs to none."""
     for brand in BRANDS:
         if len(pan) in brand.lengths and any(low <= pan[: len(low)] <= high for low, high in brand.prefixes):
             return brand.name
@@ -144,7 +144,7 @@ def brand_of(pan: str) -> str | None:
 
 
 def has_check_digit(pan: str) -> bool:
-    """The Luhn check (ISO/IEC 7812-1, annex B)."""
+    """Return whether the number passes the Luhn check (ISO/IEC 7812-1, annex B)."""
     digits = [int(digit) for digit in reversed(pan)]
     doubled = (sum(divmod(2 * digit, 10)) for digit in digits[1::2])
     return (sum(digits[::2]) + sum(doubled)) % 10 == 0
@@ -184,7 +184,7 @@ def _chip(sent: CardInput) -> tuple[CardData | None, Findings]:
 
 
 def _read_out(track: emv.Track2, card: CardData, expected: str) -> tuple[CardData | None, Findings]:
-    """The card of a reader's data, its number and expiry checked."""
+    """Return the card of a reader's data, its number and expiry checked."""
     name = "card.reader_data"
     problems = _number(card.pan, name)
     if not EXP_DIGITS.fullmatch(track.exp):
@@ -195,7 +195,7 @@ def _read_out(track: emv.Track2, card: CardData, expected: str) -> tuple[CardDat
 
 
 def _emv(found: Mapping[int, bytes], pan: str) -> EmvData:
-    """What a receipt prints of a chip, as far as no field of it smuggles the number out."""
+    """Return what a receipt prints of a chip, without a field that holds the card's number."""
     printed = emv.printed(found)
     return EmvData(
         aid=None if pan in (printed.aid or "") else printed.aid,

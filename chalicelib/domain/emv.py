@@ -1,4 +1,4 @@
-"""What a reader hands over: EMV data objects (BER-TLV) and track 2.
+"""The data of a card reader: EMV data objects (BER-TLV) and track 2.
 
 Pure, and small enough to be ours: the libraries for BER-TLV at hand were last released in 2017 and 2022. The rules are
 those of EMV Book 3, Annex B. No error here quotes what was read: it is a card.
@@ -39,7 +39,7 @@ class Track2:
 
 
 def objects(data: bytes) -> Mapping[int, bytes]:
-    """Every primitive data object by its tag, the first where one comes twice, whatever template it stands in."""
+    """Return every primitive data object by its tag, the first where one comes twice, from any template."""
     found: dict[int, bytes] = {}
     for tag, value in _objects(data, 0):
         found.setdefault(tag, value)
@@ -67,7 +67,7 @@ def _objects(data: bytes, depth: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _tag(data: bytes, at: int) -> tuple[int, int, int]:
-    """The tag, its first byte (which says whether it is a template), and where its length begins."""
+    """Return the tag, its first byte (which says whether it is a template), and where its length begins."""
     first, end = data[at], at + 1
     if first & NUMBER_FOLLOWS == NUMBER_FOLLOWS:
         while True:
@@ -92,7 +92,7 @@ def _length(data: bytes, at: int) -> tuple[int, int]:
 
 
 def track2(text: str) -> Track2:
-    """A track 2 as a reader sends it, with or without its sentinels and check character."""
+    """Parse a track 2 as a reader sends it, with or without its sentinels and check character."""
     match = TRACK2.fullmatch(text)
     if match is None:
         raise MalformedError
@@ -101,7 +101,7 @@ def track2(text: str) -> Track2:
 
 
 def card_in(found: Mapping[int, bytes]) -> Track2:
-    """Number and expiry of a chip's card: of its track 2 equivalent, else of their own objects."""
+    """Return number and expiry of a chip's card: of its track 2 equivalent, else of their own objects."""
     if TRACK2_EQUIVALENT in found:
         return track2(found[TRACK2_EQUIVALENT].hex().upper())
     try:
@@ -113,7 +113,7 @@ def card_in(found: Mapping[int, bytes]) -> Track2:
 
 
 def printed(found: Mapping[int, bytes]) -> EmvData:
-    """What a receipt prints."""
+    """Return what a receipt prints."""
     aid = found.get(AID) or found.get(DF_NAME) or found.get(TERMINAL_AID)
     name = found.get(PREFERRED_NAME) or found.get(LABEL)
     return EmvData(
@@ -125,13 +125,13 @@ def printed(found: Mapping[int, bytes]) -> EmvData:
 
 
 def cardholder(found: Mapping[int, bytes]) -> str | None:
-    """The name on the card; nothing that has a digit in it is a name."""
+    """Return the name on the card; a text with a digit in it is not a name."""
     name = _text(found.get(CARDHOLDER, b""), 26)
     return None if name is None or any(letter.isdigit() for letter in name) else name
 
 
 def online_result(code: int) -> str:
-    """What the terminal hands back to the chip: the response code the issuer gave."""
+    """Return what the terminal gives to the chip: the response code of the issuer."""
     return f"{RESPONSE_CODE}{f'{code:02d}'.encode().hex().upper()}"
 
 

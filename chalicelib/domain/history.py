@@ -15,7 +15,7 @@ MAX_CANDIDATES = 50_000  # entries one list may look at
 
 @dataclass(frozen=True)
 class Stream:
-    """What is counted together: the transactions of one agent and one kind, in amounts of as many digits."""
+    """The key of a counter: the transactions of one agent and one kind, in amounts of as many digits."""
 
     agent_id: int
     input_type: int
@@ -26,7 +26,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class HistoryEntry:
-    """The line of a transaction in the history. Texts are folded, for whoever looks for them in any case."""
+    """The thin entry of a transaction in the history. Texts are case-folded, because a search ignores case."""
 
     id: str
     at: datetime  # in the merchant's zone
@@ -42,7 +42,7 @@ class HistoryEntry:
 
     @property
     def order(self) -> tuple[datetime, str]:
-        """What lists are ordered by."""
+        """Return what lists are ordered by."""
         return self.at, self.id
 
 
@@ -50,7 +50,7 @@ SEARCHED = ("ext_id", "invoice", "original_invoice", "rrn", "approval_code", "de
 
 
 def entry_of(transaction: Transaction) -> HistoryEntry:
-    """The line of a transaction. An offline payment stands where its Date is, never in the future."""
+    """Return the entry of a transaction. An offline payment stands at its Date, never in the future."""
     at = min(transaction.date or transaction.created_at, transaction.created_at)
     texts = {
         "ext_id": transaction.particulars.ext_id,
@@ -78,7 +78,7 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
 
 @dataclass(frozen=True)
 class HistoryFilter:
-    """What a list is asked for; None asks for anything. Texts are folded."""
+    """The filter of a list; None matches anything. Texts are case-folded."""
 
     agent_id: int | None = None
     input_type: int | None = None
@@ -92,16 +92,16 @@ class HistoryFilter:
 
     @property
     def by_text(self) -> bool:
-        """Whether totals cannot tell what matches."""
+        """Return whether it filters by text, so that totals cannot tell what matches."""
         return any((self.search, self.invoice, self.original_invoice, self.rrn))
 
     @property
     def by_kind(self) -> bool:
-        """Whether some of an agent's transactions are left out."""
+        """Return whether it leaves out some kinds of an agent's transactions."""
         return self.input_type is not None or self.acquirer is not None
 
     def takes(self, stream: Stream) -> bool:
-        """Whether transactions of this stream may match."""
+        """Return whether transactions of this counter may match."""
         return (
             self.agent_id in (None, stream.agent_id)
             and self.input_type in (None, stream.input_type)
@@ -109,7 +109,7 @@ class HistoryFilter:
         )
 
     def matches(self, entry: HistoryEntry) -> bool:
-        """Whether this transaction is asked for; ID and ExtID are looked up, not compared."""
+        """Return whether the entry matches; ID and ExtID are read by key, not compared."""
         return (
             self.takes(entry.stream)
             and self.invoice in (None, entry.invoice)
@@ -125,7 +125,7 @@ class HistoryFilter:
 
 @dataclass(frozen=True)
 class Tally:
-    """How many transactions a stream has on a day, and the money its payments took, in minor units."""
+    """The number of transactions a counter has on a day, and the money its payments took, in minor units."""
 
     stream: Stream
     day: date
@@ -134,7 +134,7 @@ class Tally:
 
     @property
     def month(self) -> str:
-        """The month it is in: 2026-03."""
+        """Return the month it is in: 2026-03."""
         return self.day.isoformat()[:7]
 
 
@@ -148,9 +148,9 @@ class Stretch:
 
 
 def locate(stretches: Iterable[Stretch], skip: int, size: int) -> tuple[list[Stretch], int]:
-    """The stretches, in the order of the list, that hold the `size` transactions after the first `skip`.
+    """Return the time ranges, in the order of the list, that hold the `size` transactions after the first `skip`.
 
-    And how many of the first of them are to be skipped still: no transaction is looked at to know it.
+    And how many transactions of the first range are still to be skipped. No entry is read for it.
     """
     held: list[Stretch] = []
     wanted = size
@@ -166,23 +166,23 @@ def locate(stretches: Iterable[Stretch], skip: int, size: int) -> tuple[list[Str
 
 
 def amount_of(counted: Iterable[Tally | HistoryEntry]) -> Decimal:
-    """AmountCvt: the plain sum of the amounts that were taken."""
+    """Return AmountCvt: the plain sum of the amounts that were taken."""
     return sum((Decimal(one.taken_minor).scaleb(-one.stream.digits) for one in counted), Decimal())
 
 
 def page_of(entries: Sequence[HistoryEntry], page: int, *, newest_first: bool, skip: int = 0) -> list[HistoryEntry]:
-    """Page `page` (from 1) of entries that are all there, those behind the first `skip`."""
+    """Return page `page` (from 1) of all entries behind the first `skip`."""
     start = skip + (page - 1) * PAGE_SIZE
     return sorted(entries, key=lambda entry: entry.order, reverse=newest_first)[start : start + PAGE_SIZE]
 
 
 def is_within(period: Period | None, entry: HistoryEntry) -> bool:
-    """Whether the entry's day is in the period; everything is when there is none."""
+    """Return whether the entry's day is in the period; every day is when there is none."""
     return period is None or entry.at.date() in period
 
 
 def days_of(tallies: Iterable[Tally], *, newest_first: bool) -> list[Stretch]:
-    """The days that hold something, in the order of the list."""
+    """Return the days that hold transactions, in the order of the list."""
     counts = Counter[date]()
     for tally in tallies:
         counts[tally.day] += tally.count
@@ -191,9 +191,9 @@ def days_of(tallies: Iterable[Tally], *, newest_first: bool) -> list[Stretch]:
 
 
 def quarters_of(day: Stretch, slots: Iterable[Mapping[str, int]], *, newest_first: bool) -> list[Stretch]:
-    """The quarters of an hour of a day that hold something, in the order of the list.
+    """Return the quarters of an hour of a day that hold transactions, in the order of the list.
 
-    The whole day when they hold less than it does: a page is found in time that is too long, never in time too short.
+    The whole day when they hold less than the day does: a range may be too long, never too short.
     """
     counts = Counter[str]()
     for numbers in slots:

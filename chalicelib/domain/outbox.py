@@ -1,8 +1,8 @@
-"""What is to be sent: kept in the same store transaction as what it speaks of, so that neither is lost.
+"""The outbox: messages stored in the same store transaction as what they report, so that neither is lost.
 
-An entry is born in the hands of whoever wrote it, who sends it right after. Whoever holds an entry holds it until
-`due_at`; what is due then belongs to the first who claims it. So it is sent at least once, and twice only when a
-holder died between sending it and saying so.
+A new entry is held by the process that wrote it, which sends it right after. An entry is held until `due_at`; then the
+first process that claims it holds it. So it is sent at least once, and twice only when a process died between sending
+it and storing that.
 """
 
 from dataclasses import dataclass, replace
@@ -50,7 +50,7 @@ class Outbox:
 
 
 def welcome(entry_id: str, client_id: int, name: str, email: str, now: datetime) -> Outbox:
-    """The e-mail that greets a new agent. There is never a password or key in it."""
+    """Return the e-mail that welcomes a new agent. There is never a password or key in it."""
     text = (
         f"Hello {one_line(name)},\n\n"
         f"an account has been opened for you. You sign in with {email}.\n"
@@ -60,7 +60,7 @@ def welcome(entry_id: str, client_id: int, name: str, email: str, now: datetime)
 
 
 def welcome_merchant(entry_id: str, merchant: Merchant, now: datetime) -> Outbox:
-    """The e-mail that tells the manager of a new merchant that it is open."""
+    """Return the e-mail that tells the manager of a new merchant that it is open."""
     email = merchant.manager.email
     text = (
         f"Hello {one_line(merchant.manager.name)},\n\n"
@@ -71,22 +71,22 @@ def welcome_merchant(entry_id: str, merchant: Merchant, now: datetime) -> Outbox
 
 
 def born(entry: Outbox) -> Outbox:
-    """The entry as it is first kept: held by whoever writes it, due for anybody when that one dies."""
+    """Return the entry as it is first stored: held by its writer, due for the sweep should that process die."""
     return replace(entry, due_at=entry.created_at + HELD_FOR)
 
 
 def is_spent(entry: Outbox) -> bool:
-    """It was claimed as often as it may be tried, and nobody came back to say how the last attempt went."""
+    """Return whether every attempt was claimed and the result of the last was never stored."""
     return entry.attempts > 1 + entry.retries
 
 
 def sent(entry: Outbox, now: datetime) -> Outbox:
-    """The entry when everybody has got it."""
+    """Return the entry once it was sent to every address."""
     return replace(entry, due_at=None, sent_at=now, expires_at=_expiry(now))
 
 
 def failed(entry: Outbox, now: datetime) -> Outbox:
-    """The entry after an attempt that failed: tried again later, each pause four times the one before, or given up."""
+    """Return the entry after a failed attempt: due again, each pause four times the one before, or given up."""
     if entry.attempts > entry.retries:
         return given_up(entry, now)
     pause = min(PAUSE * 4 ** (entry.attempts - 1), LONGEST_PAUSE)
@@ -94,7 +94,7 @@ def failed(entry: Outbox, now: datetime) -> Outbox:
 
 
 def given_up(entry: Outbox, now: datetime) -> Outbox:
-    """The entry when it is tried no more."""
+    """Return the entry once no attempt is left."""
     return replace(entry, due_at=None, given_up_at=now, expires_at=_expiry(now))
 
 
@@ -103,5 +103,5 @@ def _expiry(now: datetime) -> int:
 
 
 def one_line(text: str) -> str:
-    """A text without line breaks and other control characters, so it cannot become a header or a second message."""
+    """Return a text without line breaks and control characters: it cannot become a header or a second message."""
     return "".join(letter if letter.isprintable() else " " for letter in text)

@@ -64,7 +64,7 @@ class PaymentOrder:
 
 @dataclass(frozen=True)
 class Till:
-    """Where a payment is taken: by which agent, for which merchant, on which terminal."""
+    """The place of a payment: the agent that takes it, its merchant and its terminal."""
 
     agent: Agent
     merchant: Merchant

@@ -52,7 +52,7 @@ MONEY_TAKEN = frozenset({Phase.APPROVED, Phase.AWAITING_COMPLETION})
 
 
 class InputType(IntEnum):
-    """How the means of payment came in."""
+    """The way the means of payment was entered."""
 
     MANUAL_ENTRY = 1
     MAGNETIC_STRIPE = 2
@@ -117,7 +117,7 @@ class CardDetails:
 
 @dataclass(frozen=True)
 class EmvData:
-    """What a receipt of a chip payment prints: application, its name, transaction status, verification results."""
+    """The chip data a receipt prints: application, its name, transaction status, verification results."""
 
     aid: str | None = None
     apn: str | None = None
@@ -127,7 +127,7 @@ class EmvData:
 
 @dataclass(frozen=True)
 class Particulars:
-    """What is only carried through: stored as the request said it, shown as it is stored.
+    """The fields that are only carried through: stored as the request said them, shown as they are stored.
 
     A field here has the same name in the request's model and in the view.
     """
@@ -144,7 +144,7 @@ class Particulars:
 
 @dataclass(frozen=True)
 class ReceiptAddresses:
-    """Where a receipt goes, each address once: e-mail addresses and E.164 numbers. `retries` after a failed attempt."""
+    """The addresses of a receipt, each once: e-mail addresses and E.164 numbers. `retries` after a failed attempt."""
 
     emails: tuple[str, ...] = ()
     phones: tuple[str, ...] = ()

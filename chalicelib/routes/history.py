@@ -1,4 +1,4 @@
-"""History: listing what was paid and given back."""
+"""History: lists of payments and reversals."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -11,12 +11,12 @@ from chalicelib.services import history, pictures
 
 
 def list_history(body: ListHistory, caller: Caller) -> TransactionList:
-    """A page of the operations of a period; ListBasicModel.ExtID alone finds by external ID."""
+    """List a page of the operations of a period; ListBasicModel.ExtID alone finds by external ID."""
     return _answer(history.by_history, body, caller)
 
 
 def list_by_days(body: ListHistory, caller: Caller) -> TransactionList:
-    """The operations of a day, filled up to 100 with those of the days before it."""
+    """List the operations of a day, filled up to 100 with those of the days before it."""
     return _answer(history.by_days, body, caller)
 
 

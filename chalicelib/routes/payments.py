@@ -22,23 +22,23 @@ def submit(body: SubmitPayment, caller: Caller) -> PaymentAnswer:
 
 
 def get(tran_id: str, caller: Caller) -> TransactionList:
-    """One transaction by its ID, pending or not."""
+    """Return one transaction by its ID, pending or not."""
     now = datetime.now(UTC)
     return TransactionList.of_one(payments.get(tran_id, caller, now), now, pictures.address)
 
 
 def status_public(tran_id: str) -> StatusAnswer:
-    """State and result of one transaction, for anybody who knows its ID."""
+    """Return state and result of one transaction to anybody who knows its ID."""
     return StatusAnswer.of(payments.public(tran_id), datetime.now(UTC))
 
 
 def reverse(body: ReversePayment, caller: Caller, headers: Headers) -> ReversalAnswer:
-    """Give back a cash or card-present payment, in full or in part."""
+    """Reverse a cash or card-present payment (cancel or return), in full or in part."""
     return _reversed(body, caller, headers, CARD_PRESENT_MODES)
 
 
 def reverse_cnp(body: ReversePayment, caller: Caller, headers: Headers) -> ReversalAnswer:
-    """Give back a card-not-present payment, in full or in part."""
+    """Reverse a card-not-present payment (cancel or return), in full or in part."""
     return _reversed(body, caller, headers, CNP_MODES)
 
 

@@ -51,7 +51,7 @@ class PeriodModel(Request):
 
 
 class ListBasicModel(Request):
-    """What to list. Fiscal and OfflineRequestModel are accepted as they come and leave nothing out.
+    """The filter of a list. Fiscal and OfflineRequestModel are accepted and filter nothing.
 
     Fiscalization is outside the service, and a list shows offline payments with the others.
     """

@@ -84,7 +84,7 @@ class PublicStatus(View):
 
 
 class StatusAnswer(Answer):
-    """What statusPublic answers; an unknown ID is no error, it is null."""
+    """The answer of statusPublic; for an unknown ID the transaction is null, which is no error."""
 
     transaction: PublicStatus | None = None
 

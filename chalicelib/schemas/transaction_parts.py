@@ -15,7 +15,7 @@ def moment(at: datetime, gmt: int | None) -> str:
 
 
 class CardView(View):
-    """What may be shown of a card; a cash payment carries only IIN."""
+    """The parts of a card that may be shown; a cash payment carries only IIN."""
 
     iin: str
     bin: str | None = None
@@ -49,7 +49,7 @@ class EmvView(View):
 
 
 class FormatView(View):
-    """How amounts of the currency are written; CurrencyE is its number of decimals."""
+    """The format of the currency's amounts; CurrencyE is its number of decimals."""
 
     currency_sign: str
     currency_sign_safe: str

@@ -58,12 +58,12 @@ class HistoryQuery:
 
 
 def by_history(body: ListHistory, caller: Caller, now: datetime) -> Page:
-    """A page of the period, in the order that is asked for."""
+    """Return a page of the period, in the requested order."""
     return _listed(body, caller, now)
 
 
 def by_days(body: ListHistory, caller: Caller, now: datetime) -> Page:
-    """A page of a day, filled up from the days before it; Sort orders what the page shows, not what is on it."""
+    """Return a page of a day, filled up from the days before it; Sort orders the page, it does not choose it."""
     page = _listed(body, caller, now, back_from_day=True)
     if body.list_basic_model.sort == OLDEST_FIRST:
         return replace(page, transactions=page.transactions[::-1])
@@ -99,7 +99,7 @@ def _listed(body: ListHistory, caller: Caller, now: datetime, *, back_from_day: 
 
 
 def _scope(admitted: Admitted, model: ListBasicModel, account: Agent | None, found: Transaction | None) -> Scope:
-    """Who may see what; an account that does not exist is answered as a foreign one."""
+    """Return the transactions the caller may list; an account that does not exist is answered as a foreign one."""
     if model.account_id is not None and account is None:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
     if admitted.merchant is not None:
@@ -117,18 +117,18 @@ def _scope(admitted: Admitted, model: ListBasicModel, account: Agent | None, fou
 
 
 def _looked_up(question: HistoryQuery, found: Sequence[Transaction]) -> Page:
-    """What an ID leads to, if it is all that is asked for."""
+    """Return the transaction of an ID, if it matches the other filters too."""
     ext_id = question.wanted.ext_id
     return _page(question, [entry_of(one) for one in found if ext_id in (None, one.particulars.ext_id)])
 
 
 def _with_ext_id(question: HistoryQuery, ext_id: str) -> Page:
-    """What an ExtID leads to: as a rule one payment, but it need not be unique."""
+    """Return the transactions of an ExtID: as a rule one, but it need not be unique."""
     return _page(question, history.with_ext_id(question.client_id, ext_id, question.wanted.agent_id))
 
 
 def _page(question: HistoryQuery, candidates: Sequence[HistoryEntry]) -> Page:
-    """A page of candidates that are all there: they are looked at one by one."""
+    """Return a page of candidates that were all read: each is compared with the filter."""
     if len(candidates) > MAX_CANDIDATES:
         raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_MANY)
     period = None if question.anytime else question.period
@@ -138,7 +138,7 @@ def _page(question: HistoryQuery, candidates: Sequence[HistoryEntry]) -> Page:
 
 
 def _counted(question: HistoryQuery) -> Page:
-    """A page of a period: counted by its totals, and without text to look for located by them too."""
+    """Return a page of a period: counted by its totals, which also locate it unless a text is searched."""
     wanted, period = question.wanted, question.period
     months = (totals.of_month(question.client_id, month, wanted.agent_id) for month in period.months)
     tallies = list(chain.from_iterable(months))
@@ -155,7 +155,7 @@ def _counted(question: HistoryQuery) -> Page:
 
 
 def _finer(question: HistoryQuery, days: Sequence[Stretch]) -> list[Stretch]:
-    """The days with the first and the last in quarters of an hour, if they are busy."""
+    """Return the days, the first and the last in quarters of an hour if they are busy."""
     finer: list[Stretch] = []
     for number, day in enumerate(days):
         if day.count > BUSY and number in {0, len(days) - 1}:
@@ -168,7 +168,7 @@ def _finer(question: HistoryQuery, days: Sequence[Stretch]) -> list[Stretch]:
 
 
 def _entries(question: HistoryQuery, tallies: Sequence[Tally], held: Sequence[Stretch]) -> list[HistoryEntry]:
-    """The entries of these stretches that match: of the agents that have any, and in the months they have them."""
+    """Return the matching entries of these ranges, of the agents and months that have any."""
     if not held:
         return []
     begin, end = min(one.begin for one in held), max(one.end for one in held)
@@ -183,7 +183,7 @@ def _entries(question: HistoryQuery, tallies: Sequence[Tally], held: Sequence[St
 
 
 def _places(question: HistoryQuery, tallies: Sequence[Tally], active: set[tuple[str, int]]) -> set[history.Place]:
-    """Where to look: at each active agent of a month, or at a month that holds little as a whole."""
+    """Return the partitions to read: each active agent of a month, or a quiet month as a whole."""
     sizes = Counter[str]()
     for tally in tallies:
         sizes[tally.month] += tally.count

@@ -29,7 +29,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What was mended, and the counters that were written to whenever they were counted."""
+    """The counters that were corrected, and those that were written to whenever they were counted."""
 
     mended: tuple[Difference, ...]
     moving: tuple[Difference, ...]
@@ -59,7 +59,7 @@ def rebuild(client_id: int, month: str) -> Outcome:
 
 
 def _differences(client_id: int, month: str) -> Iterator[list[Difference]]:
-    """The counters that differ, those of one item together."""
+    """Yield the counters that differ, those of one item together."""
     kept: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for prefix in (totals.TOTAL, totals.SLOTS):
         kept.update((at, Counter(numbers)) for at, numbers in totals.counted(client_id, month, prefix))
