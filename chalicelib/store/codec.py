@@ -1,4 +1,4 @@
-"""Records to DynamoDB attribute values and back: one pass each way, no floats, absent fields left out."""
+"""The conversion of records to DynamoDB attribute values and back: no floats, and absent fields are left out."""
 
 import types
 from collections.abc import Callable, Mapping
@@ -9,13 +9,13 @@ from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-Value = dict[str, Any]  # {"S": "text"}: an attribute value as the service takes it
+Value = dict[str, Any]  # {"S": "text"}: an attribute value in the form DynamoDB takes
 Decoder = Callable[[Value], Any]
 R = TypeVar("R")
 
 
 def encode(record: Any) -> dict[str, Value]:
-    """The item of a record: a field that is None or empty is not written, and reads back as its default."""
+    """Convert a record to an item: a field that is None or empty is not written, and is read as its default."""
     return {
         field.name: value_of(value)
         for field in fields(record)
@@ -24,7 +24,7 @@ def encode(record: Any) -> dict[str, Value]:
 
 
 def value_of(value: Any) -> Value:  # noqa: C901, PLR0911  one line a type is the clearest form of this table
-    """One attribute value. Floats are refused: no amount is ever one."""
+    """Convert one value to an attribute value; refuse a float, because no amount may be one."""
     match value:
         case Enum():
             return value_of(value.value)
@@ -52,7 +52,7 @@ def value_of(value: Any) -> Value:  # noqa: C901, PLR0911  one line a type is th
 
 
 def decode(record: type[R], item: Mapping[str, Value]) -> R:
-    """The record an item holds. Attributes the record does not know (keys of indexes) are passed over."""
+    """Convert an item to a record; ignore attributes the record does not have, such as keys of indexes."""
     decoders: dict[str, Decoder] = _decoders(record)  # type: ignore[arg-type]  # a class is hashable
     return record(**{name: decoders[name](value) for name, value in item.items() if name in decoders})
 

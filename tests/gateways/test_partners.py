@@ -29,7 +29,7 @@ SLACK = 1.0  # what a busy machine may add
 
 
 def ask(server: Server, seconds: float = 5) -> tuple[PreparedField, ...]:
-    return partners.ask(Partner("Insurance", server.url, seconds), SECRET, QUESTION, NOW)
+    return partners.request_fields(Partner("Insurance", server.url, seconds), SECRET, QUESTION, NOW)
 
 
 @contextlib.contextmanager
@@ -68,7 +68,7 @@ def test_the_fields_are_posted_as_json_and_signed() -> None:
 def test_a_body_of_a_megabyte_is_posted_whole() -> None:
     fields = tuple((f"Field{number}", "x" * 10_000) for number in range(100))
     with a_server(says(FILLED)) as server:
-        partners.ask(Partner("Insurance", server.url, 5), SECRET, replace(QUESTION, fields=fields), NOW)
+        partners.request_fields(Partner("Insurance", server.url, 5), SECRET, replace(QUESTION, fields=fields), NOW)
 
     assert len(server.seen[0]) > 1_000_000
 

@@ -101,7 +101,7 @@ def test_what_is_remembered_is_used_while_secrets_manager_is_out_of_reach(
         asked.append(clock.now)
         raise EndpointConnectionError(endpoint_url="https://secretsmanager")
 
-    monkeypatch.setattr(secrets.document, "_ask", unreachable)
+    monkeypatch.setattr(secrets.document, "_load", unreachable)
     clock.now += secrets.REMEMBERED_S
 
     assert {secrets.keyed_digest(Secret("key")) for _ in range(5)} == {digest}
@@ -116,7 +116,7 @@ def test_when_nothing_is_remembered_an_outage_is_903(monkeypatch: pytest.MonkeyP
 
     secrets.document.cache_clear()
     with monkeypatch.context() as patch:
-        patch.setattr(secrets.document, "_ask", unreachable)
+        patch.setattr(secrets.document, "_load", unreachable)
         with pytest.raises(ServiceError) as refusal:
             secrets.keyed_digest(Secret("key"))
 

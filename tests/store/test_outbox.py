@@ -91,7 +91,7 @@ def test_a_claim_whose_holder_died_is_due_again() -> None:
 def test_what_was_sent_is_due_no_more_and_can_be_looked_up() -> None:
     entry = held(an_entry())
     now = entry.created_at + SECOND
-    outbox.settle(entry, sent(entry, now))
+    outbox.store_attempt(entry, sent(entry, now))
 
     assert due_index.ids(outbox.TABLE, now + timedelta(days=1), 100) == []
     assert read(outbox.key(entry.id)) == sent(entry, now)
@@ -102,7 +102,7 @@ def test_what_was_sent_is_due_no_more_and_can_be_looked_up() -> None:
 def test_what_failed_is_due_after_its_pause_for_those_who_have_not_got_it() -> None:
     entry = held(an_entry(to=("a@shop.example", "b@shop.example")))
     after = failed(replace(entry, to=("b@shop.example",)), entry.created_at)
-    outbox.settle(entry, after)
+    outbox.store_attempt(entry, after)
     again = outbox.claim(entry.id, entry.created_at + timedelta(minutes=1))
 
     assert again is not None
@@ -113,7 +113,7 @@ def test_what_failed_is_due_after_its_pause_for_those_who_have_not_got_it() -> N
 def test_who_lost_the_hold_changes_nothing() -> None:
     entry = held(an_entry())
     claimed = outbox.claim(entry.id, when_due(entry))
-    outbox.settle(entry, sent(entry, when_due(entry)))
+    outbox.store_attempt(entry, sent(entry, when_due(entry)))
 
     assert read(outbox.key(entry.id)) == claimed
 
@@ -127,7 +127,7 @@ def test_the_longest_due_come_first_and_no_more_than_asked_for() -> None:
     assert due_index.ids(outbox.TABLE, moment + timedelta(minutes=2), 3) == in_order[:3]
     assert due_index.ids(outbox.TABLE, moment + timedelta(minutes=2), 100) == in_order
     for entry in entries:
-        outbox.settle(born(entry), sent(entry, moment))
+        outbox.store_attempt(born(entry), sent(entry, moment))
 
 
 @pytest.mark.usefixtures("dynamodb_local")
