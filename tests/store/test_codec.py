@@ -58,7 +58,7 @@ def test_a_payment_reads_back_as_it_was_written() -> None:
     assert decode(type(payment), encode(payment)) == payment
 
 
-def test_what_is_absent_is_not_written() -> None:
+def test_an_absent_field_is_not_written() -> None:
     assert set(encode(Part("a"))) == {"name"}
 
 
