@@ -31,7 +31,7 @@ def write_in_bulk(many: Iterable[Transaction]) -> None:
 def _records(many: Iterable[Transaction], counters: Mapping[Place, Counter[str]]) -> Iterator[tuple[str, Item]]:
     for transaction in many:
         yield table_name(transactions.TABLE), encode(transaction)
-        for write in history.record(transaction):
+        for write in history.writes_for_new(transaction):
             if write.kind == "Put":
                 yield write.parameters["TableName"], write.parameters["Item"]
             else:

@@ -130,7 +130,7 @@ def an_account(*rights: int, merchant: Merchant | None = None, system: bool = Fa
 def a_session(account: Account, now: datetime) -> str:
     """The ID of a session that begins now."""
     session_id = Secret(str(uuid4()))
-    sessions.keep(opened(session_digest(session_id), account.agent.id, account.agent.credential_version, now))
+    sessions.create(opened(session_digest(session_id), account.agent.id, account.agent.credential_version, now))
     return session_id.reveal()
 
 

@@ -13,7 +13,7 @@ from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.exact_json import parse
 from chalicelib.gateways.acquirers.sandbox import TABLE as SANDBOX_TABLE
-from chalicelib.gateways.acquirers.sandbox import Entry as Booked
+from chalicelib.gateways.acquirers.sandbox import SandboxRecord
 from chalicelib.schemas.payment_request import SubmitPayment
 from chalicelib.schemas.reversal_request import ReversePayment
 from chalicelib.services import linked_cards, payments, reversals
@@ -94,9 +94,9 @@ def kept(transaction_id: str) -> Transaction | None:
     return transactions.get(transaction_id)
 
 
-def booked(transaction_id: str) -> Booked | None:
+def booked(transaction_id: str) -> SandboxRecord | None:
     """What the sandbox has in its books."""
-    return read(Key(SANDBOX_TABLE, Booked, {"id": transaction_id}))
+    return read(Key(SANDBOX_TABLE, SandboxRecord, {"id": transaction_id}))
 
 
 def is_charged(transaction_id: str) -> bool:

@@ -1,1 +1,1 @@
-"""Who is asked: everything outside the process that is not the store."""
+"""Everything outside the process that is not the store: acquirers, partners, mail, SMS, files and secrets."""

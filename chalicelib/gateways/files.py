@@ -1,4 +1,4 @@
-"""Pictures in object storage. The bucket is never public: a picture is shown through an address that expires."""
+"""Pictures in object storage: the bucket is never public, and a picture is shown through a URL that expires."""
 
 from functools import cache
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ EXPIRES_S = 900
 
 
 def put(name: str, picture: Picture) -> None:
-    """Keep a picture; 903 when the storage is out of reach."""
+    """Store a picture; raise 903 when the storage is out of reach."""
     try:
         _client().put_object(Bucket=settings().bucket, Key=name, Body=picture.content, ContentType=picture.media_type)
     except (BotoCoreError, ClientError) as error:
@@ -26,7 +26,7 @@ def put(name: str, picture: Picture) -> None:
 
 
 def signed_url(name: str) -> str:
-    """An address of the picture that is good for a quarter of an hour. Nobody is asked: it is computed here."""
+    """Return a URL of the picture that is valid for a quarter of an hour; it is computed here, without a call."""
     return _client().generate_presigned_url(
         "get_object", Params={"Bucket": settings().bucket, "Key": name}, ExpiresIn=EXPIRES_S
     )
@@ -38,7 +38,7 @@ def _client() -> "S3Client":
         connect_timeout=1,
         read_timeout=5,
         retries={"mode": "standard", "total_max_attempts": 3},
-        signature_version="s3v4",  # what objects under a KMS key are read with
-        s3={"addressing_style": "virtual"},  # the bucket's regional host: signed for another, an address is refused
+        signature_version="s3v4",  # S3 requires it for objects encrypted under a KMS key
+        s3={"addressing_style": "virtual"},  # the bucket's regional host: S3 refuses a URL signed for another
     )
     return boto3.client("s3", config=config)

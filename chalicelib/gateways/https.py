@@ -1,4 +1,4 @@
-"""A POST to an address somebody else named: bounded in time, in bytes, and in where it may lead."""
+"""A POST to a URL that a partner gave: bounded in time, in bytes, and in the addresses it may connect to."""
 
 import http.client
 import io
@@ -24,40 +24,40 @@ if TYPE_CHECKING:
 
 ANSWER_BYTES = 256 * 1024
 HEADERS_BYTES = 64 * 1024
-ATTEMPTS = 3  # to connect; what was sent is never sent again
+ATTEMPTS = 3  # to connect; a request that was sent is never sent again
 PAUSE_S = 0.1  # before the second attempt, twice that before the third
 
-Address = tuple[int, tuple[Any, ...]]  # the family, and what the socket connects to
+Address = tuple[int, tuple[Any, ...]]  # the family, and the address for the socket
 
 
 class FailedError(Exception):
-    """No usable answer. The message says why in words of ours, so it may be logged."""
+    """A call without a usable response; the message is our own text and quotes nothing, so it may be logged."""
 
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer, whole."""
+    """A complete response."""
 
     status: int
     body: bytes
 
 
 class _Deadline:
-    """When everything must be over: looking the name up, connecting, sending, reading."""
+    """The end of the time for everything: looking the name up, connecting, sending, reading."""
 
     def __init__(self, seconds: float) -> None:
         self._at = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Seconds left, above zero; TimeoutError when there are none."""
+        """Return the seconds left, above zero; raise TimeoutError when there are none."""
         left = self._at - time.monotonic()
         if left <= 0:
             raise TimeoutError
         return left
 
 
-class _Incoming(io.RawIOBase):
-    """What comes in, until time is up or too much has come, however it is framed and however slowly it drips."""
+class _BoundedInput(io.RawIOBase):
+    """The incoming bytes of a socket, limited in time and in number, in any framing and at any speed."""
 
     def __init__(self, sock: socket.socket, deadline: _Deadline) -> None:
         self._sock, self._deadline = sock, deadline
@@ -76,8 +76,8 @@ class _Incoming(io.RawIOBase):
         return count
 
 
-class _Wire:
-    """The part of a socket http.client uses, under the deadline. Who opened the socket closes it."""
+class _BoundedSocket:
+    """The part of a socket that http.client uses, under the deadline; the code that opened the socket closes it."""
 
     def __init__(self, sock: socket.socket, deadline: _Deadline) -> None:
         self._sock, self._deadline = sock, deadline
@@ -89,50 +89,50 @@ class _Wire:
             view = view[self._sock.send(view) :]
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        return io.BufferedReader(_Incoming(self._sock, self._deadline))
+        return io.BufferedReader(_BoundedInput(self._sock, self._deadline))
 
     def close(self) -> None:
         pass
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str], *, seconds: float, public_only: bool) -> Reply:
-    """The answer to one POST, within `seconds` in all; redirects are answers, they are not followed.
+    """Send one POST and return the response, within `seconds` in all; a redirect is returned, not followed.
 
-    The name is looked up once, every address it has is checked (unless `public_only` is off), and the connection goes
-    to one of the very addresses that were checked, whatever the name would resolve to by then.
+    The name is looked up once. With `public_only` every address of the name must be public. The connection goes to one
+    of the addresses that were checked, even if the name resolves to others by then.
     """
     deadline = _Deadline(seconds)
     target = urlsplit(url)
     try:
-        addresses = _addresses(target, deadline)
+        addresses = _look_up(target, deadline)
         if public_only and not all(is_public(to[0]) for _, to in addresses):
             message = "its address is not public"
             raise FailedError(message)
-        with closing(_connected(target, addresses, deadline)) as sock:
-            return _exchanged(_Wire(sock, deadline), target, body, headers)
+        with closing(_connect(target, addresses, deadline)) as sock:
+            return _exchange(_BoundedSocket(sock, deadline), target, body, headers)
     except TimeoutError:
         message = "no answer in time"
     except ssl.SSLCertVerificationError:
         message = "its certificate is not valid"
     except (OSError, http.client.HTTPException, ValueError) as error:
-        message = f"the exchange failed: {type(error).__name__}"  # its text may quote what the other side sent
+        message = f"the exchange failed: {type(error).__name__}"  # the error's own text may quote the response
     raise FailedError(message)
 
 
-def _addresses(target: SplitResult, deadline: _Deadline) -> "Sequence[Address]":
-    """Where the name leads, IPv4 first: a function outside a VPC has no other."""
-    answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+def _look_up(target: SplitResult, deadline: _Deadline) -> "Sequence[Address]":
+    """Return the addresses of the name, IPv4 first: a Lambda function outside a VPC has no IPv6."""
+    results: queue.SimpleQueue[Any] = queue.SimpleQueue()
     port = target.port or (443 if target.scheme == "https" else 80)
 
-    def look_up() -> None:  # a thread, because nothing bounds the system's resolver
+    def resolve() -> None:  # in a thread, because the system's resolver takes no time limit
         try:
-            answers.put(socket.getaddrinfo(target.hostname, port, type=socket.SOCK_STREAM))
+            results.put(socket.getaddrinfo(target.hostname, port, type=socket.SOCK_STREAM))
         except (OSError, ValueError) as error:
-            answers.put(error)
+            results.put(error)
 
-    Thread(target=look_up, daemon=True).start()
+    Thread(target=resolve, daemon=True).start()
     try:
-        found = answers.get(timeout=deadline.left())
+        found = results.get(timeout=deadline.left())
     except queue.Empty:
         raise TimeoutError from None
     if isinstance(found, Exception):
@@ -141,14 +141,14 @@ def _addresses(target: SplitResult, deadline: _Deadline) -> "Sequence[Address]":
     return sorted({(int(family), to) for family, _, _, _, to in found})
 
 
-def _connected(target: SplitResult, addresses: "Sequence[Address]", deadline: _Deadline) -> socket.socket:
-    """A connection to one of the addresses; a failed attempt is followed by another, at the next address in turn."""
+def _connect(target: SplitResult, addresses: "Sequence[Address]", deadline: _Deadline) -> socket.socket:
+    """Connect to one of the addresses; a failed attempt is followed by another one, at the next address."""
     failure: OSError = ConnectionError()
     for attempt, address in enumerate(islice(cycle(addresses), ATTEMPTS)):
         if attempt:
             time.sleep(min(PAUSE_S * attempt, deadline.left()))
         try:
-            return _connection(target, address, deadline.left() / (ATTEMPTS - attempt))
+            return _connect_once(target, address, deadline.left() / (ATTEMPTS - attempt))
         except ssl.SSLCertVerificationError:
             raise
         except OSError as error:
@@ -156,16 +156,16 @@ def _connected(target: SplitResult, addresses: "Sequence[Address]", deadline: _D
     raise failure
 
 
-def _connection(target: SplitResult, address: Address, seconds: float) -> socket.socket:
-    """One attempt: the address is the checked one, the name is what the certificate must be for."""
+def _connect_once(target: SplitResult, address: Address, seconds: float) -> socket.socket:
+    """Connect to one address; the certificate must be for the name."""
     family, to = address
-    until = _Deadline(seconds)
+    deadline = _Deadline(seconds)
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
-        sock.settimeout(until.left())
+        sock.settimeout(deadline.left())
         sock.connect(to)
         if target.scheme == "https":
-            sock.settimeout(until.left())
+            sock.settimeout(deadline.left())
             return tls().wrap_socket(sock, server_hostname=target.hostname)
     except BaseException:
         with suppress(OSError):
@@ -176,18 +176,18 @@ def _connection(target: SplitResult, address: Address, seconds: float) -> socket
 
 @cache
 def tls() -> ssl.SSLContext:
-    """How partners are known: the system's authorities, the name checked, TLS 1.2 or newer."""
+    """Return the TLS settings for partners: the system's authorities, a check of the name, TLS 1.2 or newer."""
     return ssl.create_default_context()
 
 
-def _exchanged(wire: _Wire, target: SplitResult, body: bytes, headers: Mapping[str, str]) -> Reply:
+def _exchange(sock: _BoundedSocket, target: SplitResult, body: bytes, headers: Mapping[str, str]) -> Reply:
     connection = http.client.HTTPConnection(target.hostname or "")
-    connection.sock = wire  # all it uses of a socket
+    connection.sock = sock  # it has all that http.client uses
     path = (target.path or "/") + (f"?{target.query}" if target.query else "")
     connection.request("POST", path, body, {"Host": target.netloc, "Connection": "close", **headers})
     response = connection.getresponse()
     content = response.read(ANSWER_BYTES + 1)
-    if len(content) > ANSWER_BYTES or response.length:  # what is left of the announced length
+    if len(content) > ANSWER_BYTES or response.length:  # bytes of the announced length that did not arrive
         message = "the answer is too long, or was broken off"
         raise FailedError(message)
     return Reply(response.status, content)

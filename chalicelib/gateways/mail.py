@@ -1,4 +1,4 @@
-"""E-mail through Amazon SES, from the stage's one address."""
+"""E-mail through Amazon SES, from the one address of the stage."""
 
 from email.header import Header
 from email.utils import formataddr, parseaddr
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from mypy_boto3_sesv2 import SESV2Client
     from mypy_boto3_sesv2.type_defs import BodyTypeDef, ContentTypeDef
 
-NAME_LENGTH = 40  # in any script: an address with its name has at most 320 characters at SES
-WORD_LENGTH = 75  # of a word that carries what is not ASCII: RFC 2047
+NAME_LENGTH = 40  # in any script: SES takes at most 320 characters of an address with its name
+WORD_LENGTH = 75  # of an encoded word: RFC 2047
 
 
 def send(message: Outbox, to: str) -> str:
-    """Send one e-mail to one address: SES's ID of it. Raises NotSentError, within three seconds."""
+    """Send one e-mail to one address and return its SES ID; raise NotSentError after three seconds at the latest."""
     body: BodyTypeDef = {"Text": {"Data": message.text or "", "Charset": "UTF-8"}}
     if message.html:
         body["Html"] = {"Data": message.html, "Charset": "UTF-8"}
     subject: ContentTypeDef = {"Data": message.subject or "", "Charset": "UTF-8"}
     try:
-        answer = _client().send_email(
+        response = _client().send_email(
             FromEmailAddress=_from(message.sender),
             Destination={"ToAddresses": [to]},
             Content={"Simple": {"Subject": subject, "Body": body}},
@@ -36,11 +36,11 @@ def send(message: Outbox, to: str) -> str:
         raise NotSentError(error.response["Error"]["Code"]) from error
     except BotoCoreError as error:
         raise NotSentError(type(error).__name__) from error
-    return answer["MessageId"]
+    return response["MessageId"]
 
 
 def _from(sender: str | None) -> str:
-    """The stage's address, under the name of whom the message is from: "Demo Store <receipts@example.com>"."""
+    """Return the stage's address under the name of the sender: "Demo Store <receipts@example.com>"."""
     own_name, address = parseaddr(settings().mail_from or "")
     name = (sender or own_name)[:NAME_LENGTH]
     if name.isascii():
@@ -50,7 +50,7 @@ def _from(sender: str | None) -> str:
 
 @cache
 def _client() -> "SESV2Client":
-    # One attempt: whoever waits is at a till, and the outbox tries again. It also spares a second mail when it was
-    # only the answer that was lost.
+    # One attempt: a till may be waiting, and the outbox tries again. A repeated attempt would also send a second mail
+    # when only the response was lost.
     config = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 1})
     return boto3.client("sesv2", config=config)

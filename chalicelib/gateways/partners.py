@@ -1,4 +1,4 @@
-"""Partner services, which fill the fields of a product: what they are sent, and what counts as an answer."""
+"""Partner services, which fill in the fields of a product: the request to one, and the checks of its response."""
 
 import json
 from datetime import datetime
@@ -17,19 +17,21 @@ MAX_VALUE = 1024
 
 
 class RefusedError(Exception):
-    """The partner does not take the fields."""
+    """A refusal of the fields by the partner, with the problems it named."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("refused")
         self.problems = problems
 
 
-def ask(partner: Partner, secret: Secret, question: PartnerRequest, at: datetime) -> tuple[PreparedField, ...]:
-    """What the partner filled in, within its time limit.
+def request_fields(
+    partner: Partner, secret: Secret, request: PartnerRequest, at: datetime
+) -> tuple[PreparedField, ...]:
+    """Send the fields of a product to its partner and return the fields it filled in, within its time limit.
 
-    Raises `RefusedError` when it answers 422, `FailedError` for whatever is neither that nor 200 with valid fields.
+    Raise RefusedError when it answers 422, FailedError for anything else but 200 with valid fields.
     """
-    body = _body_of(question)
+    body = _body_of(request)
     timestamp = str(int(at.timestamp()))
     headers = {
         "Content-Type": "application/json",
@@ -39,23 +41,23 @@ def ask(partner: Partner, secret: Secret, question: PartnerRequest, at: datetime
     }
     reply = https.post(partner.url, body, headers, seconds=partner.timeout_seconds, public_only=not settings().is_local)
     if reply.status == HTTPStatus.UNPROCESSABLE_ENTITY:
-        raise RefusedError(_problems(_object(reply.body)))
+        raise RefusedError(_problems_of(_parse_object(reply.body)))
     if reply.status != HTTPStatus.OK:
         message = f"it answered {reply.status}"
         raise FailedError(message)
-    return _prepared(_object(reply.body))
+    return _fields_of(_parse_object(reply.body))
 
 
-def _body_of(question: PartnerRequest) -> bytes:
+def _body_of(request: PartnerRequest) -> bytes:
     body = {
-        "ProductDescCode": question.product,
-        "ClientProductCode": question.client_product_code,
-        "PrepareFields": [{"Name": name, "Value": value} for name, value in question.fields],
+        "ProductDescCode": request.product,
+        "ClientProductCode": request.client_product_code,
+        "PrepareFields": [{"Name": name, "Value": value} for name, value in request.fields],
     }
     return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _object(body: bytes) -> dict[str, Any]:
+def _parse_object(body: bytes) -> dict[str, Any]:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
@@ -66,32 +68,32 @@ def _object(body: bytes) -> dict[str, Any]:
     return value
 
 
-def _prepared(answer: dict[str, Any]) -> tuple[PreparedField, ...]:
+def _fields_of(answer: dict[str, Any]) -> tuple[PreparedField, ...]:
     fields = answer.get("PreparedFields")
-    if not isinstance(fields, list) or len(fields) > MAX_FIELDS or not all(_is_field(field) for field in fields):
+    if not isinstance(fields, list) or len(fields) > MAX_FIELDS or not all(_is_valid_field(field) for field in fields):
         message = "its answer has no valid PreparedFields"
         raise FailedError(message)
     return tuple(PreparedField(field["Code"], field["Value"]) for field in fields)
 
 
-def _is_field(field: object) -> bool:
+def _is_valid_field(field: object) -> bool:
     if not isinstance(field, dict):
         return False
     code, value = field.get("Code"), field.get("Value")
     return _is_text(code, MAX_CODE) and bool(code) and _is_text(value, MAX_VALUE)
 
 
-def _problems(answer: dict[str, Any]) -> tuple[Problem, ...]:
-    """What it said is wrong, as far as it can be understood: that it refused is certain."""
-    listed = answer.get("Problems")
-    found = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+def _problems_of(answer: dict[str, Any]) -> tuple[Problem, ...]:
+    """Return the problems that are readable and skip the rest: the refusal is certain without them."""
+    problems = answer.get("Problems")
+    readable = [item for item in problems if isinstance(item, dict)] if isinstance(problems, list) else []
     return tuple(
         Problem(item["Name"] if _is_text(item.get("Name"), MAX_CODE) else None, item["Message"])
-        for item in found[:MAX_FIELDS]
+        for item in readable[:MAX_FIELDS]
         if _is_text(item.get("Message"), MAX_VALUE)
     )
 
 
 def _is_text(value: object, most: int) -> bool:
-    """Half of a surrogate pair is no text: it could not be passed on."""
-    return isinstance(value, str) and len(value) <= most and not any("\ud800" <= sign <= "\udfff" for sign in value)
+    """Accept a string of at most `most` characters without half a surrogate pair, which could not be encoded again."""
+    return isinstance(value, str) and len(value) <= most and not any("\ud800" <= letter <= "\udfff" for letter in value)

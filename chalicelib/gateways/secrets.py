@@ -1,8 +1,8 @@
-"""The stage's secrets: credentials are digested under one (Secrets Manager), secret keys sealed under another (KMS).
+"""The secrets of the stage: one document in Secrets Manager, and a KMS key that encrypts the agents' secret keys.
 
-The secret of the stage is JSON, `{"digest_key": text, "signing": [current, previous], "partners": {product: text}}`.
-`signing`, which JSON web tokens are signed with, appears when an operator first rotates it; `partners`, which questions
-to partners are signed with, when the first one is registered.
+The document is JSON, `{"digest_key": text, "signing": [current, previous], "partners": {product: text}}`. `signing`
+signs JSON web tokens; it is absent until an operator first rotates it. `partners` signs the requests to partners; it is
+absent until the first one is registered.
 """
 
 import hashlib
@@ -31,106 +31,111 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REMEMBERED_S = 300  # how long a rotation may take to reach every process
-TRIED_AGAIN_S = 10  # after a failure, while what is remembered is still good
+RETRY_S = 10  # after a failed read, while the remembered document is used
 ACCEPTED = 2  # signing secrets: the current one and the one before
 
 
-class _Remembered:
-    """What a function answered, for a while; when asking again fails, what it answered last."""
+class _Cached:
+    """A function's last result, for a while; when it cannot be renewed, the old one is used."""
 
-    def __init__(self, ask: Callable[[], Mapping[str, Any]]) -> None:
-        self._ask = ask
-        self._answer: Mapping[str, Any] | None = None
+    def __init__(self, load: Callable[[], Mapping[str, Any]]) -> None:
+        self._load = load
+        self._result: Mapping[str, Any] | None = None
         self._until = 0.0
-        self.cache_clear = self._forget  # the name functools gives it: whoever empties caches finds this one too
+        self.cache_clear = self._clear  # the name functools uses: code that clears every cache clears this one too
 
     def __call__(self) -> Mapping[str, Any]:
-        if self._answer is None:
+        if self._result is None:
             return self._renew()
         if time.monotonic() >= self._until:
-            self._until = time.monotonic() + TRIED_AGAIN_S  # first, so that one thread asks and the others go on
+            self._until = (
+                time.monotonic() + RETRY_S
+            )  # set before the call, so that one thread calls and the others go on
             with suppress(ClientError, BotoCoreError):
                 return self._renew()
-        return self._answer
+        return self._result
 
     def _renew(self) -> Mapping[str, Any]:
-        answer = self._ask()
-        self._answer = answer
+        result = self._load()
+        self._result = result
         self._until = time.monotonic() + REMEMBERED_S
-        return answer
+        return result
 
-    def _forget(self) -> None:
-        self._answer = None
+    def _clear(self) -> None:
+        self._result = None
 
 
 def keyed_digest(secret: Secret) -> str:
-    """What a secret of ours is kept and compared as: no dictionary reverses it without the stage's key."""
-    return hmac.new(_kept()["digest_key"].encode(), secret.reveal().encode(), hashlib.sha256).hexdigest()
+    """Return the HMAC-SHA-256, in hex, under which a credential is stored and compared; its key is the stage's secret.
+
+    A plain SHA-256 could be reversed with a dictionary of likely credentials; this cannot without the stage's secret.
+    """
+    return hmac.new(_document()["digest_key"].encode(), secret.reveal().encode(), hashlib.sha256).hexdigest()
 
 
 def signing() -> tuple[Secret, ...]:
-    """What a token may be signed with, current first; empty until an operator made one."""
-    return tuple(Secret(text) for text in _kept().get("signing", ())[:ACCEPTED])
+    """Return the secrets that may sign a JSON web token, the current one first; none until an operator made one."""
+    return tuple(Secret(text) for text in _document().get("signing", ())[:ACCEPTED])
 
 
 def rotate_signing(new: Secret | None = None) -> Secret:
-    """Make a new signing secret current (random unless given); the one before stays accepted until the next rotation.
+    """Make a new signing secret current (random unless given); the previous one is accepted until the next rotation.
 
-    Every process accepts it within `REMEMBERED_S`: sign with it after that.
+    Every process accepts the new one within `REMEMBERED_S`: sign with it after that.
     """
     new = new or Secret(secrets.token_urlsafe(48))
-    before = _ask()
-    _keep({**before, "signing": [new.reveal(), *before.get("signing", ())][:ACCEPTED]})
+    before = _load_document()
+    _store_document({**before, "signing": [new.reveal(), *before.get("signing", ())][:ACCEPTED]})
     return new
 
 
 def partner(product: str) -> Secret | None:
-    """What the partner of a product knows us by; None until an operator kept one."""
-    text = _kept().get("partners", {}).get(product)
+    """Return the secret shared with the partner of a product; None until an operator registered it."""
+    text = _document().get("partners", {}).get(product)
     return Secret(text) if text else None
 
 
 def rotate_partner(product: str, new: Secret | None = None) -> Secret:
-    """Sign what the partner of this product is asked with a new secret (random unless given).
+    """Sign requests to the partner of a product with a new secret (random unless given).
 
-    Processes change to it within `REMEMBERED_S`: so long the partner accepts the one before as well.
+    Processes change to it within `REMEMBERED_S`: until then the partner must accept the previous one too.
     """
     new = new or Secret(secrets.token_urlsafe(48))
-    before = _ask()
-    _keep({**before, "partners": {**before.get("partners", {}), product: new.reveal()}})
+    before = _load_document()
+    _store_document({**before, "partners": {**before.get("partners", {}), product: new.reveal()}})
     return new
 
 
 def seal(secret: Secret, agent_id: int) -> bytes:
-    """A secret as it may be kept: only the stage's key opens it, and only as this agent's."""
-    return _asked(
-        lambda: _client_of_keys().encrypt(
+    """Encrypt an agent's secret for the store: only the KMS key of the stage decrypts it, and only for this agent."""
+    return _call(
+        lambda: _kms_client().encrypt(
             KeyId=settings().key_id, Plaintext=secret.reveal().encode(), EncryptionContext=_context(agent_id)
         )["CiphertextBlob"]
     )
 
 
 def unseal(sealed: bytes, agent_id: int) -> Secret:
-    """The secret that was sealed for this agent."""
-    opened = _asked(
-        lambda: _client_of_keys().decrypt(
+    """Decrypt a secret that was encrypted for this agent."""
+    plaintext = _call(
+        lambda: _kms_client().decrypt(
             KeyId=settings().key_id, CiphertextBlob=sealed, EncryptionContext=_context(agent_id)
         )["Plaintext"]
     )
-    return Secret(opened.decode())
+    return Secret(plaintext.decode())
 
 
 def _context(agent_id: int) -> dict[str, str]:
     return {"agent": str(agent_id)}
 
 
-def _asked(ask: Callable[[], T]) -> T:
-    """What was asked; 903 when it is out of reach."""
+def _call(operation: Callable[[], T]) -> T:
+    """Call AWS; raise 903 when it is out of reach."""
     try:
-        return ask()
+        return operation()
     except ClientError as error:
         if error.response["ResponseMetadata"]["HTTPStatusCode"] < HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise  # refused: a defect of ours or of the stage
+            raise  # refused: a defect of the code or of the stage
         raise _out_of_reach() from error
     except BotoCoreError as error:
         raise _out_of_reach() from error
@@ -140,31 +145,31 @@ def _out_of_reach() -> ServiceError:
     return ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY)
 
 
-def _kept() -> Mapping[str, Any]:
-    return _asked(document)
+def _document() -> Mapping[str, Any]:
+    return _call(document)
 
 
-def _ask() -> Mapping[str, Any]:
-    answer = _client_of_secrets().get_secret_value(SecretId=settings().secret_id)
-    parsed: Mapping[str, Any] = json.loads(answer["SecretString"])
+def _load_document() -> Mapping[str, Any]:
+    response = _secrets_client().get_secret_value(SecretId=settings().secret_id)
+    parsed: Mapping[str, Any] = json.loads(response["SecretString"])
     return parsed
 
 
-def _keep(kept: Mapping[str, Any]) -> None:
-    _client_of_secrets().put_secret_value(SecretId=settings().secret_id, SecretString=json.dumps(kept))
+def _store_document(content: Mapping[str, Any]) -> None:
+    _secrets_client().put_secret_value(SecretId=settings().secret_id, SecretString=json.dumps(content))
     document.cache_clear()
 
 
-document = _Remembered(_ask)
+document = _Cached(_load_document)
 
 _CONFIG = Config(connect_timeout=1, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 3})
 
 
 @cache
-def _client_of_secrets() -> "SecretsManagerClient":
+def _secrets_client() -> "SecretsManagerClient":
     return boto3.client("secretsmanager", config=_CONFIG)
 
 
 @cache
-def _client_of_keys() -> "KMSClient":
+def _kms_client() -> "KMSClient":
     return boto3.client("kms", config=_CONFIG)

@@ -1,4 +1,4 @@
-"""Short messages through Amazon SNS."""
+"""SMS through Amazon SNS."""
 
 from functools import cache
 from typing import TYPE_CHECKING
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def send(message: Outbox, to: str) -> str:
-    """Send one short message to one E.164 number: SNS's ID of it. Raises NotSentError, within three seconds."""
+    """Send one SMS to one E.164 number and return its SNS ID; raise NotSentError after three seconds at the latest."""
     attributes = {"AWS.SNS.SMS.SMSType": "Transactional", "AWS.SNS.SMS.SenderID": settings().sms_sender or ""}
     try:
-        answer = _client().publish(
+        response = _client().publish(
             PhoneNumber=to,
             Message=message.text or "",
             MessageAttributes={
@@ -29,7 +29,7 @@ def send(message: Outbox, to: str) -> str:
         raise NotSentError(error.response["Error"]["Code"]) from error
     except BotoCoreError as error:
         raise NotSentError(type(error).__name__) from error
-    return answer["MessageId"]
+    return response["MessageId"]
 
 
 @cache

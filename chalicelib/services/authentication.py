@@ -38,14 +38,14 @@ def caller_of(authorization: str, now: datetime) -> Caller:
         return _caller(login)
     login = _proved(login, credential, now)
     if login.failed_attempts or has_logon_to_note(login, now):
-        logins.note_logon(login.email, now)
+        logins.record_logon(login.email, now)
     return _caller(login)
 
 
 def sign_in(credential: Credential, now: datetime) -> Caller:
     """Whose password this is, noted as a logon. Nothing but the password will do."""
     login = _proved(read(logins.key(credential.login)), credential, now)
-    logins.note_logon(login.email, now)
+    logins.record_logon(login.email, now)
     return _caller(login)
 
 

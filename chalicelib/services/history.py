@@ -182,13 +182,17 @@ def _entries(question: HistoryQuery, tallies: Sequence[Tally], held: Sequence[St
     return [entry for place in places for entry in history.between(place, begin, end, wanted)]
 
 
-def _places(question: HistoryQuery, tallies: Sequence[Tally], active: set[tuple[str, int]]) -> set[history.Place]:
+def _places(
+    question: HistoryQuery, tallies: Sequence[Tally], active: set[tuple[str, int]]
+) -> set[history.MonthEntries]:
     """Return the partitions to read: each active agent of a month, or a quiet month as a whole."""
     sizes = Counter[str]()
     for tally in tallies:
         sizes[tally.month] += tally.count
     whole = {month for month, size in sizes.items() if size <= BUSY and question.wanted.agent_id is None}
-    return {history.Place(question.client_id, month, None if month in whole else agent) for month, agent in active}
+    return {
+        history.MonthEntries(question.client_id, month, None if month in whole else agent) for month, agent in active
+    }
 
 
 def _in_full(entries: Sequence[HistoryEntry]) -> list[Transaction]:

@@ -87,7 +87,7 @@ def _attempt(held: Outbox, now: datetime, until: float) -> None:
     """Send one entry and store the result. A defect is logged; the entry is due again when its hold ends."""
     try:
         after, reason = _sent(held, now, until)
-        outbox_store.settle(held, after)
+        outbox_store.store_attempt(held, after)
     except Exception as defect:  # noqa: BLE001  a receipt never fails the payment it speaks of, nor the rest of a sweep
         log_defect(defect, outbox=held.id, attempts=held.attempts)
         return

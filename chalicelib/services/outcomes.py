@@ -104,7 +104,7 @@ def advance(payment: Transaction, step: Step, now: datetime) -> Transaction:
             return payment
         try:
             _store(payment, after, now)
-        except transactions.OvertakenError:
+        except transactions.PhaseChangedError:
             payment = transactions.get(payment.id) or payment
         else:
             return after
@@ -115,11 +115,11 @@ def _store(before: Transaction, after: Transaction, now: datetime) -> None:
     """Store the step; with the outcome its place in the history, and the receipts of what moved money."""
     decided = before.is_pending and not after.is_pending
     receipts = outbox.receipts_for(after, None, None, now) if decided else []
-    facts = history.finished(after) if decided else ()
+    facts = history.writes_for_outcome(after) if decided else ()
 
     released = [transactions.release(after)] if decided and after.is_reversal else []
 
-    transactions.finish(before, after, now, *facts, *released, *map(outbox_store.put, receipts))
+    transactions.store_step(before, after, now, *facts, *released, *map(outbox_store.put, receipts))
     outbox.send(receipts, now)
 
 

@@ -105,7 +105,7 @@ def _take_by_card(
     transaction = with_card(order, till, now, acquirers=acquirers.codes(), linked=linked)
     transaction = replace(transaction, **pictures.keep_files(files, transaction.id))
     request = authorization_request(transaction, order, till, linked)
-    paid_with = [linked_cards.pay(linked.id, till.agent.id)] if linked else []
+    paid_with = [linked_cards.count_payment(linked.id, till.agent.id)] if linked else []
 
     try:
         transactions.record(transaction, *paid_with)

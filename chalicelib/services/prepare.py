@@ -55,7 +55,7 @@ def _asked(partner: Partner, question: PartnerRequest, now: datetime) -> tuple[P
         if secret is None:
             message = "its secret is not among the stage's"
             raise FailedError(message)  # noqa: TRY301  the stage is not set up: out of reach like any other reason
-        return partners.ask(partner, secret, question, now)
+        return partners.request_fields(partner, secret, question, now)
     except partners.RefusedError as refusal:
         outcome = "refused the fields"
         raise invalid(*_findings(refusal.problems, question)) from None

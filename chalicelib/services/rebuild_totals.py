@@ -46,10 +46,10 @@ def rebuild(client_id: int, month: str) -> Outcome:
     for _ in range(ROUNDS):
         moving = []
         for group in _differences(client_id, month):
-            key = totals.place(group[0].month, group[0].at)
+            key = totals.counters_key(group[0].month, group[0].at)
             try:
-                totals.mend(key, {one.name: one.kept for one in group}, {one.name: one.counted for one in group})
-            except totals.MovedOnError:
+                totals.correct(key, {one.name: one.kept for one in group}, {one.name: one.counted for one in group})
+            except totals.CounterChangedError:
                 moving += group
             else:
                 mended += group
@@ -62,7 +62,7 @@ def _differences(client_id: int, month: str) -> Iterator[list[Difference]]:
     """Yield the counters that differ, those of one item together."""
     kept: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for prefix in (totals.TOTAL, totals.SLOTS):
-        kept.update((at, Counter(numbers)) for at, numbers in totals.counted(client_id, month, prefix))
+        kept.update((at, Counter(numbers)) for at, numbers in totals.read_counters(client_id, month, prefix))
     counted = _counted(client_id, month)
     for at in sorted(kept.keys() | counted.keys()):
         names = sorted(kept[at].keys() | counted[at].keys())
@@ -82,6 +82,6 @@ def _counted(client_id: int, month: str) -> defaultdict[str, Counter[str]]:
         keys = [transactions.key(line.id) for line in lines[start : start + AT_ONCE]]
         records: list[Transaction | None] = read_all(keys)
         for line in (entry_of(record) for record in records if record is not None):
-            counted[str(totals.total_key(client_id, line).key["at"])].update(totals.in_total(line))
-            counted[str(totals.slots_key(client_id, line).key["at"])].update(totals.in_slots(line))
+            counted[str(totals.total_key(client_id, line).key["at"])].update(totals.total_counters(line))
+            counted[str(totals.slots_key(client_id, line).key["at"])].update(totals.slot_counters(line))
     return counted

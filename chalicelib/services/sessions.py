@@ -20,5 +20,5 @@ def sign_in(body: SignIn, now: datetime) -> Secret:
     session_id = Secret(str(uuid.uuid4()))
     session = opened(authentication.session_digest(session_id), caller.agent_id, caller.credential_version, now)
 
-    sessions.keep(session)
+    sessions.create(session)
     return session_id

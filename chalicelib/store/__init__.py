@@ -1,1 +1,1 @@
-"""What is kept: each table's keys, conditions and transactions."""
+"""The tables of the stage: their keys, their conditional writes and their queries."""

@@ -1,4 +1,4 @@
-"""Agents by ID, each with its login: the two change in one store transaction."""
+"""Agents by ID, each with its login: both change in one store transaction."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,8 +7,9 @@ from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.audit import Act, changed, present
 from chalicelib.domain.credential import canonical
 from chalicelib.store import audit, logins
+from chalicelib.store.expressions import set_attributes
 from chalicelib.store.optimistic import ChangedMeanwhileError
-from chalicelib.store.query import all_of
+from chalicelib.store.query import list_records
 from chalicelib.store.table import Key, Write, commit, put_new, replace_record, table_name, update
 
 TABLE = "agents"
@@ -16,7 +17,7 @@ TABLE = "agents"
 
 @dataclass(frozen=True)
 class LoginChange:
-    """What an update does to a login beyond what it mirrors of its agent. `moved` is the login under the old e-mail."""
+    """The changes of a login besides the fields it copies from its agent; `moved` is the login of the old e-mail."""
 
     password_hash: str | None = None
     key_digest: str | None = None
@@ -25,53 +26,51 @@ class LoginChange:
 
 
 def key(agent_id: int) -> Key[Agent]:
-    """Where the agent is kept."""
+    """Return the key of an agent."""
     return Key(TABLE, Agent, {"id": agent_id})
 
 
 def create(agent: Agent, login: Login, act: Act, *also: Write) -> None:
-    """Keep a new agent and its login, and `also` what goes with them; 307 when the e-mail has a login already."""
+    """Store a new agent, its login and the writes in `also`; raise 307 when the e-mail has a login already."""
     entry = audit.write(f"agent#{agent.id}", act, present(agent))
     commit(put_new(TABLE, agent, "id"), logins.create(login), entry, *also)
 
 
 def change(before: Agent, after: Agent, login: LoginChange, act: Act) -> None:
-    """Keep the next version of an agent and its login, all or nothing.
+    """Store the next version of an agent and its login, all or nothing.
 
-    ChangedMeanwhileError when `before` is no longer the version kept; 307 when the new e-mail is taken.
+    Raise ChangedMeanwhileError when `before` is no longer the stored version, 307 when the new e-mail is taken.
     """
     names = (*changed(before, after), *(["password"] if login.password_hash else []), *(["unlock"] * login.unlock))
     commit(
         replace_record(TABLE, after, version=before.version, otherwise=ChangedMeanwhileError()),
         audit.write(f"agent#{after.id}", act, names),
-        *(_moved(login.moved, after, login) if login.moved else [_login_update(after, login)]),
+        *(_move_login(login.moved, after, login) if login.moved else [_update_login(after, login)]),
     )
 
 
 def of_merchant(client_id: int) -> list[Agent]:
-    """The merchant's agents, by ID."""
-    return all_of(TABLE, Agent, ("client_id", client_id), "by_client")
+    """List the merchant's agents by ID."""
+    return list_records(TABLE, Agent, ("client_id", client_id), "by_client")
 
 
-def _login_update(agent: Agent, change: LoginChange) -> Write:
-    """Bring the login up to date field by field: failed attempts may be counted in it at this very moment."""
-    values = {name: value for name, value in _mirrored(agent, change).items() if value is not None}
-    expression = "SET " + ", ".join(f"#{name} = :{name}" for name in values)
+def _update_login(agent: Agent, change: LoginChange) -> Write:
+    """Change single fields of the login: a failed attempt may be counted in it at the same time."""
+    values = _login_fields(agent, change)
     return update(
         logins.key(agent.email),
-        expression + (" REMOVE #locked_until" if change.unlock else ""),
+        set_attributes(values) + (" REMOVE #locked_until" if change.unlock else ""),
         {**values, "agent_id": agent.id},
         condition="#agent_id = :agent_id",
         otherwise=ChangedMeanwhileError(),
     )
 
 
-def _moved(login: Login, agent: Agent, change: LoginChange) -> list[Write]:
-    """The login under its new e-mail, and no longer under the old one."""
-    sent: dict[str, Any] = {name: value for name, value in _mirrored(agent, change).items() if value is not None}
-    after = replace(login, **sent, email=canonical(agent.email))
+def _move_login(login: Login, agent: Agent, change: LoginChange) -> list[Write]:
+    """Store the login under its new e-mail and delete it under the old one."""
+    after = replace(login, **_login_fields(agent, change), email=canonical(agent.email))
     key = logins.key(login.email)
-    gone = {
+    deletion = {
         "TableName": table_name(key.table),
         "Key": key.wire(),
         "ConditionExpression": "#agent_id = :agent_id",
@@ -79,11 +78,11 @@ def _moved(login: Login, agent: Agent, change: LoginChange) -> list[Write]:
         "ExpressionAttributeValues": {":agent_id": {"N": str(agent.id)}},
     }
     unlocked = replace(after, locked_until=None) if change.unlock else after
-    return [logins.create(unlocked), Write("Delete", gone, ChangedMeanwhileError())]
+    return [logins.create(unlocked), Write("Delete", deletion, ChangedMeanwhileError())]
 
 
-def _mirrored(agent: Agent, change: LoginChange) -> dict[str, int | str | None]:
-    return {
+def _login_fields(agent: Agent, change: LoginChange) -> dict[str, Any]:
+    values = {
         "credential_version": agent.credential_version,
         "state": agent.state,
         "terminal_id": agent.terminal_id,
@@ -91,3 +90,4 @@ def _mirrored(agent: Agent, change: LoginChange) -> dict[str, int | str | None]:
         "key_digest": change.key_digest,
         "failed_attempts": 0 if change.unlock else None,
     }
+    return {name: value for name, value in values.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Records to DynamoDB attribute values and back: one pass each way, no floats, absent fields left out."""
+"""The conversion of records to DynamoDB attribute values and back: no floats, and absent fields are left out."""
 
 import types
 from collections.abc import Callable, Mapping
@@ -9,7 +9,7 @@ from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
-Value = dict[str, Any]  # {"S": "text"}: an attribute value as the service takes it
+Value = dict[str, Any]  # {"S": "text"}: an attribute value in the form DynamoDB takes
 Decoder = Callable[[Value], Any]
 R = TypeVar("R")
 
@@ -36,7 +36,7 @@ def encode(record: Any) -> dict[str, Value]:
 
 
 def value_of(value: Any) -> Value:  # noqa: C901, PLR0911  one line a type is the clearest form of this table
-    """One attribute value. Floats are refused: no amount is ever one."""
+    """Convert one value to an attribute value; refuse a float, because no amount may be one."""
     match value:
         case Enum():
             return value_of(value.value)

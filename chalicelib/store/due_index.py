@@ -1,6 +1,6 @@
-"""What is due: a sparse index of the records somebody must look at again, in shards so that no moment is one hot spot.
+"""The index of what is due: a sparse index of the records a sweep must process, in shards to avoid one hot partition.
 
-A record that is due carries `due_shard` and `due_at`; one that is not carries neither.
+A record that is due carries `due_shard` and `due_at`; any other record carries neither.
 """
 
 from datetime import datetime
@@ -13,28 +13,28 @@ SHARDS = 4
 
 
 def ids(table: str, now: datetime, limit: int) -> list[str]:
-    """The IDs of at most `limit` records that are due, longest due first.
+    """List the IDs of at most `limit` records that are due, the longest due first.
 
-    The index follows its table with a short delay: whoever acts on a record asks the table whether it is due indeed.
+    The index follows its table with a short delay: check in the table that a record is due before acting on it.
     """
-    found = [item for shard in range(SHARDS) for item in _of_shard(table, str(shard), now, limit)]
-    found.sort(key=lambda item: str(item["due_at"]["S"]))
-    return [item["id"]["S"] for item in found[:limit]]
+    items = [item for shard in range(SHARDS) for item in _due_items(table, str(shard), now, limit)]
+    items.sort(key=lambda item: str(item["due_at"]["S"]))
+    return [item["id"]["S"] for item in items[:limit]]
 
 
 def lag_seconds(table: str, now: datetime) -> int:
-    """For how long the record that is due longest has been due; 0 when none is."""
-    found = [item["due_at"]["S"] for shard in range(SHARDS) for item in _of_shard(table, str(shard), now, 1)]
-    return int((now - datetime.fromisoformat(min(found))).total_seconds()) if found else 0
+    """Return for how many seconds the longest due record has been due; 0 when none is due."""
+    times = [item["due_at"]["S"] for shard in range(SHARDS) for item in _due_items(table, str(shard), now, 1)]
+    return int((now - datetime.fromisoformat(min(times))).total_seconds()) if times else 0
 
 
 def shard_of(record_id: str) -> str:
-    """The part of the index a record is in."""
+    """Return the shard of the index a record is in."""
     return str(sum(record_id.encode()) % SHARDS)
 
 
-def _of_shard(table: str, shard: str, now: datetime, limit: int) -> list[dict[str, Any]]:
-    answer = with_retries(
+def _due_items(table: str, shard: str, now: datetime, limit: int) -> list[dict[str, Any]]:
+    response = with_retries(
         lambda: client().query(
             TableName=table_name(table),
             IndexName="due",
@@ -44,5 +44,5 @@ def _of_shard(table: str, shard: str, now: datetime, limit: int) -> list[dict[st
             Limit=limit,
         )
     )
-    items: list[dict[str, Any]] = answer["Items"]
+    items: list[dict[str, Any]] = response["Items"]
     return items

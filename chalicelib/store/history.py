@@ -1,10 +1,9 @@
-"""What happened when: one thin entry a transaction, and the totals written with it.
+"""The history: one short entry for each transaction, and the totals that are written with it.
 
-A partition is a month of a merchant, in the merchant's zone; an agent's entries stand together in it, in order. What
-has an ExtID has its entry a second time, in a partition of that ExtID. Every way in is a strong read.
+A partition is a month of a merchant, in the merchant's zone; the entries of an agent follow one another in it, by time.
+A transaction with an ExtID has a second entry, in a partition of that ExtID. Every read is a strong read.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -13,103 +12,84 @@ from typing import Any
 from chalicelib.domain.history import MAX_CANDIDATES, SEARCHED, HistoryEntry, HistoryFilter, Stream, entry_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.store import totals
-from chalicelib.store.codec import Value
-from chalicelib.store.query import Condition, Range, items, prefixed
+from chalicelib.store.query import Filter, Item, Range, items_of, range_of_prefix
 from chalicelib.store.table import Write, put_item
 
 TABLE = totals.TABLE
 ENTRY = "entry#"
-THIN = ("at", "kind", "taken_minor")  # what a page needs when no text is looked for
-
-
-def record(transaction: Transaction) -> tuple[Write, ...]:
-    """Everything that makes a new transaction part of the history: to be written with the transaction itself."""
-    slot = totals.slot(transaction.client_id, entry_of(transaction))
-    return (*_entries(transaction), count(transaction), slot)
-
-
-def finished(transaction: Transaction) -> tuple[Write, ...]:
-    """What changes when the outcome of a recorded transaction is known: its references, and the money it took."""
-    moved = [taken(transaction)] if entry_of(transaction).taken_minor else []
-    return (*_entries(transaction), *moved)
-
-
-def entry(transaction: Transaction) -> Write:
-    """The line a list finds the transaction by."""
-    line = entry_of(transaction)
-    return _put(totals.month_of(transaction.client_id, line.at.date()), line)
-
-
-def count(transaction: Transaction) -> Write:
-    """One more transaction in the totals."""
-    return totals.count(transaction.client_id, entry_of(transaction))
-
-
-def taken(transaction: Transaction) -> Write:
-    """The money of a payment that was counted when it had not taken any."""
-    return totals.taken(transaction.client_id, entry_of(transaction))
-
-
-def _entries(transaction: Transaction) -> list[Write]:
-    by_ext_id = _put(_ext(transaction.client_id, transaction.particulars.ext_id), entry_of(transaction))
-    return [entry(transaction), by_ext_id] if transaction.particulars.ext_id else [entry(transaction)]
-
-
-def _put(partition: str, line: HistoryEntry) -> Write:
-    stream = line.stream
-    facts = {
-        "month": partition,
-        "at": f"{ENTRY}{stream.agent_id}#{_instant(line.at)}#{line.id}",
-        "kind": f"{stream.input_type}.{stream.reverse_mode}.{stream.digits}.{stream.acquirer}",
-        "id": line.id.casefold(),
-        "taken_minor": line.taken_minor or None,
-        **{name: getattr(line, name) for name in SEARCHED},
-    }
-    return put_item(TABLE, {name: value for name, value in facts.items() if value is not None})
+WITHOUT_TEXTS = ("at", "kind", "taken_minor")  # the attributes a page needs when no text is searched
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where entries stand together: a merchant's of a month (2026-03), of one agent or (None) of all in turn."""
+class MonthEntries:
+    """A merchant's entries of a month (2026-03), of one agent or (None) of all."""
 
     client_id: int
     month: str
     agent_id: int | None
 
 
-def between(place: Place, begin: datetime, end: datetime, wanted: HistoryFilter) -> list[HistoryEntry]:
-    """The entries of a place that match, from `begin` until before `end`, in the merchant's zone."""
-    partition = ("month", f"{place.client_id}#{place.month}")
-    span = prefixed(TABLE, partition, "at", ENTRY)
-    if place.agent_id is not None:
-        prefix = f"{ENTRY}{place.agent_id}#"
-        span = Range(TABLE, partition, "at", prefix + _instant(begin), prefix + _instant(end))
-    found = (_line(item) for item in items(span, _condition(wanted), () if wanted.by_text else THIN))
-    return [line for line in found if begin <= line.at < end and wanted.matches(line)]
+def writes_for_new(transaction: Transaction) -> list[Write]:
+    """Return the writes that add a new transaction to the history; they are committed with the transaction itself."""
+    entry = entry_of(transaction)
+    client_id = transaction.client_id
+    return [
+        *_entry_writes(transaction, entry),
+        totals.add_to_total(client_id, entry),
+        totals.add_to_slots(client_id, entry),
+    ]
+
+
+def writes_for_outcome(transaction: Transaction) -> list[Write]:
+    """Return the writes that add an outcome to the history: the references, and the money if it took any."""
+    entry = entry_of(transaction)
+    money = [totals.add_money(transaction.client_id, entry)] if entry.taken_minor else []
+    return [*_entry_writes(transaction, entry), *money]
+
+
+def between(source: MonthEntries, begin: datetime, end: datetime, wanted: HistoryFilter) -> list[HistoryEntry]:
+    """List the entries that match, from `begin` until before `end`, in the merchant's zone."""
+    partition = ("month", f"{source.client_id}#{source.month}")
+    span = range_of_prefix(TABLE, partition, "at", ENTRY)
+    if source.agent_id is not None:
+        prefix = _prefix(source.agent_id)
+        span = Range(TABLE, partition, "at", prefix + _time_text(begin), prefix + _time_text(end))
+    found = map(_entry, items_of(span, _filter_for(wanted), () if wanted.by_text else WITHOUT_TEXTS))
+    return [entry for entry in found if begin <= entry.at < end and wanted.matches(entry)]
 
 
 def with_ext_id(client_id: int, ext_id: str, agent_id: int | None) -> list[HistoryEntry]:
-    """The entries of an ExtID, of one agent or of all: one more than a list may look at, at the most."""
-    prefix = ENTRY if agent_id is None else f"{ENTRY}{agent_id}#"
-    found = items(prefixed(TABLE, ("month", _ext(client_id, ext_id)), "at", prefix))
-    return [_line(item) for item in islice(found, MAX_CANDIDATES + 1)]
+    """List the entries of an ExtID, of one agent or of all: at most one more than `MAX_CANDIDATES`."""
+    found = items_of(range_of_prefix(TABLE, ("month", _ext_id_partition(client_id, ext_id)), "at", _prefix(agent_id)))
+    return [_entry(item) for item in islice(found, MAX_CANDIDATES + 1)]
 
 
 def of_month(client_id: int, month: str) -> list[HistoryEntry]:
-    """Every entry of a month, whoever made it."""
-    found = items(prefixed(TABLE, ("month", f"{client_id}#{month}"), "at", ENTRY))
-    return [_line(item) for item in found]
+    """List every entry of a merchant's month (2026-03)."""
+    return [_entry(item) for item in items_of(range_of_prefix(TABLE, ("month", f"{client_id}#{month}"), "at", ENTRY))]
 
 
-def _ext(client_id: int, ext_id: str | None) -> str:
-    return f"ext#{client_id}#{ext_id}"
+def _entry_writes(transaction: Transaction, entry: HistoryEntry) -> list[Write]:
+    partitions = [totals.month_of(transaction.client_id, entry.at.date())]
+    if ext_id := transaction.particulars.ext_id:
+        partitions.append(_ext_id_partition(transaction.client_id, ext_id))
+    return [put_item(TABLE, _item(partition, entry)) for partition in partitions]
 
 
-def _instant(at: datetime) -> str:
-    return at.isoformat(timespec="microseconds")
+def _item(partition: str, entry: HistoryEntry) -> dict[str, Any]:
+    stream = entry.stream
+    values = {
+        "month": partition,
+        "at": f"{_prefix(stream.agent_id)}{_time_text(entry.at)}#{entry.id}",
+        "kind": f"{stream.input_type}.{stream.reverse_mode}.{stream.digits}.{stream.acquirer}",
+        "id": entry.id.casefold(),
+        "taken_minor": entry.taken_minor or None,
+        **{name: getattr(entry, name) for name in SEARCHED},
+    }
+    return {name: value for name, value in values.items() if value is not None}
 
 
-def _line(item: Mapping[str, Value]) -> HistoryEntry:
+def _entry(item: Item) -> HistoryEntry:
     _, agent_id, at, transaction_id = item["at"]["S"].split("#", 3)
     input_type, reverse_mode, digits, acquirer = item["kind"]["S"].split(".", 3)
     return HistoryEntry(
@@ -121,8 +101,20 @@ def _line(item: Mapping[str, Value]) -> HistoryEntry:
     )
 
 
-def _condition(wanted: HistoryFilter) -> Condition:
-    """What need not be sent: the store may send more than matches, never less."""
+def _prefix(agent_id: int | None) -> str:
+    return ENTRY if agent_id is None else f"{ENTRY}{agent_id}#"
+
+
+def _ext_id_partition(client_id: int, ext_id: str) -> str:
+    return f"ext#{client_id}#{ext_id}"
+
+
+def _time_text(at: datetime) -> str:
+    return at.isoformat(timespec="microseconds")
+
+
+def _filter_for(wanted: HistoryFilter) -> Filter | None:
+    """Return a filter that lets every matching entry through, and some others: `HistoryFilter.matches` decides."""
     parts: list[str] = []
     values: dict[str, Any] = {}
     if wanted.input_type is not None:
@@ -139,4 +131,4 @@ def _condition(wanted: HistoryFilter) -> Condition:
         anywhere = " OR ".join(f"contains(#{name}, :search)" for name in ("id", *SEARCHED))
         parts.append(f"({anywhere})")
         values["search"] = wanted.search
-    return Condition(" AND ".join(parts), values)
+    return Filter(" AND ".join(parts), values) if parts else None

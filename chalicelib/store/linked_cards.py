@@ -1,37 +1,38 @@
-"""Linked cards by ID, and by the agent they belong to. There is no number in here, only the acquirer's token."""
+"""Linked cards by ID, and by the agent they belong to: no card number, only the acquirer's token."""
 
 from chalicelib.domain.card import ACTIVE, VERIFIED, LinkedCard
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store.query import all_of
+from chalicelib.store.expressions import set_attributes
+from chalicelib.store.query import list_records
 from chalicelib.store.table import Key, Write, put_new, update, write_one
 
 TABLE = "cards"
 
 
 def key(card_id: int) -> Key[LinkedCard]:
-    """Where the card is kept."""
+    """Return the key of a card."""
     return Key(TABLE, LinkedCard, {"id": card_id})
 
 
 def create(card: LinkedCard) -> None:
-    """Keep a new card."""
+    """Store a new card."""
     write_one(put_new(TABLE, card, "id"))
 
 
 def finish(card: LinkedCard) -> None:
-    """Keep what the acquirer made of a card: its status and token."""
+    """Store the acquirer's answer to the linking of a card: its status, and its token if it has one."""
     token = {"link_id": card.link_id, "storage_id": card.storage_id}
     values = {"status": card.status, "updated_at": card.updated_at, **{k: v for k, v in token.items() if v is not None}}
-    write_one(update(key(card.id), "SET " + ", ".join(f"#{name} = :{name}" for name in values), values))
+    write_one(update(key(card.id), set_attributes(values), values))
 
 
 def of_agent(agent_id: int) -> list[LinkedCard]:
-    """The agent's cards, by ID."""
-    return all_of(TABLE, LinkedCard, ("account_id", agent_id), "by_account")
+    """List the agent's cards by ID."""
+    return list_records(TABLE, LinkedCard, ("account_id", agent_id), "by_account")
 
 
-def pay(card_id: int, agent_id: int) -> Write:
-    """Count a payment with the card; 566 when it was taken away since it was looked at."""
+def count_payment(card_id: int, agent_id: int) -> Write:
+    """Count a payment with the card; raise 566 when the card was removed since it was read."""
     return update(
         key(card_id),
         "ADD #transaction_count :one",

@@ -1,4 +1,4 @@
-"""What signing in needs, under the e-mail: one strong read, and the e-mail belongs to one agent."""
+"""Logins by e-mail: signing in needs one strong read, and an e-mail belongs to one agent."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -15,23 +15,23 @@ NOT_FULL = "(attribute_not_exists(#failed_attempts) OR #failed_attempts < :limit
 
 
 def key(email: str) -> Key[Login]:
-    """Where the login of an e-mail is kept, whatever its case."""
+    """Return the key of the login of an e-mail, in any case."""
     return Key(TABLE, Login, {"email": canonical(email)})
 
 
 def create(login: Login) -> Write:
-    """Give an e-mail to an agent, unless it belongs to one already."""
+    """Store a new login; raise 307 when its e-mail belongs to an agent already."""
     return put_new(TABLE, replace(login, email=canonical(login.email)), "email", ServiceError(ErrorCode.EMAIL_TAKEN))
 
 
 def count_failure(email: str, login: Login | None, now: datetime) -> None:
-    """Count a wrong password; the tenth in a row locks passwords. 104 when they were locked meanwhile.
+    """Count a wrong password; lock passwords at the tenth in a row; raise 104 when they were locked meanwhile.
 
-    The count is never above ten: of guesses sent all at once, those after the tenth learn nothing. An e-mail nobody
-    has (no `login`) costs the same write and leaves nothing.
+    The count never exceeds ten: of guesses sent at the same time, those after the tenth learn nothing. An unknown
+    e-mail (no `login`) costs the same write and stores nothing.
     """
-    over = login.locked_until if login else None
-    if over and over <= now and _begin_anew(email, over):
+    locked_until = login.locked_until if login else None
+    if locked_until and locked_until <= now and _restart_count(email, locked_until):
         return
     one_more = update(
         key(email),
@@ -50,35 +50,8 @@ def count_failure(email: str, login: Login | None, now: datetime) -> None:
         _lock(email, now)
 
 
-def _begin_anew(email: str, over: datetime) -> bool:
-    """Count the first failure after a lock that is over; False when somebody else did."""
-    change = update(
-        key(email),
-        "SET #failed_attempts = :one REMOVE #locked_until",
-        {"one": 1, "over": over},
-        condition="#locked_until = :over",
-    )
-    try:
-        write_one(change)
-    except AlreadyExistsError:
-        return False
-    return True
-
-
-def _lock(email: str, now: datetime) -> None:
-    """Lock passwords, unless they are. Whoever finds the count full does it, so a crash in between is mended."""
-    lock = update(
-        key(email),
-        "SET #locked_until = :until",
-        {"until": now + LOCK_FOR, "limit": LOCK_AFTER},
-        condition="#failed_attempts >= :limit AND attribute_not_exists(#locked_until)",
-    )
-    with suppress(AlreadyExistsError):
-        write_one(lock)
-
-
-def note_logon(email: str, now: datetime) -> None:
-    """Write down that a password was right: the count of failures begins anew. 104 when locked meanwhile."""
+def record_logon(email: str, now: datetime) -> None:
+    """Record a right password, which resets the count of failures; raise 104 when passwords were locked meanwhile."""
     logon = update(
         key(email),
         "SET #last_logon = :now, #failed_attempts = :none REMOVE #locked_until",
@@ -93,7 +66,7 @@ def note_logon(email: str, now: datetime) -> None:
 
 
 def rehash(login: Login, password_hash: str) -> None:
-    """Keep the password under stronger parameters, unless it was changed meanwhile."""
+    """Store a hash of the same password with stronger parameters, unless the password was changed meanwhile."""
     change = update(
         key(login.email),
         "SET #password_hash = :new",
@@ -102,3 +75,30 @@ def rehash(login: Login, password_hash: str) -> None:
     )
     with suppress(AlreadyExistsError):
         write_one(change)
+
+
+def _restart_count(email: str, ended: datetime) -> bool:
+    """Count the first failure after a lock that ended; return False when another request has done so."""
+    change = update(
+        key(email),
+        "SET #failed_attempts = :one REMOVE #locked_until",
+        {"one": 1, "over": ended},
+        condition="#locked_until = :over",
+    )
+    try:
+        write_one(change)
+    except AlreadyExistsError:
+        return False
+    return True
+
+
+def _lock(email: str, now: datetime) -> None:
+    """Lock passwords, unless they are locked; every request that finds the count full does so, in case one crashed."""
+    lock = update(
+        key(email),
+        "SET #locked_until = :until",
+        {"until": now + LOCK_FOR, "limit": LOCK_AFTER},
+        condition="#failed_attempts >= :limit AND attribute_not_exists(#locked_until)",
+    )
+    with suppress(AlreadyExistsError):
+        write_one(lock)

@@ -10,17 +10,17 @@ TABLE = "merchants"
 
 
 def key(merchant_id: int) -> Key[Merchant]:
-    """Where the merchant is kept."""
+    """Return the key of a merchant."""
     return Key(TABLE, Merchant, {"id": merchant_id})
 
 
 def create(merchant: Merchant, act: Act, *also: Write) -> None:
-    """Keep a new merchant, and `also` what goes with it."""
+    """Store a new merchant and the writes in `also`."""
     commit(put_new(TABLE, merchant, "id"), audit.write(f"merchant#{merchant.id}", act, present(merchant)), *also)
 
 
 def change(before: Merchant, after: Merchant, act: Act) -> None:
-    """Keep the next version of a merchant; ChangedMeanwhileError when `before` is no longer it."""
+    """Store the next version of a merchant; raise ChangedMeanwhileError when `before` is no longer the stored one."""
     commit(
         replace_record(TABLE, after, version=before.version, otherwise=ChangedMeanwhileError()),
         audit.write(f"merchant#{after.id}", act, changed(before, after)),

@@ -1,4 +1,4 @@
-"""Changing a record that somebody else may be changing: nobody's change is lost, nothing is torn."""
+"""Optimistic concurrency: a change of a record that was changed meanwhile starts again, so that no change is lost."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -8,15 +8,15 @@ from chalicelib.errors import RETRY, ErrorCode, ServiceError
 
 T = TypeVar("T")
 
-ATTEMPTS = 20  # each lost to another change that was kept, so somebody always gets on
+ATTEMPTS = 20  # each one fails only because another change was stored, so there is always progress
 
 
 class ChangedMeanwhileError(Exception):
-    """The record is no longer the one that was read."""
+    """A record that is no longer the version that was read."""
 
 
 def retry_on_change(attempt: Callable[[], T]) -> T:
-    """Load, decide, store: once more from the load whenever the record changed in between."""
+    """Call `attempt` (load, decide, store), and again from the load whenever the record changed in between."""
     for _ in range(ATTEMPTS):
         with suppress(ChangedMeanwhileError):
             return attempt()

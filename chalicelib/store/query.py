@@ -1,7 +1,7 @@
-"""Queries: the items of one partition, read a page of the store at a time.
+"""Queries of one partition, whose items come in the order of the sort key and are read page by page.
 
-A range of a partition is a strong read. What belongs to an owner may be read through an index, which follows its table
-with a delay of milliseconds: code that must not miss a record reads by key.
+A partition of a table is read strongly. An index follows its table with a delay of milliseconds: code that must not
+miss a record reads by key.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,16 +10,43 @@ from typing import Any, TypeVar
 
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store.codec import Value, decode, value_of
+from chalicelib.store.expressions import attribute_names
 from chalicelib.store.table import client, table_name, with_retries
 
 R = TypeVar("R")
+Item = Mapping[str, Value]
+Partition = tuple[str, int | str]  # the name of the partition key and its value
 
-LIMIT = 20_000  # records one list may have to look at
+LIMIT = 20_000  # records in one list
 
 
-def all_of(table: str, record: type[R], owner: tuple[str, int | str], index: str | None = None) -> list[R]:
-    """Every record whose key attribute has this value, in the order of the second key."""
-    name, value = owner
+@dataclass(frozen=True)
+class Range:
+    """The items of a partition whose sort key is from `low` to `high`, both included."""
+
+    table: str
+    partition: Partition
+    sort_key: str
+    low: str
+    high: str
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A filter expression: items that do not match it are read, but not returned."""
+
+    expression: str
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+def range_of_prefix(table: str, partition: Partition, sort_key: str, prefix: str) -> Range:
+    """Return the range of the items whose sort key begins with `prefix`."""
+    return Range(table, partition, sort_key, prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1))
+
+
+def list_records(table: str, record: type[R], partition: Partition, index: str | None = None) -> list[R]:
+    """Return every record of a partition of a table or its index; 404 when there are more than `LIMIT`."""
+    name, value = partition
     parameters: dict[str, Any] = {
         "TableName": table_name(table),
         "KeyConditionExpression": "#owner = :owner",
@@ -35,59 +62,31 @@ def all_of(table: str, record: type[R], owner: tuple[str, int | str], index: str
     return records
 
 
-@dataclass(frozen=True)
-class Condition:
-    """What the store leaves out before it sends: attributes are written `#name` in the expression."""
-
-    expression: str = ""
-    values: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def names(self) -> set[str]:
-        """The attributes it looks at."""
-        words = "".join(letter if letter.isalnum() or letter in "#_" else " " for letter in self.expression).split()
-        return {word[1:] for word in words if word.startswith("#")}
-
-
-@dataclass(frozen=True)
-class Range:
-    """The items of a partition whose second key is from `low` to `high`."""
-
-    table: str
-    partition: tuple[str, str]  # the name of the key and its value
-    sort: str
-    low: str
-    high: str
-
-
-def prefixed(table: str, partition: tuple[str, str], sort: str, prefix: str) -> Range:
-    """The items whose second key begins so."""
-    return Range(table, partition, sort, prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1))
-
-
-def items(wanted: Range, condition: Condition | None = None, only: Sequence[str] = ()) -> Iterator[Mapping[str, Value]]:
-    """The items in the order of the second key; `only` these attributes of each, when given."""
-    condition = condition or Condition()
-    name, value = wanted.partition
-    values = {"partition": value, "low": wanted.low, "high": wanted.high, **condition.values}
+def items_of(span: Range, matching: Filter | None = None, only: Sequence[str] = ()) -> Iterator[Item]:
+    """Yield the items of a range that match the filter; with `only`, these attributes of each."""
+    name, value = span.partition
+    key_condition = f"#{name} = :partition AND #{span.sort_key} BETWEEN :low AND :high"
+    filter_expression = matching.expression if matching else ""
+    projection = ", ".join(f"#{attribute}" for attribute in only)
+    values = {"partition": value, "low": span.low, "high": span.high, **(matching.values if matching else {})}
     parameters: dict[str, Any] = {
-        "TableName": table_name(wanted.table),
-        "KeyConditionExpression": f"#{name} = :partition AND #{wanted.sort} BETWEEN :low AND :high",
-        "ExpressionAttributeNames": {f"#{one}": one for one in {name, wanted.sort, *condition.names, *only}},
-        "ExpressionAttributeValues": {f":{one}": value_of(each) for one, each in values.items()},
+        "TableName": table_name(span.table),
+        "KeyConditionExpression": key_condition,
+        "ExpressionAttributeNames": attribute_names(f"{key_condition} {filter_expression} {projection}"),
+        "ExpressionAttributeValues": {f":{placeholder}": value_of(each) for placeholder, each in values.items()},
         "ConsistentRead": True,
-        **({"FilterExpression": condition.expression} if condition.expression else {}),
-        **({"ProjectionExpression": ", ".join(f"#{one}" for one in only)} if only else {}),
+        **({"FilterExpression": filter_expression} if filter_expression else {}),
+        **({"ProjectionExpression": projection} if projection else {}),
     }
     for page in _pages(parameters):
         yield from page
 
 
-def _pages(parameters: dict[str, Any]) -> Iterator[list[Mapping[str, Value]]]:
-    """Yield the items of each page of the store until the last."""
+def _pages(parameters: dict[str, Any]) -> Iterator[list[Item]]:
+    """Yield the items of each page of a query until the last."""
     while True:
-        answer = with_retries(lambda: client().query(**parameters))
-        yield answer["Items"]
-        if "LastEvaluatedKey" not in answer:
+        response = with_retries(lambda: client().query(**parameters))
+        yield response["Items"]
+        if "LastEvaluatedKey" not in response:
             return
-        parameters["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+        parameters["ExclusiveStartKey"] = response["LastEvaluatedKey"]

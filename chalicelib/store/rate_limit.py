@@ -1,4 +1,4 @@
-"""When an account last asked for its configuration: kept apart from the login, which signing in reads each time."""
+"""The rate limit of the configuration call: apart from the login, which every sign-in reads."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,20 +10,23 @@ TABLE = "sequences"
 
 @dataclass(frozen=True)
 class LastCall:
-    """The last time somebody asked."""
+    """The time of an account's last call."""
 
     name: str
     at: datetime
 
 
 class TooSoonError(Exception):
-    """The account asked within the interval."""
+    """A second call of an account within the interval."""
 
 
 def take(agent_id: int, now: datetime, interval: timedelta) -> timedelta | None:
-    """Take the one call of an interval: None, or how long to wait. One write decides, whoever asks at the same time."""
+    """Take the one call an account has per interval: return None, or the time to wait when it is taken already.
+
+    One conditional write decides, so of calls at the same time exactly one is allowed.
+    """
     key = Key(TABLE, LastCall, {"name": f"asked#{agent_id}"})
-    claim = update(
+    call = update(
         key,
         "SET #at = :now",
         {"now": now, "before": now - interval},
@@ -31,8 +34,8 @@ def take(agent_id: int, now: datetime, interval: timedelta) -> timedelta | None:
         otherwise=TooSoonError(),
     )
     try:
-        write_one(claim)
+        write_one(call)
     except TooSoonError:
-        asked = read(key)
-        return (asked.at if asked else now) + interval - now
+        last = read(key)
+        return (last.at if last else now) + interval - now
     return None

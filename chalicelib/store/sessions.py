@@ -1,4 +1,4 @@
-"""Sessions, under the digest of their ID: who reads the table can use none of them."""
+"""Sessions by the digest of their ID: a reader of the table can use none of them."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -11,17 +11,17 @@ TABLE = "sessions"
 
 
 def key(digest: str) -> Key[Session]:
-    """Where the session of this digest is kept."""
+    """Return the key of the session with this digest."""
     return Key(TABLE, Session, {"digest": digest})
 
 
-def keep(session: Session) -> None:
-    """Keep a new session."""
+def create(session: Session) -> None:
+    """Store a new session."""
     write_one(put_new(TABLE, session, "digest"))
 
 
 def touch(session: Session, now: datetime) -> Session:
-    """Write down that it was used, which prolongs it. Raises 105 when it is gone meanwhile."""
+    """Record that a session was used, which extends it; raise 105 when it was deleted meanwhile."""
     touched = replace(session, used_at=now, expires_at=expiry(session, now))
     write_one(
         update(

@@ -1,4 +1,4 @@
-"""The one door to DynamoDB: strong reads, conditional writes, and transactions retried when they only collided."""
+"""The access to DynamoDB: strong reads, conditional writes, and transactions that are retried after a collision."""
 
 import random
 import time
@@ -14,11 +14,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.settings import settings
 from chalicelib.store.codec import Value, decode, encode, value_of
+from chalicelib.store.expressions import attribute_names
 
 R = TypeVar("R")
 T = TypeVar("T")
 
-ATTEMPTS = 8  # of a write that collided: with the pauses below five seconds at the most, half of that on average
+ATTEMPTS = 8  # of a call that collides: the pauses between them are below five seconds in all, half of it on average
 BATCH = 100  # keys in one BatchGetItem, items in one transaction
 COLLISIONS = frozenset({
     "TransactionConflict",
@@ -35,56 +36,56 @@ OUTAGES = frozenset({"InternalServerError", "ServiceUnavailable", "InternalFailu
 
 @cache
 def client() -> Any:
-    """The client, made at the first use. Its time limits leave the gateway's 29 s to the acquirer."""
+    """Return the client, created at its first use; its time limits leave the gateway's 29 s to the acquirer."""
     config = Config(
         connect_timeout=1,
         read_timeout=3,
         retries={"mode": "standard", "total_max_attempts": 3},
         tcp_keepalive=True,
-        parameter_validation=False,  # the parameters are ours; checking them costs as much as parsing the answer
+        parameter_validation=False,  # only our code writes them; checking costs as much as parsing the response
     )
     return boto3.client("dynamodb", config=config)
 
 
 @dataclass(frozen=True)
 class Key(Generic[R]):
-    """Where one record is kept, and what it reads back as."""
+    """The key of one record, and the class the record is read as."""
 
     table: str
     record: type[R]
     key: Mapping[str, Any]
 
     def wire(self) -> dict[str, Value]:
-        """The key as the store takes it."""
+        """Return the key in the form DynamoDB takes."""
         return {name: value_of(value) for name, value in self.key.items()}
 
 
 class AlreadyExistsError(Exception):
-    """A record of this key exists: what a `put` of something new raises unless told otherwise."""
+    """A condition that does not hold, as a rule because a record with this key exists already."""
 
 
 @dataclass(frozen=True)
 class Write:
-    """One step of a store transaction, and what it means when its condition does not hold."""
+    """One conditional write, and the exception to raise when its condition does not hold."""
 
     kind: str  # Put, Update, Delete or ConditionCheck
     parameters: Mapping[str, Any]
     otherwise: Exception = field(default_factory=AlreadyExistsError)
 
     def wire(self) -> dict[str, Any]:
-        """The step as TransactWriteItems takes it."""
+        """Return the write in the form TransactWriteItems takes."""
         return {self.kind: self.parameters}
 
 
 def table_name(table: str) -> str:
-    """The deployed name of one of our tables."""
+    """Return the deployed name of a table."""
     return settings().table_prefix + table
 
 
 def put_new(
     table: str, record: Any, key: str, otherwise: Exception | None = None, *, index: Mapping[str, Any] | None = None
 ) -> Write:
-    """Keep a record nobody kept before; `index` adds attributes only an index needs."""
+    """Store a record under a key that does not exist yet; `index` adds attributes that only an index needs."""
     parameters = {
         "TableName": table_name(table),
         "Item": {**encode(record), **{name: value_of(value) for name, value in (index or {}).items()}},
@@ -95,7 +96,7 @@ def put_new(
 
 
 def put_item(table: str, item: Mapping[str, Any]) -> Write:
-    """Keep an item under a key that is new by construction."""
+    """Store an item without a condition: nobody else writes to its key."""
     return Write(
         "Put", {"TableName": table_name(table), "Item": {name: value_of(value) for name, value in item.items()}}
     )
@@ -109,14 +110,12 @@ def update(
     condition: str | None = None,
     otherwise: Exception | None = None,
 ) -> Write:
-    """Change one item. Every attribute is written `#name` in the expressions, so none can be a reserved word."""
-    text = f"{expression} {condition or ''}"
-    names = {word: word[1:] for word in _words(text) if word.startswith("#")}
+    """Change one item; the expressions name attributes as `#name` and values as `:name`."""
     parameters: dict[str, Any] = {
         "TableName": table_name(key.table),
         "Key": key.wire(),
         "UpdateExpression": expression,
-        "ExpressionAttributeNames": names,
+        "ExpressionAttributeNames": attribute_names(f"{expression} {condition or ''}"),
         "ExpressionAttributeValues": {f":{name}": value_of(value) for name, value in values.items()},
     }
     if condition:
@@ -125,7 +124,7 @@ def update(
 
 
 def replace_record(table: str, record: Any, *, version: int, otherwise: Exception) -> Write:
-    """Put a record over the version that was read, or nothing at all."""
+    """Store the next version of a record, if the stored one is still the version that was read."""
     parameters = {
         "TableName": table_name(table),
         "Item": encode(record),
@@ -137,9 +136,9 @@ def replace_record(table: str, record: Any, *, version: int, otherwise: Exceptio
 
 
 def commit(*writes: Write) -> None:
-    """All of the writes or none. The first whose condition fails raises what it says it means.
+    """Carry out all of the writes or none; raise the exception of the first one whose condition does not hold.
 
-    A collision with another transaction is not an outcome: it is tried again with jitter, a bounded number of times.
+    A collision with another transaction decides nothing: the call is repeated with jitter, a bounded number of times.
     """
     wire = [write.wire() for write in writes]
 
@@ -157,35 +156,35 @@ def commit(*writes: Write) -> None:
 
 
 def write_one(write: Write) -> dict[str, Value]:
-    """Do one Put or Update outside a transaction, at half the price: what an Update left of the item is returned."""
+    """Carry out one Put or Update outside a transaction, at half the price; return the item as an Update left it."""
 
     def attempt() -> dict[str, Value]:
         try:
             if write.kind == "Update":
-                answer = client().update_item(**write.parameters, ReturnValues="ALL_NEW")
+                response = client().update_item(**write.parameters, ReturnValues="ALL_NEW")
             else:
-                answer = client().put_item(**write.parameters)
+                response = client().put_item(**write.parameters)
         except ClientError as error:
             if error.response["Error"]["Code"] == "ConditionalCheckFailedException":
                 raise write.otherwise from None
             raise
-        left: dict[str, Value] = answer.get("Attributes", {})
-        return left
+        item: dict[str, Value] = response.get("Attributes", {})
+        return item
 
     return with_retries(attempt)
 
 
 def read(key: Key[R]) -> R | None:
-    """The record as it is now (a strong read), or None."""
-    answer = with_retries(
+    """Read a record as it is now (a strong read); None when there is none."""
+    response = with_retries(
         lambda: client().get_item(TableName=table_name(key.table), Key=key.wire(), ConsistentRead=True)
     )
-    item = answer.get("Item")
+    item = response.get("Item")
     return decode(key.record, item) if item else None
 
 
 def read_all(keys: Sequence[Key[Any]]) -> list[Any]:
-    """The records of the keys, in their order, None where there is none: strong reads in one round trip a hundred."""
+    """Read the records of the keys in their order, None for a missing one: strong reads, a hundred per call."""
     found: dict[tuple[str, str], Any] = {}
     for start in range(0, len(keys), BATCH):
         found |= _read_batch(keys[start : start + BATCH])
@@ -197,15 +196,15 @@ def _read_batch(keys: Sequence[Key[Any]]) -> dict[tuple[str, str], Any]:
     by_table = {table_name(key.table): key for key in keys}
     pending: dict[str, Any] = {name: {"Keys": [], "ConsistentRead": True} for name in by_table}
     for key in keys:
-        if key.wire() not in pending[table_name(key.table)]["Keys"]:  # the store refuses a key asked for twice
+        if key.wire() not in pending[table_name(key.table)]["Keys"]:  # DynamoDB refuses a key that is listed twice
             pending[table_name(key.table)]["Keys"].append(key.wire())
 
     found: dict[tuple[str, str], Any] = {}
     for _ in range(ATTEMPTS):
-        answer = with_retries(partial(client().batch_get_item, RequestItems=pending))
-        for name, items in answer["Responses"].items():
+        response = with_retries(partial(client().batch_get_item, RequestItems=pending))
+        for name, items in response["Responses"].items():
             found.update({(name, _identity(item, by_table[name])): item for item in items})
-        pending = answer.get("UnprocessedKeys") or {}
+        pending = response.get("UnprocessedKeys") or {}
         if not pending:
             return found
     raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY)
@@ -215,14 +214,10 @@ def _identity(item: Mapping[str, Value], key: Key[Any]) -> str:
     return repr([item[name] for name in sorted(key.key)])
 
 
-def _words(text: str) -> list[str]:
-    return "".join(letter if letter.isalnum() or letter in "#:_" else " " for letter in text).split()
-
-
 def with_retries(attempt: Callable[[], T]) -> T:
-    """Do it; again when it only collided; 903 when the store is out of reach.
+    """Call `attempt`, and again after a collision; raise 903 when the store is out of reach.
 
-    A write whose answer was lost may have happened: whoever calls again with the same ID finds it done.
+    A write whose response was lost may have happened: a repeated request with the same ID finds it done.
     """
     for number in range(ATTEMPTS):
         try:

@@ -1,9 +1,9 @@
-"""Totals of a merchant's transactions, written with each of them, so that nothing is ever counted by reading it.
+"""Totals of a merchant's transactions, written with each transaction, so that no list counts by reading.
 
-They stand in the month's partition of the history table, in two grains:
-- a total: how many transactions a stream has on each day of the month (n05), and the money they took (m05);
-- slots: how many it has in each quarter of an hour of one day (0715), which say where in a busy day a page begins.
-Both stay below 1 KB whatever comes, so counting costs the same for the first payment and for the millionth.
+They are counters in the month's partition of the history table, in two grains:
+- a total: the transactions of a stream on each day of the month (n05), and the money they took (m05);
+- slots: its transactions in each quarter of an hour of one day (0715), which locate a page within a busy day.
+Both stay below 1 KB however many transactions there are, so counting costs the same for the first and the millionth.
 """
 
 import zlib
@@ -12,8 +12,8 @@ from datetime import date
 from typing import Any
 
 from chalicelib.domain.history import HistoryEntry, Stream, Tally
-from chalicelib.store.codec import Value
-from chalicelib.store.query import items, prefixed
+from chalicelib.store.expressions import set_attributes
+from chalicelib.store.query import Item, items_of, range_of_prefix
 from chalicelib.store.table import Key, Write, update, write_one
 
 TABLE = "history"
@@ -23,105 +23,106 @@ TOTAL, SLOTS = "total#", "slots#"
 Counters = Mapping[str, int]
 
 
+class CounterChangedError(Exception):
+    """A counter that no longer has the value that was read: a transaction was counted in between."""
+
+
 def month_of(client_id: int, day: date) -> str:
-    """The partition: the merchant and its month."""
+    """Return the partition of a merchant's month: 17#2026-03."""
     return f"{client_id}#{day.isoformat()[:7]}"
 
 
-def count(client_id: int, entry: HistoryEntry) -> Write:
-    """One more transaction, and its money if it took any, in the total of its month."""
-    return _add(total_key(client_id, entry), in_total(entry))
+def add_to_total(client_id: int, entry: HistoryEntry) -> Write:
+    """Count a transaction, and the money it took, in the total of its month."""
+    return _add(total_key(client_id, entry), total_counters(entry))
 
 
-def taken(client_id: int, entry: HistoryEntry) -> Write:
-    """The money of a transaction that was counted before it took any."""
+def add_money(client_id: int, entry: HistoryEntry) -> Write:
+    """Add the money of a transaction that was counted before it took any."""
     return _add(total_key(client_id, entry), {f"m{entry.at:%d}": entry.taken_minor})
 
 
-def slot(client_id: int, entry: HistoryEntry) -> Write:
-    """One more transaction in its quarter of an hour."""
-    return _add(slots_key(client_id, entry), in_slots(entry))
+def add_to_slots(client_id: int, entry: HistoryEntry) -> Write:
+    """Count a transaction in its quarter of an hour."""
+    return _add(slots_key(client_id, entry), slot_counters(entry))
 
 
-def in_total(entry: HistoryEntry) -> Counters:
-    """What the entry adds to its total."""
+def total_counters(entry: HistoryEntry) -> Counters:
+    """Return the numbers a transaction adds to its total."""
     money = {f"m{entry.at:%d}": entry.taken_minor} if entry.taken_minor else {}
     return {f"n{entry.at:%d}": 1, **money}
 
 
-def in_slots(entry: HistoryEntry) -> Counters:
-    """What the entry adds to its slots."""
+def slot_counters(entry: HistoryEntry) -> Counters:
+    """Return the numbers a transaction adds to its slots."""
     return {f"{entry.at:%H}{entry.at.minute // 15 * 15:02d}": 1}
 
 
-def _add(key: Key[Any], numbers: Counters) -> Write:
-    return update(key, "ADD " + ", ".join(f"#{name} :{name}" for name in numbers), numbers)
-
-
-class MovedOnError(Exception):
-    """A counter is no longer what was read: a transaction was counted meanwhile."""
-
-
-def mend(key: Key[Any], before: Counters, after: Counters) -> None:
-    """Make counters what they should be, unless one of them changed since it was read; then MovedOnError."""
+def correct(key: Key[Any], before: Counters, after: Counters) -> None:
+    """Set counters to `after`; raise CounterChangedError, and change nothing, unless they are still `before`."""
     as_read = " AND ".join(
         f"#{name} = :was{name}" if before[name] else f"(attribute_not_exists(#{name}) OR #{name} = :was{name})"
         for name in after
     )
     values = {**after, **{f"was{name}": before[name] for name in after}}
-    expression = "SET " + ", ".join(f"#{name} = :{name}" for name in after)
-    write_one(update(key, expression, values, condition=as_read, otherwise=MovedOnError()))
+    write_one(update(key, set_attributes(after), values, condition=as_read, otherwise=CounterChangedError()))
 
 
 def total_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
-    """Where the total of the entry's stream and month is kept."""
+    """Return the key of the total that counts a transaction."""
     return _key(client_id, entry, TOTAL + _stream_text(entry))
 
 
 def slots_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
-    """Where the slots of the entry's stream and day are kept."""
+    """Return the key of the slots that count a transaction."""
     return _key(client_id, entry, f"{SLOTS}{entry.at:%d}#{_stream_text(entry)}")
 
 
-def _key(client_id: int, entry: HistoryEntry, at: str) -> Key[Any]:
-    return place(month_of(client_id, entry.at.date()), at)
-
-
-def place(month: str, at: str) -> Key[Any]:
-    """Where counters are kept."""
-    return Key(TABLE, object, {"month": month, "at": at})
+def counters_key(partition: str, at: str) -> Key[Any]:
+    """Return the key of counters from the two attributes it consists of."""
+    return Key(TABLE, object, {"month": partition, "at": at})
 
 
 def of_month(client_id: int, month: str, agent_id: int | None) -> list[Tally]:
-    """What was counted in a month (2026-03), of one agent or of all: a tally for each day and shard of a stream."""
-    scope = f"{TOTAL}{agent_id}#" if agent_id is not None else TOTAL
+    """List the totals of a month (2026-03), of one agent or of all: a tally for each day and shard of a stream."""
+    prefix = f"{TOTAL}{agent_id}#" if agent_id is not None else TOTAL
     return [
         Tally(stream, date.fromisoformat(f"{month}-{name[1:]}"), number, counters.get(f"m{name[1:]}", 0))
-        for stream, counters in ((_stream(at, TOTAL), counters) for at, counters in counted(client_id, month, scope))
+        for stream, counters in (
+            (_stream(at, TOTAL), counters) for at, counters in read_counters(client_id, month, prefix)
+        )
         for name, number in counters.items()
         if name.startswith("n")
     ]
 
 
 def slots_of(client_id: int, day: date, agent_id: int | None) -> list[tuple[Stream, Counters]]:
-    """How many transactions each stream has in the quarters of an hour of a day, a line for each shard."""
-    prefix = f"{SLOTS}{day:%d}#"
-    scope = f"{prefix}{agent_id}#" if agent_id is not None else prefix
-    return [(_stream(at, prefix), counters) for at, counters in counted(client_id, day.isoformat()[:7], scope)]
+    """List the transactions of each stream in the quarters of an hour of a day, one item for each shard."""
+    day_prefix = f"{SLOTS}{day:%d}#"
+    prefix = f"{day_prefix}{agent_id}#" if agent_id is not None else day_prefix
+    return [(_stream(at, day_prefix), numbers) for at, numbers in read_counters(client_id, day.isoformat()[:7], prefix)]
 
 
-def counted(client_id: int, month: str, prefix: str) -> Iterator[tuple[str, Counters]]:
-    """The counters under a prefix, as they are kept: the second key, and each number by its name."""
-    for item in items(prefixed(TABLE, ("month", f"{client_id}#{month}"), "at", prefix)):
+def read_counters(client_id: int, month: str, prefix: str) -> Iterator[tuple[str, Counters]]:
+    """Yield the counters of a month (2026-03) whose sort key begins with `prefix`, each with its sort key."""
+    for item in items_of(range_of_prefix(TABLE, ("month", f"{client_id}#{month}"), "at", prefix)):
         yield item["at"]["S"], _numbers(item)
 
 
-def _numbers(item: Mapping[str, Value]) -> Counters:
+def _add(key: Key[Any], numbers: Counters) -> Write:
+    return update(key, "ADD " + ", ".join(f"#{name} :{name}" for name in numbers), numbers)
+
+
+def _key(client_id: int, entry: HistoryEntry, at: str) -> Key[Any]:
+    return counters_key(month_of(client_id, entry.at.date()), at)
+
+
+def _numbers(item: Item) -> Counters:
     return {name: int(value["N"]) for name, value in item.items() if "N" in value}
 
 
 def _stream_text(entry: HistoryEntry) -> str:
-    """A stream and the shard: 17#10.0.2.1.CASH."""
+    """Return the part of a sort key that names a stream and the shard: 17#10.0.2.1.CASH."""
     stream = entry.stream
     shard = zlib.crc32(entry.id.encode()) % SHARDS
     return f"{stream.agent_id}#{stream.input_type}.{stream.reverse_mode}.{stream.digits}.{shard}.{stream.acquirer}"

@@ -1,6 +1,7 @@
-"""Payments and reversals alike, under their ID."""
+"""Transactions, payments and reversals alike, by ID."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from chalicelib.domain.outcome import due_at
 from chalicelib.domain.reversal import CANCELS
@@ -8,55 +9,59 @@ from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.store import history
 from chalicelib.store.codec import attributes_of
 from chalicelib.store.due_index import shard_of
+from chalicelib.store.expressions import set_attributes
 from chalicelib.store.table import Key, Write, commit, put_new, read, update, write_one
 
 TABLE = "transactions"
-LATEST = "#reverse_id = :id, #reverse_invoice = :invoice"  # of a payment: its reversal that was done last
-PAUSE = timedelta(seconds=5)  # between two who look after the same transaction
+LATEST_REVERSAL = "#reverse_id = :id, #reverse_invoice = :invoice"  # of a payment, the one that was done last
+CLAIM_PAUSE = timedelta(seconds=5)  # between two claims of the same transaction
+
+
+class PhaseChangedError(Exception):
+    """A transaction that is no longer in the phase it was read in: another request or sweep moved it."""
+
+
+class RemainderChangedError(Exception):
+    """A payment whose remainder is no longer the one the reversal was decided on."""
 
 
 def key(transaction_id: str) -> Key[Transaction]:
-    """Where a transaction is kept; IDs are in upper case."""
+    """Return the key of a transaction; IDs are in upper case."""
     return Key(TABLE, Transaction, {"id": transaction_id})
 
 
 def get(transaction_id: str) -> Transaction | None:
-    """The transaction as it is now, or None."""
+    """Read a transaction as it is now; None when there is none."""
     return read(key(transaction_id))
 
 
 def record(transaction: Transaction, *beside: Write) -> None:
-    """Keep a new transaction, its place in the history and what goes `beside` it: all or nothing.
+    """Store a new transaction, its history and the writes `beside` it: all or nothing.
 
-    Raises AlreadyThereError when its ID was used before: the same payment is never kept twice.
+    Raise AlreadyExistsError when its ID was used before: the same payment is never stored twice.
     """
-    commit(_new(transaction), *history.record(transaction), *beside)
+    commit(_put(transaction), *history.writes_for_new(transaction), *beside)
 
 
-class OvertakenError(Exception):
-    """The transaction is no longer in the phase it was read in: somebody else went on with it."""
+def store_step(before: Transaction, after: Transaction, now: datetime, *beside: Write) -> None:
+    """Store the next step of a transaction and the writes `beside` it; raise PhaseChangedError when it has moved on.
 
-
-def finish(before: Transaction, after: Transaction, now: datetime, *beside: Write) -> None:
-    """Keep what became of a transaction, and what goes `beside` it, if it is still in the phase it was in.
-
-    Only what changed is written, so a reversal that takes from the payment at this moment is not undone.
+    Only changed attributes are written, so the reservation of a reversal made at the same time is not undone.
     """
-    due = due_at(after, now)
-    index = {"due_shard": shard_of(after.id), "due_at": due} if due else {"due_shard": None, "due_at": None}
     stored = attributes_of(before)
     changed = {name: value for name, value in attributes_of(after).items() if value != stored[name]}
+    index = _due_attributes(after, now) or {"due_shard": None, "due_at": None}
     values = {name: value for name, value in {**changed, **index}.items() if value is not None}
-    gone = [name for name in (*changed, *index) if name not in values]
-    expression = "SET " + ", ".join(f"#{name} = :{name}" for name in values)
-    if gone:
-        expression += " REMOVE " + ", ".join(f"#{name}" for name in gone)
+    removed = [name for name in (*changed, *index) if name not in values]
+    expression = set_attributes(values)
+    if removed:
+        expression += " REMOVE " + ", ".join(f"#{name}" for name in removed)
     step = update(
         key(after.id),
         expression,
         {**values, "was": before.phase},
         condition="#phase = :was",
-        otherwise=OvertakenError(),
+        otherwise=PhaseChangedError(),
     )
     if beside:
         commit(step, *beside)
@@ -65,14 +70,15 @@ def finish(before: Transaction, after: Transaction, now: datetime, *beside: Writ
 
 
 def claim(transaction: Transaction, now: datetime) -> bool:
-    """Whether it is ours to look after now: at most one asker every few seconds gets it, and one more at the Deadline.
+    """Claim a pending transaction, so that one caller at a time resolves it; return False when another has it.
 
-    It is due again later, should we not come back.
+    A claim lasts a few seconds, and the Deadline allows one more. The transaction is due again later, in case the
+    caller dies.
     """
-    before = now - PAUSE
+    before = now - CLAIM_PAUSE
     if now >= transaction.deadline:
         before = max(before, transaction.deadline)
-    ours = update(
+    claimed = update(
         key(transaction.id),
         "SET #asked_at = :now, #due_at = :due_at, #due_shard = :due_shard",
         {
@@ -83,34 +89,25 @@ def claim(transaction: Transaction, now: datetime) -> bool:
             "phase": transaction.phase,
         },
         condition="#phase = :phase AND (attribute_not_exists(#asked_at) OR #asked_at < :before)",
-        otherwise=OvertakenError(),
+        otherwise=PhaseChangedError(),
     )
     try:
-        write_one(ours)
-    except OvertakenError:
+        write_one(claimed)
+    except PhaseChangedError:
         return False
     return True
 
 
-def _new(transaction: Transaction) -> Write:
-    due = due_at(transaction, transaction.created_at)
-    index = {"due_shard": shard_of(transaction.id), "due_at": due} if due else {}
-    return put_new(TABLE, transaction, "id", index=index)
-
-
-class RemainderChangedError(Exception):
-    """What remains of the payment is not what the reversal was decided on."""
-
-
 def reserve(original: Transaction, reversal: Transaction, *beside: Write) -> None:
-    """Keep `reversal` and take its amount from what remains of `original`, both or neither.
+    """Store a reversal and take its amount from what remains of the original payment, both or neither.
 
-    The condition is on what remains, not on what was read: two tills reversing at once cannot both win. A cancel wants
-    the payment untouched. Raises AlreadyThereError for the ID, RemainderChangedError for the amount.
+    The condition is on what remains, not on what was read, so two tills that reverse at once cannot both succeed. A
+    cancellation requires an untouched payment. Raise AlreadyExistsError for the ID, RemainderChangedError for the
+    amount.
     """
     pending = reversal.is_pending
     expression = "SET #reversed_minor = #reversed_minor + :amount, #reversals = #reversals + :one, "
-    expression += "#reserved_minor = #reserved_minor + :amount" if pending else LATEST
+    expression += "#reserved_minor = #reserved_minor + :amount" if pending else LATEST_REVERSAL
     values = {
         "amount": reversal.amount_minor,
         "one": 1,
@@ -118,22 +115,22 @@ def reserve(original: Transaction, reversal: Transaction, *beside: Write) -> Non
         "phase": original.phase,
         **({} if pending else {"id": reversal.id, "invoice": reversal.invoice}),
     }
-    taken = update(
+    reservation = update(
         key(original.id),
         expression,
         values,
         condition="#reversed_minor <= :most AND #phase = :phase",
         otherwise=RemainderChangedError(),
     )
-    commit(_new(reversal), taken, *history.record(reversal), *beside)
+    commit(_put(reversal), reservation, *history.writes_for_new(reversal), *beside)
 
 
 def release(reversal: Transaction) -> Write:
-    """What a reserved amount becomes in its payment: given back, or what remains again. Goes with the outcome."""
+    """End the reservation of a reversal that has its outcome: its amount is reversed, or remains in the payment."""
     values: dict[str, int | str] = {"amount": reversal.amount_minor}
     if reversal.phase is Phase.REVERSAL_APPROVED:
         values |= {"id": reversal.id, "invoice": reversal.invoice}
-        expression = f"SET #reserved_minor = #reserved_minor - :amount, {LATEST}"
+        expression = f"SET #reserved_minor = #reserved_minor - :amount, {LATEST_REVERSAL}"
     else:
         values |= {"one": 1}
         expression = (
@@ -141,3 +138,13 @@ def release(reversal: Transaction) -> Write:
             "#reversals = #reversals - :one"
         )
     return update(key(reversal.original_id or ""), expression, values)
+
+
+def _put(transaction: Transaction) -> Write:
+    return put_new(TABLE, transaction, "id", index=_due_attributes(transaction, transaction.created_at))
+
+
+def _due_attributes(transaction: Transaction, now: datetime) -> dict[str, Any]:
+    """Return the attributes that list a transaction in the index of what is due; none when nothing is due."""
+    due = due_at(transaction, now)
+    return {"due_shard": shard_of(transaction.id), "due_at": due} if due else {}

@@ -66,7 +66,7 @@ def _payload(account: Account) -> dict[str, Any]:
 def _ended_session(account: Account) -> str:
     session_id = Secret(str(uuid4()))
     then = datetime.now(UTC) - timedelta(hours=1)
-    sessions.keep(opened(authentication.session_digest(session_id), account.agent.id, 1, then))
+    sessions.create(opened(authentication.session_digest(session_id), account.agent.id, 1, then))
     return session_id.reveal()
 
 

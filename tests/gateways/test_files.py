@@ -10,7 +10,7 @@ from tests.builders import PNG
 
 
 @pytest.mark.usefixtures("moto")
-def test_a_picture_is_read_through_its_signed_address() -> None:
+def test_a_picture_is_read_through_its_signed_url() -> None:
     files.put("agents/7/a.png", Picture(PNG, "image/png"))
 
     stored = boto3.client("s3").get_object(Bucket=settings().bucket, Key="agents/7/a.png")

@@ -1,4 +1,4 @@
-"""Where a connection may lead, and to whom: addresses, names and certificates."""
+"""The addresses a connection may lead to, and the names and certificates it accepts."""
 
 import datetime as dt
 import socket
@@ -23,7 +23,7 @@ PUBLIC = "93.184.215.14"
 
 @pytest.fixture
 def resolves(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
-    """Let every name resolve to these addresses, in turn if several lists are given; the look-ups that were made."""
+    """Let every name resolve to these addresses, to the next list at each look-up; return the look-ups."""
     really = socket.getaddrinfo
     made: list[str] = []
 
@@ -41,7 +41,7 @@ def resolves(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
 
 @pytest.fixture
 def connects(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """The addresses that were connected to; each attempt is refused."""
+    """Refuse every connection; return the addresses that were tried."""
     tried: list[Any] = []
 
     def refuse(_: socket.socket, address: Any) -> None:
@@ -52,7 +52,7 @@ def connects(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return tried
 
 
-def ask(url: str, *, public_only: bool = True, seconds: float = 2) -> Reply:
+def send(url: str, *, public_only: bool = True, seconds: float = 2) -> Reply:
     return post(url, b"{}", {}, seconds=seconds, public_only=public_only)
 
 
@@ -74,14 +74,14 @@ def test_a_name_that_leads_inside_is_not_connected_to(
     resolves(addresses)
 
     with pytest.raises(FailedError, match="not public"):
-        ask(f"https://{NAME}/prepare")
+        send(f"https://{NAME}/prepare")
     assert connects == []
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "127.1", "169.254.169.254", "0"])
 def test_a_host_that_is_this_machine_in_whatever_spelling_is_not_connected_to(host: str, connects: list[Any]) -> None:
     with pytest.raises(FailedError, match=r"not public|not known"):
-        ask(f"https://{host}/prepare")
+        send(f"https://{host}/prepare")
     assert connects == []
 
 
@@ -91,7 +91,7 @@ def test_the_connection_goes_to_the_address_that_was_checked(
     made = resolves([PUBLIC], ["127.0.0.1"])  # the second look-up would lead inside
 
     with pytest.raises(FailedError):
-        ask(f"https://{NAME}/prepare")
+        send(f"https://{NAME}/prepare")
     assert made == [NAME]
     assert connects == [PUBLIC] * 3
 
@@ -102,18 +102,18 @@ def test_each_address_gets_its_turn_and_ipv4_goes_first(
     resolves(["2606:4700:4700::1111", PUBLIC])
 
     with pytest.raises(FailedError):
-        ask(f"https://{NAME}/prepare")
+        send(f"https://{NAME}/prepare")
     assert connects == [PUBLIC, "2606:4700:4700::1111", PUBLIC]
 
 
-def test_a_name_nobody_has_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_name_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     def unknown(*_: Any, **__: Any) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
 
     with pytest.raises(FailedError, match="not known"):
-        ask(f"https://{NAME}/")
+        send(f"https://{NAME}/")
 
 
 def test_a_resolver_that_hangs_does_not_hold_the_request(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +121,7 @@ def test_a_resolver_that_hangs_does_not_hold_the_request(monkeypatch: pytest.Mon
     started = time.monotonic()
 
     with pytest.raises(FailedError, match="in time"):
-        ask(f"https://{NAME}/", seconds=0.3)
+        send(f"https://{NAME}/", seconds=0.3)
     assert time.monotonic() - started < 1.5
 
 
@@ -140,13 +140,13 @@ def test_an_address_that_swallows_packets_does_not_hold_the_request(
     started = time.monotonic()
 
     with pytest.raises(FailedError, match="in time"):
-        ask(f"https://{NAME}/", seconds=1)
+        send(f"https://{NAME}/", seconds=1)
     assert time.monotonic() - started < 1.9
     assert len(waited) == 3
 
 
 def an_authority(tmp_path: Path, name: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """What a server of this name serves with, and what a client needs to trust it."""
+    """Return the TLS context of a server of this name, and one for a client that trusts it."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = dt.datetime.now(dt.UTC)
@@ -177,15 +177,15 @@ def test_the_certificate_is_checked_for_the_name_though_the_connection_is_to_the
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resolves: Callable[..., list[str]]
 ) -> None:
     serving, trusting = an_authority(tmp_path, NAME)
-    asked_for: list[str | None] = []
-    serving.sni_callback = lambda _, name, __: asked_for.append(name)
+    requested: list[str | None] = []
+    serving.sni_callback = lambda _, name, __: requested.append(name)
     monkeypatch.setattr(https, "tls", lambda: trusting)
     resolves(["127.0.0.1"])
     with a_server(says(b"{}"), tls=serving) as server:
-        reply = ask(f"https://{NAME}:{server.port}/prepare", public_only=False)
+        reply = send(f"https://{NAME}:{server.port}/prepare", public_only=False)
 
     assert reply == Reply(200, b"{}")
-    assert asked_for == [NAME]
+    assert requested == [NAME]
     assert f"Host: {NAME}:{server.port}".encode() in server.seen[0]
 
 
@@ -196,7 +196,7 @@ def test_a_certificate_of_another_name_is_refused_and_not_tried_again(
     monkeypatch.setattr(https, "tls", lambda: trusting)
     resolves(["127.0.0.1"])
     with a_server(says(b"{}"), tls=serving) as server, pytest.raises(FailedError, match="certificate"):
-        ask(f"https://{NAME}:{server.port}/prepare", public_only=False)
+        send(f"https://{NAME}:{server.port}/prepare", public_only=False)
 
     assert server.seen == []
     assert server.connections == 1
@@ -206,7 +206,7 @@ def test_a_certificate_of_nobody_we_trust_is_refused(tmp_path: Path, resolves: C
     serving, _ = an_authority(tmp_path, NAME)
     resolves(["127.0.0.1"])
     with a_server(says(b"{}"), tls=serving) as server, pytest.raises(FailedError, match="certificate"):
-        ask(f"https://{NAME}:{server.port}/prepare", public_only=False)
+        send(f"https://{NAME}:{server.port}/prepare", public_only=False)
 
     assert server.seen == []
 
@@ -214,14 +214,14 @@ def test_a_certificate_of_nobody_we_trust_is_refused(tmp_path: Path, resolves: C
 def test_a_server_that_speaks_no_tls_is_a_failure(resolves: Callable[..., list[str]]) -> None:
     resolves(["127.0.0.1"])
     with a_server(says(b"{}")) as server, pytest.raises(FailedError):
-        ask(f"https://{NAME}:{server.port}/prepare", public_only=False, seconds=0.3)
+        send(f"https://{NAME}:{server.port}/prepare", public_only=False, seconds=0.3)
 
 
 def test_a_tls_handshake_that_stalls_has_its_time_and_no_more(resolves: Callable[..., list[str]]) -> None:
     resolves(["127.0.0.1"])
     started = time.monotonic()
     with socket.create_server(("127.0.0.1", 0)) as mute, pytest.raises(FailedError, match="in time"):
-        ask(f"https://{NAME}:{mute.getsockname()[1]}/", public_only=False, seconds=0.6)
+        send(f"https://{NAME}:{mute.getsockname()[1]}/", public_only=False, seconds=0.6)
 
     assert time.monotonic() - started < 1.6
 
@@ -240,7 +240,7 @@ def test_connecting_and_the_handshake_share_one_limit(
     resolves(["127.0.0.1"])
     started = time.monotonic()
     with socket.create_server(("127.0.0.1", 0)) as mute, pytest.raises(FailedError, match="in time"):
-        ask(f"https://{NAME}:{mute.getsockname()[1]}/", public_only=False, seconds=2)
+        send(f"https://{NAME}:{mute.getsockname()[1]}/", public_only=False, seconds=2)
 
     assert time.monotonic() - started < 3
 

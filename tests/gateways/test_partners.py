@@ -1,4 +1,4 @@
-"""Partners that behave, and partners that do not: each is dealt with within its time."""
+"""Partners that answer as agreed, and partners that do not: each call ends within its time limit."""
 
 import contextlib
 import json
@@ -22,14 +22,14 @@ from tests.partners import Behaviour, Server, a_server, repeats, says, sends
 
 SECRET = Secret("a-secret-of-a-partner")
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)
-QUESTION = PartnerRequest("Insurance", "HOME", (("AmountClient", "1500.00"), ("OrderId", "Ω-17")))
+REQUEST = PartnerRequest("Insurance", "HOME", (("AmountClient", "1500.00"), ("OrderId", "Ω-17")))
 FILLED = {"PreparedFields": [{"Code": "Premium", "Value": "75.00"}, {"Code": "Note", "Value": ""}]}
 SECONDS = 0.6
 SLACK = 1.0  # what a busy machine may add
 
 
-def ask(server: Server, seconds: float = 5) -> tuple[PreparedField, ...]:
-    return partners.ask(Partner("Insurance", server.url, seconds), SECRET, QUESTION, NOW)
+def request_fields(server: Server, seconds: float = 5) -> tuple[PreparedField, ...]:
+    return partners.request_fields(Partner("Insurance", server.url, seconds), SECRET, REQUEST, NOW)
 
 
 @contextlib.contextmanager
@@ -40,14 +40,14 @@ def within(seconds: float) -> Iterator[None]:
     assert time.monotonic() - started < seconds
 
 
-def test_what_the_partner_fills_in_is_what_it_answered() -> None:
+def test_the_fields_are_returned_as_the_partner_filled_them_in() -> None:
     with a_server(says(FILLED)) as server:
-        assert ask(server) == (PreparedField("Premium", "75.00"), PreparedField("Note", ""))
+        assert request_fields(server) == (PreparedField("Premium", "75.00"), PreparedField("Note", ""))
 
 
 def test_the_fields_are_posted_as_json_and_signed() -> None:
     with a_server(says(FILLED)) as server:
-        ask(server)
+        request_fields(server)
     head, _, body = server.seen[0].partition(b"\r\n\r\n")
     request_line, *lines = head.decode().split("\r\n")
     headers = dict(line.split(": ", 1) for line in lines)
@@ -68,7 +68,7 @@ def test_the_fields_are_posted_as_json_and_signed() -> None:
 def test_a_body_of_a_megabyte_is_posted_whole() -> None:
     fields = tuple((f"Field{number}", "x" * 10_000) for number in range(100))
     with a_server(says(FILLED)) as server:
-        partners.ask(Partner("Insurance", server.url, 5), SECRET, replace(QUESTION, fields=fields), NOW)
+        partners.request_fields(Partner("Insurance", server.url, 5), SECRET, replace(REQUEST, fields=fields), NOW)
 
     assert len(server.seen[0]) > 1_000_000
 
@@ -78,7 +78,7 @@ def test_an_answer_in_chunks_or_without_a_length_is_an_answer() -> None:
     chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n" % (len(content), content)
     for whole in (chunked, b"HTTP/1.0 200 OK\r\n\r\n" + content):
         with a_server(sends(whole)) as server:
-            assert len(ask(server)) == 2
+            assert len(request_fields(server)) == 2
 
 
 NO_ANSWERS: dict[str, Behaviour] = {
@@ -114,9 +114,9 @@ NO_ANSWERS: dict[str, Behaviour] = {
 
 
 @pytest.mark.parametrize("behaviour", NO_ANSWERS.values(), ids=NO_ANSWERS)
-def test_what_is_no_answer_is_a_failure_at_once(behaviour: Behaviour) -> None:
+def test_a_response_that_is_no_answer_is_a_failure_at_once(behaviour: Behaviour) -> None:
     with a_server(behaviour) as server, within(5 + SLACK), pytest.raises(FailedError):
-        ask(server)
+        request_fields(server)
 
     assert len(server.seen) == 1
 
@@ -148,7 +148,7 @@ INVALID: dict[str, Any] = {
 @pytest.mark.parametrize("content", INVALID.values(), ids=INVALID)
 def test_an_invalid_answer_is_a_failure(content: bytes | dict[str, Any]) -> None:
     with a_server(says(content)) as server, pytest.raises(FailedError):
-        ask(server)
+        request_fields(server)
 
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n"
@@ -164,16 +164,16 @@ SLOW: dict[str, Behaviour] = {
 
 
 @pytest.mark.parametrize("behaviour", SLOW.values(), ids=SLOW)
-def test_a_slow_partner_has_its_time_and_no_more(behaviour: Behaviour) -> None:
+def test_a_slow_partner_has_its_time_limit_and_no_more(behaviour: Behaviour) -> None:
     started = time.monotonic()
     with a_server(behaviour) as server, within(SECONDS + SLACK), pytest.raises(FailedError, match="in time"):
-        ask(server, SECONDS)
+        request_fields(server, SECONDS)
 
     assert time.monotonic() - started >= SECONDS - 0.01
 
 
 @pytest.mark.parametrize("pause", [0.004, 3], ids=["reads slowly", "does not read"])
-def test_a_partner_that_is_slow_to_read_has_its_time_too(pause: float) -> None:
+def test_a_partner_that_reads_slowly_has_the_same_time_limit(pause: float) -> None:
     body = b"x" * 50_000_000  # more than the buffers take
 
     def read(listening: socket.socket) -> None:
@@ -191,10 +191,10 @@ def test_a_partner_that_is_slow_to_read_has_its_time_too(pause: float) -> None:
     assert time.monotonic() - started >= SECONDS - 0.01
 
 
-def test_a_refused_connection_is_tried_again_and_the_question_is_asked_once() -> None:
+def test_a_refused_connection_is_retried_and_the_request_is_sent_once() -> None:
     port = engines.free_port()
     answers: list[tuple[PreparedField, ...]] = []
-    till = threading.Thread(target=lambda: answers.append(ask(Server(port))))
+    till = threading.Thread(target=lambda: answers.append(request_fields(Server(port))))
     till.start()
     time.sleep(0.05)
     with a_server(says(FILLED), port=port) as server:
@@ -206,10 +206,10 @@ def test_a_refused_connection_is_tried_again_and_the_question_is_asked_once() ->
 
 def test_a_partner_that_is_down_is_given_up_after_three_attempts() -> None:
     with within(1 + SLACK), pytest.raises(FailedError, match="ConnectionRefusedError"):
-        ask(Server(engines.free_port()))
+        request_fields(Server(engines.free_port()))
 
 
-def test_a_refusal_tells_what_the_partner_has_against_which_field() -> None:
+def test_a_refusal_names_the_problem_of_each_field() -> None:
     answer = {
         "Problems": [
             {"Name": "OrderId", "Message": "Unknown order."},
@@ -221,7 +221,7 @@ def test_a_refusal_tells_what_the_partner_has_against_which_field() -> None:
         ]
     }
     with a_server(says(answer, "422 Unprocessable Content")) as server, pytest.raises(partners.RefusedError) as refusal:
-        ask(server)
+        request_fields(server)
 
     assert refusal.value.problems == (
         Problem("OrderId", "Unknown order."),
@@ -235,13 +235,13 @@ def test_a_refusal_tells_what_the_partner_has_against_which_field() -> None:
 )
 def test_a_refusal_without_reasons_is_a_refusal(answer: dict[str, Any]) -> None:
     with a_server(says(answer, "422 Unprocessable Content")) as server, pytest.raises(partners.RefusedError) as refusal:
-        ask(server)
+        request_fields(server)
 
     assert refusal.value.problems == ()
 
 
 def test_a_failure_never_quotes_the_partner() -> None:
     with a_server(says(b"4242424242424242", "500 4242424242424242")) as server, pytest.raises(FailedError) as failure:
-        ask(server)
+        request_fields(server)
 
     assert "4242" not in str(failure.value)

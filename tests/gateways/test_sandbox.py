@@ -71,7 +71,7 @@ def test_a_lost_answer_is_approved_and_found_by_our_reference() -> None:
     assert answer.is_approved
 
 
-def test_what_never_arrived_is_not_found() -> None:
+def test_a_payment_that_never_arrived_is_not_found() -> None:
     lost = an_authorisation(amount_minor=1269)
 
     with pytest.raises(AnswerLostError):
@@ -80,7 +80,7 @@ def test_what_never_arrived_is_not_found() -> None:
     assert SANDBOX.inquire(lost.reference, 1) is None
 
 
-def test_the_same_reference_is_authorised_once() -> None:
+def test_the_same_reference_is_authorized_once() -> None:
     first = an_authorisation()
 
     answer = SANDBOX.authorize(first, 1)
@@ -101,7 +101,7 @@ def test_the_same_reversal_is_carried_out_once() -> None:
     assert reverse(original.reference, 1) == 13
 
 
-def test_more_than_was_taken_is_not_given_back() -> None:
+def test_more_than_was_paid_is_not_reversed() -> None:
     original = an_authorisation(amount_minor=1000)
     SANDBOX.authorize(original, 1)
 
@@ -124,7 +124,14 @@ def test_the_cents_decide_about_reversals_too() -> None:
     assert reverse(original.reference, 100_000 - 1268) == 0
 
 
-def test_what_was_reversed_before_it_arrived_is_not_taken_later() -> None:
+def test_the_reversal_of_a_declined_payment_is_approved_because_nothing_is_left_of_it() -> None:
+    declined = an_authorisation(card=a_card(pan="4000000000000002"))
+    SANDBOX.authorize(declined, 1)
+
+    assert reverse(declined.reference, declined.amount_minor) == 0
+
+
+def test_a_payment_reversed_before_it_arrived_is_not_approved_later() -> None:
     late = an_authorisation()
 
     assert reverse(late.reference, late.amount_minor) == 0
@@ -147,7 +154,7 @@ def test_a_card_that_is_declined_is_not_linked() -> None:
     assert (link.code, link.link_id) == (5, None)
 
 
-def test_an_answer_that_takes_too_long_is_lost_but_what_was_asked_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_takes_too_long_is_lost_but_the_request_is_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = an_authorisation()
     monkeypatch.setenv("SANDBOX_LATENCY_MS", "50")
     engines.forget()

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("moto")
 
 
 class _Clock:
-    """The time of the process, to be moved."""
+    """A clock of the process that a test moves."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -31,13 +31,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
 
 
 def _rewrite(**changes: object) -> None:
-    """What an operator does elsewhere: this process is not told."""
+    """Change the document as an operator elsewhere does: this process does not learn of it."""
     client = boto3.client("secretsmanager")
-    kept = json.loads(client.get_secret_value(SecretId=settings().secret_id)["SecretString"])
-    client.put_secret_value(SecretId=settings().secret_id, SecretString=json.dumps({**kept, **changes}))
+    stored = json.loads(client.get_secret_value(SecretId=settings().secret_id)["SecretString"])
+    client.put_secret_value(SecretId=settings().secret_id, SecretString=json.dumps({**stored, **changes}))
 
 
-def test_a_digest_is_always_the_same_and_tells_nothing() -> None:
+def test_a_digest_is_always_the_same_and_reveals_nothing() -> None:
     digest = secrets.keyed_digest(Secret("till-demo-secret-key-0001"))
 
     assert digest == secrets.keyed_digest(Secret("till-demo-secret-key-0001"))
@@ -91,21 +91,21 @@ def test_a_stage_without_a_signing_secret_accepts_none() -> None:
     assert secrets.signing() == ()
 
 
-def test_what_is_remembered_is_used_while_secrets_manager_is_out_of_reach(
+def test_the_remembered_document_is_used_while_secrets_manager_is_out_of_reach(
     clock: _Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     digest = secrets.keyed_digest(Secret("key"))
-    asked: list[float] = []
+    calls: list[float] = []
 
     def unreachable() -> None:
-        asked.append(clock.now)
+        calls.append(clock.now)
         raise EndpointConnectionError(endpoint_url="https://secretsmanager")
 
-    monkeypatch.setattr(secrets.document, "_ask", unreachable)
+    monkeypatch.setattr(secrets.document, "_load", unreachable)
     clock.now += secrets.REMEMBERED_S
 
     assert {secrets.keyed_digest(Secret("key")) for _ in range(5)} == {digest}
-    assert len(asked) == 1
+    assert len(calls) == 1
 
 
 @pytest.mark.parametrize("status", [500, 503])
@@ -116,7 +116,7 @@ def test_when_nothing_is_remembered_an_outage_is_903(monkeypatch: pytest.MonkeyP
 
     secrets.document.cache_clear()
     with monkeypatch.context() as patch:
-        patch.setattr(secrets.document, "_ask", unreachable)
+        patch.setattr(secrets.document, "_load", unreachable)
         with pytest.raises(ServiceError) as refusal:
             secrets.keyed_digest(Secret("key"))
 

@@ -14,7 +14,7 @@ from tests.receipts import an_entry, mails, messages, ses
 pytestmark = pytest.mark.usefixtures("moto")
 
 
-def test_a_mail_carries_the_name_of_whom_it_is_from() -> None:
+def test_a_mail_carries_the_name_of_its_sender() -> None:
     to = an_email()
     mail.send(an_entry(sender='Corner "Store", Inc.'), to)
 
@@ -58,17 +58,17 @@ def test_a_mail_that_is_refused_was_not_sent(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_short_message_names_its_sender(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[dict[str, Any]] = []
+    calls: list[dict[str, Any]] = []
     client = sms._client()  # noqa: SLF001  moto does not keep the attributes
 
     def publish(**parameters: Any) -> dict[str, str]:
-        asked.append(parameters)
+        calls.append(parameters)
         return {"MessageId": "1"}
 
     monkeypatch.setattr(client, "publish", publish)
     sms.send(an_entry(text="Hello"), "+27829870001")
 
-    assert asked[0]["MessageAttributes"] == {
+    assert calls[0]["MessageAttributes"] == {
         "AWS.SNS.SMS.SMSType": {"DataType": "String", "StringValue": "Transactional"},
         "AWS.SNS.SMS.SenderID": {"DataType": "String", "StringValue": "Payments"},
     }
@@ -94,7 +94,7 @@ def test_a_sender_that_does_not_answer_has_not_sent(
 
 
 @pytest.mark.parametrize("client", [mail._client, sms._client])  # noqa: SLF001  its configuration is the claim
-def test_a_sender_is_waited_for_three_seconds_and_asked_once(client: Callable[[], Any]) -> None:
+def test_a_sender_has_three_seconds_and_one_attempt(client: Callable[[], Any]) -> None:
     config = client().meta.config
 
     assert timedelta(seconds=config.connect_timeout + config.read_timeout) <= timedelta(seconds=3)

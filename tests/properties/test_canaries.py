@@ -163,7 +163,7 @@ def test_a_card_is_in_nothing_that_is_kept_answered_or_printed(
     for fault in faults:
         with broken(monkeypatch, authorize=failing(fault)):
             send(canaries[6])
-    for step, canary in (("record", canaries[7]), ("finish", canaries[8])):
+    for step, canary in (("record", canaries[7]), ("store_step", canaries[8])):
         with store_breaking(monkeypatch, step):
             answers.extend(post(stage, SUBMIT, body) for body in list(bodies(canary, "10.00"))[:12])
     everywhere_else(stage, canaries[9])

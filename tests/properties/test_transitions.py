@@ -29,14 +29,14 @@ REFUSED = AcquirerAnswer(5, "Do not honour")
 def moves(monkeypatch: Patch) -> list[Move]:
     """The moves that are stored while a test runs."""
     seen: list[Move] = []
-    store = transactions.finish
+    store = transactions.store_step
 
-    def finish(before: Transaction, after: Transaction, *rest: Any) -> None:
+    def store_step(before: Transaction, after: Transaction, *rest: Any) -> None:
         store(before, after, *rest)
         if before.phase is not after.phase:
             seen.append((before.phase, after.phase))
 
-    monkeypatch.setattr(transactions, "finish", finish)
+    monkeypatch.setattr(transactions, "store_step", store_step)
     return seen
 
 

@@ -224,7 +224,7 @@ def test_a_card_payment_is_found_by_what_the_acquirer_said(dynamodb_local: str) 
     known = replace(sent, phase=Phase.APPROVED, rrn="603112345678")
     before = books.ask(NOW, {"RRN": "603112345678"}), books.ask(NOW, {}), books.ask(NOW, {"ExtID": "order-9"})
 
-    transactions.finish(sent, known, NOW, *history.finished(known))
+    transactions.store_step(sent, known, NOW, *history.writes_for_outcome(known))
 
     after = books.ask(NOW, {"RRN": "603112345678"}), books.ask(NOW, {}), books.ask(NOW, {"ExtID": "order-9"})
     assert [(page.total, str(page.amount)) for page in before] == [(0, "0"), (1, "0.00"), (1, "0.00")]
@@ -245,8 +245,8 @@ def test_a_payment_of_two_kilobytes_costs_what_it_may(dynamodb_local: str) -> No
     plain = paid(books, books.agents[0], NOW, raw_request="d" * 1300)
     named = paid(books, books.agents[0], NOW, raw_request="d" * 1300, ext_id="x" * 40)
 
-    assert units(put_new("transactions", plain, "id"), *history.record(plain)) == 10
-    assert units(put_new("transactions", named, "id"), *history.record(named)) == 12
+    assert units(put_new("transactions", plain, "id"), *history.writes_for_new(plain)) == 10
+    assert units(put_new("transactions", named, "id"), *history.writes_for_new(named)) == 12
 
 
 def test_counting_costs_the_same_in_a_month_that_was_busy_to_its_last_minute(dynamodb_local: str) -> None:
@@ -259,7 +259,7 @@ def test_counting_costs_the_same_in_a_month_that_was_busy_to_its_last_minute(dyn
         expression = "SET " + ", ".join(f"#{name} = :{name}" for name in numbers)
         write_one(update(key(books.merchant.id, line), expression, numbers))
 
-    assert units(totals.count(books.merchant.id, line), totals.slot(books.merchant.id, line)) == 4
+    assert units(totals.add_to_total(books.merchant.id, line), totals.add_to_slots(books.merchant.id, line)) == 4
 
 
 def walk(books: Books) -> Iterator[Page]:

@@ -253,7 +253,7 @@ def test_a_store_out_of_reach_after_the_approval_is_made_good_by_the_next_look(m
         raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY)
 
     with monkeypatch.context() as patch:
-        patch.setattr(transactions, "finish", out_of_reach)
+        patch.setattr(transactions, "store_step", out_of_reach)
         assert refusal(till, body).error is ErrorCode.STORE_UNAVAILABLE
 
     assert till.submit(body, NOW + MINUTE)[0].phase is Phase.APPROVED

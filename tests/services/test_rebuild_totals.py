@@ -84,14 +84,14 @@ def test_a_payment_that_is_counted_while_totals_are_mended_is_not_lost(
     books = a_merchant_with_agents()
     books.record(paid(books, books.agents[0], NOW))
     spoil(total_of(books), n09=7)
-    mend = totals.mend
+    correct = totals.correct
 
-    def mend_late(key: Key[object], before: totals.Counters, after: totals.Counters) -> None:
+    def correct_late(key: Key[object], before: totals.Counters, after: totals.Counters) -> None:
         if len(books.kept) == 1:
             books.record(paid(books, books.agents[0], NOW))
-        mend(key, before, after)
+        correct(key, before, after)
 
-    monkeypatch.setattr(totals, "mend", mend_late)
+    monkeypatch.setattr(totals, "correct", correct_late)
     outcome = rebuild(books.merchant.id, MONTH)
 
     assert [(one.kept, one.counted) for one in outcome.mended] == [(8, 2)]

@@ -70,7 +70,7 @@ def test_stored_names_outlive_the_names_in_the_code() -> None:
     assert not {"agent", "raw_request", "particulars"} & item.keys()
 
 
-def test_what_is_absent_is_not_written() -> None:
+def test_an_absent_field_is_not_written() -> None:
     assert set(encode(Part("a"))) == {"name"}
 
 

@@ -86,25 +86,25 @@ def test_after_the_lock_two_guesses_at_once_are_both_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    "come",
-    [lambda email: logins.note_logon(email, NOW), lambda email: logins.count_failure(email, Login(email, 1, 1), NOW)],
+    "attempt",
+    [lambda email: logins.record_logon(email, NOW), lambda email: logins.count_failure(email, Login(email, 1, 1), NOW)],
 )
-def test_a_lock_that_a_crash_left_out_is_set_by_whoever_comes_next(come: Callable[[str], None]) -> None:
+def test_a_lock_that_a_crash_left_out_is_set_by_the_next_attempt(attempt: Callable[[str], None]) -> None:
     account = an_account()
     account.set_on_login(failed_attempts=LOCK_AFTER)
 
     with pytest.raises(ServiceError) as refusal:
-        come(account.email)
+        attempt(account.email)
 
     assert refusal.value.error is ErrorCode.LOGIN_LOCKED
     assert account.login.locked_until == NOW + LOCK_FOR
 
 
-def test_a_success_begins_the_count_anew() -> None:
+def test_a_success_resets_the_count() -> None:
     account = an_account()
     _fail(account, LOCK_AFTER - 1)
 
-    logins.note_logon(account.email, NOW)
+    logins.record_logon(account.email, NOW)
 
     assert (account.login.failed_attempts, account.login.last_logon) == (0, NOW)
 
@@ -113,17 +113,17 @@ def test_a_success_after_the_lock_lifts_it_for_good() -> None:
     account = an_account()
     _fail(account, LOCK_AFTER)
 
-    logins.note_logon(account.email, NOW + LOCK_FOR)
+    logins.record_logon(account.email, NOW + LOCK_FOR)
 
     assert (account.login.failed_attempts, account.login.locked_until) == (0, None)
 
 
-def test_a_success_that_comes_after_a_lock_was_set_is_none() -> None:
+def test_a_success_after_a_lock_was_set_is_refused() -> None:
     account = an_account()
     _fail(account, LOCK_AFTER)
 
     with pytest.raises(ServiceError) as refusal:
-        logins.note_logon(account.email, NOW)
+        logins.record_logon(account.email, NOW)
 
     assert refusal.value.error is ErrorCode.LOGIN_LOCKED
     assert account.login.locked_until is not None

@@ -22,15 +22,15 @@ HASH = "$argon2id$..."
 UPDATE = Act("update", 3, NOW + timedelta(seconds=1))
 
 
-def kept(**changes: object) -> Agent:
-    """An agent in the tables."""
+def stored(**changes: object) -> Agent:
+    """Store an agent and return it."""
     agent = an_agent(**changes)
     agents.create(agent, a_login(agent), ACT)
     return agent
 
 
 def in_parallel(work: Callable[[int], object], times: int) -> list[object]:
-    """What each call returned, or the ServiceError's code it raised."""
+    """Return the result of each call, or the code of the ServiceError it raised."""
 
     def attempt(number: int) -> object:
         try:
@@ -44,20 +44,20 @@ def in_parallel(work: Callable[[int], object], times: int) -> list[object]:
 
 @pytest.mark.usefixtures("engine")
 class TestOnBothEngines:
-    def test_a_merchant_reads_back_as_it_was_kept(self) -> None:
+    def test_a_merchant_reads_back_as_it_was_stored(self) -> None:
         merchant = a_merchant(name="متجر 🛒", sbp='{"a":1}')
         merchants.create(merchant, ACT)
 
         assert read(merchants.key(merchant.id)) == merchant
 
-    def test_an_agent_reads_back_as_it_was_kept_and_so_does_its_login(self) -> None:
-        agent = kept(terminal_id=4, secret_key_sealed=b"sealed")
+    def test_an_agent_reads_back_as_it_was_stored_and_so_does_its_login(self) -> None:
+        agent = stored(terminal_id=4, secret_key_sealed=b"sealed")
 
         assert read(agents.key(agent.id)) == agent
         assert read(logins.key(agent.email)) == a_login(agent)
 
     def test_an_e_mail_belongs_to_one_agent_whatever_its_case(self) -> None:
-        agent = kept()
+        agent = stored()
         second = an_agent(email=agent.email.upper())
 
         with pytest.raises(ServiceError) as refusal:
@@ -78,27 +78,27 @@ class TestOnBothEngines:
 
         assert refusal.value.error is ErrorCode.TID_TAKEN
         assert read(terminals.key(second.id)) is None
-        claim = read(sequences.tid_key(first.client_id, first.tid))
-        assert claim
-        assert claim.holder == first.id
+        name = read(sequences.tid_key(first.client_id, first.tid))
+        assert name
+        assert name.holder == first.id
 
     def test_terminals_and_agents_are_listed_by_their_merchant(self) -> None:
         client_id = an_agent().id
         for tid in ("B", "A"):
             terminals.create(a_terminal(client_id=client_id, tid=tid), ACT)
-        first, second = kept(client_id=client_id), kept(client_id=client_id)
+        first, second = stored(client_id=client_id), stored(client_id=client_id)
 
         assert [terminal.tid for terminal in terminals.of_merchant(client_id)] == ["A", "B"]
         assert agents.of_merchant(client_id) == [first, second]
 
-    def test_a_list_goes_on_where_a_page_of_the_store_ends(self) -> None:
+    def test_a_list_continues_after_a_page_of_the_store(self) -> None:
         client_id = an_agent().id
-        numbers = [kept(client_id=client_id, printer_settings="x" * 350_000).id for _ in range(4)]  # a page is 1 MB
+        numbers = [stored(client_id=client_id, printer_settings="x" * 350_000).id for _ in range(4)]  # a page is 1 MB
 
         assert [agent.id for agent in agents.of_merchant(client_id)] == numbers
 
     def test_a_change_reaches_the_agent_its_login_and_the_audit(self) -> None:
-        before = kept()
+        before = stored()
         after = replace(before, version=2, credential_version=2, state=0, terminal_id=5)
 
         agents.change(before, after, LoginChange(password_hash=HASH, key_digest="digest"), UPDATE)
@@ -112,7 +112,7 @@ class TestOnBothEngines:
         assert (entry.kind, entry.by, entry.fields) == ("update", 3, ("password", "state", "terminal_id"))
 
     def test_a_change_of_an_older_version_changes_nothing(self) -> None:
-        before = kept()
+        before = stored()
         agents.change(before, replace(before, version=2, name="Theirs"), LoginChange(), UPDATE)
 
         with pytest.raises(ChangedMeanwhileError):
@@ -121,7 +121,7 @@ class TestOnBothEngines:
         assert read(agents.key(before.id)) == replace(before, version=2, name="Theirs")
         assert read(logins.key(before.email)) == a_login(before)
 
-    def test_unlocking_takes_the_lock_and_the_count_away(self) -> None:
+    def test_unlocking_removes_the_lock_and_the_count(self) -> None:
         before = an_agent()
         agents.create(before, a_login(before, failed_attempts=10, locked_until=NOW), ACT)
 
@@ -129,7 +129,7 @@ class TestOnBothEngines:
 
         assert read(logins.key(before.email)) == a_login(before)
 
-    def test_an_e_mail_moves_with_all_its_login_holds(self) -> None:
+    def test_an_e_mail_moves_with_everything_in_its_login(self) -> None:
         before = an_agent()
         login = a_login(before, password_hash=HASH, last_logon=NOW, failed_attempts=3)
         agents.create(before, login, ACT)
@@ -141,7 +141,7 @@ class TestOnBothEngines:
         assert read(logins.key(after.email)) == replace(login, email=after.email.lower())
 
     def test_an_e_mail_that_is_taken_moves_nothing(self) -> None:
-        before, other = kept(), kept()
+        before, other = stored(), stored()
 
         after = replace(before, version=2, email=other.email)
 
@@ -171,7 +171,7 @@ class TestOnBothEngines:
         assert list(row) == [first + 1, first + 2, first + 3]
         assert sequences.next_id("test") == first + 4
 
-    def test_a_message_is_kept_once(self) -> None:
+    def test_a_message_is_stored_once(self) -> None:
         message = welcome(an_email(), 7, "Thandi", "thandi@shop.example", NOW)
         commit(outbox.put(message))
 
@@ -202,13 +202,13 @@ class TestRaces:
         assert outcomes.count(None) == 1
         assert outcomes.count(ErrorCode.TID_TAKEN) == 15
 
-    def test_ids_stay_unique_when_many_ask_at_once(self) -> None:
+    def test_ids_stay_unique_under_many_requests_at_once(self) -> None:
         numbers = in_parallel(lambda _: sequences.next_id("race"), 32)
 
         assert len(set(numbers)) == 32
 
-    def test_everybodys_change_of_a_field_of_their_own_is_kept(self) -> None:
-        agent = kept()
+    def test_changes_of_different_fields_at_the_same_time_are_all_stored(self) -> None:
+        agent = stored()
         names = [
             "name",
             "tax_id",
@@ -235,7 +235,7 @@ class TestRaces:
         assert [getattr(after, name) for name in names] == [str(number) for number in range(len(names))]
 
 
-def test_a_record_that_never_stops_changing_is_an_outage_and_no_endless_loop() -> None:
+def test_a_record_that_never_stops_changing_is_an_outage_and_not_an_endless_loop() -> None:
     def attempt() -> None:
         raise ChangedMeanwhileError
 

@@ -13,18 +13,18 @@ pytestmark = pytest.mark.usefixtures("engine")
 _ids = itertools.count(800_000)  # far from the sequences'
 
 
-def test_the_first_to_ask_may() -> None:
+def test_the_first_call_is_allowed() -> None:
     assert rate_limit.take(next(_ids), NOW, INTERVAL) is None
 
 
-def test_who_asks_again_learns_how_long_to_wait() -> None:
+def test_a_second_call_is_given_the_time_to_wait() -> None:
     agent_id = next(_ids)
     rate_limit.take(agent_id, NOW, INTERVAL)
 
     assert rate_limit.take(agent_id, NOW + timedelta(minutes=4), INTERVAL) == timedelta(minutes=6)
 
 
-def test_a_refused_call_does_not_begin_the_interval_anew() -> None:
+def test_a_refused_call_does_not_restart_the_interval() -> None:
     agent_id = next(_ids)
     rate_limit.take(agent_id, NOW, INTERVAL)
     rate_limit.take(agent_id, NOW + timedelta(minutes=9), INTERVAL)

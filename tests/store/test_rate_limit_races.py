@@ -1,4 +1,4 @@
-"""What holds when many ask at the same time, on the engine that shows it."""
+"""Limits under many calls at the same time, on DynamoDB Local: moto loses updates under threads."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -33,7 +33,7 @@ def test_of_failures_at_the_same_time_ten_are_counted_and_lock() -> None:
     assert account.login.locked_until == NOW + LOCK_FOR
 
 
-def test_of_32_calls_for_the_configuration_exactly_one_may() -> None:
+def test_of_32_calls_for_the_configuration_exactly_one_is_allowed() -> None:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         waits = list(pool.map(lambda _: rate_limit.take(4711, NOW, timedelta(minutes=10)), range(AT_ONCE)))
 

@@ -18,25 +18,25 @@ def _session() -> Session:
     return opened(uuid4().hex, 17, 1, NOW)
 
 
-def test_a_session_reads_back_as_it_was_kept() -> None:
+def test_a_session_reads_back_as_it_was_stored() -> None:
     session = _session()
 
-    sessions.keep(session)
+    sessions.create(session)
 
     assert read(sessions.key(session.digest)) == session
 
 
-def test_no_session_takes_the_place_of_another() -> None:
+def test_no_session_overwrites_another() -> None:
     session = _session()
-    sessions.keep(session)
+    sessions.create(session)
 
     with pytest.raises(AlreadyExistsError):
-        sessions.keep(replace(session, agent_id=18))
+        sessions.create(replace(session, agent_id=18))
 
 
-def test_a_touch_prolongs_a_session_and_its_time_to_live() -> None:
+def test_a_touch_extends_a_session_and_its_time_to_live() -> None:
     session, later = _session(), NOW + timedelta(minutes=10)
-    sessions.keep(session)
+    sessions.create(session)
 
     touched = sessions.touch(session, later)
 

@@ -11,7 +11,7 @@ from tests.transactions import a_guid, a_payment
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The pauses between attempts, taken but not waited for."""
+    """Return the pauses between attempts, which are recorded instead of waited for."""
     pauses: list[float] = []
     monkeypatch.setattr("chalicelib.store.table.time.sleep", pauses.append)
     return pauses
@@ -24,7 +24,7 @@ def cancelled(*codes: str) -> ClientError:
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, *failures: Exception) -> list[Exception]:
-    """The client's transactions fail in this order and then work; what is left of the failures."""
+    """Let the client's transactions fail in this order and then work; return the failures that are left."""
     left = list(failures)
     really = client().transact_write_items
 
@@ -38,7 +38,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, *failures: Exception) -> list[Excep
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_record_is_kept_once() -> None:
+def test_a_record_is_stored_once() -> None:
     payment = a_payment()
     commit(put_new("transactions", payment, "id"))
 
@@ -47,7 +47,7 @@ def test_a_record_is_kept_once() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_refused_write_takes_everything_beside_it_along() -> None:
+def test_a_refused_write_undoes_every_write_beside_it() -> None:
     first, second = a_payment(), a_payment()
     commit(put_new("transactions", first, "id"))
     with pytest.raises(LookupError):
@@ -57,20 +57,20 @@ def test_a_refused_write_takes_everything_beside_it_along() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_many_records_are_read_in_the_order_they_were_asked_for() -> None:
+def test_many_records_are_read_in_the_order_they_were_requested() -> None:
     payments = [a_payment() for _ in range(3)]
     for payment in payments:
         commit(put_new("transactions", payment, "id"))
-    asked = [payments[2].id, a_guid(), payments[0].id, payments[2].id]
+    requested = [payments[2].id, a_guid(), payments[0].id, payments[2].id]
 
-    found = read_all([transactions.key(name) for name in asked])
+    found = read_all([transactions.key(name) for name in requested])
 
     assert found == [payments[2], None, payments[0], payments[2]]
 
 
 @pytest.mark.usefixtures("moto")
 @pytest.mark.parametrize("code", ["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"])
-def test_a_collision_is_tried_again(code: str, monkeypatch: pytest.MonkeyPatch, impatient: list[float]) -> None:
+def test_a_collision_is_retried(code: str, monkeypatch: pytest.MonkeyPatch, impatient: list[float]) -> None:
     payment = a_payment()
     failing(monkeypatch, cancelled("None", code), cancelled(code))
 

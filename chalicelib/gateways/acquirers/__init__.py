@@ -1,4 +1,4 @@
-"""The acquirers of the stage: whoever moves the money of a card."""
+"""The acquirers of the stage, and the port an adapter for one implements."""
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -11,28 +11,49 @@ from chalicelib.settings import settings
 
 
 class Acquirer(Protocol):
-    """Moves the money of a card. Everything is asked under a reference of ours, and asking twice does it once.
+    """The port to one acquirer: the contract of an adapter.
 
-    Each raises UnreachableError when nothing was asked, and AnswerLostError when it may have been carried out: after
-    `within_s` seconds without an answer at the latest.
+    References: each request carries a reference of this service, which identifies it for ever: the ID of the payment or
+    reversal (a GUID in upper case), or `card#17` for a link. A request repeated under the same reference is carried
+    out once, and gets the same answer each time.
+
+    Answers: a decline is an answer and no exception. The code is ISO 8583 field 39; 0 is an approval.
+
+    Time: each method returns or raises within `within_s` seconds, connecting included.
+
+    Exceptions, both from `chalicelib.domain.acquirer`:
+    - UnreachableError: nothing was sent, so the acquirer has certainly done nothing. The payment or reversal is
+      rejected.
+    - AnswerLostError: something may have been sent, and no valid answer came in time. The outcome is unknown, and an
+      inquiry resolves it later. In every case of doubt an adapter raises this one.
+    Any other exception is a defect of the adapter; for a payment or reversal it counts as AnswerLostError.
+
+    Secrecy: no exception message, log line or answer text quotes a card number, CVV2, track or EMV data.
     """
 
-    quiet: timedelta  # for so long after it was sent, a request that is not found may still be on its way
+    quiet: timedelta  # the quiet time: a request does not arrive at the acquirer later than this after it was sent
 
     def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
-        """Take the money, or say why not."""
+        """Authorize and capture a payment, by card or by the token of a linked card, or decline it."""
         ...
 
     def reverse(self, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
-        """Give money back. What was never authorised is given back at once, and can be authorised no more."""
+        """Return all or a part of a payment to its card, or decline to; `request.original` is the payment's reference.
+
+        Decline more than what remains of the payment. Approve the reversal of a payment that was declined or has not
+        arrived, and decline that payment should it arrive later: automatic reversal relies on both.
+        """
         ...
 
     def inquire(self, reference: str, within_s: float) -> AcquirerAnswer | None:
-        """What became of a payment or reversal; None when it never arrived, or has not yet."""
+        """Return the answer to the payment or reversal of this reference; None when it has not arrived.
+
+        None means that it never will once the quiet time has passed. An inquiry changes nothing.
+        """
         ...
 
     def link(self, request: LinkRequest, within_s: float) -> LinkAnswer:
-        """Keep the card there; what comes back is a token for it."""
+        """Store a card at the acquirer and return a token that pays with it, or decline the card."""
         ...
 
 
@@ -41,12 +62,12 @@ KNOWN: Mapping[str, Callable[[], Acquirer]] = {"SANDBOX": Sandbox}
 
 @cache
 def named(code: str) -> Acquirer:
-    """The acquirer of this code; also one the stage takes no new payments for, because old ones may be unfinished."""
+    """Return the acquirer of this code, even if the stage takes no new payments for it: old ones may be pending."""
     return KNOWN[code]()
 
 
 def codes() -> tuple[str, ...]:
-    """Whom the stage takes card payments for, the default first."""
+    """List the codes of the acquirers the stage takes card payments for, the default first."""
     chosen = settings()
     unknown = set(chosen.acquirers) - set(KNOWN)
     if unknown:

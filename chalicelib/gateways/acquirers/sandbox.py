@@ -1,14 +1,14 @@
-"""SANDBOX: an acquirer that moves no money and always answers the same.
+"""SANDBOX: an acquirer that moves no money and answers the same each time.
 
-Well-known test numbers decide first, then the cents of the amount. What it was asked it remembers in a table of its
-own, so that it tells the truth to another process too. It keeps no card: a token remembers what its card's number does.
+Well-known test numbers decide first, then the cents of the amount. Requests are stored in a table of its own, so that
+every process gives the same answer. No card is stored: a token holds only the code that its card's number decides.
 """
 
 import hashlib
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -43,15 +43,15 @@ PANS: Mapping[str, int] = {
 }
 DECLINED_CENTS = frozenset({5, 51, 54, 65, 91})
 PIN_REQUIRED, SIGNATURE_REQUIRED = 65, 8
-LOST, NEVER_ARRIVED = 68, 69
-NEVER_CAME = 0  # the amount of what was reversed before it arrived
+LOST_CENTS, NEVER_ARRIVED_CENTS = 68, 69
+NOT_ARRIVED_MINOR = 0  # the amount of a payment that was reversed before it arrived
 INVALID_AMOUNT, INVALID_CARD = 13, 14
-PIN_ONLINE = 1  # PINMode of a payment that is to be repeated with a PIN
+PIN_ONLINE = 1  # PINMode of a payment that must be repeated with a PIN
 
 
 @dataclass(frozen=True)
-class Entry:
-    """What is remembered of one request, under its reference."""
+class SandboxRecord:
+    """The stored answer to one request, under its reference."""
 
     id: str
     code: int
@@ -59,163 +59,167 @@ class Entry:
     reversed_minor: int = 0
     signature_required: bool = False
     original: str | None = None  # of a reversal
-    steady: bool = False  # its card's number decides, whatever the cents
+    steady: bool = False  # the card's number decides, whatever the cents
 
 
 @dataclass(frozen=True)
-class Token:
-    """A linked card: what its number makes of a payment, None when the cents decide."""
+class SandboxToken:
+    """The token of a linked card, and the code its number decides; None leaves it to the cents."""
 
     id: str
     code: int | None = None
 
 
 class Sandbox:
-    """The acquirer itself; see the protocol for what each method means."""
+    """The adapter; `Acquirer` describes its methods."""
 
     quiet = QUIET
 
     def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
-        """Approve or decline, as the number or the cents say."""
-        fixed = self._code_of(request)
+        """Approve or decline, as the number or the cents decide."""
+        code_of_card = _code_of_card(request)
+        by_cents = code_of_card is None
         cents = _cents(request.amount_minor, request.currency)
-        if fixed is None and cents == NEVER_ARRIVED:
+        if by_cents and cents == NEVER_ARRIVED_CENTS:
             raise AnswerLostError
-        code = (cents if cents in DECLINED_CENTS else APPROVED_CODE) if fixed is None else fixed
-        by_cents = fixed is None
-        entry = Entry(
+        record = SandboxRecord(
             request.reference,
-            code,
+            _code_of_cents(cents) if code_of_card is None else code_of_card,
             request.amount_minor,
             signature_required=by_cents and cents == SIGNATURE_REQUIRED,
             steady=not by_cents,
         )
-        answer = _answer(_remembered(entry))
+        answer = _answer(_store_or_read(record))
         _wait(within_s)
-        if by_cents and cents == LOST:
+        if by_cents and cents == LOST_CENTS:
             raise AnswerLostError
         return answer
 
     def reverse(self, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
-        """Give back, by the cents of what is given back; the same reference is answered as before."""
-        before = _read(request.reference)
-        if before is not None:
-            return _answer(before)
+        """Approve or decline, as the cents of the reversed amount decide; answer a known reference as before."""
+        stored = _find(request.reference)
+        if stored is not None:
+            return _answer(stored)
         cents = _cents(request.amount_minor, request.currency)
-        original = _remembered(Entry(request.original, TOO_LATE, NEVER_CAME))  # what never came shall not come later
+        # a payment that has not arrived is recorded as declined, so that it cannot be approved later
+        original = _store_or_read(SandboxRecord(request.original, TOO_LATE, NOT_ARRIVED_MINOR))
         by_cents = original.code == APPROVED_CODE and not original.steady
-        if by_cents and cents == NEVER_ARRIVED:
+        if by_cents and cents == NEVER_ARRIVED_CENTS:
             raise AnswerLostError
-        code = cents if by_cents and cents in DECLINED_CENTS else APPROVED_CODE
-        answer = _answer(_given_back(request, original, code))
+        answer = _answer(_store_reversal(request, original, _code_of_cents(cents) if by_cents else APPROVED_CODE))
         _wait(within_s)
-        if by_cents and cents == LOST:
+        if by_cents and cents == LOST_CENTS:
             raise AnswerLostError
         return answer
 
     def inquire(self, reference: str, within_s: float) -> AcquirerAnswer | None:
-        """What is remembered; what was only reversed, before it ever arrived, is not found."""
-        entry = _read(reference)
+        """Return the stored answer; None for a payment that was reversed before it arrived."""
+        record = _find(reference)
         _wait(within_s)
-        return None if entry is None or entry.amount_minor == NEVER_CAME else _answer(entry)
+        return None if record is None or record.amount_minor == NOT_ARRIVED_MINOR else _answer(record)
 
     def link(self, request: LinkRequest, within_s: float) -> LinkAnswer:
-        """A token, unless the number is one that is declined."""
+        """Return a token, unless the number is one that is declined."""
         pan = request.card.pan.reveal()
         code = PANS.get(pan, APPROVED_CODE)
         _wait(within_s)
         if code != APPROVED_CODE:
             return LinkAnswer(code, message_of(code), request.card.face)
         digest = hashlib.sha256(request.reference.encode()).hexdigest()
-        token = Token(f"SBX-{digest[:24].upper()}", PANS.get(pan))
+        token = SandboxToken(f"SBX-{digest[:24].upper()}", PANS.get(pan))
         with suppress(AlreadyExistsError):
-            _kept(put_new(TABLE, token, "id"))
+            _write(put_new(TABLE, token, "id"))
         return LinkAnswer(code, message_of(code), request.card.face, token.id, int(digest[24:31], 16))
 
-    def _code_of(self, request: AuthorizationRequest) -> int | None:
-        """What the number decides; None leaves it to the cents."""
-        if request.card is not None:
-            return PANS.get(request.card.pan.reveal())
-        token = _asked(Key(TABLE, Token, {"id": request.link_id}))
-        return INVALID_CARD if token is None else token.code
+
+class _MoreThanRemainsError(Exception):
+    """A reversal of more than what remains of the payment."""
 
 
-def _remembered(entry: Entry) -> Entry:
-    """The entry, or what was remembered under its reference before."""
+def _code_of_card(request: AuthorizationRequest) -> int | None:
+    """Return the code that the card's number decides; None leaves it to the cents."""
+    if request.card is not None:
+        return PANS.get(request.card.pan.reveal())
+    token = _read(Key(TABLE, SandboxToken, {"id": request.link_id}))
+    return INVALID_CARD if token is None else token.code
+
+
+def _code_of_cents(cents: int) -> int:
+    return cents if cents in DECLINED_CENTS else APPROVED_CODE
+
+
+def _store_or_read(record: SandboxRecord) -> SandboxRecord:
+    """Store a record; return the one that is stored under its reference already, if there is one."""
     try:
-        _kept(put_new(TABLE, entry, "id"))
+        _write(put_new(TABLE, record, "id"))
     except AlreadyExistsError:
-        return _read(entry.id) or entry
-    return entry
+        return _find(record.id) or record
+    return record
 
 
-def _given_back(request: ReversalRequest, original: Entry, code: int) -> Entry:
-    """Remember a reversal, and with an approved one what it takes from its original: both or neither."""
-    entry = Entry(request.reference, code, request.amount_minor, original=request.original)
-    writes = [put_new(TABLE, entry, "id")]
+def _store_reversal(request: ReversalRequest, original: SandboxRecord, code: int) -> SandboxRecord:
+    """Store a reversal and, if both are approved, take its amount from its original payment: both or neither."""
+    record = SandboxRecord(request.reference, code, request.amount_minor, original=request.original)
+    writes = [put_new(TABLE, record, "id")]
     if original.code == APPROVED_CODE and code == APPROVED_CODE:
         writes.append(
             update(
-                Key(TABLE, Entry, {"id": original.id}),
+                Key(TABLE, SandboxRecord, {"id": original.id}),
                 "ADD #reversed_minor :amount",
                 {"amount": request.amount_minor, "most": original.amount_minor - request.amount_minor},
                 condition="#reversed_minor <= :most",
-                otherwise=_MoreThanTakenError(),
+                otherwise=_MoreThanRemainsError(),
             )
         )
     try:
-        _kept(*writes)
+        _write(*writes)
     except AlreadyExistsError:
-        return _read(request.reference) or entry
-    except _MoreThanTakenError:
-        return _remembered(Entry(request.reference, INVALID_AMOUNT, request.amount_minor, original=request.original))
-    return entry
+        return _find(request.reference) or record
+    except _MoreThanRemainsError:
+        return _store_or_read(replace(record, code=INVALID_AMOUNT))
+    return record
 
 
-class _MoreThanTakenError(Exception):
-    """A reversal of more than what is left."""
+def _find(reference: str) -> SandboxRecord | None:
+    return _read(Key(TABLE, SandboxRecord, {"id": reference}))
 
 
-def _kept(*writes: Write) -> None:
-    try:
-        commit(*writes) if len(writes) > 1 else write_one(writes[0])
-    except ServiceError:  # its table is out of reach: nobody can tell whether it was written
-        raise AnswerLostError from None
-
-
-def _read(reference: str) -> Entry | None:
-    return _asked(Key(TABLE, Entry, {"id": reference}))
-
-
-def _asked(key: Key[R]) -> R | None:
+def _read(key: Key[R]) -> R | None:
     try:
         return read(key)
     except ServiceError:
         raise AnswerLostError from None
 
 
-def _answer(entry: Entry) -> AcquirerAnswer:
-    """Everything else an acquirer would say, made of the reference."""
-    digits = f"{int(hashlib.sha256(entry.id.encode()).hexdigest(), 16):078d}"
-    approved = entry.code == APPROVED_CODE
+def _write(*writes: Write) -> None:
+    try:
+        commit(*writes) if len(writes) > 1 else write_one(writes[0])
+    except ServiceError:  # the table is out of reach, and the write may have happened
+        raise AnswerLostError from None
+
+
+def _answer(record: SandboxRecord) -> AcquirerAnswer:
+    """Make the answer of a record: everything but the code is derived from the reference."""
+    digits = f"{int(hashlib.sha256(record.id.encode()).hexdigest(), 16):078d}"
+    approved = record.code == APPROVED_CODE
     return AcquirerAnswer(
-        entry.code,
-        message_of(entry.code),
+        record.code,
+        message_of(record.code),
         approval_code=digits[:6] if approved else None,
         rrn=digits[6:18],
         acquirer_tran_id=f"SBX{digits[18:30]}",
-        signature_required=entry.signature_required,
-        pin_mode=PIN_ONLINE if entry.code == PIN_REQUIRED else None,
+        signature_required=record.signature_required,
+        pin_mode=PIN_ONLINE if record.code == PIN_REQUIRED else None,
     )
 
 
 def _cents(amount_minor: int, currency: Currency) -> int:
-    """The first two decimals of the amount; a currency without any has no cents."""
+    """Return the first two decimals of the amount; 0 in a currency with fewer than two."""
     return int(amount_minor // 10 ** (currency.digits - 2) % 100) if currency.digits > 1 else 0
 
 
 def _wait(within_s: float) -> None:
-    """Take as long as the stage says; longer than the caller waits is an answer lost."""
+    """Wait for the latency of the stage; raise AnswerLostError when it is longer than the caller waits."""
     seconds = settings().sandbox_latency_ms / 1000
     time.sleep(min(seconds, within_s))
     if seconds > within_s:
