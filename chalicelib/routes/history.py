@@ -24,4 +24,4 @@ def _answer(
     listed: Callable[[ListHistory, Caller, datetime], Page], body: ListHistory, caller: Caller
 ) -> TransactionList:
     now = datetime.now(UTC)
-    return list_answer(listed(body, caller, now), now, body.gmt, pictures.address)
+    return list_answer(listed(body, caller, now), now, body.gmt, pictures.signed_url)

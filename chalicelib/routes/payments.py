@@ -16,7 +16,7 @@ def submit(body: SubmitPayment, caller: Caller) -> PaymentAnswer:
     """Take a payment; the same BasicTran.ID with the same content is answered with the stored result."""
     now = datetime.now(UTC)
     transaction, replayed = payments.submit(body, caller, now)
-    view = transaction_view.transaction_view(transaction, now, body.gmt, pictures.address)
+    view = transaction_view.transaction_view(transaction, now, body.gmt, pictures.signed_url)
     return payment_answer(transaction, view, replayed=replayed)
 
 
@@ -25,7 +25,7 @@ def get(tran_id: str, caller: Caller) -> TransactionList:
     now = datetime.now(UTC)
     transaction = payments.get(tran_id, caller, now)
     return transaction_view.one(
-        transaction, transaction_view.transaction_view(transaction, now, None, pictures.address)
+        transaction, transaction_view.transaction_view(transaction, now, None, pictures.signed_url)
     )
 
 

@@ -30,7 +30,7 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime) -> tuple[Transact
     admitted = admit(caller, *keys.values(), current_account_id=body.current_account_id)
     found = dict(zip(keys, admitted.others, strict=True))
     agent, merchant = admitted.agent, admitted.merchant
-    permissions.take_payments(agent)
+    permissions.check_can_take_payments(agent)
     if merchant is None:  # a system user: take_payments refused it already
         raise ServiceError(ErrorCode.ROLE_MAY_NOT)
     if found["stored"] is not None:
@@ -57,7 +57,7 @@ def _keys(order: Order, caller: Caller) -> dict[str, Key[Any]]:
 def _approved_here(order: Order, till: Till, body: SubmitPayment, now: datetime) -> tuple[Transaction, bool]:
     """A payment that needs no acquirer: one store transaction, with its receipts."""
     transaction = payment.without_acquirer(order, till.agent, till.merchant, till.terminal, now)
-    transaction = replace(transaction, **pictures.keep_files(body.files, transaction.id))
+    transaction = replace(transaction, **pictures.store_files(body.files, transaction.id))
     receipts = outbox.receipts_for(transaction, till.merchant, till.terminal, body.receipt, now)
 
     try:
@@ -73,7 +73,7 @@ def _by_card(
 ) -> tuple[Transaction, bool]:
     """A payment an acquirer decides: kept first, then asked for under its own ID, then settled."""
     transaction = with_card(order, till, now, acquirers=acquirers.codes(), linked=linked)
-    transaction = replace(transaction, **pictures.keep_files(body.files, transaction.id))
+    transaction = replace(transaction, **pictures.store_files(body.files, transaction.id))
     request = authorization_request(transaction, order, till, linked)
     paid_with = [linked_cards.pay(linked.id, till.agent.id)] if linked else []
 
@@ -118,5 +118,5 @@ def get(transaction_id: str, caller: Caller, now: datetime) -> Transaction:
     transaction: Transaction | None = next(iter(admitted.others), None)
     if transaction is None:
         raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
-    permissions.see_transaction(admitted.agent, transaction.client_id, transaction.taker.id)
+    permissions.check_can_see_transaction(admitted.agent, transaction.client_id, transaction.taker.id)
     return outcomes.refresh(transaction, now)

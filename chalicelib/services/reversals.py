@@ -38,7 +38,7 @@ def reverse(
     stored, original = admitted.others if known else (*admitted.others, None)
     if original is None:
         raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
-    permissions.reverse(admitted.agent, original.client_id, original.taker.id)
+    permissions.check_can_reverse(admitted.agent, original.client_id, original.taker.id)
     if stored is not None:
         return _replay(order, admitted.agent, stored, now), True
 

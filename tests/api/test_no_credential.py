@@ -15,17 +15,17 @@ import jwt
 import pytest
 
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.session import opened
+from chalicelib.domain.session import new_session
 from chalicelib.services import authentication
 from chalicelib.store import sessions
 from tests.accounts import (
     PASSWORD,
     SIGNING,
     Account,
+    accept_test_tokens,
     an_account,
     basic,
     is_401,
-    sign_with_ours,
     signed,
 )
 from tests.http import Reply, call
@@ -38,7 +38,7 @@ MEGABYTE = 2**20
 def signing(stage: str) -> None:
     """The stage's signing secret is the tests'."""
     del stage
-    sign_with_ours()
+    accept_test_tokens()
 
 
 def _get(stage: str, authorization: str, path: str = A_PAYMENT) -> Reply:
@@ -66,7 +66,7 @@ def _payload(account: Account) -> dict[str, Any]:
 def _ended_session(account: Account) -> str:
     session_id = Secret(str(uuid4()))
     then = datetime.now(UTC) - timedelta(hours=1)
-    sessions.keep(opened(authentication.session_digest(session_id), account.agent.id, 1, then))
+    sessions.keep(new_session(authentication.session_digest(session_id), account.agent.id, 1, then))
     return session_id.reveal()
 
 

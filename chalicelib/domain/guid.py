@@ -1,0 +1,10 @@
+"""A GUID: the form of the IDs that callers choose for transactions, and of sessions."""
+
+import re
+
+GUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+
+def is_guid(text: str) -> bool:
+    """Return whether a text is a GUID with hyphens, in upper or lower case."""
+    return GUID.fullmatch(text) is not None
