@@ -112,7 +112,7 @@ def _partners(text: str, stage: str) -> dict[str, Partner]:
 
 
 def _partner(product: str, entry: dict[str, Any], stage: str) -> Partner:
-    """Return the partner of a product. A stage with a wrong entry does not start: it would fail each request."""
+    """Return the partner of a product. A stage with an invalid entry does not start: every request would fail."""
     url, seconds = entry.get("url"), entry.get("timeout_seconds", 5)
     found = PARTNER_URL.fullmatch(url) if isinstance(url, str) else None
     if not found or not (found["scheme"] == "https" or stage == LOCAL) or not _is_port(str(url)):

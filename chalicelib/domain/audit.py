@@ -29,7 +29,7 @@ class Act:
 
 
 def audit_entry(name: str, act: Act, names: Iterable[str], token: str) -> Audit:
-    """Return the audit entry of a write to a record ("agent#17"); `token` tells two entries of one instant apart."""
+    """Return the audit entry of a write to a record ("agent#17"); `token` makes entries of one instant differ."""
     at = f"{act.at.isoformat(timespec='microseconds')}#{token}"
     return Audit(name, at, act.kind, act.by, tuple(sorted(names)))
 

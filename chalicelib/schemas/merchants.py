@@ -31,7 +31,7 @@ RequiredText = Annotated[str, Field(min_length=1, max_length=512)]
 
 
 class FullDeviceInfo(DeviceInfo):
-    """The device that makes the request, with all its fields."""
+    """The device that makes the request; all its fields are required."""
 
     phone_manufacturer: Text
     phone_model: Text

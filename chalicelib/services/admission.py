@@ -1,4 +1,4 @@
-"""Admission of a request: its caller is checked with a strong read, whatever policy API Gateway has stored."""
+"""Admission of a request: its caller is checked with a strong read, because API Gateway may reuse an old policy."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -23,7 +23,7 @@ MAX_ITEMS = 100
 def update(body: BulkUpdate, caller: Caller, merchant_id: int, now: datetime) -> list[Validation]:
     """Update the agents of the valid items, and return the findings about the others.
 
-    A finding names the e-mail or the printer that it is about, as the contract says.
+    As the contract requires, the Property of a finding is the e-mail or the printer that it is about.
     """
     if len(body.pos_bulk) > MAX_ITEMS:
         raise ServiceError(ErrorCode.BATCH_TOO_LONG, f"A batch has at most {MAX_ITEMS} items.")

@@ -23,7 +23,7 @@ from chalicelib.store.table import read
 
 
 def caller_of(authorization: str, now: datetime) -> Caller:
-    """Return the caller that the header proves, or raise the error (HTTP 401) that says why it proves none."""
+    """Return the caller that the header proves, or raise the reason for refusing it (HTTP 401)."""
     scheme, value = scheme_of(authorization)
     if scheme not in settings().auth_schemes:
         raise ServiceError(ErrorCode.SCHEME_DISABLED)
@@ -40,8 +40,8 @@ def caller_of(authorization: str, now: datetime) -> Caller:
     return _caller_of_login(login)
 
 
-def sign_in(credential: Credential, now: datetime) -> Caller:
-    """Return the caller whose password this is, and record the logon. A secret key or a session is refused."""
+def caller_of_password(credential: Credential, now: datetime) -> Caller:
+    """Return the caller of a login and its password, and record the logon. A secret key or a session is refused."""
     login = _check_password(read(logins.key(credential.login)), credential, now)
     logins.note_logon(login.email, now)
     return _caller_of_login(login)

@@ -13,7 +13,7 @@ from chalicelib.store import sessions
 
 def sign_in(body: SignIn, now: datetime) -> Secret:
     """Return the ID of a new session: a GUID of 122 random bits, returned only here and stored as a digest."""
-    caller = authentication.sign_in(body.to_domain(), now)
+    caller = authentication.caller_of_password(body.to_domain(), now)
     admit(caller)
 
     session_id = Secret(str(uuid.uuid4()))

@@ -222,8 +222,7 @@ def test_who_is_no_administrator_creates_no_agent(shop: Shop) -> None:
     assert create(shop, http.OWNER).error == (404, 561)
 
 
-def test_the_pos_of_no_merchant_is_nobodys(shop: Shop) -> None:
-    """System users have the client 0, which is no merchant."""
+def test_a_system_user_is_no_agent_of_a_merchant(shop: Shop) -> None:
     assert http.get(shop.stage, "/api/v1/merchant/0/pos/1", http.SYSTEM).error == (404, 561)
 
 

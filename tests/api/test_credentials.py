@@ -1,4 +1,4 @@
-"""Signing in through HTTP: the three schemes, and everything that is no credential."""
+"""Signing in over HTTP: the three schemes, wrong passwords, blocked accounts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ MEGABYTE = 2**20
 
 @pytest.fixture(autouse=True)
 def signing(stage: str) -> None:
-    """The stage's signing secret is the tests'."""
+    """Make the stage accept the tokens that the tests sign."""
     del stage
     accept_test_tokens()
 

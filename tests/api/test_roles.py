@@ -1,4 +1,4 @@
-"""Who may do what, through HTTP: every endpoint by everybody. An endpoint without a row fails the first test."""
+"""Permissions over HTTP: every endpoint called by every role. An endpoint without a row fails the first test."""
 
 from collections.abc import Callable
 from typing import Any

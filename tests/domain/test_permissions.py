@@ -1,5 +1,6 @@
 """The contract's table of roles, cell by cell."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
@@ -18,6 +19,7 @@ from chalicelib.domain.permissions import (
     check_can_take_payments,
 )
 from chalicelib.errors import ErrorCode, ServiceError
+from infra.reference import data
 
 HOME, ELSEWHERE = 1, 2
 ME, COLLEAGUE, STRANGER = 17, 18, 99
@@ -61,7 +63,7 @@ def _refusal(act: Callable[[], None]) -> ErrorCode | None:
     return None
 
 
-# What each role may do at home, in the order of ROLES.
+# The answer to each role within its own merchant, in the order of ROLES.
 TABLE: dict[str, tuple[Callable[[Agent], None], tuple[ErrorCode | None, ...]]] = {
     "create a merchant": (check_can_create_merchants, (YES, NO, NO, NO, NO, NO)),
     "manage the merchant": (lambda agent: check_can_manage(agent, HOME), (YES, YES, NO, NO, NO, NO)),
@@ -146,3 +148,9 @@ def test_a_history_is_the_merchants_for_whom_it_is_not_only_their_own() -> None:
         "administrator",
         "with 201",
     ]
+
+
+def test_the_reference_lists_every_right() -> None:
+    listed = re.findall(r"[0-9]{3}", data("fields.json")["Actions"])
+
+    assert [int(number) for number in listed] == [int(right) for right in Right]
