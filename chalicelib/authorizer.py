@@ -1,4 +1,4 @@
-"""The authorizer in front of the API: who is calling, decided before the API's function is started.
+"""The authorizer in front of the API: it identifies the caller before the API's function is started.
 
 It is deployed as a function of its own, so it imports neither pydantic nor the routes.
 """
@@ -15,28 +15,28 @@ from chalicelib.services import authentication
 
 blueprint = Blueprint(__name__)
 
-NOBODY = "nobody"
+NOBODY = "nobody"  # the principal of a denial
 
 
 @blueprint.authorizer(ttl_seconds=60)
 def authorizer(request: AuthRequest) -> AuthResponse:
-    """A policy for the whole API: the caller in its context, or a denial with the reason ACCESS_DENIED prints.
+    """Return a policy for the whole API: the caller in its context, or a denial with the reason ACCESS_DENIED prints.
 
-    The gateway may remember the answer for a minute: what can be taken back meanwhile (state, credentials) is checked
-    again by the handler against the credential version passed on here.
+    API Gateway may reuse the policy for a minute. State and credentials may change in this minute, so the handler
+    checks them again, against the credential version in the context.
     """
     try:
-        return _admission(authentication.caller_of(request.token, datetime.now(UTC)))
+        return _allow(authentication.caller_of(request.token, datetime.now(UTC)))
     except ServiceError as refusal:
         if refusal.error.status == HTTPStatus.UNAUTHORIZED:
-            return _denial(refusal)
-        raise  # an outage is not a denial: the gateway answers AUTHORIZER_FAILURE and remembers nothing
+            return _deny(refusal)
+        raise  # an outage is not a denial: API Gateway answers AUTHORIZER_FAILURE and stores nothing
     except Exception as defect:  # noqa: BLE001  an authorizer that fails lets nobody in
         log_defect(defect)
         raise ServiceError(ErrorCode.INTERNAL) from None  # its own message may quote the credential
 
 
-def _admission(caller: Caller) -> AuthResponse:
+def _allow(caller: Caller) -> AuthResponse:
     context = {
         "agent": str(caller.agent_id),
         "client": str(caller.client_id),
@@ -46,6 +46,6 @@ def _admission(caller: Caller) -> AuthResponse:
     return AuthResponse(routes=["*"], principal_id=str(caller.agent_id), context=context)
 
 
-def _denial(refusal: ServiceError) -> AuthResponse:
+def _deny(refusal: ServiceError) -> AuthResponse:
     context = {"code": str(refusal.error.code), "message": refusal.message}
     return AuthResponse(routes=[], principal_id=NOBODY, context=context)

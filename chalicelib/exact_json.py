@@ -1,4 +1,4 @@
-"""JSON where a number is what it says: parsed as Decimal, printed digit by digit, never through a binary float."""
+"""Exact JSON: numbers are parsed as Decimal and written digit by digit, never through a binary float."""
 
 import json
 from collections.abc import Mapping
@@ -11,13 +11,16 @@ from chalicelib.errors import ErrorCode, ServiceError
 
 
 def text(value: Mapping[str, Any]) -> str:
-    """The value as JSON text."""
+    """Return the value as JSON text."""
     written: str = simplejson.dumps(value, use_decimal=True, ensure_ascii=False, separators=(",", ":"))
     return written
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """The JSON object of a body: numbers exact, nulls left out, no key twice. Raises 201."""
+    """Return the JSON object of a body: numbers exact, nulls left out.
+
+    Raise MALFORMED_JSON when it is not an object or has a key twice.
+    """
     try:
         value = json.loads(body, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_object)
     except (ValueError, RecursionError, DecimalException) as error:
@@ -29,7 +32,7 @@ def parse(body: bytes) -> dict[str, Any]:
 
 
 class _DuplicateKeyError(ValueError):
-    """A key is given twice: which of the two was meant, nobody can tell."""
+    """An object with a key twice: no reader can know which value was meant."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

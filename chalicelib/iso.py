@@ -1,6 +1,6 @@
 """ISO codes: currencies (ISO 4217) and countries (ISO 3166-1).
 
-Their packages are imported at the first use: 26 and 5 ms that only management requests need.
+Their packages are imported at first use: they take 26 and 5 ms, which only management requests need.
 """
 
 # ruff: noqa: PLC0415
@@ -15,7 +15,7 @@ FUNDS = frozenset({"BOV", "CHE", "CHW", "CLF", "COU", "MXV", "USN", "UYI", "UYW"
 
 @cache
 def _currencies() -> Mapping[str, Currency]:
-    """By numeric and by alpha code; gold, test codes and units of account are not money to take."""
+    """Return the currencies by numeric and by alpha code, without gold, test codes and units of account."""
     import iso4217
 
     listed = [
@@ -27,13 +27,13 @@ def _currencies() -> Mapping[str, Currency]:
 
 
 def currency(code: str) -> Currency | None:
-    """The currency of a code, numeric ("710") or alpha ("ZAR")."""
+    """Return the currency of a code, numeric ("710") or alpha ("ZAR"), or None."""
     return _currencies().get(code)
 
 
 @cache
-def currency_of(country: str) -> str | None:
-    """The alpha code of the money of a country (alpha-2), where ISO 4217 leaves no doubt about it."""
+def currency_of_country(country: str) -> str | None:
+    """Return the alpha code of the currency of a country (alpha-2), or None where ISO 4217 lists no single one."""
     import iso3166
     import iso4217
 
@@ -45,8 +45,8 @@ def currency_of(country: str) -> str | None:
     return next((found[0] for found in (own, codes) if len(found) == 1), None)
 
 
-def country(code: str) -> str | None:
-    """The alpha-2 code of a country given by any of its ISO 3166-1 codes: "ZA", "ZAF" or "710"."""
+def country_code(code: str) -> str | None:
+    """Return the alpha-2 code of a country given by any of its ISO 3166-1 codes ("ZA", "ZAF", "710"), or None."""
     import iso3166
 
     for register in (iso3166.countries_by_alpha2, iso3166.countries_by_alpha3, iso3166.countries_by_numeric):

@@ -1,4 +1,4 @@
-"""The log: one JSON line an event. Facts only: no body, no credential, no card number is ever handed in."""
+"""The log: one JSON line for each event. Callers pass facts only, never a body, a credential or a card number."""
 
 import json
 import sys
@@ -7,7 +7,7 @@ from typing import Any
 
 from chalicelib.settings import settings
 
-FRAMES = 8  # of a defect: where it happened, innermost last
+FRAMES = 8  # of the stack trace of a defect, innermost last
 
 
 def log(event: str, **facts: Any) -> None:
@@ -17,6 +17,6 @@ def log(event: str, **facts: Any) -> None:
 
 
 def log_defect(defect: BaseException, **facts: Any) -> None:
-    """Write where a defect happened and its type. Its message stays out: it may quote what a caller sent."""
+    """Write the type and the stack trace of a defect, but not its message, which may quote the request."""
     frames = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(defect.__traceback__)]
     log("defect", error=type(defect).__name__, frames=frames[-FRAMES:], **facts)

@@ -1,6 +1,6 @@
 """Telephone numbers: stored as E.164, shown in international format.
 
-The package is imported at the first use: 31 ms that only management requests and receipts need.
+The package is imported at first use: it takes 31 ms, which only management requests and receipts need.
 """
 
 # ruff: noqa: PLC0415
@@ -8,9 +8,9 @@ from functools import lru_cache
 
 
 def parse(text: str, region: str | None) -> str | None:
-    """A telephone number as E.164 writes it ("+27829876543"), or None when no number has this form.
+    """Return a telephone number as E.164 ("+27829876543"), or None when no number has this form.
 
-    Whether the number is assigned is not asked: the numbering plans change more often than this package.
+    It is not checked that the number is assigned: numbering plans change more often than this package.
     """
     import phonenumbers
 
@@ -24,8 +24,8 @@ def parse(text: str, region: str | None) -> str | None:
 
 
 @lru_cache(maxsize=1024)
-def international(number: str) -> str:
-    """An E.164 number for people to read: "+27 82 987 6543"."""
+def format_international(number: str) -> str:
+    """Return an E.164 number in international format: "+27 82 987 6543"."""
     import phonenumbers
 
     parsed = phonenumbers.parse(number)

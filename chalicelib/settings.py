@@ -1,4 +1,4 @@
-"""What a stage decides. The environment is read once, here and nowhere else."""
+"""The settings of a stage. The environment is read once, here and nowhere else."""
 
 import json
 import os
@@ -9,18 +9,19 @@ from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
-SCHEMES = ("Basic", "Jwt", "Session")
+from chalicelib.domain.credential import Scheme
+
 LOCAL = "local"
 PROD = "prod"
 SANDBOX = "SANDBOX"
 
 PARTNER_URL = re.compile(r"(?P<scheme>https?)://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[!-\"$-~]*)?")
-PARTNER_SECONDS = 20  # the most a partner may take: API Gateway waits 29 for all of it
+PARTNER_SECONDS = 20  # the longest timeout of a partner: API Gateway waits 29 s for the whole request
 
 
 @dataclass(frozen=True)
 class Partner:
-    """Who fills in the fields of one product. What it is signed with is in the stage's secret, not here."""
+    """The partner that fills in the fields of a product. The secret for its requests is in the stage's secret."""
 
     product: str
     url: str
@@ -37,10 +38,10 @@ class Settings:
     bucket: str
     secret_id: str
     auth_schemes: frozenset[str]
-    auth_account_seconds: int  # how often an account may ask for its configuration; 0: whenever it likes
-    acquirers: tuple[str, ...]  # whom card payments may go to; none: the stage takes no cards
-    default_acquirer: str | None  # the first of them unless named
-    sandbox_latency_ms: int  # how long the acquirer SANDBOX takes to answer
+    auth_account_seconds: int  # between two requests of an account for its configuration; 0: no limit
+    acquirers: tuple[str, ...]  # codes of the card acquirers; none: the stage takes no cards
+    default_acquirer: str | None  # the first of them unless configured
+    sandbox_latency_ms: int  # of each answer of the acquirer SANDBOX
     printers: Mapping[int, str]
     partners: Mapping[str, Partner]  # by ProductDescCode
     mail_from: str | None  # without it, no e-mail leaves the stage
@@ -48,13 +49,13 @@ class Settings:
 
     @property
     def is_local(self) -> bool:
-        """Whether this is the local stage, where partners may live on this machine."""
+        """Return whether this is the local stage, where partners may run on this machine."""
         return self.stage == LOCAL
 
 
 @cache
 def settings() -> Settings:
-    """The settings, from the environment at the first call."""
+    """Return the settings; the first call reads them from the environment."""
     acquirers = _acquirers(os.environ.get("ACQUIRERS") or "", _required("STAGE"))
     return Settings(
         stage=_required("STAGE"),
@@ -62,10 +63,10 @@ def settings() -> Settings:
         key_id=_required("KEY_ID"),
         bucket=_required("BUCKET"),
         secret_id=_required("SECRET_ID"),
-        auth_schemes=_schemes(os.environ.get("AUTH_SCHEMES") or ",".join(SCHEMES)),
+        auth_schemes=_schemes(os.environ.get("AUTH_SCHEMES") or ",".join(Scheme)),
         auth_account_seconds=int(os.environ.get("AUTH_ACCOUNT_SECONDS") or 600),
         acquirers=acquirers,
-        default_acquirer=_default(os.environ.get("DEFAULT_ACQUIRER"), acquirers),
+        default_acquirer=_default_acquirer(os.environ.get("DEFAULT_ACQUIRER"), acquirers),
         sandbox_latency_ms=int(os.environ.get("SANDBOX_LATENCY_MS") or 0),
         printers={int(number): code for number, code in json.loads(os.environ.get("PRINTERS", "{}")).items()},
         partners=_partners(os.environ.get("PARTNERS") or "{}", _required("STAGE")),
@@ -74,20 +75,20 @@ def settings() -> Settings:
     )
 
 
-def _words(text: str) -> tuple[str, ...]:
+def _comma_separated(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def _acquirers(text: str, stage: str) -> tuple[str, ...]:
-    """Whom the stage names; customers' payments do not go to a sandbox by mistake."""
-    named = _words(text)
+    """Return the acquirers of the stage; a production stage uses the sandbox only when it is allowed explicitly."""
+    named = _comma_separated(text)
     if stage == PROD and SANDBOX in named and os.environ.get("ALLOW_SANDBOX") != "true":
         message = f"ACQUIRERS names {SANDBOX}, which moves no money: {PROD} takes it with ALLOW_SANDBOX=true alone."
         raise SystemExit(message)
     return named
 
 
-def _default(named: str | None, acquirers: tuple[str, ...]) -> str | None:
+def _default_acquirer(named: str | None, acquirers: tuple[str, ...]) -> str | None:
     if named and named not in acquirers:
         message = f"DEFAULT_ACQUIRER is {named}, which ACQUIRERS does not name."
         raise SystemExit(message)
@@ -96,8 +97,8 @@ def _default(named: str | None, acquirers: tuple[str, ...]) -> str | None:
 
 def _schemes(text: str) -> frozenset[str]:
     named = frozenset(word.strip() for word in text.split(","))
-    if unknown := named - set(SCHEMES):
-        message = f"AUTH_SCHEMES names {', '.join(sorted(unknown))}; there are {', '.join(SCHEMES)}."
+    if unknown := named - set(Scheme):
+        message = f"AUTH_SCHEMES names {', '.join(sorted(unknown))}; there are {', '.join(Scheme)}."
         raise SystemExit(message)
     return named
 
@@ -111,7 +112,7 @@ def _partners(text: str, stage: str) -> dict[str, Partner]:
 
 
 def _partner(product: str, entry: dict[str, Any], stage: str) -> Partner:
-    """A mistake here would send every request of a product astray, so the stage does not start with one."""
+    """Return the partner of a product. A stage with an invalid entry does not start: every request would fail."""
     url, seconds = entry.get("url"), entry.get("timeout_seconds", 5)
     found = PARTNER_URL.fullmatch(url) if isinstance(url, str) else None
     if not found or not (found["scheme"] == "https" or stage == LOCAL) or not _is_port(str(url)):

@@ -15,7 +15,7 @@ from chalicelib.authorizer import authorizer
 from chalicelib.domain.agent import Caller
 from chalicelib.errors import ErrorCode, ServiceError, Validation, envelope
 from chalicelib.log import log, log_defect
-from chalicelib.schemas.base import Answer, from_query, together, validations_of
+from chalicelib.schemas.base import Answer, from_query, merge_inputs, validations_of
 from chalicelib.schemas.base import Request as RequestModel
 
 MEGABYTE = 1024 * 1024
@@ -147,7 +147,7 @@ def _sent(request: Request, model: type[BaseModel], limit: int) -> dict[str, Any
     if request.method != "GET":
         return exact_json.parse(_body_of(request, limit))
     query = from_query(model, request.query_params.items() if request.query_params else ())
-    return together(query, exact_json.parse(_body_of(request, limit))) if request.raw_body else query
+    return merge_inputs(query, exact_json.parse(_body_of(request, limit))) if request.raw_body else query
 
 
 def _snake(name: str) -> str:

@@ -19,7 +19,7 @@ from chalicelib.domain.agent import Agent, BranchActions
 from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup
 from chalicelib.domain.money import Currency
 from chalicelib.domain.period import end_of_day
-from chalicelib.domain.permissions import ADMINISTRATOR
+from chalicelib.domain.permissions import Right
 from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Phase, Transaction
 from infra import engines
 from infra.bench import Till
@@ -138,7 +138,7 @@ def _shop(size: int, days: int) -> Shop:
         groups=(TerminalGroup(1, "DEFAULT"),),
         created_at=now,
     )
-    rights = (BranchActions(number, (ADMINISTRATOR,)),)
+    rights = (BranchActions(number, (Right.ADMINISTRATOR,)),)
     agents = [
         Agent(
             id=next(_ids),

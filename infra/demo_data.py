@@ -8,7 +8,7 @@ from chalicelib.domain import card
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import CardInput
 from chalicelib.domain.effective_settings import DEFAULT_FEATURES
-from chalicelib.domain.permissions import ADMINISTRATOR
+from chalicelib.domain.permissions import Right
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType
 from chalicelib.gateways import secrets
@@ -86,7 +86,7 @@ def _shop(system: Caller, name: str, tid: str, logins: tuple[tuple[str, str], ..
     terminals.create(CreateTerminal.model_validate(sent | place | {"DeviceInfo": DEVICE}), system, now)
 
     common = {"Phone": PHONE, "BranchID": shop.id, "ClientID": shop.id}
-    rights = {"BranchesActions": [{"BranchID": shop.id, "Actions": [ADMINISTRATOR]}]}
+    rights = {"BranchesActions": [{"BranchID": shop.id, "Actions": [Right.ADMINISTRATOR]}]}
     admin = {"Name": f"{name} Owner", "Email": owner, "Password": owner_password, "TID": tid}
     agents.create(CreateAgent.model_validate(common | admin | rights), system, shop.id, now)
     agent = {"Name": f"{name} Till", "Email": cashier, "Password": cashier_password, "TID": tid}

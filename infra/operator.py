@@ -38,7 +38,8 @@ from chalicelib.errors import ServiceError
 from chalicelib.gateways.secrets import REMEMBERED_S, keyed_digest, rotate_partner, rotate_signing, seal
 from chalicelib.schemas.field_types import EMAIL
 from chalicelib.services import linked_cards
-from chalicelib.services.authentication import hash_password, new_secret_key
+from chalicelib.services.authentication import new_secret_key
+from chalicelib.services.passwords import hash_password
 from chalicelib.settings import settings
 from chalicelib.store import agents, audit, logins, sequences
 from chalicelib.store.table import read

@@ -1,4 +1,4 @@
-"""Accounts for tests: an agent, its login and its merchant, kept in the tables, with the credentials that open it.
+"""Accounts for tests: an agent, its login and its merchant, stored in the tables, with its credentials.
 
 Written without transactions: moto copies whole tables for each.
 """
@@ -12,10 +12,11 @@ from uuid import uuid4
 from chalicelib.domain.agent import NO_CLIENT, Agent, BranchActions, Login
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.session import opened
+from chalicelib.domain.session import new_session
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
-from chalicelib.services.authentication import caller_of, hash_password, session_digest
+from chalicelib.services.authentication import caller_of, session_digest
+from chalicelib.services.passwords import hash_password
 from chalicelib.store import agents, logins, merchants, sessions
 from chalicelib.store.table import put_new, read, update, write_one
 from tests.builders import a_login, a_merchant, a_terminal, an_agent
@@ -28,7 +29,7 @@ PASSWORD_HASH = hash_password(Secret(PASSWORD))  # once: a hash costs 20 ms
 
 @dataclass(frozen=True)
 class Account:
-    """An agent as it was kept, and what opens it."""
+    """An agent as it was stored, and its secret key."""
 
     agent: Agent
     key: str
@@ -47,22 +48,22 @@ class Account:
 
     @property
     def login(self) -> Login:
-        """Its login as it is now."""
+        """Return its login as it is stored now."""
         login = read(logins.key(self.email))
         assert login is not None
         return login
 
     def jwt(self, secret: str = "", /, **payload: Any) -> str:
-        """A token signed as the tests' stage signs."""
+        """Return an Authorization header with a token of the test stage."""
         return f"Jwt {signed({'email': self.email, 'token': secret or self.key, **payload})}"
 
     def set_on_login(self, **values: Any) -> None:
-        """Change the login alone."""
+        """Change the stored login alone."""
         expression = "SET " + ", ".join(f"#{name} = :{name}" for name in values)
         write_one(update(logins.key(self.email), expression, values))
 
     def change(self, **fields: Any) -> None:
-        """Change the agent and what its login mirrors of it, as an update of the agent does."""
+        """Change the agent and the same fields of its login, as an update of the agent does."""
         expression = "SET " + ", ".join(f"#{name} = :{name}" for name in fields)
         mirrored = {name: value for name, value in fields.items() if name in {"state", "credential_version"}}
         on_login = "SET " + ", ".join(f"#{name} = :{name}" for name in mirrored)
@@ -72,25 +73,25 @@ class Account:
 
 
 def basic(login: str, secret: str) -> str:
-    """The header of RFC 7617."""
+    """Return the Authorization header of RFC 7617."""
     return "Basic " + base64.b64encode(f"{login}:{secret}".encode()).decode()
 
 
 def signed(payload: dict[str, Any], key: str = SIGNING, **options: Any) -> str:
-    """A JSON web token."""
-    import jwt  # noqa: PLC0415  a test says that nobody but the Jwt scheme imports it
+    """Return a signed JSON web token."""
+    import jwt  # noqa: PLC0415  a test asserts that only the Jwt scheme imports it
 
     return jwt.encode(payload, key, **{"algorithm": "HS256", **options})
 
 
-def sign_with_ours() -> None:
-    """Make the stage accept what `signed` signs."""
+def accept_test_tokens() -> None:
+    """Make the stage accept the tokens that `signed` returns."""
     if secrets.signing()[:1] != (Secret(SIGNING),):
         secrets.rotate_signing(Secret(SIGNING))
 
 
-def a_kept_merchant(**changes: Any) -> Merchant:
-    """A merchant in the table."""
+def a_stored_merchant(**changes: Any) -> Merchant:
+    """Store a merchant."""
     merchant = a_merchant(**changes)
     write_one(put_new("merchants", merchant, "id"))
     return merchant
@@ -101,16 +102,16 @@ def block(merchant: Merchant) -> None:
     write_one(update(merchants.key(merchant.id), "SET #state = :state", {"state": 0}))
 
 
-def a_kept_terminal(merchant: Merchant) -> int:
-    """A terminal of the merchant in the table: its ID."""
+def a_stored_terminal(merchant: Merchant) -> int:
+    """Store a terminal of the merchant, and return its ID."""
     terminal = a_terminal(client_id=merchant.id)
     write_one(put_new("terminals", terminal, "id"))
     return terminal.id
 
 
 def an_account(*rights: int, merchant: Merchant | None = None, system: bool = False, **changes: Any) -> Account:
-    """An agent with a password and a secret key, in the tables, of a merchant of its own unless one is given."""
-    client_id = NO_CLIENT if system else (merchant or a_kept_merchant()).id
+    """Store an agent with a password and a secret key; it has a merchant of its own unless one is given."""
+    client_id = NO_CLIENT if system else (merchant or a_stored_merchant()).id
     given = (BranchActions(client_id, rights),) if rights else ()
     agent = an_agent(client_id=client_id, is_system_user=system, branches_actions=given, **changes)
     key = f"secret-key-of-agent-{agent.id}"
@@ -128,14 +129,14 @@ def an_account(*rights: int, merchant: Merchant | None = None, system: bool = Fa
 
 
 def a_session(account: Account, now: datetime) -> str:
-    """The ID of a session that begins now."""
+    """Store a session that begins now, and return its ID."""
     session_id = Secret(str(uuid4()))
-    sessions.create(opened(session_digest(session_id), account.agent.id, account.agent.credential_version, now))
+    sessions.create(new_session(session_digest(session_id), account.agent.id, account.agent.credential_version, now))
     return session_id.reveal()
 
 
 def refusal_of(authorization: str, now: datetime) -> ErrorCode | None:
-    """Why the authorizer does not let it in; None when it does."""
+    """Return the error with which a credential is refused; None when it is accepted."""
     try:
         caller_of(authorization, now)
     except ServiceError as refusal:
@@ -144,12 +145,12 @@ def refusal_of(authorization: str, now: datetime) -> ErrorCode | None:
 
 
 def guess(account: Account, times: int, now: datetime) -> list[ErrorCode | None]:
-    """What so many wrong passwords are answered."""
+    """Try so many wrong passwords, and return the error of each."""
     return [refusal_of(basic(account.email, f"wrong {number}"), now) for number in range(times)]
 
 
 def is_401(reply: Reply, code: int) -> bool:
-    """Whether it is a refusal of the credential, complete."""
+    """Return whether a reply is a complete refusal of a credential."""
     return (
         reply.error == (401, code)
         and reply.body.keys() == {"ErrorCode", "ErrorMessage", "Validations"}

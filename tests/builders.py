@@ -1,4 +1,4 @@
-"""Builders of merchants, agents and terminals: valid ones, of which a test changes its subject."""
+"""Builders of valid merchants, agents and terminals; a test changes only the field that it is about."""
 
 import base64
 import itertools
@@ -144,12 +144,12 @@ MOBILE_SETTINGS: dict[str, Any] = {
 
 
 def changed(body: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """The body with the changes; a None leaves the field out."""
+    """Return the body with the changes; a None leaves the field out."""
     return {name: value for name, value in {**body, **changes}.items() if value is not None}
 
 
 def merchant_body(**changes: Any) -> dict[str, Any]:
-    """merchant/create with everything the specification lists."""
+    """Return the body of merchant/create with everything the specification lists."""
     return changed(
         {
             **CONTEXT,
@@ -184,7 +184,7 @@ def merchant_body(**changes: Any) -> dict[str, Any]:
 
 
 def merchant_update(**changes: Any) -> dict[str, Any]:
-    """merchant/{merchantId}/update with everything the specification lists but the ID."""
+    """Return the body of merchant/{merchantId}/update with everything the specification lists but the ID."""
     left_out = dict.fromkeys(
         ("FInstID", "ClientManager", "SendWelcomeEmail", "HunterID", "ClientType", "TaxID", "ImageAvatar", "Sbp")
     )
@@ -192,7 +192,7 @@ def merchant_update(**changes: Any) -> dict[str, Any]:
 
 
 def agent_body(merchant_id: int, **changes: Any) -> dict[str, Any]:
-    """pos/create with everything the specification lists but the terminal."""
+    """Return the body of pos/create with everything the specification lists but the terminal."""
     return changed(
         {
             **CONTEXT,
@@ -218,7 +218,7 @@ def agent_body(merchant_id: int, **changes: Any) -> dict[str, Any]:
 
 
 def agent_update(**changes: Any) -> dict[str, Any]:
-    """pos/{posId}/update with everything the specification lists but the ID and the terminal."""
+    """Return the body of pos/{posId}/update with everything the specification lists but the ID and the terminal."""
     return changed(
         {
             **CONTEXT,
@@ -247,7 +247,7 @@ def agent_update(**changes: Any) -> dict[str, Any]:
 
 
 def terminal_body(merchant_id: int, **changes: Any) -> dict[str, Any]:
-    """terminal/create with everything the specification lists but the group's ID."""
+    """Return the body of terminal/create with everything the specification lists but the group's ID."""
     return changed(
         {
             "BranchID": merchant_id,
@@ -291,7 +291,7 @@ def terminal_body(merchant_id: int, **changes: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Shop:
-    """A merchant of a stage with its administrator, made over HTTP."""
+    """A merchant of a stage with its administrator, created over HTTP."""
 
     stage: str
     id: int
@@ -306,21 +306,21 @@ class Shop:
         return http.post(self.stage, path, body, login or self.owner)
 
     def agent(self, **changes: Any) -> dict[str, Any]:
-        """A new agent, as it was answered."""
+        """Create an agent, and return the Pos object of the answer."""
         reply = self.post(f"{self.path}/pos/create", agent_body(self.id, **changes))
         assert reply.status == 200, reply.text
         pos: dict[str, Any] = reply.body["Pos"]
         return pos
 
     def terminal(self, **changes: Any) -> dict[str, Any]:
-        """A new terminal, as it was answered."""
+        """Create a terminal, and return the Terminal object of the answer."""
         reply = self.post("/api/v1/terminal/create", terminal_body(self.id, **changes))
         assert reply.status == 200, reply.text
         terminal: dict[str, Any] = reply.body["Terminal"]
         return terminal
 
     def shown(self, agent_id: int) -> dict[str, Any]:
-        """An agent as get-by-ID shows it."""
+        """Return the Pos object of an agent from get-by-ID."""
         pos: dict[str, Any] = http.get(self.stage, f"{self.path}/pos/{agent_id}", self.owner).body["Pos"]
         return pos
 

@@ -1,4 +1,4 @@
-"""Counting what is asked of AWS: a cost is asserted, not hoped for."""
+"""Counting the calls to AWS, so that tests can assert what an operation costs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ from chalicelib.store.table import client
 
 @contextmanager
 def store_calls() -> Iterator[list[str]]:
-    """The names of the operations asked of DynamoDB until it ends, by whatever thread, retries left out."""
+    """Collect the names of all calls to DynamoDB in the block, by any thread, without retries."""
     names: list[str] = []
 
     def note(model: Any, **_: object) -> None:

@@ -1,4 +1,4 @@
-"""The specification's field tables for management, copied by hand: what a request may hold, what an answer does.
+"""The specification's field tables for management, copied by hand: the fields of requests and of answers.
 
 A request's table is name: (type, required); an answer's is name: type. A nested table is an object of its own.
 """
@@ -331,8 +331,8 @@ TERMINAL = {
 }
 COUNTERS = {"Pagesize": I, "ItemCountPage": I, "ItemCountTtl": I, "PageCount": I}
 
-# What never has a value in this service, and why, is in the reference; every other documented field gets one
-# when a request fills everything in.
+# Fields that never have a value in this service; the reference says why. Every other documented field has one when a
+# request fills everything in.
 ALWAYS_NULL = {
     "ErrorMessage",
     "Validations",
@@ -352,7 +352,7 @@ ALWAYS_NULL = {
 
 
 def faults(shown: Mapping[str, Any], table: Mapping[str, Any], path: str = "") -> list[str]:
-    """Each field of the table that is missing from what was shown, or has another type, by name."""
+    """Return each field of the table that is missing from an answer, or has another type there, by name."""
     found = []
     for name, kind in table.items():
         if name not in shown:
@@ -370,13 +370,13 @@ def faults(shown: Mapping[str, Any], table: Mapping[str, Any], path: str = "") -
 
 
 def kind_of(value: object) -> str:
-    """The specification's word for the type of a JSON value."""
+    """Return the specification's word for the type of a JSON value."""
     words = ((bool, B), (int, I), (str, S), (list, A), (dict, O))
     return next((word for kind, word in words if isinstance(value, kind)), N)
 
 
 def paths(table: Mapping[str, Any], path: str = "") -> list[tuple[str, Any, bool]]:
-    """Every field of a request's table, inner ones too: its path, its type, and whether it must be there."""
+    """Return every field of a request's table, nested ones included: path, type, and whether it is required."""
     found = []
     for name, (kind, required) in table.items():
         found.append((path + name, O if isinstance(kind, dict) else kind, required))

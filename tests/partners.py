@@ -1,4 +1,4 @@
-"""Partners for tests: servers on this machine that answer whatever a test wants, byte by byte if need be."""
+"""Partners for tests: servers on this machine that send the answer a test chooses, byte by byte if needed."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ Behaviour = Callable[[socket.socket], None]
 
 @dataclass
 class Server:
-    """A server that runs: where it listens, the requests it has read, and how often it was connected to."""
+    """A running server: its port, the requests it has read, and the number of connections to it."""
 
     port: int
     seen: list[bytes] = field(default_factory=list)
@@ -28,7 +28,7 @@ class Server:
 
 @contextlib.contextmanager
 def a_server(behaviour: Behaviour, *, tls: ssl.SSLContext | None = None, port: int = 0) -> Iterator[Server]:
-    """Read one request a connection, then do as the behaviour says; the connection is closed after it."""
+    """Run a server that reads one request of each connection, runs the behaviour and closes the connection."""
     with socket.create_server(("127.0.0.1", port), backlog=16) as listening:
         server = Server(listening.getsockname()[1])
 
@@ -66,7 +66,7 @@ def _request(sock: socket.socket) -> bytes:
 
 
 def says(body: bytes | dict[str, Any], status: str = "200 OK", *headers: str, length: int | None = None) -> Behaviour:
-    """A whole answer; `length` announces another length than the body has."""
+    """Send a complete answer; `length` is a wrong Content-Length."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     announced = len(content) if length is None else length
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {announced}", *headers]
@@ -74,7 +74,7 @@ def says(body: bytes | dict[str, Any], status: str = "200 OK", *headers: str, le
 
 
 def sends(*parts: bytes, pause: float = 0.0) -> Behaviour:
-    """Raw bytes, with a pause after each part."""
+    """Send raw bytes, with a pause after each part."""
 
     def behaviour(sock: socket.socket) -> None:
         for part in parts:
@@ -85,7 +85,7 @@ def sends(*parts: bytes, pause: float = 0.0) -> Behaviour:
 
 
 def repeats(first: bytes, then: bytes, pause: float = 0.0) -> Behaviour:
-    """Something, and then something else until the other side has had enough."""
+    """Send some bytes, and then other bytes until the other side closes the connection."""
 
     def behaviour(sock: socket.socket) -> None:
         sock.sendall(first)

@@ -1,4 +1,4 @@
-"""The roles' table of the contract as requests through HTTP: each endpoint, and what each role is answered."""
+"""The contract's table of roles as HTTP requests: each endpoint, and the answer that each role gets."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -6,16 +6,17 @@ from typing import Any
 from uuid import uuid4
 
 from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.permissions import Right
 from chalicelib.routes import ENDPOINTS
 from chalicelib.web import Endpoint
 from tests.accounts import (
     PASSWORD,
     Account,
-    a_kept_merchant,
-    a_kept_terminal,
+    a_stored_merchant,
+    a_stored_terminal,
+    accept_test_tokens,
     an_account,
     basic,
-    sign_with_ours,
 )
 from tests.builders import CONTEXT, merchant_body, merchant_update, terminal_body
 from tests.http import Reply, call, post
@@ -25,16 +26,21 @@ Answer = tuple[int, int]  # HTTP status, ErrorCode
 OK, ROLE_MAY_NOT = (200, 0), (403, 151)
 MERCHANT, AGENT, BRANCH, PRODUCT, TRANSACTION = (404, 561), (404, 563), (404, 565), (404, 567), (404, 568)
 INVALID = (400, 202)  # a system user has no history of its own: it names an account
-ELSEWHERE = (409, 303)  # a cash payment is given back at the other endpoint: whoever hears it was allowed
+ELSEWHERE = (409, 303)  # a cash payment is reversed at the other endpoint: this error means that the role may reverse
 
 ROLES = ("system", "administrator", "agent", "with 201", "with 301", "another merchant's administrator")
-REFUSED = {"nobody": 101, "with a wrong secret": 102, "blocked agent": 103, "agent of a blocked merchant": 108}
-SCHEMES = ("secret key", "Jwt", "Session", "session as Basic secret")  # of the agent; the roles use passwords
+CREDENTIAL_ERRORS = {
+    "nobody": 101,
+    "with a wrong secret": 102,
+    "blocked agent": 103,
+    "agent of a blocked merchant": 108,
+}
+CREDENTIALS = ("secret key", "Jwt", "Session", "session as Basic secret")  # of the agent; the roles use passwords
 
 
 @dataclass(frozen=True)
 class World:
-    """A merchant with a colleague who has taken a payment, and whoever knocks."""
+    """A merchant with an agent that has taken a payment (the colleague), and the caller."""
 
     stage: str
     home: Merchant
@@ -43,7 +49,7 @@ class World:
 
     @property
     def payment(self) -> str:
-        """A payment the colleague has just taken."""
+        """Take a payment as the colleague, and return its ID."""
         reply = post(self.stage, "/api/v1/payment/submit", a_body(), (self.colleague.email, self.colleague.key))
         paid: str = reply.body["TransactionID"]
         return paid
@@ -51,7 +57,7 @@ class World:
 
 @dataclass(frozen=True)
 class Row:
-    """One thing to ask of an endpoint, and what each of ROLES is answered."""
+    """A request to an endpoint, and the answer that each of ROLES gets."""
 
     endpoint: str
     body: Callable[[World], Any]
@@ -86,7 +92,7 @@ def _home(world: World) -> dict[str, Any]:
     return {"merchantId": world.home.id}
 
 
-def _give_back(mode: int) -> Callable[[World], dict[str, Any]]:
+def _reverse(mode: int) -> Callable[[World], dict[str, Any]]:
     return lambda world: {
         "BasicReverseTran": {"TransactionID": world.payment, "ReverseMode": mode, "InputType": 10, "CurrencyID": "ZAR"}
     }
@@ -135,12 +141,10 @@ ROWS = [
         "of a colleague",
     ),
     Row("payments_status_public", _nothing, EVERYBODY, lambda world: {"tranId": world.payment}),
-    Row(
-        "payments_reverse", _give_back(2), (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, OK, TRANSACTION), what="of a colleague"
-    ),
+    Row("payments_reverse", _reverse(2), (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, OK, TRANSACTION), what="of a colleague"),
     Row(
         "payments_reverse_cnp",
-        _give_back(5),
+        _reverse(5),
         (ELSEWHERE, ELSEWHERE, ROLE_MAY_NOT, ROLE_MAY_NOT, ELSEWHERE, TRANSACTION),
         what="of a colleague",
     ),
@@ -159,26 +163,26 @@ def endpoint_of(row: Row) -> Endpoint:
 
 
 def _account(role: str, home: Merchant, other: Merchant) -> Account:
-    """Somebody of this role; everybody who has a merchant has a terminal."""
+    """Store an account of this role; each account with a merchant has a terminal."""
     if role == "system":
         return an_account(system=True)
     at = {"another merchant's administrator": other}.get(role, home)
     rights = {
-        "administrator": (220,),
-        "another merchant's administrator": (220,),
-        "with 201": (201,),
-        "with 301": (301,),
+        "administrator": (Right.ADMINISTRATOR,),
+        "another merchant's administrator": (Right.ADMINISTRATOR,),
+        "with 201": (Right.VIEW_DIVISIONS,),
+        "with 301": (Right.REVERSE_OTHERS,),
     }
-    return an_account(*rights.get(role, ()), merchant=at, terminal_id=a_kept_terminal(at))
+    return an_account(*rights.get(role, ()), merchant=at, terminal_id=a_stored_terminal(at))
 
 
 def a_world(stage: str, role: str) -> World:
-    home, other = a_kept_merchant(), a_kept_merchant()
-    colleague = an_account(merchant=home, terminal_id=a_kept_terminal(home))
+    home, other = a_stored_merchant(), a_stored_merchant()
+    colleague = an_account(merchant=home, terminal_id=a_stored_terminal(home))
     return World(stage, home, colleague, _account(role, home, other))
 
 
-def knock(world: World, row: Row, authorization: str | None, **parts: Any) -> Reply:
+def send(world: World, row: Row, authorization: str | None, **parts: Any) -> Reply:
     endpoint = endpoint_of(row)
     path = endpoint.path.format(**{**row.parts(world), **parts})
     headers = {"Authorization": authorization} if authorization else {}
@@ -196,7 +200,7 @@ def authorization_of(world: World, scheme: str) -> str:
     if scheme == "secret key":
         return caller.basic_with_key
     if scheme == "Jwt":
-        sign_with_ours()
+        accept_test_tokens()
         return caller.jwt()
     session_id = _session_of(world)
     return f"Session {session_id}" if scheme == "Session" else basic(caller.email, session_id)

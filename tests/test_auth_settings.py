@@ -2,7 +2,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.settings import SCHEMES, settings
+from chalicelib.domain.credential import Scheme
+from chalicelib.settings import settings
 
 
 @pytest.fixture(autouse=True)
@@ -14,7 +15,7 @@ def read_again() -> Iterator[None]:
 
 @pytest.mark.parametrize(
     ("text", "schemes"),
-    [("", set(SCHEMES)), ("Basic", {"Basic"}), ("Basic, Session", {"Basic", "Session"})],
+    [("", set(Scheme)), ("Basic", {"Basic"}), ("Basic, Session", {"Basic", "Session"})],
 )
 def test_a_stage_lists_its_schemes(monkeypatch: pytest.MonkeyPatch, text: str, schemes: set[str]) -> None:
     monkeypatch.setenv("AUTH_SCHEMES", text)

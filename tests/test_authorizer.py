@@ -1,4 +1,4 @@
-"""The authorizer: what it answers to API Gateway, what it loads, and that it never tells what it was shown."""
+"""The authorizer: its answers to API Gateway, the modules it loads, and that it never shows a credential."""
 
 import json
 import subprocess
@@ -23,7 +23,7 @@ print(json.dumps(sorted(sys.modules)))
 """
 
 
-def _gate(token: str) -> dict[str, Any]:
+def _authorize(token: str) -> dict[str, Any]:
     event = {"type": "TOKEN", "authorizationToken": token, "methodArn": ARN}
     answer: dict[str, Any] = authorizer.authorizer(event, SimpleNamespace())
     return answer
@@ -39,7 +39,7 @@ def _effects(answer: dict[str, Any]) -> set[tuple[str, str]]:
 def test_a_caller_is_let_in_everywhere_and_named_with_the_credential_version() -> None:
     account = an_account(credential_version=3, terminal_id=5)
 
-    answer = _gate(account.basic)
+    answer = _authorize(account.basic)
 
     assert answer["context"] == {
         "agent": str(account.agent.id),
@@ -53,7 +53,7 @@ def test_a_caller_is_let_in_everywhere_and_named_with_the_credential_version() -
 @pytest.mark.usefixtures("moto")
 @pytest.mark.parametrize(("token", "error"), [("Basic x", ErrorCode.BAD_CREDENTIAL), ("", ErrorCode.NO_CREDENTIAL)])
 def test_a_denial_says_why(token: str, error: ErrorCode) -> None:
-    answer = _gate(token)
+    answer = _authorize(token)
 
     assert answer["context"] == {"code": str(error.code), "message": error.message}
     assert not [effect for effect, _ in _effects(answer) if effect == "Allow"]
@@ -71,7 +71,7 @@ def test_an_outage_is_no_denial_the_gateway_could_remember(monkeypatch: pytest.M
     monkeypatch.setattr(authentication, "caller_of", unreachable)
 
     with pytest.raises(ServiceError):
-        _gate("Basic abc")
+        _authorize("Basic abc")
 
 
 @pytest.mark.usefixtures("moto")
@@ -84,7 +84,7 @@ def test_a_defect_shows_nothing_of_the_credential(
     monkeypatch.setattr(authentication, "caller_of", defect)
 
     with pytest.raises(ServiceError) as failure:
-        _gate("Basic c2VjcmV0OnNlY3JldA==")
+        _authorize("Basic c2VjcmV0OnNlY3JldA==")
 
     printed = "".join(capsys.readouterr())
     assert "KeyError" in printed
@@ -92,7 +92,7 @@ def test_a_defect_shows_nothing_of_the_credential(
     assert failure.value.__suppress_context__
 
 
-def test_a_cold_start_of_the_gate_loads_neither_pydantic_nor_the_routes_nor_what_one_scheme_needs() -> None:
+def test_a_cold_start_of_the_authorizer_loads_neither_pydantic_nor_the_routes_nor_what_one_scheme_needs() -> None:
     command = [sys.executable, "-c", LOADED]
     loaded = set(json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout))
 

@@ -24,19 +24,19 @@ def test_what_nobody_pays_with_is_no_currency(code: str) -> None:
 
 @pytest.mark.parametrize("code", ["ZA", "ZAF", "710", "za"])
 def test_a_country_is_known_by_each_of_its_codes(code: str) -> None:
-    assert iso.country(code) == "ZA"
+    assert iso.country_code(code) == "ZA"
 
 
 @pytest.mark.parametrize("code", ["ZZ", "", "South Africa", "999"])
 def test_anything_else_is_no_country(code: str) -> None:
-    assert iso.country(code) is None
+    assert iso.country_code(code) is None
 
 
 @pytest.mark.parametrize(
-    ("country", "money"), [("ZA", "ZAR"), ("US", "USD"), ("DE", "EUR"), ("LS", "LSL"), ("CG", "XAF"), ("AQ", None)]
+    ("country", "currency"), [("ZA", "ZAR"), ("US", "USD"), ("DE", "EUR"), ("LS", "LSL"), ("CG", "XAF"), ("AQ", None)]
 )
-def test_the_money_of_a_country_where_there_is_no_doubt(country: str, money: str | None) -> None:
-    assert iso.currency_of(country) == money
+def test_a_country_has_a_currency_where_iso_4217_lists_a_single_one(country: str, currency: str | None) -> None:
+    assert iso.currency_of_country(country) == currency
 
 
 @pytest.mark.parametrize("text", ["+27 82 987 6543", "+27829876543", "082 987 6543", "0027829876543"])
@@ -44,7 +44,7 @@ def test_a_phone_number_is_kept_in_one_form_and_shown_in_one(text: str) -> None:
     number = phone_numbers.parse(text, "ZA")
 
     assert number == "+27829876543"
-    assert phone_numbers.international(number) == "+27 82 987 6543"
+    assert phone_numbers.format_international(number) == "+27 82 987 6543"
 
 
 @pytest.mark.parametrize("text", ["", "abc", "12", "+", "+0", "\0", "+999 1", "9" * 60])
@@ -56,7 +56,7 @@ def test_a_local_number_needs_a_country() -> None:
     assert phone_numbers.parse("082 987 6543", None) is None
 
 
-def test_the_registers_are_loaded_by_who_asks_alone() -> None:
+def test_the_packages_are_loaded_at_first_use_alone() -> None:
     program = "import app, sys; print({'iso4217', 'iso3166', 'phonenumbers'} & set(sys.modules))"
     output = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
 

@@ -1,4 +1,4 @@
-"""Who may import whom: the house of CONTRIBUTING.md, asserted."""
+"""The rooms of CONTRIBUTING.md: the imports of each, and the length of modules and functions."""
 
 import ast
 from pathlib import Path

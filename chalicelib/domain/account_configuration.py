@@ -1,4 +1,4 @@
-"""The configuration of an account: which ways to pay its application may offer."""
+"""The configuration of an account: the ways to pay that its application may offer."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ class PaymentOption:
 
 @dataclass(frozen=True)
 class AccountConfiguration:
-    """An account and what it may take payments with; a system user has no merchant. `currency` is alpha-3."""
+    """An account and its ways to pay; a system user has no merchant. `currency` is alpha-3."""
 
     agent: Agent
     merchant: Merchant | None
@@ -28,7 +28,7 @@ class AccountConfiguration:
 def payment_options(effective: MobileSettings, card_acquirer: str | None) -> tuple[PaymentOption, ...]:
     """Return one option for each kind of payment that is enabled.
 
-    `effective` are the settings in force; `card_acquirer` takes the cards of the stage, None when nobody does.
+    `effective` are the settings in force; `card_acquirer` is the code of the stage's card acquirer, if it has one.
     """
     return tuple(
         PaymentOption(input_type, acquirer)
@@ -38,6 +38,6 @@ def payment_options(effective: MobileSettings, card_acquirer: str | None) -> tup
 
 
 def is_enabled(feature: str, effective: MobileSettings) -> bool:
-    """Return whether the feature that gates a kind is on: one of the features, or a setting beside them."""
-    where = effective.features if hasattr(effective.features, feature) else effective
-    return bool(getattr(where, feature))
+    """Return whether a feature or setting, on which a kind of payment depends, is on."""
+    owner = effective.features if hasattr(effective.features, feature) else effective
+    return bool(getattr(owner, feature))

@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from chalicelib.domain.state import ACTIVE
+
 ACCOUNT_USER, ACCOUNT_AGENT = 11, 20
 NO_CLIENT = 0  # the merchant of a system user
 
 
 @dataclass(frozen=True)
 class Features:
-    """What an agent may do; None is "not set here": the merchant's value holds, then the default."""
+    """The features of an agent or a merchant; None means "not set": the merchant's value applies, then the default."""
 
     accept_cards: bool | None = None
     accept_cash: bool | None = None
@@ -29,7 +31,7 @@ class Features:
 
 @dataclass(frozen=True)
 class MobileSettings:
-    """The settings of the mobile application; None is "not set here"."""
+    """The settings of the mobile application; None means "not set"."""
 
     features: Features | None = None
     mob_home_url: str | None = None
@@ -43,7 +45,7 @@ class MobileSettings:
 
 @dataclass(frozen=True)
 class PrinterSettings:
-    """The receipt printer; the code comes from the stage's catalogue."""
+    """The receipt printer: ID and code of an entry of the stage's catalogue."""
 
     printer_id: int | None = None
     printer_code: str | None = None
@@ -59,7 +61,7 @@ class BranchActions:
 
 @dataclass(frozen=True)
 class Agent:
-    """An agent as it is kept. No password is in here; the secret key is, sealed under the stage's KMS key."""
+    """A stored agent. It holds no password; its secret key is sealed with the stage's KMS key."""
 
     id: int
     client_id: int
@@ -69,7 +71,7 @@ class Agent:
     created_at: datetime
     version: int = 1
     credential_version: int = 1
-    state: int = 1
+    state: int = ACTIVE
     account_type_id: int = ACCOUNT_AGENT
     is_system_user: bool = False
     deleted: bool = False
@@ -84,26 +86,26 @@ class Agent:
     user_kind_id: int | None = None
     mobile_settings: MobileSettings | None = None
     printer: PrinterSettings | None = None
-    printer_settings: str | None = None  # JSON text, as it was sent
-    server_fiscalization: str | None = None  # JSON text, as it was sent
-    acquirers_settings: str | None = None  # JSON text, as it was sent
+    printer_settings: str | None = None  # JSON text, as sent
+    server_fiscalization: str | None = None  # JSON text, as sent
+    acquirers_settings: str | None = None  # JSON text, as sent
     avatar_key: str | None = None
 
     @property
     def rights(self) -> frozenset[int]:
-        """Everything the agent is allowed beyond its own payments."""
+        """Return the rights of the agent beyond its own payments."""
         return frozenset(action for branch in self.branches_actions for action in branch.actions)
 
 
 @dataclass(frozen=True)
 class Login:
-    """What signing in needs, in one item under the e-mail, so that it is one read and the e-mail is unique."""
+    """The data needed to sign in: one record under the e-mail, so that one read suffices and the e-mail is unique."""
 
     email: str
     agent_id: int
     client_id: int
     credential_version: int = 1
-    state: int = 1
+    state: int = ACTIVE
     terminal_id: int | None = None
     password_hash: str | None = None
     key_digest: str | None = None
@@ -114,7 +116,7 @@ class Login:
 
 @dataclass(frozen=True)
 class Caller:
-    """Who the authorizer let in, and which credential version it saw."""
+    """The agent that the authorizer let in, and the credential version it read."""
 
     agent_id: int
     client_id: int

@@ -1,4 +1,4 @@
-"""An agent with what is shown beside it."""
+"""An agent together with the records that are shown with it."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from chalicelib.domain.secret import Secret
 
 @dataclass(frozen=True)
 class Profile:
-    """An agent, its merchant and login, the signed address of its picture; its secret key for get-by-ID alone."""
+    """An agent, its merchant and login, and the signed URL of its picture; its secret key for get-by-ID alone."""
 
     agent: Agent
     merchant: Merchant
@@ -18,10 +18,14 @@ class Profile:
     secret_key: Secret | None = None
 
 
-def matches(agent: Agent, text: str, tid: str | None) -> bool:
-    """Whether a text is part of the agent's name, e-mail or terminal's name, or its digits of the phone number."""
-    wanted = text.casefold()
+def matches_search(agent: Agent, text: str, tid: str | None) -> bool:
+    """Return whether an agent matches a search text.
+
+    The text is part of the agent's name, e-mail or terminal name, in any case, or its digits are part of the telephone
+    number.
+    """
+    searched = text.casefold()
     digits = "".join(letter for letter in text if letter.isdigit())
     is_number = bool(digits) and not set(text) - set("0123456789+-() ")
     texts = (agent.name, agent.email, tid or "")
-    return any(wanted in part.casefold() for part in texts) or (is_number and digits in agent.phone)
+    return any(searched in part.casefold() for part in texts) or (is_number and digits in agent.phone)

@@ -1,4 +1,4 @@
-"""Who changed what: which fields, never their values."""
+"""The audit of management: who changed which fields of which record, never the values."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
@@ -10,7 +10,7 @@ BOOKKEEPING = {"version", "credential_version"}
 
 @dataclass(frozen=True)
 class Audit:
-    """One management write. `object` is what was changed ("agent#17"), `at` the instant and a few random letters."""
+    """An audit entry. `object` is the changed record ("agent#17"), `at` the time of the change and random letters."""
 
     object: str
     at: str
@@ -21,26 +21,26 @@ class Audit:
 
 @dataclass(frozen=True)
 class Act:
-    """Who is changing something, how and when. `by` is an agent's ID, 0 the operator of the stage."""
+    """A change of a record: its kind, who makes it and when. `by` is an agent's ID, 0 the operator of the stage."""
 
     kind: str
     by: int
     at: datetime
 
 
-def entry(name: str, act: Act, names: Iterable[str], token: str) -> Audit:
-    """The entry of a write to an object ("agent#17"); `token` keeps two entries of one instant apart."""
+def audit_entry(name: str, act: Act, names: Iterable[str], token: str) -> Audit:
+    """Return the audit entry of a write to a record ("agent#17"); `token` makes entries of one instant differ."""
     at = f"{act.at.isoformat(timespec='microseconds')}#{token}"
     return Audit(name, at, act.kind, act.by, tuple(sorted(names)))
 
 
-def changed(before: Any, after: Any) -> tuple[str, ...]:
-    """The names of the fields in which two versions of a record differ."""
+def changed_fields(before: Any, after: Any) -> tuple[str, ...]:
+    """Return the names of the fields in which two versions of a record differ."""
     names = (field.name for field in fields(after) if field.name not in BOOKKEEPING)
     return tuple(name for name in names if getattr(before, name) != getattr(after, name))
 
 
-def present(record: Any) -> tuple[str, ...]:
-    """The names of the fields a new record was given."""
+def filled_fields(record: Any) -> tuple[str, ...]:
+    """Return the names of the fields that have a value in a new record."""
     names = (field.name for field in fields(record) if field.name not in BOOKKEEPING)
     return tuple(name for name in names if getattr(record, name) not in (None, (), False))

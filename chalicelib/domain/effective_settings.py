@@ -1,4 +1,4 @@
-"""Settings that inherit: what holds for an agent is its own value, else its merchant's, else the default."""
+"""Effective settings: an agent's own setting, else its merchant's, else the default."""
 
 from collections.abc import Collection
 from dataclasses import fields, replace
@@ -35,10 +35,10 @@ DEFAULTS = MobileSettings(
 
 
 def effective(agent: MobileSettings | None, merchant: MobileSettings | None) -> MobileSettings:
-    """What holds for an agent: every feature and every setting that has a default is set.
+    """Return the settings in force for an agent: every feature and every setting that has a default is set.
 
-    An agent whose `inherited` is True keeps its own features, but its merchant's are in force. In the result
-    `inherited` says that none of the features in force are the agent's own.
+    If `inherited` of an agent's features is True, its own features stay stored, but its merchant's are in force. In the
+    result `inherited` means that none of the features in force is the agent's own.
     """
     own = (agent and agent.features) or Features()
     above = replace((merchant and merchant.features) or Features(), inherited=None)
@@ -49,20 +49,22 @@ def effective(agent: MobileSettings | None, merchant: MobileSettings | None) -> 
 
 
 def effective_printer(agent: PrinterSettings | None, merchant: PrinterSettings | None) -> PrinterSettings:
-    """The printer of an agent: its own, else its merchant's, never a mixture of the two."""
+    """Return the printer of an agent: its own, else its merchant's, never a mixture of the two."""
     return agent or merchant or PrinterSettings()
 
 
-def merged(kept: MobileSettings | None, sent: MobileSettings, cleared: Collection[str] = ()) -> MobileSettings:
-    """`kept` with what was sent over it; the settings named in `cleared` are set no longer."""
-    before = kept or MobileSettings()
-    features = sent.features and _first_set(sent.features, before.features or Features())
-    after = replace(_first_set(sent, before), features=features or before.features)
-    return replace(after, **dict.fromkeys(cleared))
+def merge_settings(
+    stored: MobileSettings | None, changes: MobileSettings, reset: Collection[str] = ()
+) -> MobileSettings:
+    """Return the stored settings with the changes applied; the settings named in `reset` are inherited again."""
+    before = stored or MobileSettings()
+    features = changes.features and _first_set(changes.features, before.features or Features())
+    after = replace(_first_set(changes, before), features=features or before.features)
+    return replace(after, **dict.fromkeys(reset))
 
 
 def _first_set(*layers: S) -> S:
-    """Field by field the first value that is set."""
+    """Return a value whose fields are taken from the first layer that sets them."""
     values = {}
     for field in fields(layers[0]):
         found = (value for layer in layers if (value := getattr(layer, field.name)) is not None)

@@ -1,4 +1,4 @@
-"""GUIDs: the IDs of transactions and sessions, in any case."""
+"""A GUID: the form of the IDs that callers choose for transactions, and of sessions."""
 
 import re
 
@@ -7,5 +7,5 @@ GUID = re.compile(GUID_PATTERN)
 
 
 def is_guid(text: str) -> bool:
-    """Return whether a text is a GUID."""
+    """Return whether a text is a GUID with hyphens, in upper or lower case."""
     return GUID.fullmatch(text) is not None

@@ -1,13 +1,14 @@
-"""A merchant (the specification also says client)."""
+"""A merchant (called client, too, in the specification)."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
 from chalicelib.domain.agent import MobileSettings, PrinterSettings
+from chalicelib.domain.state import ACTIVE
 
-BLOCKED, ACTIVE = 0, 1
-DEFAULT_GROUPS = ("DEFAULT", "SOFTPOS", "SBP")
+DEFAULT_GROUP = "DEFAULT"
+GROUPS = (DEFAULT_GROUP, "SOFTPOS", "SBP")  # of every merchant, from its creation
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class TerminalGroup:
 
 @dataclass(frozen=True)
 class Manager:
-    """The person who speaks for the merchant."""
+    """The contact person of a merchant."""
 
     name: str
     email: str
@@ -29,7 +30,7 @@ class Manager:
 
 @dataclass(frozen=True)
 class Merchant:
-    """A merchant as it is kept. `gmt` is its zone in hours, fixed at creation: its days are days there."""
+    """A stored merchant. `gmt` is its time zone in hours, fixed at creation: its business days are days there."""
 
     id: int
     name: str
@@ -64,8 +65,8 @@ class Merchant:
     client_type: int | None = None
     mobile_settings: MobileSettings | None = None
     printer: PrinterSettings | None = None
-    sbp: str | None = None  # JSON text, as it was sent
-    currency_id: str | None = None  # alpha-3; the money of its country
+    sbp: str | None = None  # JSON text, as sent
+    currency_id: str | None = None  # alpha-3: the currency of its country
     avatar_key: str | None = None
-    request_context: str | None = None  # JSON text: device, framework and address that made the request
+    request_context: str | None = None  # JSON text: device, framework and IP address of the request that created it
     deleted: bool = False

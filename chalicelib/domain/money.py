@@ -1,4 +1,4 @@
-"""Money: exact decimals outside, whole minor units inside, no rounding on the way."""
+"""Money: exact decimals in requests and answers, whole minor units inside, never rounded."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -17,20 +17,24 @@ class Currency:
 
     @property
     def sign(self) -> str:
-        """What is printed beside an amount: its sign where it is well known, its code elsewhere."""
+        """Return the sign of a well-known currency, else its code: printed beside an amount."""
         return SIGNS.get(self.code, self.code)
 
 
 class TooManyDecimalsError(ValueError):
-    """An amount is finer than its currency."""
+    """An amount with more decimals than its currency has."""
 
 
 class OutOfRangeError(ValueError):
-    """An amount is not above zero, or is above what one payment may move."""
+    """An amount that is not above zero, or above the largest amount of one payment."""
 
 
 def to_minor(amount: Decimal, currency: Currency) -> int:
-    """`amount` in minor units: above zero, at most 10^12, with no more decimals than the currency has."""
+    """Return an amount in minor units.
+
+    Raise OutOfRangeError unless it is above zero and at most 10^12 minor units, TooManyDecimalsError when it has more
+    decimals than the currency.
+    """
     if not amount.is_finite() or amount <= 0 or amount.adjusted() > len(str(MAX_MINOR)):
         raise OutOfRangeError
     exponent = amount.normalize().as_tuple().exponent
@@ -43,10 +47,10 @@ def to_minor(amount: Decimal, currency: Currency) -> int:
 
 
 def from_minor(amount_minor: int, currency: Currency) -> Decimal:
-    """`amount_minor` as the exact decimal that is printed: 1230 minor units of ZAR are 12.30."""
+    """Return an amount as an exact decimal with the currency's digits: 1230 minor units of ZAR are 12.30."""
     return Decimal(amount_minor).scaleb(-currency.digits)
 
 
 def text(amount_minor: int, currency: Currency) -> str:
-    """An amount for people: R 12.30."""
+    """Return an amount for people: R 12.30."""
     return f"{currency.sign} {from_minor(amount_minor, currency):,f}"

@@ -1,4 +1,4 @@
-"""The merchant's days: everything is stored in UTC and counted in the merchant's zone."""
+"""Periods of business days: times are stored in UTC, days are days in the merchant's time zone."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -6,27 +6,27 @@ from datetime import UTC, date, datetime, time, timedelta
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 
 LONGEST = 366  # days of one list
-USUAL = 31  # days of a list that names none
+USUAL = 31  # days of a list whose request names no period
 
 
 def business_day(at: datetime, gmt: int) -> date:
-    """The merchant's calendar day at an instant; `gmt` is the merchant's offset in hours."""
+    """Return the merchant's calendar day at an instant; `gmt` is the merchant's offset in hours."""
     return (at + timedelta(hours=gmt)).date()
 
 
 def start_of(day: date, gmt: int) -> datetime:
-    """The instant (UTC) a merchant's day begins."""
+    """Return the instant (UTC) at which a merchant's day begins."""
     return datetime.combine(day, time.min, UTC) - timedelta(hours=gmt)
 
 
 def end_of_day(at: datetime, gmt: int) -> datetime:
-    """The instant (UTC) the merchant's day that holds `at` is over: the deadline of a payment made then."""
+    """Return the instant (UTC) at which the merchant's day of `at` ends: the deadline of a payment made at `at`."""
     return start_of(business_day(at, gmt) + timedelta(days=1), gmt)
 
 
 @dataclass(frozen=True)
 class Period:
-    """Days of a merchant, both ends included."""
+    """A period of a merchant's days, the first and the last included."""
 
     first: date
     last: date
@@ -36,15 +36,17 @@ class Period:
 
     @property
     def months(self) -> list[str]:
-        """The months it touches, oldest first: 2026-03."""
+        """Return the months that have a day in the period, oldest first, as 2026-03."""
         first, last = (day.year * 12 + day.month - 1 for day in (self.first, self.last))
         return [f"{number // 12:04d}-{number % 12 + 1:02d}" for number in range(first, last + 1)]
 
 
 def period_of(first: date | None, last: date | None, today: date) -> Period:
-    """The period of a list: From alone ends today, To alone is that day, neither is the usual number of days.
+    """Return the period of a list.
 
-    Raises 202 when it ends before it begins, 404 when it is longer than a list may be.
+    A first day alone begins a period that ends today; a last day alone is a period of one day; without both it is the
+    usual number of days up to today. Raise VALIDATION_FAILED when the period ends before it begins, PERIOD_TOO_LONG
+    when it is longer than a list may be.
     """
     if last is None:
         last = today if first is None else max(first, today)
@@ -60,12 +62,12 @@ def period_of(first: date | None, last: date | None, today: date) -> Period:
 
 
 def days_up_to(first: date | None, last: date | None, today: date) -> Period:
-    """What a list by days shows: the day (To, else From, else today) and the days before it, as many as a list has."""
-    period_of(first, last, today)  # what is no period of a list is no period here
+    """Return the longest period that ends with a day: the last, else the first, else today."""
+    period_of(first, last, today)  # for its refusals: they are the same here
     day = last or first or today
     return Period(_days_before(day, LONGEST), day)
 
 
 def _days_before(day: date, count: int) -> date:
-    """The first of so many days that end with `day`; the calendar has a beginning."""
+    """Return the first of so many days that end with `day`, or the first day of the calendar."""
     return date.fromordinal(max(1, day.toordinal() - count + 1))

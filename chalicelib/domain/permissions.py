@@ -1,91 +1,102 @@
-"""Who may do what: the one place that decides it, from the roles' table.
+"""Permissions: the one place that decides what an agent may do, from the contract's table of roles.
 
-Another merchant's object is answered as a missing one is; what the caller's own merchant has is answered with 151.
+An object of another merchant is refused with the error for a missing object; an object of the agent's own merchant is
+refused with ROLE_MAY_NOT.
 """
+
+from enum import IntEnum
 
 from chalicelib.domain.agent import Agent
 from chalicelib.errors import ErrorCode, ServiceError
 
-UNIT_ADMINISTRATOR = 200
-VIEW_DIVISIONS = 201  # see the operations of colleagues
-ASSIGN_TERMINAL = 210
-ADMINISTRATOR = 220
-REVERSE_OTHERS = 301  # reverse the payments of colleagues
+
+class Right(IntEnum):
+    """A right that an agent may have in BranchesActions."""
+
+    UNIT_ADMINISTRATOR = 200  # stored and returned; permits nothing in this interface
+    VIEW_DIVISIONS = 201  # read the operations of colleagues
+    ASSIGN_TERMINAL = 210  # stored and returned; permits nothing in this interface
+    ADMINISTRATOR = 220
+    REVERSE_OTHERS = 301  # reverse the payments of colleagues
 
 
 def is_administrator(agent: Agent) -> bool:
-    """Whether the agent administers its merchant."""
-    return ADMINISTRATOR in agent.rights
+    """Return whether the agent administers its merchant."""
+    return Right.ADMINISTRATOR in agent.rights
 
 
-def sees_merchant(agent: Agent) -> bool:
-    """Whether a history is the whole merchant's; else it is the agent's own payments."""
-    return agent.is_system_user or is_administrator(agent) or VIEW_DIVISIONS in agent.rights
+def can_see_merchant_history(agent: Agent) -> bool:
+    """Return whether the agent sees the history of its whole merchant, not only its own payments."""
+    return _is_manager(agent) or Right.VIEW_DIVISIONS in agent.rights
 
 
-def create_merchants(agent: Agent) -> None:
-    """System users create merchants."""
-    if not agent.is_system_user:
-        raise ServiceError(ErrorCode.ROLE_MAY_NOT)
+def check_can_create_merchants(agent: Agent) -> None:
+    """Refuse to create a merchant unless the agent is a system user."""
+    _check_allowed(agent.is_system_user)
 
 
-def manage(agent: Agent, client_id: int) -> None:
-    """Change a merchant, its agents and terminals: system users everywhere, administrators at home."""
-    _at_home(agent, client_id, ErrorCode.MERCHANT_NOT_FOUND)
-    _allow(agent.is_system_user or is_administrator(agent))
+def check_can_manage(agent: Agent, client_id: int) -> None:
+    """Refuse to change a merchant, its agents and terminals unless the agent is its administrator or a system user."""
+    _check_same_merchant(agent, client_id, ErrorCode.MERCHANT_NOT_FOUND)
+    _check_allowed(_is_manager(agent))
 
 
-def see_agent(agent: Agent, client_id: int, agent_id: int) -> None:
-    """Read an agent, its secret key included: who manages the merchant, and the agent itself."""
-    _at_home(agent, client_id, ErrorCode.MERCHANT_NOT_FOUND)
-    _allow(agent.is_system_user or is_administrator(agent) or agent.id == agent_id)
+def check_can_see_agent(agent: Agent, client_id: int, agent_id: int) -> None:
+    """Refuse to show an agent and its secret key except to the agent itself and to who manages its merchant."""
+    _check_same_merchant(agent, client_id, ErrorCode.MERCHANT_NOT_FOUND)
+    _check_allowed(_is_manager(agent) or agent.id == agent_id)
 
 
-def take_payments(agent: Agent) -> None:
-    """Take and prepare payments: whoever has a merchant to take them for."""
-    _allow(not agent.is_system_user)
+def check_can_take_payments(agent: Agent) -> None:
+    """Refuse to take or prepare a payment for a system user, who has no merchant."""
+    _check_allowed(not agent.is_system_user)
 
 
-def see_transaction(agent: Agent, client_id: int, agent_id: int) -> None:
-    """Read a payment of `agent_id`: one's own, a colleague's with right 201."""
-    _at_home(agent, client_id, ErrorCode.TRANSACTION_NOT_FOUND)
-    _allow(sees_merchant(agent) or agent.id == agent_id)
+def check_can_see_transaction(agent: Agent, client_id: int, agent_id: int) -> None:
+    """Refuse to show a payment of `agent_id` to a colleague without the right VIEW_DIVISIONS."""
+    _check_same_merchant(agent, client_id, ErrorCode.TRANSACTION_NOT_FOUND)
+    _check_allowed(can_see_merchant_history(agent) or agent.id == agent_id)
 
 
-def history_of(agent: Agent, account: Agent | None) -> tuple[int, int | None]:
-    """Whose history is listed: a merchant, and one of its agents or (None) all of them.
+def history_scope(agent: Agent, account: Agent | None) -> tuple[int, int | None]:
+    """Return the merchant whose history is listed, and one of its agents or None for all of them.
 
-    `account` is the one the request names. A system user, who has no merchant, sees what the account it names would
-    see; anybody else may name a colleague with right 201. A foreign account is 563, as a missing one is.
+    `account` is the agent that the request names. A system user, who has no merchant, sees the history that this agent
+    would see; any other agent may name a colleague if it has the right VIEW_DIVISIONS. An agent of another merchant is
+    refused as a missing one is: AGENT_NOT_FOUND.
     """
     if agent.is_system_user:
         if account is None or account.is_system_user:
             raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
-        return account.client_id, None if sees_merchant(account) else account.id
+        return account.client_id, None if can_see_merchant_history(account) else account.id
     if account is None:
-        return agent.client_id, None if sees_merchant(agent) else agent.id
-    _at_home(agent, account.client_id, ErrorCode.AGENT_NOT_FOUND)
-    _allow(sees_merchant(agent) or agent.id == account.id)
+        return agent.client_id, None if can_see_merchant_history(agent) else agent.id
+    _check_same_merchant(agent, account.client_id, ErrorCode.AGENT_NOT_FOUND)
+    _check_allowed(can_see_merchant_history(agent) or agent.id == account.id)
     return agent.client_id, account.id
 
 
-def reverse(agent: Agent, client_id: int, agent_id: int) -> None:
-    """Reverse a payment of `agent_id`: one's own, a colleague's with right 301."""
-    _at_home(agent, client_id, ErrorCode.TRANSACTION_NOT_FOUND)
-    _allow(agent.is_system_user or is_administrator(agent) or REVERSE_OTHERS in agent.rights or agent.id == agent_id)
+def check_can_reverse(agent: Agent, client_id: int, agent_id: int) -> None:
+    """Refuse to reverse a payment of `agent_id` for a colleague without the right REVERSE_OTHERS."""
+    _check_same_merchant(agent, client_id, ErrorCode.TRANSACTION_NOT_FOUND)
+    _check_allowed(_is_manager(agent) or Right.REVERSE_OTHERS in agent.rights or agent.id == agent_id)
 
 
-def see_cards(agent: Agent, client_id: int, agent_id: int) -> None:
-    """List the cards linked to `agent_id`."""
-    _at_home(agent, client_id, ErrorCode.AGENT_NOT_FOUND)
-    _allow(agent.is_system_user or is_administrator(agent) or agent.id == agent_id)
+def check_can_see_cards(agent: Agent, client_id: int, agent_id: int) -> None:
+    """Refuse to list the linked cards of `agent_id` except to itself and to who manages its merchant."""
+    _check_same_merchant(agent, client_id, ErrorCode.AGENT_NOT_FOUND)
+    _check_allowed(_is_manager(agent) or agent.id == agent_id)
 
 
-def _at_home(agent: Agent, client_id: int, missing: ErrorCode) -> None:
+def _is_manager(agent: Agent) -> bool:
+    return agent.is_system_user or is_administrator(agent)
+
+
+def _check_same_merchant(agent: Agent, client_id: int, missing: ErrorCode) -> None:
     if not agent.is_system_user and agent.client_id != client_id:
         raise ServiceError(missing)
 
 
-def _allow(allowed: bool) -> None:  # noqa: FBT001  it reads as a sentence where it is called
+def _check_allowed(allowed: bool) -> None:  # noqa: FBT001  it reads as a sentence where it is called
     if not allowed:
         raise ServiceError(ErrorCode.ROLE_MAY_NOT)

@@ -1,4 +1,4 @@
-"""A picture: PNG or JPEG by its content, whatever its sender calls it."""
+"""A picture: a PNG or JPEG, recognized by its content."""
 
 import base64
 import binascii
@@ -12,27 +12,27 @@ HEADER_CHUNK = slice(12, 16)  # the PNG standard: the first chunk is IHDR
 
 
 class NotAPictureError(ValueError):
-    """The text is not base64 of a PNG or JPEG."""
+    """A text that is not the base64 of a PNG or JPEG."""
 
 
 class TooLargeError(ValueError):
-    """The picture is larger than its place allows."""
+    """A picture that is larger than allowed."""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A picture as it is kept in object storage."""
+    """A picture for the object storage."""
 
     content: bytes = field(repr=False)
     media_type: str
 
     def name(self, owner: str) -> str:
-        """Where it is kept: under its owner and its own digest, so another picture never overwrites it."""
+        """Return the name to store it under: owner and digest, so that no other picture ever overwrites it."""
         return f"{owner}/{hashlib.sha256(self.content).hexdigest()[:32]}.{self.media_type.removeprefix('image/')}"
 
 
 def picture_of(text: str, max_bytes: int = MAX_BYTES) -> Picture:
-    """The picture in a base64 text."""
+    """Return the picture in a base64 text; raise TooLargeError or NotAPictureError."""
     if len(text) > (max_bytes + 2) // 3 * 4:
         raise TooLargeError
     try:

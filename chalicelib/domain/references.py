@@ -1,68 +1,76 @@
-"""What a management request refers to: terminal, terminal group, printer, branch. Each is there or a finding."""
+"""The records that a management request refers to: terminal, terminal group, printer, branch."""
 
 from collections.abc import Mapping
 
 from chalicelib.domain.agent import PrinterSettings
-from chalicelib.domain.merchant import Merchant, TerminalGroup
+from chalicelib.domain.merchant import DEFAULT_GROUP, Merchant, TerminalGroup
 from chalicelib.domain.terminal import Terminal
 from chalicelib.errors import Check, ErrorCode, Finding
 
-DEFAULT_GROUP = "DEFAULT"
 Findings = list[Finding]
 
 
 def missing(field: str, error: ErrorCode) -> Finding:
-    """The finding that a field refers to nothing."""
+    """Return the finding that a field refers to a record that does not exist."""
     return Finding(field, error.code, error.message)
 
 
-def terminal_id(
-    client_id: int, terminal: tuple[int | None, Terminal | None], tid: tuple[str | None, int | None]
+def resolve_terminal(
+    client_id: int, by_id: tuple[int | None, Terminal | None], by_tid: tuple[str | None, int | None]
 ) -> tuple[int | None, Findings]:
-    """The terminal of the merchant an agent is given, by TerminalID, by TID or by both.
+    """Return the ID of the terminal that an agent is given by ID, by name (TID) or by both, and the findings.
 
-    Each argument is what was asked for and what was found: the terminal of an ID, the ID of a name.
+    `by_id` is the requested ID and the terminal found for it; `by_tid` is the requested name and the ID of the
+    merchant's terminal found for it.
     """
-    (asked, found), (name, holder) = terminal, tid
+    (requested_id, terminal), (requested_tid, id_of_tid) = by_id, by_tid
     findings = []
-    if asked is not None and (found is None or found.client_id != client_id):
+    if requested_id is not None and (terminal is None or terminal.client_id != client_id):
         findings.append(missing("terminal_id", ErrorCode.TERMINAL_NOT_FOUND))
-    if name is not None and holder is None:
+    if requested_tid is not None and id_of_tid is None:
         findings.append(missing("tid", ErrorCode.TERMINAL_NOT_FOUND))
-    if not findings and asked is not None and holder not in (None, asked):
+    if not findings and requested_id is not None and id_of_tid not in (None, requested_id):
         findings.append(Finding("tid", Check.CONTRADICTION, "TerminalID and TID name different terminals."))
-    return (asked if asked is not None else holder), findings
+    return (requested_id if requested_id is not None else id_of_tid), findings
 
 
-def printer(
-    asked_id: int | None, asked_code: str | None, catalogue: Mapping[int, str]
+def resolve_printer(
+    printer_id: int | None, printer_code: str | None, catalogue: Mapping[int, str]
 ) -> tuple[PrinterSettings | None, Findings]:
-    """The printer of the stage's catalogue that was asked for by its ID, its code or both; None when by neither."""
-    if asked_id is None and asked_code is None:
+    """Return the printer of the stage's catalogue with this ID, code or both, and the findings.
+
+    The printer is None when neither is requested. The catalogue holds the code of each printer by its ID.
+    """
+    if printer_id is None and printer_code is None:
         return None, []
     for number, code in catalogue.items():
-        if asked_id in (None, number) and asked_code in (None, code):
+        if printer_id in (None, number) and printer_code in (None, code):
             return PrinterSettings(number, code), []
-    name = "printer_id" if asked_id is not None and catalogue.get(asked_id) is None else "printer_code"
-    return None, [missing(f"printer_and_tax_settings.{name}", ErrorCode.PRINTER_NOT_FOUND)]
+    name = "printer_id" if printer_id is not None and catalogue.get(printer_id) is None else "printer_code"
+    return None, [missing(f"printer.{name}", ErrorCode.PRINTER_NOT_FOUND)]
 
 
-def group(merchant: Merchant, asked_id: int | None, asked_code: str | None) -> tuple[TerminalGroup | None, Findings]:
-    """The group of the merchant a terminal joins: the one asked for by ID, by code or by both, else DEFAULT."""
-    by_id = next((group for group in merchant.groups if group.id == asked_id), None)
-    code = DEFAULT_GROUP if asked_id is None and asked_code is None else asked_code
+def resolve_group(
+    merchant: Merchant, group_id: int | None, group_code: str | None
+) -> tuple[TerminalGroup | None, Findings]:
+    """Return the merchant's terminal group with this ID, code or both, else its group DEFAULT; and the findings."""
+    by_id = next((group for group in merchant.groups if group.id == group_id), None)
+    code = DEFAULT_GROUP if group_id is None and group_code is None else group_code
     by_code = next((group for group in merchant.groups if group.code == code), None)
     findings = []
-    if asked_id is not None and by_id is None:
-        findings.append(missing("terminal_group_id", ErrorCode.GROUP_NOT_FOUND))
-    if asked_code is not None and by_code is None:
-        findings.append(missing("terminal_group_code", ErrorCode.GROUP_NOT_FOUND))
+    if group_id is not None and by_id is None:
+        findings.append(missing("group.id", ErrorCode.GROUP_NOT_FOUND))
+    if group_code is not None and by_code is None:
+        findings.append(missing("group.code", ErrorCode.GROUP_NOT_FOUND))
     if by_id and by_code and by_id != by_code:
         text = "TerminalGroupID and TerminalGroupCode name different groups."
-        findings.append(Finding("terminal_group_code", Check.CONTRADICTION, text))
+        findings.append(Finding("group.code", Check.CONTRADICTION, text))
     return by_id or by_code, findings
 
 
-def branches(client_id: int, asked: Mapping[str, int]) -> Findings:
-    """The fields (name: value) that name another branch than the merchant itself: there are no others."""
-    return [missing(name, ErrorCode.BRANCH_NOT_FOUND) for name, branch in asked.items() if branch != client_id]
+def check_branches(client_id: int, requested: Mapping[str, int]) -> Findings:
+    """Return a finding for each field (name: branch) that names another branch than the merchant itself.
+
+    The interface has no other branches.
+    """
+    return [missing(name, ErrorCode.BRANCH_NOT_FOUND) for name, branch in requested.items() if branch != client_id]

@@ -1,4 +1,4 @@
-"""A text that must not be seen: passwords, keys, tokens, card numbers."""
+"""A text that must never be shown: password, key, token, card number."""
 
 from hmac import compare_digest
 from typing import NoReturn
@@ -7,7 +7,7 @@ MASK = "******"
 
 
 class Secret:
-    """Wraps a text so that printing, formatting, logging or dumping it shows a mask; only `reveal` gives the text."""
+    """A text that printing, formatting, logging and dumping show as a mask; only `reveal` returns the text."""
 
     __slots__ = ("_text",)
 
@@ -15,7 +15,7 @@ class Secret:
         self._text = text
 
     def reveal(self) -> str:
-        """The text itself, for the one place that needs it."""
+        """Return the text, for the one place that needs it."""
         return self._text
 
     def __repr__(self) -> str:
@@ -33,6 +33,6 @@ class Secret:
         return hash(self._text)
 
     def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled or copied: a cache on disk is a print too."""
+        """Refuse to be pickled or copied: a copy on disk shows the text, too."""
         message = "a secret is not written anywhere"
         raise TypeError(message)

@@ -1,19 +1,16 @@
-"""A session: what a password is exchanged for, good for 12 hours and for 30 minutes without use."""
+"""A session: issued for a password, valid for 12 hours, or until it is not used for 30 minutes."""
 
-import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-ABSOLUTE = timedelta(hours=12)
-IDLE = timedelta(minutes=30)
-TOUCH_EVERY = timedelta(minutes=1)  # uses closer together than this are not written down
-
-GUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+MAX_AGE = timedelta(hours=12)
+MAX_IDLE = timedelta(minutes=30)
+USE_RECORDED_EVERY = timedelta(minutes=1)  # a use sooner than this after the recorded one is not recorded
 
 
 @dataclass(frozen=True)
 class Session:
-    """A session as it is kept: under the digest of its ID, never the ID. The store deletes it after `expires_at`."""
+    """A stored session: under the digest of its ID, never the ID. The store deletes it after `expires_at` (epoch s)."""
 
     digest: str
     agent_id: int
@@ -23,30 +20,25 @@ class Session:
     expires_at: int
 
 
-def opened(digest: str, agent_id: int, credential_version: int, now: datetime) -> Session:
-    """A session that begins now."""
-    return Session(digest, agent_id, credential_version, now, now, _epoch(now + IDLE))
+def new_session(digest: str, agent_id: int, credential_version: int, now: datetime) -> Session:
+    """Return a session that begins now."""
+    return Session(digest, agent_id, credential_version, now, now, _epoch(now + MAX_IDLE))
 
 
 def is_alive(session: Session, now: datetime) -> bool:
-    """Whether it may still be used. The store deletes late, so what is read may be over."""
-    return now < session.opened_at + ABSOLUTE and now < session.used_at + IDLE
+    """Return whether the session is still valid. The store deletes late, so an expired session may be read."""
+    return now < session.opened_at + MAX_AGE and now < session.used_at + MAX_IDLE
 
 
-def wants_touch(session: Session, now: datetime) -> bool:
-    """Whether this use is to be written down."""
-    return now >= session.used_at + TOUCH_EVERY
+def is_use_to_record(session: Session, now: datetime) -> bool:
+    """Return whether this use of the session is to be recorded."""
+    return now >= session.used_at + USE_RECORDED_EVERY
 
 
 def expiry(session: Session, now: datetime) -> int:
-    """When (epoch s) the store may delete a session used now."""
-    return _epoch(min(session.opened_at + ABSOLUTE, now + IDLE))
-
-
-def is_guid(text: str) -> bool:
-    """Whether a text could be the ID of a session."""
-    return GUID.fullmatch(text) is not None
+    """Return when (epoch s) the store may delete a session that is used now."""
+    return _epoch(min(session.opened_at + MAX_AGE, now + MAX_IDLE))
 
 
 def _epoch(at: datetime) -> int:
-    return int(at.timestamp()) + 1  # rounded up: never deleted before its time
+    return int(at.timestamp()) + 1  # rounded up: never deleted before it expires

@@ -1,10 +1,11 @@
-"""A terminal: where a payment is taken, and in which currency."""
+"""A terminal: the till that takes payments, and its currency."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
 from chalicelib.domain.money import Currency
+from chalicelib.domain.state import ACTIVE
 
 ENTRY_CAPS = {
     "0": "Unknown",
@@ -23,7 +24,7 @@ ENTRY_CAPS = {
 
 @dataclass(frozen=True)
 class Terminal:
-    """A terminal as it is kept; `tid` is its name, unique within the merchant."""
+    """A stored terminal; `tid` is its name, unique within the merchant."""
 
     id: int
     client_id: int
@@ -43,7 +44,7 @@ class Terminal:
     financial_institution_id: int
     branch_name: str
     version: int = 1
-    state: int = 1
+    state: int = ACTIVE
     phone: str | None = None
     description: str | None = None
     terminal_class: str | None = None
@@ -60,5 +61,5 @@ class Terminal:
     longitude: Decimal | None = None
     with_accounts: bool | None = None
     for_account: bool | None = None
-    sbp: str | None = None  # JSON text, as it was sent
-    request_context: str | None = None  # JSON text: device, framework and address that made the request
+    sbp: str | None = None  # JSON text, as sent
+    request_context: str | None = None  # JSON text: device, framework and IP address of the request that created it

@@ -24,4 +24,4 @@ def _answer(
     listed: Callable[[ListHistory, Caller, datetime], Page], body: ListHistory, caller: Caller
 ) -> TransactionList:
     now = datetime.now(UTC)
-    return TransactionList.of(listed(body, caller, now), now, body.gmt, pictures.address)
+    return TransactionList.of(listed(body, caller, now), now, body.gmt, pictures.signed_url)

@@ -1,6 +1,6 @@
-"""What is done on the clock. Each job is a function of its own: neither app.py nor the middleware is loaded.
+"""Scheduled jobs. Each is deployed as a function of its own, which loads neither app.py nor the middleware.
 
-The API registers the jobs and runs none, so each loads what it needs when it runs.
+The API registers the jobs and runs none, so each imports its modules only when it runs.
 """
 
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ jobs = Blueprint(__name__)
 
 @jobs.schedule(Rate(1, unit=Rate.MINUTES))
 def sweep_payments(_event: CloudWatchEvent) -> None:
-    """Finish what a crash, a lost answer or the Deadline left to finish."""
+    """Finish the payments that a crash or a lost answer left unfinished, or whose Deadline has passed."""
     from chalicelib.log import log  # noqa: PLC0415  see above
     from chalicelib.services import payment_sweep  # noqa: PLC0415
 
@@ -22,7 +22,7 @@ def sweep_payments(_event: CloudWatchEvent) -> None:
 
 @jobs.schedule(Rate(1, unit=Rate.MINUTES))
 def sweep_outbox(_event: CloudWatchEvent) -> None:
-    """Send what is still to be sent."""
+    """Send the messages that are due."""
     from chalicelib.log import log  # noqa: PLC0415  see above
     from chalicelib.services import outbox  # noqa: PLC0415
 

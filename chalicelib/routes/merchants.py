@@ -14,9 +14,9 @@ def create(body: CreateMerchant, caller: Caller) -> MerchantAnswer:
 
 
 def update(merchant_id: int, body: UpdateMerchant, caller: Caller) -> MerchantAnswer:
-    """Edit a merchant."""
+    """Update a merchant."""
     return _answer(merchants.update(body, caller, merchant_id, datetime.now(UTC)))
 
 
 def _answer(merchant: Merchant) -> MerchantAnswer:
-    return MerchantAnswer.of(merchant, pictures.address(merchant.avatar_key))
+    return MerchantAnswer.of(merchant, pictures.signed_url(merchant.avatar_key))

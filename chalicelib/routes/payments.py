@@ -17,14 +17,14 @@ def submit(body: SubmitPayment, caller: Caller) -> PaymentAnswer:
     """Take a payment; the same BasicTran.ID with the same content is answered with the stored result."""
     now = datetime.now(UTC)
     transaction, replayed = payments.submit(body, caller, now)
-    view = TransactionView.of(transaction, now, body.gmt, pictures.address)
+    view = TransactionView.of(transaction, now, body.gmt, pictures.signed_url)
     return PaymentAnswer.of(transaction, view, replayed=replayed)
 
 
 def get(tran_id: str, caller: Caller) -> TransactionList:
     """Return one transaction by its ID, pending or not."""
     now = datetime.now(UTC)
-    return TransactionList.of_one(payments.get(tran_id, caller, now), now, pictures.address)
+    return TransactionList.of_one(payments.get(tran_id, caller, now), now, pictures.signed_url)
 
 
 def status_public(tran_id: str) -> StatusAnswer:

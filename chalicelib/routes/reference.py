@@ -1,6 +1,6 @@
 """The reference of the interface: the OpenAPI document and the page, as `make reference` wrote them.
 
-They are files: building them needs what no payment needs, and would make every cold start pay for it.
+They are files, because building them needs modules that would slow down every cold start.
 """
 
 from functools import cache
@@ -12,12 +12,12 @@ FOLDER = Path(__file__).parents[1] / "reference"
 
 
 def document() -> Document:
-    """The OpenAPI document."""
+    """Return the OpenAPI document."""
     return Document(_text("openapi.json"), "application/json")
 
 
 def page() -> Document:
-    """The page, which needs no other file and no other host."""
+    """Return the page; it needs no other file and no other host."""
     return Document(_text("index.html"), "text/html; charset=utf-8")
 
 

@@ -18,7 +18,7 @@ class AuthAccount(Request):
 
 
 class PaymentOptionView(View):
-    """One enabled way to pay. None requires an e-mail or a phone: receipts are optional."""
+    """A way to pay that is enabled. None requires an e-mail or a phone: receipts are optional."""
 
     id: int = Field(alias="Id")
     acquirer_code: str
@@ -52,7 +52,7 @@ class AccountAnswer(Answer):
 
     @classmethod
     def of(cls, configuration: AccountConfiguration) -> Self:
-        """Return the configuration, enveloped; what the agent has not of its own is its merchant's."""
+        """Return the answer with a configuration; a field that the agent does not set is its merchant's."""
         agent, merchant = configuration.agent, configuration.merchant
         return cls(
             language_id=agent.language_id or (merchant.language if merchant else None),

@@ -1,21 +1,22 @@
-"""How an agent is shown: the Pos object, alone and in lists."""
+"""The view of an agent: the Pos object, alone and in lists."""
 
 from datetime import datetime
 from typing import Self
 
+from chalicelib.domain import paging
 from chalicelib.domain.agent import Login
 from chalicelib.domain.agent_profile import Profile
 from chalicelib.domain.effective_settings import effective, effective_printer
 from chalicelib.domain.permissions import is_administrator
 from chalicelib.errors import Validation
-from chalicelib.phone_numbers import international
+from chalicelib.phone_numbers import format_international
 from chalicelib.schemas.base import Answer, View
 from chalicelib.schemas.mobile_settings import MobileSettingsView, PrinterView
 from chalicelib.schemas.transaction_parts import moment
 
 
 class LogonView(View):
-    """When the agent last signed in, and what stands in its way."""
+    """The last logon of an agent, its failed attempts, and the end of its lock."""
 
     last_logon: str | None
     failed_attempts: int
@@ -23,7 +24,7 @@ class LogonView(View):
 
     @classmethod
     def of(cls, login: Login, now: datetime, gmt: int | None) -> Self:
-        """The state of the login; a lock that is over is none."""
+        """Return the view of a login, times shifted by `gmt` hours; a lock that has ended is not shown."""
         until = login.locked_until if login.locked_until and login.locked_until > now else None
         return cls(
             last_logon=login.last_logon and moment(login.last_logon, gmt),
@@ -33,7 +34,7 @@ class LogonView(View):
 
 
 class PosView(View):
-    """The Pos object."""
+    """The Pos object: an agent."""
 
     id: int
     state: int
@@ -57,14 +58,13 @@ class PosView(View):
 
     @classmethod
     def of(cls, profile: Profile, now: datetime, gmt: int | None = None) -> Self:
-        """The agent as it is shown, times shifted by `gmt` hours; what it has not of its own is its merchant's."""
+        """Return the view of an agent, times shifted by `gmt` hours; a field that it does not set is its merchant's."""
         agent, merchant = profile.agent, profile.merchant
         in_force = effective(agent.mobile_settings, merchant.mobile_settings)
         printer = effective_printer(agent.printer, merchant.printer)
-        same = ("id", "state", "account_type_id", "name", "email", "is_system_user", "deleted", "client_id")
-        return cls(
-            **{name: getattr(agent, name) for name in same},
-            phone=international(agent.phone),
+        return cls.carried(
+            agent,
+            phone=format_international(agent.phone),
             secret_key=profile.secret_key and profile.secret_key.reveal(),
             logon=profile.login and LogonView.of(profile.login, now, gmt),
             avatar_url=profile.avatar_url,
@@ -79,29 +79,29 @@ class PosView(View):
 
 
 class PosAnswer(Answer):
-    """What creating, updating and getting an agent answer."""
+    """The answer to creating, updating and getting an agent."""
 
     pos: PosView | None
 
     @classmethod
     def of(cls, profile: Profile, now: datetime, gmt: int | None = None) -> Self:
-        """The agent, enveloped."""
+        """Return the answer with an agent."""
         return cls(pos=PosView.of(profile, now, gmt))
 
 
 class BulkAnswer(Answer):
-    """What updating several agents answers: what could not be done."""
+    """The answer to updating several agents: the findings about those that were not updated."""
 
     pos: None = None
 
     @classmethod
-    def of(cls, problems: list[Validation]) -> Self:
-        """The problems, under ErrorCode 0: whatever was right is done."""
-        return cls(validations=[item.on_the_wire() for item in problems] or None)
+    def of(cls, findings: list[Validation]) -> Self:
+        """Return the answer with the findings; its ErrorCode is 0, because the other agents were updated."""
+        return cls(validations=[item.on_the_wire() for item in findings] or None)
 
 
 class PosCounters(View):
-    """How many there are, and how they are paged."""
+    """The numbers of agents and pages of a list."""
 
     pagesize: int
     item_count_page: int
@@ -110,15 +110,18 @@ class PosCounters(View):
 
 
 class PosListAnswer(Answer):
-    """What searching agents answers."""
+    """The answer to searching agents."""
 
     pos_list: list[PosView]
     pos_counters: PosCounters
 
     @classmethod
-    def of(cls, page: list[PosView], total: int, size: int) -> Self:
-        """One page of all that match."""
+    def of(cls, page: list[Profile], total: int, now: datetime, gmt: int | None) -> Self:
+        """Return the answer with one page of the matching agents; `total` is the number of all of them."""
         counters = PosCounters(
-            pagesize=size, item_count_page=len(page), item_count_ttl=total, page_count=-(-total // size)
+            pagesize=paging.PAGE_SIZE,
+            item_count_page=len(page),
+            item_count_ttl=total,
+            page_count=paging.page_count(total),
         )
-        return cls(pos_list=page, pos_counters=counters)
+        return cls(pos_list=[PosView.of(profile, now, gmt) for profile in page], pos_counters=counters)

@@ -1,10 +1,12 @@
-"""What a caller sends to create, change and find agents."""
+"""The requests to create, update and search agents."""
 
-from typing import Annotated, Any, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from chalicelib.domain.agent import Agent, BranchActions
+from chalicelib.domain.agent import ACCOUNT_AGENT, Agent, BranchActions
+from chalicelib.domain.state import ACTIVE, BLOCKED
 from chalicelib.errors import Check, Validation
 from chalicelib.schemas.base import Identifier, Name, Request, State, Text, problem, validations_of
 from chalicelib.schemas.field_types import (
@@ -16,28 +18,33 @@ from chalicelib.schemas.field_types import (
     Password,
     Phone,
     SecretKey,
-    kept_as_sent,
+    shared_fields,
 )
 from chalicelib.schemas.mobile_settings import MobileSettingsIn, PrinterIn
 from chalicelib.schemas.request_context import Context
 
 MAX_RIGHTS, MAX_BRANCHES = 100, 10  # the record is read with every payment
-BY_HAND = {"id", "client_id", "terminal_id", "branches_actions", "mobile_settings"}
+CONVERTED = {"id", "client_id", "terminal_id", "branches_actions", "mobile_settings"}
 
 
 class BranchActionsIn(Request):
-    """Rights within a branch."""
+    """The rights of an agent within a branch."""
 
     branch_id: Identifier
     actions: Annotated[list[Identifier], Field(max_length=MAX_RIGHTS)]
 
-    def kept(self) -> BranchActions:
-        """As they are kept: each once."""
+    def to_domain(self) -> BranchActions:
+        """Return the rights, each once."""
         return BranchActions(self.branch_id, tuple(dict.fromkeys(self.actions)))
 
 
 class _Agent(Context):
-    """What creating and updating an agent have in common."""
+    """The common fields of creating and updating an agent."""
+
+    PATHS: ClassVar[Mapping[str, str]] = {
+        "printer.printer_id": "PrinterAndTaxSettings.PrinterID",
+        "printer.printer_code": "PrinterAndTaxSettings.PrinterCode",
+    }
 
     terminal_id: Identifier | None = None
     tid: Name | None = None
@@ -49,9 +56,9 @@ class _Agent(Context):
     printer_settings: JsonObject | None = None
     printer_and_tax_settings: PrinterIn | None = None
 
-    def values(self) -> dict[str, Any]:
-        """What is kept as it was sent, under the names of the record."""
-        return kept_as_sent(self, Agent, but=BY_HAND)
+    def record_fields(self) -> dict[str, Any]:
+        """Return the fields of the agent's record that are stored as sent."""
+        return shared_fields(self, Agent, without=CONVERTED)
 
 
 class CreateAgent(_Agent):
@@ -66,6 +73,14 @@ class CreateAgent(_Agent):
     branches_actions: Annotated[list[BranchActionsIn], Field(max_length=MAX_BRANCHES)] | None = None
     account_type: Identifier | None = None
     image_avatar: Image | None = None
+
+    def record_fields(self) -> dict[str, Any]:
+        """Return the fields of the agent's record that come from the request, except references and secrets."""
+        return super().record_fields() | {
+            "account_type_id": ACCOUNT_AGENT if self.account_type is None else self.account_type,
+            "branches_actions": tuple(item.to_domain() for item in self.branches_actions or ()),
+            "mobile_settings": self.mobile_settings.to_domain() if self.mobile_settings else None,
+        }
 
 
 class UpdateAgent(_Agent):
@@ -87,13 +102,17 @@ class UpdateAgent(_Agent):
 
     @model_validator(mode="after")
     def _blocked_or_unlocked(self) -> Self:
-        if self.unlock and self.state == 0:
+        if self.unlock and self.state == BLOCKED:
             raise problem(Check.CONTRADICTION, "Unlock makes the agent active and State 0 blocks it.")
         return self
 
+    def record_fields(self) -> dict[str, Any]:
+        """Return the fields of the agent's record to change, except references, secrets and mobile settings."""
+        return super().record_fields() | ({"state": ACTIVE} if self.unlock else {})
+
 
 class BulkItem(Request):
-    """What shall change of one agent."""
+    """The changes of one agent."""
 
     email: Email
     state: State | None = None
@@ -101,20 +120,20 @@ class BulkItem(Request):
 
 
 class BulkUpdate(Context):
-    """The body of merchant/{merchantId}/pos/updatebulk. An item that is wrong does not stop the others."""
+    """The body of merchant/{merchantId}/pos/updatebulk. An invalid item does not prevent the others."""
 
     pos_bulk: list[Any]
 
-    def items(self) -> tuple[list[BulkItem], list[Validation]]:
-        """The items that can be read, and what is wrong with the others."""
+    def parse_items(self) -> tuple[list[BulkItem], list[Validation]]:
+        """Return the valid items, and the findings about the others."""
         items: list[BulkItem] = []
-        wrong: list[Validation] = []
+        findings: list[Validation] = []
         for number, item in enumerate(self.pos_bulk):
             try:
                 items.append(BulkItem.model_validate(item))
             except ValidationError as error:
-                wrong += [_within(f"PosBulk[{number}]", finding) for finding in validations_of(error)]
-        return items, wrong
+                findings += [_within(f"PosBulk[{number}]", finding) for finding in validations_of(error)]
+        return items, findings
 
 
 def _within(path: str, finding: Validation) -> Validation:
@@ -123,7 +142,7 @@ def _within(path: str, finding: Validation) -> Validation:
 
 
 class ListAgents(Context):
-    """The body of merchant/{merchantId}/pos/list; what is absent does not filter."""
+    """The body of merchant/{merchantId}/pos/list; an absent field does not filter."""
 
     email: Text | None = None
     search: Text | None = None

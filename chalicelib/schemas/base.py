@@ -1,9 +1,9 @@
-"""What all requests and answers share: names, strictness, limits."""
+"""The base of all requests and answers: names, strictness, limits."""
 
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar, get_args
+from typing import Annotated, Any, ClassVar, Self, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
@@ -27,17 +27,17 @@ MAX_DIGITS, MAX_EXPONENT = 40, 30  # of a number; what is within them is never r
 
 
 def wire_name(name: str) -> str:
-    """The specification's name of a field: client_id is ClientID."""
+    """Return the specification's name of a field: ClientID for client_id."""
     return "".join(ACRONYMS.get(word, word[:1].upper() + word[1:]) for word in name.split("_"))
 
 
 def problem(check: int, message: str) -> PydanticCustomError:
-    """A finding of a field's own check, under its code of the contract."""
+    """Return the finding of a field's own check, under its code in the contract."""
     return PydanticCustomError(str(int(check)), "{reason}", {"reason": message})
 
 
 def _exact(value: object) -> object:
-    """A JSON number or a decimal string, never through a binary float."""
+    """Return a JSON number or a decimal string as a Decimal, never through a binary float."""
     if isinstance(value, bool) or not isinstance(value, int | Decimal | str):
         raise problem(Check.TYPE, "A number or a decimal string is expected.")
     if isinstance(value, str) and not DECIMAL_TEXT.fullmatch(value):
@@ -72,17 +72,21 @@ State = Annotated[int, Field(ge=0, le=1)]
 
 
 class Contradiction:
-    """Stands for a value that was sent twice, under two spellings or in two places, and differently."""
+    """The mark of a field that was sent twice with different values, under two spellings or in two places."""
 
 
 class Request(BaseModel):
-    """What a caller sends. Unknown fields are passed over; a null never gets here, it is absent."""
+    """A request, or a part of one. Unknown fields are ignored; a null field is absent.
+
+    `to_domain()` of a model returns the domain value that it describes; `record_fields()` returns fields of a record by
+    name, where only a part of the record comes from the request.
+    """
 
     model_config = ConfigDict(
         alias_generator=wire_name, extra="ignore", strict=True, frozen=True, hide_input_in_errors=True
     )
-    SPELLINGS: ClassVar[Mapping[str, str]] = {}  # the other spelling: the one of the model
-    PATHS: ClassVar[Mapping[str, str]] = {}  # of the domain's fields, where it is not their name
+    SPELLINGS: ClassVar[Mapping[str, str]] = {}  # other spelling: the model's
+    PATHS: ClassVar[Mapping[str, str]] = {}  # domain field: path in the request, where the names differ
 
     @classmethod
     def located(cls, finding: Finding) -> Validation:
@@ -104,7 +108,7 @@ class Request(BaseModel):
 
 
 class Answer(BaseModel):
-    """What a caller sees: the envelope, and what the operation adds to it."""
+    """An answer: the envelope, and the fields that the operation adds to it."""
 
     model_config = ConfigDict(alias_generator=wire_name, populate_by_name=True)
 
@@ -115,19 +119,25 @@ class Answer(BaseModel):
 
 
 class View(BaseModel):
-    """A part of an answer."""
+    """A part of an answer; `of()` makes it of a record."""
 
     model_config = ConfigDict(alias_generator=wire_name, populate_by_name=True)
 
+    @classmethod
+    def carried(cls, record: object, **others: Any) -> Self:
+        """Return the view with `others`; each other required field is the record's field of the same name."""
+        names = [name for name, field in cls.model_fields.items() if field.is_required() and name not in others]
+        return cls(**{name: getattr(record, name) for name in names}, **others)
+
 
 def from_query(model: type[BaseModel], parameters: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """What a query string says, as JSON would: where the model has a whole number, the digits are one."""
+    """Return the parameters of a query string as JSON values: digits become a number where the model has an int."""
     numbers = {field.alias for field in model.model_fields.values() if _is_number(field.annotation)}
     return {name: int(text) if name in numbers and DIGITS.fullmatch(text) else text for name, text in parameters}
 
 
-def together(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Both, and a contradiction for what they give differently."""
+def merge_inputs(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of both, with a Contradiction for each field whose values differ."""
     differ = {name: Contradiction() for name, value in other.items() if one.get(name, value) != value}
     return {**one, **other, **differ}
 
@@ -137,7 +147,7 @@ def _is_number(hint: Any) -> bool:
 
 
 def validations_of(error: ValidationError) -> tuple[Validation, ...]:
-    """Everything pydantic found, as validation items."""
+    """Return all findings of pydantic as validation items."""
     return tuple(_finding(detail) for detail in error.errors(include_url=False, include_context=False))
 
 

@@ -1,4 +1,4 @@
-"""Kinds of fields the management requests share, each with its own check."""
+"""Field types of the management requests, each with its own check."""
 
 import json
 from collections.abc import Collection
@@ -25,15 +25,15 @@ EMAIL = r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[
 Email = Annotated[str, Field(max_length=254, pattern=EMAIL)]
 
 
-def _country_code(text: str) -> str:
-    code = iso.country(text)
+def _alpha2(text: str) -> str:
+    code = iso.country_code(text)
     if code is None:
         raise problem(Check.NOT_IN_DICTIONARY, "An ISO 3166-1 country code is expected.")
     return code
 
 
 def _known_country(text: str) -> str:
-    _country_code(text)
+    _alpha2(text)
     return text
 
 
@@ -45,27 +45,27 @@ def _known_currency(text: str) -> str:
 
 def _phone(text: str, info: ValidationInfo) -> str:
     code = info.data.get("country_code")
-    number = phone_numbers.parse(text, iso.country(code) if code else None)
+    number = phone_numbers.parse(text, iso.country_code(code) if code else None)
     if number is None:
         raise problem(Check.FORMAT, "A telephone number such as +27 82 987 6543 is expected.")
     return number
 
 
-CountryCode = Annotated[str, Field(max_length=3), AfterValidator(_country_code)]  # becomes alpha-2
-CountryID = Annotated[str, Field(max_length=3), AfterValidator(_known_country)]  # stays as it was sent
+CountryCode = Annotated[str, Field(max_length=3), AfterValidator(_alpha2)]  # converted to alpha-2
+CountryID = Annotated[str, Field(max_length=3), AfterValidator(_known_country)]  # stored as sent
 CurrencyID = Annotated[str, Field(max_length=3), AfterValidator(_known_currency)]
-Phone = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_phone)]  # becomes E.164
+Phone = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_phone)]  # converted to E.164
 
 
 def _is_deep(value: dict[str, Any]) -> bool:
-    """Whether an object has more levels than are kept: what could be read once must be writable ever after."""
+    """Return whether an object has more than MAX_DEPTH levels: every object that is read must be writable, too."""
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH):
-        level = [inner for outer in level for inner in _inner(outer) if isinstance(inner, dict | list)]
+        level = [inner for outer in level for inner in _values_of(outer) if isinstance(inner, dict | list)]
     return bool(level)
 
 
-def _inner(value: dict[str, Any] | list[Any]) -> list[Any]:
+def _values_of(value: dict[str, Any] | list[Any]) -> list[Any]:
     return list(value.values()) if isinstance(value, dict) else value
 
 
@@ -84,12 +84,12 @@ def _json_text(value: Any) -> str:
     return text
 
 
-# An object whose inner fields the interface does not describe: kept as JSON text, as it was sent.
+# An object whose inner fields the interface does not describe: stored as JSON text, as sent.
 JsonObject = Annotated[str, PlainValidator(_json_text), WithJsonSchema({"type": "object"})]
 
 
-def picture_in(value: Any, max_bytes: int = picture.MAX_BYTES) -> Picture:
-    """The picture in a base64 text of a request."""
+def parse_picture(value: Any, max_bytes: int = picture.MAX_BYTES) -> Picture:
+    """Return the picture in a base64 text of a request."""
     if not isinstance(value, str):
         raise problem(Check.TYPE, "A base64 text is expected.")
     try:
@@ -104,11 +104,11 @@ BASE64 = WithJsonSchema({"type": "string", "contentEncoding": "base64"})
 
 
 def _picture(value: Any) -> Picture:
-    return picture_in(value)
+    return parse_picture(value)
 
 
 class Image(Request):
-    """A picture on its way in."""
+    """A picture in a request."""
 
     data: Annotated[Picture, PlainValidator(_picture), BASE64]
 
@@ -134,8 +134,8 @@ Password = Annotated[Secret, _secret(*PASSWORD_LENGTH), SECRET_SCHEMA]
 SecretKey = Annotated[Secret, _secret(*SECRET_KEY_LENGTH), SECRET_SCHEMA]
 
 
-def dictionary(values: Collection[int]) -> AfterValidator:
-    """A field that takes these values and no others."""
+def one_of(values: Collection[int]) -> AfterValidator:
+    """Return a check that refuses all values but these."""
 
     def check(value: int) -> int:
         if value not in values:
@@ -145,18 +145,21 @@ def dictionary(values: Collection[int]) -> AfterValidator:
     return AfterValidator(check)
 
 
-def kept_as_sent(body: Request, record: type, *, but: Collection[str]) -> dict[str, Any]:
-    """What was given of the fields that a request and a record share, but for those that need a hand."""
-    shared = {field.name for field in fields(record)} & set(type(body).model_fields) - set(but)
+def shared_fields(body: Request, record: type, *, without: Collection[str]) -> dict[str, Any]:
+    """Return the values in a request of the fields that it shares with a record; absent ones are left out.
+
+    A field that is only carried through is described once in each. `without` names the fields that are converted.
+    """
+    shared = {field.name for field in fields(record)} & set(type(body).model_fields) - set(without)
     return {name: value for name in sorted(shared) if (value := getattr(body, name)) is not None}
 
 
-def stored_object(text: str | None) -> dict[str, Any] | None:
-    """The object behind a JsonObject that was kept."""
+def parse_stored_object(text: str | None) -> dict[str, Any] | None:
+    """Return the object whose JSON text was stored for a JsonObject."""
     return json.loads(text, parse_float=Decimal) if text else None
 
 
-def context_text(body: Request) -> str:
-    """Where a request came from, as it is kept with what it created."""
+def request_context_text(body: Request) -> str:
+    """Return the JSON text of a request's device, framework and IP address: stored with the record it creates."""
     names = {"device_info", "app_framework", "ip", "lang", "gmt"}
     return json.dumps(body.model_dump(by_alias=True, exclude_none=True, include=names), separators=(",", ":"))

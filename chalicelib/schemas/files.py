@@ -1,4 +1,4 @@
-"""The photo and the signature that may come with a payment."""
+"""The photo and the signature that may be sent with a payment."""
 
 from typing import Annotated, Any, Literal
 
@@ -7,13 +7,13 @@ from pydantic import AfterValidator, Field, PlainValidator
 from chalicelib.domain.picture import MEGABYTE, Picture
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Request, problem
-from chalicelib.schemas.field_types import BASE64, picture_in
+from chalicelib.schemas.field_types import BASE64, parse_picture
 
 MAX_FILE_MB = 3
 
 
 def _file(value: Any) -> Picture:
-    return picture_in(value, MAX_FILE_MB * MEGABYTE)
+    return parse_picture(value, MAX_FILE_MB * MEGABYTE)
 
 
 class File(Request):

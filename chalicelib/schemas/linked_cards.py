@@ -1,8 +1,8 @@
-"""What a caller asks about linked cards, and how one looks."""
+"""The request to list linked cards, and the view of a linked card."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, time
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
@@ -11,12 +11,11 @@ from chalicelib.schemas.base import Answer, Identifier, View
 from chalicelib.schemas.request_context import Context
 from chalicelib.schemas.transaction_parts import moment
 
-PAGE_SIZE = 100
-LINK_TYPE = 1  # there is one
+LINK_TYPE = 1  # the only one
 
 
 class GetLinkedCards(Context):
-    """The filters; one that is absent lets everything through, but `Deleted` absent is 0."""
+    """The filters of the list. An absent filter does not filter, except that `Deleted` absent means 0."""
 
     SPELLINGS: ClassVar[Mapping[str, str]] = {"AccountID": "AccountId"}
 
@@ -28,7 +27,7 @@ class GetLinkedCards(Context):
 
 
 class LinkedCardView(View):
-    """A linked card: nothing of it but its face and the acquirer's token."""
+    """A linked card: its masked number, its expiry and the acquirer's token, never its number."""
 
     id: int
     link_type: int = LINK_TYPE
@@ -49,33 +48,33 @@ class LinkedCardView(View):
     transaction_count: int
     storage_id: int | None
 
+    @classmethod
+    def of(cls, card: LinkedCard, gmt: int | None) -> Self:
+        """Return the view of a card.
+
+        Created and Updated are shifted by `gmt` hours; CardExp is the end of the card's last day of validity.
+        """
+        face = card.face
+        end = datetime.combine(last_day(face.exp), time(23, 59, 59), UTC) if face.exp else None
+        return cls.carried(
+            card,
+            cardholder_name=face.cardholder,
+            pan_ending=face.last4,
+            pan_masked=face.masked,
+            payment_type=face.brand,
+            card_exp=moment(end, None) if end else None,
+            created=moment(card.created_at, gmt),
+            updated=moment(card.updated_at, gmt),
+            can_delete=not card.deleted,
+        )
+
 
 class LinkedCardsAnswer(Answer):
-    """A page of an agent's linked cards, by ID."""
+    """The answer to listing linked cards: a page of an agent's cards, by ID."""
 
     linked_cards: list[LinkedCardView]
 
-
-def linked_card_view(card: LinkedCard, gmt: int | None) -> LinkedCardView:
-    """The card as it is shown; Created and Updated are shifted by `gmt` hours, CardExp is the end of its last day."""
-    face = card.face
-    end = datetime.combine(last_day(face.exp), time(23, 59, 59), UTC) if face.exp else None
-    return LinkedCardView(
-        id=card.id,
-        state=card.state,
-        status=card.status,
-        account_id=card.account_id,
-        alias=card.alias,
-        cardholder_name=face.cardholder,
-        link_id=card.link_id,
-        pan_ending=face.last4,
-        pan_masked=face.masked,
-        payment_type=face.brand,
-        card_exp=moment(end, None) if end else None,
-        created=moment(card.created_at, gmt),
-        updated=moment(card.updated_at, gmt),
-        deleted=card.deleted,
-        can_delete=not card.deleted,
-        transaction_count=card.transaction_count,
-        storage_id=card.storage_id,
-    )
+    @classmethod
+    def of(cls, cards: list[LinkedCard], gmt: int | None) -> Self:
+        """Return the answer with a page of cards."""
+        return cls(linked_cards=[LinkedCardView.of(card, gmt) for card in cards])

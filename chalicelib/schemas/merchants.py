@@ -1,11 +1,12 @@
-"""What a caller sends to create or change a merchant, and how a merchant is shown."""
+"""The requests to create and update a merchant, and the view of a merchant."""
 
 from typing import Annotated, Any, Self
 
 from pydantic import Field
 
 from chalicelib.domain.merchant import Manager, Merchant
-from chalicelib.phone_numbers import international
+from chalicelib.iso import currency_of_country
+from chalicelib.phone_numbers import format_international
 from chalicelib.schemas.base import Answer, Identifier, LongText, Name, Request, State, Text, View
 from chalicelib.schemas.field_types import (
     CountryCode,
@@ -13,9 +14,10 @@ from chalicelib.schemas.field_types import (
     Image,
     JsonObject,
     Phone,
-    dictionary,
-    kept_as_sent,
-    stored_object,
+    one_of,
+    parse_stored_object,
+    request_context_text,
+    shared_fields,
 )
 from chalicelib.schemas.mobile_settings import MobileSettingsIn
 from chalicelib.schemas.request_context import Context, DeviceInfo, Location
@@ -29,7 +31,7 @@ RequiredText = Annotated[str, Field(min_length=1, max_length=512)]
 
 
 class FullDeviceInfo(DeviceInfo):
-    """The device, all of it."""
+    """The device that makes the request; all its fields are required."""
 
     phone_manufacturer: Text
     phone_model: Text
@@ -43,19 +45,19 @@ class FullDeviceInfo(DeviceInfo):
 
 
 class ClientManager(Request):
-    """The person who speaks for the merchant."""
+    """The contact person of the merchant."""
 
     user_name: Name
     user_email: Email
     user_phone: RequiredText
 
-    def manager(self) -> Manager:
-        """As it is kept."""
+    def to_domain(self) -> Manager:
+        """Return the contact person."""
         return Manager(self.user_name, self.user_email, self.user_phone)
 
 
 class _Merchant(Context):
-    """What creating and updating a merchant have in common."""
+    """The common fields of creating and updating a merchant."""
 
     location: Location
     country: RequiredText
@@ -79,16 +81,17 @@ class _Merchant(Context):
     cash_register_curator_id: Identifier | None = None
     product_solution_id: Identifier | None = None
     contract_type_id: Identifier | None = None
-    client_mode: Annotated[int, dictionary(CLIENT_MODES)] | None = None
-    client_importance: Annotated[int, dictionary(CLIENT_IMPORTANCES)] | None = None
+    client_mode: Annotated[int, one_of(CLIENT_MODES)] | None = None
+    client_importance: Annotated[int, one_of(CLIENT_IMPORTANCES)] | None = None
     mobile_settings: MobileSettingsIn | None = None
 
-    def values(self) -> dict[str, Any]:
-        """What is kept as it was sent, under the names of the record."""
-        return kept_as_sent(self, Merchant, but={"id", "gmt", "mobile_settings"}) | {
+    def record_fields(self) -> dict[str, Any]:
+        """Return the fields of the merchant's record that come from the request, except its mobile settings."""
+        return shared_fields(self, Merchant, without={"id", "gmt", "mobile_settings"}) | {
             "language": self.lang,
             "latitude": self.location.latitude,
             "longitude": self.location.longitude,
+            "currency_id": currency_of_country(self.country_code),
         }
 
 
@@ -100,14 +103,24 @@ class CreateMerchant(_Merchant):
     client_manager: ClientManager
     send_welcome_email: bool | None = None
     hunter_id: Identifier | None = None
-    client_type: Annotated[int, dictionary(CLIENT_TYPES)] | None = None
+    client_type: Annotated[int, one_of(CLIENT_TYPES)] | None = None
     tax_id: Text | None = None
     image_avatar: Image | None = None
     sbp: JsonObject | None = None
 
+    def record_fields(self) -> dict[str, Any]:
+        """Return the fields of the merchant's record that come from the request."""
+        return super().record_fields() | {
+            "financial_institution_id": self.f_inst_id,
+            "manager": self.client_manager.to_domain(),
+            "gmt": self.gmt,
+            "mobile_settings": self.mobile_settings.to_domain() if self.mobile_settings else None,
+            "request_context": request_context_text(self),
+        }
+
 
 class UpdateMerchant(_Merchant):
-    """The body of merchant/{merchantId}/update. GMT says where the request was made: a merchant keeps its zone."""
+    """The body of merchant/{merchantId}/update. GMT is the zone of the request: a merchant's zone never changes."""
 
     id: Identifier | None = None
     barcode_scanner: bool | None = None
@@ -152,36 +165,30 @@ class MerchantView(View):
 
     @classmethod
     def of(cls, merchant: Merchant, avatar_url: str | None) -> Self:
-        """The merchant as it is shown; `avatar_url` is the signed address of its picture."""
+        """Return the view of a merchant; `avatar_url` is the signed URL of its picture."""
         has_avatar = merchant.avatar_key is not None
-        return cls(
+        return cls.carried(
+            merchant,
             **dict.fromkeys(("id", "client_id", "branch_id"), merchant.id),
             **dict.fromkeys(("name", "legal_name", "client_name"), merchant.name),
             **dict.fromkeys(("avatar", "has_avatar"), has_avatar),
-            state=merchant.state,
             f_inst_id=merchant.financial_institution_id,
             email=merchant.manager.email,
-            phone=international(merchant.phone),
-            web=merchant.web,
-            description=merchant.description,
-            currency_id=merchant.currency_id,
+            phone=format_international(merchant.phone),
             language_id=merchant.language,
             country_id=merchant.country_code,
             avatar_url=avatar_url,
-            address_de_jure=merchant.address_de_jure,
-            address_de_facto=merchant.address_de_facto,
-            deleted=merchant.deleted,
             client_importance=merchant.client_importance or NORMAL,
-            sbp=stored_object(merchant.sbp),
+            sbp=parse_stored_object(merchant.sbp),
         )
 
 
 class MerchantAnswer(Answer):
-    """What creating and updating a merchant answer."""
+    """The answer to creating and updating a merchant."""
 
     merchant: MerchantView
 
     @classmethod
     def of(cls, merchant: Merchant, avatar_url: str | None) -> Self:
-        """The merchant, enveloped."""
+        """Return the answer with a merchant."""
         return cls(merchant=MerchantView.of(merchant, avatar_url))

@@ -1,4 +1,4 @@
-"""The settings of the mobile application and the printer: sent, and shown with what is in force."""
+"""The settings of the mobile application and of the printer: in requests, and in answers with those in force."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Self
@@ -9,8 +9,8 @@ from chalicelib.domain.agent import Features, MobileSettings, PrinterSettings
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Identifier, Request, Text, View, problem
 
-# The field that takes a setting back to what is inherited: the setting.
-NULLS: Mapping[str, str] = {
+# The field that resets a setting to the inherited value: the setting.
+RESETS: Mapping[str, str] = {
     "mob_home_url_null": "mob_home_url",
     "mob_qr_url_null": "mob_qr_url",
     "service_pay_dashboard_null": "service_pay_dashboard",
@@ -19,7 +19,7 @@ NULLS: Mapping[str, str] = {
 
 
 class FeaturesIn(Request):
-    """What an agent shall be able to do."""
+    """The features to enable or to disable."""
 
     accept_cards: bool | None = None
     accept_cash: bool | None = None
@@ -38,7 +38,7 @@ class FeaturesIn(Request):
 
 
 class MobileSettingsIn(Request):
-    """MobileSettings of a request; `...Null` true takes back what was set."""
+    """The settings of the mobile application. `...Null` true resets a setting to the inherited value."""
 
     SPELLINGS: ClassVar[Mapping[str, str]] = {"MobHomeUrl": "MobHomeURL", "MobQrUrl": "MobQRUrl"}
 
@@ -56,25 +56,25 @@ class MobileSettingsIn(Request):
     barcode_scanner_null: bool | None = None
 
     @model_validator(mode="after")
-    def _set_or_taken_back(self) -> Self:
-        for null, name in NULLS.items():
-            if getattr(self, null) and getattr(self, name) is not None:
+    def _set_or_reset(self) -> Self:
+        for reset, name in RESETS.items():
+            if getattr(self, reset) and getattr(self, name) is not None:
                 raise problem(Check.CONTRADICTION, "A setting is both given and taken back.")
         return self
 
-    def sent(self) -> MobileSettings:
-        """The settings that were given."""
+    def to_domain(self) -> MobileSettings:
+        """Return the settings of the request; those that it does not set are None."""
         features = Features(**self.features.model_dump()) if self.features else None
-        values = self.model_dump(exclude={"features", *NULLS})
+        values = self.model_dump(exclude={"features", *RESETS})
         return MobileSettings(features=features, **values)
 
-    def cleared(self) -> frozenset[str]:
-        """The settings that are taken back."""
-        return frozenset(name for null, name in NULLS.items() if getattr(self, null))
+    def reset_fields(self) -> frozenset[str]:
+        """Return the names of the settings to reset to the inherited value."""
+        return frozenset(name for reset, name in RESETS.items() if getattr(self, reset))
 
 
 class PrinterIn(Request):
-    """PrinterAndTaxSettings of a request: a printer of the stage's catalogue, by either of its names."""
+    """A printer of the stage's catalogue, by its ID, its code or both."""
 
     printer_id: Identifier | None = None
     printer_code: Text | None = None
@@ -100,7 +100,7 @@ class FeaturesView(View):
 
 
 class MobileSettingsView(View):
-    """An agent's own settings, and under `...Effective` what is in force. `Features` are those in force."""
+    """An agent's own settings, and under `...Effective` those in force. `Features` are those in force."""
 
     features: FeaturesView
     mob_home_url: str | None = Field(alias="MobHomeURL")
@@ -123,18 +123,18 @@ class MobileSettingsView(View):
 
     @classmethod
     def of(cls, own: MobileSettings | None, effective: MobileSettings) -> Self:
-        """The settings as they are shown."""
+        """Return the view of the agent's own settings and of those in force."""
         own = own or MobileSettings()
         names = [name for name in cls.model_fields if not name.endswith(("_null", "_effective"))]
         shown = {name: getattr(own, name) for name in names}
-        shown |= {null: getattr(own, name) is None for null, name in NULLS.items()}
+        shown |= {reset: getattr(own, name) is None for reset, name in RESETS.items()}
         shown |= {f"{name}_effective": getattr(effective, name) for name in names}
         features = FeaturesView.model_validate(effective.features, from_attributes=True)
         return cls(**shown | {"features": features, "mobile_app_password_store": effective.mobile_app_password_store})
 
 
 class PrinterView(View):
-    """An agent's own printer, and the one in force."""
+    """An agent's own printer, and under `...Effective` the one in force."""
 
     printer_id: int | None
     printer_code: str | None
@@ -143,7 +143,7 @@ class PrinterView(View):
 
     @classmethod
     def of(cls, own: PrinterSettings | None, effective: PrinterSettings) -> Self:
-        """The printer as it is shown."""
+        """Return the view of the agent's own printer and of the one in force."""
         own = own or PrinterSettings()
         return cls(
             printer_id=own.printer_id,

@@ -12,8 +12,8 @@ from chalicelib.schemas.transaction_states import error_of
 from chalicelib.schemas.transaction_view import TransactionView
 
 
-class PaymentAnswer(Answer):
-    """The answer of payment/submit."""
+class PaymentFields(Answer):
+    """The fields that the answers of payments, reversals and prepare have in common."""
 
     transaction_id: str | None = None
     emv_online_processing_result: str | None = Field(None, alias="EMVOnlineProcessingResult")
@@ -24,6 +24,10 @@ class PaymentAnswer(Answer):
     require_signature: bool = False
     transaction: TransactionView | None = None
 
+
+class PaymentAnswer(PaymentFields):
+    """The answer of payment/submit."""
+
     @classmethod
     def of(cls, transaction: Transaction, view: TransactionView, *, replayed: bool) -> Self:
         """Return the answer to a payment; `replayed` when it is the stored one of an earlier request."""
@@ -32,7 +36,7 @@ class PaymentAnswer(Answer):
         return cls(emv_online_processing_result=result, **_fields(transaction, view, replayed=replayed))
 
 
-class ReversalAnswer(PaymentAnswer):
+class ReversalAnswer(PaymentFields):
     """The answer of a reversal; `Transaction` is the reversal itself, TransactionID the payment."""
 
     transaction_reverse_id: str | None = None

@@ -1,18 +1,18 @@
-"""What a caller sends to have a product's fields filled in, and the answer to it."""
+"""The request to have the fields of a product filled in, and its answer."""
 
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field
 
-from chalicelib.domain.partner import PreparedField
+from chalicelib.domain.partner import PartnerRequest, PreparedField
 from chalicelib.schemas.base import Name, Request, Text, View
-from chalicelib.schemas.payment_answer import PaymentAnswer
+from chalicelib.schemas.payment_answer import PaymentFields
 from chalicelib.schemas.purchases import MAX_ITEMS
 from chalicelib.schemas.request_context import Context
 
 
 class PrepareField(Request):
-    """One field the till knows the value of."""
+    """A field whose value the till knows."""
 
     name: Name
     value: Text
@@ -25,21 +25,26 @@ class PreparePayment(Context):
     product_desc_code: Name
     client_product_code: Text | None = None
 
+    def to_domain(self) -> PartnerRequest:
+        """Return the request to the product's partner."""
+        fields = tuple((field.name, field.value) for field in self.prepare_fields)
+        return PartnerRequest(self.product_desc_code, self.client_product_code, fields)
+
 
 class PreparedFieldView(View):
-    """One field the partner filled in; both are text, as in the specification's sample."""
+    """A field that the partner filled in; code and value are text, as in the specification's sample."""
 
     code: str
     value: str
 
 
-class PrepareAnswer(PaymentAnswer):
-    """What payment/prepare answers: the fields, and those of a payment's answer, all null."""
+class PrepareAnswer(PaymentFields):
+    """The answer to payment/prepare: the filled-in fields, and the fields of a payment's answer, all null."""
 
-    require_signature: None = None  # type: ignore[assignment]  # of no payment yet nobody knows
+    require_signature: None = None  # type: ignore[assignment]  # unknown: there is no payment yet
     prepared_fields: list[PreparedFieldView]
 
-
-def prepare_answer(fields: tuple[PreparedField, ...]) -> PrepareAnswer:
-    """The answer with what the partner filled in."""
-    return PrepareAnswer(prepared_fields=[PreparedFieldView(code=field.code, value=field.value) for field in fields])
+    @classmethod
+    def of(cls, fields: tuple[PreparedField, ...]) -> Self:
+        """Return the answer with the fields that the partner filled in."""
+        return cls(prepared_fields=[PreparedFieldView(code=field.code, value=field.value) for field in fields])

@@ -1,4 +1,4 @@
-"""The request context: where, on which device and by whom a request is made."""
+"""The request context: place, device and account of a request."""
 
 from typing import Annotated
 
@@ -8,14 +8,14 @@ from chalicelib.schemas.base import Identifier, Latitude, Longitude, Request, Te
 
 
 class Location(Request):
-    """A place on earth, in degrees."""
+    """A geographical position, in degrees."""
 
     latitude: Latitude
     longitude: Longitude
 
 
 class DeviceInfo(Request):
-    """The device the request was made on."""
+    """The device that makes the request."""
 
     phone_manufacturer: Text | None = None
     phone_model: Text | None = None
@@ -29,7 +29,7 @@ class DeviceInfo(Request):
 
 
 class Context(Request):
-    """The common request context; a subclass makes required what its operation requires."""
+    """The common request context; a subclass declares as required the fields that its operation requires."""
 
     location: Location | None = None
     country: Text | None = None

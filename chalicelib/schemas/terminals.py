@@ -1,4 +1,4 @@
-"""What a caller sends to create a terminal, and how a terminal is shown."""
+"""The request to create a terminal, and the view of a terminal."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -22,7 +22,14 @@ from chalicelib.schemas.base import (
     View,
     problem,
 )
-from chalicelib.schemas.field_types import CountryCode, JsonObject, Phone, kept_as_sent, stored_object
+from chalicelib.schemas.field_types import (
+    CountryCode,
+    JsonObject,
+    Phone,
+    parse_stored_object,
+    request_context_text,
+    shared_fields,
+)
 from chalicelib.schemas.request_context import DeviceInfo
 
 SOUTH_AFRICA = "710"
@@ -32,21 +39,21 @@ LATIN = r"^[\x20-\x7E\u{A0}-\u{24F}\u{1E00}-\u{1EFF}]+$"
 NUMERIC = r"^[0-9]{3}$"
 
 
-def _money(number: str) -> str:
+def _known_currency(number: str) -> str:
     if iso.currency(number) is None:
         raise problem(Check.NOT_IN_DICTIONARY, "A numeric ISO 4217 code such as 710 is expected.")
     return number
 
 
-def _land(number: str) -> str:
-    if iso.country(number) is None:
+def _known_country(number: str) -> str:
+    if iso.country_code(number) is None:
         raise problem(Check.NOT_IN_DICTIONARY, "A numeric ISO 3166-1 code such as 710 is expected.")
     return number
 
 
-def _same_land(code: str, info: ValidationInfo) -> str:
+def _same_country(code: str, info: ValidationInfo) -> str:
     number = info.data.get("country")
-    if number and iso.country(number) != code:
+    if number and iso.country_code(number) != code:
         raise problem(Check.CONTRADICTION, "Country and CountryCode are different countries.")
     return code
 
@@ -64,18 +71,19 @@ def _capability(code: str) -> str:
 
 
 class CreateTerminal(Request):
-    """The body of terminal/create. Its Location and Country are the terminal's own, not those of the request."""
+    """The body of terminal/create. Location and Country are the terminal's, not those of the request."""
 
     SPELLINGS: ClassVar[Mapping[str, str]] = {"SelfSevice": "SelfService"}
+    PATHS: ClassVar[Mapping[str, str]] = {"group.id": "TerminalGroupID", "group.code": "TerminalGroupCode"}
 
     branch_id: Identifier
     name: Name
     alias: Name | None = None
     sic: Annotated[str, Field(pattern=r"^[0-9]{4}$")]
     title: Name
-    currency: Annotated[str, Field(pattern=NUMERIC), AfterValidator(_money)]
-    country: Annotated[str, Field(pattern=NUMERIC), AfterValidator(_land)]
-    country_code: Annotated[CountryCode, AfterValidator(_same_land)]
+    currency: Annotated[str, Field(pattern=NUMERIC), AfterValidator(_known_currency)]
+    country: Annotated[str, Field(pattern=NUMERIC), AfterValidator(_known_country)]
+    country_code: Annotated[CountryCode, AfterValidator(_same_country)]
     city: Annotated[str, Field(min_length=1, max_length=512)]
     location: Annotated[str, Field(min_length=1, max_length=512, pattern=LATIN)]
     entry_caps: Annotated[str, AfterValidator(_capability)]
@@ -107,13 +115,19 @@ class CreateTerminal(Request):
     lang: Text | None = None
     current_account_id: Identifier | None = None
 
-    def values(self) -> dict[str, Any]:
-        """What is kept as it was sent, under the names of the record."""
-        return kept_as_sent(self, Terminal, but={"currency"})
+    def record_fields(self) -> dict[str, Any]:
+        """Return the fields of the terminal's record that come from the request."""
+        return {
+            "alias": self.name,
+            **shared_fields(self, Terminal, without={"currency"}),
+            "tid": self.name,
+            "currency": iso.currency(self.currency),
+            "request_context": request_context_text(self),
+        }
 
 
 class TerminalView(View):
-    """The Terminal object. What settlement and keys would fill has the value of a terminal that has neither."""
+    """The Terminal object. The fields of settlement and keys are those of a terminal that has neither."""
 
     id: int
     alias: str
@@ -167,25 +181,24 @@ class TerminalView(View):
 
     @classmethod
     def of(cls, terminal: Terminal) -> Self:
-        """The terminal as it is shown."""
-        changed = {
-            "name": terminal.tid,
-            "finst_id": terminal.financial_institution_id,
-            "branch_id": terminal.client_id,
-            "currency": terminal.currency.number,
-            "phone": phone_numbers.international(terminal.phone) if terminal.phone else None,
-            "sbp": stored_object(terminal.sbp),
-        }
-        same = (name for name, field in cls.model_fields.items() if field.is_required() and name not in changed)
-        return cls(**{name: getattr(terminal, name) for name in same}, **changed)
+        """Return the view of a terminal."""
+        return cls.carried(
+            terminal,
+            name=terminal.tid,
+            finst_id=terminal.financial_institution_id,
+            branch_id=terminal.client_id,
+            currency=terminal.currency.number,
+            phone=phone_numbers.format_international(terminal.phone) if terminal.phone else None,
+            sbp=parse_stored_object(terminal.sbp),
+        )
 
 
 class TerminalAnswer(Answer):
-    """What creating a terminal answers."""
+    """The answer to creating a terminal."""
 
     terminal: TerminalView
 
     @classmethod
     def of(cls, terminal: Terminal) -> Self:
-        """The terminal, enveloped."""
+        """Return the answer with a terminal."""
         return cls(terminal=TerminalView.of(terminal))

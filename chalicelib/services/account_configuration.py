@@ -15,7 +15,7 @@ from chalicelib.store.table import read
 
 
 def get(caller: Caller, now: datetime, *, current_account_id: int | None = None) -> AccountConfiguration:
-    """Return what the caller's application may offer. 429 when it was requested within the stage's interval."""
+    """Return the configuration of the caller's account, or raise TOO_SOON within the stage's interval."""
     keys = [] if caller.terminal_id is None else [terminals.key(caller.terminal_id)]
     admitted = admit(caller, *keys, current_account_id=current_account_id)
     agent, merchant = admitted.agent, admitted.merchant
@@ -29,7 +29,7 @@ def get(caller: Caller, now: datetime, *, current_account_id: int | None = None)
 
 
 def _terminal_currency(agent: Agent, terminal: Terminal | None = None) -> str | None:
-    """Return the currency of the agent's terminal, read again when the agent was moved since the authorizer ran."""
+    """Return the currency of the agent's terminal, which may be another one than the authorizer read."""
     if agent.terminal_id is not None and (terminal is None or terminal.id != agent.terminal_id):
         terminal = read(terminals.key(agent.terminal_id))
     return terminal.currency.code if terminal and agent.terminal_id is not None else None

@@ -1,10 +1,11 @@
-"""The account behind a request: let in for good by a strong read, whatever the gateway remembers of it."""
+"""Admission of a request: its caller is checked with a strong read, because API Gateway may reuse an old policy."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.domain.agent import NO_CLIENT, Agent, Caller
-from chalicelib.domain.merchant import ACTIVE, Merchant
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.state import ACTIVE
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import agents, merchants
 from chalicelib.store.table import Key, read_all
@@ -12,7 +13,7 @@ from chalicelib.store.table import Key, read_all
 
 @dataclass(frozen=True)
 class Admitted:
-    """Who is calling as it is now, its merchant (none for a system user), and what else was asked for, in order."""
+    """The caller's current record, its merchant (None for a system user), and the other requested records, in order."""
 
     agent: Agent
     merchant: Merchant | None
@@ -20,11 +21,11 @@ class Admitted:
 
 
 def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None) -> Admitted:
-    """The caller, its merchant and the records of `keys`, read strongly in one round trip.
+    """Return the caller, its merchant and the records of `keys`, read strongly in one round trip.
 
-    Refuses what was taken back since the authorizer looked, which the gateway may have remembered for a minute:
-    102 other credentials or no account, 103 blocked, 108 the merchant blocked; and 152 when `current_account_id` is
-    somebody else.
+    The authorizer may have let the caller in up to a minute ago. Raise BAD_CREDENTIAL when its credential was changed
+    or its account deleted since, AGENT_BLOCKED or MERCHANT_BLOCKED when it or its merchant was blocked, and
+    NOT_THE_CALLER when `current_account_id` is another account.
     """
     own: list[Key[Any]] = [agents.key(caller.agent_id)]
     if caller.client_id != NO_CLIENT:

@@ -1,4 +1,4 @@
-"""Creating, showing and changing agents."""
+"""Creating, getting and updating agents."""
 
 import secrets
 from dataclasses import replace
@@ -7,19 +7,20 @@ from typing import Any
 
 from chalicelib.domain import outbox as messages
 from chalicelib.domain import permissions, references
-from chalicelib.domain.agent import ACCOUNT_AGENT, Agent, Caller, Login
+from chalicelib.domain.agent import Agent, Caller, Login
 from chalicelib.domain.agent_profile import Profile
-from chalicelib.domain.audit import Act, changed
+from chalicelib.domain.audit import Act, changed_fields
 from chalicelib.domain.credential import canonical
-from chalicelib.domain.effective_settings import merged
-from chalicelib.domain.merchant import ACTIVE, Merchant
+from chalicelib.domain.effective_settings import merge_settings
+from chalicelib.domain.merchant import Merchant
 from chalicelib.errors import ErrorCode, ServiceError, invalid_references
 from chalicelib.gateways.secrets import keyed_digest, seal, unseal
 from chalicelib.schemas.agents import CreateAgent, UpdateAgent
 from chalicelib.services import outbox, pictures
 from chalicelib.services.admission import admit
-from chalicelib.services.authentication import hash_password, new_secret_key
-from chalicelib.services.merchants import existing, same_as_path
+from chalicelib.services.authentication import new_secret_key
+from chalicelib.services.merchants import check_same_as_path, require_merchant
+from chalicelib.services.passwords import hash_password
 from chalicelib.settings import settings
 from chalicelib.store import agents, logins, merchants, sequences, terminals
 from chalicelib.store import outbox as outbox_store
@@ -29,15 +30,15 @@ from chalicelib.store.table import Key, read
 
 
 def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -> Profile:
-    """A new agent of the merchant, with a secret key: the one sent, else a random one."""
+    """Create an agent of the merchant, with the secret key of the request, else a random one."""
     keys = [merchants.key(merchant_id), *_terminal_keys(body, merchant_id)]
     admitted = admit(caller, *keys, current_account_id=body.current_account_id)
-    permissions.manage(admitted.agent, merchant_id)
-    merchant = existing(admitted.others[0])
-    same_as_path("client_id", body.client_id, merchant_id)
-    values = _references(body, merchant_id, admitted.others[1:], _branches(body))
+    permissions.check_can_manage(admitted.agent, merchant_id)
+    merchant = require_merchant(admitted.others[0])
+    check_same_as_path("client_id", body.client_id, merchant_id)
+    resolved = _resolve_references(body, merchant_id, admitted.others[1:], _branches(body))
 
-    agent, login = _new(body, merchant_id, values, now)
+    agent, login = _new_agent(body, merchant_id, resolved, now)
     welcome = messages.welcome(secrets.token_hex(16), merchant_id, agent.name, agent.email, now)
     mail = [welcome] if body.send_welcome_email else []
 
@@ -47,16 +48,16 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
 
 
 def get(caller: Caller, merchant_id: int, pos_id: int) -> Profile:
-    """An agent with its secret key, which nothing else shows."""
+    """Return an agent with its secret key, which no other operation returns."""
     admitted = admit(caller, merchants.key(merchant_id), agents.key(pos_id))
-    permissions.see_agent(admitted.agent, merchant_id, pos_id)
-    merchant, agent = existing(admitted.others[0]), _of(merchant_id, admitted.others[1])
+    permissions.check_can_see_agent(admitted.agent, merchant_id, pos_id)
+    merchant, agent = require_merchant(admitted.others[0]), _agent_of_merchant(merchant_id, admitted.others[1])
     secret_key = unseal(agent.secret_key_sealed, agent.id) if agent.secret_key_sealed else None
     return replace(_profile(agent, merchant, read(logins.key(agent.email))), secret_key=secret_key)
 
 
 def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now: datetime) -> Profile:
-    """The agent with what was sent over it; somebody else's change at the same time is kept too."""
+    """Update the fields of an agent that the request sets; concurrent changes of other fields are not lost."""
 
     def attempt() -> Profile:
         keys = _terminal_keys(body, merchant_id)
@@ -67,36 +68,33 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
             *keys,
             current_account_id=body.current_account_id,
         )
-        permissions.manage(admitted.agent, merchant_id)
-        merchant, before = existing(admitted.others[0]), _of(merchant_id, admitted.others[1])
-        same_as_path("id", body.id, pos_id)
-        references = _references(body, merchant_id, admitted.others[2:], {})
+        permissions.check_can_manage(admitted.agent, merchant_id)
+        merchant, before = require_merchant(admitted.others[0]), _agent_of_merchant(merchant_id, admitted.others[1])
+        check_same_as_path("id", body.id, pos_id)
+        resolved = _resolve_references(body, merchant_id, admitted.others[2:], {})
 
-        after = _changed(before, body, references)
+        after = _next_version(before, body, resolved)
         login = _login_change(body, before, after)
 
-        if changed(before, after) or login != LoginChange():
+        if changed_fields(before, after) or login != LoginChange():
             agents.change(before, after, login, Act("update", caller.agent_id, now))
         return _profile(after, merchant, read(logins.key(after.email)))
 
     return retry_on_change(attempt)
 
 
-def _new(body: CreateAgent, merchant_id: int, references: dict[str, Any], now: datetime) -> tuple[Agent, Login]:
-    """The agent and its login, with a secret key: the one sent, else a random one."""
+def _new_agent(body: CreateAgent, merchant_id: int, resolved: dict[str, Any], now: datetime) -> tuple[Agent, Login]:
+    """Return a new agent and its login."""
     agent_id = sequences.next_id(agents.TABLE)
     secret_key = body.secret_key or new_secret_key()
     agent = Agent(
         id=agent_id,
         client_id=merchant_id,
         created_at=now,
-        account_type_id=ACCOUNT_AGENT if body.account_type is None else body.account_type,
-        branches_actions=tuple(item.kept() for item in body.branches_actions or ()),
-        mobile_settings=merged(None, body.mobile_settings.sent()) if body.mobile_settings else None,
         secret_key_sealed=seal(secret_key, agent_id),
-        **body.values(),
-        **references,
-        **pictures.keep(body.image_avatar, f"agents/{agent_id}"),
+        **body.record_fields(),
+        **resolved,
+        **pictures.store_picture(body.image_avatar, f"agents/{agent_id}"),
     )
     login = Login(
         email=canonical(agent.email),
@@ -110,15 +108,15 @@ def _new(body: CreateAgent, merchant_id: int, references: dict[str, Any], now: d
     return agent, login
 
 
-def _of(merchant_id: int, agent: Agent | None) -> Agent:
-    """The agent of a path, or 563: one of another merchant is as good as none."""
+def _agent_of_merchant(merchant_id: int, agent: Agent | None) -> Agent:
+    """Return the agent of the path, or raise AGENT_NOT_FOUND when it does not exist or is another merchant's."""
     if agent is None or agent.client_id != merchant_id:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
     return agent
 
 
 def _profile(agent: Agent, merchant: Merchant, login: Login | None) -> Profile:
-    return Profile(agent, merchant, login, pictures.address(agent.avatar_key))
+    return Profile(agent, merchant, login, pictures.signed_url(agent.avatar_key))
 
 
 def _terminal_keys(body: CreateAgent | UpdateAgent, merchant_id: int) -> list[Key[Any]]:
@@ -135,35 +133,37 @@ def _branches(body: CreateAgent) -> dict[str, int]:
     return {"branch_id": body.branch_id, **within}
 
 
-def _references(
+def _resolve_references(
     body: CreateAgent | UpdateAgent, merchant_id: int, found: tuple[Any, ...], branches: dict[str, int]
 ) -> dict[str, Any]:
-    """What the body refers to, under the names of the record; refuses what leads nowhere, all of it listed."""
+    """Return the fields of the agent's record that the body's references give.
+
+    `found` are the records of `_terminal_keys`. Raise all findings together when a reference leads to no record.
+    """
     records = list(found)
     terminal = records.pop(0) if body.terminal_id is not None else None
     claim = records.pop(0) if body.tid is not None else None
-    holder = claim.holder if claim else None
-    terminal_id, wrong = references.terminal_id(merchant_id, (body.terminal_id, terminal), (body.tid, holder))
-    asked = body.printer_and_tax_settings
-    names = (asked.printer_id, asked.printer_code) if asked else (None, None)
-    printer, unknown = references.printer(*names, settings().printers)
-    if findings := [*references.branches(merchant_id, branches), *wrong, *unknown]:
+    by_id, by_tid = (body.terminal_id, terminal), (body.tid, claim.holder if claim else None)
+    terminal_id, of_terminal = references.resolve_terminal(merchant_id, by_id, by_tid)
+    requested = body.printer_and_tax_settings
+    names = (requested.printer_id, requested.printer_code) if requested else (None, None)
+    printer, of_printer = references.resolve_printer(*names, settings().printers)
+    if findings := [*references.check_branches(merchant_id, branches), *of_terminal, *of_printer]:
         raise invalid_references(*findings)
     return {name: value for name, value in (("terminal_id", terminal_id), ("printer", printer)) if value is not None}
 
 
-def _changed(before: Agent, body: UpdateAgent, references: dict[str, Any]) -> Agent:
-    """The next version; its credential version is the next too when a credential or the state changes."""
-    values = body.values() | references | pictures.keep(body.image, f"agents/{before.id}")
-    if body.unlock:
-        values["state"] = ACTIVE
+def _next_version(before: Agent, body: UpdateAgent, resolved: dict[str, Any]) -> Agent:
+    """Return the next version of the agent, with a new credential version if a credential or the state changes."""
+    fields = body.record_fields() | resolved | pictures.store_picture(body.image, f"agents/{before.id}")
     if body.secret_key:
-        values["secret_key_sealed"] = seal(body.secret_key, before.id)
-    if sent := body.mobile_settings:
-        values["mobile_settings"] = merged(before.mobile_settings, sent.sent(), sent.cleared())
-    after = replace(before, version=before.version + 1, **values)
-    taken_back = body.password or body.secret_key or after.state != before.state
-    return replace(after, credential_version=before.credential_version + bool(taken_back))
+        fields["secret_key_sealed"] = seal(body.secret_key, before.id)
+    if requested := body.mobile_settings:
+        stored = before.mobile_settings
+        fields["mobile_settings"] = merge_settings(stored, requested.to_domain(), requested.reset_fields())
+    after = replace(before, version=before.version + 1, **fields)
+    ends_credentials = body.password or body.secret_key or after.state != before.state
+    return replace(after, credential_version=before.credential_version + bool(ends_credentials))
 
 
 def _login_change(body: UpdateAgent, before: Agent, after: Agent) -> LoginChange:

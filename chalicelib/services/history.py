@@ -103,13 +103,13 @@ def _scope(admitted: Admitted, model: ListBasicModel, account: Agent | None, fou
     if model.account_id is not None and account is None:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
     if admitted.merchant is not None:
-        return Scope(*permissions.history_of(admitted.agent, account), admitted.merchant.gmt)
+        return Scope(*permissions.history_scope(admitted.agent, account), admitted.merchant.gmt)
     if account is None and model.id is not None:  # a system user sees every transaction
         return Scope(found.client_id, None, found.gmt) if found else Scope(0, None, 0)
     if account is None:
         message = "A system user names the merchant through one of its accounts."
         raise invalid(Finding("account_id", Check.REQUIRED, message))
-    client_id, agent_id = permissions.history_of(admitted.agent, account)
+    client_id, agent_id = permissions.history_scope(admitted.agent, account)
     merchant = read(merchants.key(client_id))
     if merchant is None:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)

@@ -6,12 +6,15 @@ from chalicelib.domain.credential import Credential, credential
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
 
-# `exp` and `nbf` hold when they are there; nothing else of the payload is a rule of this interface.
+# Of the registered claims only `exp` and `nbf` are checked, if present; the interface has no rule for the others.
 OPTIONS = {"verify_aud": False, "verify_iat": False, "verify_iss": False, "verify_jti": False, "verify_sub": False}
 
 
 def credential_of(token: str) -> Credential:
-    """The login and secret a token carries. 106 when it is not signed by us, is expired, or is no such token."""
+    """Return the credential in a token.
+
+    Raise TOKEN_INVALID when it is not signed with a signing secret of the stage, is expired, or has another payload.
+    """
     for key in secrets.signing():
         parts = _verified(token, key.reveal())
         if parts is not None:
@@ -20,12 +23,12 @@ def credential_of(token: str) -> Credential:
 
 
 def _verified(token: str, key: str) -> dict[str, dict[str, Any]] | None:
-    """Its header and payload when this key signed it. The algorithm is ours to say, never the token's."""
-    import jwt  # noqa: PLC0415  nobody else shall pay for its import
+    """Return header and payload if the token is signed with this key. The token never chooses the algorithm."""
+    import jwt  # noqa: PLC0415  only this scheme pays for its import
 
     try:
         parts = jwt.decode_complete(token, key, algorithms=["HS256"], options=OPTIONS)  # type: ignore[arg-type]
-    # The others come from absurd numbers and nesting, which the library does not catch.
+    # The others come from extreme numbers and nesting, which the library does not catch.
     except (jwt.PyJWTError, ArithmeticError, TypeError, ValueError, RecursionError):
         return None
     return {"header": parts["header"], "payload": parts["payload"]}

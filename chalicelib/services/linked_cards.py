@@ -1,4 +1,4 @@
-"""Linked cards: listing an agent's, and linking one."""
+"""Listing the linked cards of an agent, and linking a card."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -7,27 +7,27 @@ from chalicelib.domain import permissions
 from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, LinkRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import FAILED, IN_VERIFICATION, VERIFIED, CardData, LinkedCard
+from chalicelib.domain.paging import page_of
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
-from chalicelib.schemas.linked_cards import PAGE_SIZE, GetLinkedCards
+from chalicelib.schemas.linked_cards import GetLinkedCards
 from chalicelib.services.admission import admit
 from chalicelib.store import agents, linked_cards, sequences
 
-LINK_S = 20  # an operator waits
+LINK_TIMEOUT_S = 20  # an operator waits
 
 
-def linked(body: GetLinkedCards, caller: Caller) -> list[LinkedCard]:
-    """A page of the cards of an agent that match the filters, by ID."""
+def list_cards(body: GetLinkedCards, caller: Caller) -> list[LinkedCard]:
+    """Return a page of the cards of an agent that match the filters, by ID."""
     owner_id = caller.agent_id if body.account_id is None else body.account_id
     admitted = admit(caller, agents.key(owner_id), current_account_id=body.current_account_id)
     owner: Agent | None = admitted.others[0]
     if owner is None:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
-    permissions.see_cards(admitted.agent, owner.client_id, owner.id)
+    permissions.check_can_see_cards(admitted.agent, owner.client_id, owner.id)
 
-    wanted = [card for card in linked_cards.of_agent(owner_id) if _matches(card, body)]
-    start = (max(body.page or 1, 1) - 1) * PAGE_SIZE
-    return wanted[start : start + PAGE_SIZE]
+    matching = [card for card in linked_cards.of_agent(owner_id) if _matches(card, body)]
+    return page_of(matching, body.page)
 
 
 def _matches(card: LinkedCard, body: GetLinkedCards) -> bool:
@@ -37,15 +37,15 @@ def _matches(card: LinkedCard, body: GetLinkedCards) -> bool:
 
 
 def link(agent: Agent, card: CardData, alias: str, now: datetime, acquirer: str | None = None) -> LinkedCard:
-    """Link a card to an agent: the acquirer keeps it, we keep its face and the acquirer's token.
+    """Link a card to an agent: the acquirer stores the card, this service its masked number and the acquirer's token.
 
-    Its Status says how it went: verified, or error. A card whose acquirer did not answer stays in verification, and
-    cannot be paid with.
+    The Status of the result is verified, or error when the acquirer declined. It stays "in verification" when the
+    acquirer did not answer, and the card cannot pay.
     """
     code = acquirer or next(iter(acquirers.codes()), None)
     if code not in acquirers.codes():
         raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, "The stage has no acquirer of this code.")
-    kept = LinkedCard(
+    linked = LinkedCard(
         id=sequences.next_id(linked_cards.TABLE),
         client_id=agent.client_id,
         account_id=agent.id,
@@ -56,14 +56,14 @@ def link(agent: Agent, card: CardData, alias: str, now: datetime, acquirer: str 
         updated_at=now,
         status=IN_VERIFICATION,
     )
-    linked_cards.create(kept)
+    linked_cards.create(linked)
 
     try:
-        answer = acquirers.named(code).link(LinkRequest(f"card#{kept.id}", card), LINK_S)
+        answer = acquirers.named(code).link(LinkRequest(f"card#{linked.id}", card), LINK_TIMEOUT_S)
     except AcquirerError:
-        return kept
+        return linked
 
     status = VERIFIED if answer.code == APPROVED_CODE else FAILED
-    kept = replace(kept, status=status, link_id=answer.link_id, storage_id=answer.storage_id)
-    linked_cards.finish(kept)
-    return kept
+    linked = replace(linked, status=status, link_id=answer.link_id, storage_id=answer.storage_id)
+    linked_cards.finish(linked)
+    return linked

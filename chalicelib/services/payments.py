@@ -34,7 +34,7 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime) -> tuple[Transact
     admitted = admit(caller, *keys.values(), current_account_id=body.current_account_id)
     found = dict(zip(keys, admitted.others, strict=True))
     agent, merchant = admitted.agent, admitted.merchant
-    permissions.take_payments(agent)
+    permissions.check_can_take_payments(agent)
     if merchant is None:  # a system user: take_payments refused it already
         raise ServiceError(ErrorCode.ROLE_MAY_NOT)
     if found["stored"] is not None:
@@ -87,7 +87,7 @@ def _take_without_acquirer(
 ) -> tuple[Transaction, bool]:
     """Take a payment that needs no acquirer: one store transaction, with its receipts."""
     transaction = payment.without_acquirer(order, till, now)
-    transaction = replace(transaction, **pictures.keep_files(files, transaction.id))
+    transaction = replace(transaction, **pictures.store_files(files, transaction.id))
     receipts = outbox.receipts_for(transaction, till.merchant, till.terminal, now)
 
     try:
@@ -103,7 +103,7 @@ def _take_by_card(
 ) -> tuple[Transaction, bool]:
     """Take a payment an acquirer decides: stored first, then authorized under its own ID, then finished."""
     transaction = with_card(order, till, now, acquirers=acquirers.codes(), linked=linked)
-    transaction = replace(transaction, **pictures.keep_files(files, transaction.id))
+    transaction = replace(transaction, **pictures.store_files(files, transaction.id))
     request = authorization_request(transaction, order, till, linked)
     paid_with = [linked_cards.count_payment(linked.id, till.agent.id)] if linked else []
 
@@ -136,5 +136,5 @@ def get(transaction_id: str, caller: Caller, now: datetime) -> Transaction:
     transaction: Transaction | None = next(iter(admitted.others), None)
     if transaction is None:
         raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
-    permissions.see_transaction(admitted.agent, transaction.client_id, transaction.agent.id)
+    permissions.check_can_see_transaction(admitted.agent, transaction.client_id, transaction.agent.id)
     return outcomes.refresh(transaction, now)

@@ -1,4 +1,4 @@
-"""Pictures: of merchants and agents, and the photo and signature of a payment."""
+"""Pictures of merchants and agents, photos and signatures of payments: stored, and shown by a signed URL."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,10 +8,10 @@ from chalicelib.schemas.field_types import Image
 from chalicelib.schemas.files import File
 
 
-def keep(image: Image | None, owner: str) -> dict[str, Any]:
-    """Keep the picture, if one was sent: what changes in the record of its owner ("merchants/7").
+def store_picture(image: Image | None, owner: str) -> dict[str, Any]:
+    """Store the picture of a request, if any, and return the changed fields of its owner's record ("merchants/7").
 
-    It is kept before the record: whatever happens in between, no record names a picture that is not there.
+    It is stored before the record, so that no record ever names a missing picture.
     """
     if image is None:
         return {}
@@ -20,19 +20,19 @@ def keep(image: Image | None, owner: str) -> dict[str, Any]:
     return {"avatar_key": name}
 
 
-def keep_files(sent: Sequence[File], transaction_id: str) -> dict[str, Any]:
-    """Keep the photo and the signature of a payment: what they are in its record.
+def store_files(requested: Sequence[File], transaction_id: str) -> dict[str, Any]:
+    """Store the photo and the signature of a payment, and return the fields of its record that name them.
 
-    Their names hold a digest of their content: a repeated request with other pictures overwrites nothing.
+    A name holds a digest of the content: a repeated request with other pictures overwrites nothing.
     """
-    kept = {}
-    for file in sent:
+    names = {}
+    for file in requested:
         name = file.file_code.name(f"transactions/{transaction_id}")
         files.put(name, file.file_code)
-        kept[f"{file.file_type.lower()}_key"] = name
-    return kept
+        names[f"{file.file_type.lower()}_key"] = name
+    return names
 
 
-def address(name: str | None) -> str | None:
-    """The signed address of a picture that is kept under this name."""
+def signed_url(name: str | None) -> str | None:
+    """Return the signed URL of the picture that is stored under this name, or None without a name."""
     return files.signed_url(name) if name else None

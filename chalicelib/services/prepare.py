@@ -1,4 +1,4 @@
-"""Preparing a payment: a product's fields, filled in by the partner that sells it."""
+"""Preparing a payment: the fields of a product are filled in by the partner that sells it."""
 
 import time
 from datetime import datetime
@@ -15,27 +15,26 @@ from chalicelib.services.admission import admit
 from chalicelib.settings import Partner, settings
 
 RETRY_AFTER_S = 5
-REFUSED = "The partner does not take these fields."
+FIELDS_REFUSED = "The partner does not take these fields."
 
 
 def prepare(body: PreparePayment, caller: Caller, now: datetime) -> tuple[PreparedField, ...]:
-    """What the product's partner fills in.
+    """Return the fields that the product's partner fills in.
 
-    567 for a product nobody fills in, 202 when the partner refuses the fields, 902 when it gives no valid answer in its
-    time. Nothing is kept, so asking again is always safe.
+    Raise PRODUCT_NOT_FOUND for a product without a partner, VALIDATION_FAILED when the partner refuses the fields,
+    DEPENDENCY_UNAVAILABLE when it gives no valid answer in time. Nothing is stored, so a repeated request is safe.
     """
-    permissions.take_payments(admit(caller, current_account_id=body.current_account_id).agent)
+    permissions.check_can_take_payments(admit(caller, current_account_id=body.current_account_id).agent)
     partner = settings().partners.get(body.product_desc_code)
     if partner is None:
         raise ServiceError(ErrorCode.PRODUCT_NOT_FOUND)
     _check_names(body)
 
-    fields = tuple((field.name, field.value) for field in body.prepare_fields)
-    return _asked(partner, PartnerRequest(partner.product, body.client_product_code, fields), now)
+    return _ask_partner(partner, body.to_domain(), now)
 
 
 def _check_names(body: PreparePayment) -> None:
-    """Which of two values of one name is meant, no partner can tell."""
+    """Refuse a field name that is given twice: the partner could not know which value is meant."""
     names = [field.name for field in body.prepare_fields]
     twice = [
         Finding(f"prepare_fields[{number}].name", Check.TWICE, "The field is given twice.")
@@ -46,8 +45,8 @@ def _check_names(body: PreparePayment) -> None:
         raise invalid(*twice)
 
 
-def _asked(partner: Partner, question: PartnerRequest, now: datetime) -> tuple[PreparedField, ...]:
-    """The partner's answer, and a line in the log of what came of it."""
+def _ask_partner(partner: Partner, request: PartnerRequest, now: datetime) -> tuple[PreparedField, ...]:
+    """Return the partner's answer, and write its outcome to the log."""
     started = time.perf_counter()
     outcome = "prepared"
     try:
@@ -55,10 +54,10 @@ def _asked(partner: Partner, question: PartnerRequest, now: datetime) -> tuple[P
         if secret is None:
             message = "its secret is not among the stage's"
             raise FailedError(message)  # noqa: TRY301  the stage is not set up: out of reach like any other reason
-        return partners.request_fields(partner, secret, question, now)
+        return partners.request_fields(partner, secret, request, now)
     except partners.RefusedError as refusal:
         outcome = "refused the fields"
-        raise invalid(*_findings(refusal.problems, question)) from None
+        raise invalid(*_findings(refusal.problems, request)) from None
     except FailedError as failure:
         outcome = str(failure)
         raise ServiceError(ErrorCode.DEPENDENCY_UNAVAILABLE, headers={"Retry-After": str(RETRY_AFTER_S)}) from None
@@ -67,10 +66,11 @@ def _asked(partner: Partner, question: PartnerRequest, now: datetime) -> tuple[P
         log("partner", product=partner.product, outcome=outcome, milliseconds=milliseconds)
 
 
-def _findings(problems: tuple[Problem, ...], question: PartnerRequest) -> list[Finding]:
-    """What the partner said, at the fields it spoke of."""
-    names = [name for name, _ in question.fields]
-    return [_finding(problem, names) for problem in problems] or [Finding("prepare_fields", Check.FORMAT, REFUSED)]
+def _findings(problems: tuple[Problem, ...], request: PartnerRequest) -> list[Finding]:
+    """Return the problems that the partner reports, each at the field that it names."""
+    names = [name for name, _ in request.fields]
+    findings = [_finding(problem, names) for problem in problems]
+    return findings or [Finding("prepare_fields", Check.FORMAT, FIELDS_REFUSED)]
 
 
 def _finding(problem: Problem, names: list[str]) -> Finding:

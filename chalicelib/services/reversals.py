@@ -30,7 +30,7 @@ def reverse(
     stored, original = admitted.others if known else (*admitted.others, None)
     if original is None:
         raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
-    permissions.reverse(admitted.agent, original.client_id, original.agent.id)
+    permissions.check_can_reverse(admitted.agent, original.client_id, original.agent.id)
     if stored is not None:
         return replay(stored, reversal.fingerprint(order, admitted.agent.id), now), True
 

@@ -1,11 +1,10 @@
-"""Signing in: a password is exchanged for a session."""
+"""Session login: a session in exchange for a password."""
 
 import uuid
 from datetime import datetime
 
-from chalicelib.domain.credential import credential
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.session import opened
+from chalicelib.domain.session import new_session
 from chalicelib.schemas.session_login import SignIn
 from chalicelib.services import authentication
 from chalicelib.services.admission import admit
@@ -13,12 +12,12 @@ from chalicelib.store import sessions
 
 
 def sign_in(body: SignIn, now: datetime) -> Secret:
-    """The ID of a new session: a GUID of 122 random bits, shown this once and kept as a digest."""
-    caller = authentication.sign_in(credential(body.email, body.password.get_secret_value()), now)
+    """Return the ID of a new session: a GUID of 122 random bits, returned only here and stored as a digest."""
+    caller = authentication.caller_of_password(body.to_domain(), now)
     admit(caller)
 
     session_id = Secret(str(uuid.uuid4()))
-    session = opened(authentication.session_digest(session_id), caller.agent_id, caller.credential_version, now)
+    session = new_session(authentication.session_digest(session_id), caller.agent_id, caller.credential_version, now)
 
     sessions.create(session)
     return session_id

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from chalicelib.domain.agent import Agent, Login
-from chalicelib.domain.audit import Act, changed, present
+from chalicelib.domain.audit import Act, changed_fields, filled_fields
 from chalicelib.domain.credential import canonical
 from chalicelib.store import audit, logins
 from chalicelib.store.expressions import set_attributes
@@ -32,7 +32,7 @@ def key(agent_id: int) -> Key[Agent]:
 
 def create(agent: Agent, login: Login, act: Act, *also: Write) -> None:
     """Store a new agent, its login and the writes in `also`; raise 307 when the e-mail has a login already."""
-    entry = audit.write(f"agent#{agent.id}", act, present(agent))
+    entry = audit.write(f"agent#{agent.id}", act, filled_fields(agent))
     commit(put_new(TABLE, agent, "id"), logins.create(login), entry, *also)
 
 
@@ -41,7 +41,11 @@ def change(before: Agent, after: Agent, login: LoginChange, act: Act) -> None:
 
     Raise ChangedMeanwhileError when `before` is no longer the stored version, 307 when the new e-mail is taken.
     """
-    names = (*changed(before, after), *(["password"] if login.password_hash else []), *(["unlock"] * login.unlock))
+    names = (
+        *changed_fields(before, after),
+        *(["password"] if login.password_hash else []),
+        *(["unlock"] * login.unlock),
+    )
     commit(
         replace_record(TABLE, after, version=before.version, otherwise=ChangedMeanwhileError()),
         audit.write(f"agent#{after.id}", act, names),

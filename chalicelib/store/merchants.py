@@ -1,6 +1,6 @@
 """Merchants by ID."""
 
-from chalicelib.domain.audit import Act, changed, present
+from chalicelib.domain.audit import Act, changed_fields, filled_fields
 from chalicelib.domain.merchant import Merchant
 from chalicelib.store import audit
 from chalicelib.store.optimistic import ChangedMeanwhileError
@@ -16,12 +16,12 @@ def key(merchant_id: int) -> Key[Merchant]:
 
 def create(merchant: Merchant, act: Act, *also: Write) -> None:
     """Store a new merchant and the writes in `also`."""
-    commit(put_new(TABLE, merchant, "id"), audit.write(f"merchant#{merchant.id}", act, present(merchant)), *also)
+    commit(put_new(TABLE, merchant, "id"), audit.write(f"merchant#{merchant.id}", act, filled_fields(merchant)), *also)
 
 
 def change(before: Merchant, after: Merchant, act: Act) -> None:
     """Store the next version of a merchant; raise ChangedMeanwhileError when `before` is no longer the stored one."""
     commit(
         replace_record(TABLE, after, version=before.version, otherwise=ChangedMeanwhileError()),
-        audit.write(f"merchant#{after.id}", act, changed(before, after)),
+        audit.write(f"merchant#{after.id}", act, changed_fields(before, after)),
     )

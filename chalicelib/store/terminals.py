@@ -1,6 +1,6 @@
 """Terminals by ID; their names (TID) are registered, so one strong read finds a terminal by its name."""
 
-from chalicelib.domain.audit import Act, present
+from chalicelib.domain.audit import Act, filled_fields
 from chalicelib.domain.terminal import Terminal
 from chalicelib.store import audit, sequences
 from chalicelib.store.query import list_records
@@ -19,7 +19,7 @@ def create(terminal: Terminal, act: Act) -> None:
     commit(
         put_new(TABLE, terminal, "id"),
         sequences.register_tid(terminal.client_id, terminal.tid, terminal.id),
-        audit.write(f"terminal#{terminal.id}", act, present(terminal)),
+        audit.write(f"terminal#{terminal.id}", act, filled_fields(terminal)),
     )
 
 

@@ -1,4 +1,4 @@
-"""AuthAccount through HTTP, and what is taken back takes effect with the next request."""
+"""AuthAccount over HTTP; a revoked credential is refused from the next request on."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +12,7 @@ import pytest
 from chalicelib.domain.agent import Caller
 from chalicelib.services import authentication
 from chalicelib.services.authentication import caller_of
-from tests.accounts import PASSWORD, Account, a_kept_merchant, a_kept_terminal, an_account, basic, block
+from tests.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account, basic, block
 from tests.http import Reply, call, post
 
 AUTH_ACCOUNT = "/api/v1/payment/AuthAccount"
@@ -25,8 +25,8 @@ def _ask(stage: str, account: Account, query: str = "", body: Any = None) -> Rep
 
 
 def test_the_configuration_holds_every_field_of_the_specification(stage: str) -> None:
-    merchant = a_kept_merchant()
-    account = an_account(merchant=merchant, terminal_id=a_kept_terminal(merchant))
+    merchant = a_stored_merchant()
+    account = an_account(merchant=merchant, terminal_id=a_stored_terminal(merchant))
 
     body = _ask(stage, account).body
 
@@ -58,10 +58,10 @@ def test_the_configuration_holds_every_field_of_the_specification(stage: str) ->
 
 
 def test_the_currency_is_that_of_the_terminal_the_agent_has_now(stage: str) -> None:
-    merchant = a_kept_merchant()
+    merchant = a_stored_merchant()
     account = an_account(merchant=merchant, terminal_id=1)
 
-    account.change(terminal_id=a_kept_terminal(merchant))
+    account.change(terminal_id=a_stored_terminal(merchant))
 
     assert _ask(stage, account).body["CurrencyID"] == "ZAR"
 
@@ -128,12 +128,12 @@ def test_of_32_calls_at_once_exactly_one_passes(where: str, request: pytest.Fixt
     assert all("Retry-After" in reply.headers for reply in replies if reply.status == 429)
 
 
-# What is taken back
+# Revoking credentials
 
 
 @pytest.fixture
-def remembering(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A gateway that remembers what the authorizer said, as API Gateway does for a minute."""
+def stored_policies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make the authorizer answer repeated requests from a store, as API Gateway does for a minute."""
     said: dict[str, Caller] = {}
 
     def remembered(authorization: str, now: datetime) -> Caller:
@@ -145,8 +145,8 @@ def remembering(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _update(stage: str, account: Account, body: dict[str, Any]) -> None:
-    """As an administrator of the merchant does it."""
-    merchant = replace(a_kept_merchant(), id=account.agent.client_id)
+    """Update the agent as an administrator of its merchant."""
+    merchant = replace(a_stored_merchant(), id=account.agent.client_id)
     owner = an_account(220, merchant=merchant)
     path = f"/api/v1/merchant/{merchant.id}/pos/{account.agent.id}/update"
     reply = post(stage, path, body, (owner.email, owner.key))
@@ -154,11 +154,11 @@ def _update(stage: str, account: Account, body: dict[str, Any]) -> None:
 
 
 def _block_merchant(_: str, account: Account) -> None:
-    block(replace(a_kept_merchant(), id=account.agent.client_id))
+    block(replace(a_stored_merchant(), id=account.agent.client_id))
 
 
-TAKEN_BACK: dict[str, tuple[Callable[[str, Account], None], int, int]] = {
-    # what is done; the answer to a secret and to a session
+REVOCATIONS: dict[str, tuple[Callable[[str, Account], None], int, int]] = {
+    # how it is revoked; the ErrorCode for a secret and for a session
     "a new password": (lambda stage, account: _update(stage, account, {"Password": "another-password-1"}), 102, 105),
     "a new secret key": (lambda stage, account: _update(stage, account, {"SecretKey": "another-key-0001"}), 102, 105),
     "blocked": (lambda stage, account: _update(stage, account, {"State": 0}), 103, 103),
@@ -176,14 +176,14 @@ def _credentials_of(stage: str, account: Account) -> dict[str, str]:
     }
 
 
-@pytest.mark.usefixtures("remembering")
-@pytest.mark.parametrize("change", TAKEN_BACK)
-def test_what_the_gateway_remembers_does_not_outlive_a_change(stage: str, change: str) -> None:
+@pytest.mark.usefixtures("stored_policies")
+@pytest.mark.parametrize("change", REVOCATIONS)
+def test_a_stored_policy_does_not_outlive_a_revocation(stage: str, change: str) -> None:
     account = an_account()
     sent = _credentials_of(stage, account)
     before = {call(stage, "GET", A_PAYMENT, None, None, {"Authorization": text}).error for text in sent.values()}
 
-    act, code, _ = TAKEN_BACK[change]
+    act, code, _ = REVOCATIONS[change]
     act(stage, account)
 
     replies = [call(stage, "GET", A_PAYMENT, None, None, {"Authorization": text}) for text in sent.values()]
@@ -192,12 +192,12 @@ def test_what_the_gateway_remembers_does_not_outlive_a_change(stage: str, change
     assert {reply.headers["WWW-Authenticate"] for reply in replies} == {'Basic realm="payments"'}
 
 
-@pytest.mark.parametrize("change", TAKEN_BACK)
-def test_a_session_does_not_outlive_a_change(stage: str, change: str) -> None:
+@pytest.mark.parametrize("change", REVOCATIONS)
+def test_a_session_does_not_outlive_a_revocation(stage: str, change: str) -> None:
     account = an_account()
     session = _credentials_of(stage, account)["session"]
 
-    act, _, code = TAKEN_BACK[change]
+    act, _, code = REVOCATIONS[change]
     act(stage, account)
 
     assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": session}).error == (401, code)

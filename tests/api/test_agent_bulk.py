@@ -19,7 +19,7 @@ def update(shop: Shop, *items: Any, login: tuple[str, str] | None = None) -> htt
     return shop.post(f"{shop.path}/pos/updatebulk", {"PosBulk": list(items)}, login)
 
 
-def kept(agent: dict[str, Any]) -> Agent:
+def stored_agent(agent: dict[str, Any]) -> Agent:
     found = read(agents.key(agent["ID"]))
     assert found
     return found
@@ -45,8 +45,8 @@ def test_the_valid_items_are_applied_and_the_others_told(shop: Shop) -> None:
         ("77", 564),
         (one["Email"], 11),
     ]
-    assert (kept(one).state, kept(one).printer.printer_code) == (0, "ESCPOS80")  # type: ignore[union-attr]
-    assert (kept(other).state, kept(foreign).state) == (1, 1)
+    assert (stored_agent(one).state, stored_agent(one).printer.printer_code) == (0, "ESCPOS80")  # type: ignore[union-attr]
+    assert (stored_agent(other).state, stored_agent(foreign).state) == (1, 1)
 
 
 def test_an_unknown_code_of_a_printer_is_told_by_the_code(shop: Shop) -> None:
@@ -79,7 +79,7 @@ def test_an_item_that_cannot_be_read_does_not_stop_the_others(shop: Shop) -> Non
         ("PosBulk[4]", 2),
         ("PosBulk[5].State", 2),
     ]
-    assert kept(agent).state == 0
+    assert stored_agent(agent).state == 0
 
 
 def test_a_blocked_agent_is_out_at_once(shop: Shop) -> None:
@@ -99,10 +99,10 @@ def test_an_agent_whose_e_mail_moved_meanwhile_is_told_and_not_changed(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent, other = shop.agent(), shop.agent()
-    monkeypatch.setattr(agent_bulk, "read", lambda _: kept(other))
+    monkeypatch.setattr(agent_bulk, "read", lambda _: stored_agent(other))
 
     assert update(shop, {"Email": agent["Email"], "State": 0}).findings == [(agent["Email"], 563)]
-    assert (kept(agent).state, kept(other).state) == (1, 1)
+    assert (stored_agent(agent).state, stored_agent(other).state) == (1, 1)
 
 
 def test_a_batch_has_a_hundred_items_at_most(shop: Shop) -> None:

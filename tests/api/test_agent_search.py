@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.domain import paging
 from chalicelib.services import agent_search
 from tests import http
 from tests.builders import PASSWORD, Shop, a_shop
@@ -55,7 +56,7 @@ def test_an_agent_is_found_by_name_phone_terminal_and_state(shop: Shop) -> None:
 def test_pages_follow_each_other_and_the_last_is_followed_by_empty_ones(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(agent_search, "PAGE", 2)
+    monkeypatch.setattr(paging, "PAGE_SIZE", 2)
     numbers = [shop.owner_id, *(shop.agent()["ID"] for _ in range(2))]
 
     assert ids(search(shop, Page=0)) == ids(search(shop)) == numbers[:2]

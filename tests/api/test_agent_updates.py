@@ -28,13 +28,13 @@ def update(shop: Shop, agent: dict[str, Any], **body: Any) -> http.Reply:
     return shop.post(f"{shop.path}/pos/{agent['ID']}/update", body)
 
 
-def kept(agent: dict[str, Any]) -> Agent:
+def stored_agent(agent: dict[str, Any]) -> Agent:
     found = read(agents.key(agent["ID"]))
     assert found
     return found
 
 
-def enters(shop: Shop, agent: dict[str, Any], secret: str, email: str | None = None) -> tuple[int, int]:
+def sign_in_error(shop: Shop, agent: dict[str, Any], secret: str, email: str | None = None) -> tuple[int, int]:
     return http.get(shop.stage, f"{shop.path}/pos/{agent['ID']}", (email or agent["Email"], secret)).error
 
 
@@ -58,65 +58,65 @@ def enters(shop: Shop, agent: dict[str, Any], secret: str, email: str | None = N
 def test_an_update_changes_what_it_sends_and_nothing_else(
     shop: Shop, agent: dict[str, Any], sent: dict[str, Any], stored: dict[str, Any]
 ) -> None:
-    before = kept(agent)
+    before = stored_agent(agent)
 
     assert update(shop, agent, **sent).status == 200
 
-    after = kept(agent)
+    after = stored_agent(agent)
     changed = {name: value for name, value in vars(after).items() if getattr(before, name) != value}
     assert changed == stored | {"version": before.version + 1}
 
 
 def test_an_empty_update_changes_nothing_at_all(shop: Shop, agent: dict[str, Any]) -> None:
-    before = kept(agent)
+    before = stored_agent(agent)
 
     assert update(shop, agent).status == 200
-    assert kept(agent) == before
+    assert stored_agent(agent) == before
     assert len(audit.of(f"agent#{agent['ID']}")) == 1
 
 
 def test_a_new_password_takes_the_old_ones_place_at_once(shop: Shop, agent: dict[str, Any]) -> None:
-    assert enters(shop, agent, PASSWORD) == (200, 0)
+    assert sign_in_error(shop, agent, PASSWORD) == (200, 0)
 
     update(shop, agent, Password=NEW_PASSWORD)
 
-    assert enters(shop, agent, PASSWORD) == (401, 102)
-    assert enters(shop, agent, NEW_PASSWORD) == (200, 0)
-    assert enters(shop, agent, "the key of the agent") == (200, 0)
+    assert sign_in_error(shop, agent, PASSWORD) == (401, 102)
+    assert sign_in_error(shop, agent, NEW_PASSWORD) == (200, 0)
+    assert sign_in_error(shop, agent, "the key of the agent") == (200, 0)
 
 
 def test_a_new_secret_key_takes_the_old_ones_place_at_once(shop: Shop, agent: dict[str, Any]) -> None:
-    assert enters(shop, agent, "the key of the agent") == (200, 0)
+    assert sign_in_error(shop, agent, "the key of the agent") == (200, 0)
 
     update(shop, agent, SecretKey="a new key of the agent")
 
-    assert enters(shop, agent, "the key of the agent") == (401, 102)
-    assert enters(shop, agent, "a new key of the agent") == (200, 0)
+    assert sign_in_error(shop, agent, "the key of the agent") == (401, 102)
+    assert sign_in_error(shop, agent, "a new key of the agent") == (200, 0)
     assert shop.shown(agent["ID"])["SecretKey"] == "a new key of the agent"
 
 
 def test_a_blocked_agent_stays_out_until_it_is_active_again(shop: Shop, agent: dict[str, Any]) -> None:
     assert update(shop, agent, State=0).body["Pos"]["State"] == 0
-    assert enters(shop, agent, PASSWORD) == (401, 103)
+    assert sign_in_error(shop, agent, PASSWORD) == (401, 103)
 
     update(shop, agent, State=1)
-    assert enters(shop, agent, PASSWORD) == (200, 0)
+    assert sign_in_error(shop, agent, PASSWORD) == (200, 0)
 
 
 def test_unlock_resets_the_attempts_and_unblocks(shop: Shop, agent: dict[str, Any]) -> None:
     for _ in range(10):
-        enters(shop, agent, "a wrong password")
+        sign_in_error(shop, agent, "a wrong password")
     update(shop, agent, State=0)
     assert shop.shown(agent["ID"])["Logon"]["LockedUntil"] is not None
 
     pos = update(shop, agent, Unlock=True).body["Pos"]
 
     assert (pos["State"], pos["Logon"]["FailedAttempts"], pos["Logon"]["LockedUntil"]) == (1, 0, None)
-    assert enters(shop, agent, PASSWORD) == (200, 0)
+    assert sign_in_error(shop, agent, PASSWORD) == (200, 0)
 
 
 def test_the_times_of_the_logon_are_shifted_by_the_gmt_of_the_request(shop: Shop, agent: dict[str, Any]) -> None:
-    enters(shop, agent, PASSWORD)
+    sign_in_error(shop, agent, PASSWORD)
     utc = datetime.fromisoformat(shop.shown(agent["ID"])["Logon"]["LastLogon"])
 
     shifted = update(shop, agent, GMT=-5).body["Pos"]["Logon"]["LastLogon"]
@@ -136,22 +136,22 @@ def test_a_new_e_mail_is_the_login_from_then_on_and_the_history_stays(shop: Shop
 
     assert update(shop, agent, Email=email).body["Pos"]["Email"] == email
 
-    assert enters(shop, agent, PASSWORD) == (401, 102)
-    assert enters(shop, agent, PASSWORD, email.lower()) == (200, 0)
+    assert sign_in_error(shop, agent, PASSWORD) == (401, 102)
+    assert sign_in_error(shop, agent, PASSWORD, email.lower()) == (200, 0)
     assert [entry.kind for entry in audit.of(f"agent#{agent['ID']}")] == ["create", "update"]
     assert shop.agent(Email=agent["Email"])["Email"] == agent["Email"]  # the old one is free again
 
 
 def test_an_e_mail_may_change_its_case_alone(shop: Shop, agent: dict[str, Any]) -> None:
     assert update(shop, agent, Email=agent["Email"].upper()).body["Pos"]["Email"] == agent["Email"].upper()
-    assert enters(shop, agent, PASSWORD) == (200, 0)
+    assert sign_in_error(shop, agent, PASSWORD) == (200, 0)
 
 
 def test_an_e_mail_that_is_taken_changes_nothing(shop: Shop, agent: dict[str, Any]) -> None:
-    before, other = kept(agent), shop.agent()
+    before, other = stored_agent(agent), shop.agent()
 
     assert update(shop, agent, Email=other["Email"].upper(), Name="Other").error == (409, 307)
-    assert kept(agent) == before
+    assert stored_agent(agent) == before
 
 
 def test_an_e_mail_that_somebody_else_moves_at_the_same_time_is_read_again(
@@ -162,7 +162,7 @@ def test_an_e_mail_that_somebody_else_moves_at_the_same_time_is_read_again(
     email = an_email()
 
     assert update(shop, agent, Email=email).body["Pos"]["Email"] == email
-    assert enters(shop, agent, PASSWORD, email) == (200, 0)
+    assert sign_in_error(shop, agent, PASSWORD, email) == (200, 0)
 
 
 def test_an_agent_is_moved_to_another_terminal_of_its_merchant_alone(shop: Shop, agent: dict[str, Any]) -> None:
@@ -172,15 +172,15 @@ def test_an_agent_is_moved_to_another_terminal_of_its_merchant_alone(shop: Shop,
     assert update(shop, agent, TID=second["Name"]).status == 200
     login = read(logins.key(agent["Email"]))
     assert login
-    assert kept(agent).terminal_id == login.terminal_id == second["ID"]
+    assert stored_agent(agent).terminal_id == login.terminal_id == second["ID"]
 
     assert update(shop, agent, TerminalID=foreign["ID"], Name="Other").error == (404, 562)
     assert update(shop, agent, TID=foreign["Name"]).error == (404, 562)
     assert update(shop, agent, TerminalID=first["ID"], TID=second["Name"]).findings == [("TID", 12)]
-    assert (kept(agent).terminal_id, kept(agent).name) == (second["ID"], "Till 1")
+    assert (stored_agent(agent).terminal_id, stored_agent(agent).name) == (second["ID"], "Till 1")
 
 
-def test_settings_are_set_one_by_one_and_taken_back_one_by_one(shop: Shop, agent: dict[str, Any]) -> None:
+def test_settings_are_set_one_by_one_and_reset_one_by_one(shop: Shop, agent: dict[str, Any]) -> None:
     def settings(**sent: Any) -> dict[str, Any]:
         shown: dict[str, Any] = update(shop, agent, MobileSettings=sent).body["Pos"]["MobileSettings"]
         return shown
@@ -229,12 +229,12 @@ def test_a_printer_comes_from_the_catalogue(
 
 
 def test_what_a_body_may_not_say_it_does_not(shop: Shop, agent: dict[str, Any]) -> None:
-    before = kept(agent)
+    before = stored_agent(agent)
     rights = [{"BranchID": shop.id, "Actions": [220]}]
 
     forbidden = {"IsSystemUser": True, "IsAdministrator": True, "ClientID": 1, "Deleted": True}
     assert update(shop, agent, **forbidden, BranchesActions=rights).status == 200
-    assert kept(agent) == before
+    assert stored_agent(agent) == before
 
 
 def test_the_id_of_the_body_is_the_one_of_the_path(shop: Shop, agent: dict[str, Any]) -> None:
@@ -286,7 +286,7 @@ def test_administrators_who_change_different_fields_at_once_both_win(stage_on_dy
         replies = list(pool.map(lambda body: update(shop, agent, **body), bodies))
 
     assert [reply.status for reply in replies] == [200] * len(bodies)
-    after = kept(agent)
+    after = stored_agent(agent)
     settings = after.mobile_settings
     assert settings
     assert settings.features
@@ -306,7 +306,7 @@ def test_of_many_agents_who_want_one_e_mail_one_gets_it(stage_on_dynamodb_local:
 
     assert sorted(reply.error for reply in replies) == [(200, 0)] + [(409, 307)] * 7
     for agent, reply in zip(contenders, replies, strict=True):
-        entered = enters(shop, agent, PASSWORD, email if reply.status == 200 else None)
+        entered = sign_in_error(shop, agent, PASSWORD, email if reply.status == 200 else None)
         assert entered == (200, 0)
 
 

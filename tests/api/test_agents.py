@@ -18,7 +18,7 @@ def create(shop: Shop, login: tuple[str, str] | None = None, **changes: Any) -> 
     return shop.post(f"{shop.path}/pos/create", agent_body(shop.id, **changes), login)
 
 
-def kept(number: int) -> Agent:
+def stored_agent(number: int) -> Agent:
     agent = read(agents.key(number))
     assert agent
     return agent
@@ -35,8 +35,8 @@ def test_an_agent_is_answered_as_it_was_sent(shop: Shop) -> None:
     assert pos["MobileSettings"]["MobHomeURLEffective"] == "https://shop.example"
 
 
-def test_everything_that_was_sent_is_kept(shop: Shop) -> None:
-    agent = kept(shop.agent()["ID"])
+def test_everything_that_was_sent_is_stored(shop: Shop) -> None:
+    agent = stored_agent(shop.agent()["ID"])
 
     assert agent.address_de_facto == "1 Long Street"
     assert agent.rights == {201, 301}
@@ -71,7 +71,7 @@ def test_an_agent_without_a_password_has_its_key_alone(shop: Shop) -> None:
     assert http.get(shop.stage, f"{shop.path}/pos/{number}", (email, key)).status == 200
 
 
-def test_nothing_that_is_kept_holds_a_secret(shop: Shop) -> None:
+def test_nothing_that_is_stored_holds_a_secret(shop: Shop) -> None:
     email, password, key = an_email(), "password-in-clear", "secret-key-in-clear"
     number = create(shop, Email=email, Password=password, SecretKey=key).body["Pos"]["ID"]
 
@@ -134,7 +134,7 @@ def test_a_field_out_of_its_range_is_refused_by_name(shop: Shop, field: str, val
         ),
     ],
 )
-def test_a_reference_to_nothing_is_refused_and_nothing_is_kept(
+def test_a_reference_to_nothing_is_refused_and_nothing_is_stored(
     shop: Shop, changes: dict[str, Any], findings: list[tuple[str, int]]
 ) -> None:
     email = an_email()
@@ -163,7 +163,7 @@ def test_an_agent_takes_its_terminal_by_id_or_by_name(shop: Shop) -> None:
 
     by_id, by_name = shop.agent(TerminalID=terminal["ID"]), shop.agent(TID=terminal["Name"])
 
-    assert kept(by_id["ID"]).terminal_id == kept(by_name["ID"]).terminal_id == terminal["ID"]
+    assert stored_agent(by_id["ID"]).terminal_id == stored_agent(by_name["ID"]).terminal_id == terminal["ID"]
     login = read(logins.key(by_id["Email"]))
     assert login
     assert login.terminal_id == terminal["ID"]
@@ -178,7 +178,7 @@ def test_an_e_mail_is_taken_once_over_all_merchants(shop: Shop) -> None:
 
 
 def test_what_a_body_may_not_say_it_does_not(shop: Shop) -> None:
-    agent = kept(shop.agent(IsSystemUser=True, IsAdministrator=True, Deleted=True, ID=1)["ID"])
+    agent = stored_agent(shop.agent(IsSystemUser=True, IsAdministrator=True, Deleted=True, ID=1)["ID"])
 
     assert (agent.is_system_user, agent.deleted, 220 in agent.rights) == (False, False, False)
 
@@ -222,8 +222,7 @@ def test_who_is_no_administrator_creates_no_agent(shop: Shop) -> None:
     assert create(shop, http.OWNER).error == (404, 561)
 
 
-def test_the_pos_of_no_merchant_is_nobodys(shop: Shop) -> None:
-    """System users have the client 0, which is no merchant."""
+def test_a_system_user_is_no_agent_of_a_merchant(shop: Shop) -> None:
     assert http.get(shop.stage, "/api/v1/merchant/0/pos/1", http.SYSTEM).error == (404, 561)
 
 

@@ -1,4 +1,4 @@
-"""Signing in through HTTP: the three schemes, and everything that is no credential."""
+"""Signing in over HTTP: the three schemes, wrong passwords, blocked accounts."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.accounts import PASSWORD, Account, a_kept_merchant, an_account, basic, block, is_401, sign_with_ours
+from tests.accounts import PASSWORD, Account, a_stored_merchant, accept_test_tokens, an_account, basic, block, is_401
 from tests.http import Reply, call, post
 
 SIGN_IN = "/api/v1/user/login/session"
@@ -17,9 +17,9 @@ MEGABYTE = 2**20
 
 @pytest.fixture(autouse=True)
 def signing(stage: str) -> None:
-    """The stage's signing secret is the tests'."""
+    """Make the stage accept the tokens that the tests sign."""
     del stage
-    sign_with_ours()
+    accept_test_tokens()
 
 
 def _get(stage: str, authorization: str, path: str = A_PAYMENT) -> Reply:
@@ -119,7 +119,7 @@ def test_a_blocked_agent_is_103_whatever_it_signs_in_with(stage: str, way: str) 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_an_agent_of_a_blocked_merchant_is_108_whatever_it_signs_in_with(stage: str, way: str) -> None:
-    merchant = a_kept_merchant()
+    merchant = a_stored_merchant()
     authorization = WAYS[way](stage, an_account(merchant=merchant))
 
     block(merchant)

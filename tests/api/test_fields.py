@@ -1,4 +1,4 @@
-"""Every field of the specification's tables, through HTTP: each is taken, each is shown, each is checked."""
+"""Every field of the specification's tables, over HTTP: each is accepted, each is returned, each is checked."""
 
 import copy
 import json
@@ -37,7 +37,7 @@ def shop(stage: str) -> Shop:
 
 
 def complete(shop: Shop, path: str) -> tuple[str, dict[str, Any]]:
-    """Where to post to, and a body with every field of the table."""
+    """Return the path to post to, and a body with every field of the table."""
     account = shop.owner_id
     if path == "/api/v1/merchant/create":
         return path, builders.merchant_body()
@@ -64,7 +64,7 @@ def login_for(shop: Shop, path: str) -> tuple[str, str]:
 @pytest.mark.parametrize("path", REQUESTS)
 def test_the_complete_request_is_taken(shop: Shop, path: str) -> None:
     where, body = complete(shop, path)
-    # The group's ID is only known to who made the group; ClientID 1 is nobody's CurrentAccountID for a new merchant.
+    # The test does not know the ID of a terminal group; a new merchant has no account yet.
     unused = (
         {"TerminalGroupID", "CurrentAccountID"} if "terminal" in path or path.endswith("merchant/create") else set()
     )
@@ -86,7 +86,7 @@ def test_the_body_of_a_route_knows_every_field_of_its_table(path: str) -> None:
 
 
 def unknown(table: Mapping[str, Any], schema: Mapping[str, Any], definitions: Mapping[str, Any]) -> list[str]:
-    """The fields of a table a body does not know, or does not require though the table does."""
+    """Return the fields of a table that a body does not have, or does not require although the table does."""
     found = []
     others = {"SelfSevice": "SelfService"}
     for name, (kind, required) in table.items():
@@ -142,7 +142,7 @@ def test_the_table_check_names_what_is_missing_null_or_of_another_type() -> None
 
 
 def spoilt(body: dict[str, Any], path: str, spoil: Callable[[dict[str, Any], str], None]) -> dict[str, Any]:
-    """The body with one of its fields spoilt."""
+    """Return the body with one of its fields made invalid."""
     body = copy.deepcopy(body)
     *outer, name = path.split(".")
     inner = body

@@ -9,7 +9,7 @@ from chalicelib.domain import card
 from chalicelib.domain.card import LinkedCard
 from chalicelib.store import linked_cards, sequences
 from chalicelib.store.table import commit, put_new
-from tests.accounts import a_kept_merchant, an_account
+from tests.accounts import a_stored_merchant, an_account
 from tests.builders import NOW
 from tests.cards import a_card
 from tests.http import OTHER_OWNER, OWNER, SYSTEM, TILL, Reply, post
@@ -19,7 +19,7 @@ PATH = "/api/v1/payment/GetLinkedCards"
 VISA = a_card().face
 
 
-def a_kept_card(agent_id: int, client_id: int, **changes: Any) -> LinkedCard:
+def a_stored_card(agent_id: int, client_id: int, **changes: Any) -> LinkedCard:
     facts: dict[str, Any] = {
         "id": sequences.next_id(linked_cards.TABLE),
         "client_id": client_id,
@@ -31,9 +31,9 @@ def a_kept_card(agent_id: int, client_id: int, **changes: Any) -> LinkedCard:
         "updated_at": NOW,
         "status": card.VERIFIED,
     }
-    kept = LinkedCard(**{**facts, **changes})
-    commit(put_new(linked_cards.TABLE, kept, "id"))
-    return kept
+    card_record = LinkedCard(**{**facts, **changes})
+    commit(put_new(linked_cards.TABLE, card_record, "id"))
+    return card_record
 
 
 def listed(stage: str, login: tuple[str, str] = TILL, **filters: Any) -> Reply:
@@ -67,7 +67,7 @@ def test_an_agent_sees_its_own_cards_an_administrator_its_merchants_a_system_use
 
 def test_a_colleagues_cards_are_refused_and_another_merchants_agent_is_missing(stage: str) -> None:
     till_id = listed(stage).body["LinkedCards"][0]["AccountID"]
-    merchant = a_kept_merchant()
+    merchant = a_stored_merchant()
     me, colleague = an_account(merchant=merchant), an_account(merchant=merchant)
     login = (me.email, me.key)
 
@@ -79,10 +79,10 @@ def test_a_colleagues_cards_are_refused_and_another_merchants_agent_is_missing(s
 def test_each_filter_leaves_out_what_does_not_match(stage: str) -> None:
     account = an_account()
     owner = (account.agent.id, account.agent.client_id)
-    usual = a_kept_card(*owner)
-    blocked = a_kept_card(*owner, state=card.BLOCKED)
-    created = a_kept_card(*owner, status=card.CREATED)
-    deleted = a_kept_card(*owner, deleted=True)
+    usual = a_stored_card(*owner)
+    blocked = a_stored_card(*owner, state=card.BLOCKED)
+    created = a_stored_card(*owner, status=card.CREATED)
+    deleted = a_stored_card(*owner, deleted=True)
 
     def ids(**filters: Any) -> list[int]:
         return [item["ID"] for item in listed(stage, (account.email, account.key), **filters).body["LinkedCards"]]
@@ -98,15 +98,15 @@ def test_each_filter_leaves_out_what_does_not_match(stage: str) -> None:
 
 def test_a_page_has_a_hundred_cards_and_past_the_end_there_are_none(stage: str) -> None:
     account = an_account()
-    first = a_kept_card(account.agent.id, account.agent.client_id)
+    first = a_stored_card(account.agent.id, account.agent.client_id)
     more = [replace(first, id=sequences.next_id(linked_cards.TABLE)) for _ in range(120)]
     for start in range(0, 120, 60):
-        commit(*(put_new(linked_cards.TABLE, kept, "id") for kept in more[start : start + 60]))
+        commit(*(put_new(linked_cards.TABLE, one, "id") for one in more[start : start + 60]))
 
     pages = [listed(stage, (account.email, account.key), Page=page).body["LinkedCards"] for page in (1, 2, 3)]
 
     assert [len(page) for page in pages] == [100, 21, 0]
-    assert [item["ID"] for page in pages for item in page] == [first.id, *(kept.id for kept in more)]
+    assert [item["ID"] for page in pages for item in page] == [first.id, *(one.id for one in more)]
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_the_account_that_is_named_as_the_caller_must_be_it(stage: str) -> None:
     assert listed(stage, CurrentAccountID=999).error == (403, 152)
 
 
-def test_a_declined_card_is_kept_with_its_error_and_is_of_no_use(moto: None) -> None:
+def test_a_declined_card_is_stored_with_its_error_and_is_of_no_use(moto: None) -> None:
     del moto
     till = a_till()
 

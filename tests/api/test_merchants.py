@@ -33,19 +33,29 @@ def test_a_merchant_is_answered_as_it_was_sent(stage: str) -> None:
     assert "Signature=" in merchant["AvatarUrl"]
 
 
-def test_everything_that_was_sent_is_kept(stage: str) -> None:
+def test_everything_that_was_sent_is_stored(stage: str) -> None:
     number = create(stage).body["Merchant"]["ID"]
 
-    kept = read(merchants.key(number))
-    assert kept
-    assert [group.code for group in kept.groups] == ["DEFAULT", "SOFTPOS", "SBP"]
-    assert (kept.financial_institution_id, kept.tax_system_id, kept.support_curator_id, kept.hunter_id) == (4, 1, 2, 3)
-    assert (kept.origin_curator_id, kept.cash_register_curator_id, kept.product_solution_id) == (4, 5, 6)
-    assert (kept.contract_type_id, kept.client_mode, kept.client_importance, kept.client_type) == (7, 1, 100, 2)
-    assert (kept.tax_id, kept.client_source, kept.gmt, kept.description) == ("4012345678", "fair", 2, "Groceries")
-    assert kept.manager.name == "Thandi"
-    assert kept.mobile_settings
-    assert kept.mobile_settings.mob_home_url == "https://shop.example"
+    stored = read(merchants.key(number))
+    assert stored
+    assert [group.code for group in stored.groups] == ["DEFAULT", "SOFTPOS", "SBP"]
+    assert (stored.financial_institution_id, stored.tax_system_id, stored.support_curator_id, stored.hunter_id) == (
+        4,
+        1,
+        2,
+        3,
+    )
+    assert (stored.origin_curator_id, stored.cash_register_curator_id, stored.product_solution_id) == (4, 5, 6)
+    assert (stored.contract_type_id, stored.client_mode, stored.client_importance, stored.client_type) == (7, 1, 100, 2)
+    assert (stored.tax_id, stored.client_source, stored.gmt, stored.description) == (
+        "4012345678",
+        "fair",
+        2,
+        "Groceries",
+    )
+    assert stored.manager.name == "Thandi"
+    assert stored.mobile_settings
+    assert stored.mobile_settings.mob_home_url == "https://shop.example"
 
 
 def test_a_minimal_merchant_has_the_defaults(stage: str) -> None:
@@ -61,7 +71,7 @@ def test_a_minimal_merchant_has_the_defaults(stage: str) -> None:
 @pytest.mark.parametrize(
     "name", ["K", "x" * 256, "متجر الزاوية", "חנות פינתית", "Corner 🛒 Store 👩‍👩‍👧", "a\u0000b", "a\nb"]
 )
-def test_a_name_is_kept_exactly(stage: str, name: str) -> None:
+def test_a_name_is_stored_exactly(stage: str, name: str) -> None:
     assert create(stage, Name=name).body["Merchant"]["Name"] == name
 
 
@@ -109,7 +119,7 @@ def test_a_field_out_of_its_range_is_refused_by_name(stage: str, field: str, val
 
 
 @pytest.mark.parametrize("depth", [32, 33, 300, *range(700, 1000, 23), 5000])
-def test_an_object_is_kept_to_a_depth_and_refused_below_it(stage: str, depth: int) -> None:
+def test_an_object_is_stored_to_a_depth_and_refused_below_it(stage: str, depth: int) -> None:
     deep = '{"a":' * depth + "1" + "}" * depth
 
     reply = http.post(
@@ -128,7 +138,7 @@ def test_all_problems_are_told_at_once(stage: str) -> None:
     assert {name for name, _ in reply.findings} == {"Name", "Phone", "State", "ClientType"}
 
 
-def test_a_picture_over_a_megabyte_is_refused_and_one_below_is_kept(stage: str) -> None:
+def test_a_picture_over_a_megabyte_is_refused_and_one_below_is_stored(stage: str) -> None:
     fits = builders.PNG + bytes(1024 * 1024 - len(builders.PNG))
 
     assert create(stage, ImageAvatar=image(fits)).status == 200
@@ -160,7 +170,7 @@ def test_an_update_changes_what_it_sends_and_nothing_else(shop: Shop) -> None:
     assert changed == {"name", "phone", "address_de_facto", "version"}
 
 
-def test_every_optional_field_of_an_update_is_kept(shop: Shop) -> None:
+def test_every_optional_field_of_an_update_is_stored(shop: Shop) -> None:
     optional = {
         "AddressDeJure": "8 Side Street",
         "Description": "Other",
@@ -180,16 +190,20 @@ def test_every_optional_field_of_an_update_is_kept(shop: Shop) -> None:
 
     assert shop.post(f"{shop.path}/update", merchant_update(**optional)).status == 200
 
-    kept = read(merchants.key(shop.id))
-    assert kept
-    assert (kept.address_de_jure, kept.description, kept.web) == ("8 Side Street", "Other", "https://other.example")
-    assert (kept.client_source, kept.tax_system_id, kept.support_curator_id) == ("web", 11, 12)
-    assert (kept.origin_curator_id, kept.cash_register_curator_id, kept.product_solution_id) == (14, 15, 16)
-    assert (kept.contract_type_id, kept.client_mode, kept.client_importance) == (17, 2, 500)
-    assert kept.mobile_settings
-    assert kept.mobile_settings.barcode_scanner is False
-    assert kept.avatar_key
-    assert kept.avatar_key.endswith(".jpeg")
+    stored = read(merchants.key(shop.id))
+    assert stored
+    assert (stored.address_de_jure, stored.description, stored.web) == (
+        "8 Side Street",
+        "Other",
+        "https://other.example",
+    )
+    assert (stored.client_source, stored.tax_system_id, stored.support_curator_id) == ("web", 11, 12)
+    assert (stored.origin_curator_id, stored.cash_register_curator_id, stored.product_solution_id) == (14, 15, 16)
+    assert (stored.contract_type_id, stored.client_mode, stored.client_importance) == (17, 2, 500)
+    assert stored.mobile_settings
+    assert stored.mobile_settings.barcode_scanner is False
+    assert stored.avatar_key
+    assert stored.avatar_key.endswith(".jpeg")
 
 
 def test_what_an_update_may_not_change_it_does_not(shop: Shop) -> None:

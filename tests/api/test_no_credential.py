@@ -1,4 +1,4 @@
-"""Everything that is no credential, through HTTP: 401, the envelope, and nothing of it in the log."""
+"""Invalid credentials over HTTP: 401, the envelope, and nothing of them in the log."""
 
 import base64
 import hmac
@@ -15,17 +15,17 @@ import jwt
 import pytest
 
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.session import opened
+from chalicelib.domain.session import new_session
 from chalicelib.services import authentication
 from chalicelib.store import sessions
 from tests.accounts import (
     PASSWORD,
     SIGNING,
     Account,
+    accept_test_tokens,
     an_account,
     basic,
     is_401,
-    sign_with_ours,
     signed,
 )
 from tests.http import Reply, call
@@ -36,9 +36,9 @@ MEGABYTE = 2**20
 
 @pytest.fixture(autouse=True)
 def signing(stage: str) -> None:
-    """The stage's signing secret is the tests'."""
+    """Make the stage accept the tokens that the tests sign."""
     del stage
-    sign_with_ours()
+    accept_test_tokens()
 
 
 def _get(stage: str, authorization: str, path: str = A_PAYMENT) -> Reply:
@@ -46,14 +46,14 @@ def _get(stage: str, authorization: str, path: str = A_PAYMENT) -> Reply:
 
 
 def _token(header: dict[str, Any], payload: dict[str, Any], key: str = SIGNING) -> str:
-    """A token signed by hand, whatever its header says."""
+    """Return a token with this header, signed with HS256 by hand."""
     parts = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=") for part in (header, payload)]
     signature = hmac.digest(key.encode(), b".".join(parts), "sha256")
     return b".".join([*parts, base64.urlsafe_b64encode(signature).rstrip(b"=")]).decode()
 
 
 def _swapped(account: Account) -> str:
-    """The signature of one payload under another."""
+    """Return a token with the signature of another payload."""
     header, _, signature = account.jwt().removeprefix("Jwt ").split(".")
     other = base64.urlsafe_b64encode(json.dumps({"email": account.email, "token": PASSWORD}).encode())
     return f"{header}.{other.decode().rstrip('=')}.{signature}"
@@ -66,7 +66,7 @@ def _payload(account: Account) -> dict[str, Any]:
 def _ended_session(account: Account) -> str:
     session_id = Secret(str(uuid4()))
     then = datetime.now(UTC) - timedelta(hours=1)
-    sessions.create(opened(authentication.session_digest(session_id), account.agent.id, 1, then))
+    sessions.create(new_session(authentication.session_digest(session_id), account.agent.id, 1, then))
     return session_id.reveal()
 
 

@@ -1,4 +1,4 @@
-"""payment/prepare, as a till asks it of the demo partner of the local stage."""
+"""payment/prepare with the demo partner of the local stage."""
 
 from typing import Any
 

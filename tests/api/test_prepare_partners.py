@@ -1,4 +1,4 @@
-"""payment/prepare, when the partner is one the test makes: slow, broken, refusing or wrongly set up."""
+"""payment/prepare with a partner of the test: slow, broken, refusing or not set up."""
 
 import contextlib
 import json
@@ -19,7 +19,7 @@ Registers = Callable[[Behaviour], contextlib.AbstractContextManager[Server]]
 
 @pytest.fixture
 def registered(stage: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Registers]:
-    """Register a partner of the test's own for the product `Test`, with half a second to answer."""
+    """Return a function that registers a partner for the product `Test`, with a timeout of half a second."""
     del stage
 
     @contextlib.contextmanager

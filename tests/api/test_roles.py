@@ -1,4 +1,4 @@
-"""Who may do what, through HTTP: every endpoint by everybody. An endpoint without a row fails the first test."""
+"""Permissions over HTTP: every endpoint called by every role. An endpoint without a row fails the first test."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,15 +10,27 @@ import app
 from chalicelib.routes import ENDPOINTS
 from tests.accounts import (
     PASSWORD,
-    a_kept_merchant,
-    a_kept_terminal,
+    a_stored_merchant,
+    a_stored_terminal,
     an_account,
     basic,
     block,
 )
 from tests.calls import store_calls
 from tests.http import post
-from tests.roles import AGENT, OK, REFUSED, ROLES, ROWS, SCHEMES, Row, a_world, authorization_of, endpoint_of, knock
+from tests.roles import (
+    AGENT,
+    CREDENTIAL_ERRORS,
+    CREDENTIALS,
+    OK,
+    ROLES,
+    ROWS,
+    Row,
+    a_world,
+    authorization_of,
+    endpoint_of,
+    send,
+)
 
 assert app.app  # the routes are registered when the app is imported
 
@@ -39,24 +51,24 @@ def test_public_endpoints_are_the_two_of_the_contract() -> None:
 def test_a_role_is_answered_what_the_table_says(stage: str, row: Row, role: str) -> None:
     world = a_world(stage, role)
 
-    reply = knock(world, row, world.caller.basic)
+    reply = send(world, row, world.caller.basic)
 
     assert reply.error == row.answers[ROLES.index(role)], reply.text
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("scheme", CREDENTIALS)
 def test_a_scheme_makes_no_difference_to_what_an_agent_may(stage: str, row: Row, scheme: str) -> None:
     world = a_world(stage, "agent")
 
-    reply = knock(world, row, authorization_of(world, scheme))
+    reply = send(world, row, authorization_of(world, scheme))
 
     assert reply.error == row.answers[ROLES.index("agent")], reply.text
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
-@pytest.mark.parametrize("who", REFUSED)
-def test_who_is_not_let_in_is_401_wherever_it_knocks(stage: str, row: Row, who: str) -> None:
+@pytest.mark.parametrize("who", CREDENTIAL_ERRORS)
+def test_who_is_not_let_in_is_answered_401_by_every_endpoint(stage: str, row: Row, who: str) -> None:
     world = a_world(stage, "agent")
     if who == "blocked agent":
         world.caller.change(state=0)
@@ -64,13 +76,13 @@ def test_who_is_not_let_in_is_401_wherever_it_knocks(stage: str, row: Row, who: 
         who, world.caller.basic
     )
     if who == "agent of a blocked merchant":
-        blocked = a_kept_merchant()
-        authorization = an_account(merchant=blocked, terminal_id=a_kept_terminal(blocked)).basic
+        blocked = a_stored_merchant()
+        authorization = an_account(merchant=blocked, terminal_id=a_stored_terminal(blocked)).basic
         block(blocked)
 
-    reply = knock(world, row, authorization)
+    reply = send(world, row, authorization)
 
-    expected = OK if endpoint_of(row).public else (401, REFUSED[who])
+    expected = OK if endpoint_of(row).public else (401, CREDENTIAL_ERRORS[who])
     assert reply.error == expected, reply.text
 
 
@@ -92,12 +104,12 @@ def test_another_merchants_object_is_answered_as_a_missing_one_at_the_same_cost(
     part, missing = FOREIGN[name]
     world = a_world(stage, "another merchant's administrator")
     parts = row.parts(world)
-    knock(world, row, world.caller.basic, **parts)  # the password is known from here on
+    send(world, row, world.caller.basic, **parts)  # the password is known from here on
 
     with store_calls() as calls_of_foreign:
-        foreign = knock(world, row, world.caller.basic, **parts)
+        foreign = send(world, row, world.caller.basic, **parts)
     with store_calls() as calls_of_missing:
-        nowhere = knock(world, row, world.caller.basic, **{**parts, part: missing})
+        nowhere = send(world, row, world.caller.basic, **{**parts, part: missing})
 
     assert (foreign.status, foreign.text) == (nowhere.status, nowhere.text)
     assert foreign.headers.keys() == nowhere.headers.keys()
@@ -108,12 +120,12 @@ def test_an_agent_of_another_merchant_is_not_found_at_home(stage: str) -> None:
     world = a_world(stage, "administrator")
     stranger = an_account()
     row = next(row for row in ROWS if row.name == "agents_get of a colleague")
-    knock(world, row, world.caller.basic)
+    send(world, row, world.caller.basic)
 
     with store_calls() as calls_of_foreign:
-        foreign = knock(world, row, world.caller.basic, posId=stranger.agent.id)
+        foreign = send(world, row, world.caller.basic, posId=stranger.agent.id)
     with store_calls() as calls_of_missing:
-        nowhere = knock(world, row, world.caller.basic, posId=999_999_999)
+        nowhere = send(world, row, world.caller.basic, posId=999_999_999)
 
     assert foreign.error == AGENT
     assert (foreign.status, foreign.text, calls_of_foreign) == (nowhere.status, nowhere.text, calls_of_missing)

@@ -158,12 +158,12 @@ def test_an_agent_creates_no_terminal(shop: Shop) -> None:
         assert reply.error == (403, 151)
 
 
-def test_everything_that_was_sent_is_kept_and_the_audit_knows(shop: Shop) -> None:
+def test_everything_that_was_sent_is_stored_and_the_audit_knows(shop: Shop) -> None:
     terminal = shop.terminal()
 
-    kept = read(terminals.key(terminal["ID"]))
-    assert kept
-    assert (kept.with_accounts, kept.for_account, kept.sbp) == (False, False, '{"Id":"1"}')
-    assert "Android" in (kept.request_context or "")
-    (entry,) = audit.of(f"terminal#{kept.id}")
+    stored = read(terminals.key(terminal["ID"]))
+    assert stored
+    assert (stored.with_accounts, stored.for_account, stored.sbp) == (False, False, '{"Id":"1"}')
+    assert "Android" in (stored.request_context or "")
+    (entry,) = audit.of(f"terminal#{stored.id}")
     assert (entry.kind, entry.by) == ("create", shop.owner_id)

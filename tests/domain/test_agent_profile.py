@@ -1,6 +1,6 @@
 import pytest
 
-from chalicelib.domain.agent_profile import matches
+from chalicelib.domain.agent_profile import matches_search
 from tests.builders import an_agent
 
 AGENT = an_agent(name="Straße 7", email="Till@Shop.example", phone="+27829876543")
@@ -21,8 +21,8 @@ AGENT = an_agent(name="Straße 7", email="Till@Shop.example", phone="+2782987654
     ],
 )
 def test_a_search_looks_at_name_email_phone_and_terminal(text: str, found: bool) -> None:  # noqa: FBT001
-    assert matches(AGENT, text, "SHOP0001") is found
+    assert matches_search(AGENT, text, "SHOP0001") is found
 
 
 def test_an_agent_without_a_terminal_is_searched_too() -> None:
-    assert not matches(AGENT, "SHOP0001", None)
+    assert not matches_search(AGENT, "SHOP0001", None)

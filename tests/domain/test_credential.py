@@ -11,8 +11,8 @@ from chalicelib.domain.credential import (
     Credential,
     basic,
     credential,
-    has_logon_to_note,
     is_locked,
+    is_logon_to_record,
     scheme_of,
 )
 from chalicelib.domain.secret import Secret
@@ -111,10 +111,10 @@ def test_a_lock_ends_when_its_time_has_come() -> None:
     assert not is_locked(Login("till@demo.example", 17, 1), NOW)
 
 
-def test_the_last_logon_is_written_once_an_hour() -> None:
+def test_the_last_logon_is_recorded_once_an_hour() -> None:
     def login(last_logon: datetime | None) -> Login:
         return Login("till@demo.example", 17, 1, last_logon=last_logon)
 
-    assert has_logon_to_note(login(None), NOW)
-    assert not has_logon_to_note(login(NOW - timedelta(minutes=59)), NOW)
-    assert has_logon_to_note(login(NOW - timedelta(hours=1)), NOW)
+    assert is_logon_to_record(login(None), NOW)
+    assert not is_logon_to_record(login(NOW - timedelta(minutes=59)), NOW)
+    assert is_logon_to_record(login(NOW - timedelta(hours=1)), NOW)

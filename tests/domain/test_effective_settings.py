@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain.agent import Features, MobileSettings, PrinterSettings
-from chalicelib.domain.effective_settings import DEFAULT_FEATURES, effective, effective_printer, merged
+from chalicelib.domain.effective_settings import DEFAULT_FEATURES, effective, effective_printer, merge_settings
 
 FLAGS = [name for name in vars(DEFAULT_FEATURES) if name != "inherited"]
 FEATURES = st.builds(Features, **{name: st.none() | st.booleans() for name in FLAGS})
@@ -68,7 +68,9 @@ def test_an_agent_that_inherits_keeps_its_own_features_for_later() -> None:
     own = MobileSettings(features=Features(accept_credit=True, inherited=True))
 
     assert effective_features(own, None).accept_credit is False
-    assert effective_features(merged(own, MobileSettings(features=Features(inherited=False))), None).accept_credit
+    assert effective_features(
+        merge_settings(own, MobileSettings(features=Features(inherited=False))), None
+    ).accept_credit
 
 
 def test_a_merchant_inherits_from_nobody() -> None:
@@ -77,26 +79,26 @@ def test_a_merchant_inherits_from_nobody() -> None:
     assert effective_features(None, above).accept_credit is True
 
 
-@given(own=st.none() | SETTINGS, sent=SETTINGS)
-def test_what_is_sent_is_kept_over_what_was_and_the_rest_stays(
-    own: MobileSettings | None, sent: MobileSettings
+@given(own=st.none() | SETTINGS, changes=SETTINGS)
+def test_a_merge_changes_what_the_request_sets_and_nothing_else(
+    own: MobileSettings | None, changes: MobileSettings
 ) -> None:
-    after = merged(own, sent)
+    after = merge_settings(own, changes)
 
     for name in ("mob_home_url", "allow_linked_cards", "service_pay_dashboard", "barcode_scanner"):
-        given_value = getattr(sent, name)
+        given_value = getattr(changes, name)
         assert getattr(after, name) == (getattr(own, name, None) if given_value is None else given_value)
     for name in FLAGS:
-        given_value = getattr(sent.features, name, None)
+        given_value = getattr(changes.features, name, None)
         before = getattr(own.features if own else None, name, None)
         assert getattr(after.features, name, None) == (before if given_value is None else given_value)
 
 
-def test_what_is_taken_back_is_the_merchants_again() -> None:
+def test_a_setting_that_is_reset_is_the_merchants_again() -> None:
     own = MobileSettings(mob_home_url="https://till.example")
     above = MobileSettings(mob_home_url="https://shop.example")
 
-    after = merged(own, MobileSettings(), {"mob_home_url"})
+    after = merge_settings(own, MobileSettings(), {"mob_home_url"})
 
     assert after.mob_home_url is None
     assert effective(after, above).mob_home_url == "https://shop.example"

@@ -1,13 +1,25 @@
-"""The roles' table of the contract, cell by cell."""
+"""The contract's table of roles, cell by cell."""
 
+import re
 from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
 
-from chalicelib.domain import permissions
 from chalicelib.domain.agent import NO_CLIENT, Agent, BranchActions
+from chalicelib.domain.permissions import (
+    Right,
+    can_see_merchant_history,
+    check_can_create_merchants,
+    check_can_manage,
+    check_can_reverse,
+    check_can_see_agent,
+    check_can_see_cards,
+    check_can_see_transaction,
+    check_can_take_payments,
+)
 from chalicelib.errors import ErrorCode, ServiceError
+from infra.reference import data
 
 HOME, ELSEWHERE = 1, 2
 ME, COLLEAGUE, STRANGER = 17, 18, 99
@@ -28,11 +40,11 @@ def _agent(client_id: int = HOME, *rights: int, system: bool = False) -> Agent:
 
 
 SYSTEM = _agent(NO_CLIENT, system=True)
-ADMINISTRATOR = _agent(HOME, 220)
+ADMINISTRATOR = _agent(HOME, Right.ADMINISTRATOR)
 AGENT = _agent(HOME)
-SEES = _agent(HOME, 201)
-REVERSES = _agent(HOME, 301)
-OTHERS = _agent(HOME, 200, 210)
+SEES = _agent(HOME, Right.VIEW_DIVISIONS)
+REVERSES = _agent(HOME, Right.REVERSE_OTHERS)
+OTHERS = _agent(HOME, Right.UNIT_ADMINISTRATOR, Right.ASSIGN_TERMINAL)
 ROLES = {
     "system": SYSTEM,
     "administrator": ADMINISTRATOR,
@@ -51,26 +63,35 @@ def _refusal(act: Callable[[], None]) -> ErrorCode | None:
     return None
 
 
-# What each role may do at home, in the order of ROLES.
+# The answer to each role within its own merchant, in the order of ROLES.
 TABLE: dict[str, tuple[Callable[[Agent], None], tuple[ErrorCode | None, ...]]] = {
-    "create a merchant": (permissions.create_merchants, (YES, NO, NO, NO, NO, NO)),
-    "manage the merchant": (lambda agent: permissions.manage(agent, HOME), (YES, YES, NO, NO, NO, NO)),
-    "see itself": (lambda agent: permissions.see_agent(agent, HOME, ME), (YES, YES, YES, YES, YES, YES)),
-    "see a colleague": (lambda agent: permissions.see_agent(agent, HOME, COLLEAGUE), (YES, YES, NO, NO, NO, NO)),
-    "take payments": (permissions.take_payments, (NO, YES, YES, YES, YES, YES)),
-    "see its payment": (lambda agent: permissions.see_transaction(agent, HOME, ME), (YES, YES, YES, YES, YES, YES)),
+    "create a merchant": (check_can_create_merchants, (YES, NO, NO, NO, NO, NO)),
+    "manage the merchant": (lambda agent: check_can_manage(agent, HOME), (YES, YES, NO, NO, NO, NO)),
+    "see itself": (lambda agent: check_can_see_agent(agent, HOME, ME), (YES, YES, YES, YES, YES, YES)),
+    "see a colleague": (
+        lambda agent: check_can_see_agent(agent, HOME, COLLEAGUE),
+        (YES, YES, NO, NO, NO, NO),
+    ),
+    "take payments": (check_can_take_payments, (NO, YES, YES, YES, YES, YES)),
+    "see its payment": (
+        lambda agent: check_can_see_transaction(agent, HOME, ME),
+        (YES, YES, YES, YES, YES, YES),
+    ),
     "see a colleague's payment": (
-        lambda agent: permissions.see_transaction(agent, HOME, COLLEAGUE),
+        lambda agent: check_can_see_transaction(agent, HOME, COLLEAGUE),
         (YES, YES, NO, YES, NO, NO),
     ),
-    "reverse its payment": (lambda agent: permissions.reverse(agent, HOME, ME), (YES, YES, YES, YES, YES, YES)),
+    "reverse its payment": (
+        lambda agent: check_can_reverse(agent, HOME, ME),
+        (YES, YES, YES, YES, YES, YES),
+    ),
     "reverse a colleague's payment": (
-        lambda agent: permissions.reverse(agent, HOME, COLLEAGUE),
+        lambda agent: check_can_reverse(agent, HOME, COLLEAGUE),
         (YES, YES, NO, NO, YES, NO),
     ),
-    "see its cards": (lambda agent: permissions.see_cards(agent, HOME, ME), (YES, YES, YES, YES, YES, YES)),
+    "see its cards": (lambda agent: check_can_see_cards(agent, HOME, ME), (YES, YES, YES, YES, YES, YES)),
     "see a colleague's cards": (
-        lambda agent: permissions.see_cards(agent, HOME, COLLEAGUE),
+        lambda agent: check_can_see_cards(agent, HOME, COLLEAGUE),
         (YES, YES, NO, NO, NO, NO),
     ),
 }
@@ -88,42 +109,48 @@ def test_a_role_may_do_at_home_what_the_table_says(
     assert _refusal(lambda: act(agent)) is expected
 
 
-ABROAD: dict[str, tuple[Callable[[Agent], None], ErrorCode]] = {
-    "manage": (lambda agent: permissions.manage(agent, ELSEWHERE), ErrorCode.MERCHANT_NOT_FOUND),
+OF_ANOTHER_MERCHANT: dict[str, tuple[Callable[[Agent], None], ErrorCode]] = {
+    "manage": (lambda agent: check_can_manage(agent, ELSEWHERE), ErrorCode.MERCHANT_NOT_FOUND),
     "see an agent": (
-        lambda agent: permissions.see_agent(agent, ELSEWHERE, STRANGER),
+        lambda agent: check_can_see_agent(agent, ELSEWHERE, STRANGER),
         ErrorCode.MERCHANT_NOT_FOUND,
     ),
     "see a payment": (
-        lambda agent: permissions.see_transaction(agent, ELSEWHERE, STRANGER),
+        lambda agent: check_can_see_transaction(agent, ELSEWHERE, STRANGER),
         ErrorCode.TRANSACTION_NOT_FOUND,
     ),
     "reverse a payment": (
-        lambda agent: permissions.reverse(agent, ELSEWHERE, STRANGER),
+        lambda agent: check_can_reverse(agent, ELSEWHERE, STRANGER),
         ErrorCode.TRANSACTION_NOT_FOUND,
     ),
-    "see cards": (lambda agent: permissions.see_cards(agent, ELSEWHERE, STRANGER), ErrorCode.AGENT_NOT_FOUND),
+    "see cards": (lambda agent: check_can_see_cards(agent, ELSEWHERE, STRANGER), ErrorCode.AGENT_NOT_FOUND),
 }
 
 
-@pytest.mark.parametrize("what", ABROAD)
+@pytest.mark.parametrize("what", OF_ANOTHER_MERCHANT)
 @pytest.mark.parametrize("role", [role for role in ROLES if role != "system"])
 def test_what_belongs_to_another_merchant_is_not_found(what: str, role: str) -> None:
-    act, missing = ABROAD[what]
+    act, missing = OF_ANOTHER_MERCHANT[what]
 
     assert _refusal(lambda: act(ROLES[role])) is missing
 
 
-@pytest.mark.parametrize("what", ABROAD)
+@pytest.mark.parametrize("what", OF_ANOTHER_MERCHANT)
 def test_a_system_user_is_at_home_everywhere(what: str) -> None:
-    act, _ = ABROAD[what]
+    act, _ = OF_ANOTHER_MERCHANT[what]
 
     assert _refusal(lambda: act(SYSTEM)) is None
 
 
 def test_a_history_is_the_merchants_for_whom_it_is_not_only_their_own() -> None:
-    assert [role for role, agent in ROLES.items() if permissions.sees_merchant(agent)] == [
+    assert [role for role, agent in ROLES.items() if can_see_merchant_history(agent)] == [
         "system",
         "administrator",
         "with 201",
     ]
+
+
+def test_the_reference_lists_every_right() -> None:
+    listed = re.findall(r"[0-9]{3}", data("fields.json")["Actions"])
+
+    assert [int(number) for number in listed] == [int(right) for right in Right]

@@ -27,7 +27,7 @@ NOTHING = (None, None)
 def test_an_agent_is_given_a_terminal_of_its_own_merchant_alone(
     by_id: tuple[int | None, object], by_name: tuple[str | None, int | None], terminal: int | None, findings: object
 ) -> None:
-    found, wrong = references.terminal_id(7, by_id, by_name)  # type: ignore[arg-type]  # a table of cases
+    found, wrong = references.resolve_terminal(7, by_id, by_name)  # type: ignore[arg-type]  # a table of cases
 
     assert (found, [(item.field, item.code) for item in wrong]) == (terminal, findings)
 
@@ -39,16 +39,16 @@ def test_an_agent_is_given_a_terminal_of_its_own_merchant_alone(
         (2, None, PrinterSettings(2, "ESCPOS80"), []),
         (None, "ESCPOS58", PrinterSettings(1, "ESCPOS58"), []),
         (1, "ESCPOS58", PrinterSettings(1, "ESCPOS58"), []),
-        (3, None, None, ["printer_and_tax_settings.printer_id"]),
-        (3, "ESCPOS58", None, ["printer_and_tax_settings.printer_id"]),
-        (None, "LASER", None, ["printer_and_tax_settings.printer_code"]),
-        (1, "ESCPOS80", None, ["printer_and_tax_settings.printer_code"]),
+        (3, None, None, ["printer.printer_id"]),
+        (3, "ESCPOS58", None, ["printer.printer_id"]),
+        (None, "LASER", None, ["printer.printer_code"]),
+        (1, "ESCPOS80", None, ["printer.printer_code"]),
     ],
 )
 def test_a_printer_is_one_of_the_catalogue(
     number: int | None, code: str | None, printer: PrinterSettings | None, findings: list[str]
 ) -> None:
-    found, wrong = references.printer(number, code, PRINTERS)
+    found, wrong = references.resolve_printer(number, code, PRINTERS)
 
     assert found == printer
     assert [(item.field, item.code) for item in wrong] == [(name, 564) for name in findings]
@@ -61,21 +61,21 @@ def test_a_printer_is_one_of_the_catalogue(
         (2, None, TerminalGroup(2, "SOFTPOS"), []),
         (None, "SBP", TerminalGroup(3, "SBP"), []),
         (3, "SBP", TerminalGroup(3, "SBP"), []),
-        (9, None, None, [("terminal_group_id", 569)]),
-        (None, "NONE", None, [("terminal_group_code", 569)]),
-        (9, "SBP", TerminalGroup(3, "SBP"), [("terminal_group_id", 569)]),
-        (2, "SBP", TerminalGroup(2, "SOFTPOS"), [("terminal_group_code", 12)]),
+        (9, None, None, [("group.id", 569)]),
+        (None, "NONE", None, [("group.code", 569)]),
+        (9, "SBP", TerminalGroup(3, "SBP"), [("group.id", 569)]),
+        (2, "SBP", TerminalGroup(2, "SOFTPOS"), [("group.code", 12)]),
     ],
 )
 def test_a_terminal_joins_a_group_of_its_merchant(
     number: int | None, code: str | None, group: TerminalGroup | None, findings: list[tuple[str, int]]
 ) -> None:
-    found, wrong = references.group(a_merchant(), number, code)
+    found, wrong = references.resolve_group(a_merchant(), number, code)
 
     assert (found, [(item.field, item.code) for item in wrong]) == (group, findings)
 
 
 def test_the_merchant_itself_is_its_one_branch() -> None:
-    wrong = references.branches(7, {"branch_id": 7, "branches_actions[0].branch_id": 8})
+    wrong = references.check_branches(7, {"branch_id": 7, "branches_actions[0].branch_id": 8})
 
     assert [(item.field, item.code) for item in wrong] == [("branches_actions[0].branch_id", 565)]

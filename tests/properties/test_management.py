@@ -1,4 +1,4 @@
-"""Whatever JSON comes to a management endpoint: never a defect, never half a write."""
+"""Any JSON sent to a management endpoint: never a defect, never half a write."""
 
 import json
 from collections.abc import Callable
@@ -29,7 +29,7 @@ FEW = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scop
 
 @dataclass(frozen=True)
 class Target:
-    """An endpoint: where it is, a body it takes, and everything it may change."""
+    """An endpoint: its path, a valid body, and the stored state that it may change."""
 
     path: str
     body: Callable[[], dict[str, Any]]
@@ -108,7 +108,7 @@ def shop(request: pytest.FixtureRequest) -> Shop:
 
 
 def replaced(body: Any, data: st.DataObject) -> Any:
-    """The body with one value, however deep, replaced by anything."""
+    """Return the body with one value, at any depth, replaced by any JSON."""
     body = deepcopy(body)
     inner, name = body, data.draw(st.sampled_from(sorted(body)))
     while isinstance(inner[name], dict | list) and inner[name] and data.draw(st.booleans()):

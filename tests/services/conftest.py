@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.accounts import sign_with_ours
+from tests.accounts import accept_test_tokens
 
 
 @pytest.fixture
 def signing(engine: str) -> None:
     """The stage accepts what the tests sign."""
     del engine
-    sign_with_ours()
+    accept_test_tokens()

@@ -10,7 +10,7 @@ from chalicelib.services import account_configuration
 from chalicelib.services.admission import admit
 from chalicelib.settings import settings
 from chalicelib.store import agents, merchants
-from tests.accounts import Account, a_kept_merchant, an_account, block
+from tests.accounts import Account, a_stored_merchant, an_account, block
 from tests.calls import store_calls
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -32,7 +32,7 @@ def _refusal(caller: Caller, **arguments: Any) -> ErrorCode | None:
 
 
 def test_the_caller_its_merchant_and_what_else_is_asked_for_are_one_read() -> None:
-    account, other = an_account(), a_kept_merchant()
+    account, other = an_account(), a_stored_merchant()
 
     with store_calls() as calls:
         admitted = admit(
@@ -47,7 +47,7 @@ def test_the_caller_its_merchant_and_what_else_is_asked_for_are_one_read() -> No
 
 
 def test_a_system_user_has_no_merchant() -> None:
-    account, other = an_account(system=True), a_kept_merchant()
+    account, other = an_account(system=True), a_stored_merchant()
 
     admitted = admit(_caller(account), merchants.key(other.id))
 
@@ -83,7 +83,7 @@ def test_an_agent_that_is_gone_is_refused() -> None:
 
 
 def test_the_agents_of_a_blocked_merchant_are_refused() -> None:
-    merchant = a_kept_merchant()
+    merchant = a_stored_merchant()
     caller = _caller(an_account(merchant=merchant))
     before = _refusal(caller)
 
@@ -125,7 +125,7 @@ def test_what_an_agent_says_of_itself_goes_before_its_merchant() -> None:
 
 
 def test_the_options_are_what_agent_and_merchant_enable() -> None:
-    merchant = a_kept_merchant(mobile_settings=MobileSettings(features=Features(accept_prepaid=True)))
+    merchant = a_stored_merchant(mobile_settings=MobileSettings(features=Features(accept_prepaid=True)))
     own = MobileSettings(features=Features(accept_cash=False, accept_credit=True))
 
     answer = _ask(an_account(merchant=merchant, mobile_settings=own))

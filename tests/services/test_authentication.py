@@ -1,4 +1,4 @@
-"""Basic: who is let in, and what it costs, on both engines."""
+"""Basic credentials on both engines: which are accepted, and what a request costs."""
 
 import statistics
 import time

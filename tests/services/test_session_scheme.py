@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.session import ABSOLUTE, IDLE
+from chalicelib.domain.session import MAX_AGE, MAX_IDLE
 from chalicelib.errors import ErrorCode
 from chalicelib.services import passwords
 from chalicelib.services.authentication import caller_of
@@ -50,22 +50,22 @@ def test_a_session_ends_thirty_minutes_after_its_last_use(scheme: str) -> None:
     session_id = a_session(account, NOW)
     authorization = f"Session {session_id}" if scheme == "Session" else basic(account.email, session_id)
 
-    assert refusal_of(authorization, NOW + IDLE - timedelta(seconds=1)) is None
-    assert refusal_of(authorization, NOW + 2 * IDLE - timedelta(seconds=2)) is None
-    assert refusal_of(authorization, NOW + 3 * IDLE) is ErrorCode.SESSION_EXPIRED
+    assert refusal_of(authorization, NOW + MAX_IDLE - timedelta(seconds=1)) is None
+    assert refusal_of(authorization, NOW + 2 * MAX_IDLE - timedelta(seconds=2)) is None
+    assert refusal_of(authorization, NOW + 3 * MAX_IDLE) is ErrorCode.SESSION_EXPIRED
 
 
 def test_a_session_ends_after_twelve_hours_however_much_it_is_used() -> None:
     session_id = a_session(an_account(), NOW)
     uses = [NOW + minutes * timedelta(minutes=25) for minutes in range(29)]
 
-    refusals = {refusal_of(f"Session {session_id}", now) for now in uses if now < NOW + ABSOLUTE}
+    refusals = {refusal_of(f"Session {session_id}", now) for now in uses if now < NOW + MAX_AGE}
 
     assert refusals == {None}
-    assert refusal_of(f"Session {session_id}", NOW + ABSOLUTE) is ErrorCode.SESSION_EXPIRED
+    assert refusal_of(f"Session {session_id}", NOW + MAX_AGE) is ErrorCode.SESSION_EXPIRED
 
 
-def test_a_use_of_a_session_is_written_down_once_a_minute() -> None:
+def test_a_use_of_a_session_is_recorded_once_a_minute() -> None:
     session_id = a_session(an_account(), NOW)
 
     with store_calls() as first:

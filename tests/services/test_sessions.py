@@ -11,7 +11,7 @@ from chalicelib.services import authentication, sessions
 from chalicelib.services.authentication import caller_of
 from chalicelib.store.sessions import key
 from chalicelib.store.table import client, read, table_name
-from tests.accounts import PASSWORD, Account, a_kept_merchant, an_account, block
+from tests.accounts import PASSWORD, Account, a_stored_merchant, an_account, block
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 
@@ -82,7 +82,7 @@ def test_signing_in_is_locked_with_the_password() -> None:
 
 
 def test_the_blocked_do_not_sign_in() -> None:
-    merchant = a_kept_merchant()
+    merchant = a_stored_merchant()
     agent = an_account(merchant=merchant)
     block(merchant)
 

@@ -4,7 +4,7 @@ from uuid import uuid4
 
 import pytest
 
-from chalicelib.domain.session import Session, expiry, opened
+from chalicelib.domain.session import Session, expiry, new_session
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import sessions
 from chalicelib.store.table import AlreadyExistsError, read
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("engine")
 
 
 def _session() -> Session:
-    return opened(uuid4().hex, 17, 1, NOW)
+    return new_session(uuid4().hex, 17, 1, NOW)
 
 
 def test_a_session_reads_back_as_it_was_stored() -> None:

@@ -1,0 +1,3 @@
+"""The State of a merchant, an agent and a terminal, as the specification numbers it."""
+
+BLOCKED, ACTIVE = 0, 1
