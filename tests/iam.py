@@ -21,19 +21,24 @@ from infra.engines import REGION, STACK
 
 FOLDER = Path(__file__).parents[1] / ".chalice"
 KEY, SECRET = "the key of the stage", "the secret of the stage"
-NAMES = {
+PSEUDO_PARAMETERS = {
     "${AWS::Partition}": "aws",
     "${AWS::Region}": REGION,
     "${AWS::AccountId}": "123456789012",
     "${AWS::StackName}": STACK,
 }
-TRANSACTED = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
+TRANSACTION_ACTIONS = {
+    "Put": "PutItem",
+    "Update": "UpdateItem",
+    "Delete": "DeleteItem",
+    "ConditionCheck": "ConditionCheckItem",
+}
 # What the encryption under the stage's key asks of whoever uses the service: reading opens, keeping seals too.
-OPENS, SEALS = ("Decrypt",), ("Decrypt", "GenerateDataKey")
+READING, WRITING = ("Decrypt",), ("Decrypt", "GenerateDataKey")
 
 
 @dataclass(frozen=True)
-class Need:
+class Permission:
     """One permission a call takes."""
 
     action: str
@@ -56,7 +61,7 @@ class NotPermittedError(Exception):
 LEDGER = Ledger()
 
 
-def function_of_the_stack() -> str | None:
+def calling_function() -> str | None:
     """Whose call this is: the outermost part of the service on the stack; None for a test's own."""
     found, frame = None, sys._getframe()  # noqa: SLF001  the one way to see the stack without reading its sources
     while frame:
@@ -88,18 +93,18 @@ def resource_of(value: Any) -> str:
     if value == {"Ref": "Secret"}:
         return SECRET
     text: str = value["Fn::Sub"] if isinstance(value, dict) else value
-    for name, here in NAMES.items():
+    for name, here in PSEUDO_PARAMETERS.items():
         text = text.replace(name, here)
     return text
 
 
-def allows(function: str, need: Need) -> bool:
+def is_allowed(function: str, need: Permission) -> bool:
     """Whether the policy allows it, and no statement denies it."""
     matching = [one for one in statements(function) if _matches(one, need)]
     return bool(matching) and all(one["Effect"] == "Allow" for one in matching)
 
 
-def _matches(statement: Mapping[str, Any], need: Need) -> bool:
+def _matches(statement: Mapping[str, Any], need: Permission) -> bool:
     return (
         any(fnmatchcase(need.action, action) for action in statement["Action"])
         and any(fnmatchcase(need.resource, resource_of(one)) for one in statement["Resource"])
@@ -112,56 +117,56 @@ def _matches(statement: Mapping[str, Any], need: Need) -> bool:
     )
 
 
-def needs(service: str, operation: str, parameters: Mapping[str, Any]) -> Iterator[Need]:
+def required_permissions(service: str, operation: str, parameters: Mapping[str, Any]) -> Iterator[Permission]:
     """What a call takes. Raises KeyError for one nobody thought of."""
     if service == "dynamodb":
-        yield from _store(operation, parameters)
+        yield from _table_permissions(operation, parameters)
     elif service == "kms":
         context = {f"kms:EncryptionContext:{name}": value for name, value in parameters["EncryptionContext"].items()}
-        yield Need(f"kms:{operation}", KEY, context)
+        yield Permission(f"kms:{operation}", KEY, context)
     elif service == "secretsmanager":
-        yield Need(f"secretsmanager:{operation}", SECRET)
-        yield from _sealed("secretsmanager", OPENS)
+        yield Permission(f"secretsmanager:{operation}", SECRET)
+        yield from _key_permissions("secretsmanager", READING)
     elif service == "s3":
-        yield Need(f"s3:{operation}", f"arn:aws:s3:::{parameters['Bucket']}/{parameters['Key']}")
-        yield from _sealed("s3", OPENS if operation == "GetObject" else SEALS)
+        yield Permission(f"s3:{operation}", f"arn:aws:s3:::{parameters['Bucket']}/{parameters['Key']}")
+        yield from _key_permissions("s3", READING if operation == "GetObject" else WRITING)
     else:
         action, resource = {
             "sesv2": ("ses:SendEmail", f"arn:aws:ses:{REGION}:123456789012:identity/example.com"),
             "sns": ("sns:Publish", str(parameters.get("TopicArn") or "+27829876543")),
         }[service]
-        yield Need(action, resource)
+        yield Permission(action, resource)
 
 
-def _store(operation: str, parameters: Mapping[str, Any]) -> Iterator[Need]:
+def _table_permissions(operation: str, parameters: Mapping[str, Any]) -> Iterator[Permission]:
     if operation == "TransactWriteItems":
         for item in parameters["TransactItems"]:
             ((kind, step),) = item.items()
-            yield _table(TRANSACTED[kind], step["TableName"])
+            yield _table_permission(TRANSACTION_ACTIONS[kind], step["TableName"])
     elif operation == "BatchGetItem":
-        yield from (_table(operation, name) for name in parameters["RequestItems"])
+        yield from (_table_permission(operation, name) for name in parameters["RequestItems"])
     else:
-        yield _table(operation, parameters["TableName"], parameters.get("IndexName"))
-    yield from _sealed("dynamodb", OPENS if operation in {"GetItem", "BatchGetItem", "Query"} else SEALS)
+        yield _table_permission(operation, parameters["TableName"], parameters.get("IndexName"))
+    yield from _key_permissions("dynamodb", READING if operation in {"GetItem", "BatchGetItem", "Query"} else WRITING)
 
 
-def _table(action: str, name: str, index: str | None = None) -> Need:
+def _table_permission(action: str, name: str, index: str | None = None) -> Permission:
     arn = f"arn:aws:dynamodb:{REGION}:123456789012:table/{name}"
-    return Need(f"dynamodb:{action}", arn + (f"/index/{index}" if index else ""))
+    return Permission(f"dynamodb:{action}", arn + (f"/index/{index}" if index else ""))
 
 
-def _sealed(service: str, actions: tuple[str, ...]) -> Iterator[Need]:
+def _key_permissions(service: str, actions: tuple[str, ...]) -> Iterator[Permission]:
     for action in actions:
-        yield Need(f"kms:{action}", KEY, {"kms:ViaService": f"{service}.{REGION}.amazonaws.com"})
+        yield Permission(f"kms:{action}", KEY, {"kms:ViaService": f"{service}.{REGION}.amazonaws.com"})
 
 
-def check(service: str, operation: str, parameters: Mapping[str, Any]) -> None:
+def enforce(service: str, operation: str, parameters: Mapping[str, Any]) -> None:
     """Refuse what the function that calls may not do."""
-    function = function_of_the_stack()
+    function = calling_function()
     if function is None:
         return
-    for need in needs(service, operation, parameters):
-        if not allows(function, need):
+    for need in required_permissions(service, operation, parameters):
+        if not is_allowed(function, need):
             message = f".chalice/policy-{function}.json does not allow {need.action} on {need.resource}"
             LEDGER.refused.append(message)
             raise NotPermittedError(message)
@@ -175,11 +180,11 @@ def enforced_policies() -> Iterator[None]:
         call, sign = BaseClient._make_api_call, RequestSigner.generate_presigned_url  # type: ignore[attr-defined]  # noqa: SLF001
 
         def checked(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
-            check(client.meta.service_model.service_name, operation, parameters)
+            enforce(client.meta.service_model.service_name, operation, parameters)
             return call(client, operation, parameters)
 
         def signed(signer: Any, **named: Any) -> Any:
-            check("s3", named["operation_name"], {"Bucket": f"{STACK}-123456789012-files", "Key": "any"})
+            enforce("s3", named["operation_name"], {"Bucket": f"{STACK}-123456789012-files", "Key": "any"})
             return sign(signer, **named)
 
         patch.setattr(BaseClient, "_make_api_call", checked)
@@ -188,7 +193,7 @@ def enforced_policies() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def nothing_refused() -> Iterator[None]:
+def no_call_denied() -> Iterator[None]:
     """A refusal fails the test it happened in, whatever the service made of it."""
     LEDGER.refused.clear()
     yield

@@ -8,9 +8,9 @@ from typing import Any
 from chalicelib.errors import ErrorCode, envelope
 from chalicelib.routes import ENDPOINTS
 from chalicelib.web import Endpoint
-from infra.reference import data
+from infra.reference import read_json
 from infra.reference.examples import Example, examples, examples_of
-from infra.reference.schemas import REFERENCE, schemas_of
+from infra.reference.schemas import SCHEMA_REF, schemas_of
 
 INTRODUCTION = """Take payments, give them back and look them up; manage merchants, agents and terminals.
 
@@ -51,7 +51,7 @@ REFUSAL = {
     "properties": {
         "ErrorCode": {"type": "integer", "description": "See Errors."},
         "ErrorMessage": {"type": "string", "description": "Why not, in words."},
-        "Validations": {"anyOf": [{"type": "array", "items": {"$ref": REFERENCE + "Finding"}}, {"type": "null"}]},
+        "Validations": {"anyOf": [{"type": "array", "items": {"$ref": SCHEMA_REF + "Finding"}}, {"type": "null"}]},
     },
 }
 IDEMPOTENCY_KEY = {
@@ -62,56 +62,57 @@ IDEMPOTENCY_KEY = {
 }
 
 
-def document() -> dict[str, Any]:
+def openapi_document() -> dict[str, Any]:
     """The whole of it, from the routes as they are registered, in the order of the story the examples tell."""
     told = [example.endpoint for example in examples()]
-    endpoints = sorted(ENDPOINTS, key=lambda one: ([*told, _key(one)].index(_key(one)), one.path))
+    endpoints = sorted(ENDPOINTS, key=lambda one: ([*told, _endpoint_key(one)].index(_endpoint_key(one)), one.path))
     paths: dict[str, Any] = defaultdict(dict)
     schemas = schemas_of([one.body for one in endpoints if one.body], [one.answer for one in endpoints])
     for endpoint in endpoints:
-        paths[endpoint.path][endpoint.method.lower()] = operation(endpoint, schemas)
+        paths[endpoint.path][endpoint.method.lower()] = describe_operation(endpoint, schemas)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Payments", "version": "1", "description": INTRODUCTION},
         "servers": [{"url": "/"}],
-        "tags": [{"name": noun, "description": _about(noun)} for noun in dict.fromkeys(map(_noun, endpoints))],
+        "tags": [{"name": noun, "description": _tag_description(noun)} for noun in dict.fromkeys(map(_tag, endpoints))],
         "paths": dict(paths),
         "components": {
             "schemas": {**schemas, "Refusal": REFUSAL},
-            "responses": {f"Refused{status}": _refused(status) for status in sorted(_by_status())},
+            "responses": {f"Refused{status}": _refusal_response(status) for status in sorted(_errors_by_status())},
             "headers": HEADERS,
             "securitySchemes": SCHEMES,
         },
     }
 
 
-def _noun(endpoint: Endpoint) -> str:
+def _tag(endpoint: Endpoint) -> str:
     return endpoint.name.partition("_")[0]
 
 
-def _key(endpoint: Endpoint) -> str:
+def _endpoint_key(endpoint: Endpoint) -> str:
     return f"{endpoint.method} {endpoint.path}"
 
 
-def _about(noun: str) -> str:
+def _tag_description(noun: str) -> str:
     return (importlib.import_module(f"chalicelib.routes.{noun}").__doc__ or "").partition("\n")[0]
 
 
-def operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
+def describe_operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
     """One endpoint."""
-    told = data("operations.json").get(_key(endpoint), {})
-    examples = examples_of(_key(endpoint))
+    told = read_json("operations.json").get(_endpoint_key(endpoint), {})
+    examples = examples_of(_endpoint_key(endpoint))
     described: dict[str, Any] = {
         "operationId": endpoint.name,
-        "tags": [_noun(endpoint)],
+        "tags": [_tag(endpoint)],
         "summary": endpoint.summary,
         "description": told.get("about", ""),
         "parameters": _parameters(endpoint, schemas) + ([IDEMPOTENCY_KEY] if "reverse" in endpoint.name else []),
-        "responses": {"200": _answered(endpoint, examples, replays=bool(told.get("replays")))} | _refusals(endpoint),
+        "responses": {"200": _success_response(endpoint, examples, replays=bool(told.get("replays")))}
+        | _refusal_references(endpoint),
         "security": [] if endpoint.public else [{name: []} for name in SCHEMES],
     }
     if endpoint.body and endpoint.method != "GET":
-        content: dict[str, Any] = {"schema": {"$ref": REFERENCE + endpoint.body.__name__}}
+        content: dict[str, Any] = {"schema": {"$ref": SCHEMA_REF + endpoint.body.__name__}}
         if examples:
             content["examples"] = {one.name: {"summary": one.summary, "value": one.shown} for one in examples}
         described["requestBody"] = {"required": True, "content": {"application/json": content}}
@@ -119,7 +120,7 @@ def operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parameters(endpoint: Endpoint, schemas: dict[str, Any]) -> list[dict[str, Any]]:
-    texts = data("fields.json")
+    texts = read_json("fields.json")
     found: list[dict[str, Any]] = [
         {
             "name": name,
@@ -138,8 +139,8 @@ def _parameters(endpoint: Endpoint, schemas: dict[str, Any]) -> list[dict[str, A
     return found
 
 
-def _answered(endpoint: Endpoint, examples: list[Example], *, replays: bool) -> dict[str, Any]:
-    content: dict[str, Any] = {"schema": {"$ref": REFERENCE + endpoint.answer.__name__}}
+def _success_response(endpoint: Endpoint, examples: list[Example], *, replays: bool) -> dict[str, Any]:
+    content: dict[str, Any] = {"schema": {"$ref": SCHEMA_REF + endpoint.answer.__name__}}
     answered = {one.name: {"summary": one.summary, "value": one.answer} for one in examples if one.status == 200}  # noqa: PLR2004
     if answered:
         content["examples"] = answered
@@ -149,7 +150,7 @@ def _answered(endpoint: Endpoint, examples: list[Example], *, replays: bool) -> 
     return response
 
 
-def _refusals(endpoint: Endpoint) -> dict[str, Any]:
+def _refusal_references(endpoint: Endpoint) -> dict[str, Any]:
     """What any caller of this endpoint has to reckon with."""
     statuses = {400, 404, 429, 500, 503}
     if not endpoint.public or endpoint.body:
@@ -158,12 +159,12 @@ def _refusals(endpoint: Endpoint) -> dict[str, Any]:
         statuses |= {403, 409}
     if endpoint.body:
         statuses |= {413, 415}
-    if endpoint.method == "POST" and _noun(endpoint) == "payments":
+    if endpoint.method == "POST" and _tag(endpoint) == "payments":
         statuses |= {422}
     return {str(status): {"$ref": f"#/components/responses/Refused{status}"} for status in sorted(statuses)}
 
 
-def _by_status() -> dict[int, list[ErrorCode]]:
+def _errors_by_status() -> dict[int, list[ErrorCode]]:
     by_status = defaultdict(list)
     for error in ErrorCode:
         by_status[error.status].append(error)
@@ -171,14 +172,14 @@ def _by_status() -> dict[int, list[ErrorCode]]:
     return by_status
 
 
-def _refused(status: int) -> dict[str, Any]:
-    errors = _by_status()[status]
+def _refusal_response(status: int) -> dict[str, Any]:
+    errors = _errors_by_status()[status]
     header = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}.get(status)
     return {
         "description": "ErrorCode " + "; ".join(f"{error.code}: {error.message}" for error in errors),
         "content": {
             "application/json": {
-                "schema": {"$ref": REFERENCE + "Refusal"},
+                "schema": {"$ref": SCHEMA_REF + "Refusal"},
                 "examples": {error.name.lower(): {"value": envelope(error.code, error.message)} for error in errors},
             }
         },

@@ -14,9 +14,9 @@ from typing import Any
 
 import simplejson
 
-from infra.reference import data
+from infra.reference import read_json
 
-NAME = re.compile(r"\{\{(\w+)\}\}")
+PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 # What differs from run to run. A test compares everything else.
 VOLATILE = frozenset(
     [
@@ -74,21 +74,21 @@ class Example:
     @property
     def shown(self) -> Any:
         """The body as the reference prints it."""
-        return filled(self.body, documented())
+        return fill_placeholders(self.body, documented_values())
 
     @property
     def answer(self) -> Any:
         """The recorded answer."""
-        return data("answers.json").get(self.name)
+        return read_json("answers.json").get(self.name)
 
     def captured(self, answer: Any) -> dict[str, Any]:
         """What later examples need of the answer."""
-        return {name: _at(answer, where) for name, where in (self.capture or {}).items()}
+        return {name: _value_at(answer, where) for name, where in (self.capture or {}).items()}
 
 
 def examples() -> list[Example]:
     """All of them, in order."""
-    return [Example(**one) for one in data("examples.json")["examples"]]
+    return [Example(**one) for one in read_json("examples.json")["examples"]]
 
 
 def examples_of(endpoint: str) -> list[Example]:
@@ -96,53 +96,57 @@ def examples_of(endpoint: str) -> list[Example]:
     return [one for one in examples() if one.endpoint == endpoint]
 
 
-def documented() -> dict[str, Any]:
+def documented_values() -> dict[str, Any]:
     """The values the reference prints."""
-    values = {name: one["shown"] for name, one in data("examples.json")["variables"].items()}
+    values = {name: one["shown"] for name, one in read_json("examples.json")["variables"].items()}
     for example in examples():
         values |= example.captured(example.answer) if example.answer else dict.fromkeys(example.capture or {}, 0)
     return values
 
 
-def fresh() -> dict[str, Any]:
+def fresh_values() -> dict[str, Any]:
     """Values nobody used before, so that the story can be told again."""
     token = uuid.uuid4().hex[:12]
     kinds = {"text": f"order-{token}", "email": f"agent-{token}@example.com"}
     return {
         name: str(uuid.uuid4()).upper() if one["fresh"] == "guid" else kinds[one["fresh"]]
-        for name, one in data("examples.json")["variables"].items()
+        for name, one in read_json("examples.json")["variables"].items()
     }
 
 
-def filled(value: Any, values: Mapping[str, Any]) -> Any:
+def fill_placeholders(value: Any, values: Mapping[str, Any]) -> Any:
     """With `{{name}}` replaced: by the value itself where it stands alone."""
     if isinstance(value, dict):
-        return {name: filled(item, values) for name, item in value.items()}
+        return {name: fill_placeholders(item, values) for name, item in value.items()}
     if isinstance(value, list):
-        return [filled(item, values) for item in value]
+        return [fill_placeholders(item, values) for item in value]
     if isinstance(value, str):
-        whole = NAME.fullmatch(value)
-        return values[whole[1]] if whole else NAME.sub(lambda found: str(values[found[1]]), value)
+        whole = PLACEHOLDER.fullmatch(value)
+        return values[whole[1]] if whole else PLACEHOLDER.sub(lambda found: str(values[found[1]]), value)
     return value
 
 
-def _at(answer: Any, path: str) -> Any:
+def _value_at(answer: Any, path: str) -> Any:
     for part in path.split("."):
         answer = answer[int(part)] if part.isdigit() else answer[part]
     return answer
 
 
-def ask(url: str, example: Example, values: Mapping[str, Any]) -> tuple[int, Any]:
+def send_example(url: str, example: Example, values: Mapping[str, Any]) -> tuple[int, Any]:
     """Status and body of the example's request to the stage at `url`."""
     method, path = example.endpoint.split(" ", 1)
-    for name, value in filled(dict(example.path or {}), values).items():
+    for name, value in fill_placeholders(dict(example.path or {}), values).items():
         path = path.replace(f"{{{name}}}", str(value))
     if example.query:
         path += "?" + urllib.parse.urlencode(example.query)
     headers = {"Content-Type": "application/json"}
     if example.login:
-        headers["Authorization"] = authorization(example.login, values)
-    body = None if example.body is None else simplejson.dumps(filled(example.body, values), use_decimal=True).encode()
+        headers["Authorization"] = authorization_header(example.login, values)
+    body = (
+        None
+        if example.body is None
+        else simplejson.dumps(fill_placeholders(example.body, values), use_decimal=True).encode()
+    )
     request = urllib.request.Request(url + path, body, headers, method=method)  # noqa: S310  the stage's own address
     try:
         with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
@@ -152,17 +156,17 @@ def ask(url: str, example: Example, values: Mapping[str, Any]) -> tuple[int, Any
             return refused.code, json.load(refused, parse_float=Decimal)
 
 
-def authorization(login: str, values: Mapping[str, Any]) -> str:
+def authorization_header(login: str, values: Mapping[str, Any]) -> str:
     """The header of one of the story's logins."""
-    pair = ":".join(filled(data("examples.json")["logins"][login], values))
+    pair = ":".join(fill_placeholders(read_json("examples.json")["logins"][login], values))
     return "Basic " + base64.b64encode(pair.encode()).decode()
 
 
-def tell(url: str, values: dict[str, Any]) -> dict[str, tuple[int, Any]]:
+def run_examples(url: str, values: dict[str, Any]) -> dict[str, tuple[int, Any]]:
     """The whole story on a stage with its demo data: status and body of each example."""
     told: dict[str, tuple[int, Any]] = {}
     for example in examples():
-        status, answer = ask(url, example, values)
+        status, answer = send_example(url, example, values)
         told[example.name] = (status, answer)
         if (status, answer["ErrorCode"]) != (example.status, example.code):
             message = f"{example.name}: {status} {answer}"
@@ -171,21 +175,21 @@ def tell(url: str, values: dict[str, Any]) -> dict[str, tuple[int, Any]]:
     return told
 
 
-def settled(value: Any, before: Any = None, name: str = "") -> Any:
+def keep_recorded_values(value: Any, before: Any = None, name: str = "") -> Any:
     """An answer to be kept: what differs from run to run stays as it was kept before."""
     if isinstance(value, dict):
         old = before if isinstance(before, dict) else {}
-        return {key: settled(item, old.get(key), key) for key, item in value.items()}
+        return {key: keep_recorded_values(item, old.get(key), key) for key, item in value.items()}
     if isinstance(value, list):
         olds = before if isinstance(before, list) and len(before) == len(value) else [None] * len(value)
-        return [settled(item, old, name) for item, old in zip(value, olds, strict=True)]
+        return [keep_recorded_values(item, old, name) for item, old in zip(value, olds, strict=True)]
     return before if name in VOLATILE and type(before) is type(value) else value
 
 
-def masked(value: Any, name: str = "") -> Any:
+def mask_volatile(value: Any, name: str = "") -> Any:
     """An answer to be compared: what differs from run to run is only a kind of value."""
     if isinstance(value, dict):
-        return {key: masked(item, key) for key, item in value.items()}
+        return {key: mask_volatile(item, key) for key, item in value.items()}
     if isinstance(value, list):
-        return [masked(item, name) for item in value]
+        return [mask_volatile(item, name) for item in value]
     return type(value).__name__ if name in VOLATILE else value

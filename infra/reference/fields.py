@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from chalicelib.schemas.request_context import Context
-from infra.reference.schemas import REFERENCE
+from infra.reference.schemas import SCHEMA_REF
 
 LIMITS = {
     "minLength": "at least {} characters",
@@ -18,8 +18,8 @@ LIMITS = {
     "maxItems": "at most {} items",
     "pattern": "as {}",
 }
-CONTEXT = {field.alias for field in Context.model_fields.values()}  # sent with most requests: it comes last
-EVERYWHERE = {"ErrorCode", "ErrorMessage", "Validations"}
+CONTEXT_FIELDS = {field.alias for field in Context.model_fields.values()}  # sent with most requests: it comes last
+ENVELOPE_FIELDS = {"ErrorCode", "ErrorMessage", "Validations"}
 
 
 def shown_name(schema: str) -> str:
@@ -32,13 +32,13 @@ class Fields:
 
     def __init__(self, described: dict[str, Any]) -> None:
         self._schemas: dict[str, Any] = described["components"]["schemas"]
-        used = re.findall(rf"{REFERENCE}(\w+)", str([described["paths"], self._schemas]))
+        used = re.findall(rf"{SCHEMA_REF}(\w+)", str([described["paths"], self._schemas]))
         self._shared = {name for name, count in Counter(used).items() if count > 1} - {"Refusal"}
         bodies = [one.get("requestBody") for methods in described["paths"].values() for one in methods.values()]
-        self._sent = self._reached(set(re.findall(rf"{REFERENCE}(\w+)", str(bodies))))
+        self._sent = self._reached(set(re.findall(rf"{SCHEMA_REF}(\w+)", str(bodies))))
 
     def _reached(self, names: set[str]) -> set[str]:
-        found = set(re.findall(rf"{REFERENCE}(\w+)", str([self._schemas[name] for name in names])))
+        found = set(re.findall(rf"{SCHEMA_REF}(\w+)", str([self._schemas[name] for name in names])))
         return names if found <= names else self._reached(names | found)
 
     def shared(self) -> list[tuple[str, dict[str, Any]]]:
@@ -47,7 +47,7 @@ class Fields:
 
     def table(self, schema: dict[str, Any]) -> str:
         """The fields of what a request or an answer is; the envelope goes without saying."""
-        return self.rows(schema["$ref"].removeprefix(REFERENCE))
+        return self.rows(schema["$ref"].removeprefix(SCHEMA_REF))
 
     def rows(self, name: str) -> str:
         """The fields of one object: which are required where it is sent, which may be null where it is answered."""
@@ -64,8 +64,10 @@ class Fields:
 
     def _rows(self, schema: dict[str, Any], path: str, *, sent: bool) -> Iterator[str]:
         required = set(schema.get("required", ())) if sent else set()
-        for name, field in sorted(schema["properties"].items(), key=lambda item: not path and item[0] in CONTEXT):
-            if not path and name in EVERYWHERE:
+        for name, field in sorted(
+            schema["properties"].items(), key=lambda item: not path and item[0] in CONTEXT_FIELDS
+        ):
+            if not path and name in ENVELOPE_FIELDS:
                 continue
             yield _row(path + name, self._type(field, sent=sent), field["description"], must=name in required)
             inner, many = self._inner(field)
@@ -76,9 +78,9 @@ class Fields:
         """The object a field holds, and whether there may be several."""
         for part in (field, *field.get("anyOf", ())):
             if "$ref" in part:
-                return part["$ref"].removeprefix(REFERENCE), False
+                return part["$ref"].removeprefix(SCHEMA_REF), False
             if "$ref" in part.get("items", {}):
-                return part["items"]["$ref"].removeprefix(REFERENCE), True
+                return part["items"]["$ref"].removeprefix(SCHEMA_REF), True
         return None, False
 
     def _type(self, field: dict[str, Any], *, sent: bool) -> str:
@@ -89,7 +91,7 @@ class Fields:
 
     def _word(self, part: dict[str, Any]) -> str:
         if "$ref" in part:
-            name = part["$ref"].removeprefix(REFERENCE)
+            name = part["$ref"].removeprefix(SCHEMA_REF)
             return f'<a href="#{name}">{shown_name(name)}</a>' if name in self._shared else "object"
         if part.get("type") == "array":
             return f"array of {self._word(part.get('items', {})) or 'anything'}"

@@ -4,28 +4,28 @@ from typing import Any
 
 import simplejson
 
-from infra.reference import data
+from infra.reference import read_json
 from infra.reference.examples import Example, examples
 
 SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
 # Before each request: what the story makes up is made up once. "Start over" is deleting the variables' values.
-MAKE_UP = [
+PREREQUEST_SCRIPT = [
     "const made = {made};",
     "for (const [name, text] of Object.entries(made)) {{",
     "  if (!pm.collectionVariables.get(name)) pm.collectionVariables.set(name, pm.variables.replaceIn(text));",
     "}}",
 ]
-MADE = {"guid": "{{$guid}}", "text": "order-{{$timestamp}}", "email": "agent-{{$guid}}@example.com"}
+GENERATED_VALUES = {"guid": "{{$guid}}", "text": "order-{{$timestamp}}", "email": "agent-{{$guid}}@example.com"}
 
 
-def collection(described: dict[str, Any]) -> dict[str, Any]:
+def postman_collection(described: dict[str, Any]) -> dict[str, Any]:
     """The whole collection; `base_url` and the logins are its variables."""
-    variables = data("examples.json")["variables"]
+    variables = read_json("examples.json")["variables"]
     captured = [name for example in examples() for name in example.capture or ()]
-    made = simplejson.dumps({name: MADE[one["fresh"]] for name, one in variables.items()})
+    made = simplejson.dumps({name: GENERATED_VALUES[one["fresh"]] for name, one in variables.items()})
     folders: dict[str, list[Any]] = {}
     for example in examples():
-        folders.setdefault(_noun(described, example), []).append(_item(example))
+        folders.setdefault(_tag(described, example), []).append(_item(example))
     return {
         "info": {
             "name": described["info"]["title"],
@@ -36,12 +36,12 @@ def collection(described: dict[str, Any]) -> dict[str, Any]:
             {"key": "base_url", "value": "http://127.0.0.1:8000"},
             *({"key": name, "value": ""} for name in (*variables, *dict.fromkeys(captured))),
         ],
-        "event": [{"listen": "prerequest", "script": {"exec": [line.format(made=made) for line in MAKE_UP]}}],
+        "event": [{"listen": "prerequest", "script": {"exec": [line.format(made=made) for line in PREREQUEST_SCRIPT]}}],
         "item": [{"name": noun.capitalize(), "item": items} for noun, items in folders.items()],
     }
 
 
-def _noun(described: dict[str, Any], example: Example) -> str:
+def _tag(described: dict[str, Any], example: Example) -> str:
     method, path = example.endpoint.split(" ", 1)
     noun: str = described["paths"][path][method.lower()]["tags"][0]
     return noun
@@ -60,22 +60,22 @@ def _item(example: Example) -> dict[str, Any]:
     }
     if example.body is not None:
         request["header"] = [{"key": "Content-Type", "value": "application/json"}]
-        request["body"] = {"mode": "raw", "raw": _raw(example.body), "options": {"raw": {"language": "json"}}}
+        request["body"] = {"mode": "raw", "raw": _body_text(example.body), "options": {"raw": {"language": "json"}}}
     return {
         "name": example.summary,
         "request": request,
-        "event": [{"listen": "test", "script": {"exec": _checks(example)}}],
+        "event": [{"listen": "test", "script": {"exec": _test_script(example)}}],
     }
 
 
 def _auth(login: str | None) -> dict[str, Any]:
     if login is None:
         return {"type": "noauth"}
-    name, secret = data("examples.json")["logins"][login]
+    name, secret = read_json("examples.json")["logins"][login]
     return {"type": "basic", "basic": [{"key": "username", "value": name}, {"key": "password", "value": secret}]}
 
 
-def _raw(body: Any) -> str:
+def _body_text(body: Any) -> str:
     """The body with the variables in it; what was captured is a number and stands without quotes."""
     raw: str = simplejson.dumps(body, use_decimal=True, ensure_ascii=False, indent=2)
     for name in {name for example in examples() for name in example.capture or ()}:
@@ -83,7 +83,7 @@ def _raw(body: Any) -> str:
     return raw
 
 
-def _checks(example: Example) -> list[str]:
+def _test_script(example: Example) -> list[str]:
     lines = [
         "const answer = pm.response.json();",
         f'pm.test("{example.summary}", () => {{',

@@ -7,13 +7,16 @@ import pytest
 
 from infra import resources
 from infra.cloud.package import ROOT
-from tests.iam import KEY, SECRET, Need, allows, needs, resource_of, statements
+from tests.iam import KEY, SECRET, Permission, is_allowed, required_permissions, resource_of, statements
 
 POLICIES = sorted(path.stem.removeprefix("policy-") for path in (ROOT / ".chalice").glob("policy-*.json"))
-TABLES = {resources.named(table["TableName"], "payments-local") for table in resources.declared(resources.TABLE)}
+TABLES = {
+    resources.physical_name(table["TableName"], "payments-local")
+    for table in resources.properties_of(resources.TABLE_TYPE)
+}
 INDEXES = {
-    f"{resources.named(table['TableName'], 'payments-local')}/index/{index['IndexName']}"
-    for table in resources.declared(resources.TABLE)
+    f"{resources.physical_name(table['TableName'], 'payments-local')}/index/{index['IndexName']}"
+    for table in resources.properties_of(resources.TABLE_TYPE)
     for index in table.get("GlobalSecondaryIndexes", [])
 }
 
@@ -53,21 +56,24 @@ def test_the_authorizer_reaches_credentials_and_one_secret_and_nothing_else() ->
     [
         (
             "authorizer",
-            Need("dynamodb:GetItem", "arn:aws:dynamodb:eu-west-1:123456789012:table/payments-local-transactions"),
+            Permission("dynamodb:GetItem", "arn:aws:dynamodb:eu-west-1:123456789012:table/payments-local-transactions"),
         ),
-        ("api", Need("dynamodb:DeleteItem", "arn:aws:dynamodb:eu-west-1:123456789012:table/payments-local-audit")),
-        ("api", Need("dynamodb:Scan", "arn:aws:dynamodb:eu-west-1:123456789012:table/payments-local-history")),
-        ("api", Need("kms:Decrypt", KEY)),  # without an agent in its context
-        ("api", Need("sns:Publish", "arn:aws:sns:eu-west-1:123456789012:any")),
-        ("api", Need("secretsmanager:PutSecretValue", SECRET)),
+        (
+            "api",
+            Permission("dynamodb:DeleteItem", "arn:aws:dynamodb:eu-west-1:123456789012:table/payments-local-audit"),
+        ),
+        ("api", Permission("dynamodb:Scan", "arn:aws:dynamodb:eu-west-1:123456789012:table/payments-local-history")),
+        ("api", Permission("kms:Decrypt", KEY)),  # without an agent in its context
+        ("api", Permission("sns:Publish", "arn:aws:sns:eu-west-1:123456789012:any")),
+        ("api", Permission("secretsmanager:PutSecretValue", SECRET)),
         (
             "sweep-outbox",
-            Need("dynamodb:UpdateItem", "arn:aws:dynamodb:eu-west-1:123456789012:table/payments-local-logins"),
+            Permission("dynamodb:UpdateItem", "arn:aws:dynamodb:eu-west-1:123456789012:table/payments-local-logins"),
         ),
     ],
 )
-def test_what_a_function_has_no_business_with_is_refused(function: str, need: Need) -> None:
-    assert not allows(function, need)
+def test_what_a_function_has_no_business_with_is_refused(function: str, need: Permission) -> None:
+    assert not is_allowed(function, need)
 
 
 def test_a_transaction_takes_the_permission_of_each_of_its_steps() -> None:
@@ -75,6 +81,6 @@ def test_a_transaction_takes_the_permission_of_each_of_its_steps() -> None:
 
     taken = {
         (need.action, need.resource.rsplit("/")[-1])
-        for need in needs("dynamodb", "TransactWriteItems", {"TransactItems": steps})
+        for need in required_permissions("dynamodb", "TransactWriteItems", {"TransactItems": steps})
     }
     assert {("dynamodb:PutItem", "a"), ("dynamodb:ConditionCheckItem", "b")} <= taken

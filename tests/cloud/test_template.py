@@ -69,7 +69,7 @@ def test_the_gateway_answers_another_method_as_the_local_stage_does(
 def test_every_function_has_a_role_a_log_and_traces_of_its_own(sam: dict[str, Any]) -> None:
     functions = of_type(sam, "AWS::Serverless::Function")
 
-    assert set(functions) == set(template.functions(APP))
+    assert set(functions) == set(template.function_names(APP))
     roles = [json.dumps(function["Role"]) for function in functions.values()]
     logs = [json.dumps(function["LoggingConfig"]) for function in functions.values()]
     assert len(set(roles)) == len(set(logs)) == len(functions)
@@ -99,8 +99,8 @@ def test_what_runs_on_the_clock_runs_every_minute_and_is_not_tried_again(sam: di
 
 
 def test_an_alarm_watches_a_figure_that_exists_and_tells_what_to_do(sam: dict[str, Any]) -> None:
-    figures = {figure.name for figure in alarms.FIGURES}
-    logs = {figure.name: figure.function for figure in alarms.FIGURES}
+    figures = {figure.name for figure in alarms.METRIC_FILTERS}
+    logs = {figure.name: figure.function for figure in alarms.METRIC_FILTERS}
 
     for name, alarm in of_type(sam, "AWS::CloudWatch::Alarm").items():
         assert alarm["AlarmActions"] == [{"Ref": "Alerts"}], name
@@ -110,13 +110,13 @@ def test_an_alarm_watches_a_figure_that_exists_and_tells_what_to_do(sam: dict[st
         for dimension in alarm["Dimensions"]:
             value = dimension["Value"]
             assert isinstance(value, str) or value["Ref"] in {*sam["Resources"], "AWS::StackName"}
-    assert set(logs.values()) <= set(template.functions(APP))
+    assert set(logs.values()) <= set(template.function_names(APP))
 
 
 def test_a_figure_is_read_from_a_line_that_the_service_writes() -> None:
     sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "chalicelib").rglob("*.py"))
 
-    for figure in alarms.FIGURES:
+    for figure in alarms.METRIC_FILTERS:
         for name, value in re.findall(r"\$\.(\w+) = (?:\"([^\"]*)\"|\d+)", figure.pattern):
             assert f'"{value}"' in sources if value else f"{name}=" in sources
         if figure.value != "1":
@@ -124,7 +124,7 @@ def test_a_figure_is_read_from_a_line_that_the_service_writes() -> None:
 
 
 def test_the_dashboard_is_json() -> None:
-    body = alarms.resources()["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
+    body = alarms.alarm_resources()["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
 
     assert len(json.loads(body)["widgets"]) == 6
 

@@ -93,7 +93,7 @@ def local_aws(stage: str) -> Iterator[str]:
     """The AWS of the stage with its demo data, over HTTP."""
     del stage
     with contextlib.ExitStack() as stack:
-        yield stack.enter_context(aws_server.served(engines.free_port()))
+        yield stack.enter_context(aws_server.serve(engines.free_port()))
 
 
 def variables(sam: dict[str, Any], function: str) -> dict[str, str]:

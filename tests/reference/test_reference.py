@@ -14,14 +14,14 @@ from pydantic import BaseModel, ValidationError
 from chalicelib.domain.acquirer import MESSAGES
 from chalicelib.errors import Check, ErrorCode
 from chalicelib.routes import ENDPOINTS
-from infra.reference import ROOT, data
-from infra.reference.__main__ import artefacts
-from infra.reference.document import document
+from infra.reference import ROOT, read_json
+from infra.reference.__main__ import generated_files
+from infra.reference.document import openapi_document
 from infra.reference.examples import examples
 from infra.reference.schemas import DICTIONARIES
 from tests.http import get
 
-DOCUMENT = document()
+DOCUMENT = openapi_document()
 SCHEMAS = DOCUMENT["components"]["schemas"]
 OPERATIONS = {
     f"{method.upper()} {path}": operation
@@ -35,7 +35,7 @@ def read(name: str) -> str:
 
 
 def test_what_is_committed_is_what_make_reference_writes() -> None:
-    assert [name for name, content in artefacts().items() if read(name) != content] == [], "run `make reference`"
+    assert [name for name, content in generated_files().items() if read(name) != content] == [], "run `make reference`"
 
 
 def test_the_document_is_valid_openapi() -> None:
@@ -46,7 +46,7 @@ def test_every_endpoint_is_described_and_has_an_example() -> None:
     registered = {f"{endpoint.method} {endpoint.path}" for endpoint in ENDPOINTS}
 
     assert set(OPERATIONS) == registered == {example.endpoint for example in examples()}
-    assert set(data("operations.json")) <= registered
+    assert set(read_json("operations.json")) <= registered
 
 
 def models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
