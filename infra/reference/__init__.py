@@ -14,10 +14,10 @@ ROOT = HERE.parents[1]
 
 @cache
 def read_json(name: str) -> Any:
-    """One of the texts that no code knows: fields.json, operations.json, examples.json, answers.json."""
+    """Return the content of a JSON file of this folder, such as fields.json or answers.json."""
     return json.loads((HERE / name).read_text(encoding="utf-8"), parse_float=Decimal)
 
 
 def to_json(value: Any) -> str:
-    """JSON for people and for diffs: amounts as they are written, 120.00 and not 120.0."""
+    """Return indented JSON with the amounts as they are written: 120.00, not 120.0."""
     return simplejson.dumps(value, use_decimal=True, ensure_ascii=False, indent=2) + "\n"

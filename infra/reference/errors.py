@@ -1,4 +1,4 @@
-"""docs/errors.md: every way the service can refuse, and what the caller does about it."""
+"""The guide docs/errors.md: every ErrorCode, and the action the caller takes."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ DECLINES = """
 ## Declines
 
 HTTP 200, `ErrorCode` 1000 + the ISO 8583 response code, which `Transaction.Result.Code` carries too. A decline is
-final: the same ID is answered with the same decline, another attempt needs another ID.
+final: the same ID gets the same decline again, and another attempt needs another ID.
 
 | ErrorCode | Meaning |
 |---|---|
@@ -30,7 +30,7 @@ final: the same ID is answered with the same decline, another attempt needs anot
 VALIDATIONS = """
 ## Validations
 
-With `ErrorCode` 202 all that is wrong is listed. `Property` is the path of the field (`BasicTran.Amount`,
+With `ErrorCode` 202 every finding is listed. `Property` is the path of the field (`BasicTran.Amount`,
 `PosBulk[3].State`), `Type` is 1 for an error and 2 for a warning that did not stop the request, `Code` is one of:
 
 | Code | Meaning |
@@ -39,7 +39,7 @@ With `ErrorCode` 202 all that is wrong is listed. `Property` is the path of the 
 
 
 def errors_guide() -> str:
-    """The page."""
+    """Return the guide."""
     return "".join((HEAD, *_error_rows(), DECLINES, *_decline_rows(), VALIDATIONS, *_check_rows()))
 
 
@@ -58,4 +58,4 @@ def _decline_rows() -> Iterator[str]:
 def _check_rows() -> Iterator[str]:
     for check in Check:
         yield f"| {check.value} | {check.name.replace('_', ' ').lower()} |\n"
-    yield "| 561 to 569 | a reference leads nowhere: the ErrorCode of the same number |\n"
+    yield "| 561 to 569 | a reference to an object that does not exist: the ErrorCode of the same number |\n"

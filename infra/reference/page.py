@@ -1,15 +1,21 @@
-"""/docs: the reference as one page that needs no other, made of the OpenAPI document."""
+"""The page of /docs: the reference in one file, made from the OpenAPI document."""
 
 import base64
 import hashlib
-import re
 from html import escape
 from typing import Any
 
 from infra.reference import HERE
 from infra.reference.examples import Example, examples_of
 from infra.reference.fields import Fields, shown_name
-from infra.reference.page_parts import curl_block, json_block, render_authentication, render_errors, render_first_steps
+from infra.reference.page_parts import (
+    curl_block,
+    json_block,
+    render_authentication,
+    render_errors,
+    render_first_steps,
+    render_prose,
+)
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -30,27 +36,27 @@ script-src '{script_hash}'; base-uri 'none'; form-action 'none'">
 """
 
 
-def render_page(described: dict[str, Any]) -> str:
-    """The page: first steps, authentication, each endpoint, each object, each error."""
-    fields = Fields(described)
-    nouns = {tag["name"]: tag["description"] for tag in described["tags"]}
+def render_page(document: dict[str, Any]) -> str:
+    """Return the page: first steps, authentication, endpoints, objects, errors."""
+    fields = Fields(document)
+    tags = {tag["name"]: tag["description"] for tag in document["tags"]}
     body = [
-        f"<h1>{escape(described['info']['title'])}</h1>",
-        "".join(f"<p>{render_prose(part)}</p>" for part in described["info"]["description"].split("\n\n")),
+        f"<h1>{escape(document['info']['title'])}</h1>",
+        "".join(f"<p>{render_prose(part)}</p>" for part in document["info"]["description"].split("\n\n")),
         render_first_steps(),
-        render_authentication(described),
-        *(_render_tag(described, fields, noun, about) for noun, about in nouns.items()),
+        render_authentication(document),
+        *(_render_tag(document, fields, tag, about) for tag, about in tags.items()),
         _render_objects(fields),
         render_errors(),
     ]
     style, script = ((HERE / name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     return PAGE.format(
-        title=escape(described["info"]["title"]),
+        title=escape(document["info"]["title"]),
         style=style,
         script=script,
         style_hash=_csp_hash(style),
         script_hash=_csp_hash(script),
-        contents=_render_contents(described, nouns),
+        contents=_render_contents(document, tags),
         body="".join(body),
     )
 
@@ -59,27 +65,22 @@ def _csp_hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def render_prose(text: str) -> str:
-    """Plain text, with `code` in it."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
-
-
-def _operations(described: dict[str, Any], noun: str) -> list[tuple[str, str, dict[str, Any]]]:
+def _operations(document: dict[str, Any], tag: str) -> list[tuple[str, str, dict[str, Any]]]:
     return [
         (method.upper(), path, operation)
-        for path, methods in described["paths"].items()
+        for path, methods in document["paths"].items()
         for method, operation in methods.items()
-        if operation["tags"] == [noun]
+        if operation["tags"] == [tag]
     ]
 
 
-def _render_contents(described: dict[str, Any], nouns: dict[str, str]) -> str:
+def _render_contents(document: dict[str, Any], tags: dict[str, str]) -> str:
     parts = ['<h2>Start</h2><a href="#start">A card payment, and half of it back</a><a href="#auth">Authentication</a>']
-    for noun in nouns:
-        parts.append(f"<h2>{noun.capitalize()}</h2>")
+    for tag in tags:
+        parts.append(f"<h2>{tag.capitalize()}</h2>")
         parts += [
             f'<a href="#{operation["operationId"]}">{_render_method(method)} {_breakable(path[7:])}</a>'
-            for method, path, operation in _operations(described, noun)
+            for method, path, operation in _operations(document, tag)
         ]
     return "".join((*parts, '<h2>More</h2><a href="#objects">Objects</a><a href="#errors">Errors</a>'))
 
@@ -92,11 +93,11 @@ def _breakable(path: str) -> str:
     return escape(path).replace("/", "/<wbr>")
 
 
-def _render_tag(described: dict[str, Any], fields: Fields, noun: str, about: str) -> str:
+def _render_tag(document: dict[str, Any], fields: Fields, tag: str, about: str) -> str:
     endpoints = "".join(
-        _render_endpoint(fields, method, path, operation) for method, path, operation in _operations(described, noun)
+        _render_endpoint(fields, method, path, operation) for method, path, operation in _operations(document, tag)
     )
-    return f'<h2 id="{noun}">{noun.capitalize()}</h2><p>{render_prose(about)}</p>{endpoints}'
+    return f'<h2 id="{tag}">{tag.capitalize()}</h2><p>{render_prose(about)}</p>{endpoints}'
 
 
 def _render_endpoint(fields: Fields, method: str, path: str, operation: dict[str, Any]) -> str:
@@ -133,4 +134,4 @@ def _render_objects(fields: Fields) -> str:
         f"<p>{render_prose(schema.get('description', ''))}</p>{fields.rows(name)}</section>"
         for name, schema in fields.shared()
     ]
-    return f'<h2 id="objects">Objects</h2><p>What several endpoints have in common.</p>{"".join(parts)}'
+    return f'<h2 id="objects">Objects</h2><p>Objects that several endpoints use.</p>{"".join(parts)}'

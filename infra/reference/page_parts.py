@@ -1,27 +1,26 @@
-"""Parts of the page: the first steps, the credentials, the errors, and code to paste."""
+"""Parts of the page: the first steps, authentication, the errors, and code to paste."""
 
+import re
 from html import escape
 from typing import Any
 
 from chalicelib.errors import ErrorCode
+from infra.local import URL
 from infra.reference import HERE, read_json, to_json
 from infra.reference.examples import Example, documented_values, examples, fill_placeholders
 
-ORIGIN = '<span class="origin">http://127.0.0.1:8000</span>'
+ORIGIN = f'<span class="origin">{URL}</span>'
 
 
 def json_block(value: Any) -> str:
-    """JSON as it travels."""
+    """Return JSON as a block of code."""
     return f"<pre>{escape(to_json(value).rstrip())}</pre>"
 
 
 def curl_block(example: Example) -> str:
-    """The request, to be pasted in a shell."""
-    method, path = example.endpoint.split(" ", 1)
-    for name, value in fill_placeholders(dict(example.path or {}), documented_values()).items():
-        path = path.replace(f"{{{name}}}", str(value))
-    query = "&".join(f"{name}={value}" for name, value in (example.query or {}).items())
-    lines = [f"curl '{ORIGIN}{escape(path)}{'?' + escape(query) if query else ''}'"]
+    """Return the request as a command of curl."""
+    method, path = example.request_line(documented_values())
+    lines = [f"curl '{ORIGIN}{escape(path)}'"]
     if example.login:
         login, secret = fill_placeholders(read_json("examples.json")["logins"][example.login], documented_values())
         lines.append(f"-u '{escape(login)}:{escape(secret)}'")
@@ -33,7 +32,7 @@ def curl_block(example: Example) -> str:
 
 
 def render_first_steps() -> str:
-    """How to take a card payment and give half of it back."""
+    """Return the steps that take a card payment and give half of it back."""
     by_name = {one.name: one for one in examples()}
     paid, back, seen = by_name["card"], by_name["card_half_back"], by_name["by_id"]
     card = ("ID", "State", "Substate", "Status", "Amount", "AmountEff", "Card", "CanReturnCNPpartial", "Result")
@@ -54,7 +53,7 @@ def _read_template(name: str) -> str:
 
 
 def _excerpt(example: Example, name: str, fields: tuple[str, ...]) -> str:
-    """The fields of the answer's transaction one looks at first."""
+    """Return these fields of the transaction in the answer of the example."""
     answer = example.answer or {}
     whole = answer.get(name) or {}
     one = whole[0] if isinstance(whole, list) else whole
@@ -62,11 +61,11 @@ def _excerpt(example: Example, name: str, fields: tuple[str, ...]) -> str:
     return json_block({"ErrorCode": answer.get("ErrorCode"), name: [shown] if isinstance(whole, list) else shown})
 
 
-def render_authentication(described: dict[str, Any]) -> str:
-    """The three schemes."""
+def render_authentication(document: dict[str, Any]) -> str:
+    """Return the table of the three schemes."""
     rows = "".join(
         f"<tr><td><code>Authorization: {name} …</code><td>{escape(scheme['description'])}"
-        for name, scheme in described["components"]["securitySchemes"].items()
+        for name, scheme in document["components"]["securitySchemes"].items()
     )
     return (
         '<section data-find="auth" id="auth"><h3>Authentication</h3><p>One header, in one of three forms; a stage may '
@@ -75,16 +74,16 @@ def render_authentication(described: dict[str, Any]) -> str:
 
 
 def render_errors() -> str:
-    """The catalogue, with what to do."""
+    """Return the catalogue of errors, with the action to take on each."""
     advice = read_json("advice.json")
     rows = "".join(
         f'<tr data-find="errors" id="error-{error.code}"><td>{error.code}<td>{error.status}<td>{escape(error.message)}'
-        f"<td>{_prose(advice[error.name])}"
+        f"<td>{render_prose(advice[error.name])}"
         for error in ErrorCode
     )
     return _read_template("errors.html").format(rows=rows)
 
 
-def _prose(words: str) -> str:
-    parts = escape(words).split("`")
-    return "".join(f"<code>{part}</code>" if number % 2 else part for number, part in enumerate(parts))
+def render_prose(text: str) -> str:
+    """Return plain text as HTML, with `code` in it."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
