@@ -9,7 +9,7 @@ from chalice.app import Chalice
 
 from chalicelib.errors import ErrorCode, envelope
 from infra import resources
-from infra.cloud import alarms
+from infra.cloud.monitoring import monitoring_resources
 
 Template = dict[str, Any]
 
@@ -40,7 +40,7 @@ def template(app: Chalice) -> Template:
         for name, (kind, default, text) in PARAMETERS.items()
     }
     merged["Conditions"] = CONDITIONS
-    merged["Resources"] |= _function_resources(app) | _domain_resources() | alarms.alarm_resources() | _subscription()
+    merged["Resources"] |= _function_resources(app) | _domain_resources() | monitoring_resources() | _subscription()
     merged["Resources"]["RestAPI"]["Properties"] |= _api_properties(app)
     merged["Outputs"] = {
         "Alerts": {"Value": {"Ref": "Alerts"}, "Description": "The topic alarms go to"},

@@ -1,4 +1,4 @@
-"""The examples of the reference and the collection for Postman are true: told on a stage, they come out as written."""
+"""The examples of the reference and of the collection for Postman are answered by a stage as they are recorded."""
 
 import json
 import re
@@ -34,12 +34,12 @@ def schema_of(example: Example, status: int) -> dict[str, Any]:
     return schema
 
 
-def test_the_story_comes_out_as_the_reference_tells_it(stage: str) -> None:
-    told = run_examples(stage, fresh_values())
+def test_the_examples_are_answered_as_the_reference_shows(stage: str) -> None:
+    answers = run_examples(stage, fresh_values())
 
-    assert set(read_json("answers.json")) == set(told), "run `make reference`"
+    assert set(read_json("answers.json")) == set(answers), "run `make reference`"
     for example in examples():
-        status, answer = told[example.name]
+        status, answer = answers[example.name]
         schema = {**schema_of(example, status), "components": DOCUMENT["components"]}
         assert [
             error.message for error in OAS31Validator(schema).iter_errors(json.loads(json.dumps(answer, default=float)))
@@ -47,7 +47,7 @@ def test_the_story_comes_out_as_the_reference_tells_it(stage: str) -> None:
         assert mask_volatile(answer) == mask_volatile(example.answer), f"{example.name}: run `make reference`"
 
 
-def test_the_collection_for_postman_takes_the_same_story(stage: str) -> None:
+def test_the_requests_of_the_postman_collection_are_answered_alike(stage: str) -> None:
     values: dict[str, Any] = {"base_url": stage, **fresh_values()}
     by_summary = {item["name"]: item for folder in postman_collection(DOCUMENT)["item"] for item in folder["item"]}
 
@@ -69,7 +69,7 @@ def _with(text: str, values: dict[str, Any]) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda name: str(values[name[1]]), text)
 
 
-def test_an_example_that_comes_out_otherwise_is_noticed(stage: str) -> None:
+def test_an_example_that_is_answered_otherwise_is_noticed(stage: str) -> None:
     sign_in = next(one for one in examples() if one.name == "sign_in")
     wrong = Example(
         **{**vars(sign_in), "body": fill_placeholders({"Email": "till@demo.example", "Password": "no"}, {})}

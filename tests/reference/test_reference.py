@@ -1,4 +1,4 @@
-"""The reference says what the service does: all of it, and as it is now."""
+"""The reference describes the whole service, as it is now."""
 
 import base64
 import hashlib
@@ -50,7 +50,7 @@ def test_every_endpoint_is_described_and_has_an_example() -> None:
 
 
 def models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    """The model, and those its fields hold."""
+    """Yield the model, and the models of its fields."""
     yield model
     for field in model.model_fields.values():
         for found in re.findall(r"chalicelib\.schemas\.(\w+)\.(\w+)", str(field.annotation)):
@@ -70,7 +70,7 @@ def test_every_field_of_an_endpoint_is_in_its_schema(endpoint: Any) -> None:
 
 
 def validator(schema: str, name: str) -> Any:
-    """What the model of the schema says of a value of one field: the codes of its findings."""
+    """Return a function that validates a value of one field and returns the codes of the findings."""
     by_name = {model.__name__: model for one in ENDPOINTS if one.body for model in models(one.body)}
     model = by_name[schema]
 
@@ -93,7 +93,7 @@ def validator(schema: str, name: str) -> Any:
         if (f"{schema}.{name}" in DICTIONARIES or name in DICTIONARIES) and not schema.endswith(("View", "Finding"))
     ],
 )
-def test_a_dictionary_is_what_the_field_takes(schema: str, name: str) -> None:
+def test_a_dictionary_holds_the_values_the_field_takes(schema: str, name: str) -> None:
     values = DICTIONARIES.get(f"{schema}.{name}") or DICTIONARIES[name]
     codes = validator(schema, name)
 
