@@ -1,1 +1,1 @@
-"""What the service stands on: the resources of a stage, and the local stage made of the same definition."""
+"""The resources of a stage, the local stage made of the same definition, the operator's commands, the reference."""

@@ -1,6 +1,6 @@
-"""What API Gateway does in front of the service, done locally: routing, the authorizer, and its own answers.
+"""API Gateway in front of the service, simulated locally: routing, the authorizer, and the gateway's own answers.
 
-Every answer of its own is rendered from the `GatewayResponses` that are deployed, so the two are alike.
+The gateway's own answers are made from the `GatewayResponses` that are deployed, so they are the same.
 """
 
 import base64
@@ -28,7 +28,7 @@ from chalicelib.errors import ErrorCode, envelope
 from infra import resources
 
 METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
-TIMEOUT_SECONDS = 29
+LAMBDA_TIMEOUT_SECONDS = 29
 REQUEST_ID = "x-amzn-RequestId"
 
 
@@ -42,19 +42,19 @@ class Reply:
 
 
 def gateway_response(kind: str, *, context: Mapping[str, Any] | None = None, message: str | None = None) -> Reply:
-    """The gateway response of this type.
+    """Return the gateway response of this type.
 
-    `context` is the authorizer's; `message` replaces the usual one where the local server knows better what is wrong.
+    `context` is the authorizer's; `message` replaces the usual one where the local server knows the problem better.
     """
     response = resources.gateway_responses()[kind]
     text = re.sub(
         r"\$context\.authorizer\.(\w+)",
-        lambda name: json.dumps(_text((context or {}).get(name[1], "")))[1:-1],
+        lambda name: json.dumps(_context_text((context or {}).get(name[1], "")))[1:-1],
         response["ResponseTemplates"]["application/json"],
     )
     try:
         body = json.loads(text)
-    except ValueError:  # a denial without the code and message it owes
+    except ValueError:  # a denial without the required code and message
         return gateway_response("AUTHORIZER_CONFIGURATION_ERROR")
     if message:
         body["ErrorMessage"] = message
@@ -62,8 +62,8 @@ def gateway_response(kind: str, *, context: Mapping[str, Any] | None = None, mes
     return _json(int(response["StatusCode"]), body, {name: value.strip("'") for name, value in headers.items()})
 
 
-def error_reply(error: ErrorCode, headers: Mapping[str, str]) -> Reply:
-    """A refusal no gateway response stands for."""
+def _error_reply(error: ErrorCode, headers: Mapping[str, str]) -> Reply:
+    """Return a refusal for which there is no gateway response."""
     return _json(error.status, envelope(error.code, error.message), headers)
 
 
@@ -71,13 +71,13 @@ def _json(status: int, body: Mapping[str, Any], headers: Mapping[str, str]) -> R
     return Reply(status, {"Content-Type": "application/json", **headers}, json.dumps(body).encode())
 
 
-def _text(value: object) -> str:
-    """A value of the authorizer's context as API Gateway hands it on."""
+def _context_text(value: object) -> str:
+    """Return a value of the authorizer's context as API Gateway passes it on: as text."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class _DeniedError(Exception):
-    """The authorizer answered, and its policy does not allow the call."""
+    """A denial: the policy the authorizer returned does not allow the call."""
 
     def __init__(self, context: Mapping[str, Any]) -> None:
         super().__init__("denied")
@@ -85,7 +85,7 @@ class _DeniedError(Exception):
 
 
 class _Authorizer(LocalGatewayAuthorizer):
-    """Chalice's, which forgets what the authorizer said about a denial."""
+    """Chalice's local authorizer, made to pass on the context of a denial."""
 
     def _check_can_invoke_view_function(self, arn: str, auth_result: dict[str, Any]) -> bool:
         if not super()._check_can_invoke_view_function(arn, auth_result):
@@ -101,14 +101,14 @@ class _Authorizer(LocalGatewayAuthorizer):
         return event
 
     def _update_lambda_event(self, lambda_event: dict[str, Any], auth_result: dict[str, Any]) -> dict[str, Any]:
-        # API Gateway makes text of every value, so a number that works only here would be found out there.
-        context = {name: _text(value) for name, value in (auth_result.get("context") or {}).items()}
+        # API Gateway makes text of every value: a function that needs a number must fail here, and not only there.
+        context = {name: _context_text(value) for name, value in (auth_result.get("context") or {}).items()}
         event: dict[str, Any] = super()._update_lambda_event(lambda_event, {**auth_result, "context": context})
         return event
 
 
-class _IsolatedChalice(LocalChalice):
-    """An app whose threads share neither the request (Chalice's part) nor the context (ours)."""
+class _ThreadSafeChalice(LocalChalice):
+    """An app whose threads share neither the request (done by Chalice) nor the Lambda context (done here)."""
 
     _LOCAL = threading.local()
 
@@ -122,23 +122,23 @@ class _IsolatedChalice(LocalChalice):
         self._LOCAL.context = value
 
 
-def isolated(app: Chalice) -> Chalice:
-    """The same app, safe to be called by several threads; calling this again changes nothing."""
-    if not isinstance(app, _IsolatedChalice):
-        app.__class__ = type("IsolatedChalice", (_IsolatedChalice, type(app)), {})
+def make_thread_safe(app: Chalice) -> Chalice:
+    """Make the app safe to be called by several threads, and return it; a second time changes nothing."""
+    if not isinstance(app, _ThreadSafeChalice):
+        app.__class__ = type("IsolatedChalice", (_ThreadSafeChalice, type(app)), {})
     return app
 
 
 class Gateway(LocalGateway):
-    """Chalice's gateway, which always has an answer, and answers as `GatewayResponses` says."""
+    """Chalice's local gateway, made to answer every request, and its own refusals as `GatewayResponses` says."""
 
     def __init__(self, app: Chalice) -> None:
-        config = Config.create(chalice_stage="local", app_name=app.app_name, lambda_timeout=TIMEOUT_SECONDS)
-        super().__init__(isolated(app), config)
+        config = Config.create(chalice_stage="local", app_name=app.app_name, lambda_timeout=LAMBDA_TIMEOUT_SECONDS)
+        super().__init__(make_thread_safe(app), config)
         self._authorizer = _Authorizer(app)
 
     def answer(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> Reply:
-        """The answer to a request, whatever happens; it names the ID the app knows the request by."""
+        """Return the answer to a request, whatever happens, with the ID that the app logs for the request."""
         context = self._generate_lambda_context()
         reply = self._answer(method, path, headers, body, context)
         return replace(reply, headers={REQUEST_ID: context.aws_request_id, **reply.headers})
@@ -152,20 +152,20 @@ class Gateway(LocalGateway):
             return gateway_response("MISSING_AUTHENTICATION_TOKEN")
         resource = event["requestContext"]["resourcePath"]
         if method not in METHODS:
-            return error_reply(
+            return _error_reply(
                 ErrorCode.METHOD_NOT_ALLOWED, {"Allow": ", ".join(sorted(self._app_object.routes[resource]))}
             )
         event["requestContext"] |= {"requestId": context.aws_request_id, "path": urlsplit(path).path}
-        if denial := self._denial(path, event, context):
-            return denial
+        if refusal := self._authorize(path, event, context):
+            return refusal
         try:
             return _reply(self._app_object(event, context))
         except Exception:  # noqa: BLE001  a crash of the function is an answer of the gateway
             traceback.print_exc()
             return gateway_response("INTEGRATION_FAILURE")
 
-    def _denial(self, path: str, event: dict[str, Any], context: LambdaContext) -> Reply | None:
-        """Ask the authorizer, which puts its context in the event; the answer when the request stops here."""
+    def _authorize(self, path: str, event: dict[str, Any], context: LambdaContext) -> Reply | None:
+        """Call the authorizer, which puts its context in the event; return an answer if it does not allow the call."""
         try:
             self._authorizer.authorize(path, event, context)
         except _DeniedError as denied:

@@ -1,9 +1,8 @@
-"""What a page of history costs at a thousand, ten thousand and a hundred thousand transactions of one merchant.
+"""The cost of a page of history at a thousand, ten thousand and a hundred thousand transactions of one merchant.
 
-`python -m infra.bench_history`, a part of `make bench`. The tables it prints are those of the README.
+`python -m infra.bench_history`, and a part of `make bench ARGS=history`. It prints the tables of the README.
 """
 
-import importlib
 import itertools
 import json
 import statistics
@@ -15,39 +14,42 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from chalicelib.domain.agent import Agent, BranchActions
+from app import app
+from chalicelib.domain.agent import Agent, BranchActions, Caller
 from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup
 from chalicelib.domain.money import Currency
 from chalicelib.domain.period import end_of_day
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Phase, Transaction
+from chalicelib.store.table import commit, put_new
 from infra import engines
-from infra.bench import Till
-from infra.capacity_meter import metered
+from infra.bulk_load import write_in_bulk
+from infra.capacity_meter import measure_capacity
+from infra.lambda_client import LambdaClient
 
 SIZES = (1_000, 10_000, 100_000)
-TILLS = 3
+AGENTS = 3
 RUNS = 9
-YEAR, MONTH = 365, 31  # days
-HISTORY = "/api/v1/payment/listHistoryEx"
+YEAR_DAYS, MONTH_DAYS = 365, 31
+LIST_HISTORY = "/api/v1/payment/listHistoryEx"
 PHONE = "+27829876543"
 _ids = itertools.count(900_000_001)
 
 
 @dataclass(frozen=True)
 class Shop:
-    """A merchant, and its tills; the first may see what all of them did."""
+    """A merchant and its agents; the first may view the payments of all of them."""
 
     merchant: Merchant
     agents: list[Agent]
     now: datetime
 
     def payments(self, number: int, days: int) -> Iterator[Transaction]:
-        """Payments of about 2 KB, evenly over so many days that end now."""
-        apart = timedelta(days=days) / number
+        """Yield payments of about 2 KB, spread evenly over so many days until now."""
+        interval = timedelta(days=days) / number
         for index in range(number):
-            agent = self.agents[index % TILLS]
-            at = self.now - apart * index
+            agent = self.agents[index % AGENTS]
+            at = self.now - interval * index
             yield Transaction(
                 id=str(uuid.uuid4()).upper(),
                 client_id=self.merchant.id,
@@ -71,55 +73,51 @@ class Shop:
             )
 
 
-def history() -> None:
-    """Pages of a year, and text searched in a month; on DynamoDB Local, which must be chosen already."""
-    print(f"\nA page of a year's history, one merchant with {TILLS} tills:\n")
+def print_history() -> None:
+    """Print the cost of pages of a year and of searches in a month, on the DynamoDB Local that was selected before."""
+    print(f"\nA page of a year's history, one merchant with {AGENTS} agents:\n")
     print("| transactions | page | store calls | RCU | processor ms | ms |\n|---:|---:|---:|---:|---:|---:|")
     for size in SIZES:
-        shop = _shop(size, YEAR)
-        first = (shop.now - timedelta(days=YEAR)).date()
+        shop = _create_shop(size, YEAR_DAYS)
+        first = (shop.now - timedelta(days=YEAR_DAYS)).date()
         pages = size // 100
         for page in (1, pages // 2, pages):
-            print(f"| {size:,} | {page:,} | {_cost(shop, first, Page=page)}")
+            print(f"| {size:,} | {page:,} | {_measure(shop, first, Page=page)}")
 
     size = 10_000
-    shop = _shop(size, MONTH)
-    first = (shop.now - timedelta(days=MONTH)).date()
+    shop = _create_shop(size, MONTH_DAYS)
+    first = (shop.now - timedelta(days=MONTH_DAYS)).date()
     print(f"\nText searched in a month of {size:,}:\n")
     print("| Search | found | store calls | RCU | processor ms | ms |\n|---|---:|---:|---:|---:|---:|")
     for text in ("nothing of the kind", "table 77,", "newspaper"):
-        found = _ask(shop, first, {"Search": text})["TransactionsCounters"]["ItemCountTtl"]
-        print(f"| {text} | {found:,} | {_cost(shop, first, Search=text)}")
+        found = _list(shop, first, {"Search": text})["TransactionsCounters"]["ItemCountTtl"]
+        print(f"| {text} | {found:,} | {_measure(shop, first, Search=text)}")
 
 
-def _cost(shop: Shop, first: date, **model: Any) -> str:
-    _ask(shop, first, model)
-    with metered() as meter:
-        _ask(shop, first, model)
-    processor, clock = [], []
+def _measure(shop: Shop, first: date, **model: Any) -> str:
+    """Return the cells of a row: store calls, RCU, processor time and wall time of one list."""
+    _list(shop, first, model)
+    with measure_capacity() as meter:
+        _list(shop, first, model)
+    processor_times, wall_times = [], []
     for _ in range(RUNS):
-        began, started = time.process_time(), time.perf_counter()
-        _ask(shop, first, model)
-        processor.append(time.process_time() - began)
-        clock.append(time.perf_counter() - started)
-    ours, whole = (statistics.median(times) * 1000 for times in (processor, clock))
-    return f"{meter['calls']} | {meter['RCU']:.0f} | {ours:.0f} | {whole:.0f} |"
+        processor_start, wall_start = time.process_time(), time.perf_counter()
+        _list(shop, first, model)
+        processor_times.append(time.process_time() - processor_start)
+        wall_times.append(time.perf_counter() - wall_start)
+    processor_ms, wall_ms = (statistics.median(times) * 1000 for times in (processor_times, wall_times))
+    return f"{meter['calls']} | {meter['RCU']:.0f} | {processor_ms:.0f} | {wall_ms:.0f} |"
 
 
-def _ask(shop: Shop, first: date, model: dict[str, Any]) -> Any:
-    """The answer to a request, as Lambda gets it behind the authorizer."""
+def _list(shop: Shop, first: date, model: dict[str, Any]) -> Any:
+    """Return the answer of listHistoryEx to the first agent."""
     agent = shop.agents[0]
-    context = {"agent": str(agent.id), "client": str(agent.client_id), "version": "1", "terminal": ""}
-    till = Till(importlib.import_module("app").app, context)
-    answer = till.ask("POST", HISTORY, {"Period": {"From": str(first)}, "ListBasicModel": model})
-    return json.loads(answer["body"])
+    client = LambdaClient(app, Caller(agent.id, agent.client_id, agent.credential_version))
+    return json.loads(client.call("POST", LIST_HISTORY, {"Period": {"From": str(first)}, "ListBasicModel": model}))
 
 
-def _shop(size: int, days: int) -> Shop:
-    """A merchant with so many payments."""
-    from chalicelib.store.table import commit, put_new  # noqa: PLC0415  its settings are there once the engine is
-    from infra.bulk_load import write_in_bulk  # noqa: PLC0415
-
+def _create_shop(size: int, days: int) -> Shop:
+    """Store a merchant with so many payments."""
     now = datetime.now(UTC)
     number = next(_ids)
     merchant = Merchant(
@@ -143,13 +141,13 @@ def _shop(size: int, days: int) -> Shop:
         Agent(
             id=next(_ids),
             client_id=number,
-            name=f"Till {till}",
-            email=f"till-{till}@bench.example",
+            name=f"Agent {index}",
+            email=f"agent-{index}@bench.example",
             phone=PHONE,
             created_at=now,
-            branches_actions=() if till else rights,
+            branches_actions=() if index else rights,
         )
-        for till in range(TILLS)
+        for index in range(AGENTS)
     ]
     commit(put_new("merchants", merchant, "id"), *(put_new("agents", agent, "id") for agent in agents))
     shop = Shop(merchant, agents, now)
@@ -158,10 +156,10 @@ def _shop(size: int, days: int) -> Shop:
 
 
 def main() -> None:
-    """The tables, on an engine of their own."""
+    """Print the tables, measured on a DynamoDB Local of their own."""
     with engines.moto_engine(), engines.dynamodb_local() as url:
         engines.select(url)
-        history()
+        print_history()
 
 
 if __name__ == "__main__":

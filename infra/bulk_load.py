@@ -1,7 +1,7 @@
-"""Writing many past transactions at once into the tables of a local stage: for benchmarks, and for tests of size.
+"""A bulk load of past transactions into the tables of a local stage: for benchmarks, and for tests of size.
 
-What is written is what the service writes with each of them, only counters are added up before. Nobody may write to
-the same days meanwhile.
+The items are those the service writes with each transaction, but its counters are added up first. Nothing else may
+write to the same days at the same time.
 """
 
 import itertools
@@ -14,21 +14,22 @@ from chalicelib.store import history, transactions
 from chalicelib.store.codec import encode
 from chalicelib.store.table import client, table_name
 
-BATCH = 25  # items in one BatchWriteItem
+MAX_BATCH_WRITE = 25  # items in one BatchWriteItem
 
 Item = dict[str, Any]
-Place = tuple[str, str]  # of an item of the history table
+ItemKey = tuple[str, str]  # of an item of the history table
 
 
 def write_in_bulk(many: Iterable[Transaction]) -> None:
-    """Keep transactions under new IDs, each with its place in the history."""
-    counters: dict[Place, Counter[str]] = defaultdict(Counter)
-    _put(_records(many, counters))
-    items = (_with_counters(place, numbers) for place, numbers in counters.items())
-    _put((table_name(history.TABLE), item) for item in items)
+    """Store transactions that are not stored yet, with their entries in the history."""
+    counters: dict[ItemKey, Counter[str]] = defaultdict(Counter)
+    _write_batches(_items(many, counters))
+    items = (_counter_item(key, increments) for key, increments in counters.items())
+    _write_batches((table_name(history.TABLE), item) for item in items)
 
 
-def _records(many: Iterable[Transaction], counters: Mapping[Place, Counter[str]]) -> Iterator[tuple[str, Item]]:
+def _items(many: Iterable[Transaction], counters: Mapping[ItemKey, Counter[str]]) -> Iterator[tuple[str, Item]]:
+    """Yield the table and item of each record; add to `counters` the increments of each counter item."""
     for transaction in many:
         yield table_name(transactions.TABLE), encode(transaction)
         for write in history.writes_for_new(transaction):
@@ -36,26 +37,26 @@ def _records(many: Iterable[Transaction], counters: Mapping[Place, Counter[str]]
                 yield write.parameters["TableName"], write.parameters["Item"]
             else:
                 key = write.parameters["Key"]
-                counters[key["month"]["S"], key["at"]["S"]].update(_added(write.parameters))
+                counters[key["month"]["S"], key["at"]["S"]].update(_increments(write.parameters))
 
 
-def _added(parameters: Mapping[str, Any]) -> dict[str, int]:
-    """What an `ADD #name :value, ...` adds."""
+def _increments(parameters: Mapping[str, Any]) -> dict[str, int]:
+    """Return the increments of an `ADD #name :value, ...`, by attribute."""
     pairs = [pair.split() for pair in parameters["UpdateExpression"].removeprefix("ADD ").split(",")]
     names, values = parameters["ExpressionAttributeNames"], parameters["ExpressionAttributeValues"]
     return {names[name]: int(values[value]["N"]) for name, value in pairs}
 
 
-def _with_counters(place: Place, numbers: Counter[str]) -> Item:
-    """The counters of a place, with what is counted there already."""
-    key: Item = {"month": {"S": place[0]}, "at": {"S": place[1]}}
+def _counter_item(item_key: ItemKey, increments: Counter[str]) -> Item:
+    """Return a counter item: the stored counters, if there are any, and the increments."""
+    key: Item = {"month": {"S": item_key[0]}, "at": {"S": item_key[1]}}
     answer = client().get_item(TableName=table_name(history.TABLE), Key=key, ConsistentRead=True)
-    kept = {name: int(value["N"]) for name, value in answer.get("Item", key).items() if "N" in value}
-    return {**key, **{name: {"N": str(number)} for name, number in (numbers + Counter(kept)).items()}}
+    stored = {name: int(value["N"]) for name, value in answer.get("Item", key).items() if "N" in value}
+    return {**key, **{name: {"N": str(number)} for name, number in (increments + Counter(stored)).items()}}
 
 
-def _put(items: Iterator[tuple[str, Item]]) -> None:
-    while batch := list(itertools.islice(items, BATCH)):
+def _write_batches(items: Iterator[tuple[str, Item]]) -> None:
+    while batch := list(itertools.islice(items, MAX_BATCH_WRITE)):
         requests: dict[str, list[Item]] = {table: [] for table, _ in batch}
         for table, item in batch:
             requests[table].append({"PutRequest": {"Item": item}})

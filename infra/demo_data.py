@@ -1,4 +1,4 @@
-"""The demo data of the local stage, always the same, made through the service's own doors."""
+"""The demo data of the local stage, always the same, created by the services that the API uses."""
 
 import base64
 from datetime import UTC, datetime
@@ -55,50 +55,52 @@ FIRST_PAYMENT = (
     '{"BasicTran": {"InputType": 10, "CurrencyID": "ZAR", "Amount": 10.10, "Description": "A coffee"},'
     ' "AcqTran": {"AcquirerCode": "CASH"}}'
 )
-EVERYTHING = {wire_name(name): True for name in vars(DEFAULT_FEATURES) if name != "inherited"}
+ALL_FEATURES = {wire_name(name): True for name in vars(DEFAULT_FEATURES) if name != "inherited"}
 
 
 def seed() -> None:
-    """Two merchants, each with an administrator, a till and a terminal; a linked card; a system user; a secret."""
+    """Create a system user, two merchants, each with an administrator, an agent and a terminal, and a linked card."""
     secrets.rotate_signing(Secret(SIGNING_SECRET))
-    system = _caller(create_system_user("System", SYSTEM[0], Secret(SYSTEM[1])))
-    everything = {"Features": EVERYTHING, "AllowLinkedCards": 1}
-    till = _shop(system, "Demo Store", "DEMO0001", (OWNER, TILL), {"SecretKey": TILL_KEY, "MobileSettings": everything})
-    _link(till, *VISA)
-    _shop(system, "Other Store", "OTHER001", (OTHER_OWNER, OTHER_TILL), {})
+    system = _caller_of(create_system_user("System", SYSTEM[0], Secret(SYSTEM[1])))
+    settings = {"Features": ALL_FEATURES, "AllowLinkedCards": 1}
+    agent = {"SecretKey": TILL_KEY, "MobileSettings": settings}
+    _link_card(_create_merchant(system, "Demo Store", "DEMO0001", (OWNER, TILL), agent), *VISA)
+    _create_merchant(system, "Other Store", "OTHER001", (OTHER_OWNER, OTHER_TILL), {})
 
 
-def _link(till: Agent, pan: str, exp: str) -> None:
-    visa, _ = card.read(InputType.MANUAL_ENTRY, CardInput(Secret(pan), Secret(exp)))
+def _link_card(agent: Agent, pan: str, expiry: str) -> None:
+    visa, _ = card.read(InputType.MANUAL_ENTRY, CardInput(Secret(pan), Secret(expiry)))
     if visa is not None:
-        linked_cards.link(till, visa, "Demo Visa", datetime.now(UTC))
+        linked_cards.link(agent, visa, "Demo Visa", datetime.now(UTC))
 
 
-def _shop(system: Caller, name: str, tid: str, logins: tuple[tuple[str, str], ...], till: dict[str, Any]) -> Agent:
-    """The agent at the till of a new shop."""
-    (owner, owner_password), (cashier, cashier_password) = logins
+def _create_merchant(
+    system: Caller, name: str, tid: str, logins: tuple[tuple[str, str], ...], agent: dict[str, Any]
+) -> Agent:
+    """Create a merchant with a terminal, an administrator and an agent, and return the agent."""
+    (owner, owner_password), (till, till_password) = logins
     now = datetime.now(UTC)
     manager = {"UserName": f"{name} Owner", "UserEmail": owner, "UserPhone": PHONE}
-    sent = {"Name": name, "Phone": PHONE, "FInstID": 1, "AddressDeFacto": "1 Long Street", "ClientManager": manager}
-    shop = merchants.create(CreateMerchant.model_validate(CONTEXT | sent), system, now)
+    body = {"Name": name, "Phone": PHONE, "FInstID": 1, "AddressDeFacto": "1 Long Street", "ClientManager": manager}
+    merchant = merchants.create(CreateMerchant.model_validate(CONTEXT | body), system, now)
     place = {"Currency": "710", "Country": "710", "City": "Cape Town", "Location": "1 Long Street", "RegionCode": "WC"}
-    sent = {"BranchID": shop.id, "Name": tid, "Title": name, "SIC": "5411", "EntryCaps": "8", "CountryCode": "ZA"}
-    terminals.create(CreateTerminal.model_validate(sent | place | {"DeviceInfo": DEVICE}), system, now)
+    body = {"BranchID": merchant.id, "Name": tid, "Title": name, "SIC": "5411", "EntryCaps": "8", "CountryCode": "ZA"}
+    terminals.create(CreateTerminal.model_validate(body | place | {"DeviceInfo": DEVICE}), system, now)
 
-    common = {"Phone": PHONE, "BranchID": shop.id, "ClientID": shop.id}
-    rights = {"BranchesActions": [{"BranchID": shop.id, "Actions": [Right.ADMINISTRATOR]}]}
+    common = {"Phone": PHONE, "BranchID": merchant.id, "ClientID": merchant.id}
+    rights = {"BranchesActions": [{"BranchID": merchant.id, "Actions": [Right.ADMINISTRATOR]}]}
     admin = {"Name": f"{name} Owner", "Email": owner, "Password": owner_password, "TID": tid}
-    agents.create(CreateAgent.model_validate(common | admin | rights), system, shop.id, now)
-    agent = {"Name": f"{name} Till", "Email": cashier, "Password": cashier_password, "TID": tid}
-    return agents.create(CreateAgent.model_validate(common | agent | till), system, shop.id, now).agent
+    agents.create(CreateAgent.model_validate(common | admin | rights), system, merchant.id, now)
+    user = {"Name": f"{name} Till", "Email": till, "Password": till_password, "TID": tid}
+    return agents.create(CreateAgent.model_validate(common | user | agent), system, merchant.id, now).agent
 
 
-def _caller(agent: Agent) -> Caller:
+def _caller_of(agent: Agent) -> Caller:
     return Caller(agent.id, agent.client_id, agent.credential_version)
 
 
 def print_welcome(url: str) -> None:
-    """The demo logins, and a first payment to paste into a shell."""
+    """Print the demo logins, and a first payment to paste into a shell."""
     print(f"\nThe payment service is on {url} with an AWS of its own in this process. Ctrl-C ends both.\n")
     for role, (email, password) in (
         ("system user", SYSTEM),

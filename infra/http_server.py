@@ -1,4 +1,4 @@
-"""The HTTP server of the local stage: Chalice's, where every request gets an answer and costs no 44 ms."""
+"""The HTTP server of the local stage: Chalice's, made to answer every request, and without its delay of 44 ms."""
 
 import contextlib
 import http.client
@@ -19,16 +19,16 @@ from chalice.app import Chalice
 from chalice.local import ThreadedHTTPServer
 
 from chalicelib.errors import ErrorCode
-from infra.api_gateway import REQUEST_ID, Gateway, Reply, error_reply, gateway_response
+from infra.api_gateway import REQUEST_ID, Gateway, Reply, gateway_response
 
-BODY_BYTES = 10 * 1024 * 1024  # what API Gateway takes
-DISCARDED_BYTES = 64 * 1024 * 1024
-DISCARD_SECONDS = 10
+MAX_BODY_BYTES = 10 * 1024 * 1024  # the limit of API Gateway
+MAX_DISCARDED_BYTES = 64 * 1024 * 1024
+MAX_DISCARD_SECONDS = 10
 IDLE_SECONDS = 60
 
 
-class _Lines(io.BufferedReader):
-    """Remembers the line read last, for the name of a header that was too long to take."""
+class _LineReader(io.BufferedReader):
+    """A reader that remembers the last line, which names the header that was too long."""
 
     last = b""
 
@@ -38,11 +38,11 @@ class _Lines(io.BufferedReader):
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection: HTTP in, `Gateway` asked, HTTP out in one write."""
+    """One connection: each request is read, given to `Gateway`, and answered in one write."""
 
     protocol_version = "HTTP/1.1"
     timeout = IDLE_SECONDS
-    disable_nagle_algorithm = True  # and `_write` writes once: headers and body apart cost 44 ms
+    disable_nagle_algorithm = True  # and `_write` writes once: two writes, for headers and body, cost 44 ms
 
     def __init__(
         self,
@@ -55,13 +55,13 @@ class Handler(BaseHTTPRequestHandler):
         super().__init__(request, client_address, server)
 
     def setup(self) -> None:
-        """Read lines through `_Lines`."""
+        """Prepare the connection to be read through `_LineReader`."""
         super().setup()
-        self.lines = _Lines(self.rfile.detach())
+        self.lines = _LineReader(self.rfile.detach())
         self.rfile = self.lines
 
     def __getattr__(self, name: str) -> Callable[[], None]:
-        """Whatever the method, the gateway decides (http.server looks for do_GET, do_BREW and so on)."""
+        """Return one handler for every method (http.server looks for do_GET and so on): the gateway decides."""
         if name.startswith("do_"):
             return self._handle
         raise AttributeError(name)
@@ -78,7 +78,7 @@ class Handler(BaseHTTPRequestHandler):
         self._write(self.gateway.answer(self.command, self.path, dict(self.headers), body))
 
     def _framing_problem(self) -> Reply | None:
-        """Why it cannot be told where the body ends, or that it is too far away."""
+        """Return a refusal if the end of the body is not known, or if the body is too large."""
         if "Transfer-Encoding" in self.headers:
             return gateway_response(
                 "BAD_REQUEST_BODY", message="The body must come with a Content-Length, not in chunks."
@@ -88,41 +88,41 @@ class Handler(BaseHTTPRequestHandler):
         if lengths or not (digits.isascii() and digits.isdigit()):
             return gateway_response("BAD_REQUEST_BODY", message="The Content-Length is not a number.")
         # Compared as text first: int() refuses thousands of digits.
-        if len(digits.lstrip("0")) > len(str(BODY_BYTES)) or int(digits) > BODY_BYTES:
+        if len(digits.lstrip("0")) > len(str(MAX_BODY_BYTES)) or int(digits) > MAX_BODY_BYTES:
             return gateway_response("REQUEST_TOO_LARGE")
         return None
 
     def handle_expect_100(self) -> bool:
-        """Refuse before the body is sent, where that is possible."""
+        """Refuse before the body is sent, if the headers are reason enough."""
         if problem := self._framing_problem():
             self._refuse(problem)
             return False
         return super().handle_expect_100()
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Put in the envelope what http.server refuses itself: a request line or headers it cannot take."""
+        """Send an error of http.server (a malformed request line, too many headers) in the envelope of the service."""
         del message, explain
         if code != HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE:
             self._refuse(gateway_response("BAD_REQUEST_BODY", message="The request line is malformed."))
         elif self.lines.last[:14].lower() == b"authorization:":
-            header = {"WWW-Authenticate": 'Basic realm="payments"'}
-            self._refuse(error_reply(ErrorCode.BAD_CREDENTIAL, header))
+            error = ErrorCode.BAD_CREDENTIAL
+            self._refuse(gateway_response("ACCESS_DENIED", context={"code": error.code, "message": error.message}))
         else:
             self._refuse(gateway_response("BAD_REQUEST_BODY", message="The headers are too long or too many."))
 
     def _refuse(self, reply: Reply) -> None:
-        """Answer a request that was not read to its end, and give the connection up."""
+        """Answer a request that was not read to its end, and close the connection."""
         self.close_connection = True
         self._write(reply)
         with contextlib.suppress(OSError):
             self._discard()
 
     def _discard(self) -> None:
-        """Let the client finish sending: closing with unread data would reset the connection and lose the answer."""
+        """Read what the client still sends: closing with unread data would reset the connection and lose the answer."""
         self.connection.shutdown(socket.SHUT_WR)
         self.connection.settimeout(1)
-        until = time.monotonic() + DISCARD_SECONDS
-        left = DISCARDED_BYTES
+        until = time.monotonic() + MAX_DISCARD_SECONDS
+        left = MAX_DISCARDED_BYTES
         while left > 0 and time.monotonic() < until and (chunk := self.connection.recv(65536)):
             left -= len(chunk)
 
@@ -141,11 +141,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(head if self.command == "HEAD" else head + reply.body)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name is http.server's
-        """Say nothing: the service logs each request itself."""
+        """Log nothing: the service logs each request itself."""
 
 
 class Server(ThreadedHTTPServer):
-    """The service on HTTP. `start` it, or use it in `with`; raises OSError when the port is taken."""
+    """The service on HTTP, started by `start` or by `with`. Making one raises OSError when the port is in use."""
 
     request_queue_size = 128
 
@@ -156,15 +156,14 @@ class Server(ThreadedHTTPServer):
     def server_bind(self) -> None:
         """Bind, without http.server's look-up of the host's name, which may take seconds."""
         TCPServer.server_bind(self)
-        self.server_name, self.server_port = self.server_address[:2]
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of a client that went away."""
+        """Print the error, unless the client closed the connection."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
     def start(self) -> None:
-        """Serve, in a thread of its own."""
+        """Serve requests in a thread of their own."""
         threading.Thread(target=partial(self.serve_forever, poll_interval=0.05), daemon=True).start()
 
     def __enter__(self) -> Self:

@@ -1,22 +1,22 @@
-"""What the operator of a stage does from a shell, with the stage's environment (STAGE, TABLE_PREFIX, KEY_ID, ...).
+"""The commands of the operator of a stage, run in a shell with the stage's environment (STAGE, TABLE_PREFIX, ...).
 
 python -m infra.operator system-user --email ann@example.com --name "Ann Lee" [--phone "+27 82 987 6543"]
-    Create a system user: who creates merchants and their first administrators. The password is asked for, or read
-    from standard input when that is not a terminal. There is no default one.
+    Create a system user, who creates merchants and their first administrators. The command prompts for the password,
+    or reads it from standard input when that is not a terminal. There is no default password.
 python -m infra.operator rotate-signing
-    Make a new secret that JSON web tokens are signed with; the one before stays accepted until the next rotation.
+    Make a new secret for signing JSON web tokens; the previous one is accepted until the next rotation.
 python -m infra.operator partner-secret Insurance
-    Keep the secret that questions to the partner of this product are signed with. The one agreed with the partner is
-    asked for, or read from standard input when that is not a terminal; an empty line makes a new one.
+    Store the secret that signs the requests to the partner of this product. The command prompts for the secret agreed
+    with the partner, or reads it from standard input when that is not a terminal; an empty line makes a new one.
 python -m infra.operator link-card --email till@example.com [--alias "Company card"] [--acquirer SANDBOX]
-    Link a card to an agent through the acquirer; its token is kept, its number is not. Number and expiry (MMYY) are
-    asked for, or read from two lines of standard input.
+    Link a card to an agent through the acquirer; its token is stored, its number is not. The command prompts for number
+    and expiry (MMYY), or reads two lines of standard input.
 python -m infra.operator sweep
-    Do now what the stage does every minute: finish payments that are pending, send messages that are due.
+    Run now the jobs that the stage runs every minute: finish pending payments and send the messages that are due.
 python -m infra.operator rebuild-totals [--merchant 17] [--month 2026-03]
-    Count the totals of the history anew from the transactions, say what differs and mend it; payments may come in.
+    Count the totals of the history anew from the transactions, print and correct what differs. Payments may go on.
 python -m infra.operator audit agent#17
-    Print who changed what of an object (agent#..., merchant#..., terminal#...), oldest first, never a value.
+    Print who changed which fields of an object (agent#..., merchant#..., terminal#...), oldest first, without values.
 """
 
 import argparse
@@ -45,13 +45,13 @@ from chalicelib.store import agents, audit, logins, sequences
 from chalicelib.store.table import read
 from infra import operator_totals, scheduler
 
-OPERATOR = 0  # who acts, in the audit
-SHORTEST = 12  # characters of the password of somebody who may do everything
-SHORTEST_SHARED = 16  # characters of a secret shared with a partner
+OPERATOR = 0  # the operator's ID in the audit
+MIN_PASSWORD_LENGTH = 12  # long, because a system user may do everything
+MIN_PARTNER_SECRET_LENGTH = 16
 
 
 def create_system_user(name: str, email: str, password: Secret, phone: str = "") -> Agent:
-    """Keep a system user. Raises 307 when the e-mail belongs to an agent already."""
+    """Store a new system user. Raises 307 when the e-mail belongs to an agent already."""
     now = datetime.now(UTC)
     agent_id = sequences.next_id(agents.TABLE)
     secret_key = new_secret_key()
@@ -78,7 +78,7 @@ def create_system_user(name: str, email: str, password: Secret, phone: str = "")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Do one command."""
+    """Run one command."""
     options = _parser().parse_args(arguments)
     command: Callable[[argparse.Namespace], None] = options.command
     try:
@@ -88,92 +88,97 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m infra.operator", description="What the operator of a stage does.")
+    parser = argparse.ArgumentParser(
+        prog="python -m infra.operator", description="Commands of the operator of a stage."
+    )
     commands = parser.add_subparsers(required=True)
     user = commands.add_parser("system-user", help="create a system user")
     user.add_argument("--email", required=True)
     user.add_argument("--name", required=True)
     user.add_argument("--phone", default="")
-    user.set_defaults(command=_system_user)
+    user.set_defaults(command=_system_user_command)
     rotation = commands.add_parser("rotate-signing", help="make a new secret for signing JSON web tokens")
-    rotation.set_defaults(command=_rotate_signing)
-    shared = commands.add_parser("partner-secret", help="keep the secret shared with a partner")
+    rotation.set_defaults(command=_rotate_signing_command)
+    shared = commands.add_parser("partner-secret", help="store the secret shared with a partner")
     shared.add_argument("product", help="its ProductDescCode in PARTNERS")
-    shared.set_defaults(command=_partner_secret)
+    shared.set_defaults(command=_partner_secret_command)
     link = commands.add_parser("link-card", help="link a card to an agent")
     link.add_argument("--email", required=True, help="of the agent")
-    link.add_argument("--alias", default="", help="what the agent calls the card")
-    link.add_argument("--acquirer", help="the stage's default unless named")
-    link.set_defaults(command=_link_card)
-    sweep = commands.add_parser("sweep", help="finish what is pending, send what is due")
-    sweep.set_defaults(command=_sweep)
+    link.add_argument("--alias", default="", help="the agent's name for the card")
+    link.add_argument("--acquirer", help="default: that of the stage")
+    link.set_defaults(command=_link_card_command)
+    sweep = commands.add_parser("sweep", help="finish pending payments, send due messages")
+    sweep.set_defaults(command=_sweep_command)
     operator_totals.add_command(commands)
-    entries = commands.add_parser("audit", help="print who changed what of an object")
+    entries = commands.add_parser("audit", help="print who changed which fields of an object")
     entries.add_argument("object", help="agent#17, merchant#3, terminal#9")
-    entries.set_defaults(command=_audit)
+    entries.set_defaults(command=_audit_command)
     return parser
 
 
-def _system_user(options: argparse.Namespace) -> None:
+def _system_user_command(options: argparse.Namespace) -> None:
     if not re.fullmatch(EMAIL, options.email):
-        sys.exit("The e-mail address is not one.")
+        sys.exit("The e-mail address is not valid.")
     phone = phone_numbers.parse(options.phone, None) if options.phone else ""
     if phone is None:
-        sys.exit("The telephone number is not one: it looks like +27 82 987 6543.")
-    agent = create_system_user(options.name, options.email, _password(), phone)
+        sys.exit("The telephone number is not valid: write it like +27 82 987 6543.")
+    agent = create_system_user(options.name, options.email, _read_password(), phone)
     print(f"System user {agent.id} signs in as {canonical(agent.email)}.")
 
 
-def _password() -> Secret:
+def _read_password() -> Secret:
     text = getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
-    if len(text) < SHORTEST:
-        sys.exit(f"The password of a system user has at least {SHORTEST} characters.")
+    if len(text) < MIN_PASSWORD_LENGTH:
+        sys.exit(f"The password of a system user has at least {MIN_PASSWORD_LENGTH} characters.")
     return Secret(text)
 
 
-def _link_card(options: argparse.Namespace) -> None:
+def _link_card_command(options: argparse.Namespace) -> None:
     login = read(logins.key(canonical(options.email)))
     agent = read(agents.key(login.agent_id)) if login else None
     if agent is None:
         sys.exit("There is no agent with this e-mail.")
-    sent = CardInput(_secret("Card number: "), _secret("Expiry, MMYY: "))
-    data, problems = card.read(InputType.MANUAL_ENTRY, sent)
+    typed = CardInput(_read_secret("Card number: "), _read_secret("Expiry, MMYY: "))
+    data, problems = card.read(InputType.MANUAL_ENTRY, typed)
     now = datetime.now(UTC)
     if data is None or (problems := card.expired(data, now.date())):
         sys.exit("\n".join(f"{problem.field}: {problem.message}" for problem in problems))
     linked = linked_cards.link(
         agent, data, options.alias or f"{data.face.brand} {data.face.last4}", now, options.acquirer
     )
-    outcome = "is linked" if linked.status == card.VERIFIED else "is not linked: the acquirer did not verify it"
-    print(f"Card {linked.id}, {linked.face.masked}, of agent {agent.id} {outcome}.")
+    result = "is linked" if linked.status == card.VERIFIED else "is not linked: the acquirer did not verify it"
+    print(f"Card {linked.id}, {linked.face.masked}, of agent {agent.id} {result}.")
 
 
-def _sweep(_: argparse.Namespace) -> None:
-    payments, messages = scheduler.tick()
-    print(f"Looked after {payments} payments and {messages} messages.")
+def _sweep_command(_: argparse.Namespace) -> None:
+    payments, messages = scheduler.run_jobs()
+    print(f"Processed {payments} payments and {messages} messages.")
 
 
-def _secret(prompt: str) -> Secret:
+def _read_secret(prompt: str) -> Secret:
     text = getpass.getpass(prompt) if sys.stdin.isatty() else sys.stdin.readline()
     return Secret(text.strip())
 
 
-def _rotate_signing(_: argparse.Namespace) -> None:
+def _rotate_signing_command(_: argparse.Namespace) -> None:
     rotate_signing()
     name = settings().secret_id
-    print(f"The first of `signing` in the secret {name} is new: sign with it {REMEMBERED_S // 60} minutes from now.")
+    minutes = REMEMBERED_S // 60
+    print(f"The first entry of `signing` in the secret {name} is new: sign with it in {minutes} minutes, not before.")
 
 
-def _partner_secret(options: argparse.Namespace) -> None:
-    given = _secret("The secret agreed with the partner (empty: make one): ")
-    if 0 < len(given.reveal()) < SHORTEST_SHARED:
-        sys.exit(f"The secret shared with a partner has at least {SHORTEST_SHARED} characters.")
-    rotate_partner(options.product, given if given.reveal() else None)
+def _partner_secret_command(options: argparse.Namespace) -> None:
+    typed = _read_secret("The secret agreed with the partner (empty: make one): ")
+    if 0 < len(typed.reveal()) < MIN_PARTNER_SECRET_LENGTH:
+        sys.exit(f"The secret shared with a partner has at least {MIN_PARTNER_SECRET_LENGTH} characters.")
+    rotate_partner(options.product, typed if typed.reveal() else None)
     name, product = settings().secret_id, options.product
-    print(f"`partners.{product}` in the secret {name} signs questions within {REMEMBERED_S // 60} minutes from now.")
+    print(
+        f"`partners.{product}` in the secret {name} signs all requests in {REMEMBERED_S // 60} minutes at the latest."
+    )
 
 
-def _audit(options: argparse.Namespace) -> None:
+def _audit_command(options: argparse.Namespace) -> None:
     for entry in audit.of(options.object):
         at = entry.at.partition("#")[0]
         by = "operator" if entry.by == OPERATOR else f"agent {entry.by}"

@@ -1,4 +1,4 @@
-"""Reads `resources.json`, the one definition of what a stage is made of."""
+"""The reader of `resources.json`, the one definition of the resources of a stage."""
 
 import json
 from functools import cache
@@ -6,59 +6,59 @@ from pathlib import Path
 from typing import Any
 
 FILE = Path(__file__).with_name("resources.json")
-TABLE = "AWS::DynamoDB::Table"
-SECRET = "AWS::SecretsManager::Secret"  # noqa: S105  the name of a resource type, not a secret
+TABLE_TYPE = "AWS::DynamoDB::Table"
+SECRET_TYPE = "AWS::SecretsManager::Secret"  # noqa: S105  the name of a resource type, not a secret
 
-# What DynamoDB Local has no use for: it keeps everything in memory until it is stopped.
+# DynamoDB Local has no use for these: its tables are in memory until it is stopped.
 _DEPLOYED_ONLY = {"PointInTimeRecoverySpecification", "SSESpecification", "TimeToLiveSpecification", "TableName"}
 
 
 @cache
 def definition() -> dict[str, Any]:
-    """The file, parsed."""
+    """Return the content of `resources.json`."""
     parsed: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return parsed
 
 
 def gateway_responses() -> dict[str, dict[str, Any]]:
-    """What API Gateway answers itself: by response type, in the form of AWS::Serverless::Api."""
+    """Return the answers that API Gateway gives itself: by response type, in the form of AWS::Serverless::Api."""
     responses: dict[str, dict[str, Any]] = definition()["Resources"]["RestAPI"]["Properties"]["GatewayResponses"]
     return responses
 
 
-def declared(kind: str) -> list[dict[str, Any]]:
-    """The properties of each resource of this type."""
-    return [item["Properties"] for item in definition()["Resources"].values() if item.get("Type") == kind]
+def properties_of(resource_type: str) -> list[dict[str, Any]]:
+    """Return the properties of each resource of this type."""
+    return [item["Properties"] for item in definition()["Resources"].values() if item.get("Type") == resource_type]
 
 
-def template() -> str:
-    """What CloudFormation alone can create: without SAM (`Globals`, `RestAPI`), and secrets, which moto's cannot."""
+def cloudformation_template() -> str:
+    """Return the template for moto's CloudFormation: without SAM (`Globals`, `RestAPI`) and without secrets."""
     resources = definition()["Resources"]
     return json.dumps(
-        {"Resources": {name: item for name, item in resources.items() if item.get("Type") not in {None, SECRET}}}
+        {"Resources": {name: item for name, item in resources.items() if item.get("Type") not in {None, SECRET_TYPE}}}
     )
 
 
-def tables(stack: str) -> list[dict[str, Any]]:
-    """The arguments of CreateTable for each table of the stack."""
+def create_table_arguments(stack: str) -> list[dict[str, Any]]:
+    """Return the arguments of CreateTable for each table of the stack."""
     return [
         {
-            "TableName": named(table["TableName"], stack),
+            "TableName": physical_name(table["TableName"], stack),
             **{name: value for name, value in table.items() if name not in _DEPLOYED_ONLY},
         }
-        for table in declared(TABLE)
+        for table in properties_of(TABLE_TYPE)
     ]
 
 
-def lifetimes(stack: str) -> dict[str, dict[str, Any]]:
-    """The TimeToLiveSpecification of each table that has one."""
+def ttl_specifications(stack: str) -> dict[str, dict[str, Any]]:
+    """Return the TimeToLiveSpecification of each table that has one, by the name of the table."""
     return {
-        named(table["TableName"], stack): table["TimeToLiveSpecification"]
-        for table in declared(TABLE)
+        physical_name(table["TableName"], stack): table["TimeToLiveSpecification"]
+        for table in properties_of(TABLE_TYPE)
         if "TimeToLiveSpecification" in table
     }
 
 
-def named(value: dict[str, str], stack: str) -> str:
-    """A name of the definition, as it is in this stack."""
-    return value["Fn::Sub"].replace("${AWS::StackName}", stack)
+def physical_name(name: dict[str, str], stack: str) -> str:
+    """Return the name a resource has in this stack, from the `Fn::Sub` of the definition."""
+    return name["Fn::Sub"].replace("${AWS::StackName}", stack)

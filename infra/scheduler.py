@@ -1,4 +1,4 @@
-"""What the schedules of `routes/jobs.py` do in a deployed stage, done here: for the local stage, and by hand."""
+"""The jobs of `routes/jobs.py` without a schedule of AWS: for the local stage, and for the operator's `sweep`."""
 
 import contextlib
 import threading
@@ -8,21 +8,21 @@ from datetime import UTC, datetime
 from chalicelib.log import log_defect
 from chalicelib.services import outbox, payment_sweep
 
-NAME = "clock"
-SECONDS = 5  # a deployed stage sweeps once a minute; whoever tries the sandbox does not want to wait for that
+THREAD_NAME = "scheduler"
+INTERVAL_SECONDS = 5  # a deployed stage waits for a minute, which is long for somebody who tries the sandbox
 
 
-def tick() -> tuple[int, int]:
-    """One run of every job: how many payments and how many messages were looked after."""
+def run_jobs() -> tuple[int, int]:
+    """Run every job once; return the numbers of payments and of messages that were processed."""
     now = datetime.now(UTC)
     return payment_sweep.run(now), outbox.deliver_due(now)
 
 
 @contextlib.contextmanager
-def ticking(seconds: float = SECONDS) -> Iterator[None]:
-    """Until it ends, the jobs run every so often."""
+def run_jobs_every(seconds: float = INTERVAL_SECONDS) -> Iterator[None]:
+    """Run the jobs in a thread, every so many seconds, until the block ends."""
     ended = threading.Event()
-    thread = threading.Thread(target=_run, args=(ended, seconds), name=NAME, daemon=True)
+    thread = threading.Thread(target=_run_until, args=(ended, seconds), name=THREAD_NAME, daemon=True)
     thread.start()
     try:
         yield
@@ -31,9 +31,9 @@ def ticking(seconds: float = SECONDS) -> Iterator[None]:
         thread.join(timeout=10)
 
 
-def _run(ended: threading.Event, seconds: float) -> None:
+def _run_until(ended: threading.Event, seconds: float) -> None:
     while not ended.wait(seconds):
         try:
-            tick()
+            run_jobs()
         except Exception as defect:  # noqa: BLE001  the next run tries again
             log_defect(defect)

@@ -18,9 +18,9 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 
 from infra import demo_partner, engines, local
-from tests.iam import enforced_policies, nothing_refused
+from tests.iam import enforced_policies, no_call_denied
 
-__all__ = ["enforced_policies", "nothing_refused"]  # the policies of the functions hold in every test
+__all__ = ["enforced_policies", "no_call_denied"]  # the policies of the functions hold in every test
 
 CI = os.environ.get("CI") == "true"
 
@@ -35,7 +35,7 @@ def nothing_real() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in engines.environment().items():
             patch.setenv(name, value)
-        for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", engines.ENDPOINT):
+        for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", engines.ENDPOINT_VARIABLE):
             patch.delenv(name, raising=False)
         patch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
         yield
@@ -133,7 +133,7 @@ def engine(engine_name: str, request: pytest.FixtureRequest) -> str:
 def server(aws: None) -> Iterator[str]:
     """The service on HTTP, and the demo partner: its URL. The engine behind it is the one the test chose."""
     del aws
-    with demo_partner.served(), local.serve(importlib.import_module("app").app) as running:
+    with demo_partner.serve(), local.serve(importlib.import_module("app").app) as running:
         yield running.url
 
 
@@ -162,5 +162,5 @@ def stage_on_dynamodb_local(dynamodb_local: str, server: str, seeded: set[str]) 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say once that the lane on DynamoDB Local did not run, and why."""
     skipped = [str(report.longrepr) for report in terminalreporter.getreports("skipped")]
-    if missing := [reason for reason in skipped if engines.MISSING in reason]:
-        terminalreporter.write_line(f"{len(missing)} tests skipped: {engines.MISSING}")
+    if missing := [reason for reason in skipped if engines.INSTALL_HINT in reason]:
+        terminalreporter.write_line(f"{len(missing)} tests skipped: {engines.INSTALL_HINT}")

@@ -1,7 +1,7 @@
-"""The policies of the functions, enforced on the local AWS: a permission that is missing fails the test that needs it.
+"""The policies of the functions, enforced on the local AWS: a missing permission fails the test that needs it.
 
-Every call the service makes in a test is made by one of its functions: the stack says which. What that function may not
-do in the cloud, it may not do here either.
+Every call the service makes in a test is made by one of its functions, which the stack of the call shows. A call that
+the policy of this function does not allow in the cloud is not allowed here either.
 """
 
 import json
@@ -17,48 +17,45 @@ import pytest
 from botocore.client import BaseClient
 from botocore.signers import RequestSigner
 
-from infra.engines import REGION, STACK
+from infra.engines import ACCOUNT_ID, REGION, STACK, environment
 
 FOLDER = Path(__file__).parents[1] / ".chalice"
 KEY, SECRET = "the key of the stage", "the secret of the stage"
-NAMES = {
+PSEUDO_PARAMETERS = {
     "${AWS::Partition}": "aws",
     "${AWS::Region}": REGION,
-    "${AWS::AccountId}": "123456789012",
+    "${AWS::AccountId}": ACCOUNT_ID,
     "${AWS::StackName}": STACK,
 }
-TRANSACTED = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
-# What the encryption under the stage's key asks of whoever uses the service: reading opens, keeping seals too.
-OPENS, SEALS = ("Decrypt",), ("Decrypt", "GenerateDataKey")
+TRANSACTION_ACTIONS = {
+    "Put": "PutItem",
+    "Update": "UpdateItem",
+    "Delete": "DeleteItem",
+    "ConditionCheck": "ConditionCheckItem",
+}
+# The actions on the stage's key that a call to an encrypted table, secret or bucket needs.
+READING, WRITING = ("Decrypt",), ("Decrypt", "GenerateDataKey")
 
 
 @dataclass(frozen=True)
-class Need:
-    """One permission a call takes."""
+class Permission:
+    """One permission that a call needs."""
 
     action: str
     resource: str
     context: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass
-class Ledger:
-    """What was used, by function, and what was refused."""
-
-    used: set[tuple[str, str, str]] = field(default_factory=set)
-    refused: list[str] = field(default_factory=list)
-
-
 class NotPermittedError(Exception):
-    """The policy of the function does not allow the call."""
+    """A call that the policy of its function does not allow."""
 
 
-LEDGER = Ledger()
+DENIED_CALLS: list[str] = []  # of the test that runs
 
 
-def function_of_the_stack() -> str | None:
-    """Whose call this is: the outermost part of the service on the stack; None for a test's own."""
-    found, frame = None, sys._getframe()  # noqa: SLF001  the one way to see the stack without reading its sources
+def calling_function() -> str | None:
+    """Return the function that makes the call, by the outermost module of the service on the stack; None for a test."""
+    found, frame = None, sys._getframe()  # noqa: SLF001  the only way to see the stack without reading its sources
     while frame:
         name, place = frame.f_code.co_name, frame.f_code.co_filename
         if place.endswith("chalicelib/authorizer.py"):
@@ -75,111 +72,110 @@ def function_of_the_stack() -> str | None:
 
 @cache
 def statements(function: str) -> list[dict[str, Any]]:
-    """The policy of a function."""
+    """Return the statements of the policy of a function."""
     parsed: dict[str, Any] = json.loads((FOLDER / f"policy-{function}.json").read_text(encoding="utf-8"))
     listed: list[dict[str, Any]] = parsed["Statement"]
     return listed
 
 
 def resource_of(value: Any) -> str:
-    """A resource of a policy, as it is called here."""
+    """Return the name a resource of a policy has on the local AWS."""
     if value == {"Fn::GetAtt": ["Key", "Arn"]}:
         return KEY
     if value == {"Ref": "Secret"}:
         return SECRET
     text: str = value["Fn::Sub"] if isinstance(value, dict) else value
-    for name, here in NAMES.items():
-        text = text.replace(name, here)
+    for name, local in PSEUDO_PARAMETERS.items():
+        text = text.replace(name, local)
     return text
 
 
-def allows(function: str, need: Need) -> bool:
-    """Whether the policy allows it, and no statement denies it."""
-    matching = [one for one in statements(function) if _matches(one, need)]
+def is_allowed(function: str, permission: Permission) -> bool:
+    """Return whether a statement of the policy allows it, and none denies it."""
+    matching = [one for one in statements(function) if _matches(one, permission)]
     return bool(matching) and all(one["Effect"] == "Allow" for one in matching)
 
 
-def _matches(statement: Mapping[str, Any], need: Need) -> bool:
+def _matches(statement: Mapping[str, Any], permission: Permission) -> bool:
     return (
-        any(fnmatchcase(need.action, action) for action in statement["Action"])
-        and any(fnmatchcase(need.resource, resource_of(one)) for one in statement["Resource"])
+        any(fnmatchcase(permission.action, action) for action in statement["Action"])
+        and any(fnmatchcase(permission.resource, resource_of(one)) for one in statement["Resource"])
         and all(
-            need.context.get(key) is not None
-            and any(fnmatchcase(need.context[key], resource_of(one)) for one in wanted)
+            permission.context.get(key) is not None
+            and any(fnmatchcase(permission.context[key], resource_of(one)) for one in wanted)
             for tests in statement.get("Condition", {}).values()
             for key, wanted in ((key, [value] if isinstance(value, str) else value) for key, value in tests.items())
         )
     )
 
 
-def needs(service: str, operation: str, parameters: Mapping[str, Any]) -> Iterator[Need]:
-    """What a call takes. Raises KeyError for one nobody thought of."""
+def required_permissions(service: str, operation: str, parameters: Mapping[str, Any]) -> Iterator[Permission]:
+    """Yield the permissions that a call needs. Raises KeyError for a service that is not listed here."""
     if service == "dynamodb":
-        yield from _store(operation, parameters)
+        yield from _table_permissions(operation, parameters)
     elif service == "kms":
         context = {f"kms:EncryptionContext:{name}": value for name, value in parameters["EncryptionContext"].items()}
-        yield Need(f"kms:{operation}", KEY, context)
+        yield Permission(f"kms:{operation}", KEY, context)
     elif service == "secretsmanager":
-        yield Need(f"secretsmanager:{operation}", SECRET)
-        yield from _sealed("secretsmanager", OPENS)
+        yield Permission(f"secretsmanager:{operation}", SECRET)
+        yield from _key_permissions("secretsmanager", READING)
     elif service == "s3":
-        yield Need(f"s3:{operation}", f"arn:aws:s3:::{parameters['Bucket']}/{parameters['Key']}")
-        yield from _sealed("s3", OPENS if operation == "GetObject" else SEALS)
+        yield Permission(f"s3:{operation}", f"arn:aws:s3:::{parameters['Bucket']}/{parameters['Key']}")
+        yield from _key_permissions("s3", READING if operation == "GetObject" else WRITING)
     else:
         action, resource = {
-            "sesv2": ("ses:SendEmail", f"arn:aws:ses:{REGION}:123456789012:identity/example.com"),
+            "sesv2": ("ses:SendEmail", f"arn:aws:ses:{REGION}:{ACCOUNT_ID}:identity/example.com"),
             "sns": ("sns:Publish", str(parameters.get("TopicArn") or "+27829876543")),
         }[service]
-        yield Need(action, resource)
+        yield Permission(action, resource)
 
 
-def _store(operation: str, parameters: Mapping[str, Any]) -> Iterator[Need]:
+def _table_permissions(operation: str, parameters: Mapping[str, Any]) -> Iterator[Permission]:
     if operation == "TransactWriteItems":
         for item in parameters["TransactItems"]:
             ((kind, step),) = item.items()
-            yield _table(TRANSACTED[kind], step["TableName"])
+            yield _table_permission(TRANSACTION_ACTIONS[kind], step["TableName"])
     elif operation == "BatchGetItem":
-        yield from (_table(operation, name) for name in parameters["RequestItems"])
+        yield from (_table_permission(operation, name) for name in parameters["RequestItems"])
     else:
-        yield _table(operation, parameters["TableName"], parameters.get("IndexName"))
-    yield from _sealed("dynamodb", OPENS if operation in {"GetItem", "BatchGetItem", "Query"} else SEALS)
+        yield _table_permission(operation, parameters["TableName"], parameters.get("IndexName"))
+    yield from _key_permissions("dynamodb", READING if operation in {"GetItem", "BatchGetItem", "Query"} else WRITING)
 
 
-def _table(action: str, name: str, index: str | None = None) -> Need:
-    arn = f"arn:aws:dynamodb:{REGION}:123456789012:table/{name}"
-    return Need(f"dynamodb:{action}", arn + (f"/index/{index}" if index else ""))
+def _table_permission(action: str, name: str, index: str | None = None) -> Permission:
+    arn = f"arn:aws:dynamodb:{REGION}:{ACCOUNT_ID}:table/{name}"
+    return Permission(f"dynamodb:{action}", arn + (f"/index/{index}" if index else ""))
 
 
-def _sealed(service: str, actions: tuple[str, ...]) -> Iterator[Need]:
+def _key_permissions(service: str, actions: tuple[str, ...]) -> Iterator[Permission]:
     for action in actions:
-        yield Need(f"kms:{action}", KEY, {"kms:ViaService": f"{service}.{REGION}.amazonaws.com"})
+        yield Permission(f"kms:{action}", KEY, {"kms:ViaService": f"{service}.{REGION}.amazonaws.com"})
 
 
-def check(service: str, operation: str, parameters: Mapping[str, Any]) -> None:
-    """Refuse what the function that calls may not do."""
-    function = function_of_the_stack()
+def enforce(service: str, operation: str, parameters: Mapping[str, Any]) -> None:
+    """Raise NotPermittedError if the policy of the calling function does not allow the call."""
+    function = calling_function()
     if function is None:
         return
-    for need in needs(service, operation, parameters):
-        if not allows(function, need):
-            message = f".chalice/policy-{function}.json does not allow {need.action} on {need.resource}"
-            LEDGER.refused.append(message)
+    for permission in required_permissions(service, operation, parameters):
+        if not is_allowed(function, permission):
+            message = f".chalice/policy-{function}.json does not allow {permission.action} on {permission.resource}"
+            DENIED_CALLS.append(message)
             raise NotPermittedError(message)
-        LEDGER.used.add((function, need.action, need.resource))
 
 
 @pytest.fixture(scope="session", autouse=True)
 def enforced_policies() -> Iterator[None]:
-    """Every call of every client goes past the policies first."""
+    """Check every call of every client against the policies."""
     with pytest.MonkeyPatch.context() as patch:
         call, sign = BaseClient._make_api_call, RequestSigner.generate_presigned_url  # type: ignore[attr-defined]  # noqa: SLF001
 
         def checked(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
-            check(client.meta.service_model.service_name, operation, parameters)
+            enforce(client.meta.service_model.service_name, operation, parameters)
             return call(client, operation, parameters)
 
         def signed(signer: Any, **named: Any) -> Any:
-            check("s3", named["operation_name"], {"Bucket": f"{STACK}-123456789012-files", "Key": "any"})
+            enforce("s3", named["operation_name"], {"Bucket": environment()["BUCKET"], "Key": "any"})
             return sign(signer, **named)
 
         patch.setattr(BaseClient, "_make_api_call", checked)
@@ -188,8 +184,8 @@ def enforced_policies() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def nothing_refused() -> Iterator[None]:
-    """A refusal fails the test it happened in, whatever the service made of it."""
-    LEDGER.refused.clear()
+def no_call_denied() -> Iterator[None]:
+    """Fail a test in which a call was denied, even if the service handled the error."""
+    DENIED_CALLS.clear()
     yield
-    assert LEDGER.refused == []
+    assert DENIED_CALLS == []

@@ -1,1 +1,1 @@
-"""The stage in the cloud: the template, the alarms and the zip that `make package` makes of the project."""
+"""The stage in the cloud: the template, the alarms and the zip that `make package` makes."""

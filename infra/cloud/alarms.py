@@ -1,6 +1,5 @@
-"""What is watched: the figures that are read from the logs, the alarms with what to do about each, the dashboard."""
+"""The alarms of a stage, with the action to take on each, and the metrics that are read from its logs."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,13 +7,12 @@ from typing import Any
 from chalicelib.errors import ErrorCode
 
 NAMESPACE = {"Fn::Sub": "Payments/${AWS::StackName}"}
-API = {"ApiName": {"Ref": "AWS::StackName"}, "Stage": "api"}
-MINUTE = 60
+API_DIMENSIONS = {"ApiName": {"Ref": "AWS::StackName"}, "Stage": "api"}
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A number read from the log lines of a function that match a pattern."""
+class MetricFilter:
+    """A metric read from those log lines of a function that match a pattern."""
 
     name: str
     function: str
@@ -22,140 +20,144 @@ class Figure:
     value: str = "1"
 
 
-FIGURES = (
-    Figure("Defects", "APIHandler", '{ $.event = "defect" }'),
-    Figure("StoreUnavailable", "APIHandler", f"{{ $.error_code = {ErrorCode.STORE_UNAVAILABLE.code} }}"),
-    Figure("DependencyUnavailable", "APIHandler", f"{{ $.error_code = {ErrorCode.DEPENDENCY_UNAVAILABLE.code} }}"),
-    Figure("SweepDefects", "SweepPayments", '{ $.event = "defect" }'),
-    Figure("OverduePayments", "SweepPayments", '{ $.event = "overdue" }'),
-    Figure("PaymentsBehindSeconds", "SweepPayments", '{ $.event = "sweep" }', "$.behind_seconds"),
-    Figure("OutboxDefects", "SweepOutbox", '{ $.event = "defect" }'),
-    Figure("OutboxBehindSeconds", "SweepOutbox", '{ $.event = "sweep" }', "$.behind_seconds"),
-    Figure("MessagesGivenUp", "SweepOutbox", '{ $.event = "outbox" && $.outcome = "given up" }'),
+METRIC_FILTERS = (
+    MetricFilter("Defects", "APIHandler", '{ $.event = "defect" }'),
+    MetricFilter("StoreUnavailable", "APIHandler", f"{{ $.error_code = {ErrorCode.STORE_UNAVAILABLE.code} }}"),
+    MetricFilter(
+        "DependencyUnavailable", "APIHandler", f"{{ $.error_code = {ErrorCode.DEPENDENCY_UNAVAILABLE.code} }}"
+    ),
+    MetricFilter("SweepDefects", "SweepPayments", '{ $.event = "defect" }'),
+    MetricFilter("OverduePayments", "SweepPayments", '{ $.event = "overdue" }'),
+    MetricFilter("PaymentsBehindSeconds", "SweepPayments", '{ $.event = "sweep" }', "$.behind_seconds"),
+    MetricFilter("OutboxDefects", "SweepOutbox", '{ $.event = "defect" }'),
+    MetricFilter("OutboxBehindSeconds", "SweepOutbox", '{ $.event = "sweep" }', "$.behind_seconds"),
+    MetricFilter("MessagesGivenUp", "SweepOutbox", '{ $.event = "outbox" && $.outcome = "given up" }'),
 )
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """When somebody is called, and what that person does."""
+    """A condition on a metric, its meaning, and the action the operator takes."""
 
     name: str
-    means: str
-    todo: str
+    meaning: str
+    action: str
     metric: str
     namespace: Any = field(default_factory=lambda: NAMESPACE)
     dimensions: Mapping[str, Any] = field(default_factory=dict)
     statistic: str = "Sum"
     threshold: float = 1
-    of: tuple[int, int] = (1, 1)  # so many minutes of so many
-    below: bool = False  # an alarm when the figure is below the threshold, or missing
+    minutes: tuple[int, int] = (1, 1)  # (3, 5): in 3 of the last 5 minutes
+    below: bool = False  # the alarm is for values below the threshold, and for none at all
 
 
-def _function(metric: str, function: str) -> dict[str, Any]:
+def _lambda_metric(metric: str, function: str) -> dict[str, Any]:
     return {"metric": metric, "namespace": "AWS/Lambda", "dimensions": {"FunctionName": {"Ref": function}}}
 
 
 ALARMS = (
     Alarm(
         "ServerErrors",
-        "Callers are answered 500 or 503.",
-        "Look for `defect` in the log of `api`: it names the place. 903 is the store (see StoreUnavailable). What was "
-        "answered 5xx may have happened: callers send the same again, and it is done once.",
+        "The service answers 500 or 503.",
+        "Look for `defect` in the log of `api`: it names the place in the code. 903 is the store (see "
+        "StoreUnavailable). A request that was answered 5xx may have been carried out: callers send it again, and it "
+        "is done once.",
         "5XXError",
         "AWS/ApiGateway",
-        API,
+        API_DIMENSIONS,
         threshold=3,
-        of=(2, 3),
+        minutes=(2, 3),
     ),
     Alarm(
         "Defects",
-        "The API met something it does not know.",
-        "The log line has the type and the frames, never a value. Find the request by its request_id; mend, deploy.",
+        "The API raised an unexpected error.",
+        "The log line has the type and the frames, never a value. Find the request by its request_id; correct, deploy.",
         "Defects",
     ),
     Alarm(
         "Slow",
-        "A request took over 25 s; the gateway gives up after 29.",
-        "See whom the trace in X-Ray waits for. An acquirer that answers late leaves payments unknown: they settle "
-        "themselves, and `PaymentsBehind` says if they do not.",
-        **_function("Duration", "APIHandler"),
+        "A request took over 25 s; the gateway stops waiting after 29.",
+        "See in the X-Ray trace which call was slow. Payments whose acquirer answers late have an unknown outcome: the "
+        "sweep resolves it, and `PaymentsBehind` reports when it does not.",
+        **_lambda_metric("Duration", "APIHandler"),
         statistic="Maximum",
         threshold=25_000,
     ),
     Alarm(
         "Throttled",
-        "Requests were turned away for want of concurrency.",
-        "Raise ApiConcurrency, or the account's quota; look for a caller who floods.",
-        **_function("Throttles", "APIHandler"),
+        "Requests were refused because no concurrency was left.",
+        "Raise ApiConcurrency, or the account's quota; look for a caller that sends too many.",
+        **_lambda_metric("Throttles", "APIHandler"),
     ),
     Alarm(
         "AuthorizerFails",
-        "The authorizer failed: nobody gets in.",
-        "Look at the log of `authorizer`: usually the secret or its key is out of reach (a changed key policy, a "
+        "The authorizer failed: no request is admitted.",
+        "Look at the log of `authorizer`: usually the secret or its key cannot be read (a changed key policy, a "
         "deleted secret).",
-        **_function("Errors", "Authorizer"),
+        **_lambda_metric("Errors", "Authorizer"),
     ),
     Alarm(
         "StoreUnavailable",
         "DynamoDB did not answer in time, repeatedly.",
-        "See the AWS health page. Nothing is half done. If one table alone is throttled, one key is hot.",
+        "See the AWS health page. No change is half made. If only one table is throttled, one of its keys gets too "
+        "many requests.",
         "StoreUnavailable",
         threshold=5,
-        of=(2, 3),
+        minutes=(2, 3),
     ),
     Alarm(
         "DependencyUnavailable",
-        "An acquirer or partner is out of reach; payments are refused, none is in doubt.",
-        "Call the acquirer. Cash goes on working.",
+        "An acquirer or partner cannot be reached; payments are refused, and none has an unknown outcome.",
+        "Call the acquirer. Cash payments still work.",
         "DependencyUnavailable",
         threshold=5,
-        of=(2, 3),
+        minutes=(2, 3),
     ),
     Alarm(
         "PaymentSweepFails",
         "The sweep of payments ends in an error.",
-        "Look at the log of `sweep-payments`. Until it runs, unknown payments stay unknown; none is lost.",
-        **_function("Errors", "SweepPayments"),
-        of=(3, 5),
+        "Look at the log of `sweep-payments`. Until it runs, unknown outcomes stay unknown; no payment is lost.",
+        **_lambda_metric("Errors", "SweepPayments"),
+        minutes=(3, 5),
     ),
     Alarm(
         "PaymentSweepSilent",
         "The sweep of payments has not run for five minutes.",
         "See whether its schedule is enabled, and whether the account has concurrency left.",
-        **_function("Invocations", "SweepPayments"),
-        of=(5, 5),
+        **_lambda_metric("Invocations", "SweepPayments"),
+        minutes=(5, 5),
         below=True,
     ),
     Alarm(
         "PaymentsBehind",
-        "Payments have been due for ten minutes: the sweep does not keep up, or one of them cannot be settled.",
-        "`python -m infra.operator sweep` takes a run by hand; the log names the transactions whose turn failed.",
+        "Payments have been due for ten minutes: the sweep is too slow, or it cannot resolve one of the outcomes.",
+        "`python -m infra.operator sweep` runs the sweep by hand; the log names the transactions that failed.",
         "PaymentsBehindSeconds",
         statistic="Maximum",
         threshold=600,
-        of=(3, 3),
+        minutes=(3, 3),
     ),
     Alarm(
         "OverduePayments",
-        "A payment is still undecided past its Deadline.",
-        "It is being reversed at the acquirer until that is acknowledged. The log line `overdue` has its ID: ask the "
-        "acquirer by that ID what became of it. Never mark it by hand.",
+        "The outcome of a payment is still unknown after its Deadline.",
+        "The sweep sends automatic reversals until the acquirer acknowledges one. The log line `overdue` has the ID of "
+        "the payment: ask the acquirer for its outcome. Never change the payment by hand.",
         "OverduePayments",
-        of=(10, 15),
+        minutes=(10, 15),
     ),
     Alarm(
         "OutboxSweepFails",
         "The sweep of the outbox ends in an error.",
-        "Look at the log of `sweep-outbox`. Receipts wait; no payment does.",
-        **_function("Errors", "SweepOutbox"),
-        of=(3, 5),
+        "Look at the log of `sweep-outbox`. Receipts are late; payments are not affected.",
+        **_lambda_metric("Errors", "SweepOutbox"),
+        minutes=(3, 5),
     ),
     Alarm(
         "OutboxSweepSilent",
         "The sweep of the outbox has not run for five minutes.",
         "See whether its schedule is enabled, and whether the account has concurrency left.",
-        **_function("Invocations", "SweepOutbox"),
-        of=(5, 5),
+        **_lambda_metric("Invocations", "SweepOutbox"),
+        minutes=(5, 5),
         below=True,
     ),
     Alarm(
@@ -165,81 +167,6 @@ ALARMS = (
         "OutboxBehindSeconds",
         statistic="Maximum",
         threshold=600,
-        of=(3, 3),
+        minutes=(3, 3),
     ),
 )
-
-
-def resources() -> dict[str, Any]:
-    """Figures, alarms, the topic they go to, and the dashboard."""
-    topic: dict[str, Any] = {"Alerts": {"Type": "AWS::SNS::Topic", "Properties": {}}}
-    figures = {f"{figure.name}Figure": _figure(figure) for figure in FIGURES}
-    alarms = {f"{alarm.name}Alarm": _alarm(alarm) for alarm in ALARMS}
-    return topic | figures | alarms | {"Dashboard": _dashboard()}
-
-
-def _figure(figure: Figure) -> dict[str, Any]:
-    transformation = {"MetricName": figure.name, "MetricNamespace": NAMESPACE, "MetricValue": figure.value}
-    return {
-        "Type": "AWS::Logs::MetricFilter",
-        "Properties": {
-            "LogGroupName": {"Ref": f"{figure.function}Logs"},
-            "FilterPattern": figure.pattern,
-            "MetricTransformations": [transformation],
-        },
-    }
-
-
-def _alarm(alarm: Alarm) -> dict[str, Any]:
-    minutes, window = alarm.of
-    return {
-        "Type": "AWS::CloudWatch::Alarm",
-        "Properties": {
-            "AlarmName": {"Fn::Sub": f"${{AWS::StackName}}-{alarm.name}"},
-            "AlarmDescription": f"{alarm.means} {alarm.todo}",
-            "Namespace": alarm.namespace,
-            "MetricName": alarm.metric,
-            "Dimensions": [{"Name": name, "Value": value} for name, value in alarm.dimensions.items()],
-            "Statistic": alarm.statistic,
-            "Period": MINUTE,
-            "DatapointsToAlarm": minutes,
-            "EvaluationPeriods": window,
-            "Threshold": alarm.threshold,
-            "ComparisonOperator": "LessThanThreshold" if alarm.below else "GreaterThanOrEqualToThreshold",
-            "TreatMissingData": "breaching" if alarm.below else "notBreaching",
-            "AlarmActions": [{"Ref": "Alerts"}],
-            "OKActions": [{"Ref": "Alerts"}],
-        },
-    }
-
-
-def _dashboard() -> dict[str, Any]:
-    functions = ("APIHandler", "Authorizer", "SweepPayments", "SweepOutbox")
-    api = ["ApiName", "${AWS::StackName}", "Stage", "api"]
-    own = [[NAMESPACE["Fn::Sub"], figure.name] for figure in FIGURES]
-    widgets = [
-        _widget(
-            "Requests and refusals", [["AWS/ApiGateway", name, *api] for name in ("Count", "4XXError", "5XXError")]
-        ),
-        _widget("Latency, ms", [["AWS/ApiGateway", "Latency", *api, {"stat": stat}] for stat in ("p50", "p99")]),
-        _widget("Functions, ms", [_lambda("Duration", name, "p99") for name in functions]),
-        _widget("Concurrency", [_lambda("ConcurrentExecutions", name, "Maximum") for name in functions]),
-        _widget("Behind, s", [[*one, {"stat": "Maximum"}] for one in own if one[1].endswith("Seconds")]),
-        _widget("From the logs", [one for one in own if not one[1].endswith("Seconds")]),
-    ]
-    return {
-        "Type": "AWS::CloudWatch::Dashboard",
-        "Properties": {
-            "DashboardName": {"Ref": "AWS::StackName"},
-            "DashboardBody": {"Fn::Sub": json.dumps({"widgets": widgets})},
-        },
-    }
-
-
-def _lambda(metric: str, function: str, statistic: str) -> list[Any]:
-    return ["AWS/Lambda", metric, "FunctionName", f"${{{function}}}", {"stat": statistic}]
-
-
-def _widget(title: str, metrics: list[Any]) -> dict[str, Any]:
-    look = {"title": title, "metrics": metrics, "region": "${AWS::Region}", "stat": "Sum", "period": MINUTE}
-    return {"type": "metric", "width": 12, "height": 6, "properties": look}

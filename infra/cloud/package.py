@@ -1,6 +1,6 @@
-"""`make package STAGE=dev`: the template and the zip of a stage, into build/, and the checks they have to pass.
+"""The command `make package STAGE=dev`, which writes the template and the zip of a stage into build/ and checks them.
 
-What is packed is a copy of what is deployed and nothing else, so nothing that lies about in the project gets in.
+Chalice packs a copy of the deployed files, so that no other file of the project gets into the zip.
 """
 
 import importlib
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 class PackageError(Exception):
-    """Why there is no package, in one line."""
+    """A problem that prevents the package; the message is one line."""
 
 
 def package(stage: str, build: Path) -> None:
@@ -90,7 +90,7 @@ def _chalice(stage: str, project: Path, merged: Path, build: Path) -> None:
 
 
 def check_settings(sam: dict[str, Any]) -> None:
-    """Read the settings as each function will: what is missing or wrong fails here, and not in front of a customer."""
+    """Read the settings as each function will: a missing or wrong one fails here, and not in front of a customer."""
     shared = sam["Globals"]["Function"]["Environment"]["Variables"]
     for name, item in sam["Resources"].items():
         if item["Type"] != "AWS::Serverless::Function":

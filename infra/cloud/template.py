@@ -1,4 +1,4 @@
-"""What is merged into the template Chalice makes: the resources of the stage, and how it is run."""
+"""The template that is merged into Chalice's: the resources of the stage, its parameters, alarms and hosts."""
 
 import copy
 import json
@@ -9,18 +9,17 @@ from chalice.app import Chalice
 
 from chalicelib.errors import ErrorCode, envelope
 from infra import resources
-from infra.cloud import alarms
+from infra.cloud.monitoring import monitoring_resources
 
 Template = dict[str, Any]
 
-METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 API_LOGS = "api"
 PARAMETERS = {
-    "AlarmEmail": ("String", "", "Who is called; without it the alarms go to a topic nobody listens to."),
-    "ApiConcurrency": ("Number", 0, "Requests the API carries out at once, reserved; 0: what the account has."),
-    "RateLimit": ("Number", 200, "Requests a second the gateway lets through."),
-    "BurstLimit": ("Number", 400, "Requests at once the gateway lets through."),
-    "LogDays": ("Number", 90, "Days the logs are kept."),
+    "AlarmEmail": ("String", "", "Address that gets the alarms; without it the topic of the alarms has no subscriber."),
+    "ApiConcurrency": ("Number", 0, "Reserved concurrency of the API; 0: none, the account's concurrency is shared."),
+    "RateLimit": ("Number", 200, "Requests a second the gateway accepts."),
+    "BurstLimit": ("Number", 400, "Requests at once the gateway accepts."),
+    "LogDays": ("Number", 90, "Days the logs are stored."),
     "BaseDomain": ("String", "", "Host of the management endpoints, such as api.example.com."),
     "ProcessingDomain": ("String", "", "Host of the payment queries, such as processing.example.com."),
     "CertificateArn": ("String", "", "The certificate of both hosts, in the region of the stage."),
@@ -34,15 +33,15 @@ CONDITIONS = {
 
 
 def template(app: Chalice) -> Template:
-    """The whole of what is merged."""
+    """Return the template to be merged into the one that Chalice makes."""
     merged = copy.deepcopy(resources.definition())
     merged["Parameters"] = {
         name: {"Type": kind, "Default": default, "Description": text}
         for name, (kind, default, text) in PARAMETERS.items()
     }
     merged["Conditions"] = CONDITIONS
-    merged["Resources"] |= _functions(app) | _domains() | alarms.resources() | _subscription()
-    merged["Resources"]["RestAPI"]["Properties"] |= _api(app)
+    merged["Resources"] |= _function_resources(app) | _domain_resources() | monitoring_resources() | _subscription()
+    merged["Resources"]["RestAPI"]["Properties"] |= _api_properties(app)
     merged["Outputs"] = {
         "Alerts": {"Value": {"Ref": "Alerts"}, "Description": "The topic alarms go to"},
         "TablePrefix": {"Value": {"Fn::Sub": "${AWS::StackName}-"}},
@@ -53,35 +52,38 @@ def template(app: Chalice) -> Template:
     return merged
 
 
-def functions(app: Chalice) -> dict[str, str]:
-    """The functions of the service: their names in the template, and for people."""
-    named = [handler.name for handler in app.builtin_auth_handlers]
-    named += [event.name for event in app.event_sources] + [pure.name for pure in app.pure_lambda_functions]
-    others = {"".join(word.capitalize() for word in name.split("_")): name.replace("_", "-") for name in named}
-    return {"APIHandler": API_LOGS} | others
+def function_names(app: Chalice) -> dict[str, str]:
+    """Return the log group's name of each function, by the function's name in the template."""
+    names = [handler.name for handler in app.builtin_auth_handlers]
+    names += [event.name for event in app.event_sources] + [pure.name for pure in app.pure_lambda_functions]
+    return {"APIHandler": API_LOGS} | {_logical_id(name): name.replace("_", "-") for name in names}
 
 
-def _functions(app: Chalice) -> Template:
-    """For each function a log group of its own; what runs on the clock is not tried again, the next minute does."""
-    made: Template = {}
-    for name, log in functions(app).items():
-        made[f"{name}Logs"] = {
+def _logical_id(function: str) -> str:
+    """Return Chalice's name for a function in the template: SweepOutbox for sweep_outbox."""
+    return "".join(word.capitalize() for word in function.split("_"))
+
+
+def _function_resources(app: Chalice) -> Template:
+    """Give each function its own log group; a scheduled one is not retried, because it runs again in a minute."""
+    items: Template = {}
+    for name, log in function_names(app).items():
+        items[f"{name}Logs"] = {
             "Type": "AWS::Logs::LogGroup",
             "Properties": {
                 "LogGroupName": {"Fn::Sub": f"/payments/${{AWS::StackName}}/{log}"},
                 "RetentionInDays": {"Ref": "LogDays"},
             },
         }
-        made[name] = {"Properties": {"LoggingConfig": {"LogGroup": {"Ref": f"{name}Logs"}}}}
+        items[name] = {"Properties": {"LoggingConfig": {"LogGroup": {"Ref": f"{name}Logs"}}}}
     for event in app.event_sources:
-        name = "".join(word.capitalize() for word in event.name.split("_"))
-        made[name]["Properties"]["EventInvokeConfig"] = {"MaximumRetryAttempts": 0}
+        items[_logical_id(event.name)]["Properties"]["EventInvokeConfig"] = {"MaximumRetryAttempts": 0}
     reserved = {"Fn::If": ["HasConcurrency", {"Ref": "ApiConcurrency"}, {"Ref": "AWS::NoValue"}]}
-    made["APIHandler"]["Properties"]["ReservedConcurrentExecutions"] = reserved
-    return made
+    items["APIHandler"]["Properties"]["ReservedConcurrentExecutions"] = reserved
+    return items
 
 
-def _api(app: Chalice) -> Template:
+def _api_properties(app: Chalice) -> Template:
     throttle = {"ThrottlingRateLimit": {"Ref": "RateLimit"}, "ThrottlingBurstLimit": {"Ref": "BurstLimit"}}
     return {
         "Name": {"Ref": "AWS::StackName"},
@@ -89,22 +91,22 @@ def _api(app: Chalice) -> Template:
         "MethodSettings": [{"HttpMethod": "*", "ResourcePath": "/*", "MetricsEnabled": False, **throttle}],
         "DefinitionBody": {
             "paths": {
-                path: {"x-amazon-apigateway-any-method": _not_allowed(sorted(methods))}
-                for path, methods in _methods(app).items()
+                path: {"x-amazon-apigateway-any-method": _method_not_allowed(sorted(methods))}
+                for path, methods in _methods_by_path(app).items()
             }
         },
     }
 
 
-def _methods(app: Chalice) -> dict[str, set[str]]:
+def _methods_by_path(app: Chalice) -> dict[str, set[str]]:
     methods: dict[str, set[str]] = defaultdict(set)
     for path, entries in app.routes.items():
         methods[path] |= set(entries)
     return methods
 
 
-def _not_allowed(allowed: list[str]) -> Template:
-    """What any other method of a path is answered, by the gateway alone: 405 as the local stage has it."""
+def _method_not_allowed(allowed: list[str]) -> Template:
+    """Return a mock method that answers 405, as the local stage does, to any other method of a path."""
     error = ErrorCode.METHOD_NOT_ALLOWED
     headers = {"Allow": ", ".join(allowed)}
     return {
@@ -131,11 +133,11 @@ def _subscription() -> Template:
     return {"AlertsByEmail": {"Type": "AWS::SNS::Subscription", "Condition": "HasAlarmEmail", "Properties": properties}}
 
 
-def _domains() -> Template:
-    """The two hosts of the interface, each optional, both leading to the one API."""
-    made: Template = {}
+def _domain_resources() -> Template:
+    """Return the two hosts of the interface, each optional, both leading to the one API."""
+    items: Template = {}
     for name in ("BaseDomain", "ProcessingDomain"):
-        made[f"{name}Name"] = {
+        items[f"{name}Name"] = {
             "Type": "AWS::ApiGateway::DomainName",
             "Condition": f"Has{name}",
             "Properties": {
@@ -145,7 +147,7 @@ def _domains() -> Template:
                 "SecurityPolicy": "TLS_1_2",
             },
         }
-        made[f"{name}Mapping"] = {
+        items[f"{name}Mapping"] = {
             "Type": "AWS::ApiGateway::BasePathMapping",
             "Condition": f"Has{name}",
             "Properties": {
@@ -154,4 +156,4 @@ def _domains() -> Template:
                 "Stage": {"Ref": "RestAPI.Stage"},
             },
         }
-    return made
+    return items

@@ -1,4 +1,4 @@
-"""The zip of the functions: bytecode compiled in, the same bytes for the same sources, nothing that is not needed."""
+"""The zip of the functions: with compiled bytecode, the same bytes for the same sources, and only what they need."""
 
 import compileall
 import re
@@ -8,10 +8,10 @@ import zipfile
 from pathlib import Path
 from py_compile import PycInvalidationMode
 
-EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry: what did not change has the same hash, and is not deployed again
-LIMIT = 10 * 1024 * 1024  # bytes of the zip: what a cold start has to fetch
-# Tests, type stubs, what packages say about their installation; cffi and pycparser (argon2 is compiled: it needs the
-# backend alone), pydantic's version 1. The test that takes a payment out of the zip says whether that is so.
+EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry: an unchanged zip has the same hash, and is not deployed again
+MAX_ZIP_BYTES = 10 * 1024 * 1024  # a cold start has to fetch the zip
+# Tests, type stubs, the metadata of packages; cffi and pycparser (argon2 is compiled: it needs only the backend),
+# pydantic's version 1. A test takes a payment with the functions of the zip, which shows that they need none of it.
 UNNEEDED = re.compile(
     r"(^|/)(tests?|__pycache__)(/|$)|\.dist-info/(?!METADATA$)|\.(pyi|typed|c|h|cfg|xml)$|^(cffi|pycparser)[-/]|^pydantic/v1/"
 )
@@ -20,7 +20,7 @@ NEEDED = {"app.py", "chalicelib/authorizer.py", "chalice/app.py", "pydantic/main
 
 
 def repack(zip_path: Path) -> None:
-    """Compile what Chalice packed, leave out what no function needs, and pack it again."""
+    """Unpack Chalice's zip, remove what no function needs, compile the rest, and pack it again."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         with zipfile.ZipFile(zip_path) as packed:
@@ -38,7 +38,7 @@ def repack(zip_path: Path) -> None:
 
 
 def _compile(root: Path) -> None:
-    """Bytecode that is believed without a look at its source: the zip holds both, and its times mean nothing."""
+    """Compile to bytecode that Python uses without checking the source: the file times in the zip mean nothing."""
     mode = PycInvalidationMode.UNCHECKED_HASH
     if not compileall.compile_dir(root, quiet=2, stripdir=str(root), prependdir="/var/task", invalidation_mode=mode):
         message = "Some of the code cannot be compiled."
@@ -46,12 +46,12 @@ def _compile(root: Path) -> None:
 
 
 def problems(zip_path: Path) -> list[str]:
-    """What is wrong with the zip: what it lacks, what it should not hold, its size."""
+    """Return the problems of the zip: missing files, files that should not be in it, its size."""
     with zipfile.ZipFile(zip_path) as packed:
         names = set(packed.namelist())
     found = [f"the zip lacks {name}" for name in sorted(NEEDED - names)]
     found += [f"the zip holds {name}" for name in sorted({name.split("/")[0] for name in names} & FOREIGN)]
     found += [f"the zip holds {name}, built for x86" for name in sorted(names) if "x86_64" in name]
-    if zip_path.stat().st_size > LIMIT:
-        found.append(f"the zip has {zip_path.stat().st_size} bytes, more than {LIMIT}")
+    if zip_path.stat().st_size > MAX_ZIP_BYTES:
+        found.append(f"the zip has {zip_path.stat().st_size} bytes, more than {MAX_ZIP_BYTES}")
     return found

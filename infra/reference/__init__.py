@@ -13,11 +13,11 @@ ROOT = HERE.parents[1]
 
 
 @cache
-def data(name: str) -> Any:
-    """One of the texts that no code knows: fields.json, operations.json, examples.json, answers.json."""
+def read_json(name: str) -> Any:
+    """Return the content of a JSON file of this folder, such as fields.json or answers.json."""
     return json.loads((HERE / name).read_text(encoding="utf-8"), parse_float=Decimal)
 
 
-def text(value: Any) -> str:
-    """JSON for people and for diffs: amounts as they are written, 120.00 and not 120.0."""
+def to_json(value: Any) -> str:
+    """Return indented JSON with the amounts as they are written: 120.00, not 120.0."""
     return simplejson.dumps(value, use_decimal=True, ensure_ascii=False, indent=2) + "\n"

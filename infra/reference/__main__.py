@@ -1,48 +1,47 @@
-"""Write the reference: what is served, what is read in docs/, and the collection for Postman. `make reference`."""
+"""The command `make reference`: writes the OpenAPI document, the page, guides of docs/ and the Postman collection."""
 
 import contextlib
-import importlib
 import io
 
-from infra import demo_partner, engines, local
-from infra.reference import HERE, ROOT, data, text
-from infra.reference.alarms import alarms
-from infra.reference.document import document
-from infra.reference.errors import errors
-from infra.reference.examples import documented, settled, tell
-from infra.reference.page import page
-from infra.reference.postman import collection
+from app import app
+from infra import demo_data, demo_partner, engines, local
+from infra.reference import HERE, ROOT, read_json, to_json
+from infra.reference.alarms import alarms_guide
+from infra.reference.document import openapi_document
+from infra.reference.errors import errors_guide
+from infra.reference.examples import documented_values, keep_recorded_values, run_examples
+from infra.reference.page import render_page
+from infra.reference.postman import postman_collection
 
 
-def artefacts() -> dict[str, str]:
-    """Each file that is generated, by its path in the project."""
-    described = document()
+def generated_files() -> dict[str, str]:
+    """Return the content of each generated file, by its path in the project."""
+    document = openapi_document()
     return {
-        "chalicelib/reference/openapi.json": text(described),
-        "chalicelib/reference/index.html": page(described),
-        "docs/payments.postman_collection.json": text(collection(described)),
-        "docs/errors.md": errors(),
-        "docs/alarms.md": alarms(),
+        "chalicelib/reference/openapi.json": to_json(document),
+        "chalicelib/reference/index.html": render_page(document),
+        "docs/payments.postman_collection.json": to_json(postman_collection(document)),
+        "docs/errors.md": errors_guide(),
+        "docs/alarms.md": alarms_guide(),
     }
 
 
-def record() -> None:
-    """Tell the story of the examples on a stage of its own, and keep the answers."""
-    app = importlib.import_module("app").app
+def record_answers() -> None:
+    """Send the examples to a stage of their own, and store the answers."""
     log = contextlib.redirect_stdout(io.StringIO())
-    with log, engines.moto_engine(), demo_partner.served(), local.serve(app) as server:
-        importlib.import_module("infra.demo_data").seed()
-        told = tell(server.url, documented())
-    before = data("answers.json")
-    kept = {name: settled(answer, before.get(name)) for name, (_, answer) in told.items()}
-    (HERE / "answers.json").write_text(text(kept), encoding="utf-8")
-    data.cache_clear()
+    with log, engines.moto_engine(), demo_partner.serve(), local.serve(app) as server:
+        demo_data.seed()
+        answers = run_examples(server.url, documented_values())
+    recorded = read_json("answers.json")
+    stable = {name: keep_recorded_values(answer, recorded.get(name)) for name, (_, answer) in answers.items()}
+    (HERE / "answers.json").write_text(to_json(stable), encoding="utf-8")
+    read_json.cache_clear()
 
 
 def main() -> None:
-    """Record, then write everything."""
-    record()
-    for name, content in artefacts().items():
+    """Record the answers, then write every file."""
+    record_answers()
+    for name, content in generated_files().items():
         path = ROOT / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(content, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""docs/alarms.md: what each alarm means, and what to do."""
+"""The guide docs/alarms.md: the meaning of each alarm, and the action to take."""
 
 from infra.cloud.alarms import ALARMS, Alarm
 
@@ -13,15 +13,17 @@ CloudWatch begins with the name of the stack.
 """
 
 
-def alarms() -> str:
-    """The page."""
-    return HEAD + "".join(f"| `{alarm.name}` | {alarm.means} | {_when(alarm)} | {alarm.todo} |\n" for alarm in ALARMS)
+def alarms_guide() -> str:
+    """Return the guide."""
+    return HEAD + "".join(
+        f"| `{alarm.name}` | {alarm.meaning} | {_condition(alarm)} | {alarm.action} |\n" for alarm in ALARMS
+    )
 
 
-def _when(alarm: Alarm) -> str:
-    minutes, window = alarm.of
+def _condition(alarm: Alarm) -> str:
+    minutes, window = alarm.minutes
     sign = "below" if alarm.below else "at least"
-    figure = f"{alarm.metric} {sign} {alarm.threshold:g} a minute"
+    condition = f"{alarm.metric} {sign} {alarm.threshold:g} a minute"
     if alarm.statistic != "Sum":
-        figure = f"{alarm.metric} {sign} {alarm.threshold:g} ({alarm.statistic.lower()} of a minute)"
-    return figure if alarm.of == (1, 1) else f"{figure}, {minutes} of {window} minutes"
+        condition = f"{alarm.metric} {sign} {alarm.threshold:g} ({alarm.statistic.lower()} of a minute)"
+    return condition if (minutes, window) == (1, 1) else f"{condition}, {minutes} of {window} minutes"

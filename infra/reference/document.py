@@ -8,15 +8,15 @@ from typing import Any
 from chalicelib.errors import ErrorCode, envelope
 from chalicelib.routes import ENDPOINTS
 from chalicelib.web import Endpoint
-from infra.reference import data
+from infra.reference import read_json
 from infra.reference.examples import Example, examples, examples_of
-from infra.reference.schemas import REFERENCE, schemas_of
+from infra.reference.schemas import SCHEMA_REF, schemas_of
 
 INTRODUCTION = """Take payments, give them back and look them up; manage merchants, agents and terminals.
 
 Every answer carries `ErrorCode` (0 on success), `ErrorMessage` and `Validations`. Field names are PascalCase and \
-case-sensitive; unknown fields are passed over and `null` means absent. Amounts are JSON numbers or decimal strings \
-with no more decimals than the currency has. Times are answered without a zone: UTC, shifted by the request's `GMT`."""
+case-sensitive; unknown fields are ignored and `null` means absent. Amounts are JSON numbers or decimal strings \
+with no more decimals than the currency has. Times are returned without a zone: UTC, shifted by the request's `GMT`."""
 SCHEMES = {
     "Basic": {
         "type": "http",
@@ -40,78 +40,79 @@ HEADERS = {
     "WWW-Authenticate": {"description": "How to authenticate.", "schema": {"type": "string"}},
     "Retry-After": {"description": "Seconds to wait before the next attempt.", "schema": {"type": "string"}},
     "Idempotent-Replayed": {
-        "description": "true: this was done before; the answer is the stored one.",
+        "description": "true: a replay; the stored result is returned.",
         "schema": {"type": "string", "enum": ["true"]},
     },
 }
 REFUSAL = {
     "type": "object",
-    "description": "Nothing was done; why not.",
+    "description": "A refusal: nothing was done.",
     "required": ["ErrorCode", "ErrorMessage", "Validations"],
     "properties": {
         "ErrorCode": {"type": "integer", "description": "See Errors."},
-        "ErrorMessage": {"type": "string", "description": "Why not, in words."},
-        "Validations": {"anyOf": [{"type": "array", "items": {"$ref": REFERENCE + "Finding"}}, {"type": "null"}]},
+        "ErrorMessage": {"type": "string", "description": "The reason, in words."},
+        "Validations": {"anyOf": [{"type": "array", "items": {"$ref": SCHEMA_REF + "Finding"}}, {"type": "null"}]},
     },
 }
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
-    "description": "A text of the caller's choice: sent again with it, the stored result is answered.",
+    "description": "A text of the caller's choice: a request that is sent again with it gets the stored result.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]+$"},
 }
 
 
-def document() -> dict[str, Any]:
-    """The whole of it, from the routes as they are registered, in the order of the story the examples tell."""
-    told = [example.endpoint for example in examples()]
-    endpoints = sorted(ENDPOINTS, key=lambda one: ([*told, _key(one)].index(_key(one)), one.path))
+def openapi_document() -> dict[str, Any]:
+    """Return the document, made from the registered routes, in the order of the examples."""
+    order = [example.endpoint for example in examples()]
+    endpoints = sorted(ENDPOINTS, key=lambda one: ([*order, _endpoint_key(one)].index(_endpoint_key(one)), one.path))
     paths: dict[str, Any] = defaultdict(dict)
     schemas = schemas_of([one.body for one in endpoints if one.body], [one.answer for one in endpoints])
     for endpoint in endpoints:
-        paths[endpoint.path][endpoint.method.lower()] = operation(endpoint, schemas)
+        paths[endpoint.path][endpoint.method.lower()] = describe_operation(endpoint, schemas)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Payments", "version": "1", "description": INTRODUCTION},
         "servers": [{"url": "/"}],
-        "tags": [{"name": noun, "description": _about(noun)} for noun in dict.fromkeys(map(_noun, endpoints))],
+        "tags": [{"name": noun, "description": _tag_description(noun)} for noun in dict.fromkeys(map(_tag, endpoints))],
         "paths": dict(paths),
         "components": {
             "schemas": {**schemas, "Refusal": REFUSAL},
-            "responses": {f"Refused{status}": _refused(status) for status in sorted(_by_status())},
+            "responses": {f"Refused{status}": _refusal_response(status) for status in sorted(_errors_by_status())},
             "headers": HEADERS,
             "securitySchemes": SCHEMES,
         },
     }
 
 
-def _noun(endpoint: Endpoint) -> str:
+def _tag(endpoint: Endpoint) -> str:
     return endpoint.name.partition("_")[0]
 
 
-def _key(endpoint: Endpoint) -> str:
+def _endpoint_key(endpoint: Endpoint) -> str:
     return f"{endpoint.method} {endpoint.path}"
 
 
-def _about(noun: str) -> str:
+def _tag_description(noun: str) -> str:
     return (importlib.import_module(f"chalicelib.routes.{noun}").__doc__ or "").partition("\n")[0]
 
 
-def operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
-    """One endpoint."""
-    told = data("operations.json").get(_key(endpoint), {})
-    examples = examples_of(_key(endpoint))
+def describe_operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
+    """Return the description of one endpoint."""
+    texts = read_json("operations.json").get(_endpoint_key(endpoint), {})
+    examples = examples_of(_endpoint_key(endpoint))
     described: dict[str, Any] = {
         "operationId": endpoint.name,
-        "tags": [_noun(endpoint)],
+        "tags": [_tag(endpoint)],
         "summary": endpoint.summary,
-        "description": told.get("about", ""),
+        "description": texts.get("about", ""),
         "parameters": _parameters(endpoint, schemas) + ([IDEMPOTENCY_KEY] if "reverse" in endpoint.name else []),
-        "responses": {"200": _answered(endpoint, examples, replays=bool(told.get("replays")))} | _refusals(endpoint),
+        "responses": {"200": _success_response(endpoint, examples, replays=bool(texts.get("replays")))}
+        | _refusal_references(endpoint),
         "security": [] if endpoint.public else [{name: []} for name in SCHEMES],
     }
     if endpoint.body and endpoint.method != "GET":
-        content: dict[str, Any] = {"schema": {"$ref": REFERENCE + endpoint.body.__name__}}
+        content: dict[str, Any] = {"schema": {"$ref": SCHEMA_REF + endpoint.body.__name__}}
         if examples:
             content["examples"] = {one.name: {"summary": one.summary, "value": one.shown} for one in examples}
         described["requestBody"] = {"required": True, "content": {"application/json": content}}
@@ -119,8 +120,8 @@ def operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parameters(endpoint: Endpoint, schemas: dict[str, Any]) -> list[dict[str, Any]]:
-    texts = data("fields.json")
-    found: list[dict[str, Any]] = [
+    texts = read_json("fields.json")
+    parameters: list[dict[str, Any]] = [
         {
             "name": name,
             "in": "path",
@@ -132,25 +133,25 @@ def _parameters(endpoint: Endpoint, schemas: dict[str, Any]) -> list[dict[str, A
     ]
     if endpoint.body and endpoint.method == "GET":
         for name, schema in schemas[endpoint.body.__name__]["properties"].items():
-            told = {key: value for key, value in schema.items() if key != "description"}
-            kept = next((part for part in told.get("anyOf", []) if part.get("type") != "null"), told)
-            found.append({"name": name, "in": "query", "description": schema["description"], "schema": kept})
-    return found
+            bare = {key: value for key, value in schema.items() if key != "description"}
+            value = next((part for part in bare.get("anyOf", []) if part.get("type") != "null"), bare)
+            parameters.append({"name": name, "in": "query", "description": schema["description"], "schema": value})
+    return parameters
 
 
-def _answered(endpoint: Endpoint, examples: list[Example], *, replays: bool) -> dict[str, Any]:
-    content: dict[str, Any] = {"schema": {"$ref": REFERENCE + endpoint.answer.__name__}}
-    answered = {one.name: {"summary": one.summary, "value": one.answer} for one in examples if one.status == 200}  # noqa: PLR2004
-    if answered:
-        content["examples"] = answered
-    response: dict[str, Any] = {"description": "It was carried out.", "content": {"application/json": content}}
+def _success_response(endpoint: Endpoint, examples: list[Example], *, replays: bool) -> dict[str, Any]:
+    content: dict[str, Any] = {"schema": {"$ref": SCHEMA_REF + endpoint.answer.__name__}}
+    successes = {one.name: {"summary": one.summary, "value": one.answer} for one in examples if one.status == 200}  # noqa: PLR2004
+    if successes:
+        content["examples"] = successes
+    response: dict[str, Any] = {"description": "The request was carried out.", "content": {"application/json": content}}
     if replays:
         response["headers"] = {"Idempotent-Replayed": {"$ref": "#/components/headers/Idempotent-Replayed"}}
     return response
 
 
-def _refusals(endpoint: Endpoint) -> dict[str, Any]:
-    """What any caller of this endpoint has to reckon with."""
+def _refusal_references(endpoint: Endpoint) -> dict[str, Any]:
+    """Return the refusals that any caller of this endpoint may get."""
     statuses = {400, 404, 429, 500, 503}
     if not endpoint.public or endpoint.body:
         statuses |= {401}
@@ -158,12 +159,12 @@ def _refusals(endpoint: Endpoint) -> dict[str, Any]:
         statuses |= {403, 409}
     if endpoint.body:
         statuses |= {413, 415}
-    if endpoint.method == "POST" and _noun(endpoint) == "payments":
+    if endpoint.method == "POST" and _tag(endpoint) == "payments":
         statuses |= {422}
     return {str(status): {"$ref": f"#/components/responses/Refused{status}"} for status in sorted(statuses)}
 
 
-def _by_status() -> dict[int, list[ErrorCode]]:
+def _errors_by_status() -> dict[int, list[ErrorCode]]:
     by_status = defaultdict(list)
     for error in ErrorCode:
         by_status[error.status].append(error)
@@ -171,14 +172,14 @@ def _by_status() -> dict[int, list[ErrorCode]]:
     return by_status
 
 
-def _refused(status: int) -> dict[str, Any]:
-    errors = _by_status()[status]
+def _refusal_response(status: int) -> dict[str, Any]:
+    errors = _errors_by_status()[status]
     header = {401: "WWW-Authenticate", 429: "Retry-After", 503: "Retry-After"}.get(status)
     return {
         "description": "ErrorCode " + "; ".join(f"{error.code}: {error.message}" for error in errors),
         "content": {
             "application/json": {
-                "schema": {"$ref": REFERENCE + "Refusal"},
+                "schema": {"$ref": SCHEMA_REF + "Refusal"},
                 "examples": {error.name.lower(): {"value": envelope(error.code, error.message)} for error in errors},
             }
         },

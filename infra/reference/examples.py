@@ -1,4 +1,4 @@
-"""The examples of the reference: one story, told in order, whose answers were recorded and are tested."""
+"""The examples of the reference: requests sent in order, whose answers were recorded and are tested."""
 
 import base64
 import json
@@ -14,10 +14,10 @@ from typing import Any
 
 import simplejson
 
-from infra.reference import data
+from infra.reference import read_json
 
-NAME = re.compile(r"\{\{(\w+)\}\}")
-# What differs from run to run. A test compares everything else.
+PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
+# Fields whose values differ from run to run. A test compares all other fields.
 VOLATILE = frozenset(
     [
         "ID",
@@ -58,7 +58,7 @@ VOLATILE = frozenset(
 
 @dataclass(frozen=True)
 class Example:
-    """One request of the story, and what comes back."""
+    """One request, and the status and code of its answer."""
 
     name: str
     endpoint: str
@@ -73,119 +73,127 @@ class Example:
 
     @property
     def shown(self) -> Any:
-        """The body as the reference prints it."""
-        return filled(self.body, documented())
+        """Return the body as the reference prints it."""
+        return fill_placeholders(self.body, documented_values())
 
     @property
     def answer(self) -> Any:
-        """The recorded answer."""
-        return data("answers.json").get(self.name)
+        """Return the recorded answer."""
+        return read_json("answers.json").get(self.name)
+
+    def request_line(self, values: Mapping[str, Any] | None = None) -> tuple[str, str]:
+        """Return the method, and path and query; without values the placeholders stay in them."""
+        method, path = self.endpoint.split(" ", 1)
+        parameters = dict(self.path or {})
+        for name, value in (parameters if values is None else fill_placeholders(parameters, values)).items():
+            path = path.replace(f"{{{name}}}", str(value))
+        return method, path + (f"?{urllib.parse.urlencode(self.query)}" if self.query else "")
 
     def captured(self, answer: Any) -> dict[str, Any]:
-        """What later examples need of the answer."""
-        return {name: _at(answer, where) for name, where in (self.capture or {}).items()}
+        """Return the values of the answer that later examples need."""
+        return {name: _value_at(answer, where) for name, where in (self.capture or {}).items()}
 
 
 def examples() -> list[Example]:
-    """All of them, in order."""
-    return [Example(**one) for one in data("examples.json")["examples"]]
+    """Return all examples, in order."""
+    return [Example(**one) for one in read_json("examples.json")["examples"]]
 
 
 def examples_of(endpoint: str) -> list[Example]:
-    """Those of one endpoint, such as "POST /api/v1/payment/submit"."""
+    """Return the examples of one endpoint, such as "POST /api/v1/payment/submit"."""
     return [one for one in examples() if one.endpoint == endpoint]
 
 
-def documented() -> dict[str, Any]:
-    """The values the reference prints."""
-    values = {name: one["shown"] for name, one in data("examples.json")["variables"].items()}
+def documented_values() -> dict[str, Any]:
+    """Return the values of the placeholders that the reference prints."""
+    values = {name: one["shown"] for name, one in read_json("examples.json")["variables"].items()}
     for example in examples():
         values |= example.captured(example.answer) if example.answer else dict.fromkeys(example.capture or {}, 0)
     return values
 
 
-def fresh() -> dict[str, Any]:
-    """Values nobody used before, so that the story can be told again."""
+def fresh_values() -> dict[str, Any]:
+    """Return new values of the placeholders, so that the examples can be sent again."""
     token = uuid.uuid4().hex[:12]
     kinds = {"text": f"order-{token}", "email": f"agent-{token}@example.com"}
     return {
         name: str(uuid.uuid4()).upper() if one["fresh"] == "guid" else kinds[one["fresh"]]
-        for name, one in data("examples.json")["variables"].items()
+        for name, one in read_json("examples.json")["variables"].items()
     }
 
 
-def filled(value: Any, values: Mapping[str, Any]) -> Any:
-    """With `{{name}}` replaced: by the value itself where it stands alone."""
+def fill_placeholders(value: Any, values: Mapping[str, Any]) -> Any:
+    """Replace every `{{name}}`; a text that is one placeholder becomes the value itself, with its type."""
     if isinstance(value, dict):
-        return {name: filled(item, values) for name, item in value.items()}
+        return {name: fill_placeholders(item, values) for name, item in value.items()}
     if isinstance(value, list):
-        return [filled(item, values) for item in value]
+        return [fill_placeholders(item, values) for item in value]
     if isinstance(value, str):
-        whole = NAME.fullmatch(value)
-        return values[whole[1]] if whole else NAME.sub(lambda found: str(values[found[1]]), value)
+        whole = PLACEHOLDER.fullmatch(value)
+        return values[whole[1]] if whole else PLACEHOLDER.sub(lambda found: str(values[found[1]]), value)
     return value
 
 
-def _at(answer: Any, path: str) -> Any:
+def _value_at(answer: Any, path: str) -> Any:
     for part in path.split("."):
         answer = answer[int(part)] if part.isdigit() else answer[part]
     return answer
 
 
-def ask(url: str, example: Example, values: Mapping[str, Any]) -> tuple[int, Any]:
-    """Status and body of the example's request to the stage at `url`."""
-    method, path = example.endpoint.split(" ", 1)
-    for name, value in filled(dict(example.path or {}), values).items():
-        path = path.replace(f"{{{name}}}", str(value))
-    if example.query:
-        path += "?" + urllib.parse.urlencode(example.query)
+def send_example(url: str, example: Example, values: Mapping[str, Any]) -> tuple[int, Any]:
+    """Send the example to the stage at `url`; return status and body of the answer."""
+    method, path = example.request_line(values)
     headers = {"Content-Type": "application/json"}
     if example.login:
-        headers["Authorization"] = authorization(example.login, values)
-    body = None if example.body is None else simplejson.dumps(filled(example.body, values), use_decimal=True).encode()
+        headers["Authorization"] = authorization_header(example.login, values)
+    body = (
+        None
+        if example.body is None
+        else simplejson.dumps(fill_placeholders(example.body, values), use_decimal=True).encode()
+    )
     request = urllib.request.Request(url + path, body, headers, method=method)  # noqa: S310  the stage's own address
     try:
         with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
             return response.status, json.load(response, parse_float=Decimal)
-    except urllib.error.HTTPError as refused:
-        with refused:
-            return refused.code, json.load(refused, parse_float=Decimal)
+    except urllib.error.HTTPError as refusal:
+        with refusal:
+            return refusal.code, json.load(refusal, parse_float=Decimal)
 
 
-def authorization(login: str, values: Mapping[str, Any]) -> str:
-    """The header of one of the story's logins."""
-    pair = ":".join(filled(data("examples.json")["logins"][login], values))
+def authorization_header(login: str, values: Mapping[str, Any]) -> str:
+    """Return the Authorization header of one of the logins of the examples."""
+    pair = ":".join(fill_placeholders(read_json("examples.json")["logins"][login], values))
     return "Basic " + base64.b64encode(pair.encode()).decode()
 
 
-def tell(url: str, values: dict[str, Any]) -> dict[str, tuple[int, Any]]:
-    """The whole story on a stage with its demo data: status and body of each example."""
-    told: dict[str, tuple[int, Any]] = {}
+def run_examples(url: str, values: dict[str, Any]) -> dict[str, tuple[int, Any]]:
+    """Send all examples to a stage with its demo data; return status and body of each answer."""
+    answers: dict[str, tuple[int, Any]] = {}
     for example in examples():
-        status, answer = ask(url, example, values)
-        told[example.name] = (status, answer)
+        status, answer = send_example(url, example, values)
+        answers[example.name] = (status, answer)
         if (status, answer["ErrorCode"]) != (example.status, example.code):
             message = f"{example.name}: {status} {answer}"
             raise AssertionError(message)
         values |= example.captured(answer)
-    return told
+    return answers
 
 
-def settled(value: Any, before: Any = None, name: str = "") -> Any:
-    """An answer to be kept: what differs from run to run stays as it was kept before."""
+def keep_recorded_values(value: Any, recorded: Any = None, name: str = "") -> Any:
+    """Return an answer to be recorded: what differs from run to run keeps the value recorded before."""
     if isinstance(value, dict):
-        old = before if isinstance(before, dict) else {}
-        return {key: settled(item, old.get(key), key) for key, item in value.items()}
+        old = recorded if isinstance(recorded, dict) else {}
+        return {key: keep_recorded_values(item, old.get(key), key) for key, item in value.items()}
     if isinstance(value, list):
-        olds = before if isinstance(before, list) and len(before) == len(value) else [None] * len(value)
-        return [settled(item, old, name) for item, old in zip(value, olds, strict=True)]
-    return before if name in VOLATILE and type(before) is type(value) else value
+        olds = recorded if isinstance(recorded, list) and len(recorded) == len(value) else [None] * len(value)
+        return [keep_recorded_values(item, old, name) for item, old in zip(value, olds, strict=True)]
+    return recorded if name in VOLATILE and type(recorded) is type(value) else value
 
 
-def masked(value: Any, name: str = "") -> Any:
-    """An answer to be compared: what differs from run to run is only a kind of value."""
+def mask_volatile(value: Any, name: str = "") -> Any:
+    """Return an answer to be compared: what differs from run to run is replaced by its type."""
     if isinstance(value, dict):
-        return {key: masked(item, key) for key, item in value.items()}
+        return {key: mask_volatile(item, key) for key, item in value.items()}
     if isinstance(value, list):
-        return [masked(item, name) for item in value]
+        return [mask_volatile(item, name) for item in value]
     return type(value).__name__ if name in VOLATILE else value

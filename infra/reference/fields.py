@@ -1,4 +1,4 @@
-"""Tables of fields: what only one endpoint uses is shown in place, what several share stands once under Objects."""
+"""Tables of fields: an object of one endpoint is shown there, one of several endpoints once, under Objects."""
 
 import re
 from collections import Counter
@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from chalicelib.schemas.request_context import Context
-from infra.reference.schemas import REFERENCE
+from infra.reference.schemas import SCHEMA_REF
 
 LIMITS = {
     "minLength": "at least {} characters",
@@ -18,86 +18,97 @@ LIMITS = {
     "maxItems": "at most {} items",
     "pattern": "as {}",
 }
-CONTEXT = {field.alias for field in Context.model_fields.values()}  # sent with most requests: it comes last
-EVERYWHERE = {"ErrorCode", "ErrorMessage", "Validations"}
+CONTEXT_FIELDS = {field.alias for field in Context.model_fields.values()}  # sent with most requests: shown last
+ENVELOPE_FIELDS = {"ErrorCode", "ErrorMessage", "Validations"}
 
 
 def shown_name(schema: str) -> str:
-    """The name of an object for people: TransactionView is the Transaction."""
+    """Return the name of an object without its suffix: Transaction for TransactionView."""
     return re.sub(r"(?<=.)(View|In)$", "", schema)
 
 
 class Fields:
-    """The objects of a document, and which of them are shared."""
+    """The objects of a document, which are either shared or of one endpoint."""
 
-    def __init__(self, described: dict[str, Any]) -> None:
-        self._schemas: dict[str, Any] = described["components"]["schemas"]
-        used = re.findall(rf"{REFERENCE}(\w+)", str([described["paths"], self._schemas]))
+    def __init__(self, document: dict[str, Any]) -> None:
+        self._schemas: dict[str, Any] = document["components"]["schemas"]
+        used = re.findall(rf"{SCHEMA_REF}(\w+)", str([document["paths"], self._schemas]))
         self._shared = {name for name, count in Counter(used).items() if count > 1} - {"Refusal"}
-        bodies = [one.get("requestBody") for methods in described["paths"].values() for one in methods.values()]
-        self._sent = self._reached(set(re.findall(rf"{REFERENCE}(\w+)", str(bodies))))
+        bodies = [one.get("requestBody") for methods in document["paths"].values() for one in methods.values()]
+        self._in_requests = self._referenced(set(re.findall(rf"{SCHEMA_REF}(\w+)", str(bodies))))
 
-    def _reached(self, names: set[str]) -> set[str]:
-        found = set(re.findall(rf"{REFERENCE}(\w+)", str([self._schemas[name] for name in names])))
-        return names if found <= names else self._reached(names | found)
+    def _referenced(self, names: set[str]) -> set[str]:
+        found = set(re.findall(rf"{SCHEMA_REF}(\w+)", str([self._schemas[name] for name in names])))
+        return names if found <= names else self._referenced(names | found)
 
     def shared(self) -> list[tuple[str, dict[str, Any]]]:
-        """The objects several places refer to, in order."""
+        """Return the objects that several places refer to, in order."""
         return [(name, self._schemas[name]) for name in sorted(self._shared, key=shown_name)]
 
     def table(self, schema: dict[str, Any]) -> str:
-        """The fields of what a request or an answer is; the envelope goes without saying."""
-        return self.rows(schema["$ref"].removeprefix(REFERENCE))
+        """Return the table of a request or an answer, without the fields of the envelope."""
+        return self.rows(schema["$ref"].removeprefix(SCHEMA_REF))
 
     def rows(self, name: str) -> str:
-        """The fields of one object: which are required where it is sent, which may be null where it is answered."""
-        rows = "".join(self._rows(self._schemas[name], "", sent=name in self._sent))
+        """Return the table of one object: requests show which fields are required, answers which may be null."""
+        rows = "".join(self._rows(self._schemas[name], "", in_request=name in self._in_requests))
         return f'<table class="fields"><thead><tr><th>Field<th>Type<th>Meaning<tbody>{rows}</table>'
 
     def parameters(self, parameters: list[dict[str, Any]]) -> str:
-        """What stands in the path, the query and the headers."""
+        """Return the table of the parameters in path, query and headers."""
         rows = "".join(
-            _row(one["name"], self._type(one["schema"], sent=True), one["description"], must=one.get("required", False))
+            _row(
+                one["name"],
+                self._type(one["schema"], in_request=True),
+                one["description"],
+                required=one.get("required", False),
+            )
             for one in parameters
         )
         return f'<table class="fields"><tbody>{rows}</table>'
 
-    def _rows(self, schema: dict[str, Any], path: str, *, sent: bool) -> Iterator[str]:
-        required = set(schema.get("required", ())) if sent else set()
-        for name, field in sorted(schema["properties"].items(), key=lambda item: not path and item[0] in CONTEXT):
-            if not path and name in EVERYWHERE:
+    def _rows(self, schema: dict[str, Any], path: str, *, in_request: bool) -> Iterator[str]:
+        required = set(schema.get("required", ())) if in_request else set()
+        for name, field in sorted(
+            schema["properties"].items(), key=lambda item: not path and item[0] in CONTEXT_FIELDS
+        ):
+            if not path and name in ENVELOPE_FIELDS:
                 continue
-            yield _row(path + name, self._type(field, sent=sent), field["description"], must=name in required)
-            inner, many = self._inner(field)
+            yield _row(
+                path + name, self._type(field, in_request=in_request), field["description"], required=name in required
+            )
+            inner, many = self._inner_object(field)
             if inner and inner not in self._shared:
-                yield from self._rows(self._schemas[inner], f"{path}{name}{'[]' if many else ''}.", sent=sent)
+                yield from self._rows(
+                    self._schemas[inner], f"{path}{name}{'[]' if many else ''}.", in_request=in_request
+                )
 
-    def _inner(self, field: dict[str, Any]) -> tuple[str | None, bool]:
-        """The object a field holds, and whether there may be several."""
+    def _inner_object(self, field: dict[str, Any]) -> tuple[str | None, bool]:
+        """Return the object that a field holds, and whether it holds a list of them."""
         for part in (field, *field.get("anyOf", ())):
             if "$ref" in part:
-                return part["$ref"].removeprefix(REFERENCE), False
+                return part["$ref"].removeprefix(SCHEMA_REF), False
             if "$ref" in part.get("items", {}):
-                return part["items"]["$ref"].removeprefix(REFERENCE), True
+                return part["items"]["$ref"].removeprefix(SCHEMA_REF), True
         return None, False
 
-    def _type(self, field: dict[str, Any], *, sent: bool) -> str:
+    def _type(self, field: dict[str, Any], *, in_request: bool) -> str:
         parts = field.get("anyOf", [field])
-        words = [self._word(part) for part in parts if part.get("type") != "null"]
-        nullable = len(words) < len(parts) and not sent  # where it is sent, null is the same as absent
+        words = [self._type_text(part) for part in parts if part.get("type") != "null"]
+        nullable = len(words) < len(parts) and not in_request  # in a request, null is the same as absent
         return " or ".join(dict.fromkeys(words)) + (" or null" if nullable and words else "") or "null"
 
-    def _word(self, part: dict[str, Any]) -> str:
+    def _type_text(self, part: dict[str, Any]) -> str:
         if "$ref" in part:
-            name = part["$ref"].removeprefix(REFERENCE)
+            name = part["$ref"].removeprefix(SCHEMA_REF)
             return f'<a href="#{name}">{shown_name(name)}</a>' if name in self._shared else "object"
         if part.get("type") == "array":
-            return f"array of {self._word(part.get('items', {})) or 'anything'}"
+            return f"array of {self._type_text(part.get('items', {})) or 'anything'}"
         limits = [text.format(escape(str(part[name]))) for name, text in LIMITS.items() if name in part]
         return str(part.get("type", "anything")) + (f" ({', '.join(limits)})" if limits and "enum" not in part else "")
 
 
-def _row(name: str, kind: str, meaning: str, *, must: bool) -> str:
-    required = ' <span class="must">required</span>' if must else ""
+def _row(name: str, kind: str, meaning: str, *, required: bool) -> str:
+    mark = ' <span class="must">required</span>' if required else ""
     shown = escape(name).replace(".", ".<wbr>")
-    return f'<tr><td><code>{shown}</code>{required}<td class="type">{kind}<td>{escape(meaning)}'
+    return f'<tr><td><code>{shown}</code>{mark}<td class="type">{kind}<td>{escape(meaning)}'

@@ -1,89 +1,93 @@
-"""The collection for Postman (format 2.1): the examples as requests, in folders by noun, in the order of the story."""
+"""The collection for Postman (format 2.1): the examples as requests, in order, in one folder for each tag."""
 
 from typing import Any
 
 import simplejson
 
-from infra.reference import data
+from infra.local import URL
+from infra.reference import read_json
 from infra.reference.examples import Example, examples
 
 SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
-# Before each request: what the story makes up is made up once. "Start over" is deleting the variables' values.
-MAKE_UP = [
-    "const made = {made};",
-    "for (const [name, text] of Object.entries(made)) {{",
+# Before each request: a value that is generated is generated once. To start over, delete the values of the variables.
+PREREQUEST_SCRIPT = [
+    "const generated = {generated};",
+    "for (const [name, text] of Object.entries(generated)) {{",
     "  if (!pm.collectionVariables.get(name)) pm.collectionVariables.set(name, pm.variables.replaceIn(text));",
     "}}",
 ]
-MADE = {"guid": "{{$guid}}", "text": "order-{{$timestamp}}", "email": "agent-{{$guid}}@example.com"}
+GENERATED_VALUES = {"guid": "{{$guid}}", "text": "order-{{$timestamp}}", "email": "agent-{{$guid}}@example.com"}
 
 
-def collection(described: dict[str, Any]) -> dict[str, Any]:
-    """The whole collection; `base_url` and the logins are its variables."""
-    variables = data("examples.json")["variables"]
+def postman_collection(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the collection; its variables are `base_url` and the values of the placeholders."""
+    variables = read_json("examples.json")["variables"]
     captured = [name for example in examples() for name in example.capture or ()]
-    made = simplejson.dumps({name: MADE[one["fresh"]] for name, one in variables.items()})
+    generated = simplejson.dumps({name: GENERATED_VALUES[one["fresh"]] for name, one in variables.items()})
+    script = [line.format(generated=generated) for line in PREREQUEST_SCRIPT]
     folders: dict[str, list[Any]] = {}
     for example in examples():
-        folders.setdefault(_noun(described, example), []).append(_item(example))
+        folders.setdefault(_tag(document, example), []).append(_item(example))
     return {
         "info": {
-            "name": described["info"]["title"],
+            "name": document["info"]["title"],
             "description": "The examples of the reference, to be sent in order. They use the demo logins.",
             "schema": SCHEMA,
         },
         "variable": [
-            {"key": "base_url", "value": "http://127.0.0.1:8000"},
+            {"key": "base_url", "value": URL},
             *({"key": name, "value": ""} for name in (*variables, *dict.fromkeys(captured))),
         ],
-        "event": [{"listen": "prerequest", "script": {"exec": [line.format(made=made) for line in MAKE_UP]}}],
-        "item": [{"name": noun.capitalize(), "item": items} for noun, items in folders.items()],
+        "event": [
+            {
+                "listen": "prerequest",
+                "script": {"exec": script},
+            }
+        ],
+        "item": [{"name": tag.capitalize(), "item": items} for tag, items in folders.items()],
     }
 
 
-def _noun(described: dict[str, Any], example: Example) -> str:
+def _tag(document: dict[str, Any], example: Example) -> str:
     method, path = example.endpoint.split(" ", 1)
-    noun: str = described["paths"][path][method.lower()]["tags"][0]
-    return noun
+    tag: str = document["paths"][path][method.lower()]["tags"][0]
+    return tag
 
 
 def _item(example: Example) -> dict[str, Any]:
-    method, path = example.endpoint.split(" ", 1)
-    for name, value in (example.path or {}).items():
-        path = path.replace(f"{{{name}}}", value)
-    query = "&".join(f"{name}={value}" for name, value in (example.query or {}).items())
+    method, path = example.request_line()
     request: dict[str, Any] = {
         "method": method,
-        "url": "{{base_url}}" + path + (f"?{query}" if query else ""),
+        "url": "{{base_url}}" + path,
         "header": [],
         "auth": _auth(example.login),
     }
     if example.body is not None:
         request["header"] = [{"key": "Content-Type", "value": "application/json"}]
-        request["body"] = {"mode": "raw", "raw": _raw(example.body), "options": {"raw": {"language": "json"}}}
+        request["body"] = {"mode": "raw", "raw": _body_text(example.body), "options": {"raw": {"language": "json"}}}
     return {
         "name": example.summary,
         "request": request,
-        "event": [{"listen": "test", "script": {"exec": _checks(example)}}],
+        "event": [{"listen": "test", "script": {"exec": _test_script(example)}}],
     }
 
 
 def _auth(login: str | None) -> dict[str, Any]:
     if login is None:
         return {"type": "noauth"}
-    name, secret = data("examples.json")["logins"][login]
+    name, secret = read_json("examples.json")["logins"][login]
     return {"type": "basic", "basic": [{"key": "username", "value": name}, {"key": "password", "value": secret}]}
 
 
-def _raw(body: Any) -> str:
-    """The body with the variables in it; what was captured is a number and stands without quotes."""
+def _body_text(body: Any) -> str:
+    """Return the body with its variables; captured values are numbers, so their variables have no quotes."""
     raw: str = simplejson.dumps(body, use_decimal=True, ensure_ascii=False, indent=2)
     for name in {name for example in examples() for name in example.capture or ()}:
         raw = raw.replace(f'"{{{{{name}}}}}"', f"{{{{{name}}}}}")
     return raw
 
 
-def _checks(example: Example) -> list[str]:
+def _test_script(example: Example) -> list[str]:
     lines = [
         "const answer = pm.response.json();",
         f'pm.test("{example.summary}", () => {{',

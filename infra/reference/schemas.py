@@ -1,4 +1,4 @@
-"""JSON Schema of what is sent and what is answered, as it is on the wire."""
+"""The JSON Schema of requests and answers, as they are on the wire."""
 
 import re
 from collections import Counter
@@ -11,21 +11,21 @@ from pydantic_core import core_schema
 
 from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.terminal import ENTRY_CAPS
-from chalicelib.domain.transaction import KINDS, InputType
+from chalicelib.domain.transaction import InputType
 from chalicelib.errors import Check
 from chalicelib.schemas.agents import BulkItem
 from chalicelib.schemas.base import Request
 from chalicelib.schemas.merchants import CLIENT_IMPORTANCES, CLIENT_MODES, CLIENT_TYPES
 from chalicelib.schemas.reversal_request import ALIASES
-from infra.reference import data
+from infra.reference import read_json
 
-REFERENCE = "#/components/schemas/"
+SCHEMA_REF = "#/components/schemas/"
 NULL = {"type": "null"}
-EXACT = r"^-?[0-9]{1,20}(\.[0-9]{1,20})?$"
+DECIMAL_PATTERN = r"^-?[0-9]{1,20}(\.[0-9]{1,20})?$"
 BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
 
 INPUT_TYPES = {int(kind): KINDS[kind].name for kind in InputType}
-# What a field takes and what it means. The checks of these fields are functions, which a schema cannot look into.
+# The values of a field and their meanings. These fields are checked by functions, which pydantic cannot describe.
 DICTIONARIES: Mapping[str, Mapping[Any, str]] = {
     "CardInputMode": {1: "card data", 2: "linked card"},
     "ClientImportance": CLIENT_IMPORTANCES,
@@ -44,10 +44,10 @@ DICTIONARIES: Mapping[str, Mapping[Any, str]] = {
         ReverseMode.CREDIT_VOUCHER: "Credit voucher: refused with 312",
     },
     "Finding.Code": {check.value: check.name.replace("_", " ").lower() for check in Check}
-    | dict.fromkeys(range(561, 570), "reference to nothing, as the ErrorCode"),
-    "Finding.Type": {1: "error", 2: "warning: it did not stop the request"},
+    | dict.fromkeys(range(561, 570), "reference to an object that does not exist, as the ErrorCode"),
+    "Finding.Type": {1: "error", 2: "warning: the request went on"},
 }
-# What is read item by item, so that one that is wrong does not stop the others: to pydantic the items are Any.
+# Lists that are validated item by item, so that one wrong item does not stop the others: to pydantic, lists of Any.
 ITEMS: Mapping[str, type[Request]] = {"BulkUpdate.PosBulk": BulkItem}
 FINDING = {
     "type": "object",
@@ -61,17 +61,21 @@ FINDING = {
 }
 
 
-class Wire(GenerateJsonSchema):
-    """The schema of the wire: amounts are exact numbers both ways, every field of an answer is there."""
+class WireSchema(GenerateJsonSchema):
+    """A generator of schemas as on the wire: amounts are exact numbers, and an answer has all its fields."""
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
-        """A number; on its way in also a decimal string, unless `function_before_schema` knows better."""
+        """Return a number; in a request also a decimal string, unless `function_before_schema` removes it."""
         del schema
         number = {"type": "number"}
-        return number if self.mode == "serialization" else {"anyOf": [number, {"type": "string", "pattern": EXACT}]}
+        return (
+            number
+            if self.mode == "serialization"
+            else {"anyOf": [number, {"type": "string", "pattern": DECIMAL_PATTERN}]}
+        )
 
     def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> JsonSchemaValue:
-        """What a check in front of a type changes of it."""
+        """Return the schema of a type, changed by the validator in front of it."""
         inner: JsonSchemaValue = super().function_before_schema(schema)
         check = getattr(schema["function"]["function"], "__name__", "")
         if check == "_number":
@@ -81,38 +85,38 @@ class Wire(GenerateJsonSchema):
         return inner
 
     def field_is_required(self, field: Any, total: bool) -> bool:  # noqa: FBT001  the signature is pydantic's
-        """An answer has all its fields; null says that there is nothing."""
+        """Return True for every field of an answer, which is null when there is no value."""
         return self.mode == "serialization" or super().field_is_required(field, total)
 
 
 def schemas_of(requests: Collection[type[BaseModel]], answers: Collection[type[BaseModel]]) -> dict[str, Any]:
-    """The schema of each model and of what it is made of, by name."""
+    """Return the schema of each model, and of the models it refers to, by name."""
     requests = [*requests, *ITEMS.values()]
     inputs: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "validation") for model in requests]
     inputs += [(model, "serialization") for model in answers]
     _, definitions = models_json_schema(
-        inputs, by_alias=True, ref_template=REFERENCE + "{model}", schema_generator=Wire
+        inputs, by_alias=True, ref_template=SCHEMA_REF + "{model}", schema_generator=WireSchema
     )
-    named = _short_names(definitions["$defs"])
+    schemas = _short_names(definitions["$defs"])
     roots = {model.__name__ for model in (*requests, *answers)}
-    named = {name: schema for name, schema in named.items() if name in _reached(roots, named)}
-    spellings = {model.__name__: model.SPELLINGS for model in _requests(Request)}
-    found = {name: _finished(name, schema, spellings.get(name, {})) for name, schema in sorted(named.items())}
-    return {**found, "Finding": _finished("Finding", FINDING, {})}
+    used = _referenced(roots, schemas)
+    spellings = {model.__name__: model.SPELLINGS for model in _request_models(Request)}
+    described = {name: _complete_schema(name, schemas[name], spellings.get(name, {})) for name in sorted(used)}
+    return {**described, "Finding": _complete_schema("Finding", FINDING, {})}
 
 
-def _reached(names: set[str], schemas: Mapping[str, Any]) -> set[str]:
-    """The names, and whatever they are made of: a type that is shown otherwise leaves its definition behind."""
-    found = {name for top in names for name in re.findall(rf"{REFERENCE}(\w+)", str(schemas[top]))}
-    return names if found <= names else _reached(names | found, schemas)
+def _referenced(names: set[str], schemas: Mapping[str, Any]) -> set[str]:
+    """Return the names, and those they refer to: a type that is replaced leaves an unused definition behind."""
+    found = {name for top in names for name in re.findall(rf"{SCHEMA_REF}(\w+)", str(schemas[top]))}
+    return names if found <= names else _referenced(names | found, schemas)
 
 
-def _requests(model: type[Request]) -> list[type[Request]]:
-    return [one for child in model.__subclasses__() for one in (child, *_requests(child))]
+def _request_models(model: type[Request]) -> list[type[Request]]:
+    return [one for child in model.__subclasses__() for one in (child, *_request_models(child))]
 
 
 def _short_names(definitions: Mapping[str, Any]) -> dict[str, Any]:
-    """Models are known by their class; where two share a name, the module comes first."""
+    """Rename models to their class; if two classes share a name, put the module in front."""
     last = Counter(name.rsplit("__", 1)[-1] for name in definitions)
     short = {
         name: parts[-1] if last[parts[-1]] == 1 else parts[-2].capitalize() + parts[-1]
@@ -123,7 +127,7 @@ def _short_names(definitions: Mapping[str, Any]) -> dict[str, Any]:
     def renamed(value: Any) -> Any:
         if isinstance(value, dict):
             return {
-                key: REFERENCE + short[item.removeprefix(REFERENCE)] if key == "$ref" else renamed(item)
+                key: SCHEMA_REF + short[item.removeprefix(SCHEMA_REF)] if key == "$ref" else renamed(item)
                 for key, item in value.items()
             }
         return [renamed(item) for item in value] if isinstance(value, list) else value
@@ -131,66 +135,66 @@ def _short_names(definitions: Mapping[str, Any]) -> dict[str, Any]:
     return {short[name]: renamed(schema) for name, schema in definitions.items()}
 
 
-def _finished(name: str, schema: Mapping[str, Any], spellings: Mapping[str, str]) -> dict[str, Any]:
-    """The schema of one model with its fields described, its dictionaries, and its other spellings."""
+def _complete_schema(name: str, schema: Mapping[str, Any], spellings: Mapping[str, str]) -> dict[str, Any]:
+    """Return the schema of one model with its fields described, their values, and their other spellings."""
     properties: dict[str, Any] = {}
     for field, described in schema.get("properties", {}).items():
-        properties[field] = _field(name, field, described)
+        properties[field] = _field_schema(name, field, described)
     for other, field in spellings.items():
         properties[other] = {**properties[field], "deprecated": True, "description": f"Another spelling of {field}."}
-    finished = {key: value for key, value in schema.items() if key not in {"title", "properties", "required"}}
+    complete = {key: value for key, value in schema.items() if key not in {"title", "properties", "required"}}
     required = {"required": schema["required"]} if schema.get("required") else {}
-    return {**finished, "properties": properties, **required}
+    return {**complete, "properties": properties, **required}
 
 
-def _field(model: str, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
-    field = _plainly({key: value for key, value in schema.items() if key not in {"title", "default"}})
+def _field_schema(model: str, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    field = _plain_schema({key: value for key, value in schema.items() if key not in {"title", "default"}})
     meanings = DICTIONARIES.get(f"{model}.{name}") or DICTIONARIES.get(name)
     if f"{model}.{name}" in ITEMS:
-        field["items"] = {"$ref": REFERENCE + ITEMS[f"{model}.{name}"].__name__}
+        field["items"] = {"$ref": SCHEMA_REF + ITEMS[f"{model}.{name}"].__name__}
     if name == "Validations":
-        field = {"anyOf": [{"type": "array", "items": {"$ref": REFERENCE + "Finding"}}, NULL]}
+        field = {"anyOf": [{"type": "array", "items": {"$ref": SCHEMA_REF + "Finding"}}, NULL]}
     elif meanings:
-        _restrict(field, [int(value) if isinstance(value, int) else value for value in meanings])
-    return {**field, "description": description(model, name, meanings or {})}
+        _add_enum(field, [int(value) if isinstance(value, int) else value for value in meanings])
+    return {**field, "description": describe_field(model, name, meanings or {})}
 
 
-def _plainly(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what is pydantic's own: bounds stand on the number, alternatives on one level, patterns are anybody's."""
+def _plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return standard JSON Schema: bounds on the number, alternatives on one level, portable patterns."""
     plain = {key: value for key, value in schema.items() if key not in {*BOUNDS, "max_digits", "title"}}
     bounds = {BOUNDS[key]: value for key, value in schema.items() if key in BOUNDS}
     if "anyOf" in plain:
-        parts = [part | (bounds if part.get("type") == "number" else {}) for part in map(_plainly, plain["anyOf"])]
+        parts = [part | (bounds if part.get("type") == "number" else {}) for part in map(_plain_schema, plain["anyOf"])]
         plain["anyOf"] = [inner for part in parts for inner in (part["anyOf"] if set(part) == {"anyOf"} else [part])]
         return plain
     if "pattern" in plain:
         plain["pattern"] = re.sub(r"\\u\{(\w+)\}", lambda code: chr(int(code[1], 16)), plain["pattern"])
     if "items" in plain:
-        plain["items"] = _plainly(plain["items"])
+        plain["items"] = _plain_schema(plain["items"])
     return plain | bounds
 
 
-def _restrict(field: dict[str, Any], values: list[Any]) -> None:
-    """Put the dictionary on the alternative it is about."""
+def _add_enum(field: dict[str, Any], values: list[Any]) -> None:
+    """Add the values to the alternative that has their type."""
     kind = "integer" if isinstance(values[0], int) else "string"
     for part in (field, *field.get("anyOf", [])):
         if part.get("type") == kind and "enum" not in part:
             part["enum"] = values
 
 
-def description(model: str, name: str, meanings: Mapping[Any, str]) -> str:
-    """What a field is. Raises KeyError for a field nobody described."""
-    texts = data("fields.json")
-    for key in (f"{model}.{name}", *(f"{base}.{name}" for base in ALSO.get(model, ())), name):
+def describe_field(model: str, name: str, meanings: Mapping[Any, str]) -> str:
+    """Return the description of a field. Raises KeyError for a field that is not described."""
+    texts = read_json("fields.json")
+    for key in (f"{model}.{name}", *(f"{base}.{name}" for base in BASE_MODELS.get(model, ())), name):
         if key in texts:
-            values = "; ".join(f"{_plain(value)} {meaning}" for value, meaning in meanings.items())
+            values = "; ".join(f"{_value_text(value)} {meaning}" for value, meaning in meanings.items())
             return f"{texts[key]} {values}.".removesuffix(" .") if values else str(texts[key])
     message = f"infra/reference/fields.json does not describe {model}.{name}"
     raise KeyError(message)
 
 
-ALSO = {"CreateMerchant": ("_Merchant",), "UpdateMerchant": ("_Merchant",)}
+BASE_MODELS = {"CreateMerchant": ("_Merchant",), "UpdateMerchant": ("_Merchant",)}
 
 
-def _plain(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return re.sub(r"^.*\.", "", str(int(value))) if isinstance(value, int) else str(value)

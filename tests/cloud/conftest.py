@@ -1,4 +1,4 @@
-"""A package of the stage `dev`, made once, however many processes the tests run in."""
+"""A package of the stage `dev`, made once for all processes that run tests."""
 
 import json
 import os
@@ -11,19 +11,19 @@ import pytest
 from infra.cloud import package
 from tests.unpacked import unpacked
 
-SECONDS = 300  # to make a package, on a machine that does much else
+PACKAGE_SECONDS = 300  # to make a package on a busy machine
 
 
 @pytest.fixture(scope="session")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the package is: the process that comes first makes it, the others wait for it."""
+    """Return the folder of the package: the first process makes it, the others wait for it."""
     base = tmp_path_factory.getbasetemp()
     folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "package"
     done = folder / "done"
     try:
         folder.mkdir()
     except FileExistsError:
-        until = time.monotonic() + SECONDS
+        until = time.monotonic() + PACKAGE_SECONDS
         while not done.exists() and time.monotonic() < until:
             time.sleep(0.2)
         assert done.exists(), "the package was not made: see the test that made it"
@@ -35,12 +35,12 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def sam(build: Path) -> dict[str, Any]:
-    """The template of the package."""
+    """Return the template of the package."""
     parsed: dict[str, Any] = json.loads((build / "sam.json").read_text(encoding="utf-8"))
     return parsed
 
 
 @pytest.fixture(scope="session")
 def task(build: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The zip, unpacked."""
+    """Return the folder of the unpacked zip."""
     return unpacked(build / "deployment.zip", tmp_path_factory.mktemp("task"))

@@ -1,4 +1,4 @@
-"""Packaging says what is wrong with a stage before anybody is charged for it."""
+"""Packaging reports what is wrong with a stage before it is deployed."""
 
 import copy
 from pathlib import Path
@@ -32,7 +32,7 @@ def test_a_package_is_made_by_the_python_it_is_for(tmp_path: Path, monkeypatch: 
         package.package("dev", tmp_path)
 
 
-def test_prod_takes_no_sandbox_unless_it_is_told_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prod_takes_no_sandbox_unless_the_settings_allow_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PARTNERS", raising=False)
     monkeypatch.setenv("STAGE", "prod")
     monkeypatch.setenv("ACQUIRERS", "SANDBOX")

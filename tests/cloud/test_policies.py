@@ -1,4 +1,4 @@
-"""What each function may do. That nothing is missing, every other test proves: `tests/iam.py` enforces the policies."""
+"""Each function has no more permissions than it needs; `tests/iam.py` fails every test in which one is missing."""
 
 import json
 from typing import Any
@@ -7,13 +7,14 @@ import pytest
 
 from infra import resources
 from infra.cloud.package import ROOT
-from tests.iam import KEY, SECRET, Need, allows, needs, resource_of, statements
+from infra.engines import ACCOUNT_ID, REGION, STACK
+from tests.iam import KEY, SECRET, Permission, is_allowed, required_permissions, resource_of, statements
 
 POLICIES = sorted(path.stem.removeprefix("policy-") for path in (ROOT / ".chalice").glob("policy-*.json"))
-TABLES = {resources.named(table["TableName"], "payments-local") for table in resources.declared(resources.TABLE)}
+TABLES = {resources.physical_name(table["TableName"], STACK) for table in resources.properties_of(resources.TABLE_TYPE)}
 INDEXES = {
-    f"{resources.named(table['TableName'], 'payments-local')}/index/{index['IndexName']}"
-    for table in resources.declared(resources.TABLE)
+    f"{resources.physical_name(table['TableName'], STACK)}/index/{index['IndexName']}"
+    for table in resources.properties_of(resources.TABLE_TYPE)
     for index in table.get("GlobalSecondaryIndexes", [])
 }
 
@@ -26,7 +27,7 @@ def test_each_function_has_its_policy() -> None:
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_a_policy_names_actions_and_things_that_exist(name: str) -> None:
+def test_a_policy_names_actions_and_resources_that_exist(name: str) -> None:
     for statement in statements(name):
         for action in statement["Action"]:
             assert action.count("*") == 0 or action in {"kms:GenerateDataKey*", "kms:ReEncrypt*"}
@@ -49,32 +50,35 @@ def test_the_authorizer_reaches_credentials_and_one_secret_and_nothing_else() ->
 
 
 @pytest.mark.parametrize(
-    ("function", "need"),
+    ("function", "permission"),
     [
         (
             "authorizer",
-            Need("dynamodb:GetItem", "arn:aws:dynamodb:eu-west-1:123456789012:table/payments-local-transactions"),
+            Permission("dynamodb:GetItem", f"arn:aws:dynamodb:{REGION}:{ACCOUNT_ID}:table/{STACK}-transactions"),
         ),
-        ("api", Need("dynamodb:DeleteItem", "arn:aws:dynamodb:eu-west-1:123456789012:table/payments-local-audit")),
-        ("api", Need("dynamodb:Scan", "arn:aws:dynamodb:eu-west-1:123456789012:table/payments-local-history")),
-        ("api", Need("kms:Decrypt", KEY)),  # without an agent in its context
-        ("api", Need("sns:Publish", "arn:aws:sns:eu-west-1:123456789012:any")),
-        ("api", Need("secretsmanager:PutSecretValue", SECRET)),
+        (
+            "api",
+            Permission("dynamodb:DeleteItem", f"arn:aws:dynamodb:{REGION}:{ACCOUNT_ID}:table/{STACK}-audit"),
+        ),
+        ("api", Permission("dynamodb:Scan", f"arn:aws:dynamodb:{REGION}:{ACCOUNT_ID}:table/{STACK}-history")),
+        ("api", Permission("kms:Decrypt", KEY)),  # without an agent in its context
+        ("api", Permission("sns:Publish", f"arn:aws:sns:{REGION}:{ACCOUNT_ID}:any")),
+        ("api", Permission("secretsmanager:PutSecretValue", SECRET)),
         (
             "sweep-outbox",
-            Need("dynamodb:UpdateItem", "arn:aws:dynamodb:eu-west-1:123456789012:table/payments-local-logins"),
+            Permission("dynamodb:UpdateItem", f"arn:aws:dynamodb:{REGION}:{ACCOUNT_ID}:table/{STACK}-logins"),
         ),
     ],
 )
-def test_what_a_function_has_no_business_with_is_refused(function: str, need: Need) -> None:
-    assert not allows(function, need)
+def test_an_action_a_function_does_not_need_is_denied(function: str, permission: Permission) -> None:
+    assert not is_allowed(function, permission)
 
 
-def test_a_transaction_takes_the_permission_of_each_of_its_steps() -> None:
+def test_a_transaction_needs_the_permission_of_each_of_its_steps() -> None:
     steps: list[dict[str, Any]] = [{"Put": {"TableName": "a"}}, {"ConditionCheck": {"TableName": "b"}}]
 
-    taken = {
-        (need.action, need.resource.rsplit("/")[-1])
-        for need in needs("dynamodb", "TransactWriteItems", {"TransactItems": steps})
+    needed = {
+        (one.action, one.resource.rsplit("/")[-1])
+        for one in required_permissions("dynamodb", "TransactWriteItems", {"TransactItems": steps})
     }
-    assert {("dynamodb:PutItem", "a"), ("dynamodb:ConditionCheckItem", "b")} <= taken
+    assert {("dynamodb:PutItem", "a"), ("dynamodb:ConditionCheckItem", "b")} <= needed

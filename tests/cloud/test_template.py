@@ -13,7 +13,7 @@ import pytest
 from chalicelib.errors import ErrorCode, envelope
 from chalicelib.routes import DOCUMENTS, ENDPOINTS
 from infra import resources
-from infra.cloud import alarms, template
+from infra.cloud import alarms, monitoring, template
 from infra.cloud.package import ROOT
 from tests.http import call
 
@@ -69,7 +69,7 @@ def test_the_gateway_answers_another_method_as_the_local_stage_does(
 def test_every_function_has_a_role_a_log_and_traces_of_its_own(sam: dict[str, Any]) -> None:
     functions = of_type(sam, "AWS::Serverless::Function")
 
-    assert set(functions) == set(template.functions(APP))
+    assert set(functions) == set(template.function_names(APP))
     roles = [json.dumps(function["Role"]) for function in functions.values()]
     logs = [json.dumps(function["LoggingConfig"]) for function in functions.values()]
     assert len(set(roles)) == len(set(logs)) == len(functions)
@@ -89,7 +89,7 @@ def statements(role: dict[str, Any]) -> list[dict[str, Any]]:
     return listed
 
 
-def test_what_runs_on_the_clock_runs_every_minute_and_is_not_tried_again(sam: dict[str, Any]) -> None:
+def test_a_scheduled_function_runs_every_minute_and_is_not_retried(sam: dict[str, Any]) -> None:
     for event in APP.event_sources:
         name = "".join(word.capitalize() for word in event.name.split("_"))
         properties = sam["Resources"][name]["Properties"]
@@ -98,33 +98,33 @@ def test_what_runs_on_the_clock_runs_every_minute_and_is_not_tried_again(sam: di
         assert properties["EventInvokeConfig"] == {"MaximumRetryAttempts": 0}
 
 
-def test_an_alarm_watches_a_figure_that_exists_and_tells_what_to_do(sam: dict[str, Any]) -> None:
-    figures = {figure.name for figure in alarms.FIGURES}
-    logs = {figure.name: figure.function for figure in alarms.FIGURES}
+def test_an_alarm_is_about_a_metric_that_exists_and_describes_what_to_do(sam: dict[str, Any]) -> None:
+    metrics = {metric.name for metric in alarms.METRIC_FILTERS}
+    logs = {metric.name: metric.function for metric in alarms.METRIC_FILTERS}
 
     for name, alarm in of_type(sam, "AWS::CloudWatch::Alarm").items():
         assert alarm["AlarmActions"] == [{"Ref": "Alerts"}], name
         assert len(alarm["AlarmDescription"]) < 1024
         if alarm["Namespace"] == alarms.NAMESPACE:
-            assert alarm["MetricName"] in figures
+            assert alarm["MetricName"] in metrics
         for dimension in alarm["Dimensions"]:
             value = dimension["Value"]
             assert isinstance(value, str) or value["Ref"] in {*sam["Resources"], "AWS::StackName"}
-    assert set(logs.values()) <= set(template.functions(APP))
+    assert set(logs.values()) <= set(template.function_names(APP))
 
 
-def test_a_figure_is_read_from_a_line_that_the_service_writes() -> None:
+def test_a_metric_is_read_from_a_line_that_the_service_writes() -> None:
     sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "chalicelib").rglob("*.py"))
 
-    for figure in alarms.FIGURES:
-        for name, value in re.findall(r"\$\.(\w+) = (?:\"([^\"]*)\"|\d+)", figure.pattern):
+    for metric in alarms.METRIC_FILTERS:
+        for name, value in re.findall(r"\$\.(\w+) = (?:\"([^\"]*)\"|\d+)", metric.pattern):
             assert f'"{value}"' in sources if value else f"{name}=" in sources
-        if figure.value != "1":
-            assert f"{figure.value.removeprefix('$.')}=" in sources
+        if metric.value != "1":
+            assert f"{metric.value.removeprefix('$.')}=" in sources
 
 
 def test_the_dashboard_is_json() -> None:
-    body = alarms.resources()["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
+    body = monitoring.monitoring_resources()["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
 
     assert len(json.loads(body)["widgets"]) == 6
 

@@ -1,4 +1,4 @@
-"""The zip that is deployed: it holds what it should, and works with nothing else on the path."""
+"""The zip that is deployed holds what it should, and works with nothing else on the path."""
 
 import contextlib
 import json
@@ -20,7 +20,7 @@ from tests.http import TILL, basic
 
 RUNTIME = ("boto3", "botocore", "s3transfer", "jmespath", "urllib3", "dateutil", "six.py")  # Lambda's own
 SUBMIT = "/api/v1/payment/submit"
-# What Lambda does: it imports each handler by its name, and calls it with an event.
+# As Lambda does, it imports each handler by its name and calls it with an event.
 PROGRAM = """
 import importlib, json, sys
 handlers, token, event = json.load(sys.stdin)
@@ -34,15 +34,16 @@ authorizer = load(handlers["Authorizer"])
 light = not {"pydantic", "chalicelib.routes", "chalicelib.web"} & set(sys.modules)
 allowed = authorizer(token, Context)
 event["requestContext"]["authorizer"] = {name: str(value) for name, value in allowed["context"].items()}
-for _ in range(3):  # as a till does: the same payment again, when the store was out of reach on a busy machine
+for _ in range(3):  # as a till does: the same payment again, if the store was too slow on a busy machine
     answer = load(handlers["APIHandler"])(event, Context)
     if answer["statusCode"] != 503:
         break
-tick = {"version": "0", "account": "1", "region": "r", "detail": {}, "detail-type": "t", "source": "s", "time": "t",
-        "id": "1", "resources": []}
-swept = [load(handlers[name])(tick, Context) for name in ("SweepPayments", "SweepOutbox")]
-places = sorted({module.__file__ for module in sys.modules.values() if getattr(module, "__file__", None)})
-print(json.dumps({"light": light, "answer": answer, "places": places}))
+scheduled = {"version": "0", "account": "1", "region": "r", "detail": {}, "detail-type": "t", "source": "s",
+             "time": "t", "id": "1", "resources": []}
+for name in ("SweepPayments", "SweepOutbox"):
+    load(handlers[name])(scheduled, Context)
+paths = sorted({module.__file__ for module in sys.modules.values() if getattr(module, "__file__", None)})
+print(json.dumps({"light": light, "answer": answer, "paths": paths}))
 """
 
 
@@ -54,7 +55,7 @@ def test_it_holds_what_it_should_and_nothing_more(build: Path) -> None:
     assert {name.split("/")[0] for name in names} & {"tests", "infra", "moto", "boto3"} == set()
 
 
-def test_what_is_wrong_with_a_zip_is_said(tmp_path: Path) -> None:
+def test_what_is_wrong_with_a_zip_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "wrong.zip"
     with zipfile.ZipFile(path, "w") as wrong:
         wrong.writestr("moto/__init__.py", "")
@@ -90,22 +91,22 @@ def test_the_same_sources_make_the_same_zip(build: Path, tmp_path: Path) -> None
 
 @pytest.fixture
 def local_aws(stage: str) -> Iterator[str]:
-    """The AWS of the stage with its demo data, over HTTP."""
+    """Serve the AWS of the stage with its demo data over HTTP, and yield its URL."""
     del stage
     with contextlib.ExitStack() as stack:
-        yield stack.enter_context(aws_server.served(engines.free_port()))
+        yield stack.enter_context(aws_server.serve(engines.free_port()))
 
 
 def variables(sam: dict[str, Any], function: str) -> dict[str, str]:
-    """The environment of a function as the template has it, references resolved as in the local stage."""
+    """Return the environment of a function in the template, with references resolved as in the local stage."""
     shared = sam["Globals"]["Function"]["Environment"]["Variables"]
     own = sam["Resources"][function]["Properties"]["Environment"]["Variables"]
-    here = engines.environment()
-    return {name: value if isinstance(value, str) else here[name] for name, value in (shared | own).items()}
+    local = engines.environment()
+    return {name: value if isinstance(value, str) else local[name] for name, value in (shared | own).items()}
 
 
 def run_in_the_zip(
-    task: Path, tmp_path: Path, environment: dict[str, str], sent: Any
+    task: Path, tmp_path: Path, environment: dict[str, str], program_input: Any
 ) -> "subprocess.CompletedProcess[str]":
     site = tmp_path / "runtime"
     site.mkdir()
@@ -115,14 +116,15 @@ def run_in_the_zip(
         [os.path.realpath(sys.executable), "-S", "-W", "ignore", "-c", PROGRAM],
         cwd=task,
         env={"PYTHONPATH": f"{task}:{site}", "PYTHONDONTWRITEBYTECODE": "1", **environment},
-        input=json.dumps(sent),
+        input=json.dumps(program_input),
         capture_output=True,
         text=True,
         check=False,
     )
 
 
-def events(sam: dict[str, Any]) -> list[Any]:
+def program_input(sam: dict[str, Any]) -> list[Any]:
+    """Return the handlers of the template, and the events for the authorizer and the API."""
     functions = {name: item["Properties"] for name, item in sam["Resources"].items() if "Handler" in item["Properties"]}
     token = {
         "type": "TOKEN",
@@ -160,17 +162,17 @@ def test_the_functions_of_the_template_take_a_cash_payment_with_nothing_else_on_
         "AWS_ENDPOINT_URL": local_aws,
     }
 
-    done = run_in_the_zip(task, tmp_path, environment, events(sam))
+    done = run_in_the_zip(task, tmp_path, environment, program_input(sam))
 
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout.splitlines()[-1])
-    assert said["answer"]["statusCode"] == 200, said["answer"]["body"]
-    paid = json.loads(said["answer"]["body"])["Transaction"]
+    printed = json.loads(done.stdout.splitlines()[-1])
+    assert printed["answer"]["statusCode"] == 200, printed["answer"]["body"]
+    paid = json.loads(printed["answer"]["body"])["Transaction"]
     assert (paid["Amount"], paid["State"], paid["Substate"], paid["Result"]["Code"]) == (12.3, 400, 411, 0)
-    assert said["light"], "the authorizer loads pydantic or the routes"
+    assert printed["light"], "the authorizer loads pydantic or the routes"
     standard = sysconfig.get_path("stdlib")
-    beside = [place for place in said["places"] if not place.startswith((str(task), str(tmp_path), standard))]
-    assert [place for place in beside if "site-packages" in place and "/boto" not in place] == []
+    outside = [path for path in printed["paths"] if not path.startswith((str(task), str(tmp_path), standard))]
+    assert [path for path in outside if "site-packages" in path and "/boto" not in path] == []
 
 
 @pytest.mark.parametrize("name", ["STAGE", "TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID"])
@@ -180,7 +182,7 @@ def test_a_function_without_a_setting_ends_with_one_line_that_names_it(
     environment = variables(sam, "Authorizer")
     del environment[name]
 
-    done = run_in_the_zip(task, tmp_path, {**environment, "AWS_DEFAULT_REGION": "eu-west-1"}, events(sam))
+    done = run_in_the_zip(task, tmp_path, {**environment, "AWS_DEFAULT_REGION": "eu-west-1"}, program_input(sam))
 
     assert done.returncode == 1
     assert done.stderr == f"The setting {name} is missing from the environment.\n"

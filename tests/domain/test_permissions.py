@@ -19,7 +19,7 @@ from chalicelib.domain.permissions import (
     check_can_take_payments,
 )
 from chalicelib.errors import ErrorCode, ServiceError
-from infra.reference import data
+from infra.reference import read_json
 
 HOME, ELSEWHERE = 1, 2
 ME, COLLEAGUE, STRANGER = 17, 18, 99
@@ -151,6 +151,6 @@ def test_a_history_is_the_merchants_for_whom_it_is_not_only_their_own() -> None:
 
 
 def test_the_reference_lists_every_right() -> None:
-    listed = re.findall(r"[0-9]{3}", data("fields.json")["Actions"])
+    listed = re.findall(r"[0-9]{3}", read_json("fields.json")["Actions"])
 
     assert [int(number) for number in listed] == [int(right) for right in Right]

@@ -157,14 +157,14 @@ def test_a_card_that_is_declined_is_not_linked() -> None:
 def test_an_answer_that_takes_too_long_is_lost_but_the_request_is_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = an_authorisation()
     monkeypatch.setenv("SANDBOX_LATENCY_MS", "50")
-    engines.forget()
+    engines.clear_caches()
 
     with pytest.raises(AnswerLostError):
         SANDBOX.authorize(slow, 0.01)
 
     answer = SANDBOX.inquire(slow.reference, 1)
     monkeypatch.undo()
-    engines.forget()
+    engines.clear_caches()
     assert answer is not None
     assert answer.is_approved
 
@@ -187,8 +187,8 @@ def test_the_stage_names_its_acquirers_the_default_first(monkeypatch: pytest.Mon
     assert isinstance(acquirers.named("SANDBOX"), sandbox.Sandbox)
 
     monkeypatch.setenv("ACQUIRERS", "SANDBOX,NOBODY")
-    engines.forget()
+    engines.clear_caches()
     with pytest.raises(SystemExit, match="NOBODY"):
         acquirers.codes()
     monkeypatch.undo()
-    engines.forget()
+    engines.clear_caches()

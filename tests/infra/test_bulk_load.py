@@ -1,4 +1,4 @@
-"""Seeding in bulk leaves the tables as the service would."""
+"""A bulk load leaves the tables as the service would."""
 
 from datetime import timedelta
 

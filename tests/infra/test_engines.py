@@ -1,3 +1,4 @@
+import contextlib
 import json
 import os
 import socket
@@ -10,8 +11,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from infra import aws_server as aws_over_http
-from infra import engines, resources
+from infra import aws_server, engines, local, resources
 
 SEQUENCES = f"{engines.STACK}-sequences"
 
@@ -28,7 +28,7 @@ def count_to(total: int, name: str) -> None:
         )
 
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)  # threads change places often enough for a lost update to be certain
+    sys.setswitchinterval(1e-5)  # threads are switched often enough for a lost update to be certain
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(add, range(total)))
     sys.setswitchinterval(interval)
@@ -44,22 +44,30 @@ def test_an_engine_holds_the_keys_and_indexes_of_the_definition(engine: str) -> 
     del engine
     client = boto3.client("dynamodb")
 
-    for wanted in resources.tables(engines.STACK):
-        table = client.describe_table(TableName=wanted["TableName"])["Table"]
-        assert table["KeySchema"] == wanted["KeySchema"]
+    for arguments in resources.create_table_arguments(engines.STACK):
+        table = client.describe_table(TableName=arguments["TableName"])["Table"]
+        assert table["KeySchema"] == arguments["KeySchema"]
         for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
             found = {item["IndexName"]: item["KeySchema"] for item in table.get(kind, [])}  # type: ignore[attr-defined]
-            assert found == {item["IndexName"]: item["KeySchema"] for item in wanted.get(kind, [])}
+            assert found == {item["IndexName"]: item["KeySchema"] for item in arguments.get(kind, [])}
 
 
-def test_sessions_expire_on_both_engines(engine: str) -> None:
-    del engine
-    answer = boto3.client("dynamodb").describe_time_to_live(TableName=f"{engines.STACK}-sessions")
+@pytest.mark.parametrize("name", local.ENGINES)
+def test_sessions_expire_on_both_engines(name: str, request: pytest.FixtureRequest) -> None:
+    with contextlib.ExitStack() as stack:
+        if name == "moto":
+            request.getfixturevalue("moto")
+            url = None
+        else:
+            request.getfixturevalue("dynamodb_local_url")  # without it DynamoDB Local cannot run here
+            url = stack.enter_context(engines.dynamodb_local())
+        client = boto3.client("dynamodb", endpoint_url=url)
+        answer = client.describe_time_to_live(TableName=f"{engines.STACK}-sessions")
 
     assert answer["TimeToLiveDescription"]["AttributeName"] == "expires_at"
 
 
-def test_what_one_engine_keeps_the_other_does_not_see(engine: str) -> None:
+def test_what_is_stored_in_one_engine_is_not_in_the_other(engine: str) -> None:
     client = boto3.client("dynamodb")
     client.put_item(TableName=SEQUENCES, Item={"name": {"S": f"only-{engine}"}})
 
@@ -82,7 +90,7 @@ def test_the_key_the_bucket_and_the_secret_are_where_the_settings_say() -> None:
 def test_another_process_sees_the_same_aws_over_http(engine: str) -> None:
     boto3.client("dynamodb").put_item(TableName=SEQUENCES, Item={"name": {"S": f"http-{engine}"}})
 
-    with aws_over_http.served(engines.free_port()) as url:
+    with aws_server.serve(engines.free_port()) as url:
         outside = boto3.client("dynamodb", endpoint_url=url)
         item = outside.get_item(TableName=SEQUENCES, Key={"name": {"S": f"http-{engine}"}})
         buckets = boto3.client("s3", endpoint_url=url).list_buckets()["Buckets"]
@@ -99,8 +107,8 @@ def test_without_its_jar_dynamodb_local_says_what_to_install(monkeypatch: pytest
         pass
 
 
-def test_dynamodb_local_goes_with_the_process_that_started_it(dynamodb_local_url: str) -> None:
-    del dynamodb_local_url  # it can run here
+def test_dynamodb_local_ends_with_the_process_that_started_it(dynamodb_local_url: str) -> None:
+    del dynamodb_local_url  # without it DynamoDB Local cannot run here
     program = "import infra.engines as e\nwith e.dynamodb_local() as url: print(url, flush=True); input()"
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as parent:
         assert parent.stdout

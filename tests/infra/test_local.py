@@ -13,7 +13,7 @@ import pytest
 
 from infra import engines
 
-# Stand-ins for the two modules the stage imports, so that this tests the stage and nothing above it.
+# Stand-ins for the app and the demo data, so that this tests the stage alone.
 PROGRAM = """
 import sys, types
 from chalice.app import Chalice
@@ -21,7 +21,7 @@ app = Chalice(app_name="small")
 app.route("/hello")(lambda: {"hello": "you"})
 sys.modules["app"] = types.SimpleNamespace(app=app)
 welcome = lambda url: print("at", url, flush=True)
-sys.modules["infra.demo"] = types.SimpleNamespace(seed=lambda: None, print_welcome=welcome)
+sys.modules["infra.demo_data"] = types.SimpleNamespace(seed=lambda: None, print_welcome=welcome)
 from infra import local
 local.main()
 """

@@ -86,9 +86,9 @@ def test_a_rotation_of_the_signing_secret_prints_where_it_is_and_never_what_it_i
 
     run(monkeypatch, "rotate-signing")
 
-    new, *kept = secrets.signing()
+    new, *earlier = secrets.signing()
     printed = capsys.readouterr().out
-    assert kept == list(before[:1])
+    assert earlier == list(before[:1])
     assert settings().secret_id in printed
     assert new.reveal() not in printed
 
@@ -108,7 +108,7 @@ def test_a_card_is_linked_to_an_agent_and_its_number_is_printed_nowhere(
 
 
 @pytest.mark.parametrize(
-    ("typed", "told"),
+    ("typed", "message"),
     [
         ("4111111111111112\n1249\n", "PAN: The card number is mistyped"),
         ("4111111111111111\n1349\n", "EXP: Month and year"),
@@ -116,10 +116,10 @@ def test_a_card_is_linked_to_an_agent_and_its_number_is_printed_nowhere(
         ("", "PAN: A card number"),
     ],
 )
-def test_a_card_that_is_not_one_is_not_linked(monkeypatch: pytest.MonkeyPatch, typed: str, told: str) -> None:
+def test_a_card_that_is_not_valid_is_not_linked(monkeypatch: pytest.MonkeyPatch, typed: str, message: str) -> None:
     account = an_account()
 
-    with pytest.raises(SystemExit, match=told) as stopped:
+    with pytest.raises(SystemExit, match=message) as stopped:
         run(monkeypatch, "link-card", "--email", account.email, typed=typed)
 
     assert "411111111111111" not in str(stopped.value)
@@ -135,7 +135,7 @@ def test_a_card_is_linked_to_somebody_and_at_an_acquirer_of_the_stage(monkeypatc
         run(monkeypatch, "link-card", "--email", an_account().email, "--acquirer", "NOBODY", typed=typed)
 
 
-def test_a_card_the_acquirer_refuses_is_told(
+def test_a_card_the_acquirer_refuses_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run(monkeypatch, "link-card", "--email", an_account().email, typed="4000000000000002\n1249\n")
@@ -143,12 +143,14 @@ def test_a_card_the_acquirer_refuses_is_told(
     assert "is not linked" in capsys.readouterr().out
 
 
-def test_a_sweep_by_hand_says_what_it_did(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_sweep_by_hand_prints_what_it_did(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     payment = a_till().pay(a_card_body(12.68))
 
     run(monkeypatch, "sweep")
 
-    assert "Looked after" in capsys.readouterr().out
+    assert "Processed" in capsys.readouterr().out
     swept = kept(payment.id)
     assert swept is not None
     assert swept.phase is Phase.APPROVED

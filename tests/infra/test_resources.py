@@ -8,7 +8,7 @@ from infra import engines, resources
 
 RESPONSES = resources.gateway_responses()
 ERRORS = {error.code: error for error in ErrorCode}
-TABLES = resources.declared(resources.TABLE)
+TABLES = resources.properties_of(resources.TABLE_TYPE)
 
 # Every type API Gateway has, from its documentation; one that is not set would answer {"message": ...}.
 TYPES = [
@@ -50,7 +50,7 @@ def test_a_gateway_response_is_the_envelope_of_a_known_error(kind: str) -> None:
     assert int(RESPONSES[kind]["StatusCode"]) == (503 if kind == "INTEGRATION_TIMEOUT" else error.status)
 
 
-def test_a_denial_says_what_the_authorizer_put_in_its_context() -> None:
+def test_a_denial_carries_what_the_authorizer_put_in_its_context() -> None:
     text = RESPONSES["ACCESS_DENIED"]["ResponseTemplates"]["application/json"]
 
     assert text == (
@@ -88,7 +88,7 @@ def test_what_holds_data_outlives_its_stack() -> None:
 
 
 def test_the_tables_are_those_of_the_design() -> None:
-    names = " ".join(resources.named(table["TableName"], "s").removeprefix("s-") for table in TABLES)
+    names = " ".join(resources.physical_name(table["TableName"], "s").removeprefix("s-") for table in TABLES)
 
     assert names == (
         "merchants agents terminals cards logins sessions transactions history sequences outbox audit sandbox"

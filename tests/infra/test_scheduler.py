@@ -16,13 +16,13 @@ def test_the_jobs_run_until_the_stage_ends_whatever_goes_wrong_with_one(monkeypa
     monkeypatch.setattr(payment_sweep, "run", run)
     monkeypatch.setattr(outbox, "deliver_due", lambda _: 0)
 
-    with scheduler.ticking(0.001):
+    with scheduler.run_jobs_every(0.001):
         assert all(runs.acquire(timeout=5) for _ in range(3))
-    assert not [thread for thread in threading.enumerate() if thread.name == scheduler.NAME]
+    assert not [thread for thread in threading.enumerate() if thread.name == scheduler.THREAD_NAME]
 
 
-def test_a_tick_looks_after_payments_and_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_of_the_jobs_returns_how_many_payments_and_messages_it_processed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(payment_sweep, "run", lambda _: 3)
     monkeypatch.setattr(outbox, "deliver_due", lambda _: 2)
 
-    assert scheduler.tick() == (3, 2)
+    assert scheduler.run_jobs() == (3, 2)

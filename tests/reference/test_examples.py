@@ -1,4 +1,4 @@
-"""The examples of the reference and the collection for Postman are true: told on a stage, they come out as written."""
+"""The examples of the reference and of the collection for Postman are answered by a stage as they are recorded."""
 
 import json
 import re
@@ -7,13 +7,22 @@ from typing import Any
 
 from openapi_schema_validator import OAS31Validator
 
-from infra.reference import data
-from infra.reference.document import document
-from infra.reference.examples import Example, ask, authorization, examples, filled, fresh, masked, tell
-from infra.reference.postman import collection
+from infra.reference import read_json
+from infra.reference.document import openapi_document
+from infra.reference.examples import (
+    Example,
+    authorization_header,
+    examples,
+    fill_placeholders,
+    fresh_values,
+    mask_volatile,
+    run_examples,
+    send_example,
+)
+from infra.reference.postman import postman_collection
 from tests.http import call
 
-DOCUMENT = document()
+DOCUMENT = openapi_document()
 
 
 def schema_of(example: Example, status: int) -> dict[str, Any]:
@@ -25,29 +34,29 @@ def schema_of(example: Example, status: int) -> dict[str, Any]:
     return schema
 
 
-def test_the_story_comes_out_as_the_reference_tells_it(stage: str) -> None:
-    told = tell(stage, fresh())
+def test_the_examples_are_answered_as_the_reference_shows(stage: str) -> None:
+    answers = run_examples(stage, fresh_values())
 
-    assert set(data("answers.json")) == set(told), "run `make reference`"
+    assert set(read_json("answers.json")) == set(answers), "run `make reference`"
     for example in examples():
-        status, answer = told[example.name]
+        status, answer = answers[example.name]
         schema = {**schema_of(example, status), "components": DOCUMENT["components"]}
         assert [
             error.message for error in OAS31Validator(schema).iter_errors(json.loads(json.dumps(answer, default=float)))
         ] == []
-        assert masked(answer) == masked(example.answer), f"{example.name}: run `make reference`"
+        assert mask_volatile(answer) == mask_volatile(example.answer), f"{example.name}: run `make reference`"
 
 
-def test_the_collection_for_postman_takes_the_same_story(stage: str) -> None:
-    values: dict[str, Any] = {"base_url": stage, **fresh()}
-    by_summary = {item["name"]: item for folder in collection(DOCUMENT)["item"] for item in folder["item"]}
+def test_the_requests_of_the_postman_collection_are_answered_alike(stage: str) -> None:
+    values: dict[str, Any] = {"base_url": stage, **fresh_values()}
+    by_summary = {item["name"]: item for folder in postman_collection(DOCUMENT)["item"] for item in folder["item"]}
 
     for example in examples():
         request = by_summary[example.summary]["request"]
         url = urllib.parse.urlsplit(_with(request["url"], values))
         headers = {header["key"]: header["value"] for header in request["header"]}
         if request["auth"]["type"] == "basic":
-            headers["Authorization"] = authorization(example.login or "", values)
+            headers["Authorization"] = authorization_header(example.login or "", values)
         body = _with(request["body"]["raw"], values) if "body" in request else None
         path = url.path + (f"?{url.query}" if url.query else "")
         reply = call(stage, request["method"], path, body, login=None, headers=headers)
@@ -60,10 +69,12 @@ def _with(text: str, values: dict[str, Any]) -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda name: str(values[name[1]]), text)
 
 
-def test_an_example_that_comes_out_otherwise_is_noticed(stage: str) -> None:
+def test_an_example_that_is_answered_otherwise_is_noticed(stage: str) -> None:
     sign_in = next(one for one in examples() if one.name == "sign_in")
-    wrong = Example(**{**vars(sign_in), "body": filled({"Email": "till@demo.example", "Password": "no"}, {})})
+    wrong = Example(
+        **{**vars(sign_in), "body": fill_placeholders({"Email": "till@demo.example", "Password": "no"}, {})}
+    )
 
-    status, answer = ask(stage, wrong, {})
+    status, answer = send_example(stage, wrong, {})
 
     assert (status, answer["ErrorCode"]) == (401, 102)

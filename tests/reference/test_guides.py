@@ -1,4 +1,4 @@
-"""The guides say what is so."""
+"""The guides describe the service as it is."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The reference says what the service does: all of it, and as it is now."""
+"""The reference describes the whole service, as it is now."""
 
 import base64
 import hashlib
@@ -14,14 +14,14 @@ from pydantic import BaseModel, ValidationError
 from chalicelib.domain.acquirer import MESSAGES
 from chalicelib.errors import Check, ErrorCode
 from chalicelib.routes import ENDPOINTS
-from infra.reference import ROOT, data
-from infra.reference.__main__ import artefacts
-from infra.reference.document import document
+from infra.reference import ROOT, read_json
+from infra.reference.__main__ import generated_files
+from infra.reference.document import openapi_document
 from infra.reference.examples import examples
 from infra.reference.schemas import DICTIONARIES
 from tests.http import get
 
-DOCUMENT = document()
+DOCUMENT = openapi_document()
 SCHEMAS = DOCUMENT["components"]["schemas"]
 OPERATIONS = {
     f"{method.upper()} {path}": operation
@@ -35,7 +35,7 @@ def read(name: str) -> str:
 
 
 def test_what_is_committed_is_what_make_reference_writes() -> None:
-    assert [name for name, content in artefacts().items() if read(name) != content] == [], "run `make reference`"
+    assert [name for name, content in generated_files().items() if read(name) != content] == [], "run `make reference`"
 
 
 def test_the_document_is_valid_openapi() -> None:
@@ -46,11 +46,11 @@ def test_every_endpoint_is_described_and_has_an_example() -> None:
     registered = {f"{endpoint.method} {endpoint.path}" for endpoint in ENDPOINTS}
 
     assert set(OPERATIONS) == registered == {example.endpoint for example in examples()}
-    assert set(data("operations.json")) <= registered
+    assert set(read_json("operations.json")) <= registered
 
 
 def models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
-    """The model, and those its fields hold."""
+    """Yield the model, and the models of its fields."""
     yield model
     for field in model.model_fields.values():
         for found in re.findall(r"chalicelib\.schemas\.(\w+)\.(\w+)", str(field.annotation)):
@@ -70,7 +70,7 @@ def test_every_field_of_an_endpoint_is_in_its_schema(endpoint: Any) -> None:
 
 
 def validator(schema: str, name: str) -> Any:
-    """What the model of the schema says of a value of one field: the codes of its findings."""
+    """Return a function that validates a value of one field and returns the codes of the findings."""
     by_name = {model.__name__: model for one in ENDPOINTS if one.body for model in models(one.body)}
     model = by_name[schema]
 
@@ -93,7 +93,7 @@ def validator(schema: str, name: str) -> Any:
         if (f"{schema}.{name}" in DICTIONARIES or name in DICTIONARIES) and not schema.endswith(("View", "Finding"))
     ],
 )
-def test_a_dictionary_is_what_the_field_takes(schema: str, name: str) -> None:
+def test_a_dictionary_holds_the_values_the_field_takes(schema: str, name: str) -> None:
     values = DICTIONARIES.get(f"{schema}.{name}") or DICTIONARIES[name]
     codes = validator(schema, name)
 

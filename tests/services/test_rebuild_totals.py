@@ -129,8 +129,8 @@ def test_the_operator_is_told(books: Books, capsys: pytest.CaptureFixture[str]) 
     first = capsys.readouterr().out
     operator.main(arguments)
 
-    assert "n09: was 7, is 1\n1 counters mended." in first
-    assert capsys.readouterr().out == "0 counters mended.\n"
+    assert "n09: was 7, is 1\n1 counters corrected." in first
+    assert capsys.readouterr().out == "0 counters corrected.\n"
 
 
 def test_the_operator_counts_every_merchant_and_month(
@@ -140,4 +140,4 @@ def test_the_operator_counts_every_merchant_and_month(
 
     operator.main(["rebuild-totals"])
 
-    assert capsys.readouterr().out.endswith(" counters mended.\n")
+    assert capsys.readouterr().out.endswith(" counters corrected.\n")
