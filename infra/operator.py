@@ -144,10 +144,10 @@ def _link_card_command(options: argparse.Namespace) -> None:
     if data is None or (problems := card.expired(data, now.date())):
         sys.exit("\n".join(f"{problem.field}: {problem.message}" for problem in problems))
     linked = linked_cards.link(
-        agent, data, options.alias or f"{data.face.brand} {data.face.last4}", now, options.acquirer
+        agent, data, options.alias or f"{data.details.brand} {data.details.last4}", now, options.acquirer
     )
     result = "is linked" if linked.status == card.VERIFIED else "is not linked: the acquirer did not verify it"
-    print(f"Card {linked.id}, {linked.face.masked}, of agent {agent.id} {result}.")
+    print(f"Card {linked.id}, {linked.details.masked}, of agent {agent.id} {result}.")
 
 
 def _sweep_command(_: argparse.Namespace) -> None:

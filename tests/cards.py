@@ -51,7 +51,7 @@ def a_card(**changes: str | None) -> CardData:
     return card
 
 
-def an_authorisation(**changes: Any) -> AuthorizationRequest:
+def an_authorization(**changes: Any) -> AuthorizationRequest:
     """R 12.30 by that card."""
     facts: dict[str, Any] = {
         "reference": a_guid(),

@@ -37,7 +37,7 @@ class AnswerLostError(AcquirerError):
 
 @dataclass(frozen=True)
 class AuthorizationRequest:
-    """A payment to authorise, with a card or with the acquirer's own token for one."""
+    """A payment to authorize, with a card or with the acquirer's own token for one."""
 
     reference: str
     amount_minor: int
@@ -95,7 +95,7 @@ class LinkAnswer:
 
     code: int
     message: str
-    face: CardDetails
+    details: CardDetails
     link_id: str | None = None
     storage_id: int | None = None
 

@@ -6,7 +6,7 @@ The number, CVV2, track and TLV are Secrets from the first line to the acquirer.
 import calendar
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from chalicelib.domain import emv
@@ -61,10 +61,10 @@ class CardInput:
 
 @dataclass(frozen=True)
 class CardData:
-    """A card in memory, on its way to the acquirer. Only its face is ever kept."""
+    """A card in memory, on its way to the acquirer. Only its details are ever stored."""
 
     pan: Secret
-    face: CardDetails
+    details: CardDetails
     found_in: str  # the field it was read from
     cvv2: Secret | None = None
     track2: Secret | None = None
@@ -74,13 +74,13 @@ class CardData:
 
 @dataclass(frozen=True)
 class LinkedCard:
-    """A card an agent may pay with by its ID: what is kept is its face and the acquirer's token for it."""
+    """A card an agent may pay with by its ID: its details are stored, and the acquirer's token for it."""
 
     id: int
     client_id: int
     account_id: int
     acquirer: str
-    face: CardDetails
+    details: CardDetails = field(metadata={"stored_as": "face"})
     alias: str
     created_at: datetime
     updated_at: datetime
@@ -113,7 +113,7 @@ def read(input_type: InputType, sent: CardInput) -> tuple[CardData | None, Findi
 
 def expired(card: CardData, today: date) -> Findings:
     """Return a finding when the card has expired on this day of the merchant's."""
-    if not is_expired(card.face.exp, today):
+    if not is_expired(card.details.exp, today):
         return ()
     return (Finding(card.found_in, Check.CARD_EXPIRED, "The card has expired."),)
 
@@ -132,7 +132,7 @@ def last_day(exp: str) -> date:
 def is_usable(card: LinkedCard, agent_id: int, today: date) -> bool:
     """Return whether this agent may pay with the card."""
     standing = (card.account_id, card.state, card.status, card.deleted)
-    return standing == (agent_id, ACTIVE, VERIFIED, False) and not is_expired(card.face.exp, today)
+    return standing == (agent_id, ACTIVE, VERIFIED, False) and not is_expired(card.details.exp, today)
 
 
 def brand_of(pan: str) -> str | None:
@@ -155,7 +155,7 @@ def _keyed_in(sent: CardInput) -> tuple[CardData | None, Findings]:
     if problems or sent.pan is None or sent.exp is None:
         return None, problems
     pan = sent.pan.reveal()
-    return CardData(sent.pan, _face(pan, sent.exp.reveal()), "card.exp"), ()
+    return CardData(sent.pan, _details(pan, sent.exp.reveal()), "card.exp"), ()
 
 
 def _swiped(sent: CardInput) -> tuple[CardData | None, Findings]:
@@ -180,7 +180,7 @@ def _chip(sent: CardInput) -> tuple[CardData | None, Findings]:
     card, problems = _read_out(track, chip, CHIP_DATA_IS)
     if card is None:
         return None, problems
-    return replace(card, face=replace(card.face, cardholder=emv.cardholder(found))), ()
+    return replace(card, details=replace(card.details, cardholder=emv.cardholder(found))), ()
 
 
 def _read_out(track: emv.Track2, card: CardData, expected: str) -> tuple[CardData | None, Findings]:
@@ -191,7 +191,7 @@ def _read_out(track: emv.Track2, card: CardData, expected: str) -> tuple[CardDat
         problems += (_malformed(expected),)
     if problems:
         return None, problems
-    return replace(card, face=_face(track.pan, track.exp), found_in=name), ()
+    return replace(card, details=_details(track.pan, track.exp), found_in=name), ()
 
 
 def _emv(found: Mapping[int, bytes], pan: str) -> EmvData:
@@ -205,7 +205,7 @@ def _emv(found: Mapping[int, bytes], pan: str) -> EmvData:
     )
 
 
-def _face(pan: str, exp: str) -> CardDetails:
+def _details(pan: str, exp: str) -> CardDetails:
     return CardDetails(brand=brand_of(pan) or "", bin=pan[:6], last4=pan[-4:], exp=exp)
 
 

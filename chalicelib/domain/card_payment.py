@@ -40,7 +40,7 @@ def with_card(
         phase=Phase.SENT,
         acquirer=acquirer,
         amount_minor=amount_minor,
-        card=linked.face if linked else order.card and order.card.face,
+        card=linked.details if linked else order.card and order.card.details,
         linked_card_id=linked.id if linked else None,
         emv=order.card.emv if order.card else None,
         signature_required=order.force_signature,

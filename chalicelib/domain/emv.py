@@ -20,7 +20,7 @@ PAN, TRACK2_EQUIVALENT, EXPIRATION, CARDHOLDER = 0x5A, 0x57, 0x5F24, 0x5F20
 AID, DF_NAME, TERMINAL_AID = 0x4F, 0x84, 0x9F06
 PREFERRED_NAME, LABEL = 0x9F12, 0x50
 TSI, TVR = 0x9B, 0x95
-RESPONSE_CODE = "8A02"  # Authorisation Response Code: two characters
+RESPONSE_CODE = "8A02"  # Authorization Response Code: two characters
 
 
 class MalformedError(ValueError):

@@ -14,7 +14,7 @@ MAX_CANDIDATES = 50_000  # entries one list may look at
 
 
 @dataclass(frozen=True)
-class Stream:
+class CounterKey:
     """The key of a counter: the transactions of one agent and one kind, in amounts of as many digits."""
 
     agent_id: int
@@ -30,7 +30,7 @@ class HistoryEntry:
 
     id: str
     at: datetime  # in the merchant's zone
-    stream: Stream
+    counter: CounterKey
     taken_minor: int = 0  # of a payment that took money
     ext_id: str | None = None
     invoice: str | None = None
@@ -64,7 +64,7 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
     return HistoryEntry(
         id=transaction.id,
         at=(at + timedelta(hours=transaction.gmt)).replace(tzinfo=None),
-        stream=Stream(
+        counter=CounterKey(
             agent_id=transaction.agent.id,
             input_type=int(transaction.input_type),
             reverse_mode=int(transaction.reverse_mode or 0),
@@ -100,18 +100,18 @@ class HistoryFilter:
         """Return whether it leaves out some kinds of an agent's transactions."""
         return self.input_type is not None or self.acquirer is not None
 
-    def takes(self, stream: Stream) -> bool:
+    def takes(self, counter: CounterKey) -> bool:
         """Return whether transactions of this counter may match."""
         return (
-            self.agent_id in (None, stream.agent_id)
-            and self.input_type in (None, stream.input_type)
-            and self.acquirer in (None, stream.acquirer)
+            self.agent_id in (None, counter.agent_id)
+            and self.input_type in (None, counter.input_type)
+            and self.acquirer in (None, counter.acquirer)
         )
 
     def matches(self, entry: HistoryEntry) -> bool:
         """Return whether the entry matches; ID and ExtID are read by key, not compared."""
         return (
-            self.takes(entry.stream)
+            self.takes(entry.counter)
             and self.invoice in (None, entry.invoice)
             and self.original_invoice in (None, entry.original_invoice)
             and self.rrn in (None, entry.rrn)
@@ -124,10 +124,10 @@ class HistoryFilter:
 
 
 @dataclass(frozen=True)
-class Tally:
+class DayTotal:
     """The number of transactions a counter has on a day, and the money its payments took, in minor units."""
 
-    stream: Stream
+    counter: CounterKey
     day: date
     count: int
     taken_minor: int
@@ -139,7 +139,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class TimeRange:
     """A piece of time in the merchant's zone, its end not included, and how many transactions it holds."""
 
     begin: datetime
@@ -147,27 +147,27 @@ class Stretch:
     count: int
 
 
-def locate(stretches: Iterable[Stretch], skip: int, size: int) -> tuple[list[Stretch], int]:
+def ranges_of_page(ranges: Iterable[TimeRange], skip: int, size: int) -> tuple[list[TimeRange], int]:
     """Return the time ranges, in the order of the list, that hold the `size` transactions after the first `skip`.
 
     And how many transactions of the first range are still to be skipped. No entry is read for it.
     """
-    held: list[Stretch] = []
+    held: list[TimeRange] = []
     wanted = size
-    for stretch in stretches:
-        if not held and skip >= stretch.count:
-            skip -= stretch.count
-        elif stretch.count:
-            held.append(stretch)
-            wanted -= stretch.count if len(held) > 1 else stretch.count - skip
+    for time_range in ranges:
+        if not held and skip >= time_range.count:
+            skip -= time_range.count
+        elif time_range.count:
+            held.append(time_range)
+            wanted -= time_range.count if len(held) > 1 else time_range.count - skip
         if wanted <= 0:
             break
     return held, skip
 
 
-def amount_of(counted: Iterable[Tally | HistoryEntry]) -> Decimal:
+def amount_taken(counted: Iterable[DayTotal | HistoryEntry]) -> Decimal:
     """Return AmountCvt: the plain sum of the amounts that were taken."""
-    return sum((Decimal(one.taken_minor).scaleb(-one.stream.digits) for one in counted), Decimal())
+    return sum((Decimal(one.taken_minor).scaleb(-one.counter.digits) for one in counted), Decimal())
 
 
 def page_of(entries: Sequence[HistoryEntry], page: int, *, newest_first: bool, skip: int = 0) -> list[HistoryEntry]:
@@ -181,16 +181,16 @@ def is_within(period: Period | None, entry: HistoryEntry) -> bool:
     return period is None or entry.at.date() in period
 
 
-def days_of(tallies: Iterable[Tally], *, newest_first: bool) -> list[Stretch]:
+def days_of(day_totals: Iterable[DayTotal], *, newest_first: bool) -> list[TimeRange]:
     """Return the days that hold transactions, in the order of the list."""
     counts = Counter[date]()
-    for tally in tallies:
-        counts[tally.day] += tally.count
+    for day_total in day_totals:
+        counts[day_total.day] += day_total.count
     days = sorted(((day, count) for day, count in counts.items() if count), reverse=newest_first)
-    return [_stretch(datetime.combine(day, time.min), timedelta(days=1), count) for day, count in days]
+    return [_range(datetime.combine(day, time.min), timedelta(days=1), count) for day, count in days]
 
 
-def quarters_of(day: Stretch, slots: Iterable[Mapping[str, int]], *, newest_first: bool) -> list[Stretch]:
+def quarters_of(day: TimeRange, slots: Iterable[Mapping[str, int]], *, newest_first: bool) -> list[TimeRange]:
     """Return the quarters of an hour of a day that hold transactions, in the order of the list.
 
     The whole day when they hold less than the day does: a range may be too long, never too short.
@@ -202,11 +202,11 @@ def quarters_of(day: Stretch, slots: Iterable[Mapping[str, int]], *, newest_firs
         return [day]
     quarters = sorted(counts.items(), reverse=newest_first)
     hours = ((timedelta(hours=int(name[:2]), minutes=int(name[2:])), count) for name, count in quarters)
-    return [_stretch(day.begin + past, timedelta(minutes=15), count) for past, count in hours]
+    return [_range(day.begin + past, timedelta(minutes=15), count) for past, count in hours]
 
 
-def _stretch(begin: datetime, length: timedelta, count: int) -> Stretch:
-    return Stretch(begin, begin + length, count)
+def _range(begin: datetime, length: timedelta, count: int) -> TimeRange:
+    return TimeRange(begin, begin + length, count)
 
 
 @dataclass(frozen=True)

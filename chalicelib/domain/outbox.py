@@ -70,7 +70,7 @@ def welcome_merchant(entry_id: str, merchant: Merchant, now: datetime) -> Outbox
     return Outbox(entry_id, WELCOME, merchant.id, (email,), EMAIL, now, subject="Welcome", text=text)
 
 
-def born(entry: Outbox) -> Outbox:
+def held_by_writer(entry: Outbox) -> Outbox:
     """Return the entry as it is first stored: held by its writer, due for the sweep should that process die."""
     return replace(entry, due_at=entry.created_at + HELD_FOR)
 

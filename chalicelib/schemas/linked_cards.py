@@ -54,14 +54,14 @@ class LinkedCardView(View):
 
         Created and Updated are shifted by `gmt` hours; CardExp is the end of the card's last day of validity.
         """
-        face = card.face
-        end = datetime.combine(last_day(face.exp), time(23, 59, 59), UTC) if face.exp else None
+        details = card.details
+        end = datetime.combine(last_day(details.exp), time(23, 59, 59), UTC) if details.exp else None
         return cls.carried(
             card,
-            cardholder_name=face.cardholder,
-            pan_ending=face.last4,
-            pan_masked=face.masked,
-            payment_type=face.brand,
+            cardholder_name=details.cardholder,
+            pan_ending=details.last4,
+            pan_masked=details.masked,
+            payment_type=details.brand,
             card_exp=moment(end, None) if end else None,
             created=moment(card.created_at, gmt),
             updated=moment(card.updated_at, gmt),

@@ -1,4 +1,4 @@
-"""Listing what was paid and given back: exact counts, and any page of them, at a cost that does not grow with them."""
+"""History: exact counts and any page of payments and reversals, at a cost that does not grow with their number."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.history import (
     MAX_CANDIDATES,
     PAGE_SIZE,
+    DayTotal,
     HistoryEntry,
     HistoryFilter,
     Page,
-    Stretch,
-    Tally,
-    amount_of,
+    TimeRange,
+    amount_taken,
     days_of,
     entry_of,
     is_within,
-    locate,
     page_of,
     quarters_of,
+    ranges_of_page,
 )
 from chalicelib.domain.period import Period, business_day, days_up_to, period_of
 from chalicelib.domain.transaction import Transaction
@@ -32,13 +32,13 @@ from chalicelib.services.admission import Admitted, admit
 from chalicelib.store import agents, history, merchants, totals, transactions
 from chalicelib.store.table import Key, read, read_all
 
-BUSY = 2 * PAGE_SIZE  # transactions of a day that make it worth asking which quarters of an hour a page is in
+BUSY_DAY = 2 * PAGE_SIZE  # transactions, from which it pays to read which quarters of an hour a page is in
 TOO_MANY = f"More than {MAX_CANDIDATES} operations would have to be looked at: narrow the period."
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Whose transactions are listed: a merchant's, of one agent or (None) of all; and the merchant's zone."""
+    """The transactions a caller may list: a merchant's, of one agent or (None) of all; and the merchant's zone."""
 
     client_id: int
     agent_id: int | None
@@ -47,7 +47,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class HistoryQuery:
-    """A list with everything decided but the answer. `anytime`: what an ID leads to is shown whenever it was."""
+    """A list that is decided and not yet read. `anytime`: a transaction found by ID is shown whatever its day."""
 
     client_id: int
     wanted: HistoryFilter
@@ -59,18 +59,18 @@ class HistoryQuery:
 
 def by_history(body: ListHistory, caller: Caller, now: datetime) -> Page:
     """Return a page of the period, in the requested order."""
-    return _listed(body, caller, now)
+    return _list(body, caller, now)
 
 
 def by_days(body: ListHistory, caller: Caller, now: datetime) -> Page:
     """Return a page of a day, filled up from the days before it; Sort orders the page, it does not choose it."""
-    page = _listed(body, caller, now, back_from_day=True)
+    page = _list(body, caller, now, back_from_day=True)
     if body.list_basic_model.sort == OLDEST_FIRST:
         return replace(page, transactions=page.transactions[::-1])
     return page
 
 
-def _listed(body: ListHistory, caller: Caller, now: datetime, *, back_from_day: bool = False) -> Page:
+def _list(body: ListHistory, caller: Caller, now: datetime, *, back_from_day: bool = False) -> Page:
     model = body.list_basic_model
     account_key = [agents.key(model.account_id)] if model.account_id is not None else []
     found_key = [transactions.key(model.id.upper())] if model.id is not None else []
@@ -82,7 +82,7 @@ def _listed(body: ListHistory, caller: Caller, now: datetime, *, back_from_day: 
     scope = _scope(admitted, model, account, found)
     today = business_day(now, scope.gmt)
     days = days_up_to if back_from_day else period_of
-    question = HistoryQuery(
+    query = HistoryQuery(
         client_id=scope.client_id,
         wanted=body.to_domain(scope.agent_id),
         period=days(body.period.first, body.period.last, today),
@@ -92,10 +92,10 @@ def _listed(body: ListHistory, caller: Caller, now: datetime, *, back_from_day: 
     )
 
     if model.id is not None:
-        return _looked_up(question, [found] if found and found.client_id == scope.client_id else [])
-    if question.wanted.ext_id is not None:
-        return _with_ext_id(question, question.wanted.ext_id)
-    return _counted(question)
+        return _page_of_id(query, [found] if found and found.client_id == scope.client_id else [])
+    if query.wanted.ext_id is not None:
+        return _page_of_ext_id(query, query.wanted.ext_id)
+    return _page_of_period(query)
 
 
 def _scope(admitted: Admitted, model: ListBasicModel, account: Agent | None, found: Transaction | None) -> Scope:
@@ -116,85 +116,83 @@ def _scope(admitted: Admitted, model: ListBasicModel, account: Agent | None, fou
     return Scope(client_id, agent_id, merchant.gmt)
 
 
-def _looked_up(question: HistoryQuery, found: Sequence[Transaction]) -> Page:
+def _page_of_id(query: HistoryQuery, found: Sequence[Transaction]) -> Page:
     """Return the transaction of an ID, if it matches the other filters too."""
-    ext_id = question.wanted.ext_id
-    return _page(question, [entry_of(one) for one in found if ext_id in (None, one.particulars.ext_id)])
+    ext_id = query.wanted.ext_id
+    return _page(query, [entry_of(one) for one in found if ext_id in (None, one.particulars.ext_id)])
 
 
-def _with_ext_id(question: HistoryQuery, ext_id: str) -> Page:
+def _page_of_ext_id(query: HistoryQuery, ext_id: str) -> Page:
     """Return the transactions of an ExtID: as a rule one, but it need not be unique."""
-    return _page(question, history.with_ext_id(question.client_id, ext_id, question.wanted.agent_id))
+    return _page(query, history.with_ext_id(query.client_id, ext_id, query.wanted.agent_id))
 
 
-def _page(question: HistoryQuery, candidates: Sequence[HistoryEntry]) -> Page:
+def _page(query: HistoryQuery, candidates: Sequence[HistoryEntry]) -> Page:
     """Return a page of candidates that were all read: each is compared with the filter."""
     if len(candidates) > MAX_CANDIDATES:
         raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_MANY)
-    period = None if question.anytime else question.period
-    matching = [one for one in candidates if question.wanted.matches(one) and is_within(period, one)]
-    shown = page_of(matching, question.page, newest_first=question.newest_first)
-    return Page(_in_full(shown), len(matching), amount_of(matching))
+    period = None if query.anytime else query.period
+    matching = [one for one in candidates if query.wanted.matches(one) and is_within(period, one)]
+    shown = page_of(matching, query.page, newest_first=query.newest_first)
+    return Page(_read_records(shown), len(matching), amount_taken(matching))
 
 
-def _counted(question: HistoryQuery) -> Page:
+def _page_of_period(query: HistoryQuery) -> Page:
     """Return a page of a period: counted by its totals, which also locate it unless a text is searched."""
-    wanted, period = question.wanted, question.period
-    months = (totals.of_month(question.client_id, month, wanted.agent_id) for month in period.months)
-    tallies = list(chain.from_iterable(months))
-    matching = [tally for tally in tallies if tally.day in period and wanted.takes(tally.stream)]
-    total = sum(tally.count for tally in matching)
-    days = days_of(matching, newest_first=question.newest_first)
+    wanted, period = query.wanted, query.period
+    months = (totals.of_month(query.client_id, month, wanted.agent_id) for month in period.months)
+    totals_of_days = list(chain.from_iterable(months))
+    matching = [one for one in totals_of_days if one.day in period and wanted.takes(one.counter)]
+    total = sum(one.count for one in matching)
+    days = days_of(matching, newest_first=query.newest_first)
 
     if wanted.by_text:
-        return _page(replace(question, anytime=True), _entries(question, tallies, days))
-    held, skip = locate(days, (question.page - 1) * PAGE_SIZE, PAGE_SIZE)
-    held, skip = locate(_finer(question, held), skip, PAGE_SIZE)
-    entries = page_of(_entries(question, tallies, held), 1, newest_first=question.newest_first, skip=skip)
-    return Page(_in_full(entries), total, amount_of(matching))
+        return _page(replace(query, anytime=True), _entries(query, totals_of_days, days))
+    held, skip = ranges_of_page(days, (query.page - 1) * PAGE_SIZE, PAGE_SIZE)
+    held, skip = ranges_of_page(_in_quarters(query, held), skip, PAGE_SIZE)
+    entries = page_of(_entries(query, totals_of_days, held), 1, newest_first=query.newest_first, skip=skip)
+    return Page(_read_records(entries), total, amount_taken(matching))
 
 
-def _finer(question: HistoryQuery, days: Sequence[Stretch]) -> list[Stretch]:
+def _in_quarters(query: HistoryQuery, days: Sequence[TimeRange]) -> list[TimeRange]:
     """Return the days, the first and the last in quarters of an hour if they are busy."""
-    finer: list[Stretch] = []
+    finer: list[TimeRange] = []
     for number, day in enumerate(days):
-        if day.count > BUSY and number in {0, len(days) - 1}:
-            slots = totals.slots_of(question.client_id, day.begin.date(), question.wanted.agent_id)
-            fitting = [numbers for stream, numbers in slots if question.wanted.takes(stream)]
-            finer += quarters_of(day, fitting, newest_first=question.newest_first)
+        if day.count > BUSY_DAY and number in {0, len(days) - 1}:
+            slots = totals.slots_of(query.client_id, day.begin.date(), query.wanted.agent_id)
+            fitting = [numbers for counter, numbers in slots if query.wanted.takes(counter)]
+            finer += quarters_of(day, fitting, newest_first=query.newest_first)
         else:
             finer.append(day)
     return finer
 
 
-def _entries(question: HistoryQuery, tallies: Sequence[Tally], held: Sequence[Stretch]) -> list[HistoryEntry]:
+def _entries(query: HistoryQuery, totals_of_days: Sequence[DayTotal], held: Sequence[TimeRange]) -> list[HistoryEntry]:
     """Return the matching entries of these ranges, of the agents and months that have any."""
     if not held:
         return []
     begin, end = min(one.begin for one in held), max(one.end for one in held)
-    inside = [tally for tally in tallies if begin.date() <= tally.day <= (end - timedelta(microseconds=1)).date()]
-    fitting = {tally.stream.agent_id for tally in inside if question.wanted.takes(tally.stream)}
-    looked_at = [tally for tally in inside if tally.stream.agent_id in fitting]
-    wanted = question.wanted
-    if (wanted.by_text or wanted.by_kind) and sum(tally.count for tally in looked_at) > MAX_CANDIDATES:
+    inside = [one for one in totals_of_days if begin.date() <= one.day <= (end - timedelta(microseconds=1)).date()]
+    fitting = {one.counter.agent_id for one in inside if query.wanted.takes(one.counter)}
+    looked_at = [one for one in inside if one.counter.agent_id in fitting]
+    wanted = query.wanted
+    if (wanted.by_text or wanted.by_kind) and sum(one.count for one in looked_at) > MAX_CANDIDATES:
         raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_MANY)
-    places = _places(question, tallies, {(tally.month, tally.stream.agent_id) for tally in looked_at})
+    places = _places(query, totals_of_days, {(one.month, one.counter.agent_id) for one in looked_at})
     return [entry for place in places for entry in history.between(place, begin, end, wanted)]
 
 
 def _places(
-    question: HistoryQuery, tallies: Sequence[Tally], active: set[tuple[str, int]]
+    query: HistoryQuery, totals_of_days: Sequence[DayTotal], active: set[tuple[str, int]]
 ) -> set[history.MonthEntries]:
     """Return the partitions to read: each active agent of a month, or a quiet month as a whole."""
     sizes = Counter[str]()
-    for tally in tallies:
-        sizes[tally.month] += tally.count
-    whole = {month for month, size in sizes.items() if size <= BUSY and question.wanted.agent_id is None}
-    return {
-        history.MonthEntries(question.client_id, month, None if month in whole else agent) for month, agent in active
-    }
+    for one in totals_of_days:
+        sizes[one.month] += one.count
+    whole = {month for month, size in sizes.items() if size <= BUSY_DAY and query.wanted.agent_id is None}
+    return {history.MonthEntries(query.client_id, month, None if month in whole else agent) for month, agent in active}
 
 
-def _in_full(entries: Sequence[HistoryEntry]) -> list[Transaction]:
+def _read_records(entries: Sequence[HistoryEntry]) -> list[Transaction]:
     records: list[Transaction | None] = read_all([transactions.key(entry.id) for entry in entries])
     return [record for record in records if record is not None]

@@ -50,7 +50,7 @@ def link(agent: Agent, card: CardData, alias: str, now: datetime, acquirer: str 
         client_id=agent.client_id,
         account_id=agent.id,
         acquirer=code,
-        face=card.face,
+        details=card.details,
         alias=alias,
         created_at=now,
         updated_at=now,

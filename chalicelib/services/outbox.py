@@ -61,7 +61,7 @@ def send(entries: Iterable[Outbox], now: datetime) -> None:
     """Send what was just stored. It is bounded in time and raises nothing: what fails is left to the sweep."""
     until = time.monotonic() + SEND_SECONDS
     for entry in entries:
-        held = outbox.born(entry)
+        held = outbox.held_by_writer(entry)
         _attempt(replace(held, attempts=held.attempts + 1), now, until)
 
 

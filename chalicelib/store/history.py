@@ -9,7 +9,7 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from chalicelib.domain.history import MAX_CANDIDATES, SEARCHED, HistoryEntry, HistoryFilter, Stream, entry_of
+from chalicelib.domain.history import MAX_CANDIDATES, SEARCHED, CounterKey, HistoryEntry, HistoryFilter, entry_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.store import totals
 from chalicelib.store.query import Filter, Item, Range, items_of, range_of_prefix
@@ -77,11 +77,11 @@ def _entry_writes(transaction: Transaction, entry: HistoryEntry) -> list[Write]:
 
 
 def _item(partition: str, entry: HistoryEntry) -> dict[str, Any]:
-    stream = entry.stream
+    counter = entry.counter
     values = {
         "month": partition,
-        "at": f"{_prefix(stream.agent_id)}{_time_text(entry.at)}#{entry.id}",
-        "kind": f"{stream.input_type}.{stream.reverse_mode}.{stream.digits}.{stream.acquirer}",
+        "at": f"{_prefix(counter.agent_id)}{_time_text(entry.at)}#{entry.id}",
+        "kind": f"{counter.input_type}.{counter.reverse_mode}.{counter.digits}.{counter.acquirer}",
         "id": entry.id.casefold(),
         "taken_minor": entry.taken_minor or None,
         **{name: getattr(entry, name) for name in SEARCHED},
@@ -95,7 +95,7 @@ def _entry(item: Item) -> HistoryEntry:
     return HistoryEntry(
         id=transaction_id,
         at=datetime.fromisoformat(at),
-        stream=Stream(int(agent_id), int(input_type), int(reverse_mode), int(digits), acquirer),
+        counter=CounterKey(int(agent_id), int(input_type), int(reverse_mode), int(digits), acquirer),
         taken_minor=int(item["taken_minor"]["N"]) if "taken_minor" in item else 0,
         **{name: item[name]["S"] for name in SEARCHED if name in item},
     )

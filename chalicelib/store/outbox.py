@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
-from chalicelib.domain.outbox import HELD_FOR, Outbox, born
+from chalicelib.domain.outbox import HELD_FOR, Outbox, held_by_writer
 from chalicelib.store.codec import decode
 from chalicelib.store.due_index import shard_of
 from chalicelib.store.expressions import set_attributes
@@ -28,7 +28,7 @@ def put(entry: Outbox) -> Write:
     A receipt is stored without its text, which is made again from the transaction when it is needed again.
     """
     stored = replace(entry, sender=None, subject=None, text=None, html=None) if entry.transaction_id else entry
-    return put_new(TABLE, born(stored), "id", index={"due_shard": shard_of(entry.id)})
+    return put_new(TABLE, held_by_writer(stored), "id", index={"due_shard": shard_of(entry.id)})
 
 
 def claim(entry_id: str, now: datetime) -> Outbox | None:

@@ -1,7 +1,7 @@
 """Totals of a merchant's transactions, written with each transaction, so that no list counts by reading.
 
 They are counters in the month's partition of the history table, in two grains:
-- a total: the transactions of a stream on each day of the month (n05), and the money they took (m05);
+- a total: the transactions of a counter on each day of the month (n05), and the money they took (m05);
 - slots: its transactions in each quarter of an hour of one day (0715), which locate a page within a busy day.
 Both stay below 1 KB however many transactions there are, so counting costs the same for the first and the millionth.
 """
@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any
 
-from chalicelib.domain.history import HistoryEntry, Stream, Tally
+from chalicelib.domain.history import CounterKey, DayTotal, HistoryEntry
 from chalicelib.store.expressions import set_attributes
 from chalicelib.store.query import Item, items_of, range_of_prefix
 from chalicelib.store.table import Key, Write, update, write_one
@@ -70,12 +70,12 @@ def correct(key: Key[Any], before: Counters, after: Counters) -> None:
 
 def total_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
     """Return the key of the total that counts a transaction."""
-    return _key(client_id, entry, TOTAL + _stream_text(entry))
+    return _key(client_id, entry, TOTAL + _counter_text(entry))
 
 
 def slots_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
     """Return the key of the slots that count a transaction."""
-    return _key(client_id, entry, f"{SLOTS}{entry.at:%d}#{_stream_text(entry)}")
+    return _key(client_id, entry, f"{SLOTS}{entry.at:%d}#{_counter_text(entry)}")
 
 
 def counters_key(partition: str, at: str) -> Key[Any]:
@@ -83,24 +83,26 @@ def counters_key(partition: str, at: str) -> Key[Any]:
     return Key(TABLE, object, {"month": partition, "at": at})
 
 
-def of_month(client_id: int, month: str, agent_id: int | None) -> list[Tally]:
-    """List the totals of a month (2026-03), of one agent or of all: a tally for each day and shard of a stream."""
+def of_month(client_id: int, month: str, agent_id: int | None) -> list[DayTotal]:
+    """List the totals of a month (2026-03), of one agent or of all: a total for each day and shard of a counter."""
     prefix = f"{TOTAL}{agent_id}#" if agent_id is not None else TOTAL
     return [
-        Tally(stream, date.fromisoformat(f"{month}-{name[1:]}"), number, counters.get(f"m{name[1:]}", 0))
-        for stream, counters in (
-            (_stream(at, TOTAL), counters) for at, counters in read_counters(client_id, month, prefix)
+        DayTotal(counter, date.fromisoformat(f"{month}-{name[1:]}"), number, counters.get(f"m{name[1:]}", 0))
+        for counter, counters in (
+            (_counter(at, TOTAL), counters) for at, counters in read_counters(client_id, month, prefix)
         )
         for name, number in counters.items()
         if name.startswith("n")
     ]
 
 
-def slots_of(client_id: int, day: date, agent_id: int | None) -> list[tuple[Stream, Counters]]:
-    """List the transactions of each stream in the quarters of an hour of a day, one item for each shard."""
+def slots_of(client_id: int, day: date, agent_id: int | None) -> list[tuple[CounterKey, Counters]]:
+    """List the transactions of each counter in the quarters of an hour of a day, one item for each shard."""
     day_prefix = f"{SLOTS}{day:%d}#"
     prefix = f"{day_prefix}{agent_id}#" if agent_id is not None else day_prefix
-    return [(_stream(at, day_prefix), numbers) for at, numbers in read_counters(client_id, day.isoformat()[:7], prefix)]
+    return [
+        (_counter(at, day_prefix), numbers) for at, numbers in read_counters(client_id, day.isoformat()[:7], prefix)
+    ]
 
 
 def read_counters(client_id: int, month: str, prefix: str) -> Iterator[tuple[str, Counters]]:
@@ -121,14 +123,14 @@ def _numbers(item: Item) -> Counters:
     return {name: int(value["N"]) for name, value in item.items() if "N" in value}
 
 
-def _stream_text(entry: HistoryEntry) -> str:
-    """Return the part of a sort key that names a stream and the shard: 17#10.0.2.1.CASH."""
-    stream = entry.stream
+def _counter_text(entry: HistoryEntry) -> str:
+    """Return the part of a sort key that names a counter and the shard: 17#10.0.2.1.CASH."""
+    counter = entry.counter
     shard = zlib.crc32(entry.id.encode()) % SHARDS
-    return f"{stream.agent_id}#{stream.input_type}.{stream.reverse_mode}.{stream.digits}.{shard}.{stream.acquirer}"
+    return f"{counter.agent_id}#{counter.input_type}.{counter.reverse_mode}.{counter.digits}.{shard}.{counter.acquirer}"
 
 
-def _stream(at: str, prefix: str) -> Stream:
+def _counter(at: str, prefix: str) -> CounterKey:
     agent_id, _, kind = at.removeprefix(prefix).partition("#")
     input_type, reverse_mode, digits, _, acquirer = kind.split(".", 4)
-    return Stream(int(agent_id), int(input_type), int(reverse_mode), int(digits), acquirer)
+    return CounterKey(int(agent_id), int(input_type), int(reverse_mode), int(digits), acquirer)

@@ -16,7 +16,7 @@ from tests.http import OTHER_OWNER, OWNER, SYSTEM, TILL, Reply, post
 from tests.tills import a_till
 
 PATH = "/api/v1/payment/GetLinkedCards"
-VISA = a_card().face
+VISA = a_card().details
 
 
 def a_stored_card(agent_id: int, client_id: int, **changes: Any) -> LinkedCard:
@@ -25,7 +25,7 @@ def a_stored_card(agent_id: int, client_id: int, **changes: Any) -> LinkedCard:
         "client_id": client_id,
         "account_id": agent_id,
         "acquirer": "SANDBOX",
-        "face": VISA,
+        "details": VISA,
         "alias": "Card",
         "created_at": NOW,
         "updated_at": NOW,

@@ -51,11 +51,11 @@ def test_one_mistyped_digit_never_passes_the_check(at: int, by: int) -> None:
 
 
 def test_what_is_kept_of_a_card_is_its_brand_ends_and_expiry() -> None:
-    assert a_card().face == CardDetails("VISA", "411111", "1111", EXP)
-    assert a_card().face.masked == "411111******1111"
+    assert a_card().details == CardDetails("VISA", "411111", "1111", EXP)
+    assert a_card().details.masked == "411111******1111"
 
 
-def test_a_card_prints_nothing_but_its_face() -> None:
+def test_a_card_prints_nothing_but_its_details() -> None:
     swiped, _ = read(InputType.MAGNETIC_STRIPE, an_input(reader_data=TRACK2))
     chip, _ = read(InputType.CHIP, an_input(reader_data=chip_data()))
 
@@ -108,7 +108,7 @@ def test_a_swiped_card_is_read_from_its_track() -> None:
     swiped, _ = read(InputType.MAGNETIC_STRIPE, CardInput(reader_data=Secret(TRACK2)))
 
     assert swiped is not None
-    assert swiped.face == CardDetails("VISA", "411111", "1111", EXP)
+    assert swiped.details == CardDetails("VISA", "411111", "1111", EXP)
     assert (swiped.pan.reveal(), swiped.track2) == (PAN, Secret(TRACK2))
 
 
@@ -117,7 +117,7 @@ def test_a_chip_is_read_from_its_data_objects(input_type: InputType) -> None:
     chip, _ = read(input_type, CardInput(reader_data=Secret(chip_data())))
 
     assert chip is not None
-    assert chip.face == CardDetails("VISA", "411111", "1111", EXP, "MOKOENA/THANDI")
+    assert chip.details == CardDetails("VISA", "411111", "1111", EXP, "MOKOENA/THANDI")
     assert chip.emv == EmvData(AID, APN, TSI, TVR)
 
 
@@ -150,7 +150,7 @@ def test_no_printed_field_smuggles_the_number_out() -> None:
     for text in (data, aid_is_pan):
         chip, _ = read(InputType.CHIP, CardInput(reader_data=Secret(text)))
         assert chip is not None
-        assert PAN not in f"{chip.emv} {chip.face.cardholder}"
+        assert PAN not in f"{chip.emv} {chip.details.cardholder}"
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def a_linked_card(**changes: Any) -> LinkedCard:
         "client_id": 7,
         "account_id": 17,
         "acquirer": "SANDBOX",
-        "face": a_card().face,
+        "details": a_card().details,
         "alias": "Company card",
         "created_at": NOW,
         "updated_at": NOW,
@@ -205,7 +205,7 @@ def test_an_agent_pays_with_its_own_verified_card() -> None:
         {"status": card.IN_VERIFICATION},
         {"status": card.FAILED},
         {"deleted": True},
-        {"face": a_card(exp="0226").face},
+        {"details": a_card(exp="0226").details},
     ],
 )
 def test_any_other_card_is_of_no_use(changes: dict[str, Any]) -> None:

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain.history import (
+    DayTotal,
     HistoryFilter,
-    Stretch,
-    Tally,
-    amount_of,
+    TimeRange,
+    amount_taken,
     days_of,
     entry_of,
-    locate,
     page_of,
     quarters_of,
+    ranges_of_page,
 )
 from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import CardDetails, Phase
@@ -26,19 +26,19 @@ from tests.transactions import NOW, a_payment
 MIDNIGHT = datetime(2026, 3, 14)  # noqa: DTZ001  the merchant's own
 
 
-def stretches(counts: list[int]) -> list[Stretch]:
+def ranges(counts: list[int]) -> list[TimeRange]:
     begins = [MIDNIGHT + timedelta(days=number) for number in range(len(counts))]
-    return [Stretch(begin, begin + timedelta(days=1), count) for begin, count in zip(begins, counts, strict=True)]
+    return [TimeRange(begin, begin + timedelta(days=1), count) for begin, count in zip(begins, counts, strict=True)]
 
 
 @given(st.lists(st.integers(0, 30), max_size=20), st.integers(0, 200), st.integers(1, 50))
 def test_the_stretches_of_a_page_hold_the_page_and_no_more_than_they_must(
     counts: list[int], skip: int, size: int
 ) -> None:
-    everything = [(day.begin, number) for day in stretches(counts) for number in range(day.count)]
+    everything = [(day.begin, number) for day in ranges(counts) for number in range(day.count)]
     page = everything[skip : skip + size]
 
-    held, left = locate(stretches(counts), skip, size)
+    held, left = ranges_of_page(ranges(counts), skip, size)
 
     inside = [(day.begin, number) for day in held for number in range(day.count)]
     assert inside[left : left + size] == page
@@ -46,20 +46,20 @@ def test_the_stretches_of_a_page_hold_the_page_and_no_more_than_they_must(
 
 
 def test_days_come_in_the_order_of_the_list_without_those_that_hold_nothing() -> None:
-    stream = entry_of(a_payment()).stream
-    tallies = [
-        Tally(stream, (MIDNIGHT + timedelta(days=day)).date(), count, 0) for day, count in ((0, 2), (1, 0), (2, 1))
+    counter = entry_of(a_payment()).counter
+    day_totals = [
+        DayTotal(counter, (MIDNIGHT + timedelta(days=day)).date(), count, 0) for day, count in ((0, 2), (1, 0), (2, 1))
     ]
-    tallies.append(replace(tallies[0], count=3))
+    day_totals.append(replace(day_totals[0], count=3))
 
-    days = days_of(tallies, newest_first=True)
+    days = days_of(day_totals, newest_first=True)
 
     assert [(day.begin.day, day.count) for day in days] == [(16, 1), (14, 5)]
-    assert days_of(tallies, newest_first=False) == days[::-1]
+    assert days_of(day_totals, newest_first=False) == days[::-1]
 
 
 def test_a_busy_day_falls_into_quarters_of_an_hour() -> None:
-    day = Stretch(MIDNIGHT, MIDNIGHT + timedelta(days=1), 6)
+    day = TimeRange(MIDNIGHT, MIDNIGHT + timedelta(days=1), 6)
 
     quarters = quarters_of(day, [{"0715": 1, "2345": 2}, {"0715": 3}], newest_first=False)
 
@@ -69,7 +69,7 @@ def test_a_busy_day_falls_into_quarters_of_an_hour() -> None:
 
 
 def test_quarters_that_hold_less_than_the_day_are_not_believed() -> None:
-    day = Stretch(MIDNIGHT, MIDNIGHT + timedelta(days=1), 6)
+    day = TimeRange(MIDNIGHT, MIDNIGHT + timedelta(days=1), 6)
 
     assert quarters_of(day, [{"0715": 5}], newest_first=True) == [day]
 
@@ -112,7 +112,7 @@ def test_amounts_of_currencies_with_other_digits_add_up_exactly() -> None:
     currencies = (Currency("ZAR", "710", 2), Currency("JPY", "392", 0), Currency("BHD", "048", 3))
     entries = [entry_of(a_payment(amount_minor=1001, currency=currency)) for currency in currencies]
 
-    assert amount_of(entries) == Decimal("10.01") + Decimal(1001) + Decimal("1.001")
+    assert amount_taken(entries) == Decimal("10.01") + Decimal(1001) + Decimal("1.001")
 
 
 PAYMENT = a_payment(

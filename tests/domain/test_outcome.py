@@ -18,7 +18,7 @@ def sent(**changes: Any) -> Transaction:
         "phase": Phase.SENT,
         "input_type": InputType.MANUAL_ENTRY,
         "acquirer": "SANDBOX",
-        "card": a_card().face,
+        "card": a_card().details,
         "result_code": None,
         "result_message": None,
     }

@@ -9,7 +9,7 @@ from chalicelib.gateways.acquirers import sandbox
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.store import table
 from infra import engines
-from tests.cards import STEADY, a_card, an_authorisation
+from tests.cards import STEADY, a_card, an_authorization
 from tests.transactions import ZAR, a_guid
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -17,7 +17,7 @@ SANDBOX = Sandbox()
 
 
 def authorize(**changes: Any) -> int:
-    return SANDBOX.authorize(an_authorisation(**changes), 1).code
+    return SANDBOX.authorize(an_authorization(**changes), 1).code
 
 
 def reverse(original: str, amount_minor: int, reference: str | None = None) -> int:
@@ -47,7 +47,7 @@ def test_for_any_other_card_the_cents_decide(amount_minor: int, code: int) -> No
 
 
 def test_an_approval_has_everything_a_receipt_needs() -> None:
-    answer = SANDBOX.authorize(an_authorisation(), 1)
+    answer = SANDBOX.authorize(an_authorization(), 1)
 
     assert answer.approval_code is not None
     assert len(answer.approval_code) == 6
@@ -56,12 +56,12 @@ def test_an_approval_has_everything_a_receipt_needs() -> None:
 
 
 def test_eight_cents_ask_for_a_signature_and_65_for_a_pin() -> None:
-    assert SANDBOX.authorize(an_authorisation(amount_minor=1208), 1).signature_required
-    assert SANDBOX.authorize(an_authorisation(amount_minor=1265), 1).pin_mode == 1
+    assert SANDBOX.authorize(an_authorization(amount_minor=1208), 1).signature_required
+    assert SANDBOX.authorize(an_authorization(amount_minor=1265), 1).pin_mode == 1
 
 
 def test_a_lost_answer_is_approved_and_found_by_our_reference() -> None:
-    lost = an_authorisation(amount_minor=1268)
+    lost = an_authorization(amount_minor=1268)
 
     with pytest.raises(AnswerLostError):
         SANDBOX.authorize(lost, 1)
@@ -72,7 +72,7 @@ def test_a_lost_answer_is_approved_and_found_by_our_reference() -> None:
 
 
 def test_a_payment_that_never_arrived_is_not_found() -> None:
-    lost = an_authorisation(amount_minor=1269)
+    lost = an_authorization(amount_minor=1269)
 
     with pytest.raises(AnswerLostError):
         SANDBOX.authorize(lost, 1)
@@ -81,7 +81,7 @@ def test_a_payment_that_never_arrived_is_not_found() -> None:
 
 
 def test_the_same_reference_is_authorized_once() -> None:
-    first = an_authorisation()
+    first = an_authorization()
 
     answer = SANDBOX.authorize(first, 1)
 
@@ -90,7 +90,7 @@ def test_the_same_reference_is_authorized_once() -> None:
 
 
 def test_the_same_reversal_is_carried_out_once() -> None:
-    original = an_authorisation(amount_minor=1000)
+    original = an_authorization(amount_minor=1000)
     SANDBOX.authorize(original, 1)
     reference = a_guid()
 
@@ -102,7 +102,7 @@ def test_the_same_reversal_is_carried_out_once() -> None:
 
 
 def test_more_than_was_paid_is_not_reversed() -> None:
-    original = an_authorisation(amount_minor=1000)
+    original = an_authorization(amount_minor=1000)
     SANDBOX.authorize(original, 1)
 
     assert reverse(original.reference, 1001) == 13
@@ -110,7 +110,7 @@ def test_more_than_was_paid_is_not_reversed() -> None:
 
 
 def test_the_cents_decide_about_reversals_too() -> None:
-    original = an_authorisation(amount_minor=100_000)
+    original = an_authorization(amount_minor=100_000)
     SANDBOX.authorize(original, 1)
     lost = a_guid()
 
@@ -125,14 +125,14 @@ def test_the_cents_decide_about_reversals_too() -> None:
 
 
 def test_the_reversal_of_a_declined_payment_is_approved_because_nothing_is_left_of_it() -> None:
-    declined = an_authorisation(card=a_card(pan="4000000000000002"))
+    declined = an_authorization(card=a_card(pan="4000000000000002"))
     SANDBOX.authorize(declined, 1)
 
     assert reverse(declined.reference, declined.amount_minor) == 0
 
 
 def test_a_payment_reversed_before_it_arrived_is_not_approved_later() -> None:
-    late = an_authorisation()
+    late = an_authorization()
 
     assert reverse(late.reference, late.amount_minor) == 0
     assert SANDBOX.authorize(late, 1).code == 68
@@ -155,7 +155,7 @@ def test_a_card_that_is_declined_is_not_linked() -> None:
 
 
 def test_an_answer_that_takes_too_long_is_lost_but_the_request_is_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = an_authorisation()
+    slow = an_authorization()
     monkeypatch.setenv("SANDBOX_LATENCY_MS", "50")
     engines.clear_caches()
 

@@ -102,7 +102,7 @@ def test_a_card_is_linked_to_an_agent_and_its_number_is_printed_nowhere(
 
     printed = capsys.readouterr().out
     [linked] = linked_cards.of_agent(account.agent.id)
-    assert (linked.status, linked.alias, linked.face.masked) == (VERIFIED, "VISA 1111", "411111******1111")
+    assert (linked.status, linked.alias, linked.details.masked) == (VERIFIED, "VISA 1111", "411111******1111")
     assert f"Card {linked.id}, 411111******1111" in printed
     assert "4111111111111111" not in printed + repr(linked)
 

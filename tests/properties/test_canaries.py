@@ -173,7 +173,7 @@ def test_a_card_is_in_nothing_that_is_kept_answered_or_printed(
     printed = "\n".join([*capfd.readouterr(), caplog.text, *(f"{reply.headers} {reply.text}" for reply in answers)])
     kept = everything_kept()
     assert len(answers) > 200
-    assert canaries[0].pan[:6] in kept  # its face is there: this search finds what is there to be found
+    assert canaries[0].pan[:6] in kept  # its details are there: this search finds what there is
     assert [canary.found_in(kept.lower()) for canary in canaries] == [[]] * len(canaries)
     assert [canary.found_in(printed.lower()) for canary in canaries] == [[]] * len(canaries)
 

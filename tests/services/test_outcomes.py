@@ -193,7 +193,7 @@ def test_not_found_counts_only_after_the_quiet_time() -> None:
     assert not is_charged(payment.id)
 
 
-def test_what_is_taken_for_lost_can_no_more_be_authorised() -> None:
+def test_what_is_taken_for_lost_can_no_more_be_authorized() -> None:
     till = a_till()
     payment = till.pay(a_card_body(12.69))
     till.look(payment.id, NOW + 2 * MINUTE)

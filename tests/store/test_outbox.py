@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.domain.outbox import Outbox, born, failed, sent
+from chalicelib.domain.outbox import Outbox, failed, held_by_writer, sent
 from chalicelib.store import due_index, outbox
 from chalicelib.store.table import AlreadyExistsError, commit, read
 from tests.receipts import a_moment, an_entry, when_due
@@ -19,7 +19,7 @@ def stored(entry: Outbox) -> Outbox:
 
 def held(entry: Outbox) -> Outbox:
     """Store an entry; return it as the process that wrote it holds it."""
-    return replace(born(stored(entry)), attempts=1)
+    return replace(held_by_writer(stored(entry)), attempts=1)
 
 
 @pytest.mark.usefixtures("engine")
@@ -42,14 +42,14 @@ def test_an_entry_is_written_once() -> None:
 def test_a_welcome_reads_back_whole() -> None:
     entry = stored(an_entry(html="<p>Hello", sender="Shop"))
 
-    assert read(outbox.key(entry.id)) == born(entry)
+    assert read(outbox.key(entry.id)) == held_by_writer(entry)
 
 
 @pytest.mark.usefixtures("engine")
 def test_a_receipt_is_stored_without_its_text() -> None:
     entry = stored(an_entry(transaction_id="T", terminal_id=3, html="<p>R 5", text="R 5", subject="R 5", sender="Shop"))
 
-    assert read(outbox.key(entry.id)) == born(replace(entry, html=None, text=None, subject=None, sender=None))
+    assert read(outbox.key(entry.id)) == held_by_writer(replace(entry, html=None, text=None, subject=None, sender=None))
 
 
 @pytest.mark.usefixtures("engine")
@@ -58,7 +58,7 @@ def test_a_claim_counts_an_attempt_and_hides_the_entry() -> None:
     now = when_due(entry)
     claimed = outbox.claim(entry.id, now)
 
-    assert claimed == replace(born(entry), attempts=1, due_at=now + timedelta(seconds=60))
+    assert claimed == replace(held_by_writer(entry), attempts=1, due_at=now + timedelta(seconds=60))
     assert due_index.ids(outbox.TABLE, now, 100) == []
 
 
@@ -127,7 +127,7 @@ def test_the_longest_due_come_first_and_no_more_than_requested() -> None:
     assert due_index.ids(outbox.TABLE, moment + timedelta(minutes=2), 3) == in_order[:3]
     assert due_index.ids(outbox.TABLE, moment + timedelta(minutes=2), 100) == in_order
     for entry in entries:
-        outbox.store_attempt(born(entry), sent(entry, moment))
+        outbox.store_attempt(held_by_writer(entry), sent(entry, moment))
 
 
 @pytest.mark.usefixtures("dynamodb_local")

@@ -124,12 +124,12 @@ class Sandbox:
         code = PANS.get(pan, APPROVED_CODE)
         _wait(within_s)
         if code != APPROVED_CODE:
-            return LinkAnswer(code, message_of(code), request.card.face)
+            return LinkAnswer(code, message_of(code), request.card.details)
         digest = hashlib.sha256(request.reference.encode()).hexdigest()
         token = SandboxToken(f"SBX-{digest[:24].upper()}", PANS.get(pan))
         with suppress(AlreadyExistsError):
             _write(put_new(TABLE, token, "id"))
-        return LinkAnswer(code, message_of(code), request.card.face, token.id, int(digest[24:31], 16))
+        return LinkAnswer(code, message_of(code), request.card.details, token.id, int(digest[24:31], 16))
 
 
 class _MoreThanRemainsError(Exception):
