@@ -49,13 +49,13 @@ class Books:
         return listed(body, Caller(agent.id, agent.client_id, agent.credential_version), now)
 
     def expected(self, matches: Callable[[Transaction], bool], first: date, last: date) -> list[Transaction]:
-        """What a list of these days holds, newest first, without any of the service's own code."""
+        """Return what a list of these days holds, newest first, without any of the service's own code."""
         inside = [one for one in self.kept if first <= local(one).date() <= last and matches(one)]
         return sorted(inside, key=lambda one: (local(one), one.id), reverse=True)
 
 
 def local(transaction: Transaction) -> datetime:
-    """When it was, on the merchant's clock."""
+    """Return its time in the merchant's zone."""
     at = transaction.created_at
     if transaction.date and transaction.date < at:
         at = transaction.date

@@ -1,4 +1,4 @@
-"""What DynamoDB charges: write units as DynamoDB Local reports them (moto reports constants)."""
+"""Capacity: write units as DynamoDB Local reports them (moto reports constants)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

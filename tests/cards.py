@@ -22,7 +22,7 @@ def tlv(tag: str, value: str) -> str:
 
 
 def chip_data(pan: str = PAN, exp: str = EXP, cryptogram: str = "AABBCCDDEEFF0011") -> str:
-    """What a terminal sends of a chip: an application cryptogram and what goes with it."""
+    """Return the chip data a terminal sends: an application cryptogram and what goes with it."""
     track = f"{pan}D{exp[2:]}{exp[:2]}201100001230000"
     objects = {
         "57": track + "F" * (len(track) % 2),

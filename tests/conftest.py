@@ -1,4 +1,4 @@
-"""What every test may ask for: an engine for the tables, and the whole stage on HTTP.
+"""Fixtures of every test: an engine for the tables, and the whole stage on HTTP.
 
 Both engines may be up at once; the service talks to the one the test at hand chose, so the order of tests does not
 matter. `engine` is both in turn (pytest groups the tests by it), `moto` and `dynamodb_local` are one of them. Tables

@@ -18,7 +18,7 @@ OTHER_TILL = ("till@other.example", "till-other-password")
 
 @dataclass(frozen=True)
 class Reply:
-    """What came back."""
+    """The answer of the service."""
 
     status: int
     headers: dict[str, str]

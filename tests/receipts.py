@@ -1,4 +1,4 @@
-"""What tests of receipts share: receipts of valid payments, and what moto's SES and SNS were given to send."""
+"""Builders of outbox entries, and the messages that moto's SES and SNS were given to send."""
 
 import itertools
 from collections.abc import Iterator
@@ -61,12 +61,12 @@ def ses() -> SESBackend:
 
 
 def mails(to: str) -> list[Sent]:
-    """What SES was given for an address."""
+    """Return the e-mails SES was given for an address."""
     sent: list[Any] = list(ses().sent_messages)
     return [Sent(to, mail.subject, mail.body, mail.source) for mail in sent if to in mail.destinations["ToAddresses"]]
 
 
 def messages(to: str) -> list[Sent]:
-    """What SNS was given for a number."""
+    """Return the messages SNS was given for a number."""
     sent = sns_backends[DEFAULT_ACCOUNT_ID][REGION].sms_messages
     return [Sent(to, "", text) for number, text in list(sent.values()) if number == to]

@@ -41,7 +41,7 @@ class Till:
         return Caller(self.agent.id, self.merchant.id, self.agent.credential_version, self.terminal.id)
 
     def submit(self, body: dict[str, Any], now: datetime = NOW) -> tuple[Transaction, bool]:
-        """What payment/submit does with this body."""
+        """Submit this body as payment/submit does."""
         model = validated(SubmitPayment, parse(json.dumps(body).encode()))
         assert isinstance(model, SubmitPayment)
         return payments.submit(model, self.caller, now)
@@ -55,7 +55,7 @@ class Till:
     def give_back(
         self, payment: Transaction, now: datetime = NOW, *, key: str | None = None, **basic: Any
     ) -> Transaction:
-        """What payment/reverse or payment/reversecnp, whichever is right, does with a return of it."""
+        """Return the payment at payment/reverse or payment/reversecnp, whichever is right."""
         at_hand = KINDS[payment.input_type].card_present
         mode = ReverseMode.RETURN if at_hand else ReverseMode.RETURN_CNP
         body = {"BasicReverseTran": {"TransactionID": payment.id, "ReverseMode": int(mode), **basic}}
@@ -65,7 +65,7 @@ class Till:
         return reversals.reverse(model, self.caller, now, modes=modes, key=key)[0]
 
     def look(self, transaction_id: str, now: datetime = NOW) -> Transaction:
-        """What a look-up by ID does."""
+        """Read a transaction by its ID."""
         return payments.get(transaction_id, self.caller, now)
 
     def link(self, card: CardData | None = None, now: datetime = NOW) -> LinkedCard:
@@ -73,7 +73,7 @@ class Till:
         return linked_cards.link(self.agent, card or a_card(), "Company card", now)
 
     def counted(self, now: datetime = NOW) -> tuple[int, int]:
-        """How many transactions the month's totals count, and the money they took."""
+        """Return the number of transactions the month's totals count, and the money they took."""
         month = f"{now + timedelta(hours=self.merchant.gmt):%Y-%m}"
         tallies = totals.of_month(self.merchant.id, month, self.agent.id)
         return sum(tally.count for tally in tallies), sum(tally.taken_minor for tally in tallies)
@@ -95,11 +95,11 @@ def kept(transaction_id: str) -> Transaction | None:
 
 
 def booked(transaction_id: str) -> SandboxRecord | None:
-    """What the sandbox has in its books."""
+    """Return what the sandbox has recorded."""
     return read(Key(SANDBOX_TABLE, SandboxRecord, {"id": transaction_id}))
 
 
 def is_charged(transaction_id: str) -> bool:
-    """Whether the acquirer took the money and still has it."""
+    """Return whether the acquirer took the money and still has it."""
     entry = booked(transaction_id)
     return entry is not None and entry.code == 0 and entry.reversed_minor == 0

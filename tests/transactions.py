@@ -55,7 +55,7 @@ def with_particulars(facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def an_order(**changes: Any) -> PaymentOrder:
-    """What a_payment was made of."""
+    """Return the order a_payment was made of."""
     facts: dict[str, Any] = {
         "id": a_guid(),
         "input_type": InputType.CASH,

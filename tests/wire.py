@@ -127,7 +127,7 @@ def stopping(number: int, when: str) -> Iterator[list[str]]:
 
 @contextmanager
 def told(*where: object) -> Iterator[None]:
-    """What goes wrong until it ends says where."""
+    """Add a note to whatever fails until it ends: where it happened."""
     try:
         yield
     except BaseException as failure:

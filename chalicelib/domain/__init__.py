@@ -1,1 +1,1 @@
-"""What is true: frozen records and pure functions. The clock, IDs and settings are arguments."""
+"""The rules: frozen records and pure functions. The clock, IDs and settings are arguments."""

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-REMEMBERED_S = 300  # how long a rotation may take to reach every process
+REMEMBERED_S = 300  # the time after which a rotation has reached every process
 RETRY_S = 10  # after a failed read, while the remembered document is used
-ACCEPTED = 2  # signing secrets: the current one and the one before
+ACCEPTED = 2  # signing secrets: the current one and the previous one
 
 
 class _Cached:
@@ -48,9 +48,7 @@ class _Cached:
         if self._result is None:
             return self._renew()
         if time.monotonic() >= self._until:
-            self._until = (
-                time.monotonic() + RETRY_S
-            )  # set before the call, so that one thread calls and the others go on
+            self._until = time.monotonic() + RETRY_S  # before the call: one thread calls, the others go on
             with suppress(ClientError, BotoCoreError):
                 return self._renew()
         return self._result
@@ -66,7 +64,7 @@ class _Cached:
 
 
 def keyed_digest(secret: Secret) -> str:
-    """Return the HMAC-SHA-256, in hex, under which a credential is stored and compared; its key is the stage's secret.
+    """Return the HMAC-SHA-256, in hex, under which a credential is stored and compared; the key is `digest_key`.
 
     A plain SHA-256 could be reversed with a dictionary of likely credentials; this cannot without the stage's secret.
     """

@@ -1,6 +1,6 @@
-"""Where it is asked: the whole interface at a glance. One module a noun holds the functions.
+"""The endpoints: the whole interface at a glance. A module for each noun holds the functions.
 
-A module is loaded at the first request for one of its functions: a cold start pays for what it is asked, no more.
+A module is loaded at the first request for one of its functions, so that a cold start loads no other.
 """
 
 from chalicelib.web import MEGABYTE, Endpoint

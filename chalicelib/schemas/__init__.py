@@ -1,1 +1,1 @@
-"""What callers send and see: the specification's names, types and limits."""
+"""The requests and answers on the wire: the specification's names, types and limits."""

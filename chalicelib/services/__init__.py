@@ -1,1 +1,1 @@
-"""What is decided: load, decide, store."""
+"""The operations: load, decide, store."""

@@ -16,7 +16,7 @@ ABIS = (f"cp{RUNTIME[0]}{RUNTIME[1]}", "abi3", "none")
 
 
 class DependencyError(Exception):
-    """Why the dependencies cannot be installed, in one line."""
+    """The reason the dependencies cannot be installed, in one line."""
 
 
 def install(lock: Path, folder: Path) -> None:

@@ -33,7 +33,7 @@ def listed(stage: str, login: tuple[str, str] = TILL, path: str = HISTORY, /, **
 
 
 def ids(reply: Reply) -> list[str]:
-    """What the three lists of the wrapper hold."""
+    """Return the IDs in the three lists of the wrapper."""
     assert reply.status == 200, reply.text
     names = ("NotFinishedActualTrans", "InProcess", "Transactions")
     return [one["ID"] for name in names for one in reply.body[name]]

@@ -28,7 +28,7 @@ def pay(stage: str, receipt: Any, body: dict[str, Any] | None = None) -> Reply:
 
 
 def sweep() -> None:
-    """What the schedule does, two minutes from now, until nothing is owed."""
+    """Run the outbox sweep as if two minutes had passed, until nothing is due."""
     while outbox.deliver_due(datetime.now(UTC) + timedelta(minutes=2), 100):
         pass
 

@@ -1,4 +1,4 @@
-"""Where a page begins, and what a list matches."""
+"""Pages of the history: where they begin, and what a filter matches."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

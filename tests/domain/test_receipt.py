@@ -54,7 +54,7 @@ def html_of(transaction: Transaction) -> str:
 
 
 def line(text: str, label: str) -> str:
-    """What stands at the right of a label."""
+    """Return the value to the right of a label."""
     return next(line.removeprefix(label).strip() for line in text.splitlines() if line.startswith(label))
 
 

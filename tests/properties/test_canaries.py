@@ -53,7 +53,7 @@ class Canary:
         return chip_data(self.pan, cryptogram=self.cryptogram)
 
     def found_in(self, text: str) -> list[str]:
-        """Where any of it is in a text of small letters, however it may be spelt."""
+        """Return the parts of it that a lower-case text holds, however they are spelt."""
         groups = re.findall("....", self.pan)
         words = [
             *(self.pan, self.pan[:-4], self.pan[::-1], " ".join(groups), "-".join(groups)),

@@ -122,7 +122,7 @@ def _sweep(at: datetime) -> None:
 
 
 def _agrees(answer: Transaction, payment: Transaction) -> bool:
-    """Whether what a client was told is what became of it: nobody hears of two different ends."""
+    """Return whether a client was answered with the outcome that is stored: nobody gets two different ones."""
     if answer.is_pending:
         return True
     ended = payment.phase if answer.phase is not Phase.AWAITING_COMPLETION else Phase.AWAITING_COMPLETION

@@ -12,7 +12,7 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *DECISIONS.glob("*.md"), *(ROOT / "docs"
 
 
 def anchors(document: Path) -> set[str]:
-    """What a link to a heading of the document is, as GitHub makes it."""
+    """Return the anchors of the document's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.+)$", document.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

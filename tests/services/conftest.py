@@ -1,4 +1,4 @@
-"""What the tests of the services share."""
+"""Fixtures of the tests of the services."""
 
 import pytest
 

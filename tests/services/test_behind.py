@@ -1,4 +1,4 @@
-"""What the alarms of the sweeps are fed with."""
+"""The log lines that feed the alarms of the sweeps."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""Who is shown what, what an ID and an ExtID lead to, and lists while payments come in."""
+"""History: roles, look-ups by ID and ExtID, and lists while payments come in."""
 
 import threading
 from collections.abc import Iterator
@@ -232,7 +232,7 @@ def test_a_card_payment_is_found_by_what_the_acquirer_said(dynamodb_local: str) 
 
 
 def units(*writes: Write) -> float:
-    """What the writes of a transaction cost: each asked for alone, for the engine reports one of each table."""
+    """Return the cost of writes: each is committed alone, because the engine reports one of each table."""
     with write_units() as charged:
         for write in writes:
             commit(write)

@@ -16,7 +16,7 @@ REFUSED = {ErrorCode.EXCEEDS_REMAINDER, ErrorCode.IN_PROGRESS, ErrorCode.STORE_U
 
 
 def give_back_parts(till: Till, payment: Transaction, tills: ThreadPoolExecutor, threads: int) -> int:
-    """How many of the parts were accepted; every other is refused by name."""
+    """Return how many of the parts were accepted; every other one is refused by name."""
 
     def part(_: int) -> ErrorCode | Phase:
         try:

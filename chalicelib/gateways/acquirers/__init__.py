@@ -13,9 +13,9 @@ from chalicelib.settings import settings
 class Acquirer(Protocol):
     """The port to one acquirer: the contract of an adapter.
 
-    References: each request carries a reference of this service, which identifies it for ever: the ID of the payment or
-    reversal (a GUID in upper case), or `card#17` for a link. A request repeated under the same reference is carried
-    out once, and gets the same answer each time.
+    References: each request carries a reference of this service, which identifies it for ever: for a payment or a
+    reversal a GUID in upper case (the transaction's ID, except of an automatic reversal), for a link text such as
+    `card#17`. A request repeated under the same reference is carried out once, and gets the same answer each time.
 
     Answers: a decline is an answer and no exception. The code is ISO 8583 field 39; 0 is an approval.
 
@@ -38,17 +38,17 @@ class Acquirer(Protocol):
         ...
 
     def reverse(self, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
-        """Return all or a part of a payment to its card, or decline to; `request.original` is the payment's reference.
+        """Return all or a part of a payment to its card, or decline; `request.original` is the payment's reference.
 
-        Decline more than what remains of the payment. Approve the reversal of a payment that was declined or has not
-        arrived, and decline that payment should it arrive later: automatic reversal relies on both.
+        Decline an amount above the remainder of the payment. Approve the reversal of a payment that was declined or has
+        not arrived, and decline that payment if it arrives later: automatic reversals rely on both.
         """
         ...
 
     def inquire(self, reference: str, within_s: float) -> AcquirerAnswer | None:
         """Return the answer to the payment or reversal of this reference; None when it has not arrived.
 
-        None means that it never will once the quiet time has passed. An inquiry changes nothing.
+        After the quiet time None means that it never will. An inquiry changes nothing.
         """
         ...
 
