@@ -1,13 +1,12 @@
 """Reversals (cancel: void; return: refund): which are open to a payment. Flags and the act use one function."""
 
-import uuid
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import IntEnum
 
 from chalicelib.domain.agent import Agent
-from chalicelib.domain.money import from_minor
+from chalicelib.domain.money import canonical, from_minor
 from chalicelib.domain.payment import APPROVED_TEXT, fingerprint_of, invoice_of, minor
 from chalicelib.domain.period import end_of_day
 from chalicelib.domain.purchase import Purchase
@@ -38,6 +37,8 @@ CANCELS = frozenset({ReverseMode.CANCEL, ReverseMode.CANCEL_CNP})
 CARD_PRESENT_MODES = frozenset({ReverseMode.CANCEL, ReverseMode.RETURN})
 CNP_MODES = frozenset({ReverseMode.CANCEL_CNP, ReverseMode.RETURN_CNP})
 TIME_TO_FINISH = timedelta(hours=1)  # at the least, before the Deadline of a reversal
+REPEAT_WINDOW = timedelta(seconds=120)  # in which an equal request without a key is taken for a repeated one
+FAILED = frozenset({Phase.DECLINED, Phase.REJECTED})
 
 
 def allowed_mode(mode: int, allowed: frozenset[ReverseMode]) -> ReverseMode:
@@ -135,30 +136,38 @@ class ReversalOrder:
     purchases: tuple[Purchase, ...] = ()
 
 
-NAMESPACE = uuid.UUID("6f6c1f7e-3b0c-4c1e-9d57-0d1f2a6f4b1a")  # of reversal IDs that are derived from a key
+def identity(order: ReversalOrder, agent_id: int) -> tuple[object, ...] | None:
+    """Return what makes a repeated request the same reversal, for the service to derive its ID from.
 
-
-def reversal_id(order: ReversalOrder, agent_id: int) -> str:
-    """Return the ID of the reversal: the same request gets the same, so it is stored once.
-
-    From the Idempotency-Key of the caller, else the ID it chose, else its content and its own time; a request
-    with none of them is a new reversal each time (contract, section 8).
+    The Idempotency-Key of the caller; else, unless it chose an ID, its content and its own time. None when there is
+    nothing of the kind (contract, section 8).
     """
     if order.idempotency_key:
-        seed = f"key:{agent_id}:{order.idempotency_key}"
-    elif order.id:
-        return order.id.upper()
-    elif order.client_date_time:
-        amount = "" if order.amount is None else order.amount.normalize()
-        seed = f"content:{agent_id}:{order.original_id}:{order.mode:d}:{amount}:{order.client_date_time}"
-    else:
-        return str(uuid.uuid4()).upper()
-    return str(uuid.uuid5(NAMESPACE, seed)).upper()
+        return ("key", agent_id, order.idempotency_key)
+    if order.id is None and order.client_date_time:
+        amount = "" if order.amount is None else canonical(order.amount)
+        return ("content", agent_id, order.original_id, int(order.mode), amount, order.client_date_time)
+    return None
+
+
+def is_repeated(order: ReversalOrder, original: Transaction, latest: Transaction, agent_id: int, now: datetime) -> bool:
+    """Return whether a request without a key repeats the latest reversal of the payment, which then is its answer.
+
+    A lost answer is far likelier than a second equal reversal within two minutes. One that failed gave nothing back, so
+    repeating it is a new attempt.
+    """
+    if latest.phase in FAILED or latest.agent.id != agent_id or now >= latest.created_at + REPEAT_WINDOW:
+        return False
+    if latest.reverse_mode != order.mode or order.currency not in (None, latest.currency.code):
+        return False
+    if order.amount is None:
+        return original.remaining_minor == 0
+    return order.amount == from_minor(latest.amount_minor, latest.currency)
 
 
 def fingerprint(order: ReversalOrder, agent_id: int) -> str:
     """Return what makes a repeated ID the same reversal."""
-    amount = "" if order.amount is None else str(order.amount.normalize())
+    amount = "" if order.amount is None else canonical(order.amount)
     return fingerprint_of("reversal", agent_id, order.original_id, int(order.mode), amount, order.currency or "")
 
 
@@ -241,6 +250,8 @@ def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
         reversals=0,
         reverse_id=None,
         reverse_invoice=None,
+        latest_reversal_id=None,
+        auto_cancel_id=None,
         original_id=original.id,
         original_invoice=original.invoice,
         reverse_mode=int(order.mode),

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Self, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from chalicelib.errors import Check, Finding, Validation
+from chalicelib.errors import MAX_VALIDATIONS, Check, Finding, Validation
 
 ACRONYMS = {
     word.lower(): word
@@ -147,8 +147,9 @@ def _is_number(hint: Any) -> bool:
 
 
 def validations_of(error: ValidationError) -> tuple[Validation, ...]:
-    """Return all findings of pydantic as validation items."""
-    return tuple(_finding(detail) for detail in error.errors(include_url=False, include_context=False))
+    """Return the findings of pydantic as validation items, as many as an answer lists."""
+    found = error.errors(include_url=False, include_context=False)
+    return tuple(_finding(detail) for detail in found[:MAX_VALIDATIONS])
 
 
 def _finding(detail: ErrorDetails) -> Validation:
