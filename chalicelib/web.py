@@ -13,28 +13,18 @@ from pydantic import BaseModel, ValidationError
 from chalicelib import exact_json
 from chalicelib.authorizer import authorizer
 from chalicelib.domain.agent import Caller
-from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, envelope, invalid
+from chalicelib.errors import ErrorCode, ServiceError, Validation, envelope
 from chalicelib.log import log, log_defect
 from chalicelib.schemas.base import Answer, from_query, merge_inputs, validations_of
 from chalicelib.schemas.base import Request as RequestModel
 
 MEGABYTE = 1024 * 1024
-MAX_KEY = 255  # characters of an Idempotency-Key
 JSON_HEADERS = {"Content-Type": "application/json"}
 BY_STATUS = {405: ErrorCode.METHOD_NOT_ALLOWED, 415: ErrorCode.MEDIA_TYPE, 404: ErrorCode.UNKNOWN_PATH}
 
 
 class Headers(dict[str, str]):
     """The request's headers, lower case, for a function that needs them."""
-
-    @property
-    def idempotency_key(self) -> str | None:
-        """Return the Idempotency-Key, None without one; 202 unless it has 1 to 255 printable characters."""
-        key = self.get("idempotency-key", "").strip()
-        if len(key) > MAX_KEY or not (key.isascii() and key.isprintable()):
-            message = f"1 to {MAX_KEY} printable characters (ASCII) are expected."
-            raise invalid(Validation("Idempotency-Key", Check.FORMAT, message))
-        return key or None
 
 
 class Enveloped(Response):
@@ -65,7 +55,7 @@ View = Callable[..., Answer | Document]
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One operation: where it is asked, and the function of `chalicelib.routes` that answers, loaded when it is needed.
+    """One operation: method and path, and the function of `chalicelib.routes` that serves it, loaded when it is needed.
 
     Of the function's arguments `body` comes parsed and validated, `caller` is who the authorizer let in, `headers` are
     the request's headers and everything else is a part of the path, an int or a str as annotated.

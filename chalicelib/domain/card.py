@@ -1,4 +1,4 @@
-"""A card: read from what a till sends, checked, and all that may be kept of it.
+"""A card: read from what a till sends and checked; and the part of it that may be stored.
 
 The number, CVV2, track and TLV are Secrets from the first line to the acquirer. No finding quotes them.
 """

@@ -5,25 +5,25 @@ from decimal import Decimal
 from typing import Any
 
 
-def masked(text: str, numbers: Sequence[str]) -> str:
+def mask(text: str, numbers: Sequence[str]) -> str:
     """Return a text with these card numbers masked: exactly these digits, so that no other number is touched."""
     for number in numbers:
         text = text.replace(number, f"{number[:6]}******{number[-4:]}")
     return text
 
 
-def masked_value(value: Any, numbers: Sequence[str]) -> Any:
+def mask_value(value: Any, numbers: Sequence[str]) -> Any:
     """Return a JSON value with these card numbers masked in every text, name and number of it."""
     match value:
         case str():
-            return masked(value, numbers)
+            return mask(value, numbers)
         case dict():
-            return {masked(name, numbers): masked_value(item, numbers) for name, item in value.items()}
+            return {mask(name, numbers): mask_value(item, numbers) for name, item in value.items()}
         case list() | tuple():
-            return [masked_value(item, numbers) for item in value]
+            return [mask_value(item, numbers) for item in value]
         case int() | Decimal() if not isinstance(value, bool):
             text = f"{value:f}" if isinstance(value, Decimal) and abs(value.adjusted()) < MAX_DIGITS else str(value)
-            return masked(text, numbers) if any(number in text for number in numbers) else value
+            return mask(text, numbers) if any(number in text for number in numbers) else value
         case _:
             return value
 

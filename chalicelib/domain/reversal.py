@@ -37,8 +37,6 @@ CANCELS = frozenset({ReverseMode.CANCEL, ReverseMode.CANCEL_CNP})
 CARD_PRESENT_MODES = frozenset({ReverseMode.CANCEL, ReverseMode.RETURN})
 CNP_MODES = frozenset({ReverseMode.CANCEL_CNP, ReverseMode.RETURN_CNP})
 TIME_TO_FINISH = timedelta(hours=1)  # at the least, before the Deadline of a reversal
-REPEAT_WINDOW = timedelta(seconds=120)  # in which an equal request without a key is taken for a repeated one
-FAILED = frozenset({Phase.DECLINED, Phase.REJECTED})
 
 
 def allowed_mode(mode: int, allowed: frozenset[ReverseMode]) -> ReverseMode:
@@ -134,35 +132,6 @@ class ReversalOrder:
     receipt_phone: str | None = None
     receipt: ReceiptAddresses | None = None
     purchases: tuple[Purchase, ...] = ()
-
-
-def identity(order: ReversalOrder, agent_id: int) -> tuple[object, ...] | None:
-    """Return what makes a repeated request the same reversal, for the service to derive its ID from.
-
-    The Idempotency-Key of the caller; else, unless it chose an ID, its content and its own time. None when there is
-    nothing of the kind (contract, section 8).
-    """
-    if order.idempotency_key:
-        return ("key", agent_id, order.idempotency_key)
-    if order.id is None and order.client_date_time:
-        amount = "" if order.amount is None else canonical(order.amount)
-        return ("content", agent_id, order.original_id, int(order.mode), amount, order.client_date_time)
-    return None
-
-
-def is_repeated(order: ReversalOrder, original: Transaction, latest: Transaction, agent_id: int, now: datetime) -> bool:
-    """Return whether a request without a key repeats the latest reversal of the payment, which then is its answer.
-
-    A lost answer is far likelier than a second equal reversal within two minutes. One that failed gave nothing back, so
-    repeating it is a new attempt.
-    """
-    if latest.phase in FAILED or latest.agent.id != agent_id or now >= latest.created_at + REPEAT_WINDOW:
-        return False
-    if latest.reverse_mode != order.mode or order.currency not in (None, latest.currency.code):
-        return False
-    if order.amount is None:
-        return original.remaining_minor == 0
-    return order.amount == from_minor(latest.amount_minor, latest.currency)
 
 
 def fingerprint(order: ReversalOrder, agent_id: int) -> str:

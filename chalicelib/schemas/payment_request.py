@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from chalicelib import exact_json
 from chalicelib.domain.guid import GUID_PATTERN
-from chalicelib.domain.masking import masked_value
+from chalicelib.domain.masking import mask_value
 from chalicelib.domain.payment import PaymentOrder, supported
 from chalicelib.domain.transaction import NOT_SUPPORTED, InputType, Particulars
 from chalicelib.errors import Check
@@ -132,7 +132,7 @@ class StoredRequest(Context):
         if not numbers:
             return data
         kept = {"Card", "Files"}
-        return {name: part if name in kept else masked_value(part, numbers) for name, part in data.items()}
+        return {name: part if name in kept else mask_value(part, numbers) for name, part in data.items()}
 
     @cached_property
     def raw_request(self) -> str:

@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from chalicelib.domain import permissions, reversal
+from chalicelib.domain import replay as replay_rules
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.reversal import ReversalOrder, ReverseMode
@@ -40,7 +41,7 @@ def reverse(
 
 def _id_of(order: ReversalOrder, caller: Caller) -> str:
     """Return the reversal's ID: derived from what identifies it, else the one the caller chose, else a new one."""
-    identity = reversal.identity(order, caller.agent_id)
+    identity = replay_rules.identity(order, caller.agent_id)
     if identity:
         return derived_guid("reversal", *identity)
     return order.id.upper() if order.id else new_guid()
@@ -49,14 +50,14 @@ def _id_of(order: ReversalOrder, caller: Caller) -> str:
 def _repeated(order: ReversalOrder, original: Transaction, agent: Agent, now: datetime) -> Transaction | None:
     """Return the latest reversal of the payment, when a request without a key repeats it."""
     latest = transactions.get(original.latest_reversal_id) if original.latest_reversal_id else None
-    return latest if latest and reversal.is_repeated(order, original, latest, agent.id, now) else None
+    return latest if latest and replay_rules.is_repeated(order, original, latest, agent.id, now) else None
 
 
 def _reverse(
     reversal_id: str, order: ReversalOrder, original: Transaction, agent: Agent, now: datetime
 ) -> tuple[Transaction, bool]:
     """Store the reversal and take its amount from what remains; decide anew when others took from it meanwhile."""
-    keyless = reversal.identity(order, agent.id) is None and order.id is None
+    keyless = replay_rules.identity(order, agent.id) is None and order.id is None
     for _ in range(ATTEMPTS):
         if keyless and (repeated := _repeated(order, original, agent, now)):
             return answer_again(repeated, now), True
