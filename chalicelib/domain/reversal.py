@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import IntEnum
+from typing import Any
 
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.money import canonical, from_minor
@@ -182,6 +183,15 @@ def _reason(error: ErrorCode, original: Transaction) -> str | None:
     return f"{error.message} Payments of InputType {original.input_type:d} are reversed at {endpoint}."
 
 
+# What a payment has and its reversal does not: begun with nothing in these fields.
+NOT_OF_A_REVERSAL: dict[str, Any] = {
+    **dict.fromkeys(("amount_cash_got_minor", "date", "approval_code", "rrn", "acquirer_tran_id", "photo_key")),
+    **dict.fromkeys(("signature_key", "reverse_id", "reverse_invoice", "latest_reversal_id", "auto_cancel_id")),
+    **dict.fromkeys(("reversed_minor", "reserved_minor", "reversals"), 0),
+    "signature_required": False,
+}
+
+
 def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
     name: str, order: ReversalOrder, original: Transaction, agent: Agent, amount_minor: int, now: datetime
 ) -> Transaction:
@@ -190,13 +200,12 @@ def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
     in_progress = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
     return replace(
         original,
+        **NOT_OF_A_REVERSAL,
         id=name,
         agent=AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
         phase=in_progress if needs_acquirer else Phase.REVERSAL_APPROVED,
         amount_minor=amount_minor,
-        amount_cash_got_minor=None,
         created_at=now,
-        date=None,
         deadline=end_of_day(now + TIME_TO_FINISH, original.gmt),
         fingerprint=fingerprint(order, agent.id),
         invoice=invoice_of(name, now, original.gmt),
@@ -208,19 +217,6 @@ def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
         receipt=order.receipt,
         result_code=None if needs_acquirer else 0,
         result_message=None if needs_acquirer else APPROVED_TEXT,
-        approval_code=None,
-        rrn=None,
-        acquirer_tran_id=None,
-        signature_required=False,
-        photo_key=None,
-        signature_key=None,
-        reversed_minor=0,
-        reserved_minor=0,
-        reversals=0,
-        reverse_id=None,
-        reverse_invoice=None,
-        latest_reversal_id=None,
-        auto_cancel_id=None,
         original_id=original.id,
         original_invoice=original.invoice,
         reverse_mode=int(order.mode),
