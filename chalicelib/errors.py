@@ -87,6 +87,7 @@ class Check(IntEnum):
     PATH_AND_BODY_DIFFER = 10
     TWICE = 11
     CONTRADICTION = 12
+    CAPITALS = 13
 
 
 @dataclass(frozen=True)

@@ -183,8 +183,10 @@ def _body_of(request: Request, limit: int) -> bytes:
 
 def validated(model: type[BaseModel], data: dict[str, Any]) -> BaseModel:
     """Return the request as its model, or raise 202 with everything that is wrong with it."""
+    country = data.get("CountryCode")
+    context = {"country_code": country if isinstance(country, str) else None}  # telephone numbers are read with it
     try:
-        return model.model_validate(data)
+        return model.model_validate(data, context=context)
     except ValidationError as error:
         raise ServiceError(ErrorCode.VALIDATION_FAILED, validations=validations_of(error)) from None
 

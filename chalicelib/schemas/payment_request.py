@@ -17,6 +17,7 @@ from chalicelib.errors import Check
 from chalicelib.schemas.base import Exact, Identifier, LongText, Request, Text, problem
 from chalicelib.schemas.card import CARD_PATHS, Card, numbers_in, order_card
 from chalicelib.schemas.files import Files
+from chalicelib.schemas.messages import pattern
 from chalicelib.schemas.purchases import MAX_ITEMS, AuxDataInput, Bounded
 from chalicelib.schemas.receipts import Receipt
 from chalicelib.schemas.request_context import Context, Location
@@ -46,6 +47,8 @@ def _input_type(value: int) -> int:
     return value
 
 
+GUID_FIELD = pattern(f"^{GUID_PATTERN}$", "A GUID such as 6F9619FF-8B86-D011-B42D-00CF4FC964FF is expected.")
+CURRENCY_FIELD = pattern("^[A-Z]{3}$", "An alphabetic ISO 4217 code such as ZAR is expected.")
 InputTypeField = Annotated[int, AfterValidator(_input_type)]
 
 
@@ -87,14 +90,14 @@ class BasicTran(Request):
 
     input_type: InputTypeField
     amount: Exact
-    currency_id: Annotated[str, Field(pattern="^[A-Z]{3}$")] | None = None
+    currency_id: Annotated[str, CURRENCY_FIELD] | None = None
     service_id: Text | None = None
     description: LongText | None = None
     ext_id: Annotated[str, Field(min_length=1, max_length=128)] | None = None
     amount_cash_got: Bounded | None = None
     client_date_time: Text | None = None
     ext_tran_data: Annotated[str, AfterValidator(_is_json)] | None = Field(None, alias="ExtTransData")
-    id: Annotated[str, Field(pattern=f"^{GUID_PATTERN}$")] | None = None
+    id: Annotated[str, GUID_FIELD] | None = None
     aux_data_input: AuxDataInput = AuxDataInput()
     cpf_data: CPFData | None = None
     offline_tran: OfflineTran = OfflineTran()
