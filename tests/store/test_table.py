@@ -1,10 +1,11 @@
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import transactions
+from chalicelib.store import table, transactions
 from chalicelib.store.table import ATTEMPTS, AlreadyExistsError, client, commit, put_new, read_all
 from tests.transactions import a_guid, a_payment
 
@@ -13,7 +14,7 @@ from tests.transactions import a_guid, a_payment
 def impatient(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Return the pauses between attempts, which are recorded instead of waited for."""
     pauses: list[float] = []
-    monkeypatch.setattr("chalicelib.store.table.time.sleep", pauses.append)
+    monkeypatch.setattr(table, "time", SimpleNamespace(sleep=pauses.append))  # not the whole process's
     return pauses
 
 
