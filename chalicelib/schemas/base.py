@@ -2,19 +2,15 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import date
 from decimal import Decimal
-from functools import cache
-from types import UnionType
-from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Self, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from chalicelib.domain.secret import Secret
 from chalicelib.errors import MAX_VALIDATIONS, Check, Finding, Validation
 from chalicelib.schemas.messages import message_of
+from chalicelib.schemas.request_fields import Contradiction, OtherCapitals, as_meant, fields_of
 
 ACRONYMS = {
     word.lower(): word
@@ -29,7 +25,6 @@ FORMATS = {"string_pattern_mismatch", "string_unicode", "decimal_parsing", "valu
 DICTIONARIES = {"literal_error", "enum"}
 DIGITS = re.compile(r"[0-9]{1,18}")
 DECIMAL_TEXT = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?")
-ZERO_TEXT = re.compile(r"0+(\.0+)?")
 MAX_DIGITS, MAX_EXPONENT = 40, 30  # of a number; what is within them is never rounded
 
 
@@ -78,17 +73,6 @@ Identifier = Annotated[int, Field(ge=0, le=10**15)]
 State = Annotated[int, Field(ge=0, le=1)]
 
 
-class Contradiction:
-    """The mark of a field that was sent twice with different values, under two spellings or in two places."""
-
-
-@dataclass(frozen=True)
-class OtherCapitals:
-    """The mark of a known field that was sent in other capitals: ignoring `id` would charge twice."""
-
-    written: str
-
-
 class Request(BaseModel):
     """A request, or a part of one. Unknown fields are ignored; a null field is absent.
 
@@ -101,8 +85,6 @@ class Request(BaseModel):
     )
     SPELLINGS: ClassVar[Mapping[str, str]] = {}  # other spelling: the model's
     PATHS: ClassVar[Mapping[str, str]] = {}  # domain field: path in the request, where the names differ
-    # Fields in which tills send 0, or an object of nulls, for nothing: absent wherever they are not required.
-    PLACEHOLDERS: ClassVar = frozenset({"CurrentAccountID", "AmountCashGot", "Location", "OfflineLocation"})
 
     @classmethod
     def located(cls, finding: Finding) -> Validation:
@@ -116,64 +98,7 @@ class Request(BaseModel):
         """Leave out placeholders, bring other spellings to the model's, and mark a field in other capitals."""
         if not isinstance(data, dict):
             return data
-        shape = _shape(cls)
-        meant: dict[str, Any] = {}
-        for written, sent in data.items():
-            name, value = cls.SPELLINGS.get(written, written), sent
-            if name not in shape.names:
-                if written.lower() not in shape.by_lower:
-                    continue
-                name, value = shape.by_lower[written.lower()], OtherCapitals(written)
-            elif (value == "" and name in shape.texts) or (name in shape.placeholders and _is_nothing(value)):
-                continue
-            meant[name] = _merged(meant.get(name, value), value)
-        return meant
-
-
-@dataclass(frozen=True)
-class _Shape:
-    """The names of a model's fields on the wire; `texts` are those that may be absent and hold a text."""
-
-    names: frozenset[str]
-    by_lower: Mapping[str, str]
-    texts: frozenset[str]
-    placeholders: frozenset[str]
-
-
-@cache
-def _shape(model: type[Request]) -> _Shape:
-    fields = {field.alias or name: field for name, field in model.model_fields.items()}
-    optional = frozenset(name for name, field in fields.items() if not field.is_required())
-    return _Shape(
-        names=frozenset(fields),
-        by_lower={name.lower(): name for name in fields} | {one.lower(): name for one, name in model.SPELLINGS.items()},
-        texts=frozenset(name for name in optional if _holds(fields[name].annotation)),
-        placeholders=optional & model.PLACEHOLDERS,
-    )
-
-
-def _holds(hint: Any, kinds: tuple[type, ...] = (str, Secret, SecretStr, date)) -> bool:
-    """Return whether a text of this kind is expected, itself or as one of several choices."""
-    if get_origin(hint) is Literal:
-        return all(isinstance(choice, str) for choice in get_args(hint))
-    if get_origin(hint) in (Union, UnionType, Annotated):
-        return any(_holds(part, kinds) for part in get_args(hint))
-    return hint in kinds
-
-
-def _merged(one: Any, other: Any) -> Any:
-    """Return the one value of a field that was sent in two spellings; a mark where they differ."""
-    marks = [value for value in (one, other) if isinstance(value, OtherCapitals)]
-    if marks:
-        return marks[0]
-    return one if one == other else Contradiction()
-
-
-def _is_nothing(value: object) -> bool:
-    """Return whether a value is a till's placeholder: zero, or an object without anything in it."""
-    if isinstance(value, str):
-        return bool(ZERO_TEXT.fullmatch(value))
-    return value == {} or (isinstance(value, int | Decimal) and not isinstance(value, bool) and value == 0)
+        return as_meant(data, fields_of(cls), cls.SPELLINGS)
 
 
 class Answer(BaseModel):
