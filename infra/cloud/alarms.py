@@ -23,7 +23,7 @@ class MetricFilter:
 
 
 METRIC_FILTERS = (
-    MetricFilter("Defects", "APIHandler", '{ $.event = "defect" }'),
+    *(MetricFilter("Defects", function, '{ $.event = "defect" }') for function in ("APIHandler", "Authorizer")),
     MetricFilter("StoreUnavailable", "APIHandler", f"{{ $.error_code = {ErrorCode.STORE_UNAVAILABLE.code} }}"),
     MetricFilter(
         "DependencyUnavailable", "APIHandler", f"{{ $.error_code = {ErrorCode.DEPENDENCY_UNAVAILABLE.code} }}"
@@ -74,8 +74,9 @@ ALARMS = (
     ),
     Alarm(
         "Defects",
-        "The API raised an unexpected error.",
-        "The log line has the type and the frames, never a value. Find the request by its request_id; correct, deploy.",
+        "The API or the authorizer raised an unexpected error.",
+        "The log line `defect`, in `api` or `authorizer`, has the type and the frames, never a value. Find the request "
+        "by its request_id; correct, deploy.",
         "Defects",
     ),
     Alarm(
@@ -95,9 +96,9 @@ ALARMS = (
     ),
     Alarm(
         "AuthorizerFails",
-        "The authorizer failed: no request is admitted.",
-        "Look at the log of `authorizer`: usually the secret or its key cannot be read (a changed key policy, a "
-        "deleted secret).",
+        "The authorizer failed: only callers that API Gateway remembers, for a minute, are admitted.",
+        "Either the store did not answer (see the AWS health page), or the secret or its key cannot be read (a changed "
+        "key policy, a deleted secret): look at the log of `authorizer`.",
         **_lambda_metric("Errors", "Authorizer"),
     ),
     Alarm(

@@ -79,12 +79,6 @@ def _api_properties(app: Chalice) -> Template:
     }
 
 
-def _permission() -> Template:
-    """Return the permission to call the API's function: from the one stage, because another would have no limits."""
-    stage = "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${RestAPI}/api/*"
-    return {"APIHandlerInvokePermission": {"Properties": {"SourceArn": {"Fn::Sub": stage}}}}
-
-
 def _methods_by_path(app: Chalice) -> dict[str, set[str]]:
     methods: dict[str, set[str]] = defaultdict(set)
     for path, entries in app.routes.items():
@@ -118,6 +112,12 @@ def _method_not_allowed(allowed: list[str]) -> Template:
 def _subscription() -> Template:
     properties = {"TopicArn": {"Ref": "Alerts"}, "Protocol": "email", "Endpoint": {"Ref": "AlarmEmail"}}
     return {"AlertsByEmail": {"Type": "AWS::SNS::Subscription", "Condition": "HasAlarmEmail", "Properties": properties}}
+
+
+def _permission() -> Template:
+    """Return the permission to call the API's function: from the one stage, because another would have no limits."""
+    stage = "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${RestAPI}/api/*"
+    return {"APIHandlerInvokePermission": {"Properties": {"SourceArn": {"Fn::Sub": stage}}}}
 
 
 def _domain_resources() -> Template:

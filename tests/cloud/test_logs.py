@@ -159,8 +159,8 @@ def test_the_account_gets_the_role_of_the_gateway_unless_it_has_one(sam: dict[st
         assert created[name]["DeletionPolicy"] == created[name]["UpdateReplacePolicy"] == "Retain"
 
 
-@pytest.mark.parametrize("metric", ["Denials", "LoginsFromManyPlaces"])
-def test_denials_are_counted_in_the_logs_of_both_functions_that_check_credentials(
+@pytest.mark.parametrize("metric", ["Defects", "Denials", "LoginsFromManyPlaces"])
+def test_a_metric_of_both_functions_that_check_credentials_is_read_from_both_logs(
     metric: str, sam: dict[str, Any]
 ) -> None:
     counted = [
