@@ -1,7 +1,6 @@
 """Exact JSON: numbers are parsed as Decimal and written digit by digit, never through a binary float."""
 
 import json
-import re
 from collections.abc import Mapping
 from decimal import Decimal, DecimalException
 from typing import Any
@@ -11,7 +10,6 @@ import simplejson
 from chalicelib.errors import ErrorCode, ServiceError
 
 MAX_DEPTH = 64  # levels of a body
-STRING, BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"'), re.compile(rb"[\[\]{}]")
 
 
 def text(value: Mapping[str, Any]) -> str:
@@ -23,29 +21,29 @@ def text(value: Mapping[str, Any]) -> str:
 def parse(body: bytes) -> dict[str, Any]:
     """Return the JSON object of a body: numbers exact, nulls left out.
 
-    Raise MALFORMED_JSON when it is not an object or has a key twice.
+    Raise MALFORMED_JSON when it is not an object in UTF-8, has a key twice, or has more levels than any request needs.
     """
-    if _is_deep(body):
-        raise ServiceError(ErrorCode.MALFORMED_JSON, f"The body has more than {MAX_DEPTH} levels.")
     try:
-        value = json.loads(body, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_object)
+        value = json.loads(body.decode(), parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_object)
     except (ValueError, RecursionError, DecimalException) as error:
         reason = str(error) if isinstance(error, _DuplicateKeyError) else None
         raise ServiceError(ErrorCode.MALFORMED_JSON, reason) from None
     if not isinstance(value, dict):
         raise ServiceError(ErrorCode.MALFORMED_JSON)
+    if _is_deep(value):
+        raise ServiceError(ErrorCode.MALFORMED_JSON, f"The body has more than {MAX_DEPTH} levels.")
     return value
 
 
-def _is_deep(body: bytes) -> bool:
-    """Return whether a body has more levels than any request needs, so that no caller decides about recursion."""
-    if body.count(b"{") + body.count(b"[") <= MAX_DEPTH:
-        return False
-    depth = deepest = 0
-    for bracket in BRACKET.findall(STRING.sub(b"", body)):
-        depth += 1 if bracket in b"{[" else -1
-        deepest = max(deepest, depth)
-    return deepest > MAX_DEPTH
+def _is_deep(value: dict[str, Any]) -> bool:
+    """Return whether a value has too many levels. It is read level by level: no caller decides about recursion."""
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        items = (item for one in level for item in (one.values() if isinstance(one, dict) else one))
+        level = [item for item in items if isinstance(item, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 class _DuplicateKeyError(ValueError):

@@ -1,14 +1,35 @@
 """Masking: a card number that a request repeats outside its card is stored as 411111******1111."""
 
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
+from chalicelib.domain.card import PAN_DIGITS, brand_of, has_check_digit
+
+# Where a card number stands: alone, in a track or in groups; in a chip's number (tag 5A); in its track 2 (tag 57).
+SEPARATORS = re.compile("[ -]")
+ALONE = re.compile("(?<![0-9])[0-9]{12,19}(?![0-9])")
+IN_NUMBER = re.compile("5A0([6-9A])")
+IN_TRACK2 = re.compile("57[01][0-9A-F]([0-9]{12,19})D")
+MAX_DIGITS = 100  # of a number that is written out to look for a card number in it
+
+
+def numbers_in(text: str) -> list[str]:
+    """Return the card numbers in a card number or a reader's data, also in data that nobody can read as a whole."""
+    joined = SEPARATORS.sub("", text).upper()
+    found = {*ALONE.findall(joined), *IN_TRACK2.findall(joined)}
+    for tag in IN_NUMBER.finditer(joined):
+        digits = joined[tag.end() : tag.end() + 2 * int(tag[1], 16)].rstrip("F")
+        found.add(digits)
+    return sorted(number for number in found if PAN_DIGITS.fullmatch(number) and _is_card_number(number))
+
 
 def mask(text: str, numbers: Sequence[str]) -> str:
-    """Return a text with these card numbers masked: exactly these digits, so that no other number is touched."""
+    """Return a text with these card numbers masked, in groups or not: no other number is touched."""
     for number in numbers:
-        text = text.replace(number, f"{number[:6]}******{number[-4:]}")
+        grouped = "[ -]?".join(number)
+        text = re.sub(grouped, f"{number[:6]}******{number[-4:]}", text)
     return text
 
 
@@ -28,4 +49,5 @@ def mask_value(value: Any, numbers: Sequence[str]) -> Any:
             return value
 
 
-MAX_DIGITS = 100  # of a number that is written out to look for a card number in it
+def _is_card_number(digits: str) -> bool:
+    return brand_of(digits) is not None and has_check_digit(digits)

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, SecretStr
 
-from chalicelib.domain import card, emv
+from chalicelib.domain import card, masking
 from chalicelib.domain.card import CardData, CardInput
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import KINDS, InputType
@@ -51,13 +51,10 @@ class Card(Request):
 
 
 def numbers_in(sent: Any) -> tuple[str, ...]:
-    """Return every card number in the `Card` of a request as it came, valid or not: it is stored nowhere else."""
+    """Return every card number in the `Card` of a request as it came, whether it is read or not."""
     data = sent.get("CardDataInput") if isinstance(sent, dict) else None
-    pan, reader = (data.get("PAN"), data.get("ReaderData")) if isinstance(data, dict) else (None, None)
-    found = {pan} if isinstance(pan, str) else set()
-    if isinstance(reader, str):
-        found |= emv.numbers_in(reader)
-    return tuple(number for number in found if card.PAN_DIGITS.fullmatch(number))
+    texts = (data.get("PAN"), data.get("ReaderData")) if isinstance(data, dict) else ()
+    return tuple(number for text in texts if isinstance(text, str) for number in masking.numbers_in(text))
 
 
 def order_card(input_type: InputType, sent: Card | None) -> dict[str, Any]:

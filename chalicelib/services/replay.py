@@ -1,5 +1,6 @@
 """Replay: the answer to a request whose ID was used before, for payments and reversals alike."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.domain import outcome
@@ -10,18 +11,21 @@ from chalicelib.errors import RETRY, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.services import outcomes
 from chalicelib.store import transactions
 
+NO_SUCH_AMOUNT = "No payment can have this amount."
+
 
 def replay(stored: Transaction, order: PaymentOrder | ReversalOrder, fingerprint: str, now: datetime) -> Transaction:
     """Return the stored transaction of a repeated request, as its acquirer knows it by now.
 
-    202 for an amount that no payment can have, whatever the ID was used for; 302 when it was used with other content.
+    With other content raise ID_REUSED, or 202 for an amount that no payment can have. Its message names no currency:
+    the ID may be another merchant's.
     """
-    findings: list[Finding] = []
-    if order.amount is not None:
-        minor("amount", order.amount, stored.currency, findings)
-    if findings:
-        raise invalid(*findings)
     if stored.fingerprint != fingerprint:
+        findings: list[Finding] = []
+        if order.amount is not None:
+            minor("amount", order.amount, stored.currency, findings)
+        if findings:
+            raise invalid(*(replace(one, message=NO_SUCH_AMOUNT) for one in findings))
         raise ServiceError(ErrorCode.ID_REUSED)
     return answer_again(stored, now)
 

@@ -61,7 +61,12 @@ def _reverse(
     for _ in range(ATTEMPTS):
         if keyless and (repeated := _repeated(order, original, agent, now)):
             return answer_again(repeated, now), True
-        amount_minor = reversal.decide(order, original, now)
+        try:
+            amount_minor = reversal.decide(order, original, now)
+        except ServiceError:
+            if not keyless and transactions.get(reversal_id):  # stored by an equal request, after this one looked
+                return replay_first(reversal_id, order, reversal.fingerprint(order, agent.id), now), True
+            raise
         transaction = reversal.begin(reversal_id, order, original, agent, amount_minor, now)
         receipts = outbox.receipts_for(transaction, None, None, now)
         try:

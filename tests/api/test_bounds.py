@@ -102,6 +102,20 @@ def test_a_deep_body_is_malformed(stage: str, depth: int) -> None:
     assert post(stage, SUBMIT, body).error == (400, 201)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32-le", "latin-1"])
+@pytest.mark.parametrize("depth", [1, 100, 955])
+def test_json_is_utf_8(stage: str, encoding: str, depth: int) -> None:
+    line = {"Title": "caf\u00e9", "Price": 12.3, "Quantity": 1, "\u0122" if encoding != "latin-1" else "n": 1}
+    text = json.dumps(a_body(AuxDataInput={"AuxData": {"Purchases": [{**line, "Tags": "TAGS"}]}}), ensure_ascii=False)
+    body = text.replace('"TAGS"', "[" * depth + "]" * depth).encode(encoding)
+
+    assert post(stage, SUBMIT, body).error == (400, 201)
+
+
+def test_quotes_without_an_end_are_malformed_at_once(stage: str) -> None:
+    assert post(stage, SUBMIT, '{"a":' + "[" * 70 + '"' + '\\"' * 200_000).error == (400, 201)
+
+
 def test_brackets_in_a_text_are_no_depth(stage: str) -> None:
     assert post(stage, SUBMIT, a_body(Description="[{" * 400 + '\\" ]')).status == 200
 

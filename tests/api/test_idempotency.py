@@ -133,6 +133,32 @@ def test_a_repeated_return_of_all_that_remains_is_its_first_answer(stage: str) -
     assert reversed_of(stage, payment) == (100, 1)
 
 
+@pytest.mark.parametrize("time", ["", "  ", "0001-01-01T00:00:00", "0001-01-01T00:00:00Z"])
+def test_a_time_that_was_never_set_is_no_key(stage: str, time: str) -> None:
+    payments = [a_card_sale(stage) for _ in range(2)]
+    first, other = (return_cnp(stage, payment, Amount=40, ClientDateTime=time) for payment in payments)
+    between = return_cnp(stage, payments[0], Amount=10, ClientDateTime=time)
+    again = return_cnp(stage, payments[0], Amount=40, ClientDateTime=time)
+
+    assert len({reply.body["TransactionReverseID"] for reply in (first, other, between, again)}) == 4
+
+
+def test_what_contradicts_the_payment_is_no_repetition(stage: str) -> None:
+    payment = a_card_sale(stage)
+    return_cnp(stage, payment, Amount=40)
+
+    assert return_cnp(stage, payment, Amount=40, InputType=10).error == (400, 202)
+
+
+def test_the_currency_of_another_merchants_payment_is_not_told(stage: str) -> None:
+    name = a_guid()
+    post(stage, SUBMIT, a_sale(ID=name))
+    reply = post(stage, SUBMIT, a_sale(ID=name, Amount="10.001", CurrencyID="JPY"), OTHER_TILL)
+
+    assert reply.error == (400, 202)
+    assert "ZAR" not in reply.text
+
+
 def test_another_amount_is_another_return(stage: str) -> None:
     payment = a_card_sale(stage)
     names = {return_cnp(stage, payment, Amount=part).body["TransactionReverseID"] for part in (10, 20, 10)}

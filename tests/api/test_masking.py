@@ -63,6 +63,40 @@ def test_the_number_is_stored_nowhere_but_masked(stage: str, changes: dict[str, 
     assert json.loads(stored.raw_request)["BasicTran"]["ServiceID"] == MASKED
 
 
+GROUPED = " ".join(STEADY[at : at + 4] for at in range(0, 16, 4))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"PAN": GROUPED},
+        {"PAN": STEADY, "EXP": "nothing"},
+        {"ReaderData": f"%B{STEADY}^DOE/J^2912101?"},
+        {"ReaderData": f"%B{STEADY}^DOE/J^2912101?;{STEADY}=29121010000000000?"},
+        {"ReaderData": f"5A 08 {GROUPED}"},
+        {"ReaderData": f"{chip_data(STEADY)}zz"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("written", [STEADY, GROUPED, GROUPED.replace(" ", "-")])
+def test_the_number_of_a_card_that_is_not_read_is_masked(stage: str, data: dict[str, str], written: str) -> None:
+    basic = {"ID": a_guid(), "InputType": 10, "CurrencyID": "ZAR", "Amount": 10, "Description": f"paid by {written}."}
+    reply = post(stage, SUBMIT, {"BasicTran": basic, "Card": {"CardDataInput": data}})
+    assert reply.status == 200, reply.text
+
+    stored = transactions.get(reply.body["TransactionID"])
+    assert stored is not None
+    assert stored.particulars.description == f"paid by {MASKED}."
+    assert written not in json.dumps(encode(stored))
+
+
+def test_zeros_for_a_card_number_refuse_nothing(stage: str) -> None:
+    basic = {"ID": a_guid(), "InputType": 10, "CurrencyID": "ZAR", "Amount": "10.00"}
+    sent = json.dumps({"BasicTran": basic, "Card": {"CardDataInput": {"PAN": "0" * 12}}})
+
+    assert post(stage, SUBMIT, sent.replace('"10.00"', "10.000000000000")).status == 200
+
+
 def test_a_number_of_another_request_is_not_touched(stage: str) -> None:
     body = a_body()
     body["BasicTran"]["Description"] = f"order {PAN}"
