@@ -66,7 +66,7 @@ class Till:
 
     def look(self, transaction_id: str, now: datetime = NOW) -> Transaction:
         """Read a transaction by its ID."""
-        return payments.get(transaction_id, self.caller, now)
+        return payments.get(transaction_id, self.caller, now).transactions[0]
 
     def link(self, card: CardData | None = None, now: datetime = NOW) -> LinkedCard:
         """A card linked to the agent."""

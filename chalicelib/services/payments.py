@@ -9,6 +9,7 @@ from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.card_payment import authorization_request, with_card
 from chalicelib.domain.guid import is_guid
+from chalicelib.domain.history import Page, amount_taken, entry_of
 from chalicelib.domain.payment import PaymentOrder, Till
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.terminal import Terminal
@@ -22,7 +23,7 @@ from chalicelib.services import outbox, outcomes, pictures
 from chalicelib.services.admission import admit
 from chalicelib.services.identifiers import derived_guid, new_guid
 from chalicelib.services.replay import replay, replay_first
-from chalicelib.store import linked_cards, terminals, transactions
+from chalicelib.store import linked_cards, merchants, terminals, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import AlreadyExistsError, Key, read
 
@@ -131,8 +132,8 @@ def public(transaction_id: str) -> Transaction | None:
     return transactions.get(transaction_id.upper()) if is_guid(transaction_id) else None
 
 
-def get(transaction_id: str, caller: Caller, now: datetime) -> Transaction:
-    """Return a transaction the caller may see, and a pending one as its acquirer knows it.
+def get(transaction_id: str, caller: Caller, now: datetime) -> Page:
+    """Return the page of one transaction the caller may see, a pending one as its acquirer knows it.
 
     404 for what is missing and for what is another merchant's.
     """
@@ -142,4 +143,6 @@ def get(transaction_id: str, caller: Caller, now: datetime) -> Transaction:
     if transaction is None:
         raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
     permissions.check_can_see_transaction(admitted.agent, transaction.client_id, transaction.agent.id)
-    return outcomes.refresh(transaction, now)
+    transaction = outcomes.refresh(transaction, now)
+    merchant = admitted.merchant or read(merchants.key(transaction.client_id))  # a system user has none of its own
+    return Page([transaction], 1, amount_taken([entry_of(transaction)], merchant.currency_id if merchant else None))
