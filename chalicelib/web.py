@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from chalicelib import exact_json
 from chalicelib.authorizer import authorizer
 from chalicelib.domain.agent import Caller
+from chalicelib.domain.credential import Source
 from chalicelib.errors import ErrorCode, ServiceError, Validation, envelope
 from chalicelib.log import log, log_defect
 from chalicelib.schemas.base import Answer, from_query, merge_inputs, validations_of
@@ -57,8 +58,8 @@ View = Callable[..., Answer | Document]
 class Endpoint:
     """One operation: where it is asked, and the function of `chalicelib.routes` that answers, loaded when it is needed.
 
-    Of the function's arguments `body` comes parsed and validated, `caller` is who the authorizer let in, `headers` are
-    the request's headers and everything else is a part of the path, an int or a str as annotated.
+    Of the function's arguments `body` comes parsed and validated, `caller` is who the authorizer let in, `headers` and
+    `source` are the request's, and everything else is a part of the path, an int or a str as annotated.
     """
 
     method: str
@@ -137,6 +138,8 @@ def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str]) -
             arguments[name] = _caller(request)
         elif hint is Headers:
             arguments[name] = Headers(request.headers)
+        elif hint is Source:
+            arguments[name] = Source(request.context["identity"]["sourceIp"])
         else:
             arguments[name] = _number(by_name[name]) if hint is int else by_name[name]
     return arguments

@@ -5,7 +5,8 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import transactions
-from chalicelib.store.table import ATTEMPTS, AlreadyExistsError, client, commit, put_new, read_all
+from chalicelib.store.retries import ATTEMPTS
+from chalicelib.store.table import AlreadyExistsError, client, commit, put_new, read_all
 from tests.transactions import a_guid, a_payment
 
 
@@ -13,7 +14,7 @@ from tests.transactions import a_guid, a_payment
 def impatient(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Return the pauses between attempts, which are recorded instead of waited for."""
     pauses: list[float] = []
-    monkeypatch.setattr("chalicelib.store.table.time.sleep", pauses.append)
+    monkeypatch.setattr("chalicelib.store.retries.time.sleep", pauses.append)
     return pauses
 
 
