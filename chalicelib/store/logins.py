@@ -61,7 +61,7 @@ def count_failure(counter: Counter, seen: FailedAttempts, source: str, now: date
     values = {"one": 1, "limit": LOCK_AFTER, "source": frozenset({source}), **_expiry_values(counter, now)}
     one_more = update(counter.key, expression, values, condition=_existing(counter, NOT_FULL))
     try:
-        before = decode(FailedAttempts, write_one(one_more, "ALL_OLD"))
+        before = decode(FailedAttempts, write_one(one_more, "UPDATED_OLD"))
     except AlreadyExistsError:
         _lock(counter, now)
         raise ServiceError(ErrorCode.LOGIN_LOCKED) from None

@@ -149,7 +149,7 @@ def commit(*writes: Write) -> None:
 def write_one(write: Write, returned: str = "ALL_NEW") -> dict[str, Value]:
     """Carry out one Put or Update outside a transaction, at half the price.
 
-    Return the item as an Update left it, or as it was before (`returned="ALL_OLD"`).
+    Return the item as an Update left it; `returned` may say otherwise, as ReturnValues of UpdateItem.
     """
 
     def attempt() -> dict[str, Value]:
