@@ -25,16 +25,16 @@ def print_sign_in() -> None:
     """Print the store calls and capacity units of passwords, and the times of wrong ones."""
     password_hash = passwords.hash_password(PASSWORD)
     known = _known_login(password_hash)
-    operations = {
-        "password, verified": lambda: _try(known, PASSWORD.reveal()),
-        "password, remembered": lambda: _try(known, PASSWORD.reveal()),
-        "wrong password": lambda: _try(known, "wrong"),
-        "unknown login": lambda: _try(_email(), "wrong"),
+    attempts = {
+        "password, verified": (known, PASSWORD.reveal()),
+        "password, remembered": (known, PASSWORD.reveal()),
+        "wrong password": (known, "wrong"),
+        "unknown login": (_email(), "wrong"),
     }
     print()
-    for name, operation in operations.items():
+    for name, attempt in attempts.items():
         with measure_capacity() as meter:
-            operation()
+            _try(*attempt)
         print(f"{name:26}{meter['calls']:>6}{meter['RCU']:>7.1f}{meter['WCU']:>7.1f}")
 
     times: dict[str, list[float]] = {"known": [], "unknown": []}
