@@ -1,6 +1,7 @@
 """Exact JSON: numbers are parsed as Decimal and written digit by digit, never through a binary float."""
 
 import json
+import re
 from collections.abc import Mapping
 from decimal import Decimal, DecimalException
 from typing import Any
@@ -8,6 +9,9 @@ from typing import Any
 import simplejson
 
 from chalicelib.errors import ErrorCode, ServiceError
+
+MAX_DEPTH = 64  # levels of a body
+STRING, BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"'), re.compile(rb"[\[\]{}]")
 
 
 def text(value: Mapping[str, Any]) -> str:
@@ -21,6 +25,8 @@ def parse(body: bytes) -> dict[str, Any]:
 
     Raise MALFORMED_JSON when it is not an object or has a key twice.
     """
+    if _is_deep(body):
+        raise ServiceError(ErrorCode.MALFORMED_JSON, f"The body has more than {MAX_DEPTH} levels.")
     try:
         value = json.loads(body, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_object)
     except (ValueError, RecursionError, DecimalException) as error:
@@ -29,6 +35,17 @@ def parse(body: bytes) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ServiceError(ErrorCode.MALFORMED_JSON)
     return value
+
+
+def _is_deep(body: bytes) -> bool:
+    """Return whether a body has more levels than any request needs, so that no caller decides about recursion."""
+    if body.count(b"{") + body.count(b"[") <= MAX_DEPTH:
+        return False
+    depth = deepest = 0
+    for bracket in BRACKET.findall(STRING.sub(b"", body)):
+        depth += 1 if bracket in b"{[" else -1
+        deepest = max(deepest, depth)
+    return deepest > MAX_DEPTH
 
 
 class _DuplicateKeyError(ValueError):

@@ -142,7 +142,7 @@ def _link_card_command(options: argparse.Namespace) -> None:
     data, problems = card.read(InputType.MANUAL_ENTRY, typed)
     now = datetime.now(UTC)
     if data is None or (problems := card.expired(data, now.date())):
-        sys.exit("\n".join(f"{problem.field}: {problem.message}" for problem in problems))
+        sys.exit("\n".join(f"{one.field.removeprefix('card.').upper()}: {one.message}" for one in problems))
     linked = linked_cards.link(
         agent, data, options.alias or f"{data.details.brand} {data.details.last4}", now, options.acquirer
     )

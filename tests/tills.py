@@ -40,11 +40,11 @@ class Till:
     def caller(self) -> Caller:
         return Caller(self.agent.id, self.merchant.id, self.agent.credential_version, self.terminal.id)
 
-    def submit(self, body: dict[str, Any], now: datetime = NOW) -> tuple[Transaction, bool]:
+    def submit(self, body: dict[str, Any], now: datetime = NOW, *, key: str | None = None) -> tuple[Transaction, bool]:
         """Submit this body as payment/submit does."""
         model = validated(SubmitPayment, parse(json.dumps(body).encode()))
         assert isinstance(model, SubmitPayment)
-        return payments.submit(model, self.caller, now)
+        return payments.submit(model, self.caller, now, key=key)
 
     def pay(self, body: dict[str, Any], now: datetime = NOW) -> Transaction:
         """The payment of a new ID."""

@@ -6,6 +6,7 @@ those of EMV Book 3, Annex B. No error here quotes what was read: it is a card.
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from chalicelib.domain.transaction import EmvData
@@ -110,6 +111,16 @@ def card_in(found: Mapping[int, bytes]) -> Track2:
     except KeyError:
         raise MalformedError from None
     return track2(f"{pan}D{expiration[:4]}")
+
+
+def numbers_in(reader_data: str) -> set[str]:
+    """Return the card numbers in a reader's data, whichever of the two it is; none when it is neither."""
+    found = set()
+    with suppress(MalformedError):
+        found.add(track2(reader_data).pan)
+    with suppress(ValueError):  # not hexadecimal, or not TLV
+        found.add(card_in(objects(bytes.fromhex(reader_data))).pan)
+    return found
 
 
 def printed(found: Mapping[int, bytes]) -> EmvData:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
+from chalicelib.domain.paging import PAGE_SIZE
 from chalicelib.domain.period import Period
 from chalicelib.domain.transaction import Transaction
 
-PAGE_SIZE = 100
 MAX_CANDIDATES = 50_000  # entries one list may look at
 
 

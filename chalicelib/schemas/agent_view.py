@@ -8,7 +8,7 @@ from chalicelib.domain.agent import Login
 from chalicelib.domain.agent_profile import Profile
 from chalicelib.domain.effective_settings import effective, effective_printer
 from chalicelib.domain.permissions import is_administrator
-from chalicelib.errors import Validation
+from chalicelib.errors import MAX_VALIDATIONS, Validation
 from chalicelib.phone_numbers import format_international
 from chalicelib.schemas.base import Answer, View
 from chalicelib.schemas.mobile_settings import MobileSettingsView, PrinterView
@@ -97,7 +97,7 @@ class BulkAnswer(Answer):
     @classmethod
     def of(cls, findings: list[Validation]) -> Self:
         """Return the answer with the findings; its ErrorCode is 0, because the other agents were updated."""
-        return cls(validations=[item.on_the_wire() for item in findings] or None)
+        return cls(validations=[item.on_the_wire() for item in findings[:MAX_VALIDATIONS]] or None)
 
 
 class PosCounters(View):

@@ -14,6 +14,7 @@ from chalicelib.domain.picture import Picture
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Request, problem
+from chalicelib.schemas.messages import pattern
 
 MAX_OBJECT = 8 * 1024
 MAX_DEPTH = 32
@@ -22,7 +23,7 @@ SECRET_KEY_LENGTH = (16, 256)
 # The form HTML gives an e-mail address; what is not ASCII, Amazon SES does not deliver to.
 EMAIL = r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9-]{1,63})+$"
 
-Email = Annotated[str, Field(max_length=254, pattern=EMAIL)]
+Email = Annotated[str, Field(max_length=254), pattern(EMAIL, "An e-mail address is expected.")]
 
 
 def _alpha2(text: str) -> str:
@@ -44,7 +45,7 @@ def _known_currency(text: str) -> str:
 
 
 def _phone(text: str, info: ValidationInfo) -> str:
-    code = info.data.get("country_code")
+    code = info.data.get("country_code") or (info.context or {}).get("country_code")
     number = phone_numbers.parse(text, iso.country_code(code) if code else None)
     if number is None:
         raise problem(Check.FORMAT, "A telephone number such as +27 82 987 6543 is expected.")

@@ -5,7 +5,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Self
 
-from chalicelib.domain.history import PAGE_SIZE, Page
+from chalicelib.domain.history import Page
+from chalicelib.domain.paging import PAGE_SIZE, page_count
 from chalicelib.domain.transaction import Transaction
 from chalicelib.schemas.base import Answer, View
 from chalicelib.schemas.transaction_states import Section, status_of, wire_state
@@ -43,7 +44,7 @@ class TransactionList(Answer):
                 amount_cvt=page.amount,
                 item_count_page=len(page.transactions),
                 item_count_ttl=page.total,
-                page_count=-(-page.total // PAGE_SIZE),
+                page_count=page_count(page.total),
             ),
         )
 

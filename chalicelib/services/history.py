@@ -10,7 +10,6 @@ from chalicelib.domain import permissions
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.history import (
     MAX_CANDIDATES,
-    PAGE_SIZE,
     DayTotal,
     HistoryEntry,
     HistoryFilter,
@@ -24,6 +23,7 @@ from chalicelib.domain.history import (
     quarters_of,
     ranges_of_page,
 )
+from chalicelib.domain.paging import PAGE_SIZE
 from chalicelib.domain.period import Period, business_day, days_up_to, period_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid

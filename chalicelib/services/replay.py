@@ -3,27 +3,41 @@
 from datetime import datetime
 
 from chalicelib.domain import outcome
+from chalicelib.domain.payment import PaymentOrder, minor
+from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.transaction import Transaction
-from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.errors import RETRY, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.services import outcomes
 from chalicelib.store import transactions
 
 
-def replay(stored: Transaction, fingerprint: str, now: datetime) -> Transaction:
+def replay(stored: Transaction, order: PaymentOrder | ReversalOrder, fingerprint: str, now: datetime) -> Transaction:
     """Return the stored transaction of a repeated request, as its acquirer knows it by now.
 
-    302 when the ID was used with other content, 301 while the first request is in progress.
+    202 for an amount that no payment can have, whatever the ID was used for; 302 when it was used with other content.
     """
+    findings: list[Finding] = []
+    if order.amount is not None:
+        minor("amount", order.amount, stored.currency, findings)
+    if findings:
+        raise invalid(*findings)
     if stored.fingerprint != fingerprint:
         raise ServiceError(ErrorCode.ID_REUSED)
+    return answer_again(stored, now)
+
+
+def answer_again(stored: Transaction, now: datetime) -> Transaction:
+    """Return a stored transaction, resolved if it is pending; 301 while the request that stored it is in progress."""
     if outcome.is_in_progress(stored, now):
         raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)
     return outcomes.require_attempted(outcomes.refresh(stored, now), replayed=True)
 
 
-def replay_first(transaction_id: str, fingerprint: str, now: datetime) -> Transaction:
+def replay_first(
+    transaction_id: str, order: PaymentOrder | ReversalOrder, fingerprint: str, now: datetime
+) -> Transaction:
     """Return what an equal request stored first, at the same moment; 301 when it cannot be read yet."""
     first = transactions.get(transaction_id)
     if first is None:
         raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)
-    return replay(first, fingerprint, now)
+    return replay(first, order, fingerprint, now)

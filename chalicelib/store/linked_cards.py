@@ -1,6 +1,6 @@
 """Linked cards by ID, and by the agent they belong to: no card number, only the acquirer's token."""
 
-from chalicelib.domain.card import ACTIVE, VERIFIED, LinkedCard
+from chalicelib.domain.card import CARD_ACTIVE, VERIFIED, LinkedCard
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store.expressions import set_attributes
 from chalicelib.store.query import list_records
@@ -36,7 +36,7 @@ def count_payment(card_id: int, agent_id: int) -> Write:
     return update(
         key(card_id),
         "ADD #transaction_count :one",
-        {"one": 1, "agent": agent_id, "active": ACTIVE, "verified": VERIFIED, "no": False},
+        {"one": 1, "agent": agent_id, "active": CARD_ACTIVE, "verified": VERIFIED, "no": False},
         condition="#account_id = :agent AND #state = :active AND #status = :verified AND #deleted = :no",
         otherwise=ServiceError(ErrorCode.CARD_NOT_FOUND),
     )

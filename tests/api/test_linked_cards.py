@@ -80,7 +80,7 @@ def test_each_filter_leaves_out_what_does_not_match(stage: str) -> None:
     account = an_account()
     owner = (account.agent.id, account.agent.client_id)
     usual = a_stored_card(*owner)
-    blocked = a_stored_card(*owner, state=card.BLOCKED)
+    blocked = a_stored_card(*owner, state=card.CARD_BLOCKED)
     created = a_stored_card(*owner, status=card.CREATED)
     deleted = a_stored_card(*owner, deleted=True)
 

@@ -1,0 +1,93 @@
+"""A card number that a request repeats outside its card is masked before anything is stored."""
+
+import json
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.masking import mask, mask_value
+from chalicelib.store import transactions
+from chalicelib.store.codec import encode
+from tests.cards import EXP, PAN, STEADY, TRACK2, chip_data
+from tests.http import post
+from tests.transactions import a_guid
+
+SUBMIT = "/api/v1/payment/submit"
+MASKED = f"{STEADY[:6]}******{STEADY[-4:]}"
+
+
+def a_body(pan: str = STEADY, **data: Any) -> dict[str, Any]:
+    line = {"Title": f"Gift for {pan}", "Price": 50, "Quantity": 2, "Tags": [{pan: [pan, int(pan)]}]}
+    return {
+        "BasicTran": {
+            "ID": a_guid(),
+            "InputType": 1,
+            "CurrencyID": "ZAR",
+            "Amount": 100,
+            "Description": f"card {pan}, order 9876543210987654",
+            "ExtTransData": json.dumps({"card": pan, "order": 9876543210987654}),
+            "ServiceID": pan,
+            "AuxDataInput": {"AuxData": {"Purchases": [line]}},
+            "CPFData": {"ProductsCustomFields": [{"Fields": [{"FieldCode": "pan", "TextSelect": pan}]}]},
+        },
+        "AcqTran": {"AdditionalAcquiringFields": f"secret of the acquirer, {pan}"},
+        "UserAgent": f"till/{pan}",
+        "ClientProductCode": pan,
+        "Card": {"CardInputMode": 1, "CardDataInput": {"PAN": pan, "EXP": EXP, "CVV2": "123", **data}},
+    }
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"InputType": 2, "ReaderData": TRACK2.replace(PAN, STEADY), "PAN": None},
+        {"InputType": 3, "ReaderData": chip_data(STEADY), "PAN": None},
+    ],
+)
+def test_the_number_is_stored_nowhere_but_masked(stage: str, changes: dict[str, Any]) -> None:
+    body = a_body()
+    data = {**body["Card"]["CardDataInput"], **changes}
+    input_type = data.pop("InputType", 1)
+    body["Card"]["CardDataInput"] = {name: value for name, value in data.items() if value is not None}
+    body["BasicTran"]["InputType"] = input_type
+    reply = post(stage, SUBMIT, body)
+
+    stored = transactions.get(reply.body["TransactionID"])
+    assert stored is not None
+    item = json.dumps(encode(stored))
+    assert STEADY not in item
+    assert STEADY not in reply.text
+    assert stored.particulars.description == f"card {MASKED}, order 9876543210987654"
+    assert "secret of the acquirer" not in item
+    assert json.loads(stored.raw_request)["BasicTran"]["ServiceID"] == MASKED
+
+
+def test_a_number_of_another_request_is_not_touched(stage: str) -> None:
+    body = a_body()
+    body["BasicTran"]["Description"] = f"order {PAN}"
+    reply = post(stage, SUBMIT, body)
+
+    assert reply.body["Transaction"]["Description"] == f"order {PAN}"
+
+
+def test_a_repeated_request_is_the_same_payment(stage: str) -> None:
+    body = a_body()
+    first, again = post(stage, SUBMIT, body), post(stage, SUBMIT, body)
+
+    assert first.body["TransactionID"] == again.body["TransactionID"]
+    assert again.headers["Idempotent-Replayed"] == "true"
+
+
+def test_the_number_of_a_refused_request_is_not_answered(stage: str) -> None:
+    body = a_body()
+    body["BasicTran"]["Amount"] = STEADY
+    reply = post(stage, SUBMIT, body)
+
+    assert reply.status == 400
+    assert STEADY not in reply.text
+
+
+def test_only_these_digits_are_masked() -> None:
+    assert mask(f"{PAN} {PAN[:-1]} {STEADY}", (PAN,)) == f"411111******1111 {PAN[:-1]} {STEADY}"
+    assert mask_value({"a": [PAN, True, None, 1.5]}, (PAN,)) == {"a": ["411111******1111", True, None, 1.5]}
