@@ -1,5 +1,6 @@
 """The authorizer: its answers to API Gateway, the modules it loads, and that it never shows a credential."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -8,6 +9,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from chalice.config import Config
+from chalice.local import ForbiddenError, LocalGateway
 
 from chalicelib import authorizer
 from chalicelib.errors import ErrorCode, ServiceError
@@ -104,6 +107,22 @@ def test_an_event_with_a_token_alone_is_understood_while_a_stage_is_updated() ->
     event = {"type": "TOKEN", "authorizationToken": account.basic_with_key, "methodArn": ARN}
 
     assert authorizer.authorizer(event, SimpleNamespace())["principalId"] == str(account.agent.id)
+
+
+@pytest.mark.usefixtures("moto")
+def test_chalice_local_calls_it_in_its_own_way(capsys: pytest.CaptureFixture[str]) -> None:
+    account = an_account()
+    gateway = LocalGateway(importlib.import_module("app").app, Config.create(chalice_stage="local", app_name="x"))
+
+    def status(authorization: str) -> int:
+        answer = gateway.handle_request("GET", "/api/v1/payment/x", {"Authorization": authorization}, None)
+        return int(answer["statusCode"])
+
+    assert status(account.basic_with_key) == 404
+    capsys.readouterr()
+    with pytest.raises(ForbiddenError):
+        status(basic(account.email, "wrong"))
+    assert json.loads(capsys.readouterr().out)["source"] == "127.0.0.1"
 
 
 @pytest.mark.usefixtures("moto")
