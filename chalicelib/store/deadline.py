@@ -23,7 +23,7 @@ class Limits:
 
 
 PATIENT = Limits(connect_seconds=1, read_seconds=3, attempts=3)  # leaves the gateway's 29 s to the acquirer
-HURRIED = Limits(connect_seconds=0.5, read_seconds=1, attempts=1)
+HURRIED = Limits(connect_seconds=0.75, read_seconds=1, attempts=1)
 ATTEMPT_SECONDS = HURRIED.connect_seconds + HURRIED.read_seconds
 
 _ends_at: ContextVar[float | None] = ContextVar("ends_at", default=None)

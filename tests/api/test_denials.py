@@ -13,7 +13,7 @@ import pytest
 from chalicelib.store.table import client, table_name
 from tests.accounts import PASSWORD, Account, a_stored_merchant, accept_test_tokens, an_account, basic, block, signed
 from tests.builders import an_email
-from tests.http import Reply
+from tests.http import Reply, post
 
 A_PAYMENT = f"/api/v1/payment/{uuid4()}"
 SIGN_IN = "/api/v1/user/login/session"
@@ -176,6 +176,21 @@ def test_four_places_are_no_line_and_places_that_were_let_in_do_not_count(
     _send(stage, basic(account.email, "wrong"), source="127.0.0.9")
 
     assert _lines(capfd, "login_from_many_places") == []
+
+
+def test_an_unlock_begins_a_new_row_of_places_too(stage: str, capfd: pytest.CaptureFixture[str]) -> None:
+    merchant = a_stored_merchant()
+    account, owner = an_account(merchant=merchant), an_account(220, merchant=merchant)
+    path = f"/api/v1/merchant/{merchant.id}/pos/{account.agent.id}/update"
+    for place in (1, 2, 3, 4):
+        _send(stage, basic(account.email, "wrong"), source=f"127.0.0.{place}")
+
+    unlocked = post(stage, path, {"Unlock": True}, (owner.email, owner.key))
+    _send(stage, basic(account.email, "wrong"), source="127.0.0.5")
+
+    assert unlocked.status == 200
+    assert _lines(capfd, "login_from_many_places") == []
+    assert account.login.failed_attempts == 1
 
 
 def _canaries() -> tuple[str, str]:

@@ -11,7 +11,7 @@ import pytest
 from chalicelib.gateways import secrets
 from chalicelib.services import authentication
 from infra import engines
-from tests.accounts import an_account
+from tests.accounts import PASSWORD, an_account
 from tests.http import Reply, call
 from tests.outages import OUTAGES, SECRETS_VARIABLE, closed, hanging, without
 
@@ -28,18 +28,20 @@ def _get(stage: str, authorization: str) -> tuple[Reply, float]:
 @pytest.mark.parametrize("outage", OUTAGES)
 @pytest.mark.parametrize("variable", [engines.ENDPOINT_VARIABLE, SECRETS_VARIABLE])
 def test_an_outage_is_903_in_under_five_seconds_and_nobody_remembers_it(
-    stage: str, monkeypatch: pytest.MonkeyPatch, outage: str, variable: str
+    stage: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], outage: str, variable: str
 ) -> None:
     account = an_account()
 
     with OUTAGES[outage]() as url, without(monkeypatch, url, variable):
         reply, seconds = _get(stage, account.basic)
+    printed = "".join(capfd.readouterr())
     after, _ = _get(stage, account.basic)
 
     assert (reply.error, reply.headers["Retry-After"]) == ((503, 903), "1")
     assert reply.body == {"ErrorCode": 903, "ErrorMessage": "The store is out of reach.", "Validations": None}
     assert seconds < SECONDS
     assert after.status == 200
+    assert not [text for text in (account.email, PASSWORD, account.basic.split()[1]) if text in printed]
 
 
 def test_a_secret_that_cannot_be_renewed_and_a_store_that_hangs_take_under_five_seconds_together(
