@@ -7,7 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from chalicelib.store.codec import value_of
-from chalicelib.store.table import client, table_name, with_retries
+from chalicelib.store.retries import with_retries
+from chalicelib.store.table import client, table_name
 
 SHARDS = 4
 

@@ -71,12 +71,19 @@ def _api_properties(app: Chalice) -> Template:
         "MethodSettings": limits.method_settings(app),
         "AccessLogSetting": logs.access_log_setting(),
         "DefinitionBody": {
+            "securityDefinitions": _authorizers_of_requests(app),
             "paths": {
                 path: {"x-amazon-apigateway-any-method": _method_not_allowed(sorted(methods))}
                 for path, methods in _methods_by_path(app).items()
-            }
+            },
         },
     }
+
+
+def _authorizers_of_requests(app: Chalice) -> Template:
+    """Return what differs from Chalice's authorizer of tokens: the whole request is passed, with its source address."""
+    changes = {"type": "request", "identitySource": "method.request.header.Authorization"}
+    return {handler.name: {"x-amazon-apigateway-authorizer": changes} for handler in app.builtin_auth_handlers}
 
 
 def _methods_by_path(app: Chalice) -> dict[str, set[str]]:

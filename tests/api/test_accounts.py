@@ -136,7 +136,7 @@ def stored_policies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the authorizer answer repeated requests from a store, as API Gateway does for a minute."""
     said: dict[str, Caller] = {}
 
-    def remembered(authorization: str, now: datetime) -> Caller:
+    def remembered(authorization: str, now: datetime, _: object) -> Caller:
         if authorization not in said:
             said[authorization] = caller_of(authorization, now)
         return said[authorization]

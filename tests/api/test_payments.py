@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from chalicelib.schemas.transaction_view import TransactionView
-from chalicelib.store import table, transactions
-from chalicelib.store.table import client
+from chalicelib.store import transactions
 from tests.http import OTHER_TILL, OWNER, SYSTEM, TILL, TILL_BY_KEY, get, post
 from tests.transactions import a_body, a_guid
+from tests.wire import counting
 
 SUBMIT = "/api/v1/payment/submit"
 WHOLE_BODY: dict[str, Any] = {
@@ -272,24 +272,11 @@ def test_the_secret_key_pays_like_the_password(stage: str) -> None:
 
 
 @pytest.fixture
-def calls(stage: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The store calls behind the authorizer, in order."""
+def calls(stage: str) -> Iterator[list[str]]:
+    """The store calls of the authorizer and of the API, in order."""
     post(stage, SUBMIT, a_body())  # the credential is known from here on
-    made: list[str] = []
-
-    def counted(name: str) -> None:
-        really = getattr(client(), name)
-
-        def count(**parameters: Any) -> Any:
-            made.append(name)
-            return really(**parameters)
-
-        monkeypatch.setattr(client(), name, count)
-
-    for name in ("get_item", "batch_get_item", "transact_write_items", "put_item", "update_item", "query"):
-        counted(name)
-    yield made
-    table.client.cache_clear()
+    with counting() as made:
+        yield made
 
 
 def test_a_cash_payment_is_one_read_by_the_authorizer_one_read_and_one_transaction(
@@ -297,7 +284,7 @@ def test_a_cash_payment_is_one_read_by_the_authorizer_one_read_and_one_transacti
 ) -> None:
     post(stage, SUBMIT, a_body())
 
-    assert calls == ["get_item", "batch_get_item", "transact_write_items"]
+    assert calls == ["GetItem", "BatchGetItem", "TransactWriteItems"]
 
 
 def test_a_replay_reads_and_writes_nothing(stage: str, calls: list[str]) -> None:
@@ -306,7 +293,7 @@ def test_a_replay_reads_and_writes_nothing(stage: str, calls: list[str]) -> None
     calls.clear()
     post(stage, SUBMIT, body)
 
-    assert calls == ["get_item", "batch_get_item"]
+    assert calls == ["GetItem", "BatchGetItem"]
 
 
 def test_looking_a_payment_up_is_one_read_behind_the_authorizer(stage: str, calls: list[str]) -> None:
@@ -315,7 +302,7 @@ def test_looking_a_payment_up_is_one_read_behind_the_authorizer(stage: str, call
     get(stage, f"/api/v1/payment/{paid}")
     get(stage, f"/api/v1/payment/statusPublic/{paid}", None)
 
-    assert calls == ["get_item", "batch_get_item", "get_item"]
+    assert calls == ["GetItem", "BatchGetItem", "GetItem"]
 
 
 WRONG: list[tuple[str, Any, int]] = [

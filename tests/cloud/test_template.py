@@ -50,6 +50,20 @@ def test_every_endpoint_is_behind_the_authorizer_unless_it_is_public(sam: dict[s
         assert operation.get("security", []) == ([] if endpoint.public else [{"authorizer": []}])
 
 
+def test_the_authorizer_is_called_with_the_whole_request_and_remembered_by_its_header(sam: dict[str, Any]) -> None:
+    definitions = sam["Resources"]["RestAPI"]["Properties"]["DefinitionBody"]["securityDefinitions"]
+    authorizer = definitions["authorizer"]["x-amazon-apigateway-authorizer"]
+
+    assert set(definitions) == {"authorizer"}
+    assert authorizer.pop("authorizerUri")
+    assert authorizer == {
+        "type": "request",
+        "identitySource": "method.request.header.Authorization",
+        "authorizerResultTtlInSeconds": 60,
+    }
+    assert definitions["authorizer"]["x-amazon-apigateway-authtype"] == "custom"
+
+
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)
 def test_the_gateway_answers_another_method_as_the_local_stage_does(
     endpoint: Any, stage: str, sam: dict[str, Any]

@@ -5,8 +5,9 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import table, transactions
-from chalicelib.store.table import ATTEMPTS, AlreadyExistsError, client, commit, put_new, read_all
+from chalicelib.store import retries, transactions
+from chalicelib.store.retries import ATTEMPTS
+from chalicelib.store.table import AlreadyExistsError, client, commit, put_new, read_all
 from tests.transactions import a_guid, a_payment
 
 
@@ -14,7 +15,8 @@ from tests.transactions import a_guid, a_payment
 def impatient(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Return the pauses between attempts, which are recorded instead of waited for."""
     pauses: list[float] = []
-    monkeypatch.setattr(table, "time", SimpleNamespace(sleep=pauses.append))  # not the whole process's
+    clock = SimpleNamespace(sleep=pauses.append, monotonic=lambda: 0.0)
+    monkeypatch.setattr(retries, "time", clock)  # not the whole process's
     return pauses
 
 
