@@ -3,15 +3,17 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from chalicelib.domain.agent import Caller
-from chalicelib.services import authentication
+from chalicelib.services import account_configuration, authentication
 from chalicelib.services.authentication import caller_of
+from chalicelib.settings import settings
+from chalicelib.store import rate_limit
 from tests.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account, basic, block
 from tests.http import Reply, call, post
 from tests.transactions import a_body
@@ -161,6 +163,21 @@ def test_an_account_asks_once_in_ten_minutes(stage: str) -> None:
 
     assert reply.error == (429, 401)
     assert 590 <= int(reply.headers["Retry-After"]) <= 600
+
+
+@pytest.mark.parametrize("interval", [1, 600])
+def test_nobody_waits_longer_than_the_interval_whatever_the_clocks_say(
+    stage: str, interval: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = an_account()
+    ahead = datetime.now(UTC) + timedelta(seconds=5)  # of another process
+    rate_limit.take(account.agent.id, ahead, timedelta(seconds=interval))
+    monkeypatch.setattr(account_configuration, "settings", lambda: replace(settings(), auth_account_seconds=interval))
+
+    reply = _ask(stage, account)
+
+    assert reply.error == (429, 401)
+    assert int(reply.headers["Retry-After"]) == interval
 
 
 def test_what_was_refused_does_not_count(stage: str) -> None:
