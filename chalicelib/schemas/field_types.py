@@ -41,7 +41,7 @@ def _known_country(text: str) -> str:
 def _known_currency(text: str) -> str:
     if iso.currency(text) is None:
         raise problem(Check.NOT_IN_DICTIONARY, "An ISO 4217 currency code is expected.")
-    return text
+    return iso.currency_code(text)
 
 
 def _phone(text: str, info: ValidationInfo) -> str:
@@ -54,7 +54,7 @@ def _phone(text: str, info: ValidationInfo) -> str:
 
 CountryCode = Annotated[str, Field(max_length=3), AfterValidator(_alpha2)]  # converted to alpha-2
 CountryID = Annotated[str, Field(max_length=3), AfterValidator(_known_country)]  # stored as sent
-CurrencyID = Annotated[str, Field(max_length=3), AfterValidator(_known_currency)]
+CurrencyID = Annotated[str, Field(max_length=3), AfterValidator(_known_currency)]  # converted to alpha-3
 Phone = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_phone)]  # converted to E.164
 
 

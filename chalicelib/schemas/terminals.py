@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, ValidationInfo
 from chalicelib import iso, phone_numbers
 from chalicelib.domain.terminal import ENTRY_CAPS, Terminal
 from chalicelib.errors import Check
+from chalicelib.schemas.agent_view import PosView
 from chalicelib.schemas.base import (
     Answer,
     Identifier,
@@ -166,7 +167,7 @@ class TerminalView(View):
     sbp: dict[str, Any] | None
     selected: bool = False
     pos_count: int = 0
-    accounts: list[Any] | None = None
+    accounts: list[PosView] | None
     settle_status: int = 0
     settled: str | None = None
     settle_try: int = 0
@@ -191,6 +192,7 @@ class TerminalView(View):
             finst_id=terminal.financial_institution_id,
             branch_id=terminal.client_id,
             currency=terminal.currency.number,
+            accounts=[] if terminal.with_accounts else None,  # no agent is assigned to a new terminal
             phone=phone_numbers.format_international(terminal.phone) if terminal.phone else None,
             sbp=parse_stored_object(terminal.sbp),
         )

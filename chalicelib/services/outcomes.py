@@ -26,7 +26,7 @@ from chalicelib.gateways import acquirers
 from chalicelib.log import log, log_defect
 from chalicelib.services import outbox
 from chalicelib.services.identifiers import derived_guid
-from chalicelib.store import history, transactions
+from chalicelib.store import history, linked_cards, transactions
 from chalicelib.store import outbox as outbox_store
 
 T = TypeVar("T")
@@ -125,14 +125,16 @@ def advance(payment: Transaction, step: Step, now: datetime) -> Transaction:
 
 
 def _store(before: Transaction, after: Transaction, now: datetime) -> None:
-    """Store the step; with the outcome its place in the history, and the receipts of what moved money."""
+    """Store the step; with the outcome its place in the history, its linked card's count, and the receipts."""
     decided = before.is_pending and not after.is_pending
     receipts = outbox.receipts_for(after, None, None, now) if decided else []
     facts = history.writes_for_outcome(after) if decided else ()
 
     released = [transactions.release(after)] if decided and after.is_reversal else []
+    linked = after.linked_card_id if decided and after.took_money else None
+    counted = [] if linked is None else [linked_cards.count_payment(linked)]
 
-    transactions.store_step(before, after, now, *facts, *released, *map(outbox_store.put, receipts))
+    transactions.store_step(before, after, now, *facts, *released, *counted, *map(outbox_store.put, receipts))
     outbox.send(receipts, now)
 
 

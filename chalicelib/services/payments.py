@@ -111,10 +111,10 @@ def _take_by_card(
     files_of_it = pictures.store_files(files, transaction.id)
     transaction = replace(transaction, auto_cancel_id=new_guid(), **files_of_it)
     request = authorization_request(transaction, order, till, linked)
-    paid_with = [linked_cards.count_payment(linked.id, till.agent.id)] if linked else []
+    checks = [linked_cards.check_usable(linked.id, till.agent.id)] if linked else []
 
     try:
-        transactions.record(transaction, *paid_with)
+        transactions.record(transaction, *checks)
     except AlreadyExistsError:
         return replay_first(order.id, order, order.fingerprint, now), True
     return outcomes.require_attempted(outcomes.authorize(transaction, request, now)), False

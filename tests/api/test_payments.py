@@ -10,6 +10,7 @@ import pytest
 
 from chalicelib.schemas.transaction_view import TransactionView
 from chalicelib.store import transactions
+from tests.accounts import a_stored_merchant, a_stored_terminal, an_account
 from tests.http import OTHER_TILL, OWNER, SYSTEM, TILL, TILL_BY_KEY, get, post
 from tests.transactions import a_body, a_guid
 from tests.wire import counting
@@ -127,6 +128,26 @@ CanCancelPartial CanReturn CanReturnPartial ReverseCPInputTypes FiscalInfo IsNot
 ExternalPayment Attachments OfflineQueueId PANTags CanServerFiscalizeForCNPReverse CanFiscalRemoteCorrection Result
 TransPos
 """.split()  # noqa: SIM905  as the table has it
+
+
+def test_the_phone_of_the_agent_is_formatted_as_in_the_agent_itself(stage: str) -> None:
+    merchant = a_stored_merchant()
+    till = an_account(merchant=merchant, terminal_id=a_stored_terminal(merchant), phone="+27829876543")
+    login = (till.email, till.key)
+
+    paid = post(stage, SUBMIT, a_body(), login).body
+    pos = get(stage, f"/api/v1/merchant/{merchant.id}/pos/{till.agent.id}", login).body["Pos"]
+
+    assert paid["Transaction"]["TransPos"]["Phone"] == pos["Phone"] == "+27 82 987 6543"
+
+
+def test_an_agent_without_a_phone_is_shown_without_one(stage: str) -> None:
+    merchant = a_stored_merchant()
+    till = an_account(merchant=merchant, terminal_id=a_stored_terminal(merchant), phone="")
+
+    paid = post(stage, SUBMIT, a_body(), (till.email, till.key)).body
+
+    assert paid["Transaction"]["TransPos"]["Phone"] == ""
 
 
 def test_what_is_sent_beside_the_payment_is_kept_with_it(stage: str) -> None:

@@ -75,6 +75,7 @@ class SandboxToken:
 class Sandbox:
     """The adapter; `Acquirer` describes its methods."""
 
+    name = "Sandbox"
     quiet = QUIET
 
     def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
