@@ -3,13 +3,14 @@ import threading
 import pytest
 
 from chalicelib.services import outbox, payment_sweep
+from chalicelib.services.payment_sweep import Swept
 from infra import scheduler
 
 
 def test_the_jobs_run_until_the_stage_ends_whatever_goes_wrong_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = threading.Semaphore(0)
 
-    def run(_: object) -> int:
+    def run(_: object, **__: object) -> Swept:
         runs.release()
         raise RuntimeError
 
@@ -22,7 +23,7 @@ def test_the_jobs_run_until_the_stage_ends_whatever_goes_wrong_with_one(monkeypa
 
 
 def test_a_run_of_the_jobs_returns_how_many_payments_and_messages_it_processed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(payment_sweep, "run", lambda _: 3)
+    monkeypatch.setattr(payment_sweep, "run", lambda _, **__: Swept(3))
     monkeypatch.setattr(outbox, "deliver_due", lambda _: 2)
 
-    assert scheduler.run_jobs() == (3, 2)
+    assert scheduler.run_jobs() == (Swept(3), 2)
