@@ -96,7 +96,7 @@ def _print_outage(start: datetime) -> None:
         tried, acquirer.answers = len(acquirer.asked), True
         runs, taken = _run_until_resolved(start + OUTAGE_MINUTES * MINUTE, OUTAGE_MINUTES * number)
     print(
-        f"  {OUTAGE_MINUTES} minutes of outage at {PAYMENTS_A_SECOND} payments a second, {tried} requests in that time: "
+        f"  {OUTAGE_MINUTES} minutes of outage at {PAYMENTS_A_SECOND} payments a second, {tried} tried in that time: "
         f"caught up in {runs} runs, {_text(taken)} after its end."
     )
 

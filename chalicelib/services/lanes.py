@@ -13,6 +13,8 @@ from typing import Any
 from chalicelib.domain.circuit_breaker import Breaker, Use, may_begin, may_continue, share
 from chalicelib.store.due_index import Due
 
+THREAD_NAME = "sweep"
+
 
 @dataclass(frozen=True)
 class Done:
@@ -62,7 +64,7 @@ class Lane:
 
 
 class CallersThread(Executor):
-    """An executor that carries out all work at once, in the thread of its caller, which sees every exception."""
+    """An executor without threads: the caller carries out the work itself, and sees every exception."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Carry it out."""
@@ -73,7 +75,7 @@ class CallersThread(Executor):
 
 def workers(threads: int) -> AbstractContextManager[Executor]:
     """Return the executor of so many threads; its end waits for what they have begun."""
-    return CallersThread() if threads == 1 else ThreadPoolExecutor(threads, thread_name_prefix="sweep")
+    return CallersThread() if threads == 1 else ThreadPoolExecutor(threads, thread_name_prefix=THREAD_NAME)
 
 
 def drain(

@@ -69,7 +69,7 @@ class _Run:
 
     def swept(self) -> Swept:
         """Carry it out."""
-        self._give_lanes()
+        self._move_to_lanes()
         first = self._lane(NO_ACQUIRER)
         self._drain([first], FIRST_SECONDS)
         lanes = [self._lane(code) for code in acquirers.KNOWN]
@@ -122,16 +122,17 @@ class _Run:
             log("overdue", transaction=after.id, phase=after.phase)
         return True
 
-    def _give_lanes(self) -> None:
+    def _move_to_lanes(self) -> None:
         """Move the transactions that version 1.0 stored to their lanes, as long as there are any."""
         if memory().empty_looks >= EMPTY_LOOKS:
             return
         lane = Lane("", due_index.without_lane(transactions.TABLE))
         self._lanes.append(lane)
         memory().empty_looks = 0 if lane.head else memory().empty_looks + 1
-        drain([lane], self._give_lane, self._pool, self._threads, lambda: self._elapsed() < FIRST_SECONDS)
+        until = min(FIRST_SECONDS, self._seconds)
+        drain([lane], self._move_to_lane, self._pool, self._threads, lambda: self._elapsed() < until)
 
-    def _give_lane(self, entry: Due) -> Done:
+    def _move_to_lane(self, entry: Due) -> Done:
         try:
             transactions.move_to_lane(entry.id, entry.shard)
         except Exception as defect:  # noqa: BLE001  it is moved by the next run

@@ -306,15 +306,17 @@ def test_what_another_sweep_asked_about_meanwhile_is_not_asked_about_again(monke
 
 
 @pytest.mark.usefixtures("alone")
-def test_a_worker_that_dies_ends_the_run_and_the_next_run_does_what_it_left() -> None:
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("call", ["GetItem", "UpdateItem", "inquire", "TransactWriteItems"])
+def test_a_worker_that_dies_ends_the_run_and_the_next_run_does_what_it_left(call: str, when: str) -> None:
     lock = threading.Lock()
-    calls = Counter[str]()
+    calls = Counter[tuple[str, str]]()
 
-    def stop(when: str, name: str) -> None:
+    def stop(*at: str) -> None:
         with lock:
-            calls[f"{when} {name}"] += 1
-            number = calls[f"{when} {name}"]
-        if (when, name, number) == ("after", "inquire", 20):
+            calls[at[0], at[1]] += 1
+            number = calls[at[0], at[1]]
+        if at == (when, call) and number == 20:
             raise StoppedError
 
     with serving(LIVING=FakeAcquirer()):

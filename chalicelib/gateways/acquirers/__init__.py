@@ -28,7 +28,7 @@ class Acquirer(Protocol):
       inquiry resolves it later. In every case of doubt an adapter raises this one.
     Any other exception is a defect of the adapter; for a payment or reversal it counts as AnswerLostError.
 
-    Threads: one object serves every thread of a process, and several call it at once.
+    Threads: several threads call the methods of one adapter at once.
 
     Secrecy: no exception message, log line or answer text quotes a card number, CVV2, track or EMV data.
     """
