@@ -17,6 +17,7 @@ SANDBOX = "SANDBOX"
 
 PARTNER_URL = re.compile(r"(?P<scheme>https?)://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[!-\"$-~]*)?")
 PARTNER_SECONDS = 20  # the longest timeout of a partner: API Gateway waits 29 s for the whole request
+MAX_SWEEP_CONCURRENCY = 64  # the connections that the store holds open
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class Settings:
     partners: Mapping[str, Partner]  # by ProductDescCode
     mail_from: str | None  # without it, no e-mail leaves the stage
     sms_sender: str | None  # without it, no SMS leaves the stage
+    sweep_concurrency: int  # transactions the sweep of payments resolves at once
 
     @property
     def is_local(self) -> bool:
@@ -72,6 +74,7 @@ def settings() -> Settings:
         partners=_partners(os.environ.get("PARTNERS") or "{}", _required("STAGE")),
         mail_from=os.environ.get("MAIL_FROM") or None,
         sms_sender=os.environ.get("SMS_SENDER") or None,
+        sweep_concurrency=_sweep_concurrency(os.environ.get("SWEEP_CONCURRENCY") or "16"),
     )
 
 
@@ -101,6 +104,13 @@ def _schemes(text: str) -> frozenset[str]:
         message = f"AUTH_SCHEMES names {', '.join(sorted(unknown))}; there are {', '.join(Scheme)}."
         raise SystemExit(message)
     return named
+
+
+def _sweep_concurrency(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_SWEEP_CONCURRENCY):
+        message = f"SWEEP_CONCURRENCY is {text}; it is a number from 1 to {MAX_SWEEP_CONCURRENCY}."
+        raise SystemExit(message)
+    return int(text)
 
 
 def _partners(text: str, stage: str) -> dict[str, Partner]:

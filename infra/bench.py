@@ -24,6 +24,7 @@ from chalicelib.store.table import client
 from infra import demo_data, engines
 from infra.bench_history import print_history
 from infra.bench_sign_in import print_sign_in
+from infra.bench_sweep import print_sweep
 from infra.capacity_meter import measure_capacity
 from infra.lambda_client import LambdaClient
 
@@ -65,10 +66,10 @@ def authenticate() -> Caller:
     return authentication.caller_of(f"Basic {base64.b64encode(login.encode()).decode()}", datetime.now(UTC))
 
 
-def run_sweeps() -> None:
-    """Run the jobs of every minute, when there is nothing to do."""
+def run_sweeps(runs_before: int) -> None:
+    """Run the jobs of every minute, when there is nothing to do, in a process that had so many runs before."""
+    payment_sweep.memory().empty_looks = runs_before
     payment_sweep.run(datetime.now(UTC))
-    payment_sweep.lag_seconds(datetime.now(UTC))
     outbox.deliver_due(datetime.now(UTC))
     outbox.lag_seconds(datetime.now(UTC))
 
@@ -89,7 +90,8 @@ def print_capacity(agent: LambdaClient) -> None:
         "a page of history": lambda: agent.call(
             "POST", "/api/v1/payment/listHistoryEx", {"ListBasicModel": {"Page": 1}}
         ),
-        "the two sweeps, idle": run_sweeps,
+        "the two sweeps, idle": lambda: run_sweeps(payment_sweep.EMPTY_LOOKS),
+        "the same, a new process": lambda: run_sweeps(0),
     }
     print(f"{'operation':26}{'calls':>6}{'RCU':>7}{'WCU':>7}")
     for name, operation in operations.items():
@@ -170,6 +172,8 @@ def main() -> None:
         print_processor_time(agent, caller)
         if "history" in sys.argv[1:]:
             print_history()
+        if "sweep" in sys.argv[1:]:
+            print_sweep()
         os.environ.pop(engines.ENDPOINT_VARIABLE, None)
         print_import_time()
 

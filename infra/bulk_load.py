@@ -1,7 +1,7 @@
 """A bulk load of past transactions into the tables of a local stage: for benchmarks, and for tests of size.
 
-The items are those the service writes with each transaction, but its counters are added up first. Nothing else may
-write to the same days at the same time.
+The items are those the service writes with each transaction, pending ones among what is due, but its counters are added
+up first. Nothing else may write to the same days at the same time.
 """
 
 import itertools
@@ -11,7 +11,6 @@ from typing import Any
 
 from chalicelib.domain.transaction import Transaction
 from chalicelib.store import history, transactions
-from chalicelib.store.codec import encode
 from chalicelib.store.table import client, table_name
 
 MAX_BATCH_WRITE = 25  # items in one BatchWriteItem
@@ -31,7 +30,7 @@ def write_in_bulk(many: Iterable[Transaction]) -> None:
 def _items(many: Iterable[Transaction], counters: Mapping[ItemKey, Counter[str]]) -> Iterator[tuple[str, Item]]:
     """Yield the table and item of each record; add to `counters` the increments of each counter item."""
     for transaction in many:
-        yield table_name(transactions.TABLE), encode(transaction)
+        yield table_name(transactions.TABLE), transactions.item_of(transaction)
         for write in history.writes_for_new(transaction):
             if write.kind == "Put":
                 yield write.parameters["TableName"], write.parameters["Item"]

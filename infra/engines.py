@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from threading import RLock
+from threading import RLock, current_thread
 from typing import Any
 from unittest.mock import patch
 
@@ -26,11 +26,14 @@ from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber
 from moto.core.model_instances import model_data
 
+from chalicelib.services import lanes
 from infra import resources, tables
 from infra.data_folder import DataFolder, DataFolderError
 
 # moto loses updates and shows half of them when two threads call it at once: every call holds this lock.
 MOTO_LOCK = RLock()
+# The threads of a sweep queue here before, so that one of them at a time stands between a request and the lock.
+SWEEP_LOCK = RLock()
 
 HOST = "127.0.0.1"
 STACK = "payments-local"
@@ -99,7 +102,8 @@ def _stop_tracking_items() -> None:
 
 def _under_lock(function: Callable[..., Any]) -> Callable[..., Any]:
     def locked(*args: Any, **kwargs: Any) -> Any:
-        with MOTO_LOCK:
+        in_sweep = current_thread().name.startswith(lanes.THREAD_NAME)
+        with SWEEP_LOCK if in_sweep else contextlib.nullcontext(), MOTO_LOCK:
             return function(*args, **kwargs)
 
     return locked

@@ -154,8 +154,12 @@ def _link_card_command(options: argparse.Namespace) -> None:
 
 
 def _sweep_command(_: argparse.Namespace) -> None:
-    payments, messages = scheduler.run_jobs()
-    print(f"Processed {payments} payments and {messages} messages.")
+    swept, messages = scheduler.run_jobs()
+    print(f"Processed {swept.payments} payments and {messages} messages.")
+    if swept.silent:
+        print(f"No answer from {', '.join(swept.silent)}: one payment a run is tried until there is one.")
+    if swept.is_unfinished:
+        print("More is due: run the command again.")
 
 
 def _read_secret(prompt: str) -> Secret:

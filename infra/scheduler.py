@@ -7,15 +7,16 @@ from datetime import UTC, datetime
 
 from chalicelib.log import log_defect
 from chalicelib.services import outbox, payment_sweep
+from chalicelib.services.payment_sweep import Swept
 
 THREAD_NAME = "scheduler"
 INTERVAL_SECONDS = 5  # a deployed stage waits for a minute, which is long for somebody who tries the sandbox
 
 
-def run_jobs() -> tuple[int, int]:
-    """Run every job once; return the numbers of payments and of messages that were processed."""
+def run_jobs(sweep_seconds: float = payment_sweep.SECONDS) -> tuple[Swept, int]:
+    """Run every job once; return what the sweep of payments did, and the number of messages that were processed."""
     now = datetime.now(UTC)
-    return payment_sweep.run(now), outbox.deliver_due(now)
+    return payment_sweep.run(now, seconds=sweep_seconds), outbox.deliver_due(now)
 
 
 @contextlib.contextmanager
@@ -32,8 +33,12 @@ def run_jobs_every(seconds: float = INTERVAL_SECONDS) -> Iterator[None]:
 
 
 def _run_until(ended: threading.Event, seconds: float) -> None:
-    while not ended.wait(seconds):
+    """Run the jobs by turns: no sweep of payments takes longer than the pause, and one that is unfinished has none."""
+    pause = seconds
+    while not ended.wait(pause):
+        pause = seconds
         try:
-            run_jobs()
+            swept, _ = run_jobs(sweep_seconds=seconds)
+            pause = 0 if swept.is_unfinished else seconds
         except Exception as defect:  # noqa: BLE001  the next run tries again
             log_defect(defect)

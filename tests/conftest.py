@@ -17,6 +17,7 @@ from hypothesis import settings as hypothesis
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 
+from chalicelib.services import payment_sweep
 from infra import demo_partner, engines, local
 from tests.iam import enforced_policies, no_call_denied
 
@@ -47,6 +48,12 @@ def aws(nothing_real: None) -> Iterator[None]:
     del nothing_real
     with engines.moto_engine():
         yield
+
+
+@pytest.fixture(autouse=True)
+def fresh_sweep() -> None:
+    """Let each test begin as a new process does: no acquirer counts as silent."""
+    payment_sweep.memory.cache_clear()
 
 
 @pytest.fixture(scope="session")

@@ -12,12 +12,13 @@ from chalicelib.domain.reversal import CARD_PRESENT_MODES, CNP_MODES, ReverseMod
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.exact_json import parse
+from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers.sandbox import TABLE as SANDBOX_TABLE
 from chalicelib.gateways.acquirers.sandbox import SandboxRecord
 from chalicelib.schemas.payment_request import SubmitPayment
 from chalicelib.schemas.reversal_request import ReversePayment
 from chalicelib.services import linked_cards, payments, reversals
-from chalicelib.store import totals, transactions
+from chalicelib.store import due_index, totals, transactions
 from chalicelib.store.table import Key, commit, put_new, read
 from chalicelib.web import validated
 from tests.builders import a_merchant, a_terminal, an_agent
@@ -92,6 +93,13 @@ def a_till(**changes: Any) -> Till:
 def kept(transaction_id: str) -> Transaction | None:
     """The transaction as it is in the table."""
     return transactions.get(transaction_id)
+
+
+def is_due(transaction_id: str, now: datetime) -> bool:
+    """Return whether the index of what is due lists the transaction, in whatever lane."""
+    lanes = (due_index.NO_ACQUIRER, *acquirers.KNOWN)
+    listed = [due for lane in lanes for due in due_index.of_lane(transactions.TABLE, lane, now)]
+    return transaction_id in {due.id for due in (*listed, *due_index.without_lane(transactions.TABLE))}
 
 
 def booked(transaction_id: str) -> SandboxRecord | None:

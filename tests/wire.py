@@ -12,6 +12,7 @@ import pytest
 from botocore.client import BaseClient
 
 from chalicelib.gateways import acquirers
+from chalicelib.settings import settings
 
 Hook = Callable[[str, str], None]  # ("before" or "after", what is called)
 CALL = "_make_api_call"  # botocore's one way out
@@ -123,6 +124,16 @@ def stopping(number: int, when: str) -> Iterator[list[str]]:
 
     with suppress(StoppedError), hooked(stop):
         yield stopped_at
+
+
+@contextmanager
+def threads(number: int) -> Iterator[None]:
+    """Until it ends, the sweep has so many threads; with one it works in the thread of its caller."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SWEEP_CONCURRENCY", str(number))
+        settings.cache_clear()
+        yield
+    settings.cache_clear()
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from email.header import Header
 from email.utils import formataddr, parseaddr
-from functools import cache
 from typing import TYPE_CHECKING
 
 import boto3
@@ -10,7 +9,8 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.domain.outbox import NotSentError, Outbox
-from chalicelib.settings import settings
+from chalicelib.gateways.clients import Once
+from chalicelib.settings import MAX_SWEEP_CONCURRENCY, settings
 
 if TYPE_CHECKING:
     from mypy_boto3_sesv2 import SESV2Client
@@ -48,9 +48,14 @@ def _from(sender: str | None) -> str:
     return f"{Header(name, 'utf-8', WORD_LENGTH).encode(linesep='')} <{address}>"
 
 
-@cache
+@Once
 def _client() -> "SESV2Client":
     # One attempt: a till may be waiting, and the outbox tries again. A repeated attempt would also send a second mail
     # when only the response was lost.
-    config = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 1})
+    config = Config(
+        connect_timeout=1,
+        read_timeout=2,
+        retries={"mode": "standard", "total_max_attempts": 1},
+        max_pool_connections=MAX_SWEEP_CONCURRENCY,
+    )
     return boto3.client("sesv2", config=config)

@@ -1,6 +1,5 @@
 """SMS through Amazon SNS."""
 
-from functools import cache
 from typing import TYPE_CHECKING
 
 import boto3
@@ -8,7 +7,8 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.domain.outbox import NotSentError, Outbox
-from chalicelib.settings import settings
+from chalicelib.gateways.clients import Once
+from chalicelib.settings import MAX_SWEEP_CONCURRENCY, settings
 
 if TYPE_CHECKING:
     from mypy_boto3_sns import SNSClient
@@ -32,7 +32,12 @@ def send(message: Outbox, to: str) -> str:
     return response["MessageId"]
 
 
-@cache
+@Once
 def _client() -> "SNSClient":
-    config = Config(connect_timeout=1, read_timeout=2, retries={"mode": "standard", "total_max_attempts": 1})
+    config = Config(
+        connect_timeout=1,
+        read_timeout=2,
+        retries={"mode": "standard", "total_max_attempts": 1},
+        max_pool_connections=MAX_SWEEP_CONCURRENCY,
+    )
     return boto3.client("sns", config=config)

@@ -16,8 +16,8 @@ def sweep_payments(_event: CloudWatchEvent) -> None:
     from chalicelib.log import log  # noqa: PLC0415  see above
     from chalicelib.services import payment_sweep  # noqa: PLC0415
 
-    done = payment_sweep.run(datetime.now(UTC))
-    log("sweep", payments=done, behind_seconds=payment_sweep.lag_seconds(datetime.now(UTC)))
+    swept = payment_sweep.run(datetime.now(UTC))
+    log("sweep", payments=swept.payments, behind_seconds=swept.behind_seconds, silent=swept.silent)
 
 
 @jobs.schedule(Rate(1, unit=Rate.MINUTES))

@@ -24,7 +24,7 @@ from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.log import log, log_defect
-from chalicelib.services import outbox
+from chalicelib.services import acquirer_answers, outbox
 from chalicelib.services.identifiers import derived_guid
 from chalicelib.store import history, linked_cards, transactions
 from chalicelib.store import outbox as outbox_store
@@ -200,10 +200,15 @@ def _auto_cancel(payment: Transaction) -> bool:
 
 def _call(payment: Transaction, request: Callable[[], T]) -> T:
     """Return the acquirer's answer, or raise AcquirerError. An adapter's defect is one more way to lose an answer."""
+    answered = False
     try:
-        return request()
+        answer = request()
+        answered = True
     except AcquirerError:
         raise
     except Exception as defect:  # noqa: BLE001  whatever it was, the request may have been sent
         log_defect(defect, transaction=payment.id)
         raise AnswerLostError from None  # its message may quote the card
+    finally:
+        acquirer_answers.note(answered=answered)
+    return answer

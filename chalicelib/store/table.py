@@ -10,7 +10,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
-from chalicelib.settings import settings
+from chalicelib.settings import MAX_SWEEP_CONCURRENCY, settings
 from chalicelib.store import deadline
 from chalicelib.store.codec import Value, decode, encode, value_of
 from chalicelib.store.expressions import attribute_names
@@ -33,6 +33,7 @@ def _client(limits: deadline.Limits) -> Any:
         read_timeout=limits.read_seconds,
         retries={"mode": "standard", "total_max_attempts": limits.attempts},
         tcp_keepalive=True,
+        max_pool_connections=MAX_SWEEP_CONCURRENCY,  # the threads of a sweep are the most there are
         parameter_validation=False,  # only our code writes them; checking costs as much as parsing the response
     )
     return boto3.client("dynamodb", config=config)
@@ -170,11 +171,16 @@ def write_one(write: Write, returned: str = "ALL_NEW") -> dict[str, Value]:
 
 def read(key: Key[R]) -> R | None:
     """Read a record as it is now (a strong read); None when there is none."""
+    item = read_item(key)
+    return decode(key.record, item) if item else None
+
+
+def read_item(key: Key[Any]) -> dict[str, Value]:
+    """Read the item of a record, with what only an index needs (a strong read); empty when there is none."""
     response = with_retries(
         lambda: client().get_item(TableName=table_name(key.table), Key=key.wire(), ConsistentRead=True)
     )
-    item = response.get("Item")
-    return decode(key.record, item) if item else None
+    return response.get("Item") or {}
 
 
 def read_all(keys: Sequence[Key[Any]]) -> list[Any]:

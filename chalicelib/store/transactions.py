@@ -1,5 +1,6 @@
 """Transactions, payments and reversals alike, by ID."""
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -7,10 +8,10 @@ from chalicelib.domain.outcome import due_at
 from chalicelib.domain.reversal import CANCELS
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.store import history
-from chalicelib.store.codec import attributes_of
-from chalicelib.store.due_index import shard_of
+from chalicelib.store.codec import Value, attributes_of, decode, value_of
+from chalicelib.store.due_index import NO_ACQUIRER, shard_of
 from chalicelib.store.expressions import set_attributes
-from chalicelib.store.table import Key, Write, commit, put_new, read, update, write_one
+from chalicelib.store.table import Key, Write, commit, put_new, read, read_item, update, write_one
 
 TABLE = "transactions"
 LATEST_REVERSAL = "#reverse_id = :id, #reverse_invoice = :invoice"  # of a payment, the one that was done last
@@ -33,6 +34,20 @@ def key(transaction_id: str) -> Key[Transaction]:
 def get(transaction_id: str) -> Transaction | None:
     """Read a transaction as it is now; None when there is none."""
     return read(key(transaction_id))
+
+
+def item_of(transaction: Transaction) -> dict[str, Value]:
+    """Return the item of a new transaction, with its place in the index of what is due."""
+    item: dict[str, Value] = _put(transaction).parameters["Item"]
+    return item
+
+
+def get_due(transaction_id: str, now: datetime) -> Transaction | None:
+    """Read a transaction that is due; None when it is finished, or another process has resolved or claimed it."""
+    item = read_item(key(transaction_id))
+    if "due_at" not in item or item["due_at"]["S"] > value_of(now)["S"]:
+        return None
+    return decode(Transaction, item)
 
 
 def record(transaction: Transaction, *beside: Write) -> None:
@@ -85,7 +100,7 @@ def claim(transaction: Transaction, now: datetime) -> bool:
             "now": now,
             "before": before,
             "due_at": due_at(transaction, now),
-            "due_shard": shard_of(transaction.id),
+            "due_shard": _shard(transaction),
             "phase": transaction.phase,
         },
         condition="#phase = :phase AND (attribute_not_exists(#asked_at) OR #asked_at < :before)",
@@ -96,6 +111,22 @@ def claim(transaction: Transaction, now: datetime) -> bool:
     except PhaseChangedError:
         return False
     return True
+
+
+def move_to_lane(transaction_id: str, shard: str) -> None:
+    """Move a transaction from a shard without lane to its lane, unless it has moved on by itself."""
+    transaction = get(transaction_id)
+    if transaction is None:
+        return
+    moved = update(
+        key(transaction.id),
+        "SET #due_shard = :due_shard",
+        {"due_shard": _shard(transaction), "shard": shard, "phase": transaction.phase},
+        condition="#due_shard = :shard AND #phase = :phase",
+        otherwise=PhaseChangedError(),
+    )
+    with suppress(PhaseChangedError):
+        write_one(moved)
 
 
 def reserve(original: Transaction, reversal: Transaction, *beside: Write, follows_latest: bool = False) -> None:
@@ -156,4 +187,10 @@ def _put(transaction: Transaction) -> Write:
 def _due_attributes(transaction: Transaction, now: datetime) -> dict[str, Any]:
     """Return the attributes that list a transaction in the index of what is due; none when nothing is due."""
     due = due_at(transaction, now)
-    return {"due_shard": shard_of(transaction.id), "due_at": due} if due else {}
+    return {"due_shard": _shard(transaction), "due_at": due} if due else {}
+
+
+def _shard(transaction: Transaction) -> str:
+    """Return its shard of the index of what is due: in the lane of the acquirer that its next step needs, if any."""
+    lane = NO_ACQUIRER if transaction.phase is Phase.AWAITING_COMPLETION else transaction.acquirer
+    return shard_of(transaction.id, lane)

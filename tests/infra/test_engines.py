@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +12,8 @@ from pathlib import Path
 import boto3
 import pytest
 
+from chalicelib.services import lanes
+from chalicelib.store.table import client
 from infra import aws_server, engines, local, resources
 
 SEQUENCES = f"{engines.STACK}-sequences"
@@ -98,6 +101,24 @@ def test_another_process_sees_the_same_aws_over_http(engine: str) -> None:
 
     assert item["Item"] == {"name": {"S": f"http-{engine}"}}
     assert [bucket["Name"] for bucket in buckets] == [os.environ["BUCKET"]]
+
+
+@pytest.mark.usefixtures("moto")
+def test_on_moto_requests_do_not_queue_with_the_threads_of_a_sweep() -> None:
+    threads = {
+        name: threading.Thread(target=lambda: client().list_tables(), name=name, daemon=True)
+        for name in (f"{lanes.THREAD_NAME}_1", "request")
+    }
+
+    with engines.SWEEP_LOCK:  # another thread of the sweep is about to call
+        for thread in threads.values():
+            thread.start()
+        threads["request"].join(timeout=20)
+        waiting = [name for name, thread in threads.items() if thread.is_alive()]
+    threads["sweep_1"].join(timeout=20)
+
+    assert waiting == ["sweep_1"]
+    assert not threads["sweep_1"].is_alive()
 
 
 def test_without_its_jar_dynamodb_local_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from chalicelib.domain.card import VERIFIED
 from chalicelib.domain.transaction import Phase
 from chalicelib.errors import ServiceError
 from chalicelib.gateways import secrets
+from chalicelib.services import payment_sweep
 from chalicelib.services.authentication import authenticate
 from chalicelib.settings import settings
 from chalicelib.store import agents, linked_cards, logins
@@ -174,3 +175,17 @@ def test_a_sweep_by_hand_prints_what_it_did(
     swept = kept(payment.id)
     assert swept is not None
     assert swept.phase is Phase.APPROVED
+
+
+def test_a_sweep_by_hand_names_the_acquirers_that_do_not_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    silent = payment_sweep.Swept(5, 700, is_unfinished=True, silent=("NORTHBANK",))
+    monkeypatch.setattr(payment_sweep, "run", lambda _, **__: silent)
+
+    run(monkeypatch, "sweep")
+
+    printed = capsys.readouterr().out
+    assert "Processed 5 payments" in printed
+    assert "No answer from NORTHBANK" in printed
+    assert "run the command again" in printed

@@ -12,10 +12,10 @@ from chalicelib.domain.acquirer import AnswerLostError, UnreachableError
 from chalicelib.domain.transaction import Phase
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
-from chalicelib.store import due_index, linked_cards, outbox, transactions
+from chalicelib.store import linked_cards, outbox
 from chalicelib.store.table import read
 from tests.cards import a_card_body
-from tests.tills import MINUTE, SECOND, Till, a_till, booked, is_charged, kept
+from tests.tills import MINUTE, SECOND, Till, a_till, booked, is_charged, is_due, kept
 from tests.transactions import NOW
 from tests.wire import broken, counting, failing, stopping, told
 
@@ -93,7 +93,7 @@ def check(case: Case, till: Till, transaction_id: str, *, came_back: bool) -> No
 
     assert payment.phase in case.ends
     assert paid == is_charged(transaction_id)
-    assert transaction_id not in due_index.ids(transactions.TABLE, month, 1000)
+    assert not is_due(transaction_id, month)
     assert till.counted() == (1, payment.amount_minor if paid else 0)
     assert (read(outbox.key(f"{transaction_id}.email")) is not None) == paid
     if payment.linked_card_id:

@@ -13,9 +13,8 @@ from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
 from chalicelib.services.identifiers import derived_guid
-from chalicelib.store import due_index, transactions
 from tests.cards import a_card_body
-from tests.tills import MINUTE, SECOND, Till, a_till, booked, kept
+from tests.tills import MINUTE, SECOND, Till, a_till, booked, is_due, kept
 from tests.transactions import NOW
 from tests.wire import broken, counting, failing, stopping, told
 
@@ -77,7 +76,7 @@ def check(case: Case, payment: Transaction, name: str, *, came_back: bool) -> No
     assert (original.reversed_minor, original.reserved_minor) == (given_back, 0)
     assert original.reversals == (1 if given_back else 0)
     assert (original.reverse_id == name) is bool(given_back)
-    assert name not in due_index.ids(transactions.TABLE, NOW.replace(month=5), 1000)
+    assert not is_due(name, NOW.replace(month=5))
 
 
 def settle(name: str) -> None:

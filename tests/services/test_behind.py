@@ -15,11 +15,13 @@ HOUR = timedelta(hours=1)
 def test_the_sweep_says_for_how_long_a_payment_has_been_due() -> None:
     payment = a_till().pay(a_card_body(12.68))
 
-    assert 3000 < payment_sweep.lag_seconds(payment.created_at + HOUR) <= 3600
+    swept = payment_sweep.run(payment.created_at + HOUR, seconds=0)
+
+    assert 3000 < swept.behind_seconds <= 3600
 
 
 def test_who_has_nothing_to_do_is_not_behind() -> None:
-    assert payment_sweep.lag_seconds(datetime(2000, 1, 1, tzinfo=UTC)) == 0
+    assert payment_sweep.run(datetime(2000, 1, 1, tzinfo=UTC)) == payment_sweep.Swept(0)
     assert outbox.lag_seconds(datetime(2000, 1, 1, tzinfo=UTC)) == 0
 
 

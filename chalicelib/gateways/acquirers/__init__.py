@@ -28,6 +28,8 @@ class Acquirer(Protocol):
       inquiry resolves it later. In every case of doubt an adapter raises this one.
     Any other exception is a defect of the adapter; for a payment or reversal it counts as AnswerLostError.
 
+    Threads: several threads call the methods of one adapter at once.
+
     Secrecy: no exception message, log line or answer text quotes a card number, CVV2, track or EMV data.
     """
 
@@ -58,6 +60,7 @@ class Acquirer(Protocol):
         ...
 
 
+# An acquirer stays here until its last transaction is finished: the sweep looks after those that are named here.
 KNOWN: Mapping[str, Callable[[], Acquirer]] = {"SANDBOX": Sandbox}
 
 

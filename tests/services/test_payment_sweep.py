@@ -1,0 +1,341 @@
+"""The sweep with acquirers that answer, hang or are silent, at times the test chooses."""
+
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.circuit_breaker import OPENS_AFTER
+from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.services import outcomes, payment_sweep
+from chalicelib.store import due_index, transactions
+from chalicelib.store.table import Key, client, read_item, table_name, update, write_one
+from infra.bulk_load import write_in_bulk
+from tests.acquirers import LONG_AGO, FakeAcquirer, serving, unknown
+from tests.tills import MINUTE, SECOND, is_due, kept
+from tests.transactions import a_payment
+from tests.wire import StoppedError, counting, hooked, threads
+
+DUE = LONG_AGO + MINUTE
+THREADS = 16
+WAIT = 20  # seconds; far more than anything here takes
+
+
+@pytest.fixture
+def alone(dynamodb_local: str) -> None:
+    """Leave nothing due that another test left behind."""
+    del dynamodb_local
+    empty()
+
+
+def empty() -> None:
+    name = table_name(transactions.TABLE)
+    pages = client().get_paginator("scan").paginate(TableName=name, IndexName="due")
+    for item in [item for page in pages for item in page["Items"]]:
+        client().delete_item(TableName=name, Key={"id": item["id"]})
+
+
+def phases(payments: list[Transaction]) -> set[Phase]:
+    return {(kept(payment.id) or payment).phase for payment in payments}
+
+
+def asked_at(payment: Transaction) -> datetime:
+    return datetime.fromisoformat(read_item(transactions.key(payment.id))["asked_at"]["S"])
+
+
+def awaiting(deadline: datetime) -> Transaction:
+    payment = a_payment(phase=Phase.AWAITING_COMPLETION, acquirer="DEAD", created_at=LONG_AGO, deadline=deadline)
+    transactions.record(payment)
+    return payment
+
+
+@pytest.mark.usefixtures("alone")
+def test_sixteen_acquirer_requests_run_side_by_side() -> None:
+    together = threading.Barrier(THREADS)
+    living = FakeAcquirer(meanwhile=lambda: together.wait(WAIT))
+
+    with serving(LIVING=living):
+        payments = [unknown("LIVING") for _ in range(2 * THREADS)]
+        swept = payment_sweep.run(DUE)
+
+    assert living.most_at_once == THREADS
+    assert (swept.payments, swept.behind_seconds, swept.is_unfinished) == (2 * THREADS, 0, False)
+    assert phases(payments) == {Phase.APPROVED}
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_payment_is_resolved_at_its_own_time_and_not_at_the_beginning_of_the_run() -> None:
+    living = FakeAcquirer(meanwhile=lambda: time.sleep(0.05), is_silent=True)
+
+    with serving(LIVING=living), threads(1):
+        first, second = unknown("LIVING"), unknown("LIVING", LONG_AGO + SECOND)
+        payment_sweep.run(DUE)
+
+    assert DUE <= asked_at(first) < DUE + SECOND * WAIT
+    assert asked_at(second) - asked_at(first) >= timedelta(seconds=0.05)
+
+
+@pytest.mark.usefixtures("alone")
+def test_with_one_acquirer_dead_the_payments_of_another_are_finished_in_the_run_they_are_due() -> None:
+    finished = threading.Event()
+    dead = FakeAcquirer(is_silent=True, meanwhile=lambda: finished.wait(WAIT))  # its time limit: the other's last
+    living = FakeAcquirer()
+
+    def end_the_wait() -> None:
+        if len(living.inquiries) == 40:
+            finished.set()
+
+    living.meanwhile = end_the_wait
+    with serving(DEAD=dead, LIVING=living):
+        stuck = [unknown("DEAD", LONG_AGO - number * SECOND) for number in range(40)]
+        payments = [unknown("LIVING") for _ in range(40)]
+        swept = payment_sweep.run(DUE)
+
+    assert finished.is_set()
+    assert phases(payments) == {Phase.APPROVED}
+    assert phases(stuck) == {Phase.UNKNOWN}
+    assert len(dead.inquiries) <= OPENS_AFTER + THREADS
+    assert swept.silent == ("DEAD",)
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_dead_acquirer_is_tried_once_a_run_and_caught_up_in_the_run_in_which_it_answers() -> None:
+    dead = FakeAcquirer(is_silent=True)
+
+    with serving(DEAD=dead):
+        payments = [unknown("DEAD", LONG_AGO + number * SECOND / 100) for number in range(250)]
+        payment_sweep.run(DUE)
+        tries = []
+        for minute in range(1, 4):
+            before = len(dead.inquiries)
+            payment_sweep.run(DUE + minute * MINUTE)
+            tries.append(len(dead.inquiries) - before)
+        dead.is_silent = False
+        swept = payment_sweep.run(DUE + 20 * MINUTE)
+
+    assert tries == [1, 1, 1]
+    assert phases(payments) == {Phase.APPROVED}
+    assert (swept.payments, swept.silent, swept.behind_seconds) == (250, (), 0)
+
+
+@pytest.mark.usefixtures("alone")
+def test_the_try_is_not_the_same_payment_each_time() -> None:
+    dead = FakeAcquirer(is_silent=True)
+
+    with serving(DEAD=dead):
+        for number in range(30):
+            unknown("DEAD", LONG_AGO + number * SECOND / 100)
+        for minute in range(4):
+            payment_sweep.run(DUE + minute * MINUTE / 4)
+
+    assert len(set(dead.inquiries)) == len(dead.inquiries) <= THREADS + OPENS_AFTER + 3
+
+
+@pytest.mark.usefixtures("alone")
+def test_the_alarm_is_told_how_long_the_payments_of_a_dead_acquirer_have_been_due() -> None:
+    with serving(DEAD=FakeAcquirer(is_silent=True)), threads(1):
+        for number in range(12):
+            unknown("DEAD", LONG_AGO + number * SECOND)
+        payment_sweep.run(DUE)
+        swept = payment_sweep.run(DUE + 10 * MINUTE)
+
+    # five were tried by the first run and are due again; the sixth was due 35 s after LONG_AGO
+    assert (swept.payments, swept.silent) == (1, ("DEAD",))
+    assert swept.behind_seconds in {10 * 60 + 60 - 36, 10 * 60 + 60 - 35}
+
+
+@pytest.mark.usefixtures("engine")
+def test_what_needs_no_acquirer_is_done_first_and_whatever_the_acquirers_do() -> None:
+    empty()
+    seen: list[Phase] = []
+    owed = [awaiting(DUE) for _ in range(5)]
+    dead = FakeAcquirer(is_silent=True, meanwhile=lambda: seen.extend(phases(owed)))
+
+    with serving(DEAD=dead):
+        stuck = [unknown("DEAD") for _ in range(5)]
+        swept = payment_sweep.run(DUE)
+
+    assert set(seen) == {Phase.APPROVED}
+    assert phases(stuck) == {Phase.UNKNOWN}
+    assert swept.payments == 10
+    assert not any(is_due(payment.id, DUE) for payment in owed)
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_payment_moves_from_the_lane_of_its_acquirer_to_the_other_when_it_awaits_its_completion() -> None:
+    with serving(LIVING=FakeAcquirer()):
+        payment = unknown("LIVING", single_step=False)
+        payment_sweep.run(DUE)
+        [listed] = due_index.of_lane(transactions.TABLE, due_index.NO_ACQUIRER, payment.deadline)
+        again = list(due_index.of_lane(transactions.TABLE, "LIVING", payment.deadline))
+
+    assert (listed.id, listed.since, again) == (payment.id, payment.deadline, [])
+
+
+@pytest.mark.usefixtures("engine")
+def test_what_was_stored_before_there_were_lanes_is_found_in_every_shard_due_or_not() -> None:
+    empty()
+    with serving(LIVING=FakeAcquirer()):
+        due = [unknown("LIVING") for _ in range(8)]
+        later = [unknown("LIVING", LONG_AGO + 60 * MINUTE) for _ in range(8)]
+        owed = [awaiting(DUE) for _ in range(4)]
+        for number, payment in enumerate([*due, *later, *owed]):
+            as_before_there_were_lanes(payment, str(number % 4))
+        swept = payment_sweep.run(DUE)
+
+        assert phases([*due, *owed]) == {Phase.APPROVED}
+        assert phases(later) == {Phase.UNKNOWN}
+        assert (swept.payments, swept.behind_seconds, swept.is_unfinished) == (12, 0, False)
+        assert list(due_index.without_lane(transactions.TABLE)) == []
+        assert payment_sweep.run(DUE + 60 * MINUTE).payments == 8
+    assert phases(later) == {Phase.APPROVED}
+
+
+def as_before_there_were_lanes(payment: Transaction, shard: str) -> None:
+    key: Key[Any] = transactions.key(payment.id)
+    write_one(update(key, "SET #due_shard = :shard", {"shard": shard}))
+
+
+@pytest.mark.usefixtures("alone")
+def test_what_has_moved_on_by_itself_is_not_moved_back() -> None:
+    with serving(LIVING=FakeAcquirer()):
+        payment = unknown("LIVING")
+        as_before_there_were_lanes(payment, "2")
+        outcomes.resolve(payment, DUE)
+        transactions.move_to_lane(payment.id, "2")
+
+    assert not is_due(payment.id, DUE + 60 * MINUTE)
+    assert "due_shard" not in read_item(transactions.key(payment.id))
+
+
+@pytest.mark.usefixtures("engine")
+def test_pages_of_payments_due_at_the_same_instant_are_all_resolved() -> None:
+    empty()
+    number = 2 * due_index.LANE_SHARDS * due_index.PAGE + 50
+    payments = [
+        a_payment(phase=Phase.AWAITING_COMPLETION, created_at=LONG_AGO, deadline=DUE, client_id=2001)
+        for _ in range(number)
+    ]
+    write_in_bulk(payments)
+
+    swept = payment_sweep.run(DUE)
+
+    assert (swept.payments, swept.is_unfinished) == (number, False)
+    assert phases(payments[::50]) == {Phase.APPROVED}
+
+
+@pytest.mark.usefixtures("alone")
+def test_when_its_time_is_over_a_run_begins_nothing_and_says_how_far_behind_it_is() -> None:
+    with serving(LIVING=FakeAcquirer()):
+        payments = [unknown("LIVING") for _ in range(3)]
+        swept = payment_sweep.run(LONG_AGO + 61 * MINUTE, seconds=0)
+
+    assert phases(payments) == {Phase.UNKNOWN}
+    assert (swept.payments, swept.is_unfinished) == (0, True)
+    assert 3600 + 30 <= swept.behind_seconds <= 3600 + 30 + WAIT
+
+
+@pytest.mark.usefixtures("alone")
+def test_one_that_fails_each_time_counts_as_behind_and_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = outcomes.resolve
+
+    def fail_once(payment: Transaction, now: datetime) -> Transaction:
+        if payment.id == broken.id:
+            raise RuntimeError
+        return real(payment, now)
+
+    monkeypatch.setattr(outcomes, "resolve", fail_once)
+    with serving(LIVING=FakeAcquirer()):
+        broken, *others = [unknown("LIVING") for _ in range(9)]
+        swept = payment_sweep.run(LONG_AGO + 20 * MINUTE)
+
+    assert phases(others) == {Phase.APPROVED}
+    assert swept.payments == 9
+    assert 19.5 * 60 <= swept.behind_seconds <= 19.5 * 60 + WAIT
+
+
+@pytest.mark.usefixtures("alone")
+def test_an_idle_run_reads_each_shard_once_and_in_time_no_more_the_shards_without_lane() -> None:
+    idle = []
+    for _ in range(payment_sweep.EMPTY_LOOKS + 1):
+        with counting() as calls:
+            payment_sweep.run(DUE)
+        idle.append(calls)
+
+    lanes = 2 * due_index.LANE_SHARDS  # SANDBOX, and what needs no acquirer
+    assert idle == [["Query"] * (lanes + due_index.SHARDS)] * payment_sweep.EMPTY_LOOKS + [["Query"] * lanes]
+
+
+@pytest.mark.usefixtures("alone")
+def test_sweeps_at_once_share_the_work_and_ask_about_each_payment_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    silent = FakeAcquirer(is_silent=True, meanwhile=lambda: time.sleep(0.01))
+    monkeypatch.setattr("chalicelib.domain.circuit_breaker.OPENS_AFTER", 1000)
+
+    with serving(SILENT=silent):
+        payments = [unknown("SILENT") for _ in range(60)]
+        with ThreadPoolExecutor(3) as pool:
+            sweeps = list(pool.map(lambda _: payment_sweep.run(DUE), range(3)))
+
+    assert Counter(silent.inquiries) == dict.fromkeys((payment.id for payment in payments), 1)
+    assert sum(swept.payments for swept in sweeps) >= 60
+
+
+@pytest.mark.usefixtures("alone")
+def test_what_another_sweep_asked_about_meanwhile_is_not_asked_about_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transactions, "CLAIM_PAUSE", timedelta(0))  # the run takes longer than a claim lasts
+    monkeypatch.setattr("chalicelib.domain.circuit_breaker.OPENS_AFTER", 1000)
+    runs: list[payment_sweep.Swept] = []
+    silent = FakeAcquirer(is_silent=True)
+
+    def let_another_run() -> None:
+        if len(silent.inquiries) == 1:
+            runs.append(payment_sweep.run(DUE))
+
+    silent.meanwhile = let_another_run
+    with serving(SILENT=silent), threads(1):
+        payments = [unknown("SILENT") for _ in range(20)]
+        runs.append(payment_sweep.run(DUE))
+
+    assert Counter(silent.inquiries) == dict.fromkeys((payment.id for payment in payments), 1)
+    assert [swept.payments for swept in runs] == [19, 1]
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize("when", ["before", "after"])
+@pytest.mark.parametrize("call", ["GetItem", "UpdateItem", "inquire", "TransactWriteItems"])
+def test_a_worker_that_dies_ends_the_run_and_the_next_run_does_what_it_left(call: str, when: str) -> None:
+    lock = threading.Lock()
+    calls = Counter[tuple[str, str]]()
+
+    def stop(*at: str) -> None:
+        with lock:
+            calls[at[0], at[1]] += 1
+            number = calls[at[0], at[1]]
+        if at == (when, call) and number == 20:
+            raise StoppedError
+
+    with serving(LIVING=FakeAcquirer()):
+        payments = [unknown("LIVING") for _ in range(60)]
+        with hooked(stop), pytest.raises(StoppedError):
+            payment_sweep.run(DUE)
+        left = sum((kept(payment.id) or payment).phase is Phase.UNKNOWN for payment in payments)
+        payment_sweep.run(DUE + MINUTE)
+
+    assert 0 < left < 60
+    assert phases(payments) == {Phase.APPROVED}
+
+
+@pytest.mark.usefixtures("alone")
+def test_a_store_out_of_reach_ends_the_run_with_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def out_of_reach(*_: Any) -> Any:
+        raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
+
+    monkeypatch.setattr(due_index, "_page", out_of_reach)
+
+    with pytest.raises(ServiceError, match=ErrorCode.STORE_UNAVAILABLE.message):
+        payment_sweep.run(DUE)
