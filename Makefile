@@ -18,7 +18,7 @@ FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
 .DEFAULT_GOAL := run
 .PHONY: run test check bench format lock engine linter reference fuzz package deploy clean
 
-run: $(VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local
+run: $(VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data
 	@$(BIN)/python -m infra.local
 
 test: $(VENV) engine linter  ## every test: ARGS="-k name" for some

@@ -5,35 +5,66 @@ It is deployed as a function of its own, so it imports neither pydantic nor the 
 
 from datetime import UTC, datetime
 from http import HTTPStatus
+from typing import Any
 
-from chalice.app import AuthRequest, AuthResponse, Blueprint
+from chalice.app import AuthRequest, AuthResponse, Blueprint, ChaliceAuthorizer
 
 from chalicelib.domain.agent import Caller
-from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.errors import ServiceError
 from chalicelib.log import log_defect
 from chalicelib.services import authentication
-
-blueprint = Blueprint(__name__)
 
 NOBODY = "nobody"  # the principal of a denial
 
 
+class SignIn(AuthRequest):
+    """A request that signs in: the Authorization header, and the address the request came from."""
+
+    def __init__(self, event: dict[str, Any]) -> None:
+        headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+        # `chalice local`, and API Gateway while a stage is updated, call it as an authorizer of tokens.
+        token = event.get("authorizationToken") or headers.get("authorization") or ""
+        super().__init__(event["type"], token, event["methodArn"])
+        self.source: str = event.get("requestContext", {}).get("identity", {}).get("sourceIp") or ""
+
+
+class RequestAuthorizer(ChaliceAuthorizer):
+    """Chalice's authorizer, called with the whole request (type REQUEST): a token alone has no source address."""
+
+    def _transform_event(self, event: dict[str, Any]) -> SignIn:
+        return SignIn(event)
+
+
+class RequestBlueprint(Blueprint):
+    """A blueprint whose authorizers are called with the whole request."""
+
+    def _wrap_handler(self, handler_type: str, handler_name: str, user_handler: Any) -> RequestAuthorizer:
+        del handler_type
+        return RequestAuthorizer(handler_name, user_handler)
+
+
+blueprint = RequestBlueprint(__name__)
+
+
 @blueprint.authorizer(ttl_seconds=60)
-def authorizer(request: AuthRequest) -> AuthResponse:
+def authorizer(request: SignIn) -> AuthResponse | None:
     """Return a policy for the whole API: the caller in its context, or a denial with the reason ACCESS_DENIED prints.
 
     API Gateway may reuse the policy for a minute. State and credentials may change in this minute, so the handler
-    checks them again, against the credential version in the context.
+    checks them again, against the credential version in the context. Failures are not reused: API Gateway answers an
+    exception with AUTHORIZER_FAILURE (503), and None, which is no policy, with AUTHORIZER_CONFIGURATION_ERROR (500).
     """
     try:
-        return _allow(authentication.caller_of(request.token, datetime.now(UTC)))
+        return _allow(authentication.authenticate(request.token, request.source, datetime.now(UTC)))
     except ServiceError as refusal:
         if refusal.error.status == HTTPStatus.UNAUTHORIZED:
             return _deny(refusal)
-        raise  # an outage is not a denial: API Gateway answers AUTHORIZER_FAILURE and stores nothing
+        if refusal.error.status == HTTPStatus.SERVICE_UNAVAILABLE:
+            raise  # an outage is not a denial
+        log_defect(refusal)
     except Exception as defect:  # noqa: BLE001  an authorizer that fails lets nobody in
-        log_defect(defect)
-        raise ServiceError(ErrorCode.INTERNAL) from None  # its own message may quote the credential
+        log_defect(defect)  # without its message, which may quote the credential
+    return None
 
 
 def _allow(caller: Caller) -> AuthResponse:

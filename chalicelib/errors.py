@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Any
 
+MAX_VALIDATIONS = 100  # items listed in an answer, the first that were found
 RETRY = {"Retry-After": "1"}  # seconds: the headers of what is worth asking again
 
 
@@ -86,6 +87,7 @@ class Check(IntEnum):
     PATH_AND_BODY_DIFFER = 10
     TWICE = 11
     CONTRADICTION = 12
+    CAPITALS = 13
 
 
 @dataclass(frozen=True)
@@ -146,5 +148,5 @@ def envelope(code: int = 0, message: str | None = None, validations: tuple[Valid
     return {
         "ErrorCode": code,
         "ErrorMessage": message,
-        "Validations": [item.on_the_wire() for item in validations] or None,
+        "Validations": [item.on_the_wire() for item in validations[:MAX_VALIDATIONS]] or None,
     }

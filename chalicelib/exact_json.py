@@ -9,6 +9,8 @@ import simplejson
 
 from chalicelib.errors import ErrorCode, ServiceError
 
+MAX_DEPTH = 64  # levels of a body
+
 
 def text(value: Mapping[str, Any]) -> str:
     """Return the value as JSON text."""
@@ -19,16 +21,29 @@ def text(value: Mapping[str, Any]) -> str:
 def parse(body: bytes) -> dict[str, Any]:
     """Return the JSON object of a body: numbers exact, nulls left out.
 
-    Raise MALFORMED_JSON when it is not an object or has a key twice.
+    Raise MALFORMED_JSON when it is not an object in UTF-8, has a key twice, or has more levels than any request needs.
     """
     try:
-        value = json.loads(body, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_object)
+        value = json.loads(body.decode(), parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_object)
     except (ValueError, RecursionError, DecimalException) as error:
         reason = str(error) if isinstance(error, _DuplicateKeyError) else None
         raise ServiceError(ErrorCode.MALFORMED_JSON, reason) from None
     if not isinstance(value, dict):
         raise ServiceError(ErrorCode.MALFORMED_JSON)
+    if _is_deep(value):
+        raise ServiceError(ErrorCode.MALFORMED_JSON, f"The body has more than {MAX_DEPTH} levels.")
     return value
+
+
+def _is_deep(value: dict[str, Any]) -> bool:
+    """Return whether a value has too many levels. It is read level by level: no caller decides about recursion."""
+    level: list[Any] = [value]
+    for _ in range(MAX_DEPTH):
+        items = (item for one in level for item in (one.values() if isinstance(one, dict) else one))
+        level = [item for item in items if isinstance(item, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 class _DuplicateKeyError(ValueError):

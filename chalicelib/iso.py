@@ -6,9 +6,12 @@ Their packages are imported at first use: they take 26 and 5 ms, which only mana
 # ruff: noqa: PLC0415
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from chalicelib.domain.money import Currency
+
+if TYPE_CHECKING:
+    import iso3166
 
 FUNDS = frozenset({"BOV", "CHE", "CHW", "CLF", "COU", "MXV", "USN", "UYI", "UYW"})  # ISO 4217: units of account
 
@@ -31,6 +34,12 @@ def currency(code: str) -> Currency | None:
     return _currencies().get(code)
 
 
+def currency_code(code: str) -> str:
+    """Return the alpha code of a known currency given by either of its codes. Only a number needs the package."""
+    found = currency(code) if code.isdigit() else None
+    return found.code if found else code
+
+
 @cache
 def currency_of_country(country: str) -> str | None:
     """Return the alpha code of the currency of a country (alpha-2), or None where ISO 4217 lists no single one."""
@@ -47,9 +56,20 @@ def currency_of_country(country: str) -> str | None:
 
 def country_code(code: str) -> str | None:
     """Return the alpha-2 code of a country given by any of its ISO 3166-1 codes ("ZA", "ZAF", "710"), or None."""
+    country = _country(code)
+    return str(country.alpha2) if country else None
+
+
+def country_name(code: str) -> str | None:
+    """Return the name in ISO 3166-1 of a country given by any of its codes, or None."""
+    country = _country(code)
+    return str(country.name) if country else None
+
+
+def _country(code: str) -> "iso3166.Country | None":
     import iso3166
 
     for register in (iso3166.countries_by_alpha2, iso3166.countries_by_alpha3, iso3166.countries_by_numeric):
         if found := register.get(code.upper()):
-            return str(found.alpha2)
+            return found
     return None

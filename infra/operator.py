@@ -15,6 +15,8 @@ python -m infra.operator sweep
     Run now the jobs that the stage runs every minute: finish pending payments and send the messages that are due.
 python -m infra.operator rebuild-totals [--merchant 17] [--month 2026-03]
     Count the totals of the history anew from the transactions, print and correct what differs. Payments may go on.
+python -m infra.operator find-login 3f0c...
+    Print the agent whose login a digest in the log stands for (`login` of a denied sign-in).
 python -m infra.operator audit agent#17
     Print who changed which fields of an object (agent#..., merchant#..., terminal#...), oldest first, without values.
 """
@@ -43,7 +45,7 @@ from chalicelib.services.passwords import hash_password
 from chalicelib.settings import settings
 from chalicelib.store import agents, audit, logins, sequences
 from chalicelib.store.table import read
-from infra import operator_totals, scheduler
+from infra import operator_logins, operator_totals, scheduler
 
 OPERATOR = 0  # the operator's ID in the audit
 MIN_PASSWORD_LENGTH = 12  # long, because a system user may do everything
@@ -110,6 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     sweep = commands.add_parser("sweep", help="finish pending payments, send due messages")
     sweep.set_defaults(command=_sweep_command)
     operator_totals.add_command(commands)
+    operator_logins.add_command(commands)
     entries = commands.add_parser("audit", help="print who changed which fields of an object")
     entries.add_argument("object", help="agent#17, merchant#3, terminal#9")
     entries.set_defaults(command=_audit_command)
@@ -142,7 +145,7 @@ def _link_card_command(options: argparse.Namespace) -> None:
     data, problems = card.read(InputType.MANUAL_ENTRY, typed)
     now = datetime.now(UTC)
     if data is None or (problems := card.expired(data, now.date())):
-        sys.exit("\n".join(f"{problem.field}: {problem.message}" for problem in problems))
+        sys.exit("\n".join(f"{one.field.removeprefix('card.').upper()}: {one.message}" for one in problems))
     linked = linked_cards.link(
         agent, data, options.alias or f"{data.details.brand} {data.details.last4}", now, options.acquirer
     )

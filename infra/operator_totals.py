@@ -28,7 +28,7 @@ def rebuild_totals_command(options: argparse.Namespace) -> None:
         for month in [options.month] if options.month else _months_of(merchant, datetime.now(UTC)):
             outcome = rebuild(merchant.id, month)
             for one in outcome.mended:
-                print(f"{one.month}  {one.at}  {one.name}: was {one.kept}, is {one.counted}")
+                print(f"{one.month}  {one.at}  {one.name}: was {one.stored}, is {one.counted}")
             corrected, busy = corrected + len(outcome.mended), busy + len(outcome.moving)
     print(f"{corrected} counters corrected.")
     if busy:

@@ -9,7 +9,7 @@ FILE = Path(__file__).with_name("resources.json")
 TABLE_TYPE = "AWS::DynamoDB::Table"
 SECRET_TYPE = "AWS::SecretsManager::Secret"  # noqa: S105  the name of a resource type, not a secret
 
-# DynamoDB Local has no use for these: its tables are in memory until it is stopped.
+# DynamoDB Local has no use for these; TTL is enabled on a table that exists.
 _DEPLOYED_ONLY = {"PointInTimeRecoverySpecification", "SSESpecification", "TimeToLiveSpecification", "TableName"}
 
 

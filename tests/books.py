@@ -63,12 +63,12 @@ def local(transaction: Transaction) -> datetime:
 
 
 def amount(transactions_: Sequence[Transaction]) -> Decimal:
-    """The sum of what payments took."""
+    """Return the sum of what payments took in the merchant's currency."""
     return sum(
         (
             Decimal(one.amount_minor) / 10**one.currency.digits
             for one in transactions_
-            if one.original_id is None and one.phase in PAID
+            if one.original_id is None and one.phase in PAID and one.currency == ZAR
         ),
         Decimal(),
     )
@@ -76,7 +76,7 @@ def amount(transactions_: Sequence[Transaction]) -> Decimal:
 
 def a_merchant_with_agents(gmt: int = 2, count: int = 1) -> Books:
     """A merchant in the tables; the first of its agents may view what all of them did, the others their own."""
-    merchant = a_merchant(gmt=gmt)
+    merchant = a_merchant(gmt=gmt, currency_id=ZAR.code)
     sees_all = (BranchActions(merchant.id, (201,)),)
     agents = [an_agent(client_id=merchant.id, branches_actions=() if number else sees_all) for number in range(count)]
     commit(put_new("merchants", merchant, "id"), *(put_new("agents", agent, "id") for agent in agents))

@@ -136,7 +136,7 @@ ROWS = [
     Row(
         "payments_get",
         _nothing,
-        (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, TRANSACTION),
+        (OK, OK, ROLE_MAY_NOT, OK, OK, TRANSACTION),
         lambda world: {"tranId": world.payment},
         "of a colleague",
     ),

@@ -1,5 +1,6 @@
 """The authorizer: its answers to API Gateway, the modules it loads, and that it never shows a credential."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -8,14 +9,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from chalice.config import Config
+from chalice.local import ForbiddenError, LocalGateway
 
 from chalicelib import authorizer
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import authentication
-from tests.accounts import an_account
+from tests.accounts import an_account, basic
 
 ROOT = Path(__file__).parent.parent
 ARN = "arn:aws:execute-api:eu-west-1:123456789012:api/stage/GET/api/v1/payment/1"
+SOURCE = "198.51.100.7"
 LOADED = """
 import json, sys
 import chalicelib.authorizer
@@ -23,10 +27,25 @@ print(json.dumps(sorted(sys.modules)))
 """
 
 
-def _authorize(token: str) -> dict[str, Any]:
-    event = {"type": "TOKEN", "authorizationToken": token, "methodArn": ARN}
-    answer: dict[str, Any] = authorizer.authorizer(event, SimpleNamespace())
-    return answer
+def _event(token: str, header: str = "Authorization", **changes: Any) -> dict[str, Any]:
+    """Return what API Gateway sends an authorizer of requests."""
+    return {
+        "type": "REQUEST",
+        "methodArn": ARN,
+        "resource": "/api/v1/payment/{tranId}",
+        "path": "/api/v1/payment/1",
+        "httpMethod": "GET",
+        "headers": {"Accept": "*/*", header: token, "X-Forwarded-For": "203.0.113.9"},
+        "multiValueHeaders": {header: [token]},
+        "pathParameters": {"tranId": "1"},
+        "stageVariables": None,
+        "requestContext": {"path": "/api/v1/payment/1", "stage": "api", "identity": {"sourceIp": SOURCE}},
+        **changes,
+    }
+
+
+def _authorize(token: str) -> Any:
+    return authorizer.authorizer(_event(token), SimpleNamespace())
 
 
 def _effects(answer: dict[str, Any]) -> set[tuple[str, str]]:
@@ -64,6 +83,58 @@ def test_the_reason_of_a_denial_fits_into_json_as_it_is() -> None:
         assert json.loads(f'"{error.message}"') == error.message  # the gateway's template does not escape
 
 
+@pytest.mark.usefixtures("moto")
+@pytest.mark.parametrize("header", ["Authorization", "authorization", "AUTHORIZATION"])
+def test_the_header_is_found_in_any_case(header: str) -> None:
+    account = an_account()
+
+    answer = authorizer.authorizer(_event(account.basic_with_key, header), SimpleNamespace())
+
+    assert answer["principalId"] == str(account.agent.id)
+
+
+@pytest.mark.usefixtures("moto")
+@pytest.mark.parametrize("headers", [None, {}, {"Accept": "*/*"}])
+def test_a_request_without_the_header_has_no_credential(headers: Any) -> None:
+    answer = authorizer.authorizer(_event("", headers=headers), SimpleNamespace())
+
+    assert answer["context"]["code"] == str(ErrorCode.NO_CREDENTIAL.code)
+
+
+@pytest.mark.usefixtures("moto")
+def test_an_event_with_a_token_alone_is_understood_while_a_stage_is_updated() -> None:
+    account = an_account()
+    event = {"type": "TOKEN", "authorizationToken": account.basic_with_key, "methodArn": ARN}
+
+    assert authorizer.authorizer(event, SimpleNamespace())["principalId"] == str(account.agent.id)
+
+
+@pytest.mark.usefixtures("moto")
+def test_chalice_local_calls_it_in_its_own_way(capsys: pytest.CaptureFixture[str]) -> None:
+    account = an_account()
+    gateway = LocalGateway(importlib.import_module("app").app, Config.create(chalice_stage="local", app_name="x"))
+
+    def status(authorization: str) -> int:
+        answer = gateway.handle_request("GET", "/api/v1/payment/x", {"Authorization": authorization}, None)
+        return int(answer["statusCode"])
+
+    assert status(account.basic_with_key) == 404
+    capsys.readouterr()
+    with pytest.raises(ForbiddenError):
+        status(basic(account.email, "wrong"))
+    assert json.loads(capsys.readouterr().out)["source"] == "127.0.0.1"
+
+
+@pytest.mark.usefixtures("moto")
+def test_a_denial_is_logged_with_the_address_that_the_gateway_saw(capsys: pytest.CaptureFixture[str]) -> None:
+    account = an_account()
+
+    _authorize(basic(account.email, "wrong"))
+
+    line = json.loads(capsys.readouterr().out)
+    assert (line["event"], line["source"]) == ("denied", SOURCE)
+
+
 def test_an_outage_is_no_denial_the_gateway_could_remember(monkeypatch: pytest.MonkeyPatch) -> None:
     def unreachable(*_: object) -> None:
         raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
@@ -75,21 +146,21 @@ def test_an_outage_is_no_denial_the_gateway_could_remember(monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("moto")
-def test_a_defect_shows_nothing_of_the_credential(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("error", [KeyError("Basic c2VjcmV0OnNlY3JldA=="), ServiceError(ErrorCode.INTERNAL)])
+def test_a_defect_is_no_policy_and_shows_nothing_of_the_credential(
+    error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def defect(authorization: str, *_: object) -> None:
-        raise KeyError(authorization)
+    def defect(*_: object) -> None:
+        raise error
 
     monkeypatch.setattr(authentication, "caller_of", defect)
 
-    with pytest.raises(ServiceError) as failure:
-        _authorize("Basic c2VjcmV0OnNlY3JldA==")
+    answer = _authorize("Basic c2VjcmV0OnNlY3JldA==")
 
     printed = "".join(capsys.readouterr())
-    assert "KeyError" in printed
-    assert "c2VjcmV0" not in printed + str(failure.value)
-    assert failure.value.__suppress_context__
+    assert answer is None  # null in JSON, which API Gateway cannot parse as a policy
+    assert json.loads(printed)["event"] == "defect"
+    assert "c2VjcmV0" not in printed
 
 
 def test_a_cold_start_of_the_authorizer_loads_neither_pydantic_nor_the_routes_nor_what_one_scheme_needs() -> None:

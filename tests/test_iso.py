@@ -27,6 +27,18 @@ def test_a_country_is_known_by_each_of_its_codes(code: str) -> None:
     assert iso.country_code(code) == "ZA"
 
 
+@pytest.mark.parametrize(
+    ("code", "name"), [("ZA", "South Africa"), ("ZAF", "South Africa"), ("710", "South Africa"), ("ZZ", None)]
+)
+def test_a_country_has_a_name(code: str, name: str | None) -> None:
+    assert iso.country_name(code) == name
+
+
+@pytest.mark.parametrize(("code", "alpha"), [("710", "ZAR"), ("ZAR", "ZAR")])
+def test_a_currency_is_shown_by_its_alpha_code(code: str, alpha: str) -> None:
+    assert iso.currency_code(code) == alpha
+
+
 @pytest.mark.parametrize("code", ["ZZ", "", "South Africa", "999"])
 def test_anything_else_is_no_country(code: str) -> None:
     assert iso.country_code(code) is None

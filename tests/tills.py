@@ -41,11 +41,11 @@ class Till:
     def caller(self) -> Caller:
         return Caller(self.agent.id, self.merchant.id, self.agent.credential_version, self.terminal.id)
 
-    def submit(self, body: dict[str, Any], now: datetime = NOW) -> tuple[Transaction, bool]:
+    def submit(self, body: dict[str, Any], now: datetime = NOW, *, key: str | None = None) -> tuple[Transaction, bool]:
         """Submit this body as payment/submit does."""
         model = validated(SubmitPayment, parse(json.dumps(body).encode()))
         assert isinstance(model, SubmitPayment)
-        return payments.submit(model, self.caller, now)
+        return payments.submit(model, self.caller, now, key=key)
 
     def pay(self, body: dict[str, Any], now: datetime = NOW) -> Transaction:
         """The payment of a new ID."""
@@ -67,7 +67,7 @@ class Till:
 
     def look(self, transaction_id: str, now: datetime = NOW) -> Transaction:
         """Read a transaction by its ID."""
-        return payments.get(transaction_id, self.caller, now)
+        return payments.get(transaction_id, self.caller, now).transactions[0]
 
     def link(self, card: CardData | None = None, now: datetime = NOW) -> LinkedCard:
         """A card linked to the agent."""

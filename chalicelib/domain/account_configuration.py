@@ -9,31 +9,38 @@ from chalicelib.domain.transaction import KINDS, InputType
 
 @dataclass(frozen=True)
 class PaymentOption:
-    """One way to pay: its InputType, and the acquirer code that goes with it."""
+    """One way to pay: its InputType, and the acquirer that goes with it."""
 
     input_type: InputType
     acquirer_code: str
+    acquirer_name: str
 
 
 @dataclass(frozen=True)
 class AccountConfiguration:
-    """An account and its ways to pay; a system user has no merchant. `currency` is alpha-3."""
+    """An account and its ways to pay; a system user has no merchant.
+
+    `currency` is alpha-3; `products` are the ProductDescCodes that payment/prepare serves.
+    """
 
     agent: Agent
     merchant: Merchant | None
     currency: str | None
     options: tuple[PaymentOption, ...]
+    products: tuple[str, ...]
 
 
-def payment_options(effective: MobileSettings, card_acquirer: str | None) -> tuple[PaymentOption, ...]:
+def payment_options(effective: MobileSettings, card_acquirer: tuple[str, str] | None) -> tuple[PaymentOption, ...]:
     """Return one option for each kind of payment that is enabled.
 
-    `effective` are the settings in force; `card_acquirer` is the code of the stage's card acquirer, if it has one.
+    `effective` are the settings in force; `card_acquirer` are code and name of the stage's card acquirer, if it has
+    one. A kind that needs no acquirer is shown with its own name instead.
     """
     return tuple(
-        PaymentOption(input_type, acquirer)
+        PaymentOption(input_type, *acquirer)
         for input_type, kind in KINDS.items()
-        if is_enabled(kind.feature, effective) and (acquirer := kind.acquirer or card_acquirer)
+        if is_enabled(kind.feature, effective)
+        and (acquirer := (kind.acquirer, kind.name) if kind.acquirer else card_acquirer)
     )
 
 

@@ -7,7 +7,7 @@ from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import CardDetails, InputType
 
 APPROVED_CODE = 0
-TOO_LATE, UNREACHABLE = 68, 91  # ISO 8583 field 39, for outcomes no acquirer names
+TOO_LATE, UNREACHABLE, DUPLICATE = 68, 91, 94  # ISO 8583 field 39
 MESSAGES = {
     APPROVED_CODE: "Approved",
     5: "Do not honour",
@@ -19,6 +19,7 @@ MESSAGES = {
     TOO_LATE: "Cancelled: no answer came in time",
     82: "CVV2 is wrong",
     UNREACHABLE: "Issuer or acquirer not available",
+    DUPLICATE: "Duplicate transmission",
     96: "System malfunction",
 }
 
@@ -72,8 +73,19 @@ class LinkRequest:
 
 
 @dataclass(frozen=True)
+class Reversed:
+    """The payment and the amount that an acquirer says it reversed."""
+
+    original: str
+    amount_minor: int
+
+
+@dataclass(frozen=True)
 class AcquirerAnswer:
-    """The outcome: ISO 8583 response code (0 approved), and the acquirer's references."""
+    """The outcome: ISO 8583 response code (0 approved), and the acquirer's references.
+
+    The answer to a reversal names what it reverses; the answer to a payment names nothing.
+    """
 
     code: int
     message: str
@@ -82,6 +94,7 @@ class AcquirerAnswer:
     acquirer_tran_id: str | None = None
     signature_required: bool = False
     pin_mode: int | None = None
+    reverses: Reversed | None = None
 
     @property
     def is_approved(self) -> bool:
@@ -98,6 +111,12 @@ class LinkAnswer:
     details: CardDetails
     link_id: str | None = None
     storage_id: int | None = None
+
+
+def answers(answer: AcquirerAnswer, request: ReversalRequest) -> bool:
+    """Return whether this is the answer to the reversal: an approval proves which payment and amount it reversed."""
+    expected = Reversed(request.original, request.amount_minor)
+    return answer.reverses == expected if answer.is_approved else answer.reverses in (None, expected)
 
 
 def message_of(code: int) -> str:

@@ -9,7 +9,7 @@ from chalicelib.domain.secret import Secret
 
 @dataclass(frozen=True)
 class Profile:
-    """An agent, its merchant and login, and the signed URL of its picture; its secret key for get-by-ID alone."""
+    """An agent, its merchant and login, and the signed URL of its picture; its secret key where it is shown."""
 
     agent: Agent
     merchant: Merchant

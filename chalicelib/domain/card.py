@@ -1,4 +1,4 @@
-"""A card: read from what a till sends, checked, and all that may be kept of it.
+"""A card: read from what a till sends and checked; and the part of it that may be stored.
 
 The number, CVV2, track and TLV are Secrets from the first line to the acquirer. No finding quotes them.
 """
@@ -14,7 +14,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import CardDetails, EmvData, InputType
 from chalicelib.errors import Check, Finding
 
-ACTIVE, BLOCKED = 1, 2  # State of a linked card
+CARD_ACTIVE, CARD_BLOCKED = 1, 2  # State of a linked card
 CREATED, IN_VERIFICATION, VERIFIED, FAILED = 1, 2, 3, 10  # its Status
 
 READERS = frozenset({InputType.MAGNETIC_STRIPE, InputType.CHIP, InputType.CONTACTLESS})
@@ -86,7 +86,7 @@ class LinkedCard:
     updated_at: datetime
     link_id: str | None = None
     storage_id: int | None = None
-    state: int = ACTIVE
+    state: int = CARD_ACTIVE
     status: int = CREATED
     deleted: bool = False
     transaction_count: int = 0
@@ -132,7 +132,7 @@ def last_day(exp: str) -> date:
 def is_usable(card: LinkedCard, agent_id: int, today: date) -> bool:
     """Return whether this agent may pay with the card."""
     standing = (card.account_id, card.state, card.status, card.deleted)
-    return standing == (agent_id, ACTIVE, VERIFIED, False) and not is_expired(card.details.exp, today)
+    return standing == (agent_id, CARD_ACTIVE, VERIFIED, False) and not is_expired(card.details.exp, today)
 
 
 def brand_of(pan: str) -> str | None:

@@ -12,6 +12,8 @@ from chalicelib.errors import ErrorCode, ServiceError
 
 LOCK_AFTER = 10  # failed passwords in a row
 LOCK_FOR = timedelta(minutes=30)
+COUNTED_FOR = timedelta(hours=24)  # failed passwords in a row count for so long after the last of them
+MANY_PLACES = 5  # source addresses of failed passwords at one login: no longer a person who forgot it
 LOGON_RECORDED_EVERY = timedelta(hours=1)  # for agents that send their password with each request
 
 MAX_HEADER = 16_384  # characters; API Gateway takes 10,240 bytes of headers in all
@@ -27,12 +29,31 @@ class Scheme(StrEnum):
     SESSION = "Session"
 
 
+class Source(str):
+    """The address a request comes from, as API Gateway saw it."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Credential:
     """A login, and the secret that proves who uses it."""
 
     login: str
     secret: Secret
+
+
+@dataclass(frozen=True)
+class FailedAttempts:
+    """The failed passwords in a row at one login, whether or not an agent has it.
+
+    `sources` are digests of the addresses they came from.
+    """
+
+    failed_attempts: int = 0
+    locked_until: datetime | None = None
+    counted_until: datetime | None = None
+    sources: frozenset[str] = frozenset()
 
 
 def scheme_of(authorization: str) -> tuple[Scheme, str]:
@@ -81,9 +102,19 @@ def canonical(email: str) -> str:
     return email.strip().lower()
 
 
-def is_locked(login: Login, now: datetime) -> bool:
+def is_locked(attempts: Login | FailedAttempts, now: datetime) -> bool:
     """Return whether passwords are refused now. Secret keys are not: guessing passwords must not stop a till."""
-    return login.locked_until is not None and now < login.locked_until
+    return attempts.locked_until is not None and now < attempts.locked_until
+
+
+def is_over(attempts: FailedAttempts, now: datetime) -> bool:
+    """Return whether the failures no longer count: their lock has ended, or the last of them is a day old."""
+    return any(end is not None and end <= now for end in (attempts.locked_until, attempts.counted_until))
+
+
+def reaches_many_places(before: FailedAttempts, source: str) -> bool:
+    """Return whether one more failure, from this source, is the first from so many places."""
+    return source not in before.sources and len(before.sources) == MANY_PLACES - 1
 
 
 def is_logon_to_record(login: Login, now: datetime) -> bool:

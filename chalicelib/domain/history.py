@@ -6,21 +6,22 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
+from chalicelib.domain.paging import PAGE_SIZE
 from chalicelib.domain.period import Period
 from chalicelib.domain.transaction import Transaction
 
-PAGE_SIZE = 100
 MAX_CANDIDATES = 50_000  # entries one list may look at
 
 
 @dataclass(frozen=True)
 class CounterKey:
-    """The key of a counter: the transactions of one agent and one kind, in amounts of as many digits."""
+    """The key of a counter: the transactions of one agent, one kind and one currency."""
 
     agent_id: int
     input_type: int
     reverse_mode: int  # 0: a payment
     digits: int  # after the decimal point of its amounts
+    currency: str | None  # None: counted by version 1.0, which did not say
     acquirer: str
 
 
@@ -69,6 +70,7 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
             input_type=int(transaction.input_type),
             reverse_mode=int(transaction.reverse_mode or 0),
             digits=transaction.currency.digits,
+            currency=transaction.currency.code,
             acquirer=transaction.acquirer,
         ),
         taken_minor=transaction.amount_minor if transaction.took_money else 0,
@@ -165,9 +167,20 @@ def ranges_of_page(ranges: Iterable[TimeRange], skip: int, size: int) -> tuple[l
     return held, skip
 
 
-def amount_taken(counted: Iterable[DayTotal | HistoryEntry]) -> Decimal:
-    """Return AmountCvt: the plain sum of the amounts that were taken."""
-    return sum((Decimal(one.taken_minor).scaleb(-one.counter.digits) for one in counted), Decimal())
+def amount_taken(counted: Iterable[DayTotal | HistoryEntry], currency: str | None) -> Decimal:
+    """Return AmountCvt: the money that payments took in the merchant's currency; currencies are never added.
+
+    A merchant without a currency of its own has that of its payments, as long as they have one.
+    """
+    taken = [one for one in counted if one.taken_minor]
+    currencies = {one.counter.currency for one in taken} - {None}
+    own = currency or (currencies.pop() if len(currencies) == 1 else None)
+    amounts = (
+        Decimal(one.taken_minor).scaleb(-one.counter.digits)
+        for one in taken
+        if one.counter.currency == own or (one.counter.currency is None and own is not None)
+    )
+    return sum(amounts, Decimal())
 
 
 def page_of(entries: Sequence[HistoryEntry], page: int, *, newest_first: bool, skip: int = 0) -> list[HistoryEntry]:

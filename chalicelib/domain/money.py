@@ -1,9 +1,11 @@
 """Money: exact decimals in requests and answers, whole minor units inside, never rounded."""
 
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 
 MAX_MINOR = 10**12  # the largest amount of one payment, in minor units
+MAX_SHIFT = 100  # decimals, beyond which no division is needed to know that there are too many
+EXACT = Context(prec=64, Emin=-999999, Emax=999999)  # more digits than a request may send: nothing is rounded
 SIGNS = {"ZAR": "R", "USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR": "₹", "NGN": "₦", "KES": "KSh", "RUB": "₽"}
 
 
@@ -35,15 +37,23 @@ def to_minor(amount: Decimal, currency: Currency) -> int:
     Raise OutOfRangeError unless it is above zero and at most 10^12 minor units, TooManyDecimalsError when it has more
     decimals than the currency.
     """
-    if not amount.is_finite() or amount <= 0 or amount.adjusted() > len(str(MAX_MINOR)):
+    sign, digits, exponent = amount.as_tuple()
+    if sign or not isinstance(exponent, int) or amount.adjusted() > len(str(MAX_MINOR)):
         raise OutOfRangeError
-    exponent = amount.normalize().as_tuple().exponent
-    if isinstance(exponent, int) and -exponent > currency.digits:
+    number, shift = int("".join(map(str, digits))), exponent + currency.digits
+    if shift < -MAX_SHIFT:  # finer than any currency, or zero
+        raise TooManyDecimalsError if number else OutOfRangeError
+    minor, rest = (number * 10**shift, 0) if shift >= 0 else divmod(number, 10**-shift)
+    if rest:
         raise TooManyDecimalsError
-    minor = int(amount.scaleb(currency.digits))
-    if minor > MAX_MINOR:
+    if not 0 < minor <= MAX_MINOR:
         raise OutOfRangeError
-    return minor
+    return int(minor)
+
+
+def canonical(amount: Decimal) -> str:
+    """Return one text for equal amounts, without rounding: fingerprints are made of it."""
+    return str(amount.normalize(EXACT))
 
 
 def from_minor(amount_minor: int, currency: Currency) -> Decimal:

@@ -9,9 +9,7 @@ from datetime import datetime, timedelta
 from chalicelib.domain.acquirer import TOO_LATE, UNREACHABLE, AcquirerAnswer, message_of
 from chalicelib.domain.transaction import TRANSITIONS, Phase, Transaction
 
-REQUEST_LASTS = timedelta(
-    seconds=30
-)  # so long after it was kept, the request that kept it may still run: gateways wait 29 s
+REQUEST_LASTS = timedelta(seconds=30)  # at the most, after it stored the transaction: gateways wait 29 s
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(minutes=15)  # between two inquiries of the sweep
 PAUSE_DIVISOR = 4  # a pause is a fourth of the time it has been pending; past its Deadline that time begins anew
 REQUESTED = frozenset({Phase.SENT, Phase.CANCELLING, Phase.RETURNING})

@@ -90,7 +90,7 @@ def fingerprint(order: PaymentOrder, agent_id: int, card_digest: str) -> str:
     """
     content = (
         agent_id,
-        order.amount.normalize(),
+        money.canonical(order.amount),
         order.currency or "",
         int(order.input_type),
         order.acquirer or "",

@@ -17,7 +17,7 @@ class Right(IntEnum):
     VIEW_DIVISIONS = 201  # read the operations of colleagues
     ASSIGN_TERMINAL = 210  # stored and returned; permits nothing in this interface
     ADMINISTRATOR = 220
-    REVERSE_OTHERS = 301  # reverse the payments of colleagues
+    REVERSE_OTHERS = 301  # reverse the payments of colleagues, and read by ID what is to be reversed
 
 
 def is_administrator(agent: Agent) -> bool:
@@ -53,9 +53,9 @@ def check_can_take_payments(agent: Agent) -> None:
 
 
 def check_can_see_transaction(agent: Agent, client_id: int, agent_id: int) -> None:
-    """Refuse to show a payment of `agent_id` to a colleague without the right VIEW_DIVISIONS."""
+    """Refuse to show a payment of `agent_id` to a colleague who may neither see the history nor reverse it."""
     _check_same_merchant(agent, client_id, ErrorCode.TRANSACTION_NOT_FOUND)
-    _check_allowed(can_see_merchant_history(agent) or agent.id == agent_id)
+    _check_allowed(can_see_merchant_history(agent) or _can_reverse(agent, agent_id))
 
 
 def history_scope(agent: Agent, account: Agent | None) -> tuple[int, int | None]:
@@ -79,13 +79,17 @@ def history_scope(agent: Agent, account: Agent | None) -> tuple[int, int | None]
 def check_can_reverse(agent: Agent, client_id: int, agent_id: int) -> None:
     """Refuse to reverse a payment of `agent_id` for a colleague without the right REVERSE_OTHERS."""
     _check_same_merchant(agent, client_id, ErrorCode.TRANSACTION_NOT_FOUND)
-    _check_allowed(_is_manager(agent) or Right.REVERSE_OTHERS in agent.rights or agent.id == agent_id)
+    _check_allowed(_can_reverse(agent, agent_id))
 
 
 def check_can_see_cards(agent: Agent, client_id: int, agent_id: int) -> None:
     """Refuse to list the linked cards of `agent_id` except to itself and to who manages its merchant."""
     _check_same_merchant(agent, client_id, ErrorCode.AGENT_NOT_FOUND)
     _check_allowed(_is_manager(agent) or agent.id == agent_id)
+
+
+def _can_reverse(agent: Agent, agent_id: int) -> bool:
+    return _is_manager(agent) or Right.REVERSE_OTHERS in agent.rights or agent.id == agent_id
 
 
 def _is_manager(agent: Agent) -> bool:

@@ -1,13 +1,13 @@
 """Reversals (cancel: void; return: refund): which are open to a payment. Flags and the act use one function."""
 
-import uuid
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import IntEnum
+from typing import Any
 
 from chalicelib.domain.agent import Agent
-from chalicelib.domain.money import from_minor
+from chalicelib.domain.money import canonical, from_minor
 from chalicelib.domain.payment import APPROVED_TEXT, fingerprint_of, invoice_of, minor
 from chalicelib.domain.period import end_of_day
 from chalicelib.domain.purchase import Purchase
@@ -135,30 +135,9 @@ class ReversalOrder:
     purchases: tuple[Purchase, ...] = ()
 
 
-NAMESPACE = uuid.UUID("6f6c1f7e-3b0c-4c1e-9d57-0d1f2a6f4b1a")  # of reversal IDs that are derived from a key
-
-
-def reversal_id(order: ReversalOrder, agent_id: int) -> str:
-    """Return the ID of the reversal: the same request gets the same, so it is stored once.
-
-    From the Idempotency-Key of the caller, else the ID it chose, else its content and its own time; a request
-    with none of them is a new reversal each time (contract, section 8).
-    """
-    if order.idempotency_key:
-        seed = f"key:{agent_id}:{order.idempotency_key}"
-    elif order.id:
-        return order.id.upper()
-    elif order.client_date_time:
-        amount = "" if order.amount is None else order.amount.normalize()
-        seed = f"content:{agent_id}:{order.original_id}:{order.mode:d}:{amount}:{order.client_date_time}"
-    else:
-        return str(uuid.uuid4()).upper()
-    return str(uuid.uuid5(NAMESPACE, seed)).upper()
-
-
 def fingerprint(order: ReversalOrder, agent_id: int) -> str:
     """Return what makes a repeated ID the same reversal."""
-    amount = "" if order.amount is None else str(order.amount.normalize())
+    amount = "" if order.amount is None else canonical(order.amount)
     return fingerprint_of("reversal", agent_id, order.original_id, int(order.mode), amount, order.currency or "")
 
 
@@ -204,6 +183,15 @@ def _reason(error: ErrorCode, original: Transaction) -> str | None:
     return f"{error.message} Payments of InputType {original.input_type:d} are reversed at {endpoint}."
 
 
+# What a payment has and its reversal does not: begun with nothing in these fields.
+NOT_OF_A_REVERSAL: dict[str, Any] = {
+    **dict.fromkeys(("amount_cash_got_minor", "date", "approval_code", "rrn", "acquirer_tran_id", "photo_key")),
+    **dict.fromkeys(("signature_key", "reverse_id", "reverse_invoice", "latest_reversal_id", "auto_cancel_id")),
+    **dict.fromkeys(("reversed_minor", "reserved_minor", "reversals"), 0),
+    "signature_required": False,
+}
+
+
 def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
     name: str, order: ReversalOrder, original: Transaction, agent: Agent, amount_minor: int, now: datetime
 ) -> Transaction:
@@ -212,13 +200,12 @@ def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
     in_progress = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
     return replace(
         original,
+        **NOT_OF_A_REVERSAL,
         id=name,
         agent=AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
         phase=in_progress if needs_acquirer else Phase.REVERSAL_APPROVED,
         amount_minor=amount_minor,
-        amount_cash_got_minor=None,
         created_at=now,
-        date=None,
         deadline=end_of_day(now + TIME_TO_FINISH, original.gmt),
         fingerprint=fingerprint(order, agent.id),
         invoice=invoice_of(name, now, original.gmt),
@@ -230,17 +217,6 @@ def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
         receipt=order.receipt,
         result_code=None if needs_acquirer else 0,
         result_message=None if needs_acquirer else APPROVED_TEXT,
-        approval_code=None,
-        rrn=None,
-        acquirer_tran_id=None,
-        signature_required=False,
-        photo_key=None,
-        signature_key=None,
-        reversed_minor=0,
-        reserved_minor=0,
-        reversals=0,
-        reverse_id=None,
-        reverse_invoice=None,
         original_id=original.id,
         original_invoice=original.invoice,
         reverse_mode=int(order.mode),

@@ -181,6 +181,7 @@ class Transaction:
     single_step: bool = True
     card: CardDetails | None = None
     linked_card_id: int | None = None
+    auto_cancel_id: str | None = None  # random: the reference of its automatic reversal, should it come to that
     emv: EmvData | None = None
     approval_code: str | None = None
     rrn: str | None = None
@@ -198,6 +199,7 @@ class Transaction:
     partial: bool = False  # of a reversal: less than was paid
     reverse_id: str | None = None  # of the latest reversal
     reverse_invoice: str | None = None
+    latest_reversal_id: str | None = None  # of a payment: the reversal requested last, finished or not
 
     @property
     def is_reversal(self) -> bool:

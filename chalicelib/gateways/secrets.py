@@ -12,26 +12,26 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import cache
-from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.domain.secret import Secret
-from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.errors import ServiceError
+from chalicelib.gateways.clients import Once
 from chalicelib.settings import settings
+from chalicelib.store import deadline
+from chalicelib.store.retries import with_retries
 
 if TYPE_CHECKING:
     from mypy_boto3_kms import KMSClient
     from mypy_boto3_secretsmanager import SecretsManagerClient
 
-T = TypeVar("T")
-
 REMEMBERED_S = 300  # the time after which a rotation has reached every process
 RETRY_S = 10  # after a failed read, while the remembered document is used
+PSEUDONYM_LENGTH = 24  # hex digits, 96 bits: no two of a stage's texts share one
 ACCEPTED = 2  # signing secrets: the current one and the previous one
 
 
@@ -49,7 +49,7 @@ class _Cached:
             return self._renew()
         if time.monotonic() >= self._until:
             self._until = time.monotonic() + RETRY_S  # before the call: one thread calls, the others go on
-            with suppress(ClientError, BotoCoreError):
+            with suppress(ClientError, BotoCoreError, ServiceError):  # the last: no time is left for the call
                 return self._renew()
         return self._result
 
@@ -69,6 +69,14 @@ def keyed_digest(secret: Secret) -> str:
     A plain SHA-256 could be reversed with a dictionary of likely credentials; this cannot without the stage's secret.
     """
     return hmac.new(_document()["digest_key"].encode(), secret.reveal().encode(), hashlib.sha256).hexdigest()
+
+
+def pseudonym(kind: str, text: str) -> str:
+    """Return a short keyed digest that stands for a text where the text itself must not be: in the log, in a key.
+
+    It is a different one for each kind, so that what stands in one place cannot be looked up in another.
+    """
+    return keyed_digest(Secret(f"{kind}\0{text}"))[:PSEUDONYM_LENGTH]
 
 
 def signing() -> tuple[Secret, ...]:
@@ -106,7 +114,7 @@ def rotate_partner(product: str, new: Secret | None = None) -> Secret:
 
 def seal(secret: Secret, agent_id: int) -> bytes:
     """Encrypt an agent's secret for the store: only the KMS key of the stage decrypts it, and only for this agent."""
-    return _call(
+    return with_retries(
         lambda: _kms_client().encrypt(
             KeyId=settings().key_id, Plaintext=secret.reveal().encode(), EncryptionContext=_context(agent_id)
         )["CiphertextBlob"]
@@ -115,7 +123,7 @@ def seal(secret: Secret, agent_id: int) -> bytes:
 
 def unseal(sealed: bytes, agent_id: int) -> Secret:
     """Decrypt a secret that was encrypted for this agent."""
-    plaintext = _call(
+    plaintext = with_retries(
         lambda: _kms_client().decrypt(
             KeyId=settings().key_id, CiphertextBlob=sealed, EncryptionContext=_context(agent_id)
         )["Plaintext"]
@@ -127,24 +135,8 @@ def _context(agent_id: int) -> dict[str, str]:
     return {"agent": str(agent_id)}
 
 
-def _call(operation: Callable[[], T]) -> T:
-    """Call AWS; raise 903 when it is out of reach."""
-    try:
-        return operation()
-    except ClientError as error:
-        if error.response["ResponseMetadata"]["HTTPStatusCode"] < HTTPStatus.INTERNAL_SERVER_ERROR:
-            raise  # refused: a defect of the code or of the stage
-        raise _out_of_reach() from error
-    except BotoCoreError as error:
-        raise _out_of_reach() from error
-
-
-def _out_of_reach() -> ServiceError:
-    return ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY)
-
-
 def _document() -> Mapping[str, Any]:
-    return _call(document)
+    return with_retries(document)
 
 
 def _load_document() -> Mapping[str, Any]:
@@ -160,14 +152,24 @@ def _store_document(content: Mapping[str, Any]) -> None:
 
 document = _Cached(_load_document)
 
-_CONFIG = Config(connect_timeout=1, read_timeout=3, retries={"mode": "standard", "total_max_attempts": 3})
 
-
-@cache
 def _secrets_client() -> "SecretsManagerClient":
-    return boto3.client("secretsmanager", config=_CONFIG)
+    return _secrets_client_of(deadline.limits())
 
 
-@cache
+@Once
+def _secrets_client_of(limits: deadline.Limits) -> "SecretsManagerClient":
+    return boto3.client("secretsmanager", config=_config(limits))
+
+
+@Once
 def _kms_client() -> "KMSClient":
-    return boto3.client("kms", config=_CONFIG)
+    return boto3.client("kms", config=_config(deadline.PATIENT))
+
+
+def _config(limits: deadline.Limits) -> Config:
+    return Config(
+        connect_timeout=limits.connect_seconds,
+        read_timeout=limits.read_seconds,
+        retries={"mode": "standard", "total_max_attempts": limits.attempts},
+    )

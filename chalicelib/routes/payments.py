@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.reversal import CARD_PRESENT_MODES, CNP_MODES, ReverseMode
+from chalicelib.schemas.idempotency_key import idempotency_key
 from chalicelib.schemas.payment_answer import PaymentAnswer, ReversalAnswer
 from chalicelib.schemas.payment_request import SubmitPayment
 from chalicelib.schemas.reversal_request import ReversePayment
@@ -13,10 +14,10 @@ from chalicelib.services import payments, pictures, reversals
 from chalicelib.web import Headers
 
 
-def submit(body: SubmitPayment, caller: Caller) -> PaymentAnswer:
-    """Take a payment; the same BasicTran.ID with the same content is answered with the stored result."""
+def submit(body: SubmitPayment, caller: Caller, headers: Headers) -> PaymentAnswer:
+    """Take a payment; the same BasicTran.ID, or Idempotency-Key, with the same content gets the stored result."""
     now = datetime.now(UTC)
-    transaction, replayed = payments.submit(body, caller, now)
+    transaction, replayed = payments.submit(body, caller, now, key=idempotency_key(headers))
     view = TransactionView.of(transaction, now, body.gmt, pictures.signed_url)
     return PaymentAnswer.of(transaction, view, replayed=replayed)
 
@@ -44,6 +45,5 @@ def reverse_cnp(body: ReversePayment, caller: Caller, headers: Headers) -> Rever
 
 def _reversed(body: ReversePayment, caller: Caller, headers: Headers, modes: frozenset[ReverseMode]) -> ReversalAnswer:
     now = datetime.now(UTC)
-    key = headers.get("idempotency-key")
-    reversal, replayed = reversals.reverse(body, caller, now, modes=modes, key=key)
+    reversal, replayed = reversals.reverse(body, caller, now, modes=modes, key=idempotency_key(headers))
     return ReversalAnswer.of(reversal, TransactionView.of(reversal, now, body.gmt), replayed=replayed)

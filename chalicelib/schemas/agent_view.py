@@ -8,7 +8,8 @@ from chalicelib.domain.agent import Login
 from chalicelib.domain.agent_profile import Profile
 from chalicelib.domain.effective_settings import effective, effective_printer
 from chalicelib.domain.permissions import is_administrator
-from chalicelib.errors import Validation
+from chalicelib.errors import MAX_VALIDATIONS, Validation
+from chalicelib.iso import currency_code
 from chalicelib.phone_numbers import format_international
 from chalicelib.schemas.base import Answer, View
 from chalicelib.schemas.mobile_settings import MobileSettingsView, PrinterView
@@ -60,6 +61,7 @@ class PosView(View):
     def of(cls, profile: Profile, now: datetime, gmt: int | None = None) -> Self:
         """Return the view of an agent, times shifted by `gmt` hours; a field that it does not set is its merchant's."""
         agent, merchant = profile.agent, profile.merchant
+        currency = agent.currency_id or merchant.currency_id
         in_force = effective(agent.mobile_settings, merchant.mobile_settings)
         printer = effective_printer(agent.printer, merchant.printer)
         return cls.carried(
@@ -71,7 +73,7 @@ class PosView(View):
             has_avatar=agent.avatar_key is not None,
             is_administrator=is_administrator(agent),
             country_id=agent.country_id or merchant.country_code,
-            currency_id=agent.currency_id or merchant.currency_id,
+            currency_id=currency and currency_code(currency),
             f_inst_id=merchant.financial_institution_id,
             mobile_settings=MobileSettingsView.of(agent.mobile_settings, in_force),
             printer_and_tax_settings=PrinterView.of(agent.printer, printer),
@@ -97,7 +99,7 @@ class BulkAnswer(Answer):
     @classmethod
     def of(cls, findings: list[Validation]) -> Self:
         """Return the answer with the findings; its ErrorCode is 0, because the other agents were updated."""
-        return cls(validations=[item.on_the_wire() for item in findings] or None)
+        return cls(validations=[item.on_the_wire() for item in findings[:MAX_VALIDATIONS]] or None)
 
 
 class PosCounters(View):

@@ -8,7 +8,9 @@ from typing import Annotated, Any, ClassVar, Self, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from chalicelib.errors import Check, Finding, Validation
+from chalicelib.errors import MAX_VALIDATIONS, Check, Finding, Validation
+from chalicelib.schemas.messages import message_of
+from chalicelib.schemas.request_fields import Contradiction, OtherCapitals, as_meant, fields_of
 
 ACRONYMS = {
     word.lower(): word
@@ -71,10 +73,6 @@ Identifier = Annotated[int, Field(ge=0, le=10**15)]
 State = Annotated[int, Field(ge=0, le=1)]
 
 
-class Contradiction:
-    """The mark of a field that was sent twice with different values, under two spellings or in two places."""
-
-
 class Request(BaseModel):
     """A request, or a part of one. Unknown fields are ignored; a null field is absent.
 
@@ -96,15 +94,11 @@ class Request(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _one_spelling(cls, data: Any) -> Any:
-        if not isinstance(data, dict) or not cls.SPELLINGS:
+    def _as_meant(cls, data: Any) -> Any:
+        """Leave out placeholders, bring other spellings to the model's, and mark a field in other capitals."""
+        if not isinstance(data, dict):
             return data
-        merged = dict(data)
-        for other, name in cls.SPELLINGS.items():
-            if other in merged:
-                value = merged.pop(other)
-                merged[name] = value if merged.get(name, value) == value else Contradiction()
-        return merged
+        return as_meant(data, fields_of(cls), cls.SPELLINGS)
 
 
 class Answer(BaseModel):
@@ -147,14 +141,19 @@ def _is_number(hint: Any) -> bool:
 
 
 def validations_of(error: ValidationError) -> tuple[Validation, ...]:
-    """Return all findings of pydantic as validation items."""
-    return tuple(_finding(detail) for detail in error.errors(include_url=False, include_context=False))
+    """Return the findings of pydantic as validation items, as many as an answer lists."""
+    found = error.errors(include_url=False)
+    return tuple(_finding(detail) for detail in found[:MAX_VALIDATIONS])
 
 
 def _finding(detail: ErrorDetails) -> Validation:
     if isinstance(detail["input"], Contradiction):
         return Validation(_path(detail["loc"]), Check.CONTRADICTION, "It is given twice, and differently.")
-    return Validation(_path(detail["loc"]), _check(detail["type"]), detail["msg"])
+    if isinstance(detail["input"], OtherCapitals):
+        *above, name = detail["loc"]
+        written = detail["input"].written
+        return Validation(_path((*above, written)), Check.CAPITALS, f"The field is spelt {name}: capitals count.")
+    return Validation(_path(detail["loc"]), _check(detail["type"]), message_of(detail))
 
 
 def _check(kind: str) -> int:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, SecretStr
 
-from chalicelib.domain import card
+from chalicelib.domain import card, masking
 from chalicelib.domain.card import CardData, CardInput
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import KINDS, InputType
@@ -48,6 +48,13 @@ class Card(Request):
     card_input_mode: Annotated[int, Field(ge=1, le=2)] | None = None
     card_data_input: CardDataInput | None = None
     linked_card_id: Identifier | None = Field(None, alias="LinkedCardId")
+
+
+def numbers_in(sent: Any) -> tuple[str, ...]:
+    """Return every card number in the `Card` of a request as it came, whether it is read or not."""
+    data = sent.get("CardDataInput") if isinstance(sent, dict) else None
+    texts = (data.get("PAN"), data.get("ReaderData")) if isinstance(data, dict) else ()
+    return tuple(number for text in texts if isinstance(text, str) for number in masking.numbers_in(text))
 
 
 def order_card(input_type: InputType, sent: Card | None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from chalicelib.domain.picture import Picture
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Request, problem
+from chalicelib.schemas.messages import pattern
 
 MAX_OBJECT = 8 * 1024
 MAX_DEPTH = 32
@@ -22,7 +23,7 @@ SECRET_KEY_LENGTH = (16, 256)
 # The form HTML gives an e-mail address; what is not ASCII, Amazon SES does not deliver to.
 EMAIL = r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9-]{1,63})+$"
 
-Email = Annotated[str, Field(max_length=254, pattern=EMAIL)]
+Email = Annotated[str, Field(max_length=254), pattern(EMAIL, "An e-mail address is expected.")]
 
 
 def _alpha2(text: str) -> str:
@@ -40,11 +41,11 @@ def _known_country(text: str) -> str:
 def _known_currency(text: str) -> str:
     if iso.currency(text) is None:
         raise problem(Check.NOT_IN_DICTIONARY, "An ISO 4217 currency code is expected.")
-    return text
+    return iso.currency_code(text)
 
 
 def _phone(text: str, info: ValidationInfo) -> str:
-    code = info.data.get("country_code")
+    code = info.data.get("country_code") or (info.context or {}).get("country_code")
     number = phone_numbers.parse(text, iso.country_code(code) if code else None)
     if number is None:
         raise problem(Check.FORMAT, "A telephone number such as +27 82 987 6543 is expected.")
@@ -53,7 +54,7 @@ def _phone(text: str, info: ValidationInfo) -> str:
 
 CountryCode = Annotated[str, Field(max_length=3), AfterValidator(_alpha2)]  # converted to alpha-2
 CountryID = Annotated[str, Field(max_length=3), AfterValidator(_known_country)]  # stored as sent
-CurrencyID = Annotated[str, Field(max_length=3), AfterValidator(_known_currency)]
+CurrencyID = Annotated[str, Field(max_length=3), AfterValidator(_known_currency)]  # converted to alpha-3
 Phone = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_phone)]  # converted to E.164
 
 

@@ -86,13 +86,11 @@ class _Merchant(Context):
     mobile_settings: MobileSettingsIn | None = None
 
     def record_fields(self) -> dict[str, Any]:
-        """Return the fields of the merchant's record that come from the request, except its mobile settings."""
-        return shared_fields(self, Merchant, without={"id", "gmt", "mobile_settings"}) | {
-            "language": self.lang,
-            "latitude": self.location.latitude,
-            "longitude": self.location.longitude,
-            "currency_id": currency_of_country(self.country_code),
-        }
+        """Return the fields of the merchant's record that come from the request, except its mobile settings.
+
+        The request context says where the request comes from: it is not the merchant's.
+        """
+        return shared_fields(self, Merchant, without={"id", "mobile_settings", *Context.model_fields})
 
 
 class CreateMerchant(_Merchant):
@@ -109,8 +107,14 @@ class CreateMerchant(_Merchant):
     sbp: JsonObject | None = None
 
     def record_fields(self) -> dict[str, Any]:
-        """Return the fields of the merchant's record that come from the request."""
+        """Return the fields of the merchant's record that come from the request, and at its creation the context's."""
         return super().record_fields() | {
+            "latitude": self.location.latitude,
+            "longitude": self.location.longitude,
+            "country": self.country,
+            "country_code": self.country_code,
+            "currency_id": currency_of_country(self.country_code),
+            "language": self.lang,
             "financial_institution_id": self.f_inst_id,
             "manager": self.client_manager.to_domain(),
             "gmt": self.gmt,
@@ -120,7 +124,7 @@ class CreateMerchant(_Merchant):
 
 
 class UpdateMerchant(_Merchant):
-    """The body of merchant/{merchantId}/update. GMT is the zone of the request: a merchant's zone never changes."""
+    """The body of merchant/{merchantId}/update. Its context changes nothing: it says where the request comes from."""
 
     id: Identifier | None = None
     barcode_scanner: bool | None = None

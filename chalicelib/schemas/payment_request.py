@@ -10,12 +10,14 @@ from pydantic import AfterValidator, Field, model_validator
 
 from chalicelib import exact_json
 from chalicelib.domain.guid import GUID_PATTERN
+from chalicelib.domain.masking import mask_value
 from chalicelib.domain.payment import PaymentOrder, supported
 from chalicelib.domain.transaction import NOT_SUPPORTED, InputType, Particulars
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Exact, Identifier, LongText, Request, Text, problem
-from chalicelib.schemas.card import CARD_PATHS, Card, order_card
+from chalicelib.schemas.card import CARD_PATHS, Card, numbers_in, order_card
 from chalicelib.schemas.files import Files
+from chalicelib.schemas.messages import pattern
 from chalicelib.schemas.purchases import MAX_ITEMS, AuxDataInput, Bounded
 from chalicelib.schemas.receipts import Receipt
 from chalicelib.schemas.request_context import Context, Location
@@ -25,11 +27,15 @@ MAX_RAW_REQUEST = 64 * 1024
 TOO_LONG = "The parts of the request that are kept exceed 64 KB."
 
 
+def _no_constant(text: str) -> None:
+    raise ValueError(text)  # NaN and Infinity are not JSON
+
+
 def _is_json(text: str) -> str:
     if len(text.encode()) > MAX_EXT_TRAN_DATA:
         raise problem(Check.TOO_LONG, "At most 8 KB are kept.")
     try:
-        json.loads(text)
+        json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise problem(Check.FORMAT, "The text is not valid JSON.") from None
     return text
@@ -41,6 +47,8 @@ def _input_type(value: int) -> int:
     return value
 
 
+GUID_FIELD = pattern(f"^{GUID_PATTERN}$", "A GUID such as 6F9619FF-8B86-D011-B42D-00CF4FC964FF is expected.")
+CURRENCY_FIELD = pattern("^[A-Z]{3}$", "An alphabetic ISO 4217 code such as ZAR is expected.")
 InputTypeField = Annotated[int, AfterValidator(_input_type)]
 
 
@@ -82,14 +90,14 @@ class BasicTran(Request):
 
     input_type: InputTypeField
     amount: Exact
-    currency_id: Annotated[str, Field(pattern="^[A-Z]{3}$")] | None = None
+    currency_id: Annotated[str, CURRENCY_FIELD] | None = None
     service_id: Text | None = None
     description: LongText | None = None
     ext_id: Annotated[str, Field(min_length=1, max_length=128)] | None = None
     amount_cash_got: Bounded | None = None
     client_date_time: Text | None = None
     ext_tran_data: Annotated[str, AfterValidator(_is_json)] | None = Field(None, alias="ExtTransData")
-    id: Annotated[str, Field(pattern=f"^{GUID_PATTERN}$")] | None = None
+    id: Annotated[str, GUID_FIELD] | None = None
     aux_data_input: AuxDataInput = AuxDataInput()
     cpf_data: CPFData | None = None
     offline_tran: OfflineTran = OfflineTran()
@@ -113,13 +121,26 @@ class TaxesModel(Request):
     code: Text | None = None
 
 
+NEVER_STORED: Mapping[str, Any] = {"card": True, "files": True, "acq_tran": {"additional_acquiring_fields"}}
+
+
 class StoredRequest(Context):
-    """A request of which a record is made; all of it is stored beside the record."""
+    """A request of which a record is made; it is stored beside the record, without its card and what may hold one."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _card_number_in_card_alone(cls, data: Any) -> Any:
+        """Mask the request's card number wherever else it stands: what a till repeats in a text is stored."""
+        numbers = numbers_in(data.get("Card")) if isinstance(data, dict) else ()
+        if not numbers:
+            return data
+        kept = {"Card", "Files"}
+        return {name: part if name in kept else mask_value(part, numbers) for name, part in data.items()}
 
     @cached_property
     def raw_request(self) -> str:
-        """Return all of it but the card and the files, as JSON text."""
-        return exact_json.text(self.model_dump(by_alias=True, exclude_unset=True, exclude={"card", "files"}))
+        """Return what is stored of it, as JSON text."""
+        return exact_json.text(self.model_dump(by_alias=True, exclude_unset=True, exclude=dict(NEVER_STORED)))
 
     @model_validator(mode="after")
     def _bounded(self) -> Self:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from chalicelib.domain.transaction import ReceiptAddresses
 from chalicelib.errors import Check
@@ -10,6 +10,7 @@ from chalicelib.schemas.base import Request, problem
 from chalicelib.schemas.field_types import Email, Phone
 
 MAX_ADDRESSES = 5
+MAX_RETRIES = 10  # more are this many
 EMPTY: tuple[object, ...] = ("", [])  # what a till sends for a field nobody filled in
 
 
@@ -20,14 +21,18 @@ def _absent(value: Any) -> Any:
 Addresses = Field(None, max_length=MAX_ADDRESSES)
 
 
+def _at_most_limit(retries: int) -> int:
+    return min(retries, MAX_RETRIES)
+
+
 class Receipt(Request):
-    """The addresses of the receipt. Telephone numbers are international; an empty field is an absent one."""
+    """The addresses of the receipt. Telephone numbers are international, or of the request's CountryCode."""
 
     email: Annotated[Email | None, BeforeValidator(_absent)] = None
     emails: Annotated[list[Email] | None, BeforeValidator(_absent)] = Addresses
     phone: Annotated[Phone | None, BeforeValidator(_absent)] = None
     phones: Annotated[list[Phone] | None, BeforeValidator(_absent)] = Addresses
-    retry_num: Annotated[int, Field(ge=0, le=10)] | None = None
+    retry_num: Annotated[int, Field(ge=0), AfterValidator(_at_most_limit)] | None = None
 
     @model_validator(mode="after")
     def _few(self) -> "Receipt":

@@ -5,12 +5,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from chalicelib.domain.guid import GUID_PATTERN
 from chalicelib.domain.reversal import ReversalOrder, ReverseMode, allowed_mode
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Exact, Request, Text, problem
 from chalicelib.schemas.card import Card
-from chalicelib.schemas.payment_request import AcqTran, StoredRequest
+from chalicelib.schemas.payment_request import CURRENCY_FIELD, GUID_FIELD, AcqTran, StoredRequest
 from chalicelib.schemas.purchases import AuxDataInput
 from chalicelib.schemas.receipts import Receipt
 
@@ -39,9 +38,9 @@ class BasicReverseTran(Request):
 
     transaction_id: Annotated[str, Field(max_length=64)]
     reverse_mode: Annotated[int, BeforeValidator(_alias), AfterValidator(_mode)]
-    id: Annotated[str, Field(pattern=f"^{GUID_PATTERN}$")] | None = None
+    id: Annotated[str, GUID_FIELD] | None = None
     input_type: int | None = None
-    currency_id: Annotated[str, Field(pattern="^[A-Z]{3}$")] | None = None
+    currency_id: Annotated[str, CURRENCY_FIELD] | None = None
     service_id: Text | None = None
     amount: Exact | None = None
     partial_reverse: bool | None = None

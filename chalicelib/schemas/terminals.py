@@ -9,6 +9,7 @@ from pydantic import AfterValidator, Field, ValidationInfo
 from chalicelib import iso, phone_numbers
 from chalicelib.domain.terminal import ENTRY_CAPS, Terminal
 from chalicelib.errors import Check
+from chalicelib.schemas.agent_view import PosView
 from chalicelib.schemas.base import (
     Answer,
     Identifier,
@@ -30,6 +31,7 @@ from chalicelib.schemas.field_types import (
     request_context_text,
     shared_fields,
 )
+from chalicelib.schemas.messages import pattern
 from chalicelib.schemas.request_context import DeviceInfo
 
 SOUTH_AFRICA = "710"
@@ -37,6 +39,8 @@ SOUTH_AFRICA = "710"
 PROVINCES = frozenset({"EC", "FS", "GP", "GT", "KZN", "LP", "MP", "NC", "NL", "NW", "WC"})
 LATIN = r"^[\x20-\x7E\u{A0}-\u{24F}\u{1E00}-\u{1EFF}]+$"
 NUMERIC = r"^[0-9]{3}$"
+REGION_FIELD = pattern(r"^[A-Za-z0-9]{1,3}$", "One to three letters or digits are expected.")
+NUMERIC_EXPECTED = "A numeric code of three digits such as 710 is expected."
 
 
 def _known_currency(number: str) -> str:
@@ -79,15 +83,15 @@ class CreateTerminal(Request):
     branch_id: Identifier
     name: Name
     alias: Name | None = None
-    sic: Annotated[str, Field(pattern=r"^[0-9]{4}$")]
+    sic: Annotated[str, pattern(r"^[0-9]{4}$", "A merchant category code of four digits is expected.")]
     title: Name
-    currency: Annotated[str, Field(pattern=NUMERIC), AfterValidator(_known_currency)]
-    country: Annotated[str, Field(pattern=NUMERIC), AfterValidator(_known_country)]
+    currency: Annotated[str, pattern(NUMERIC, NUMERIC_EXPECTED), AfterValidator(_known_currency)]
+    country: Annotated[str, pattern(NUMERIC, NUMERIC_EXPECTED), AfterValidator(_known_country)]
     country_code: Annotated[CountryCode, AfterValidator(_same_country)]
     city: Annotated[str, Field(min_length=1, max_length=512)]
-    location: Annotated[str, Field(min_length=1, max_length=512, pattern=LATIN)]
+    location: Annotated[str, Field(min_length=1, max_length=512), pattern(LATIN, "Latin characters are expected.")]
     entry_caps: Annotated[str, AfterValidator(_capability)]
-    region_code: Annotated[str, Field(pattern=r"^[A-Za-z0-9]{1,3}$"), AfterValidator(_region)]
+    region_code: Annotated[str, REGION_FIELD, AfterValidator(_region)]
     device_info: DeviceInfo
     terminal_group_id: Identifier | None = None
     terminal_group_code: Text | None = None
@@ -163,7 +167,7 @@ class TerminalView(View):
     sbp: dict[str, Any] | None
     selected: bool = False
     pos_count: int = 0
-    accounts: list[Any] | None = None
+    accounts: list[PosView] | None
     settle_status: int = 0
     settled: str | None = None
     settle_try: int = 0
@@ -188,6 +192,7 @@ class TerminalView(View):
             finst_id=terminal.financial_institution_id,
             branch_id=terminal.client_id,
             currency=terminal.currency.number,
+            accounts=[] if terminal.with_accounts else None,  # no agent is assigned to a new terminal
             phone=phone_numbers.format_international(terminal.phone) if terminal.phone else None,
             sbp=parse_stored_object(terminal.sbp),
         )

@@ -5,7 +5,8 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Self
 
-from chalicelib.domain.history import PAGE_SIZE, Page
+from chalicelib.domain.history import Page
+from chalicelib.domain.paging import PAGE_SIZE, page_count
 from chalicelib.domain.transaction import Transaction
 from chalicelib.schemas.base import Answer, View
 from chalicelib.schemas.transaction_states import Section, status_of, wire_state
@@ -43,22 +44,20 @@ class TransactionList(Answer):
                 amount_cvt=page.amount,
                 item_count_page=len(page.transactions),
                 item_count_ttl=page.total,
-                page_count=-(-page.total // PAGE_SIZE),
+                page_count=page_count(page.total),
             ),
         )
 
     @classmethod
-    def of_one(cls, transaction: Transaction, now: datetime, sign: SignUrl) -> Self:
+    def of_one(cls, page: Page, now: datetime, sign: SignUrl) -> Self:
         """Return the answer by ID: the transaction in Transactions and, while unfinished, in its own section too."""
-        sections = _sections([transaction], now, None, sign)
+        sections = _sections(page.transactions, now, None, sign)
         shown = [view for views in sections.values() for view in views]
         return cls(
             not_finished_actual_trans=sections[Section.NOT_FINISHED],
             in_process=sections[Section.IN_PROCESS],
             transactions=shown,
-            transactions_counters=Counters(
-                amount_cvt=shown[0].amount, item_count_page=1, item_count_ttl=1, page_count=1
-            ),
+            transactions_counters=Counters(amount_cvt=page.amount, item_count_page=1, item_count_ttl=1, page_count=1),
         )
 
 

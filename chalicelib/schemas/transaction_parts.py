@@ -6,6 +6,7 @@ from typing import Self
 
 from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import AgentSnapshot, EmvData, Transaction
+from chalicelib.phone_numbers import format_international
 from chalicelib.schemas.base import View
 
 
@@ -103,4 +104,5 @@ class TransPosView(View):
     @classmethod
     def of(cls, agent: AgentSnapshot) -> Self:
         """Return the agent as it was then."""
-        return cls(**asdict(agent))
+        phone = format_international(agent.phone) if agent.phone else ""  # a system user may have none
+        return cls(**{**asdict(agent), "phone": phone})

@@ -8,6 +8,8 @@ from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.effective_settings import effective
 from chalicelib.domain.terminal import Terminal
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.gateways import acquirers
+from chalicelib.iso import currency_code
 from chalicelib.services.admission import admit
 from chalicelib.settings import settings
 from chalicelib.store import rate_limit, terminals
@@ -21,11 +23,19 @@ def get(caller: Caller, now: datetime, *, current_account_id: int | None = None)
     agent, merchant = admitted.agent, admitted.merchant
 
     in_force = effective(agent.mobile_settings, merchant.mobile_settings if merchant else None)
-    options = payment_options(in_force, settings().default_acquirer) if merchant else ()
-    currency = agent.currency_id or _terminal_currency(agent, *admitted.others)
+    options = payment_options(in_force, _card_acquirer()) if merchant else ()
+    products = tuple(settings().partners) if merchant else ()
+    of_merchant = merchant.currency_id if merchant else None
+    currency = _terminal_currency(agent, *admitted.others) or agent.currency_id or of_merchant
 
     _take_call_of_interval(agent, now)
-    return AccountConfiguration(agent, merchant, currency, options)
+    return AccountConfiguration(agent, merchant, currency and currency_code(currency), options, products)
+
+
+def _card_acquirer() -> tuple[str, str] | None:
+    """Return code and name of the stage's default card acquirer, if it has one."""
+    code = settings().default_acquirer
+    return (code, acquirers.named(code).name) if code else None
 
 
 def _terminal_currency(agent: Agent, terminal: Terminal | None = None) -> str | None:

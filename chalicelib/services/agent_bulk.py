@@ -56,8 +56,8 @@ def _check(
     if requested is None:
         return None, []
     printer, missing = references.resolve_printer(requested.printer_id, requested.printer_code, settings().printers)
-    name = str(requested.printer_code if requested.printer_id is None else requested.printer_id)
-    return printer, [Validation(name, finding.code, finding.message) for finding in missing]
+    sent = {"printer.printer_id": requested.printer_id, "printer.printer_code": requested.printer_code}
+    return printer, [Validation(str(sent[finding.field]), finding.code, finding.message) for finding in missing]
 
 
 def _agent_not_found(item: BulkItem) -> Validation:

@@ -7,13 +7,17 @@ from chalicelib.domain.paging import page_of
 from chalicelib.schemas.agents import ListAgents
 from chalicelib.services import pictures
 from chalicelib.services.admission import admit
+from chalicelib.services.agents import secret_key_of
 from chalicelib.services.merchants import require_merchant
 from chalicelib.store import agents, logins, merchants, terminals
 from chalicelib.store.table import read, read_all
 
 
 def search(body: ListAgents, caller: Caller, merchant_id: int) -> tuple[list[Profile], int]:
-    """Return a page of the agents that match, by ID, without their secret keys; and the number of all that match."""
+    """Return a page of the agents that match, by ID, and the number of all that match.
+
+    An agent that is named by its e-mail comes with its secret key; of a longer list each key would be a call of KMS.
+    """
     admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
     permissions.check_can_manage(admitted.agent, merchant_id)
     merchant = require_merchant(admitted.others[0])
@@ -30,7 +34,13 @@ def search(body: ListAgents, caller: Caller, merchant_id: int) -> tuple[list[Pro
     page = page_of(found, body.page)
     logins_of_page: list[Login | None] = read_all([logins.key(agent.email) for agent in page])
     profiles = [
-        Profile(agent, merchant, login, pictures.signed_url(agent.avatar_key))
+        Profile(
+            agent,
+            merchant,
+            login,
+            avatar_url=pictures.signed_url(agent.avatar_key),
+            secret_key=None if body.email is None else secret_key_of(agent),
+        )
         for agent, login in zip(page, logins_of_page, strict=True)
     ]
     return profiles, len(found)

@@ -13,6 +13,7 @@ from chalicelib.domain.audit import Act, changed_fields
 from chalicelib.domain.credential import canonical
 from chalicelib.domain.effective_settings import merge_settings
 from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError, invalid_references
 from chalicelib.gateways.secrets import keyed_digest, seal, unseal
 from chalicelib.schemas.agents import CreateAgent, UpdateAgent
@@ -48,12 +49,16 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
 
 
 def get(caller: Caller, merchant_id: int, pos_id: int) -> Profile:
-    """Return an agent with its secret key, which no other operation returns."""
+    """Return an agent with its secret key."""
     admitted = admit(caller, merchants.key(merchant_id), agents.key(pos_id))
     permissions.check_can_see_agent(admitted.agent, merchant_id, pos_id)
     merchant, agent = require_merchant(admitted.others[0]), _agent_of_merchant(merchant_id, admitted.others[1])
-    secret_key = unseal(agent.secret_key_sealed, agent.id) if agent.secret_key_sealed else None
-    return replace(_profile(agent, merchant, read(logins.key(agent.email))), secret_key=secret_key)
+    return replace(_profile(agent, merchant, read(logins.key(agent.email))), secret_key=secret_key_of(agent))
+
+
+def secret_key_of(agent: Agent) -> Secret | None:
+    """Return the secret key of an agent, if it has one. Each is a call of KMS."""
+    return unseal(agent.secret_key_sealed, agent.id) if agent.secret_key_sealed else None
 
 
 def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now: datetime) -> Profile:

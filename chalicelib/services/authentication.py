@@ -1,6 +1,7 @@
 """Authentication: the Authorization header, verified against the stored credentials.
 
-It runs in the authorizer, before anything else, and costs one strong read for a password or a secret key.
+It runs in the authorizer, before anything else. A secret key costs one strong read, and so does a password that this
+process has verified a moment ago; another password costs two, and one write.
 """
 
 import secrets as random_source
@@ -9,42 +10,63 @@ from hmac import compare_digest
 from typing import TypeGuard
 
 from chalicelib.domain.agent import Caller, Login
-from chalicelib.domain.credential import Credential, Scheme, basic, is_locked, is_logon_to_record, scheme_of
+from chalicelib.domain.credential import (
+    Credential,
+    FailedAttempts,
+    Scheme,
+    basic,
+    is_locked,
+    is_logon_to_record,
+    reaches_many_places,
+    scheme_of,
+)
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.session import Session, is_alive, is_use_to_record
 from chalicelib.domain.state import ACTIVE
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
-from chalicelib.services import json_web_tokens, passwords
+from chalicelib.services import denials, json_web_tokens, passwords
+from chalicelib.services.denials import Attempt, log_denial
 from chalicelib.settings import settings
 from chalicelib.store import agents, logins, sessions
+from chalicelib.store.deadline import time_limit
 from chalicelib.store.table import read
 
+SECONDS = 4.5  # for all calls of the authorizer to AWS; its function is stopped after five
 
-def caller_of(authorization: str, now: datetime) -> Caller:
+
+def authenticate(authorization: str, source: str, now: datetime) -> Caller:
+    """Return the caller that the header proves; log a denial. An outage of the store is raised within `SECONDS`."""
+    attempt = Attempt(source)
+    with time_limit(SECONDS), log_denial(attempt):
+        return caller_of(authorization, now, attempt)
+
+
+def caller_of(authorization: str, now: datetime, attempt: Attempt | None = None) -> Caller:
     """Return the caller that the header proves, or raise the reason for refusing it (HTTP 401)."""
+    attempt = attempt or Attempt()
     scheme, value = scheme_of(authorization)
+    attempt.scheme = scheme
     if scheme not in settings().auth_schemes:
         raise ServiceError(ErrorCode.SCHEME_DISABLED)
     if scheme is Scheme.SESSION:
         return _caller_of_session(Secret(value), now)
 
     credential = basic(value) if scheme is Scheme.BASIC else json_web_tokens.credential_of(value)
+    attempt.login = credential.login
     login = read(logins.key(credential.login))
     if _is_key(login, credential.secret) or _is_session_of(login, credential.secret, now):
         return _caller_of_login(login)
-    login = _check_password(login, credential, now)
-    if login.failed_attempts or is_logon_to_record(login, now):
-        logins.record_logon(login.email, now)
-    return _caller_of_login(login)
+    return _caller_of_login(_check_password(login, credential, attempt, now))
 
 
-def caller_of_password(credential: Credential, now: datetime) -> Caller:
+def caller_of_password(credential: Credential, now: datetime, attempt: Attempt | None = None) -> Caller:
     """Return the caller of a login and its password, and record the logon. A secret key or a session is refused."""
-    login = _check_password(read(logins.key(credential.login)), credential, now)
-    logins.record_logon(login.email, now)
-    return _caller_of_login(login)
+    attempt = attempt or Attempt()
+    attempt.login = credential.login
+    login = read(logins.key(credential.login))
+    return _caller_of_login(_check_password(login, credential, attempt, now, is_sign_in=True))
 
 
 def new_secret_key() -> Secret:
@@ -73,18 +95,44 @@ def _is_session_of(login: Login | None, secret: Secret, now: datetime) -> TypeGu
     return True
 
 
-def _check_password(login: Login | None, credential: Credential, now: datetime) -> Login:
-    """Return the login if the secret is its password. An unknown login costs the same time and the same store calls."""
-    if login is not None and is_locked(login, now):
+def _check_password(
+    login: Login | None, credential: Credential, attempt: Attempt, now: datetime, *, is_sign_in: bool = False
+) -> Login:
+    """Return the login if the secret is its password. An unknown login costs the same time and the same store calls.
+
+    After a password was verified a conditional write decides, because others may have been verified at the same time.
+    A password that this process remembers is decided on the login as it was read.
+    """
+    is_logon = login is not None and login.state == ACTIVE and (is_sign_in or is_logon_to_record(login, now))
+    if _is_remembered(login, credential.secret, now):
+        if is_logon or login.failed_attempts:
+            logins.decide_success(login.email, now, is_logon=is_logon)
+        return login
+    verified = _verify(login, credential, attempt, now)
+    logins.decide_success(verified.email, now, is_logon=is_logon)
+    if passwords.is_outdated(verified.password_hash or ""):
+        logins.rehash(verified, passwords.hash_password(credential.secret))
+    return verified
+
+
+def _is_remembered(login: Login | None, secret: Secret, now: datetime) -> TypeGuard[Login]:
+    return login is not None and not is_locked(login, now) and passwords.is_remembered(login.password_hash, secret, now)
+
+
+def _verify(login: Login | None, credential: Credential, attempt: Attempt, now: datetime) -> Login:
+    """Return the login if the secret is its password, else count the failure and raise 102; 104 while it is locked."""
+    unknown = logins.counter_of_unknown(secrets.pseudonym("unknown login", credential.login))
+    counter = logins.counter(login.email) if login else unknown
+    seen = read(counter.key) or FailedAttempts()
+    if is_locked(seen, now):
         raise ServiceError(ErrorCode.LOGIN_LOCKED)
-    right = passwords.verify(login.password_hash if login else None, credential.secret, now)
-    if login is None or login.password_hash is None or not right:
-        logins.count_failure(credential.login, login, now)
-        raise ServiceError(ErrorCode.BAD_CREDENTIAL)
-    _check_active(login)
-    if passwords.is_outdated(login.password_hash):
-        logins.rehash(login, passwords.hash_password(credential.secret))
-    return login
+    if passwords.verify(login.password_hash if login else None, credential.secret, now) and login is not None:
+        return login
+    source = secrets.pseudonym("source", attempt.source)
+    before = logins.count_failure(counter, seen, source, now)
+    if reaches_many_places(before, source):
+        denials.log_many_places(credential.login)
+    raise ServiceError(ErrorCode.BAD_CREDENTIAL)
 
 
 def _caller_of_session(secret: Secret, now: datetime) -> Caller:

@@ -10,7 +10,6 @@ from chalicelib.domain import permissions
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.history import (
     MAX_CANDIDATES,
-    PAGE_SIZE,
     DayTotal,
     HistoryEntry,
     HistoryFilter,
@@ -24,6 +23,7 @@ from chalicelib.domain.history import (
     quarters_of,
     ranges_of_page,
 )
+from chalicelib.domain.paging import PAGE_SIZE
 from chalicelib.domain.period import Period, business_day, days_up_to, period_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
@@ -38,11 +38,12 @@ TOO_MANY = f"More than {MAX_CANDIDATES} operations would have to be looked at: n
 
 @dataclass(frozen=True)
 class Scope:
-    """The transactions a caller may list: a merchant's, of one agent or (None) of all; and the merchant's zone."""
+    """The transactions a caller may list: a merchant's, of one agent or (None) of all; and its merchant's zone."""
 
     client_id: int
     agent_id: int | None
     gmt: int
+    currency: str | None  # the merchant's
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,7 @@ class HistoryQuery:
     """A list that is decided and not yet read. `anytime`: a transaction found by ID is shown whatever its day."""
 
     client_id: int
+    currency: str | None
     wanted: HistoryFilter
     period: Period
     anytime: bool
@@ -84,6 +86,7 @@ def _list(body: ListHistory, caller: Caller, now: datetime, *, back_from_day: bo
     days = days_up_to if back_from_day else period_of
     query = HistoryQuery(
         client_id=scope.client_id,
+        currency=scope.currency,
         wanted=body.to_domain(scope.agent_id),
         period=days(body.period.first, body.period.last, today),
         anytime=body.period.first is None and body.period.last is None,
@@ -103,9 +106,10 @@ def _scope(admitted: Admitted, model: ListBasicModel, account: Agent | None, fou
     if model.account_id is not None and account is None:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
     if admitted.merchant is not None:
-        return Scope(*permissions.history_scope(admitted.agent, account), admitted.merchant.gmt)
+        own = admitted.merchant
+        return Scope(*permissions.history_scope(admitted.agent, account), own.gmt, own.currency_id)
     if account is None and model.id is not None:  # a system user sees every transaction
-        return Scope(found.client_id, None, found.gmt) if found else Scope(0, None, 0)
+        return _scope_of(found) if found else Scope(0, None, 0, None)
     if account is None:
         message = "A system user names the merchant through one of its accounts."
         raise invalid(Finding("account_id", Check.REQUIRED, message))
@@ -113,7 +117,12 @@ def _scope(admitted: Admitted, model: ListBasicModel, account: Agent | None, fou
     merchant = read(merchants.key(client_id))
     if merchant is None:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
-    return Scope(client_id, agent_id, merchant.gmt)
+    return Scope(client_id, agent_id, merchant.gmt, merchant.currency_id)
+
+
+def _scope_of(transaction: Transaction) -> Scope:
+    merchant = read(merchants.key(transaction.client_id))
+    return Scope(transaction.client_id, None, transaction.gmt, merchant.currency_id if merchant else None)
 
 
 def _page_of_id(query: HistoryQuery, found: Sequence[Transaction]) -> Page:
@@ -134,7 +143,7 @@ def _page(query: HistoryQuery, candidates: Sequence[HistoryEntry]) -> Page:
     period = None if query.anytime else query.period
     matching = [one for one in candidates if query.wanted.matches(one) and is_within(period, one)]
     shown = page_of(matching, query.page, newest_first=query.newest_first)
-    return Page(_read_records(shown), len(matching), amount_taken(matching))
+    return Page(_read_records(shown), len(matching), amount_taken(matching, query.currency))
 
 
 def _page_of_period(query: HistoryQuery) -> Page:
@@ -151,7 +160,7 @@ def _page_of_period(query: HistoryQuery) -> Page:
     held, skip = ranges_of_page(days, (query.page - 1) * PAGE_SIZE, PAGE_SIZE)
     held, skip = ranges_of_page(_in_quarters(query, held), skip, PAGE_SIZE)
     entries = page_of(_entries(query, totals_of_days, held), 1, newest_first=query.newest_first, skip=skip)
-    return Page(_read_records(entries), total, amount_taken(matching))
+    return Page(_read_records(entries), total, amount_taken(matching, query.currency))
 
 
 def _in_quarters(query: HistoryQuery, days: Sequence[TimeRange]) -> list[TimeRange]:

@@ -4,7 +4,6 @@ A crash or a lost answer anywhere leaves the transaction pending and due; whoeve
 stored.
 """
 
-import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
@@ -19,13 +18,15 @@ from chalicelib.domain.acquirer import (
     AuthorizationRequest,
     ReversalRequest,
     UnreachableError,
+    answers,
 )
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
-from chalicelib.log import log_defect
+from chalicelib.log import log, log_defect
 from chalicelib.services import acquirer_answers, outbox
-from chalicelib.store import history, transactions
+from chalicelib.services.identifiers import derived_guid
+from chalicelib.store import history, linked_cards, transactions
 from chalicelib.store import outbox as outbox_store
 
 T = TypeVar("T")
@@ -53,7 +54,7 @@ def authorize(payment: Transaction, request: AuthorizationRequest, now: datetime
 def reverse(reversal: Transaction, now: datetime) -> Transaction:
     """Request a reversal whose amount was just reserved from its acquirer, and return it as it is then."""
     try:
-        answer = _call(reversal, lambda: _request_reversal(reversal, AUTHORIZE_SECONDS))
+        answer = _request_reversal(reversal, _reversal_request(reversal), AUTHORIZE_SECONDS)
     except UnreachableError:
         return advance(reversal, outcome.not_attempted, now)
     except AnswerLostError:
@@ -61,10 +62,22 @@ def reverse(reversal: Transaction, now: datetime) -> Transaction:
     return advance(reversal, partial(outcome.reversal_with_answer, answer=answer), now)
 
 
-def _request_reversal(reversal: Transaction, within_s: float) -> AcquirerAnswer:
-    original = reversal.original_id or ""
-    request = ReversalRequest(reversal.id, original, reversal.amount_minor, reversal.currency)
-    return acquirers.named(reversal.acquirer).reverse(request, within_s)
+def _reversal_request(reversal: Transaction) -> ReversalRequest:
+    return ReversalRequest(reversal.id, reversal.original_id or "", reversal.amount_minor, reversal.currency)
+
+
+def _request_reversal(transaction: Transaction, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
+    """Return the acquirer's answer to a reversal, which must prove that it is one of this payment and amount."""
+    acquirer = acquirers.named(transaction.acquirer)
+    return _proved(transaction, request, _call(transaction, lambda: acquirer.reverse(request, within_s)))
+
+
+def _proved(transaction: Transaction, request: ReversalRequest, answer: AcquirerAnswer) -> AcquirerAnswer:
+    """Return the answer to a reversal; one that is about anything else is logged and counts as lost."""
+    if not answers(answer, request):
+        log("unproved", transaction=transaction.id, reference=request.reference, code=answer.code)
+        raise AnswerLostError
+    return answer
 
 
 def require_attempted(transaction: Transaction, *, replayed: bool = False) -> Transaction:
@@ -112,14 +125,16 @@ def advance(payment: Transaction, step: Step, now: datetime) -> Transaction:
 
 
 def _store(before: Transaction, after: Transaction, now: datetime) -> None:
-    """Store the step; with the outcome its place in the history, and the receipts of what moved money."""
+    """Store the step; with the outcome its place in the history, its linked card's count, and the receipts."""
     decided = before.is_pending and not after.is_pending
     receipts = outbox.receipts_for(after, None, None, now) if decided else []
     facts = history.writes_for_outcome(after) if decided else ()
 
     released = [transactions.release(after)] if decided and after.is_reversal else []
+    linked = after.linked_card_id if decided and after.took_money else None
+    counted = [] if linked is None else [linked_cards.count_payment(linked)]
 
-    transactions.store_step(before, after, now, *facts, *released, *map(outbox_store.put, receipts))
+    transactions.store_step(before, after, now, *facts, *released, *counted, *map(outbox_store.put, receipts))
     outbox.send(receipts, now)
 
 
@@ -133,8 +148,10 @@ def _outcome(payment: Transaction, now: datetime) -> Step:
         answer = _call(payment, lambda: acquirer.inquire(payment.id, RESOLVE_SECONDS))
     except AcquirerError:
         return outcome.unknown
-    if answer is not None:
+    if answer is not None and answer.reverses is None:
         return partial(outcome.with_answer, answer=answer)
+    if answer is not None:
+        return outcome.unknown  # an answer about a reversal says nothing about this payment
     is_lost = outcome.is_not_found_final(payment, acquirer.quiet, now) and _auto_cancel(payment)
     return outcome.not_found if is_lost else outcome.unknown
 
@@ -146,10 +163,13 @@ def _outcome_of_reversal(reversal: Transaction, now: datetime) -> Step:
     requested any more, so that "not found" is final when the Deadline decides.
     """
     acquirer = acquirers.named(reversal.acquirer)
+    request = _reversal_request(reversal)
     try:
         answer = _call(reversal, lambda: acquirer.inquire(reversal.id, RESOLVE_SECONDS))
-        if answer is None and outcome.may_repeat_reversal(reversal, acquirer.quiet, now):
-            answer = _call(reversal, lambda: _request_reversal(reversal, RESOLVE_SECONDS))
+        if answer is not None:
+            answer = _proved(reversal, request, answer)
+        elif outcome.may_repeat_reversal(reversal, acquirer.quiet, now):
+            answer = _request_reversal(reversal, request, RESOLVE_SECONDS)
     except AcquirerError:
         return outcome.unchanged
     if answer is not None:
@@ -170,13 +190,11 @@ def _at_deadline(payment: Transaction, now: datetime) -> Transaction:
 
 def _auto_cancel(payment: Transaction) -> bool:
     """Reverse the whole payment; return whether the acquirer acknowledged it. Repeated it is the same reversal."""
-    reference = str(uuid.uuid5(uuid.UUID(payment.id), "auto-cancel")).upper()
+    reference = payment.auto_cancel_id or derived_guid("auto-cancel", payment.id)
     request = ReversalRequest(reference, payment.id, payment.amount_minor, payment.currency)
     for _ in range(AUTO_CANCEL_ATTEMPTS):
         with suppress(AcquirerError):
-            return _call(
-                payment, lambda: acquirers.named(payment.acquirer).reverse(request, RESOLVE_SECONDS)
-            ).is_approved
+            return _request_reversal(payment, request, RESOLVE_SECONDS).is_approved
     return False
 
 

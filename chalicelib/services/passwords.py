@@ -63,11 +63,14 @@ def hash_password(password: Secret) -> str:
     return hasher().hash(_bytes_of(password))
 
 
+def is_remembered(password_hash: str | None, password: Secret, now: datetime) -> bool:
+    """Return whether this process has verified the password within the last minute."""
+    return password_hash is not None and _verified.contains(password_hash, _bytes_of(password), now)
+
+
 def verify(password_hash: str | None, password: Secret, now: datetime) -> bool:
     """Return whether the password is right; without a hash (an unknown login) it takes as long as a wrong password."""
     text = _bytes_of(password)
-    if password_hash and _verified.contains(password_hash, text, now):
-        return True
     right = _verify_hash(password_hash or UNKNOWN_LOGIN_HASH, text)
     if not right or not password_hash:
         return False

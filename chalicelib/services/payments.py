@@ -1,6 +1,5 @@
 """Taking payments, and reading one."""
 
-import uuid
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -10,6 +9,7 @@ from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.card_payment import authorization_request, with_card
 from chalicelib.domain.guid import is_guid
+from chalicelib.domain.history import Page, amount_taken, entry_of
 from chalicelib.domain.payment import PaymentOrder, Till
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.terminal import Terminal
@@ -21,15 +21,19 @@ from chalicelib.schemas.files import File
 from chalicelib.schemas.payment_request import SubmitPayment
 from chalicelib.services import outbox, outcomes, pictures
 from chalicelib.services.admission import admit
+from chalicelib.services.identifiers import derived_guid, new_guid
 from chalicelib.services.replay import replay, replay_first
-from chalicelib.store import linked_cards, terminals, transactions
+from chalicelib.store import linked_cards, merchants, terminals, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import AlreadyExistsError, Key, read
 
 
-def submit(body: SubmitPayment, caller: Caller, now: datetime) -> tuple[Transaction, bool]:
-    """Return the payment, and whether it is the stored one of an earlier request with the same ID and content."""
-    order = _identified(body.to_domain(), caller)
+def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | None = None) -> tuple[Transaction, bool]:
+    """Return the payment, and whether it is the stored one of an earlier request with the same ID and content.
+
+    `key` is the Idempotency-Key; the ID the caller chose counts when both are there.
+    """
+    order = _identified(body.to_domain(), caller, key)
     keys = _keys(order, caller)
     admitted = admit(caller, *keys.values(), current_account_id=body.current_account_id)
     found = dict(zip(keys, admitted.others, strict=True))
@@ -48,15 +52,16 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime) -> tuple[Transact
     return _take_without_acquirer(order, till, body.files, now)
 
 
-def _identified(order: PaymentOrder, caller: Caller) -> PaymentOrder:
-    """Return the order with an ID, a new one unless the caller chose it, and the fingerprint of its content."""
+def _identified(order: PaymentOrder, caller: Caller, key: str | None) -> PaymentOrder:
+    """Return the order with its ID (the caller's, else the key's, else a new one) and its content's fingerprint."""
     card_digest = ""
     if order.card is not None:
         card_digest = keyed_digest(Secret(f"pan:{order.card.pan.reveal()}"))
     elif order.linked_card_id is not None:
         card_digest = f"linked:{order.linked_card_id}"
     fingerprint = payment.fingerprint(order, caller.agent_id, card_digest)
-    return replace(order, id=order.id or str(uuid.uuid4()).upper(), fingerprint=fingerprint)
+    own_id = derived_guid("payment", caller.agent_id, key) if key else new_guid()
+    return replace(order, id=order.id or own_id, fingerprint=fingerprint)
 
 
 def _keys(order: PaymentOrder, caller: Caller) -> dict[str, Key[Any]]:
@@ -93,7 +98,7 @@ def _take_without_acquirer(
     try:
         transactions.record(transaction, *map(outbox_store.put, receipts))
     except AlreadyExistsError:
-        return replay_first(order.id, order.fingerprint, now), True
+        return replay_first(order.id, order, order.fingerprint, now), True
     outbox.send(receipts, now)
     return transaction, False
 
@@ -103,14 +108,15 @@ def _take_by_card(
 ) -> tuple[Transaction, bool]:
     """Take a payment an acquirer decides: stored first, then authorized under its own ID, then finished."""
     transaction = with_card(order, till, now, acquirers=acquirers.codes(), linked=linked)
-    transaction = replace(transaction, **pictures.store_files(files, transaction.id))
+    files_of_it = pictures.store_files(files, transaction.id)
+    transaction = replace(transaction, auto_cancel_id=new_guid(), **files_of_it)
     request = authorization_request(transaction, order, till, linked)
-    paid_with = [linked_cards.count_payment(linked.id, till.agent.id)] if linked else []
+    checks = [linked_cards.check_usable(linked.id, till.agent.id)] if linked else []
 
     try:
-        transactions.record(transaction, *paid_with)
+        transactions.record(transaction, *checks)
     except AlreadyExistsError:
-        return replay_first(order.id, order.fingerprint, now), True
+        return replay_first(order.id, order, order.fingerprint, now), True
     return outcomes.require_attempted(outcomes.authorize(transaction, request, now)), False
 
 
@@ -118,7 +124,7 @@ def _replay(order: PaymentOrder, stored: Transaction, now: datetime) -> Transact
     """Return the stored payment. A card that cannot be read is refused: it cannot be compared."""
     if order.card_findings:
         raise invalid(*order.card_findings)
-    return replay(stored, order.fingerprint, now)
+    return replay(stored, order, order.fingerprint, now)
 
 
 def public(transaction_id: str) -> Transaction | None:
@@ -126,8 +132,8 @@ def public(transaction_id: str) -> Transaction | None:
     return transactions.get(transaction_id.upper()) if is_guid(transaction_id) else None
 
 
-def get(transaction_id: str, caller: Caller, now: datetime) -> Transaction:
-    """Return a transaction the caller may see, and a pending one as its acquirer knows it.
+def get(transaction_id: str, caller: Caller, now: datetime) -> Page:
+    """Return the page of one transaction the caller may see, a pending one as its acquirer knows it.
 
     404 for what is missing and for what is another merchant's.
     """
@@ -137,4 +143,6 @@ def get(transaction_id: str, caller: Caller, now: datetime) -> Transaction:
     if transaction is None:
         raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
     permissions.check_can_see_transaction(admitted.agent, transaction.client_id, transaction.agent.id)
-    return outcomes.refresh(transaction, now)
+    transaction = outcomes.refresh(transaction, now)
+    merchant = admitted.merchant or read(merchants.key(transaction.client_id))  # a system user has none of its own
+    return Page([transaction], 1, amount_taken([entry_of(transaction)], merchant.currency_id if merchant else None))

@@ -23,7 +23,7 @@ class Difference:
     month: str
     at: str
     name: str
-    kept: int
+    stored: int
     counted: int
 
 
@@ -48,7 +48,7 @@ def rebuild(client_id: int, month: str) -> Outcome:
         for group in _differences(client_id, month):
             key = totals.counters_key(group[0].month, group[0].at)
             try:
-                totals.correct(key, {one.name: one.kept for one in group}, {one.name: one.counted for one in group})
+                totals.correct(key, {one.name: one.stored for one in group}, {one.name: one.counted for one in group})
             except totals.CounterChangedError:
                 moving += group
             else:
@@ -60,16 +60,16 @@ def rebuild(client_id: int, month: str) -> Outcome:
 
 def _differences(client_id: int, month: str) -> Iterator[list[Difference]]:
     """Yield the counters that differ, those of one item together."""
-    kept: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    stored: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for prefix in (totals.TOTAL, totals.SLOTS):
-        kept.update((at, Counter(numbers)) for at, numbers in totals.read_counters(client_id, month, prefix))
+        stored.update((at, Counter(numbers)) for at, numbers in totals.read_counters(client_id, month, prefix))
     counted = _counted(client_id, month)
-    for at in sorted(kept.keys() | counted.keys()):
-        names = sorted(kept[at].keys() | counted[at].keys())
+    for at in sorted(stored.keys() | counted.keys()):
+        names = sorted(stored[at].keys() | counted[at].keys())
         group = [
-            Difference(f"{client_id}#{month}", at, name, kept[at][name], counted[at][name])
+            Difference(f"{client_id}#{month}", at, name, stored[at][name], counted[at][name])
             for name in names
-            if kept[at][name] != counted[at][name]
+            if stored[at][name] != counted[at][name]
         ]
         if group:
             yield group

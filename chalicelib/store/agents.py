@@ -63,7 +63,7 @@ def _update_login(agent: Agent, change: LoginChange) -> Write:
     values = _login_fields(agent, change)
     return update(
         logins.key(agent.email),
-        set_attributes(values) + (" REMOVE #locked_until" if change.unlock else ""),
+        set_attributes(values) + (" REMOVE #locked_until, #counted_until, #sources" if change.unlock else ""),
         {**values, "agent_id": agent.id},
         condition="#agent_id = :agent_id",
         otherwise=ChangedMeanwhileError(),

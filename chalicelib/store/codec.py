@@ -12,6 +12,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 Value = dict[str, Any]  # {"S": "text"}: an attribute value in the form DynamoDB takes
 Decoder = Callable[[Value], Any]
 R = TypeVar("R")
+EMPTY: tuple[Any, ...] = (None, (), frozenset())
 
 
 def attributes_of(record: Any) -> dict[str, Any]:
@@ -32,7 +33,7 @@ def attributes_of(record: Any) -> dict[str, Any]:
 
 def encode(record: Any) -> dict[str, Value]:
     """Return the item of a record: a field that is None or empty is not written, and reads back as its default."""
-    return {name: value_of(value) for name, value in attributes_of(record).items() if value is not None and value != ()}
+    return {name: value_of(value) for name, value in attributes_of(record).items() if value not in EMPTY}
 
 
 def value_of(value: Any) -> Value:  # noqa: C901, PLR0911  one line a type is the clearest form of this table
@@ -52,6 +53,8 @@ def value_of(value: Any) -> Value:  # noqa: C901, PLR0911  one line a type is th
             return {"S": value.isoformat(timespec="microseconds")}
         case date():
             return {"S": value.isoformat()}
+        case frozenset():
+            return {"SS": sorted(value)}
         case tuple() | list():
             return {"L": [value_of(item) for item in value]}
         case Mapping():
@@ -90,6 +93,8 @@ def _decoder(hint: Any) -> Decoder:  # noqa: PLR0911  one return a type is the c
     if origin is tuple:
         item = _decoder(get_args(hint)[0])
         return lambda value: tuple(item(one) for one in value["L"])
+    if origin is frozenset:
+        return lambda value: frozenset(value["SS"])
     if is_dataclass(hint):
         return lambda value: decode(hint, value["M"])  # type: ignore[arg-type]  # `hint` is a class here
     if issubclass(hint, Enum):

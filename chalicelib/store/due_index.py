@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import Any
 
 from chalicelib.store.codec import value_of
-from chalicelib.store.table import client, table_name, with_retries
+from chalicelib.store.retries import with_retries
+from chalicelib.store.table import client, table_name
 
 SHARDS = 4
 LANE_SHARDS = 2  # a shard takes 1,000 writes a second, a card payment is two: see decision 70 before there are fewer

@@ -9,11 +9,12 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from chalicelib.domain.history import MAX_CANDIDATES, SEARCHED, CounterKey, HistoryEntry, HistoryFilter, entry_of
+from chalicelib.domain.history import MAX_CANDIDATES, SEARCHED, HistoryEntry, HistoryFilter, entry_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.store import totals
 from chalicelib.store.query import Filter, Item, Range, items_of, range_of_prefix
 from chalicelib.store.table import Write, put_item
+from chalicelib.store.totals import counter_of, kind_text
 
 TABLE = totals.TABLE
 ENTRY = "entry#"
@@ -81,7 +82,7 @@ def _item(partition: str, entry: HistoryEntry) -> dict[str, Any]:
     values = {
         "month": partition,
         "at": f"{_prefix(counter.agent_id)}{_time_text(entry.at)}#{entry.id}",
-        "kind": f"{counter.input_type}.{counter.reverse_mode}.{counter.digits}.{counter.acquirer}",
+        "kind": kind_text(counter),
         "id": entry.id.casefold(),
         "taken_minor": entry.taken_minor or None,
         **{name: getattr(entry, name) for name in SEARCHED},
@@ -91,11 +92,10 @@ def _item(partition: str, entry: HistoryEntry) -> dict[str, Any]:
 
 def _entry(item: Item) -> HistoryEntry:
     _, agent_id, at, transaction_id = item["at"]["S"].split("#", 3)
-    input_type, reverse_mode, digits, acquirer = item["kind"]["S"].split(".", 3)
     return HistoryEntry(
         id=transaction_id,
         at=datetime.fromisoformat(at),
-        counter=CounterKey(int(agent_id), int(input_type), int(reverse_mode), int(digits), acquirer),
+        counter=counter_of(int(agent_id), item["kind"]["S"]),
         taken_minor=int(item["taken_minor"]["N"]) if "taken_minor" in item else 0,
         **{name: item[name]["S"] for name in SEARCHED if name in item},
     )

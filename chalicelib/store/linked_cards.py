@@ -1,10 +1,11 @@
 """Linked cards by ID, and by the agent they belong to: no card number, only the acquirer's token."""
 
-from chalicelib.domain.card import ACTIVE, VERIFIED, LinkedCard
+from chalicelib.domain.card import CARD_ACTIVE, VERIFIED, LinkedCard
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store.expressions import set_attributes
+from chalicelib.store.codec import value_of
+from chalicelib.store.expressions import attribute_names, set_attributes
 from chalicelib.store.query import list_records
-from chalicelib.store.table import Key, Write, put_new, update, write_one
+from chalicelib.store.table import Key, Write, put_new, table_name, update, write_one
 
 TABLE = "cards"
 
@@ -31,12 +32,21 @@ def of_agent(agent_id: int) -> list[LinkedCard]:
     return list_records(TABLE, LinkedCard, ("account_id", agent_id), "by_account")
 
 
-def count_payment(card_id: int, agent_id: int) -> Write:
-    """Count a payment with the card; raise 566 when the card was removed since it was read."""
-    return update(
-        key(card_id),
-        "ADD #transaction_count :one",
-        {"one": 1, "agent": agent_id, "active": ACTIVE, "verified": VERIFIED, "no": False},
-        condition="#account_id = :agent AND #state = :active AND #status = :verified AND #deleted = :no",
-        otherwise=ServiceError(ErrorCode.CARD_NOT_FOUND),
-    )
+def check_usable(card_id: int, agent_id: int) -> Write:
+    """Check beside a new payment that the card still pays; raise 566 when it was removed since it was read."""
+    card = key(card_id)
+    condition = "#account_id = :agent AND #state = :active AND #status = :verified AND #deleted = :no"
+    values = {"agent": agent_id, "active": CARD_ACTIVE, "verified": VERIFIED, "no": False}
+    parameters = {
+        "TableName": table_name(card.table),
+        "Key": card.wire(),
+        "ConditionExpression": condition,
+        "ExpressionAttributeNames": attribute_names(condition),
+        "ExpressionAttributeValues": {f":{name}": value_of(value) for name, value in values.items()},
+    }
+    return Write("ConditionCheck", parameters, ServiceError(ErrorCode.CARD_NOT_FOUND))
+
+
+def count_payment(card_id: int) -> Write:
+    """Count a payment that took money, whatever became of the card meanwhile: it belongs beside the outcome."""
+    return update(key(card_id), "ADD #transaction_count :one", {"one": 1})

@@ -1,17 +1,32 @@
-"""Logins by e-mail: signing in needs one strong read, and an e-mail belongs to one agent."""
+"""Logins by e-mail: signing in needs one strong read, and an e-mail belongs to one agent.
+
+Failed passwords are counted in the login, or, for a login that no agent has, in a record that expires and holds nothing
+else. Both are read and written by the same calls, so that neither answers nor times tell which logins exist.
+"""
 
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from chalicelib.domain.agent import Login
-from chalicelib.domain.credential import LOCK_AFTER, LOCK_FOR, canonical
+from chalicelib.domain.credential import COUNTED_FOR, LOCK_AFTER, LOCK_FOR, FailedAttempts, canonical, is_over
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store.codec import decode
 from chalicelib.store.table import AlreadyExistsError, Key, Write, put_new, update, write_one
 
 TABLE = "logins"
+# In capitals: a login is compared, and stored, without case, so no login is ever the key of such a record.
+UNKNOWN = "UNKNOWN#"
 NOT_FULL = "(attribute_not_exists(#failed_attempts) OR #failed_attempts < :limit)"
+IS_OVER = "(#locked_until <= :now OR #counted_until <= :now)"
+
+
+@dataclass(frozen=True)
+class Counter:
+    """Where the failed passwords of a login are counted."""
+
+    key: Key[FailedAttempts]
+    is_login: bool
 
 
 def key(email: str) -> Key[Login]:
@@ -19,49 +34,58 @@ def key(email: str) -> Key[Login]:
     return Key(TABLE, Login, {"email": canonical(email)})
 
 
+def counter(email: str) -> Counter:
+    """Return the counter in the login of an e-mail."""
+    return Counter(Key(TABLE, FailedAttempts, {"email": canonical(email)}), is_login=True)
+
+
+def counter_of_unknown(pseudonym: str) -> Counter:
+    """Return the counter of a login that no agent has, under the pseudonym that stands for it."""
+    return Counter(Key(TABLE, FailedAttempts, {"email": UNKNOWN + pseudonym}), is_login=False)
+
+
 def create(login: Login) -> Write:
     """Store a new login; raise 307 when its e-mail belongs to an agent already."""
     return put_new(TABLE, replace(login, email=canonical(login.email)), "email", ServiceError(ErrorCode.EMAIL_TAKEN))
 
 
-def count_failure(email: str, login: Login | None, now: datetime) -> None:
-    """Count a wrong password; lock passwords at the tenth in a row; raise 104 when they were locked meanwhile.
+def count_failure(counter: Counter, seen: FailedAttempts, source: str, now: datetime) -> FailedAttempts:
+    """Count a wrong password, and return the attempts before it; lock passwords at the tenth in a row.
 
-    The count never exceeds ten: of guesses sent at the same time, those after the tenth learn nothing. An unknown
-    e-mail (no `login`) costs the same write and stores nothing.
+    Raise 104 when they were locked meanwhile: the count never exceeds ten, so of guesses sent at the same time, those
+    after the tenth learn nothing.
     """
-    locked_until = login.locked_until if login else None
-    if locked_until and locked_until <= now and _restart_count(email, locked_until):
-        return
-    one_more = update(
-        key(email),
-        "ADD #failed_attempts :one",
-        {"one": 1, "limit": LOCK_AFTER},
-        condition=f"attribute_exists(#email) AND {NOT_FULL}",
-    )
+    if is_over(seen, now) and _restart_count(counter, source, now):
+        return FailedAttempts()
+    expression = f"ADD #failed_attempts :one, #sources :source SET {_expiry(counter)}"
+    values = {"one": 1, "limit": LOCK_AFTER, "source": frozenset({source}), **_expiry_values(counter, now)}
+    one_more = update(counter.key, expression, values, condition=_existing(counter, NOT_FULL))
     try:
-        count = decode(Login, write_one(one_more)).failed_attempts
+        before = decode(FailedAttempts, write_one(one_more, "UPDATED_OLD"))
     except AlreadyExistsError:
-        if login is None:
-            return
-        _lock(email, now)
+        _lock(counter, now)
         raise ServiceError(ErrorCode.LOGIN_LOCKED) from None
-    if count == LOCK_AFTER:
-        _lock(email, now)
+    if before.failed_attempts + 1 == LOCK_AFTER:
+        _lock(counter, now)
+    return before
 
 
-def record_logon(email: str, now: datetime) -> None:
-    """Record a right password, which resets the count of failures; raise 104 when passwords were locked meanwhile."""
-    logon = update(
+def decide_success(email: str, now: datetime, *, is_logon: bool) -> None:
+    """Reset the count of failures after a right password, and record the logon if there is one to record.
+
+    Raise 104 when passwords were locked meanwhile: of verifications at the same time, this write decides.
+    """
+    expression = "SET #failed_attempts = :none" + (", #last_logon = :now" if is_logon else "")
+    success = update(
         key(email),
-        "SET #last_logon = :now, #failed_attempts = :none REMOVE #locked_until",
+        f"{expression} REMOVE #locked_until, #counted_until, #sources",
         {"now": now, "none": 0, "limit": LOCK_AFTER},
-        condition=f"attribute_exists(#email) AND ({NOT_FULL} OR #locked_until <= :now)",
+        condition=f"attribute_exists(#agent_id) AND ({NOT_FULL} OR {IS_OVER})",
     )
     try:
-        write_one(logon)
+        write_one(success)
     except AlreadyExistsError:
-        _lock(email, now)
+        _lock(counter(email), now)
         raise ServiceError(ErrorCode.LOGIN_LOCKED) from None
 
 
@@ -77,13 +101,13 @@ def rehash(login: Login, password_hash: str) -> None:
         write_one(change)
 
 
-def _restart_count(email: str, ended: datetime) -> bool:
-    """Count the first failure after a lock that ended; return False when another request has done so."""
+def _restart_count(counter: Counter, source: str, now: datetime) -> bool:
+    """Count the first failure after the ones before are over; return False when another request has done so."""
     change = update(
-        key(email),
-        "SET #failed_attempts = :one REMOVE #locked_until",
-        {"one": 1, "over": ended},
-        condition="#locked_until = :over",
+        counter.key,
+        f"SET #failed_attempts = :one, #sources = :source, {_expiry(counter)} REMOVE #locked_until",
+        {"one": 1, "now": now, "source": frozenset({source}), **_expiry_values(counter, now)},
+        condition=IS_OVER,
     )
     try:
         write_one(change)
@@ -92,13 +116,28 @@ def _restart_count(email: str, ended: datetime) -> bool:
     return True
 
 
-def _lock(email: str, now: datetime) -> None:
+def _lock(counter: Counter, now: datetime) -> None:
     """Lock passwords, unless they are locked; every request that finds the count full does so, in case one crashed."""
     lock = update(
-        key(email),
+        counter.key,
         "SET #locked_until = :until",
         {"until": now + LOCK_FOR, "limit": LOCK_AFTER},
         condition="#failed_attempts >= :limit AND attribute_not_exists(#locked_until)",
     )
     with suppress(AlreadyExistsError):
         write_one(lock)
+
+
+def _existing(counter: Counter, condition: str) -> str:
+    """Return the condition for a counter that must exist already, as the one in a login must, or need not."""
+    return f"attribute_exists(#agent_id) AND {condition}" if counter.is_login else condition
+
+
+def _expiry(counter: Counter) -> str:
+    # Never on a login: the store deletes what has expired.
+    return "#counted_until = :until" + ("" if counter.is_login else ", #expires_at = :expires_at")
+
+
+def _expiry_values(counter: Counter, now: datetime) -> dict[str, object]:
+    until = now + COUNTED_FOR
+    return {"until": until} if counter.is_login else {"until": until, "expires_at": int(until.timestamp()) + 1}

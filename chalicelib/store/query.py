@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store.codec import Value, decode, value_of
 from chalicelib.store.expressions import attribute_names
-from chalicelib.store.table import client, table_name, with_retries
+from chalicelib.store.retries import with_retries
+from chalicelib.store.table import client, table_name
 
 R = TypeVar("R")
 Item = Mapping[str, Value]

@@ -23,7 +23,8 @@ class TooSoonError(Exception):
 def take(agent_id: int, now: datetime, interval: timedelta) -> timedelta | None:
     """Take the one call an account has per interval: return None, or the time to wait when it is taken already.
 
-    One conditional write decides, so of calls at the same time exactly one is allowed.
+    One conditional write decides, so of calls at the same time exactly one is allowed. The last one may be later than
+    `now`: it came meanwhile, or the clock of its process is ahead. Nobody waits for longer than the interval.
     """
     key = Key(TABLE, LastCall, {"name": f"asked#{agent_id}"})
     call = update(
@@ -37,5 +38,5 @@ def take(agent_id: int, now: datetime, interval: timedelta) -> timedelta | None:
         write_one(call)
     except TooSoonError:
         last = read(key)
-        return (last.at if last else now) + interval - now
+        return min((last.at if last else now) + interval - now, interval)
     return None

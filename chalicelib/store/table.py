@@ -1,46 +1,37 @@
 """The access to DynamoDB: strong reads, conditional writes, and transactions that are retried after a collision."""
 
-import random
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, Generic, TypeVar
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import ClientError
 
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.settings import MAX_SWEEP_CONCURRENCY, settings
+from chalicelib.store import deadline
 from chalicelib.store.codec import Value, decode, encode, value_of
 from chalicelib.store.expressions import attribute_names
+from chalicelib.store.retries import ATTEMPTS, with_retries
 
 R = TypeVar("R")
-T = TypeVar("T")
 
-ATTEMPTS = 8  # of a call that collides: the pauses between them are below five seconds in all, half of it on average
 BATCH = 100  # keys in one BatchGetItem, items in one transaction
-COLLISIONS = frozenset({
-    "TransactionConflict",
-    "TransactionConflictException",
-    "TransactionInProgressException",
-    "ThrottlingError",
-    "ThrottlingException",
-    "ProvisionedThroughputExceeded",
-    "ProvisionedThroughputExceededException",
-    "RequestLimitExceeded",
-})  # fmt: skip
-OUTAGES = frozenset({"InternalServerError", "ServiceUnavailable", "InternalFailure", *COLLISIONS})
+
+
+def client() -> Any:
+    """Return the client with the time limits of this request; raise 903 when its time is over."""
+    return _client(deadline.limits())
 
 
 @cache
-def client() -> Any:
-    """Return the client, created at its first use; its time limits leave the gateway's 29 s to the acquirer."""
+def _client(limits: deadline.Limits) -> Any:
     config = Config(
-        connect_timeout=1,
-        read_timeout=3,
-        retries={"mode": "standard", "total_max_attempts": 3},
+        connect_timeout=limits.connect_seconds,
+        read_timeout=limits.read_seconds,
+        retries={"mode": "standard", "total_max_attempts": limits.attempts},
         tcp_keepalive=True,
         max_pool_connections=MAX_SWEEP_CONCURRENCY,  # the threads of a sweep are the most there are
         parameter_validation=False,  # only our code writes them; checking costs as much as parsing the response
@@ -156,13 +147,16 @@ def commit(*writes: Write) -> None:
     with_retries(attempt)
 
 
-def write_one(write: Write) -> dict[str, Value]:
-    """Carry out one Put or Update outside a transaction, at half the price; return the item as an Update left it."""
+def write_one(write: Write, returned: str = "ALL_NEW") -> dict[str, Value]:
+    """Carry out one Put or Update outside a transaction, at half the price.
+
+    Return the item as an Update left it; `returned` may say otherwise, as ReturnValues of UpdateItem.
+    """
 
     def attempt() -> dict[str, Value]:
         try:
             if write.kind == "Update":
-                response = client().update_item(**write.parameters, ReturnValues="ALL_NEW")
+                response = client().update_item(**write.parameters, ReturnValues=returned)
             else:
                 response = client().put_item(**write.parameters)
         except ClientError as error:
@@ -218,28 +212,3 @@ def _read_batch(keys: Sequence[Key[Any]]) -> dict[tuple[str, str], Any]:
 
 def _identity(item: Mapping[str, Value], key: Key[Any]) -> str:
     return repr([item[name] for name in sorted(key.key)])
-
-
-def with_retries(attempt: Callable[[], T]) -> T:
-    """Call `attempt`, and again after a collision; raise 903 when the store is out of reach.
-
-    A write whose response was lost may have happened: a repeated request with the same ID finds it done.
-    """
-    for number in range(ATTEMPTS):
-        try:
-            return attempt()
-        except ClientError as error:
-            if not _collided(error):
-                if error.response["Error"]["Code"] in OUTAGES:
-                    raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY) from error
-                raise
-            time.sleep(random.uniform(0, 0.02 * 2**number))  # noqa: S311  jitter, not a secret
-        except BotoCoreError as error:
-            raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY) from error
-    raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY)
-
-
-def _collided(error: ClientError) -> bool:
-    reasons: Sequence[Any] = error.response.get("CancellationReasons", [])
-    codes = {reason.get("Code") for reason in reasons} | {error.response["Error"]["Code"]}
-    return bool(codes & COLLISIONS)

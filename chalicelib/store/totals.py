@@ -87,12 +87,14 @@ def of_month(client_id: int, month: str, agent_id: int | None) -> list[DayTotal]
     """List the totals of a month (2026-03), of one agent or of all: a total for each day and shard of a counter."""
     prefix = f"{TOTAL}{agent_id}#" if agent_id is not None else TOTAL
     return [
-        DayTotal(counter, date.fromisoformat(f"{month}-{name[1:]}"), number, counters.get(f"m{name[1:]}", 0))
-        for counter, counters in (
-            (_counter(at, TOTAL), counters) for at, counters in read_counters(client_id, month, prefix)
+        DayTotal(
+            _counter(at, TOTAL),
+            date.fromisoformat(f"{month}-{day}"),
+            numbers.get(f"n{day}", 0),
+            numbers.get(f"m{day}", 0),
         )
-        for name, number in counters.items()
-        if name.startswith("n")
+        for at, numbers in read_counters(client_id, month, prefix)
+        for day in sorted({name[1:] for name in numbers})
     ]
 
 
@@ -123,14 +125,30 @@ def _numbers(item: Item) -> Counters:
     return {name: int(value["N"]) for name, value in item.items() if "N" in value}
 
 
+def kind_text(counter: CounterKey) -> str:
+    """Return the text of a counter without its agent: 10.0.2ZAR.CASH. Version 1.0 wrote no currency: 10.0.2.CASH."""
+    return f"{counter.input_type}.{counter.reverse_mode}.{_money_text(counter)}.{counter.acquirer}"
+
+
+def counter_of(agent_id: int, kind: str) -> CounterKey:
+    """Return the counter of an agent and the text of `kind_text`."""
+    input_type, reverse_mode, money, acquirer = kind.split(".", 3)
+    return CounterKey(agent_id, int(input_type), int(reverse_mode), int(money[0]), money[1:] or None, acquirer)
+
+
+def _money_text(counter: CounterKey) -> str:
+    return f"{counter.digits}{counter.currency or ''}"
+
+
 def _counter_text(entry: HistoryEntry) -> str:
-    """Return the part of a sort key that names a counter and the shard: 17#10.0.2.1.CASH."""
+    """Return the part of a sort key that names a counter and the shard: 17#10.0.2ZAR.1.CASH."""
     counter = entry.counter
     shard = zlib.crc32(entry.id.encode()) % SHARDS
-    return f"{counter.agent_id}#{counter.input_type}.{counter.reverse_mode}.{counter.digits}.{shard}.{counter.acquirer}"
+    kind = f"{counter.input_type}.{counter.reverse_mode}.{_money_text(counter)}"
+    return f"{counter.agent_id}#{kind}.{shard}.{counter.acquirer}"
 
 
 def _counter(at: str, prefix: str) -> CounterKey:
-    agent_id, _, kind = at.removeprefix(prefix).partition("#")
-    input_type, reverse_mode, digits, _, acquirer = kind.split(".", 4)
-    return CounterKey(int(agent_id), int(input_type), int(reverse_mode), int(digits), acquirer)
+    agent_id, _, text = at.removeprefix(prefix).partition("#")
+    input_type, reverse_mode, money, _, acquirer = text.split(".", 4)
+    return counter_of(int(agent_id), f"{input_type}.{reverse_mode}.{money}.{acquirer}")

@@ -129,28 +129,37 @@ def move_to_lane(transaction_id: str, shard: str) -> None:
         write_one(moved)
 
 
-def reserve(original: Transaction, reversal: Transaction, *beside: Write) -> None:
+def reserve(original: Transaction, reversal: Transaction, *beside: Write, follows_latest: bool = False) -> None:
     """Store a reversal and take its amount from what remains of the original payment, both or neither.
 
     The condition is on what remains, not on what was read, so two tills that reverse at once cannot both succeed. A
-    cancellation requires an untouched payment. Raise AlreadyExistsError for the ID, RemainderChangedError for the
-    amount.
+    cancellation requires an untouched payment. `follows_latest` requires that no other reversal was requested since the
+    original was read: for a request without a key, which may repeat the one that was. Raise AlreadyExistsError for the
+    ID, RemainderChangedError for the payment.
     """
     pending = reversal.is_pending
     expression = "SET #reversed_minor = #reversed_minor + :amount, #reversals = #reversals + :one, "
+    expression += "#latest_reversal_id = :latest, "
     expression += "#reserved_minor = #reserved_minor + :amount" if pending else LATEST_REVERSAL
     values = {
         "amount": reversal.amount_minor,
         "one": 1,
         "most": 0 if reversal.reverse_mode in CANCELS else original.amount_minor - reversal.amount_minor,
         "phase": original.phase,
+        "latest": reversal.id,
         **({} if pending else {"id": reversal.id, "invoice": reversal.invoice}),
     }
+    condition = "#reversed_minor <= :most AND #phase = :phase"
+    if follows_latest and original.latest_reversal_id is None:
+        condition += " AND attribute_not_exists(#latest_reversal_id)"
+    elif follows_latest:
+        condition += " AND #latest_reversal_id = :seen"
+        values["seen"] = original.latest_reversal_id
     reservation = update(
         key(original.id),
         expression,
         values,
-        condition="#reversed_minor <= :most AND #phase = :phase",
+        condition=condition,
         otherwise=RemainderChangedError(),
     )
     commit(_put(reversal), reservation, *history.writes_for_new(reversal), *beside)

@@ -7,21 +7,23 @@ from typing import Any
 from chalicelib.errors import ErrorCode
 
 NAMESPACE = {"Fn::Sub": "Payments/${AWS::StackName}"}
+SIGNING_IN = ("Authorizer", "APIHandler")  # credentials are checked by the one, session logins by the other
+MANY_PLACES = '{ $.event = "login_from_many_places" }'
 API_DIMENSIONS = {"ApiName": {"Ref": "AWS::StackName"}, "Stage": "api"}
 
 
 @dataclass(frozen=True)
 class MetricFilter:
-    """A metric read from those log lines of a function that match a pattern."""
+    """A metric read from those log lines of a function that match a pattern. Several may count in one metric."""
 
-    name: str
+    metric: str
     function: str
     pattern: str
     value: str = "1"
 
 
 METRIC_FILTERS = (
-    MetricFilter("Defects", "APIHandler", '{ $.event = "defect" }'),
+    *(MetricFilter("Defects", function, '{ $.event = "defect" }') for function in ("APIHandler", "Authorizer")),
     MetricFilter("StoreUnavailable", "APIHandler", f"{{ $.error_code = {ErrorCode.STORE_UNAVAILABLE.code} }}"),
     MetricFilter(
         "DependencyUnavailable", "APIHandler", f"{{ $.error_code = {ErrorCode.DEPENDENCY_UNAVAILABLE.code} }}"
@@ -32,6 +34,8 @@ METRIC_FILTERS = (
     MetricFilter("OutboxDefects", "SweepOutbox", '{ $.event = "defect" }'),
     MetricFilter("OutboxBehindSeconds", "SweepOutbox", '{ $.event = "sweep" }', "$.behind_seconds"),
     MetricFilter("MessagesGivenUp", "SweepOutbox", '{ $.event = "outbox" && $.outcome = "given up" }'),
+    *(MetricFilter("Denials", function, '{ $.event = "denied" }') for function in SIGNING_IN),
+    *(MetricFilter("LoginsFromManyPlaces", function, MANY_PLACES) for function in SIGNING_IN),
 )
 
 
@@ -70,8 +74,9 @@ ALARMS = (
     ),
     Alarm(
         "Defects",
-        "The API raised an unexpected error.",
-        "The log line has the type and the frames, never a value. Find the request by its request_id; correct, deploy.",
+        "The API or the authorizer raised an unexpected error.",
+        "The log line `defect`, in `api` or `authorizer`, has the type and the frames, never a value. Find the request "
+        "by its request_id; correct, deploy.",
         "Defects",
     ),
     Alarm(
@@ -91,10 +96,34 @@ ALARMS = (
     ),
     Alarm(
         "AuthorizerFails",
-        "The authorizer failed: no request is admitted.",
-        "Look at the log of `authorizer`: usually the secret or its key cannot be read (a changed key policy, a "
-        "deleted secret).",
+        "The authorizer failed: only callers that API Gateway remembers, for a minute, are admitted.",
+        "Either the store did not answer (see the AWS health page), or the secret or its key cannot be read (a changed "
+        "key policy, a deleted secret): look at the log of `authorizer`.",
         **_lambda_metric("Errors", "Authorizer"),
+    ),
+    Alarm(
+        "AuthorizerThrottled",
+        "Requests were refused because no concurrency was left for the authorizer.",
+        "Look in the log `access` for a `source` that sends many credentials, and limit it (AddressRateLimit). If "
+        "there is none, raise AuthorizerConcurrency, or the account's quota.",
+        **_lambda_metric("Throttles", "Authorizer"),
+    ),
+    Alarm(
+        "Denials",
+        "Many sign-ins were denied within a minute: somebody tries credentials, or many tills have a wrong one.",
+        "Group the lines `denied` of `authorizer` and `api` by `source`, `login` and `code`. One source and many "
+        "logins: limit it (AddressRateLimit) or block it. One login and many sources: see LoginFromManyPlaces. Many "
+        "sources, each with its own login: a change of the tills or of the stage has gone wrong.",
+        "Denials",
+        threshold=50,
+    ),
+    Alarm(
+        "LoginFromManyPlaces",
+        "One login was tried from many addresses: its password is being guessed, or its credential is known to others.",
+        "The line `login_from_many_places` has the digest of the login; the lines `denied` with the same `login` have "
+        "the addresses. A password locks itself after ten failures. If some of the sign-ins succeeded (in the log "
+        "`access`, the `agent`), ask the merchant, and give the agent a new password and secret key.",
+        "LoginsFromManyPlaces",
     ),
     Alarm(
         "StoreUnavailable",
@@ -116,7 +145,8 @@ ALARMS = (
     Alarm(
         "PaymentSweepFails",
         "The sweep of payments ends in an error.",
-        "Look at the log of `sweep-payments`. Until it runs, unknown outcomes stay unknown; no payment is lost.",
+        "Look at the log of `sweep-payments`. A run ends by itself before its 58 s; `Task timed out` means that a call "
+        "did not return. Until it runs, unknown outcomes stay unknown; no payment is lost.",
         **_lambda_metric("Errors", "SweepPayments"),
         minutes=(3, 5),
     ),

@@ -10,14 +10,15 @@ PERIOD_SECONDS = 60
 
 def monitoring_resources() -> dict[str, Any]:
     """Return the resources, by logical ID."""
-    topic: dict[str, Any] = {"Alerts": {"Type": "AWS::SNS::Topic", "Properties": {}}}
-    filters = {f"{one.name}Metric": _metric_filter(one) for one in METRIC_FILTERS}
+    key = {"KmsMasterKeyId": {"Fn::GetAtt": ["Key", "Arn"]}}
+    topic: dict[str, Any] = {"Alerts": {"Type": "AWS::SNS::Topic", "Properties": key}}
+    filters = {f"{one.metric}Of{one.function}": _metric_filter(one) for one in METRIC_FILTERS}
     alarms = {f"{alarm.name}Alarm": _alarm(alarm) for alarm in ALARMS}
     return topic | filters | alarms | {"Dashboard": _dashboard()}
 
 
 def _metric_filter(one: MetricFilter) -> dict[str, Any]:
-    transformation = {"MetricName": one.name, "MetricNamespace": NAMESPACE, "MetricValue": one.value}
+    transformation = {"MetricName": one.metric, "MetricNamespace": NAMESPACE, "MetricValue": one.value}
     return {
         "Type": "AWS::Logs::MetricFilter",
         "Properties": {
@@ -54,7 +55,7 @@ def _alarm(alarm: Alarm) -> dict[str, Any]:
 def _dashboard() -> dict[str, Any]:
     functions = ("APIHandler", "Authorizer", "SweepPayments", "SweepOutbox")
     api = ["ApiName", "${AWS::StackName}", "Stage", "api"]
-    own = [[NAMESPACE["Fn::Sub"], one.name] for one in METRIC_FILTERS]
+    own = [[NAMESPACE["Fn::Sub"], metric] for metric in dict.fromkeys(one.metric for one in METRIC_FILTERS)]
     widgets = [
         _widget(
             "Requests and refusals", [["AWS/ApiGateway", name, *api] for name in ("Count", "4XXError", "5XXError")]

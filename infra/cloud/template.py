@@ -9,38 +9,22 @@ from chalice.app import Chalice
 
 from chalicelib.errors import ErrorCode, envelope
 from infra import resources
+from infra.cloud import limits, logs
 from infra.cloud.monitoring import monitoring_resources
+from infra.cloud.parameters import CONDITIONS, PARAMETERS
 
 Template = dict[str, Any]
 
 API_LOGS = "api"
-PARAMETERS = {
-    "AlarmEmail": ("String", "", "Address that gets the alarms; without it the topic of the alarms has no subscriber."),
-    "ApiConcurrency": ("Number", 0, "Reserved concurrency of the API; 0: none, the account's concurrency is shared."),
-    "RateLimit": ("Number", 200, "Requests a second the gateway accepts."),
-    "BurstLimit": ("Number", 400, "Requests at once the gateway accepts."),
-    "LogDays": ("Number", 90, "Days the logs are stored."),
-    "BaseDomain": ("String", "", "Host of the management endpoints, such as api.example.com."),
-    "ProcessingDomain": ("String", "", "Host of the payment queries, such as processing.example.com."),
-    "CertificateArn": ("String", "", "The certificate of both hosts, in the region of the stage."),
-}
-CONDITIONS = {
-    "HasAlarmEmail": {"Fn::Not": [{"Fn::Equals": [{"Ref": "AlarmEmail"}, ""]}]},
-    "HasConcurrency": {"Fn::Not": [{"Fn::Equals": [{"Ref": "ApiConcurrency"}, 0]}]},
-    "HasBaseDomain": {"Fn::Not": [{"Fn::Equals": [{"Ref": "BaseDomain"}, ""]}]},
-    "HasProcessingDomain": {"Fn::Not": [{"Fn::Equals": [{"Ref": "ProcessingDomain"}, ""]}]},
-}
 
 
 def template(app: Chalice) -> Template:
     """Return the template to be merged into the one that Chalice makes."""
     merged = copy.deepcopy(resources.definition())
-    merged["Parameters"] = {
-        name: {"Type": kind, "Default": default, "Description": text}
-        for name, (kind, default, text) in PARAMETERS.items()
-    }
+    merged["Parameters"] = PARAMETERS
     merged["Conditions"] = CONDITIONS
     merged["Resources"] |= _function_resources(app) | _domain_resources() | monitoring_resources() | _subscription()
+    merged["Resources"] |= logs.access_log_resources() | limits.address_limit() | _permission()
     merged["Resources"]["RestAPI"]["Properties"] |= _api_properties(app)
     merged["Outputs"] = {
         "Alerts": {"Value": {"Ref": "Alerts"}, "Description": "The topic alarms go to"},
@@ -65,37 +49,41 @@ def _logical_id(function: str) -> str:
 
 
 def _function_resources(app: Chalice) -> Template:
-    """Give each function its own log group; a scheduled one is not retried, because it runs again in a minute."""
+    """Give each function its own log group, and a limit of how many run at once."""
     items: Template = {}
     for name, log in function_names(app).items():
-        items[f"{name}Logs"] = {
-            "Type": "AWS::Logs::LogGroup",
-            "Properties": {
-                "LogGroupName": {"Fn::Sub": f"/payments/${{AWS::StackName}}/{log}"},
-                "RetentionInDays": {"Ref": "LogDays"},
-            },
-        }
+        items[f"{name}Logs"] = logs.log_group(log)
         items[name] = {"Properties": {"LoggingConfig": {"LogGroup": {"Ref": f"{name}Logs"}}}}
+    items["APIHandler"]["Properties"] |= limits.reserved_concurrency("Api")
+    for handler in app.builtin_auth_handlers:
+        items[_logical_id(handler.name)]["Properties"] |= limits.reserved_concurrency("Authorizer")
     for event in app.event_sources:
-        items[_logical_id(event.name)]["Properties"]["EventInvokeConfig"] = {"MaximumRetryAttempts": 0}
-    reserved = {"Fn::If": ["HasConcurrency", {"Ref": "ApiConcurrency"}, {"Ref": "AWS::NoValue"}]}
-    items["APIHandler"]["Properties"]["ReservedConcurrentExecutions"] = reserved
+        properties = items[_logical_id(event.name)]["Properties"]
+        properties |= limits.reserved_concurrency("Sweep") | {"EventInvokeConfig": limits.MISSED_RUN}
     return items
 
 
 def _api_properties(app: Chalice) -> Template:
-    throttle = {"ThrottlingRateLimit": {"Ref": "RateLimit"}, "ThrottlingBurstLimit": {"Ref": "BurstLimit"}}
     return {
         "Name": {"Ref": "AWS::StackName"},
+        "OpenApiVersion": "2.0",  # without it SAM makes a second stage, "Stage", without any of the limits below
         "TracingEnabled": True,
-        "MethodSettings": [{"HttpMethod": "*", "ResourcePath": "/*", "MetricsEnabled": False, **throttle}],
+        "MethodSettings": limits.method_settings(app),
+        "AccessLogSetting": logs.access_log_setting(),
         "DefinitionBody": {
+            "securityDefinitions": _authorizers_of_requests(app),
             "paths": {
                 path: {"x-amazon-apigateway-any-method": _method_not_allowed(sorted(methods))}
                 for path, methods in _methods_by_path(app).items()
-            }
+            },
         },
     }
+
+
+def _authorizers_of_requests(app: Chalice) -> Template:
+    """Return what differs from Chalice's authorizer of tokens: the whole request is passed, with its source address."""
+    changes = {"type": "request", "identitySource": "method.request.header.Authorization"}
+    return {handler.name: {"x-amazon-apigateway-authorizer": changes} for handler in app.builtin_auth_handlers}
 
 
 def _methods_by_path(app: Chalice) -> dict[str, set[str]]:
@@ -131,6 +119,12 @@ def _method_not_allowed(allowed: list[str]) -> Template:
 def _subscription() -> Template:
     properties = {"TopicArn": {"Ref": "Alerts"}, "Protocol": "email", "Endpoint": {"Ref": "AlarmEmail"}}
     return {"AlertsByEmail": {"Type": "AWS::SNS::Subscription", "Condition": "HasAlarmEmail", "Properties": properties}}
+
+
+def _permission() -> Template:
+    """Return the permission to call the API's function: from the one stage, because another would have no limits."""
+    stage = "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${RestAPI}/api/*"
+    return {"APIHandlerInvokePermission": {"Properties": {"SourceArn": {"Fn::Sub": stage}}}}
 
 
 def _domain_resources() -> Template:

@@ -57,8 +57,9 @@ REFUSAL = {
 IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
     "in": "header",
-    "description": "A text of the caller's choice: a request that is sent again with it gets the stored result.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[!-~]+$"},
+    "description": "A text of the caller's choice, another for each operation: a request that is sent again with it "
+    "gets the stored result.",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
 }
 
 
@@ -106,7 +107,7 @@ def describe_operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str,
         "tags": [_tag(endpoint)],
         "summary": endpoint.summary,
         "description": texts.get("about", ""),
-        "parameters": _parameters(endpoint, schemas) + ([IDEMPOTENCY_KEY] if "reverse" in endpoint.name else []),
+        "parameters": _parameters(endpoint, schemas) + ([IDEMPOTENCY_KEY] if "headers" in endpoint.arguments else []),
         "responses": {"200": _success_response(endpoint, examples, replays=bool(texts.get("replays")))}
         | _refusal_references(endpoint),
         "security": [] if endpoint.public else [{name: []} for name in SCHEMES],

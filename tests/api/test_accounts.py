@@ -3,17 +3,20 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
 from chalicelib.domain.agent import Caller
-from chalicelib.services import authentication
+from chalicelib.services import account_configuration, authentication
 from chalicelib.services.authentication import caller_of
+from chalicelib.settings import settings
+from chalicelib.store import rate_limit
 from tests.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account, basic, block
 from tests.http import Reply, call, post
+from tests.transactions import a_body
 
 AUTH_ACCOUNT = "/api/v1/payment/AuthAccount"
 A_PAYMENT = f"/api/v1/payment/{uuid4()}"
@@ -43,7 +46,7 @@ def test_the_configuration_holds_every_field_of_the_specification(stage: str) ->
         "CountryID": "ZA",
         "CountryName": "South Africa",
         "IsSystemUser": False,
-        "ProductDescListPhone": [],
+        "ProductDescListPhone": [{"ProductDescCode": "Insurance"}],
     }
     assert {
         "Id": 10,
@@ -53,8 +56,26 @@ def test_the_configuration_holds_every_field_of_the_specification(stage: str) ->
         "RequiresEmailOrPhoneForOwnFiscalization": 0,
         "ImgUrl": None,
         "ProductDescCodesRE": 0,
-        "ProductDescCodes": None,
+        "ProductDescCodes": {"Insurance": {"ProductDescCode": "Insurance"}},
     } in options
+
+
+def test_each_way_to_pay_names_its_acquirer_and_the_products_that_prepare_serves(stage: str) -> None:
+    body = _ask(stage, an_account()).body
+
+    names = {option["Id"]: (option["AcquirerCode"], option["AcquirerName"]) for option in body["PaymentOptions"]}
+    assert names == {**dict.fromkeys((1, 2, 3, 4, 5), ("SANDBOX", "Sandbox")), 10: ("CASH", "Cash")}
+    for option in body["PaymentOptions"]:
+        assert list(option["ProductDescCodes"]) == [item["ProductDescCode"] for item in body["ProductDescListPhone"]]
+    prepared = {"ProductDescCode": body["ProductDescListPhone"][0]["ProductDescCode"], "PrepareFields": []}
+    assert post(stage, "/api/v1/payment/prepare", prepared).error != (404, 567)
+
+
+def test_a_system_user_has_no_way_to_pay_and_no_products(stage: str) -> None:
+    body = _ask(stage, an_account(system=True)).body
+
+    assert (body["PaymentOptions"], body["ProductDescListPhone"]) == ([], [])
+    assert (body["CurrencyID"], body["CountryID"], body["CountryName"]) == (None, None, None)
 
 
 def test_the_currency_is_that_of_the_terminal_the_agent_has_now(stage: str) -> None:
@@ -64,6 +85,43 @@ def test_the_currency_is_that_of_the_terminal_the_agent_has_now(stage: str) -> N
     account.change(terminal_id=a_stored_terminal(merchant))
 
     assert _ask(stage, account).body["CurrencyID"] == "ZAR"
+
+
+def test_the_currency_is_what_a_payment_takes_whatever_the_agent_has(stage: str) -> None:
+    merchant = a_stored_merchant(currency_id="EUR")
+    account = an_account(merchant=merchant, terminal_id=a_stored_terminal(merchant), currency_id="USD")
+
+    currency = _ask(stage, account).body["CurrencyID"]
+
+    assert currency == "ZAR"
+    paid = post(stage, "/api/v1/payment/submit", a_body(CurrencyID=currency), (account.email, account.key))
+    assert paid.error == (200, 0)
+
+
+@pytest.mark.parametrize(("of_agent", "shown"), [("USD", "USD"), ("840", "USD"), (None, "EUR")])
+def test_without_a_terminal_the_currency_is_the_agents_then_the_merchants(
+    stage: str, of_agent: str | None, shown: str
+) -> None:
+    account = an_account(merchant=a_stored_merchant(currency_id="EUR"), currency_id=of_agent)
+
+    assert _ask(stage, account).body["CurrencyID"] == shown
+
+
+@pytest.mark.parametrize(
+    ("of_agent", "shown"),
+    [
+        (None, ("ZA", "South Africa")),
+        ("BW", ("BW", "Botswana")),
+        ("BWA", ("BWA", "Botswana")),
+        ("072", ("072", "Botswana")),
+    ],
+)
+def test_the_name_of_the_country_follows_its_code(stage: str, of_agent: str | None, shown: tuple[str, str]) -> None:
+    account = an_account(merchant=a_stored_merchant(country="RSA"), country_id=of_agent)
+
+    body = _ask(stage, account).body
+
+    assert (body["CountryID"], body["CountryName"]) == shown
 
 
 @pytest.mark.parametrize(
@@ -107,6 +165,21 @@ def test_an_account_asks_once_in_ten_minutes(stage: str) -> None:
     assert 590 <= int(reply.headers["Retry-After"]) <= 600
 
 
+@pytest.mark.parametrize("interval", [1, 600])
+def test_nobody_waits_longer_than_the_interval_whatever_the_clocks_say(
+    stage: str, interval: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = an_account()
+    ahead = datetime.now(UTC) + timedelta(seconds=5)  # of another process
+    rate_limit.take(account.agent.id, ahead, timedelta(seconds=interval))
+    monkeypatch.setattr(account_configuration, "settings", lambda: replace(settings(), auth_account_seconds=interval))
+
+    reply = _ask(stage, account)
+
+    assert reply.error == (429, 401)
+    assert int(reply.headers["Retry-After"]) == interval
+
+
 def test_what_was_refused_does_not_count(stage: str) -> None:
     account = an_account()
     _ask(stage, account, "?CurrentAccountID=1")
@@ -136,7 +209,7 @@ def stored_policies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the authorizer answer repeated requests from a store, as API Gateway does for a minute."""
     said: dict[str, Caller] = {}
 
-    def remembered(authorization: str, now: datetime) -> Caller:
+    def remembered(authorization: str, now: datetime, _: object) -> Caller:
         if authorization not in said:
             said[authorization] = caller_of(authorization, now)
         return said[authorization]

@@ -57,6 +57,27 @@ def test_an_unknown_code_of_a_printer_is_told_by_the_code(shop: Shop) -> None:
     assert reply.findings == [("LASER", 564)]
 
 
+@pytest.mark.parametrize(
+    ("printer", "named"),
+    [
+        ({"PrinterID": 1, "PrinterCode": "LASER"}, "LASER"),
+        ({"PrinterID": 1, "PrinterCode": "ESCPOS80"}, "ESCPOS80"),
+        ({"PrinterID": 77, "PrinterCode": "ESCPOS80"}, "77"),
+        ({"PrinterID": 77, "PrinterCode": "LASER"}, "77"),
+        ({"PrinterID": 0}, "0"),
+    ],
+)
+def test_of_two_identifiers_of_a_printer_the_wrong_one_is_named(
+    shop: Shop, printer: dict[str, Any], named: str
+) -> None:
+    agent = shop.agent(PrinterAndTaxSettings=None)
+
+    reply = update(shop, {"Email": agent["Email"], "State": 0, "PrinterAndTaxSettings": printer})
+
+    assert reply.findings == [(named, 564)]
+    assert (stored_agent(agent).printer, stored_agent(agent).state) == (None, 1)
+
+
 def test_an_item_that_cannot_be_read_does_not_stop_the_others(shop: Shop) -> None:
     agent = shop.agent()
 

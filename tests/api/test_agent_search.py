@@ -40,6 +40,29 @@ def test_an_agent_is_found_by_its_login_whatever_its_case(shop: Shop) -> None:
     assert ids(search(shop, Email=" ")) == []
 
 
+def test_a_list_of_one_agent_by_its_email_answers_its_secret_key_to_those_who_manage_it(shop: Shop) -> None:
+    agent = shop.agent(SecretKey="a-secret-key-of-this-till")
+    generated = shop.agent(SecretKey=None)
+
+    keys = [
+        [pos["SecretKey"] for pos in search(shop, login, Email=each["Email"])["PosList"]]
+        for login in (shop.owner, http.SYSTEM)
+        for each in (agent, generated)
+    ]
+    by_text = search(shop, Search=agent["Email"])["PosList"]
+
+    shown = [["a-secret-key-of-this-till"], [shop.shown(generated["ID"])["SecretKey"]]]
+    assert keys == [*shown, *shown]
+    assert [pos["SecretKey"] for pos in by_text] == [None]
+
+
+def test_an_agent_that_the_other_filters_exclude_shows_no_secret_key(shop: Shop) -> None:
+    agent = shop.agent(State=1)
+
+    assert search(shop, Email=agent["Email"], State=0)["PosList"] == []
+    assert search(shop, (agent["Email"], PASSWORD), Email=agent["Email"])["ErrorCode"] == 151
+
+
 def test_an_agent_is_found_by_name_phone_terminal_and_state(shop: Shop) -> None:
     terminal = shop.terminal()
     one = shop.agent(Name="Zebra", Phone="+27 82 111 2222", TID=terminal["Name"])

@@ -7,7 +7,8 @@ import pytest
 from chalicelib.domain.agent import Agent
 from chalicelib.services import agents as service
 from chalicelib.store import agents, audit, logins
-from chalicelib.store.table import read
+from chalicelib.store.table import read, write_one
+from chalicelib.store.table import update as store_update
 from tests import builders, http
 from tests.builders import PASSWORD, Shop, a_shop, agent_update, an_email
 
@@ -47,6 +48,7 @@ def sign_in_error(shop: Shop, agent: dict[str, Any], secret: str, email: str | N
         ({"AddressDeFacto": "2 Long Street"}, {"address_de_facto": "2 Long Street"}),
         ({"CountryID": "ZAF"}, {"country_id": "ZAF"}),
         ({"CurrencyID": "USD"}, {"currency_id": "USD"}),
+        ({"CurrencyID": "840"}, {"currency_id": "USD"}),
         ({"LanguageID": "af"}, {"language_id": "af"}),
         ({"TaxID": "9"}, {"tax_id": "9"}),
         ({"UserKindID": 3}, {"user_kind_id": 3}),
@@ -65,6 +67,15 @@ def test_an_update_changes_what_it_sends_and_nothing_else(
     after = stored_agent(agent)
     changed = {name: value for name, value in vars(after).items() if getattr(before, name) != value}
     assert changed == stored | {"version": before.version + 1}
+
+
+@pytest.mark.parametrize("stored", ["840", "USD"])
+def test_a_currency_is_shown_alpha_3_whichever_form_is_stored(shop: Shop, agent: dict[str, Any], stored: str) -> None:
+    write_one(store_update(agents.key(agent["ID"]), "SET #currency_id = :code", {"code": stored}))
+
+    [listed] = shop.post(f"{shop.path}/pos/list", {"Email": agent["Email"]}).body["PosList"]
+
+    assert (shop.shown(agent["ID"])["CurrencyID"], listed["CurrencyID"]) == ("USD", "USD")
 
 
 def test_an_empty_update_changes_nothing_at_all(shop: Shop, agent: dict[str, Any]) -> None:

@@ -105,7 +105,6 @@ def test_a_welcome_is_owed_when_it_is_wanted(shop: Shop, wanted: bool | None) ->
         ("SecretKey", "under 16", 5),
         ("State", -1, 5),
         ("AccountType", "20", 2),
-        ("TID", "", 5),
         ("MobileSettings", {"MobHomeURL": "x", "MobHomeURLNull": True}, 12),
         ("BranchesActions", [{"BranchID": 1, "Actions": [1] * 101}], 4),
         ("PrinterSettings", {"a": ["\ud800"]}, 3),

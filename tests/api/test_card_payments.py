@@ -238,6 +238,42 @@ def test_a_linked_card_is_paid_with_under_either_spelling_and_counts_it(stage: s
     assert linked_cards(stage).body["LinkedCards"][0]["TransactionCount"] == before["TransactionCount"] + 2
 
 
+@pytest.mark.parametrize(
+    ("amount", "error", "more"),
+    [
+        ("10.00", (200, 0), 1),
+        ("10.08", (200, 0), 1),  # a signature is owed, and the money was taken
+        ("10.51", (200, 1051), 0),
+        ("10.69", (200, 310), 0),  # it never arrived
+    ],
+)
+def test_a_linked_card_counts_the_payments_that_took_money(
+    stage: str, amount: str, error: tuple[int, int], more: int
+) -> None:
+    before = linked_cards(stage).body["LinkedCards"][0]
+    body = a_card_body(amount, basic={"InputType": 5}, Card={"LinkedCardId": before["ID"]})
+
+    replies = [submit(stage, body).error for _ in range(2)]
+
+    assert replies == [error] * 2
+    assert linked_cards(stage).body["LinkedCards"][0]["TransactionCount"] == before["TransactionCount"] + more
+
+
+def test_a_payment_found_approved_later_is_counted_once(stage: str) -> None:
+    before = linked_cards(stage).body["LinkedCards"][0]
+    body = a_card_body("10.68", basic={"InputType": 5}, Card={"LinkedCardId": before["ID"]})
+    lost = submit(stage, body)
+    pending = linked_cards(stage).body["LinkedCards"][0]["TransactionCount"]
+
+    for _ in range(2):
+        payment_sweep.run(datetime.now(UTC) + timedelta(minutes=2))
+
+    found = get(stage, f"/api/v1/payment/{lost.body['TransactionID']}").body["Transactions"][0]
+    assert (lost.error, found["Substate"]) == ((200, 310), 411)
+    assert pending == before["TransactionCount"]
+    assert linked_cards(stage).body["LinkedCards"][0]["TransactionCount"] == before["TransactionCount"] + 1
+
+
 @pytest.mark.parametrize("login", [OWNER, OTHER_TILL])
 def test_a_card_of_another_agent_is_answered_as_one_that_is_missing(stage: str, login: tuple[str, str]) -> None:
     card_id = linked_cards(stage).body["LinkedCards"][0]["ID"]

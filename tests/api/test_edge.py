@@ -137,7 +137,7 @@ def test_a_crash_is_901_with_the_request_to_quote_and_nothing_else(
 
 
 def test_a_store_out_of_reach_is_503_and_says_when_to_come_back(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def out(*_: object) -> None:
+    def out(*_: object, **__: object) -> None:
         raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers={"Retry-After": "1"})
 
     monkeypatch.setattr(payments, "submit", out)

@@ -7,12 +7,15 @@ import pytest
 
 from chalicelib.domain import card
 from chalicelib.domain.card import LinkedCard
+from chalicelib.domain.card_payment import with_card
+from chalicelib.domain.transaction import Transaction
+from chalicelib.services import payments
 from chalicelib.store import linked_cards, sequences
-from chalicelib.store.table import commit, put_new
-from tests.accounts import a_stored_merchant, an_account
+from chalicelib.store.table import commit, put_new, update, write_one
+from tests.accounts import a_stored_merchant, a_stored_terminal, an_account
 from tests.builders import NOW
-from tests.cards import a_card
-from tests.http import OTHER_OWNER, OWNER, SYSTEM, TILL, Reply, post
+from tests.cards import a_card, a_card_body
+from tests.http import OTHER_OWNER, OWNER, SYSTEM, TILL, Reply, get, post
 from tests.tills import a_till
 
 PATH = "/api/v1/payment/GetLinkedCards"
@@ -76,11 +79,32 @@ def test_a_colleagues_cards_are_refused_and_another_merchants_agent_is_missing(s
     assert listed(stage, OTHER_OWNER, AccountId=till_id).text == listed(stage, OTHER_OWNER, AccountId=10**9).text
 
 
+def test_a_card_that_is_removed_while_it_pays_is_refused_and_nothing_is_stored(
+    stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    merchant = a_stored_merchant()
+    account = an_account(merchant=merchant, terminal_id=a_stored_terminal(merchant))
+    linked = a_stored_card(account.agent.id, account.agent.client_id)
+
+    def remove_first(*arguments: Any, **options: Any) -> Transaction:
+        write_one(update(linked_cards.key(linked.id), "SET #deleted = :yes", {"yes": True}))
+        return with_card(*arguments, **options)
+
+    monkeypatch.setattr(payments, "with_card", remove_first)
+    body = a_card_body(basic={"InputType": 5}, Card={"LinkedCardId": linked.id})
+    login = (account.email, account.key)
+
+    refused = post(stage, "/api/v1/payment/submit", body, login)
+
+    assert refused.error == (404, 566)
+    assert get(stage, f"/api/v1/payment/{body['BasicTran']['ID']}", login).error == (404, 568)
+
+
 def test_each_filter_leaves_out_what_does_not_match(stage: str) -> None:
     account = an_account()
     owner = (account.agent.id, account.agent.client_id)
     usual = a_stored_card(*owner)
-    blocked = a_stored_card(*owner, state=card.BLOCKED)
+    blocked = a_stored_card(*owner, state=card.CARD_BLOCKED)
     created = a_stored_card(*owner, status=card.CREATED)
     deleted = a_stored_card(*owner, deleted=True)
 

@@ -170,6 +170,31 @@ def test_an_update_changes_what_it_sends_and_nothing_else(shop: Shop) -> None:
     assert changed == {"name", "phone", "address_de_facto", "version"}
 
 
+def test_an_update_from_elsewhere_does_not_move_the_merchant(shop: Shop) -> None:
+    shop.post(f"{shop.path}/update", merchant_update())
+    before = read(merchants.key(shop.id))
+    elsewhere = {
+        "Location": {"Latitude": 40.71, "Longitude": -74.01},
+        "Country": "United States of America",
+        "CountryCode": "US",
+        "GMT": -5,
+        "Lang": "es",
+        "IP": "192.0.2.7",
+        "DeviceInfo": {**builders.DEVICE, "PhoneModel": "Another"},
+        "AppFramework": "Other",
+    }
+
+    reply = shop.post(f"{shop.path}/update", merchant_update(**elsewhere, Phone="(212) 555-2368"))
+
+    merchant, after = reply.body["Merchant"], read(merchants.key(shop.id))
+    assert before
+    assert after
+    assert (merchant["CountryID"], merchant["CurrencyID"], merchant["LanguageID"]) == ("ZA", "ZAR", "en")
+    assert merchant["Phone"] == "+1 212-555-2368"  # it is read with the CountryCode of the request
+    changed = {name for name, value in vars(before).items() if getattr(after, name) != value}
+    assert changed == {"phone", "version"}
+
+
 def test_every_optional_field_of_an_update_is_stored(shop: Shop) -> None:
     optional = {
         "AddressDeJure": "8 Side Street",

@@ -68,8 +68,8 @@ def test_a_cancel_is_whole_and_first(stage: str) -> None:
     paid = pay(stage)
 
     assert give_back(stage, paid, ReverseMode=1, Amount="1").error == (409, 303)
-    assert give_back(stage, paid, ReverseMode=1).error == (200, 0)
-    assert give_back(stage, paid, ReverseMode=1).error == (409, 305)
+    assert give_back(stage, paid, ReverseMode=1, ID=a_guid()).error == (200, 0)
+    assert give_back(stage, paid, ReverseMode=1, ID=a_guid()).error == (409, 305)
 
 
 @pytest.mark.parametrize("alias", ["Cancel", "Return"])
@@ -232,7 +232,8 @@ def test_sixty_four_tills_never_give_back_more_than_was_paid(stage_on_dynamodb_l
     for _ in range(2):
         paid = pay(stage, "10.00")
         with ThreadPoolExecutor(64) as tills:
-            replies = list(tills.map(lambda part, paid=paid: give_back(stage, paid, Amount=part), ["0.70"] * 64))
+            keys = [a_guid() for _ in range(64)]
+            replies = list(tills.map(lambda key, paid=paid: give_back(stage, paid, Amount="0.70", ID=key), keys))
         accepted = sum(reply.status == 200 for reply in replies)
         kept = transactions.get(paid)
 

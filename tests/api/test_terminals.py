@@ -66,6 +66,13 @@ def test_two_groups_that_differ_are_a_contradiction(shop: Shop) -> None:
     assert (reply.error, reply.findings) == ((400, 202), [("TerminalGroupCode", 12)])
 
 
+@pytest.mark.parametrize(("requested", "accounts"), [(True, []), (False, None), (None, None)])
+def test_a_new_terminal_answers_its_accounts_when_they_are_requested(
+    shop: Shop, *, requested: bool | None, accounts: list[Any] | None
+) -> None:
+    assert shop.terminal(WithAccounts=requested)["Accounts"] == accounts
+
+
 def test_a_missing_alias_is_the_name(shop: Shop) -> None:
     terminal = shop.terminal(Alias=None)
 

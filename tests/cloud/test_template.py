@@ -13,7 +13,7 @@ import pytest
 from chalicelib.errors import ErrorCode, envelope
 from chalicelib.routes import DOCUMENTS, ENDPOINTS
 from infra import resources
-from infra.cloud import alarms, monitoring, template
+from infra.cloud import alarms, monitoring, parameters, template
 from infra.cloud.package import ROOT
 from tests.http import call
 
@@ -50,6 +50,20 @@ def test_every_endpoint_is_behind_the_authorizer_unless_it_is_public(sam: dict[s
         assert operation.get("security", []) == ([] if endpoint.public else [{"authorizer": []}])
 
 
+def test_the_authorizer_is_called_with_the_whole_request_and_remembered_by_its_header(sam: dict[str, Any]) -> None:
+    definitions = sam["Resources"]["RestAPI"]["Properties"]["DefinitionBody"]["securityDefinitions"]
+    authorizer = definitions["authorizer"]["x-amazon-apigateway-authorizer"]
+
+    assert set(definitions) == {"authorizer"}
+    assert authorizer.pop("authorizerUri")
+    assert authorizer == {
+        "type": "request",
+        "identitySource": "method.request.header.Authorization",
+        "authorizerResultTtlInSeconds": 60,
+    }
+    assert definitions["authorizer"]["x-amazon-apigateway-authtype"] == "custom"
+
+
 @pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)
 def test_the_gateway_answers_another_method_as_the_local_stage_does(
     endpoint: Any, stage: str, sam: dict[str, Any]
@@ -76,7 +90,6 @@ def test_every_function_has_a_role_a_log_and_traces_of_its_own(sam: dict[str, An
     assert {function["Tracing"] for function in functions.values()} == {"Active"}
     for name, function in functions.items():
         log = sam["Resources"][function["LoggingConfig"]["LogGroup"]["Ref"]]["Properties"]
-        assert log["RetentionInDays"] == {"Ref": "LogDays"}
         group = log["LogGroupName"]["Fn::Sub"]
         role = sam["Resources"][function["Role"]["Fn::GetAtt"][0]]["Properties"]
         written = [one for one in statements(role) if one["Sid"] == "Log"]
@@ -89,19 +102,18 @@ def statements(role: dict[str, Any]) -> list[dict[str, Any]]:
     return listed
 
 
-def test_a_scheduled_function_runs_every_minute_and_is_not_retried(sam: dict[str, Any]) -> None:
+def test_a_scheduled_function_runs_every_minute(sam: dict[str, Any]) -> None:
     for event in APP.event_sources:
         name = "".join(word.capitalize() for word in event.name.split("_"))
-        properties = sam["Resources"][name]["Properties"]
-        (schedule,) = properties["Events"].values()
+        (schedule,) = sam["Resources"][name]["Properties"]["Events"].values()
         assert schedule["Properties"]["Schedule"] == "rate(1 minute)"
-        assert properties["EventInvokeConfig"] == {"MaximumRetryAttempts": 0}
 
 
 def test_an_alarm_is_about_a_metric_that_exists_and_describes_what_to_do(sam: dict[str, Any]) -> None:
-    metrics = {metric.name for metric in alarms.METRIC_FILTERS}
-    logs = {metric.name: metric.function for metric in alarms.METRIC_FILTERS}
+    metrics = {metric.metric for metric in alarms.METRIC_FILTERS}
+    logs = {metric.function for metric in alarms.METRIC_FILTERS}
 
+    assert len(of_type(sam, "AWS::Logs::MetricFilter")) == len(alarms.METRIC_FILTERS)
     for name, alarm in of_type(sam, "AWS::CloudWatch::Alarm").items():
         assert alarm["AlarmActions"] == [{"Ref": "Alerts"}], name
         assert len(alarm["AlarmDescription"]) < 1024
@@ -110,7 +122,7 @@ def test_an_alarm_is_about_a_metric_that_exists_and_describes_what_to_do(sam: di
         for dimension in alarm["Dimensions"]:
             value = dimension["Value"]
             assert isinstance(value, str) or value["Ref"] in {*sam["Resources"], "AWS::StackName"}
-    assert set(logs.values()) <= set(template.function_names(APP))
+    assert logs <= set(template.function_names(APP))
 
 
 def test_a_metric_is_read_from_a_line_that_the_service_writes() -> None:
@@ -132,4 +144,4 @@ def test_the_dashboard_is_json() -> None:
 def test_the_operators_guide_knows_every_parameter() -> None:
     guide = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")
 
-    assert [name for name in template.PARAMETERS if f"`{name}`" not in guide] == []
+    assert [name for name in parameters.PARAMETERS if f"`{name}`" not in guide] == []

@@ -12,6 +12,7 @@ NOTHING = MobileSettings(
     ),
     allow_linked_cards=0,
 )
+SANDBOX = ("SANDBOX", "Sandbox")
 CARDS = (InputType.MANUAL_ENTRY, InputType.MAGNETIC_STRIPE, InputType.CHIP, InputType.CONTACTLESS)
 
 
@@ -24,20 +25,20 @@ def _with(feature: str) -> MobileSettings:
 @pytest.mark.parametrize(
     ("feature", "options"),
     [
-        ("accept_cash", [PaymentOption(InputType.CASH, "CASH")]),
-        ("accept_prepaid", [PaymentOption(InputType.PREPAYMENT, "PREPAID")]),
-        ("accept_credit", [PaymentOption(InputType.POSTPAID, "CREDIT")]),
-        ("accept_outer_card", [PaymentOption(InputType.EXTERNAL_TERMINAL, "OUTERCARD")]),
-        ("accept_cards", [PaymentOption(kind, "SANDBOX") for kind in CARDS]),
-        ("allow_linked_cards", [PaymentOption(InputType.LINKED_CARD, "SANDBOX")]),
+        ("accept_cash", [PaymentOption(InputType.CASH, "CASH", "Cash")]),
+        ("accept_prepaid", [PaymentOption(InputType.PREPAYMENT, "PREPAID", "Prepayment")]),
+        ("accept_credit", [PaymentOption(InputType.POSTPAID, "CREDIT", "Postpaid")]),
+        ("accept_outer_card", [PaymentOption(InputType.EXTERNAL_TERMINAL, "OUTERCARD", "External terminal")]),
+        ("accept_cards", [PaymentOption(kind, *SANDBOX) for kind in CARDS]),
+        ("allow_linked_cards", [PaymentOption(InputType.LINKED_CARD, *SANDBOX)]),
     ],
 )
 def test_each_enabled_kind_is_an_option_under_its_input_type(feature: str, options: list[PaymentOption]) -> None:
-    assert list(payment_options(_with(feature), "SANDBOX")) == options
+    assert list(payment_options(_with(feature), SANDBOX)) == options
 
 
 def test_nothing_enabled_is_no_option() -> None:
-    assert payment_options(NOTHING, "SANDBOX") == ()
+    assert payment_options(NOTHING, SANDBOX) == ()
 
 
 @pytest.mark.parametrize("feature", ["accept_cards", "allow_linked_cards"])

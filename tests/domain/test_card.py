@@ -200,7 +200,7 @@ def test_an_agent_pays_with_its_own_verified_card() -> None:
     "changes",
     [
         {"account_id": 18},
-        {"state": card.BLOCKED},
+        {"state": card.CARD_BLOCKED},
         {"status": card.CREATED},
         {"status": card.IN_VERIFICATION},
         {"status": card.FAILED},

@@ -1,4 +1,5 @@
 import base64
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,10 +10,13 @@ from chalicelib.domain.agent import Login
 from chalicelib.domain.credential import (
     MAX_HEADER,
     Credential,
+    FailedAttempts,
     basic,
     credential,
     is_locked,
     is_logon_to_record,
+    is_over,
+    reaches_many_places,
     scheme_of,
 )
 from chalicelib.domain.secret import Secret
@@ -109,6 +113,22 @@ def test_a_lock_ends_when_its_time_has_come() -> None:
     assert is_locked(login, NOW - timedelta(seconds=1))
     assert not is_locked(login, NOW)
     assert not is_locked(Login("till@demo.example", 17, 1), NOW)
+
+
+@pytest.mark.parametrize("attempts", [FailedAttempts(10, locked_until=NOW), FailedAttempts(3, counted_until=NOW)])
+def test_failures_no_longer_count_when_their_lock_or_their_day_is_over(attempts: FailedAttempts) -> None:
+    assert not is_over(attempts, NOW - timedelta(microseconds=1))
+    assert is_over(attempts, NOW)
+    assert not is_over(FailedAttempts(3), NOW)
+
+
+def test_the_fifth_place_is_reached_once() -> None:
+    four = FailedAttempts(4, sources=frozenset("abcd"))
+
+    assert reaches_many_places(four, "e")
+    assert not reaches_many_places(four, "d")
+    assert not reaches_many_places(replace(four, sources=frozenset("abc")), "e")
+    assert not reaches_many_places(replace(four, sources=frozenset("abcde")), "f")
 
 
 def test_the_last_logon_is_recorded_once_an_hour() -> None:

@@ -108,11 +108,27 @@ def test_a_reversal_adds_nothing_to_the_sum() -> None:
     assert entry_of(a_payment(original_id="A", reverse_mode=2, phase=Phase.REVERSAL_APPROVED)).taken_minor == 0
 
 
-def test_amounts_of_currencies_with_other_digits_add_up_exactly() -> None:
-    currencies = (Currency("ZAR", "710", 2), Currency("JPY", "392", 0), Currency("BHD", "048", 3))
+@pytest.mark.parametrize(
+    ("own", "sum_"), [("ZAR", "20.02"), ("JPY", "1001"), ("BHD", "1.001"), ("USD", "0"), (None, "0")]
+)
+def test_currencies_are_never_added(own: str | None, sum_: str) -> None:
+    zar = Currency("ZAR", "710", 2)
+    currencies = (zar, zar, Currency("JPY", "392", 0), Currency("BHD", "048", 3))
     entries = [entry_of(a_payment(amount_minor=1001, currency=currency)) for currency in currencies]
 
-    assert amount_taken(entries) == Decimal("10.01") + Decimal(1001) + Decimal("1.001")
+    assert amount_taken(entries, own) == Decimal(sum_)
+
+
+def test_a_merchant_without_a_currency_has_that_of_its_payments() -> None:
+    entries = [entry_of(a_payment(amount_minor=part)) for part in (100, 23)]
+
+    assert amount_taken(entries, None) == Decimal("1.23")
+
+
+def test_what_version_1_counted_is_in_the_merchants_currency() -> None:
+    old = replace(entry_of(a_payment()), counter=replace(entry_of(a_payment()).counter, currency=None))
+
+    assert amount_taken([old], "ZAR") == Decimal("12.30")
 
 
 PAYMENT = a_payment(

@@ -2,13 +2,14 @@ from decimal import Decimal
 
 import pytest
 from hypothesis import given
-from hypothesis.strategies import integers, sampled_from
+from hypothesis.strategies import decimals, integers, sampled_from
 
 from chalicelib.domain.money import (
     MAX_MINOR,
     Currency,
     OutOfRangeError,
     TooManyDecimalsError,
+    canonical,
     from_minor,
     text,
     to_minor,
@@ -52,3 +53,29 @@ def test_the_printed_amount_has_the_digits_of_its_currency() -> None:
     assert str(from_minor(1230, ZAR)) == "12.30"
     assert str(from_minor(1230, JPY)) == "1230"
     assert text(123456, ZAR) == "R 1,234.56"
+
+
+@given(amount=decimals(allow_nan=False, allow_infinity=False), currency=sampled_from([ZAR, JPY, KWD]))
+def test_an_accepted_amount_is_printed_as_it_was_sent(amount: Decimal, currency: Currency) -> None:
+    try:
+        minor = to_minor(amount, currency)
+    except (OutOfRangeError, TooManyDecimalsError):
+        return
+
+    assert 0 < minor <= MAX_MINOR
+    assert from_minor(minor, currency) == amount
+
+
+@given(number=integers(1, 10**40), zeros=integers(0, 20), exponent=integers(-30, 30))
+def test_equal_amounts_have_one_text_and_others_another(number: int, zeros: int, exponent: int) -> None:
+    amount = Decimal((0, tuple(map(int, str(number))), exponent))
+    padded = Decimal((0, (*map(int, str(number)), *([0] * zeros)), exponent - zeros))
+    larger = Decimal((0, tuple(map(int, str(number + 1))), exponent))
+
+    assert canonical(padded) == canonical(amount) != canonical(larger)
+    assert Decimal(canonical(amount)) == amount
+
+
+def test_a_hair_below_a_cent_is_not_a_cent() -> None:
+    with pytest.raises(TooManyDecimalsError):
+        to_minor(Decimal("0.00" + "9" * 33), ZAR)

@@ -79,7 +79,7 @@ TABLE: dict[str, tuple[Callable[[Agent], None], tuple[ErrorCode | None, ...]]] =
     ),
     "see a colleague's payment": (
         lambda agent: check_can_see_transaction(agent, HOME, COLLEAGUE),
-        (YES, YES, NO, YES, NO, NO),
+        (YES, YES, NO, YES, YES, NO),
     ),
     "reverse its payment": (
         lambda agent: check_can_reverse(agent, HOME, ME),

@@ -1,5 +1,6 @@
 """Every request gets an answer, in the envelope, whatever was sent. The app is a small one of these tests."""
 
+import contextlib
 import http.client
 import json
 import socket
@@ -10,8 +11,9 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import pytest
-from chalice.app import AuthRequest, AuthResponse, Chalice, Request
+from chalice.app import AuthResponse, Chalice, Request
 
+from chalicelib.authorizer import RequestBlueprint, SignIn
 from chalicelib.errors import ErrorCode
 from infra import local
 from infra.http_server import Server
@@ -43,9 +45,16 @@ def a_small_app() -> Chalice:
         assert app.current_request
         return app.current_request
 
-    @app.authorizer()
-    def authorizer(request: AuthRequest) -> AuthResponse | None:
-        return AUTHORIZED[request.token]
+    blueprint = RequestBlueprint(__name__)
+
+    @blueprint.authorizer()
+    def authorizer(request: SignIn) -> AuthResponse | None:
+        answer = AUTHORIZED[request.token]
+        if answer is ADMITTED:
+            return AuthResponse(routes=["*"], principal_id="17", context={**ADMITTED.context, "source": request.source})
+        return answer
+
+    app.register_blueprint(blueprint)
 
     @app.route("/guarded", methods=["GET"], authorizer=authorizer)
     def guarded() -> dict[str, Any]:
@@ -58,6 +67,10 @@ def a_small_app() -> Chalice:
         seen = request().to_dict()["uri_params"]["name"]
         same = before == app.lambda_context.aws_request_id == request().context["requestId"]
         return {"name": name, "seen": seen, "same": same}
+
+    @app.route("/source", methods=["GET"])
+    def source() -> dict[str, Any]:
+        return {"source": request().context["identity"]["sourceIp"]}
 
     @app.route("/size", methods=["POST"])
     def size() -> dict[str, int]:
@@ -147,7 +160,7 @@ def test_an_app_may_be_served_twice() -> None:
 def test_an_allowed_request_reaches_the_app_with_its_context_as_text(connection: http.client.HTTPConnection) -> None:
     answer = send_request(connection, "GET", "/guarded", GOOD)
 
-    assert answer.body["context"] == {"agent": "17", "admin": "true", "principalId": "17"}
+    assert answer.body["context"] == {"agent": "17", "admin": "true", "principalId": "17", "source": "127.0.0.1"}
     assert len(answer.headers["x-amzn-RequestId"]) == 36
 
 
@@ -172,10 +185,29 @@ def test_a_denial_carries_the_code_and_message_of_the_authorizer(connection: htt
     assert answer.headers["WWW-Authenticate"] == 'Basic realm="payments"'
 
 
-@pytest.mark.parametrize("token", ["crash", "none", "silent"])
-def test_a_broken_authorizer_is_901(connection: http.client.HTTPConnection, token: str) -> None:
+@pytest.mark.parametrize("token", ["none", "silent"])
+def test_an_authorizer_that_returns_no_policy_is_901(connection: http.client.HTTPConnection, token: str) -> None:
     assert_refused(send_request(connection, "GET", "/guarded", {"Authorization": f"Basic {token}"}), ErrorCode.INTERNAL)
     assert send_request(connection, "GET", "/who/next").status == 200
+
+
+def test_an_authorizer_that_raises_is_903_and_says_when_to_come_back(connection: http.client.HTTPConnection) -> None:
+    answer = send_request(connection, "GET", "/guarded", {"Authorization": "Basic crash"})
+
+    assert_refused(answer, ErrorCode.STORE_UNAVAILABLE)
+    assert answer.headers["Retry-After"] == "1"
+    assert send_request(connection, "GET", "/who/next").status == 200
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.9"])
+def test_the_authorizer_and_the_app_see_the_address_of_the_client(small: Server, address: str) -> None:
+    with contextlib.closing(
+        http.client.HTTPConnection(urlsplit(small.url).netloc, timeout=10, source_address=(address, 0))
+    ) as connection:
+        guarded = send_request(connection, "GET", "/guarded", GOOD)
+        source = send_request(connection, "GET", "/source", {"X-Forwarded-For": "203.0.113.9"})
+
+    assert guarded.body["context"]["source"] == source.body["source"] == address
 
 
 def test_a_broken_app_is_901(connection: http.client.HTTPConnection) -> None:

@@ -1,17 +1,14 @@
 """`python -m infra.local` as a process: it starts, refuses to, and stops. The service in it is a small one."""
 
-import os
 import signal
 import socket
-import subprocess
-import sys
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-from infra import engines
+from infra import demo_data
+from tests.infra.stages import a_stage, refusal_of, url_of
 
 # Stand-ins for the app and the demo data, so that this tests the stage alone.
 PROGRAM = """
@@ -20,32 +17,12 @@ from chalice.app import Chalice
 app = Chalice(app_name="small")
 app.route("/hello")(lambda: {"hello": "you"})
 sys.modules["app"] = types.SimpleNamespace(app=app)
-welcome = lambda url: print("at", url, flush=True)
+welcome = lambda url, folder, is_first_start: print("at", url, flush=True)
 sys.modules["infra.demo_data"] = types.SimpleNamespace(seed=lambda: None, print_welcome=welcome)
 from infra import local
 local.main()
 """
-
-
-@contextmanager
-def a_stage(**environment: str) -> Iterator["subprocess.Popen[str]"]:
-    ports = {"PORT": str(engines.free_port()), "AWS_PORT": str(engines.free_port())}
-    with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM],
-        env={**os.environ, **ports, **environment},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def url_of(process: "subprocess.Popen[str]") -> str:
-    assert process.stdout
-    return process.stdout.readline().removeprefix("at ").strip()
+SMALL = ("-c", PROGRAM)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -53,7 +30,7 @@ def url_of(process: "subprocess.Popen[str]") -> str:
 def test_the_stage_answers_and_stops_without_a_word(engine: str, number: int, request: pytest.FixtureRequest) -> None:
     if engine == "dynamodb-local":
         request.getfixturevalue("dynamodb_local_url")
-    with a_stage(ENGINE=engine) as process:
+    with a_stage(*SMALL, ENGINE=engine) as process:
         with urllib.request.urlopen(url_of(process) + "/hello", timeout=10) as response:
             assert response.read() == b'{"hello":"you"}'
 
@@ -67,20 +44,46 @@ def test_the_stage_answers_and_stops_without_a_word(engine: str, number: int, re
 def test_a_busy_port_is_one_clear_line(name: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as busy:
         port = busy.getsockname()[1]
-        with a_stage(**{name: str(port)}) as process:
-            out, err = process.communicate(timeout=30)
-
-    assert (out, process.returncode) == ("", 1)
-    assert err.startswith(f"Port {port} is in use: `make run {name}=...` takes another")
-    assert err.count("\n") == 1
+        with a_stage(*SMALL, **{name: str(port)}) as process:
+            assert refusal_of(process).startswith(f"Port {port} is in use: `make run {name}=...` takes another")
 
 
 @pytest.mark.parametrize(("name", "value"), [("PORT", "http"), ("PORT", "70000"), ("ENGINE", "sqlite")])
 def test_a_wrong_setting_is_one_clear_line(name: str, value: str) -> None:
-    with a_stage(**{name: value}) as process:
-        out, err = process.communicate(timeout=30)
+    with a_stage(*SMALL, **{name: value}) as process:
+        refusal = refusal_of(process)
 
-    assert (out, process.returncode) == ("", 1)
-    assert name in err
-    assert value in err
-    assert err.count("\n") == 1
+    assert name in refusal
+    assert value in refusal
+
+
+@pytest.mark.parametrize("environment", [{}, {"ENGINE": "moto"}])
+def test_moto_refuses_a_folder_that_it_would_not_use(environment: dict[str, str], tmp_path: Path) -> None:
+    with a_stage(*SMALL, DATA=str(tmp_path / "data"), **environment) as process:
+        refusal = refusal_of(process)
+
+    assert f"`make run ENGINE=dynamodb-local DATA={tmp_path}/data`" in refusal
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_folder_of_something_else_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "letters.txt").write_text("Dear Ann")
+
+    with a_stage(*SMALL, ENGINE="dynamodb-local", DATA=str(tmp_path)) as process:
+        assert f"DATA={tmp_path}: the folder is not empty" in refusal_of(process)
+
+
+def test_the_first_lines_say_that_data_is_lost_and_how_to_keep_it(capsys: pytest.CaptureFixture[str]) -> None:
+    demo_data.print_welcome("http://127.0.0.1:8000", None, is_first_start=True)
+
+    second = capsys.readouterr().out.strip().splitlines()[1]
+    assert second == "All data is lost at the end. To keep it: `make run ENGINE=dynamodb-local DATA=./data`."
+
+
+@pytest.mark.parametrize("is_first_start", [True, False])
+def test_the_first_lines_say_where_data_is_kept(capsys: pytest.CaptureFixture[str], *, is_first_start: bool) -> None:
+    demo_data.print_welcome("http://127.0.0.1:8000", Path("/home/ann/data"), is_first_start=is_first_start)
+
+    text = capsys.readouterr().out
+    assert "Data is kept in /home/ann/data, except e-mails and text messages." in text.strip().splitlines()[1]
+    assert ("Data of an earlier run was found" in text) is not is_first_start

@@ -1,4 +1,5 @@
 import io
+import json
 import sys
 
 import pytest
@@ -6,13 +7,15 @@ import pytest
 from chalicelib.domain.audit import Act
 from chalicelib.domain.card import VERIFIED
 from chalicelib.domain.transaction import Phase
+from chalicelib.errors import ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.services import payment_sweep
+from chalicelib.services.authentication import authenticate
 from chalicelib.settings import settings
 from chalicelib.store import agents, linked_cards, logins
 from chalicelib.store.table import read
 from infra import operator
-from tests.accounts import an_account
+from tests.accounts import an_account, basic
 from tests.builders import NOW, a_login, an_agent, an_email
 from tests.cards import a_card_body
 from tests.tills import a_till, kept
@@ -39,6 +42,23 @@ def test_a_system_user_is_created_with_the_password_that_was_typed(
     assert agent
     assert (agent.is_system_user, agent.client_id, login.client_id) == (True, 0, 0)
     assert "long enough" not in repr((agent, login))
+
+
+def test_the_login_of_a_denied_sign_in_is_found_by_its_digest(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    account = an_account()
+    for email in (account.email, an_email()):
+        with pytest.raises(ServiceError):
+            authenticate(basic(email, "wrong"), "198.51.100.7", NOW)
+    known, unknown = (json.loads(line)["login"] for line in capsys.readouterr().out.splitlines())
+
+    run(monkeypatch, "find-login", known)
+
+    client_id = account.agent.client_id
+    assert capsys.readouterr().out == f"{account.email}, agent {account.agent.id} of merchant {client_id}.\n"
+    with pytest.raises(SystemExit, match="No agent has this login"):
+        run(monkeypatch, "find-login", unknown)
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_every_page_of_every_list_is_what_a_plain_filter_finds(
 ) -> None:
     del dynamodb_local
     if gmt == HOME:  # a handful of payments makes a day busy, so that pages begin within days whatever the filter
-        monkeypatch.setattr(history, "BUSY", 8)
+        monkeypatch.setattr(history, "BUSY_DAY", 8)
     books = a_merchant_with_agents(gmt, count=4)
     fill(books, YEARS[gmt], NOW, seed=gmt)
     today = (NOW + timedelta(hours=gmt)).date()

@@ -12,6 +12,7 @@ from chalicelib.services.passwords import (
     UNKNOWN_LOGIN_HASH,
     VerifiedPasswords,
     hash_password,
+    is_remembered,
     verify,
 )
 from tests.accounts import PASSWORD, PASSWORD_HASH
@@ -51,15 +52,21 @@ def test_the_hash_for_unknown_logins_costs_what_every_other_does() -> None:
     assert extract_parameters(UNKNOWN_LOGIN_HASH) == extract_parameters(hash_password(Secret(PASSWORD)))
 
 
-def test_a_right_password_is_verified_once_a_minute(hasher: _Counting) -> None:
+def test_a_right_password_is_remembered_for_a_minute(hasher: _Counting) -> None:
+    del hasher
     uses = [NOW, NOW + CACHED_FOR - timedelta(seconds=1), NOW + CACHED_FOR]
+    before = is_remembered(PASSWORD_HASH, Secret(PASSWORD), NOW)
 
-    assert all(verify(PASSWORD_HASH, Secret(PASSWORD), now) for now in uses)
-    assert len(hasher.verified) == 2
+    assert verify(PASSWORD_HASH, Secret(PASSWORD), NOW)
+    assert not before
+    assert [is_remembered(PASSWORD_HASH, Secret(PASSWORD), now) for now in uses] == [True, True, False]
+    assert not is_remembered(PASSWORD_HASH, Secret("wrong"), NOW)
+    assert not is_remembered(None, Secret(PASSWORD), NOW)
 
 
 def test_a_wrong_password_is_never_cached(hasher: _Counting) -> None:
     assert not any(verify(PASSWORD_HASH, Secret("wrong"), NOW) for _ in range(3))
+    assert not is_remembered(PASSWORD_HASH, Secret("wrong"), NOW)
     assert len(hasher.verified) == 3
 
 

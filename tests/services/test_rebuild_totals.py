@@ -64,7 +64,7 @@ def test_slots_are_mended_too(books: Books) -> None:
 
     outcome = rebuild(books.merchant.id, MONTH)
 
-    assert [(one.name, one.kept, one.counted) for one in outcome.mended] == [("2330", 5, 1)]
+    assert [(one.name, one.stored, one.counted) for one in outcome.mended] == [("2330", 5, 1)]
 
 
 def test_a_year_is_right_as_it_was_written(dynamodb_local: str) -> None:
@@ -94,7 +94,7 @@ def test_a_payment_that_is_counted_while_totals_are_mended_is_not_lost(
     monkeypatch.setattr(totals, "correct", correct_late)
     outcome = rebuild(books.merchant.id, MONTH)
 
-    assert [(one.kept, one.counted) for one in outcome.mended] == [(8, 2)]
+    assert [(one.stored, one.counted) for one in outcome.mended] == [(8, 2)]
     assert (books.ask(NOW, {}).total, books.ask(NOW, {}).amount) == (2, amount(books.kept))
 
 

@@ -8,7 +8,7 @@ from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from tests.cards import a_card_body
 from tests.tills import Till, a_till, booked, kept
-from tests.transactions import a_body
+from tests.transactions import a_body, a_guid
 
 pytestmark = pytest.mark.usefixtures("dynamodb_local")
 ROUNDS, THREADS, PART = 50, 64, 70
@@ -20,7 +20,7 @@ def give_back_parts(till: Till, payment: Transaction, tills: ThreadPoolExecutor,
 
     def part(_: int) -> ErrorCode | Phase:
         try:
-            return till.give_back(payment, Amount="0.70").phase
+            return till.give_back(payment, Amount="0.70", ID=a_guid()).phase
         except ServiceError as refusal:
             return refusal.error
 

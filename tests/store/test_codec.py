@@ -4,7 +4,18 @@ from decimal import Decimal
 
 import pytest
 from hypothesis import given
-from hypothesis.strategies import binary, booleans, builds, datetimes, decimals, integers, none, text, tuples
+from hypothesis.strategies import (
+    binary,
+    booleans,
+    builds,
+    datetimes,
+    decimals,
+    frozensets,
+    integers,
+    none,
+    text,
+    tuples,
+)
 
 from chalicelib.domain.purchase import Purchase
 from chalicelib.domain.transaction import InputType, Phase
@@ -31,6 +42,7 @@ class Whole:
     sealed: bytes = b"\0"
     parts: tuple[Part, ...] = ()
     absent: str | None = None
+    names: frozenset[str] = frozenset()
 
 
 parts = builds(Part, name=text(), numbers=tuples(integers(-(10**15), 10**15)))
@@ -45,6 +57,7 @@ wholes = builds(
     sealed=binary(min_size=1),
     parts=tuples(parts, parts),
     absent=none() | text(min_size=1),
+    names=frozensets(text(min_size=1)),
 )
 
 

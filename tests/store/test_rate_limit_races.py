@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chalicelib.domain.credential import LOCK_AFTER, LOCK_FOR
+from chalicelib.domain.credential import LOCK_AFTER, LOCK_FOR, FailedAttempts
 from chalicelib.errors import ServiceError
 from chalicelib.store import logins, rate_limit
 from tests.accounts import an_account
@@ -18,10 +18,11 @@ pytestmark = pytest.mark.usefixtures("dynamodb_local")
 
 def test_of_failures_at_the_same_time_ten_are_counted_and_lock() -> None:
     account = an_account()
+    counter = logins.counter(account.email)
 
     def fail(_: int) -> bool:
         try:
-            logins.count_failure(account.email, account.login, NOW)
+            logins.count_failure(counter, FailedAttempts(), "a", NOW)
         except ServiceError:
             return False
         return True

@@ -1,11 +1,13 @@
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import transactions
-from chalicelib.store.table import ATTEMPTS, AlreadyExistsError, client, commit, put_new, read_all
+from chalicelib.store import retries, transactions
+from chalicelib.store.retries import ATTEMPTS
+from chalicelib.store.table import AlreadyExistsError, client, commit, put_new, read_all
 from tests.transactions import a_guid, a_payment
 
 
@@ -13,7 +15,8 @@ from tests.transactions import a_guid, a_payment
 def impatient(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Return the pauses between attempts, which are recorded instead of waited for."""
     pauses: list[float] = []
-    monkeypatch.setattr("chalicelib.store.table.time.sleep", pauses.append)
+    clock = SimpleNamespace(sleep=pauses.append, monotonic=lambda: 0.0)
+    monkeypatch.setattr(retries, "time", clock)  # not the whole process's
     return pauses
 
 

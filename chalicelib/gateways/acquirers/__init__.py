@@ -33,6 +33,7 @@ class Acquirer(Protocol):
     Secrecy: no exception message, log line or answer text quotes a card number, CVV2, track or EMV data.
     """
 
+    name: str  # for people: AuthAccount shows it
     quiet: timedelta  # the quiet time: a request does not arrive at the acquirer later than this after it was sent
 
     def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:

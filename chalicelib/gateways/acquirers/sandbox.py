@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from chalicelib.domain.acquirer import (
     APPROVED_CODE,
+    DUPLICATE,
     TOO_LATE,
     AcquirerAnswer,
     AnswerLostError,
@@ -21,6 +22,7 @@ from chalicelib.domain.acquirer import (
     LinkAnswer,
     LinkRequest,
     ReversalRequest,
+    Reversed,
     message_of,
 )
 from chalicelib.domain.money import Currency
@@ -73,6 +75,7 @@ class SandboxToken:
 class Sandbox:
     """The adapter; `Acquirer` describes its methods."""
 
+    name = "Sandbox"
     quiet = QUIET
 
     def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
@@ -89,7 +92,8 @@ class Sandbox:
             signature_required=by_cents and cents == SIGNATURE_REQUIRED,
             steady=not by_cents,
         )
-        answer = _answer(_store_or_read(record))
+        stored = _store_or_read(record)
+        answer = _answer(stored) if stored.original is None else _duplicate()
         _wait(within_s)
         if by_cents and cents == LOST_CENTS:
             raise AnswerLostError
@@ -99,14 +103,17 @@ class Sandbox:
         """Approve or decline, as the cents of the reversed amount decide; answer a known reference as before."""
         stored = _find(request.reference)
         if stored is not None:
-            return _answer(stored)
+            return _answer_to(request, stored)
         cents = _cents(request.amount_minor, request.currency)
         # a payment that has not arrived is recorded as declined, so that it cannot be approved later
         original = _store_or_read(SandboxRecord(request.original, TOO_LATE, NOT_ARRIVED_MINOR))
+        if original.original is not None:  # a reversal is not a payment
+            return _duplicate()
         by_cents = original.code == APPROVED_CODE and not original.steady
         if by_cents and cents == NEVER_ARRIVED_CENTS:
             raise AnswerLostError
-        answer = _answer(_store_reversal(request, original, _code_of_cents(cents) if by_cents else APPROVED_CODE))
+        code = _code_of_cents(cents) if by_cents else APPROVED_CODE
+        answer = _answer_to(request, _store_reversal(request, original, code))
         _wait(within_s)
         if by_cents and cents == LOST_CENTS:
             raise AnswerLostError
@@ -198,6 +205,16 @@ def _write(*writes: Write) -> None:
         raise AnswerLostError from None
 
 
+def _answer_to(request: ReversalRequest, record: SandboxRecord) -> AcquirerAnswer:
+    """Return the answer of a reversal's record; refuse a reference that was used for anything else."""
+    same = (record.original, record.amount_minor) == (request.original, request.amount_minor)
+    return _answer(record) if same else _duplicate()
+
+
+def _duplicate() -> AcquirerAnswer:
+    return AcquirerAnswer(DUPLICATE, message_of(DUPLICATE))
+
+
 def _answer(record: SandboxRecord) -> AcquirerAnswer:
     """Make the answer of a record: everything but the code is derived from the reference."""
     digits = f"{int(hashlib.sha256(record.id.encode()).hexdigest(), 16):078d}"
@@ -210,6 +227,7 @@ def _answer(record: SandboxRecord) -> AcquirerAnswer:
         acquirer_tran_id=f"SBX{digits[18:30]}",
         signature_required=record.signature_required,
         pin_mode=PIN_ONLINE if record.code == PIN_REQUIRED else None,
+        reverses=Reversed(record.original, record.amount_minor) if record.original else None,
     )
 
 

@@ -1,0 +1,144 @@
+"""The folder in which a local stage keeps its data between runs.
+
+`tables/` is the database of DynamoDB Local, `files/` has the objects of the bucket, and `stage.json` has what the
+tables cannot be used without: the KMS key that encrypts the agents' secret keys, and the stage's secret. Only the user
+who runs the stage can read what it writes there.
+"""
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import shutil
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+DOCUMENT = "stage.json"
+UNFINISHED = ".unfinished-"  # the begin of the names of files that are being written
+LOCK_SECONDS = 5  # the database of a stage that was killed ends within this time
+KEY_BYTES = 32
+
+
+class DataFolderError(Exception):
+    """The folder cannot be used; the message is one line that says why."""
+
+
+class DataFolder:
+    """An open folder. `lock` is the descriptor that locks it: a process that inherits it holds the lock too."""
+
+    def __init__(self, path: Path, lock: int) -> None:
+        self.path = path
+        self.lock = lock
+        self.tables, self.files = path / "tables", path / "files"
+        for unfinished in path.glob(f"{UNFINISHED}*"):
+            unfinished.unlink()
+        self._document = self._load()
+        if not self.seeded:  # a first start that was interrupted: nobody has used its data
+            for folder in (self.tables, self.files):
+                shutil.rmtree(folder, ignore_errors=True)
+        for folder in (self.tables, self.files):
+            folder.mkdir(mode=0o700, exist_ok=True)
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the demo data is complete."""
+        return bool(self._document["seeded"])
+
+    @property
+    def key_id(self) -> str:
+        """The ID of the KMS key."""
+        return str(self._document["key_id"])
+
+    @property
+    def key_material(self) -> bytes:
+        """The KMS key itself."""
+        return bytes.fromhex(self._document["key_material"])
+
+    @property
+    def secret(self) -> str | None:
+        """The document in Secrets Manager; None before it was first stored."""
+        text: str | None = self._document["secret"]
+        return text
+
+    def mark_seeded(self) -> None:
+        """Store that the demo data is complete."""
+        self._store({**self._document, "seeded": True})
+
+    def store_secret(self, text: str) -> None:
+        """Store the document in Secrets Manager."""
+        self._store({**self._document, "secret": text})
+
+    def store_file(self, name: str, content: bytes) -> None:
+        """Store an object of the bucket."""
+        self._write(self.files / quote(name, safe=""), content)
+
+    def stored_files(self) -> Iterator[tuple[str, bytes]]:
+        """Return the names and contents of the objects of the bucket."""
+        for path in sorted(self.files.iterdir()):
+            yield unquote(path.name), path.read_bytes()
+
+    def _load(self) -> Mapping[str, Any]:
+        path = self.path / DOCUMENT
+        if path.exists():
+            try:
+                document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+                bytes.fromhex(document["key_material"])
+                if {"seeded", "key_id", "secret"} <= document.keys():
+                    return document
+            except (ValueError, KeyError, TypeError):
+                pass
+            message = f"DATA={self.path}: {DOCUMENT} is damaged. Take another folder, or delete this one."
+            raise DataFolderError(message)
+        if any(not entry.name.startswith(".") for entry in self.path.iterdir()):
+            message = f"DATA={self.path}: the folder is not empty, and no local stage made it. Take another one."
+            raise DataFolderError(message)
+        material = secrets.token_bytes(KEY_BYTES).hex()
+        return self._store({"seeded": False, "key_id": str(uuid.uuid4()), "key_material": material, "secret": None})
+
+    def _store(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
+        self._write(self.path / DOCUMENT, json.dumps(document, indent=2).encode())
+        self._document = document
+        return document
+
+    def _write(self, path: Path, content: bytes) -> None:
+        """Write the whole file or nothing, even if the process is killed meanwhile."""
+        new = self.path / f"{UNFINISHED}{uuid.uuid4()}"
+        with os.fdopen(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
+            file.write(content)
+        new.replace(path)
+
+
+@contextlib.contextmanager
+def open_folder(path: Path) -> Iterator[DataFolder]:
+    """Open the folder for this process alone until the block ends, and create it if needed. Raises DataFolderError."""
+    path = path.expanduser().absolute()
+    with contextlib.ExitStack() as stack:
+        try:
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            lock = os.open(path, os.O_RDONLY)
+            stack.callback(os.close, lock)
+            _lock(path, lock)
+            folder = DataFolder(path, lock)
+        except OSError as error:
+            message = f"DATA={path} cannot be used: {error.strerror}."
+            raise DataFolderError(message) from error
+        yield folder
+
+
+def _lock(path: Path, descriptor: int) -> None:
+    until = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                message = f"DATA={path} is in use by another local stage. End it, or take another folder."
+                raise DataFolderError(message) from None
+            time.sleep(0.1)
+        else:
+            return

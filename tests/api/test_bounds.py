@@ -1,0 +1,146 @@
+"""Bounds: no input is rounded, no input makes a defect, no answer is larger than its request needs."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.http import OWNER, Reply, call, get, post
+from tests.transactions import a_body, a_guid
+
+SUBMIT, REVERSE = "/api/v1/payment/submit", "/api/v1/payment/reverse"
+
+
+def submitted(stage: str, literal: str, **basic: Any) -> Reply:
+    """A cash payment whose Amount is written exactly so."""
+    body = json.dumps(a_body(Amount="AMOUNT", **basic), ensure_ascii=False).replace('"AMOUNT"', literal)
+    return post(stage, SUBMIT, body.encode())
+
+
+@pytest.mark.parametrize(
+    ("amount", "code"),
+    [
+        ("0.0099999999999999999999999999", 7),
+        ("0.00999999999999999999999999999999999", 5),
+        ("12.3000000000000000000000000001", 7),
+        ("1.0000000000000000000000000000000000000001", 5),
+        ("1E-1000100", 5),
+        ("1E+1000000", 5),
+        ("1E31", 5),
+        ("1E-31", 5),
+        ("0E-999999", 5),
+        ("0", 5),
+        ("0.00", 5),
+        ("-0.0", 5),
+        ("-1E-30", 5),
+        ('"\uff11\uff12.30"', 3),
+        ('"\u0661\u0662"', 3),
+        ('"1e1"', 3),
+        ('" 12"', 3),
+        ("9" * 41, 5),
+    ],
+)
+def test_an_amount_is_exact_or_refused(stage: str, amount: str, code: int) -> None:
+    reply = submitted(stage, amount)
+
+    assert reply.error == (400, 202), reply.text
+    assert reply.findings == [("BasicTran.Amount", code)]
+
+
+@pytest.mark.parametrize(("amount", "shown"), [("12.300000000000000000000000000000", "12.30"), ("123E-1", "12.30")])
+def test_trailing_zeros_and_exponents_are_the_same_amount(stage: str, amount: str, shown: str) -> None:
+    reply = submitted(stage, amount)
+
+    assert reply.status == 200, reply.text
+    assert f'"Amount":{shown},' in reply.text
+
+
+@pytest.mark.parametrize("amount", ["1E+1000000", "1E-1000100", "0E-999999", "0", "9" * 45])
+@pytest.mark.parametrize("extra", [{}, {"ClientDateTime": "2026-11-21T10:00:00"}, {"ID": a_guid()}])
+def test_an_absurd_amount_to_reverse_is_a_validation(stage: str, amount: str, extra: dict[str, str]) -> None:
+    payment = post(stage, SUBMIT, a_body()).body["TransactionID"]
+    basic = {"TransactionID": payment, "ReverseMode": 2, "Amount": "AMOUNT", **extra}
+    body = json.dumps({"BasicReverseTran": basic}).replace('"AMOUNT"', amount)
+
+    reply = post(stage, REVERSE, body)
+
+    assert reply.findings == [("BasicReverseTran.Amount", 5)], reply.text
+    (shown,) = get(stage, f"/api/v1/payment/{payment}").body["Transactions"]
+    assert (shown["CountRvs"], shown["CanCancel"]) == (0, True)
+
+
+def test_an_absurd_amount_under_a_used_id_is_a_validation(stage: str) -> None:
+    name = a_guid()
+    assert submitted(stage, "12.30", ID=name).status == 200
+
+    assert submitted(stage, "1E+1000000", ID=name).findings == [("BasicTran.Amount", 5)]
+
+
+@pytest.mark.parametrize("field", ["Price", "Quantity"])
+@pytest.mark.parametrize("number", ["0E-999999", "1E-400", "1E400", "0.1E-29"])
+def test_an_absurd_price_is_a_short_validation(stage: str, field: str, number: str) -> None:
+    line = {"Title": "Tea", "Price": 12.3, "Quantity": 1, field: "NUMBER"}
+    body = json.dumps(a_body(AuxDataInput={"AuxData": {"Purchases": [line]}})).replace('"NUMBER"', number)
+
+    reply = post(stage, SUBMIT, body)
+
+    assert reply.error in {(400, 202), (200, 0)}, reply.text
+    assert len(reply.text) < 5000
+
+
+def test_an_absurd_place_is_a_validation(stage: str) -> None:
+    body = json.dumps({**a_body(), "Location": {"Latitude": "NUMBER", "Longitude": 1}}).replace('"NUMBER"', "1E-999999")
+
+    assert post(stage, SUBMIT, body).error == (400, 202)
+
+
+@pytest.mark.parametrize("depth", [65, 500, 954, 959, 990, 5000])
+def test_a_deep_body_is_malformed(stage: str, depth: int) -> None:
+    line = '{"Title": "Tea", "Price": 12.3, "Quantity": 1, "Tags": ' + "[" * depth + "]" * depth + "}"
+    body = json.dumps(a_body(AuxDataInput={"AuxData": {"Purchases": ["LINE"]}})).replace('"LINE"', line)
+
+    assert post(stage, SUBMIT, body).error == (400, 201)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32-le", "latin-1"])
+@pytest.mark.parametrize("depth", [1, 100, 955])
+def test_json_is_utf_8(stage: str, encoding: str, depth: int) -> None:
+    line = {"Title": "caf\u00e9", "Price": 12.3, "Quantity": 1, "\u0122" if encoding != "latin-1" else "n": 1}
+    text = json.dumps(a_body(AuxDataInput={"AuxData": {"Purchases": [{**line, "Tags": "TAGS"}]}}), ensure_ascii=False)
+    body = text.replace('"TAGS"', "[" * depth + "]" * depth).encode(encoding)
+
+    assert post(stage, SUBMIT, body).error == (400, 201)
+
+
+def test_quotes_without_an_end_are_malformed_at_once(stage: str) -> None:
+    assert post(stage, SUBMIT, '{"a":' + "[" * 70 + '"' + '\\"' * 200_000).error == (400, 201)
+
+
+def test_brackets_in_a_text_are_no_depth(stage: str) -> None:
+    assert post(stage, SUBMIT, a_body(Description="[{" * 400 + '\\" ]')).status == 200
+
+
+@pytest.mark.parametrize("value", ["NaN", "Infinity", "-Infinity", "[NaN]", '{"a": -Infinity}'])
+def test_nan_is_not_json(stage: str, value: str) -> None:
+    assert post(stage, SUBMIT, a_body(ExtTransData=value)).findings == [("BasicTran.ExtTransData", 3)]
+
+
+def test_at_most_a_hundred_validations_are_listed(stage: str) -> None:
+    products = [{"Fields": [{"FieldCode": 1, "TextSelect": 2}] * 100}] * 100
+    reply = post(stage, SUBMIT, a_body(CPFData={"ProductsCustomFields": products}))
+
+    assert reply.error == (400, 202)
+    assert len(reply.body["Validations"]) == 100
+    assert len(reply.text) < 20_000
+
+
+def test_at_most_a_hundred_findings_of_a_batch_are_listed(stage: str) -> None:
+    item = {"Email": 1, "State": "x", "PrinterAndTaxSettings": {"PrinterID": "x", "PrinterCode": 1}}
+    reply = post(stage, "/api/v1/merchant/1/pos/updatebulk", {"PosBulk": [item] * 100}, OWNER)
+
+    assert reply.status == 200
+    assert len(reply.body["Validations"]) == 100
+
+
+def test_a_path_of_odd_digits_names_nothing(stage: str) -> None:
+    assert call(stage, "GET", "/api/v1/merchant/%D9%A1/pos/1", None, OWNER).error == (404, 561)

@@ -1,0 +1,217 @@
+"""Idempotency keys: a repeated request is the same operation, whoever else uses the same key."""
+
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.cards import EXP, STEADY
+from tests.http import OTHER_TILL, TILL, Reply, get, post
+from tests.transactions import a_guid
+
+SUBMIT, REVERSE, REVERSE_CNP = (f"/api/v1/payment/{name}" for name in ("submit", "reverse", "reversecnp"))
+
+
+def a_sale(**basic: Any) -> dict[str, Any]:
+    """R 12.30 in cash, without an ID."""
+    return {"BasicTran": {"InputType": 10, "CurrencyID": "ZAR", "Amount": 12.3, **basic}}
+
+
+def a_card_sale(stage: str, amount: Any = 100) -> str:
+    """The ID of a keyed-in card payment."""
+    data = {"PAN": STEADY, "EXP": EXP, "CVV2": "123"}
+    body = {
+        "BasicTran": {"InputType": 1, "CurrencyID": "ZAR", "Amount": amount},
+        "Card": {"CardInputMode": 1, "CardDataInput": data},
+    }
+    reply = post(stage, SUBMIT, body)
+    assert reply.status == 200, reply.text
+    name: str = reply.body["TransactionID"]
+    return name
+
+
+def return_cnp(stage: str, payment: str, login: tuple[str, str] = TILL, /, **fields: Any) -> Reply:
+    """The specification's card-not-present body: it has no key of any kind."""
+    basic = {"TransactionID": payment, "ReverseMode": 5, "CurrencyID": "ZAR", "InputType": 1, **fields}
+    return post(stage, REVERSE_CNP, {"BasicReverseTran": basic}, login)
+
+
+def reversed_of(stage: str, payment: str) -> tuple[float, int]:
+    (shown,) = get(stage, f"/api/v1/payment/{payment}").body["Transactions"]
+    return float(shown["AmountRvs"]), shown["CountRvs"]
+
+
+def test_a_key_makes_a_payment_once(stage: str) -> None:
+    key = str(uuid.uuid4())
+    first = post(stage, SUBMIT, a_sale(), Idempotency_Key=key)
+    again = post(stage, SUBMIT, a_sale(), Idempotency_Key=key)
+
+    assert (first.status, again.status) == (200, 200)
+    assert first.body["TransactionID"] == again.body["TransactionID"]
+    assert "Idempotent-Replayed" not in first.headers
+    assert again.headers["Idempotent-Replayed"] == "true"
+
+
+def test_a_key_with_other_content_is_refused(stage: str) -> None:
+    key = str(uuid.uuid4())
+    post(stage, SUBMIT, a_sale(), Idempotency_Key=key)
+
+    assert post(stage, SUBMIT, a_sale(Amount=13), Idempotency_Key=key).error == (422, 302)
+
+
+def test_a_key_belongs_to_its_agent(stage: str) -> None:
+    key = str(uuid.uuid4())
+    ours, theirs = (post(stage, SUBMIT, a_sale(), login, Idempotency_Key=key) for login in (TILL, OTHER_TILL))
+
+    assert ours.body["TransactionID"] != theirs.body["TransactionID"]
+    assert "Idempotent-Replayed" not in theirs.headers
+
+
+def test_the_id_counts_when_a_key_is_sent_too(stage: str) -> None:
+    key, name = str(uuid.uuid4()), a_guid()
+    one = post(stage, SUBMIT, a_sale(ID=name), Idempotency_Key=key)
+    other = post(stage, SUBMIT, a_sale(ID=a_guid()), Idempotency_Key=key)
+
+    assert one.body["TransactionID"] == name
+    assert other.body["TransactionID"] != name
+    assert "Idempotent-Replayed" not in other.headers
+
+
+@pytest.mark.parametrize("path", [SUBMIT, REVERSE, REVERSE_CNP])
+@pytest.mark.parametrize("key", ["k" * 256, "tab\there", "caf\u00e9"])
+def test_a_key_that_cannot_be_one_is_a_validation(stage: str, path: str, key: str) -> None:
+    body = a_sale() if path == SUBMIT else {"BasicReverseTran": {"TransactionID": a_guid(), "ReverseMode": 2}}
+    reply = post(stage, path, body, Idempotency_Key=key)
+
+    assert reply.error == (400, 202)
+    assert reply.findings == [("Idempotency-Key", 3)]
+
+
+def test_the_same_key_names_a_payment_and_a_reversal_apart(stage: str) -> None:
+    key = str(uuid.uuid4())
+    payment = post(stage, SUBMIT, a_sale(), Idempotency_Key=key).body["TransactionID"]
+    body = {"BasicReverseTran": {"TransactionID": payment, "ReverseMode": 2}}
+    reversal = post(stage, REVERSE, body, Idempotency_Key=key)
+
+    assert reversal.status == 200, reversal.text
+    assert reversal.body["TransactionReverseID"] != payment
+
+
+def test_an_out_of_range_amount_is_a_validation_whatever_the_id_was_used_for(stage: str) -> None:
+    name = a_guid()
+    post(stage, SUBMIT, a_sale(ID=name))
+    payment, key = post(stage, SUBMIT, a_sale()).body["TransactionID"], str(uuid.uuid4())
+    body = {"BasicReverseTran": {"TransactionID": payment, "ReverseMode": 2, "Amount": 1}}
+    post(stage, REVERSE, body, Idempotency_Key=key)
+    body["BasicReverseTran"]["Amount"] = 10**11
+
+    assert post(stage, SUBMIT, a_sale(ID=name, Amount=10**11)).findings == [("BasicTran.Amount", 5)]
+    assert post(stage, REVERSE, body, Idempotency_Key=key).findings == [("BasicReverseTran.Amount", 5)]
+
+
+def test_a_repeated_return_without_a_key_gives_back_once(stage: str) -> None:
+    payment = a_card_sale(stage)
+    first, again = (return_cnp(stage, payment, Amount=40, PartialReverse=True) for _ in range(2))
+
+    assert (first.status, again.status) == (200, 200)
+    assert again.body["TransactionReverseID"] == first.body["TransactionReverseID"]
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert reversed_of(stage, payment) == (40, 1)
+
+
+def test_a_repeated_return_of_all_that_remains_is_its_first_answer(stage: str) -> None:
+    payment = a_card_sale(stage)
+    first, again, spelt_out = (
+        return_cnp(stage, payment),
+        return_cnp(stage, payment),
+        return_cnp(stage, payment, Amount=100),
+    )
+
+    assert [reply.status for reply in (first, again, spelt_out)] == [200] * 3
+    assert len({reply.body["TransactionReverseID"] for reply in (first, again, spelt_out)}) == 1
+    assert reversed_of(stage, payment) == (100, 1)
+
+
+@pytest.mark.parametrize("time", ["", "  ", "0001-01-01T00:00:00", "0001-01-01T00:00:00Z"])
+def test_a_time_that_was_never_set_is_no_key(stage: str, time: str) -> None:
+    payments = [a_card_sale(stage) for _ in range(2)]
+    first, other = (return_cnp(stage, payment, Amount=40, ClientDateTime=time) for payment in payments)
+    between = return_cnp(stage, payments[0], Amount=10, ClientDateTime=time)
+    again = return_cnp(stage, payments[0], Amount=40, ClientDateTime=time)
+
+    assert len({reply.body["TransactionReverseID"] for reply in (first, other, between, again)}) == 4
+
+
+def test_what_contradicts_the_payment_is_no_repetition(stage: str) -> None:
+    payment = a_card_sale(stage)
+    return_cnp(stage, payment, Amount=40)
+
+    assert return_cnp(stage, payment, Amount=40, InputType=10).error == (400, 202)
+
+
+def test_the_currency_of_another_merchants_payment_is_not_told(stage: str) -> None:
+    name = a_guid()
+    post(stage, SUBMIT, a_sale(ID=name))
+    reply = post(stage, SUBMIT, a_sale(ID=name, Amount="10.001", CurrencyID="JPY"), OTHER_TILL)
+
+    assert reply.error == (400, 202)
+    assert "ZAR" not in reply.text
+
+
+def test_another_amount_is_another_return(stage: str) -> None:
+    payment = a_card_sale(stage)
+    names = {return_cnp(stage, payment, Amount=part).body["TransactionReverseID"] for part in (10, 20, 10)}
+
+    assert len(names) == 3  # the second 10 does not repeat the latest, which was 20
+    assert reversed_of(stage, payment) == (40, 3)
+
+
+def test_a_key_makes_the_second_equal_return(stage: str) -> None:
+    payment = a_card_sale(stage)
+    body = {"BasicReverseTran": {"TransactionID": payment, "ReverseMode": 5, "Amount": 10}}
+    return_cnp(stage, payment, Amount=10)
+    second = post(stage, REVERSE_CNP, body, Idempotency_Key=str(uuid.uuid4()))
+    keyless = return_cnp(stage, payment, Amount=10)
+
+    assert second.status == 200
+    assert keyless.body["TransactionReverseID"] == second.body["TransactionReverseID"]
+    assert reversed_of(stage, payment) == (20, 2)
+
+
+def test_a_repeated_cash_return_without_a_key_gives_back_once(stage: str) -> None:
+    payment = post(stage, SUBMIT, a_sale(Amount=30)).body["TransactionID"]
+    body = {"BasicReverseTran": {"TransactionID": payment, "ReverseMode": 2, "Amount": 10, "PartialReverse": True}}
+    first, again = post(stage, REVERSE, body), post(stage, REVERSE, body)
+
+    assert first.body["TransactionReverseID"] == again.body["TransactionReverseID"]
+    assert reversed_of(stage, payment) == (10, 1)
+
+
+def test_a_return_that_was_declined_may_be_tried_again(stage: str) -> None:
+    # with a card whose cents decide, the sandbox declines a return of .05
+    data = {"PAN": "4111111111111111", "EXP": EXP, "CVV2": "123"}
+    sale = {
+        "BasicTran": {"InputType": 1, "CurrencyID": "ZAR", "Amount": 100},
+        "Card": {"CardInputMode": 1, "CardDataInput": data},
+    }
+    payment = post(stage, SUBMIT, sale).body["TransactionID"]
+    first, again = (return_cnp(stage, payment, Amount="10.05") for _ in range(2))
+
+    assert (first.body["ErrorCode"], again.body["ErrorCode"]) == (1005, 1005)
+    assert first.body["TransactionReverseID"] != again.body["TransactionReverseID"]
+    assert reversed_of(stage, payment) == (0, 0)
+
+
+def test_sixteen_equal_returns_at_once_without_a_key_give_back_once(stage_on_dynamodb_local: str) -> None:
+    stage = stage_on_dynamodb_local
+    payment = post(stage, SUBMIT, a_sale(Amount=100)).body["TransactionID"]
+    body = {"BasicReverseTran": {"TransactionID": payment, "ReverseMode": 2, "Amount": 5, "PartialReverse": True}}
+
+    with ThreadPoolExecutor(16) as pool:
+        replies = list(pool.map(lambda _: post(stage, REVERSE, body), range(16)))
+
+    names = {reply.body["TransactionReverseID"] for reply in replies if reply.status == 200}
+    assert {reply.error for reply in replies} <= {(200, 0), (409, 301)}
+    assert len(names) == 1
+    assert reversed_of(stage, payment) == (5, 1)

@@ -1,0 +1,127 @@
+"""A card number that a request repeats outside its card is masked before anything is stored."""
+
+import json
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.masking import mask, mask_value
+from chalicelib.store import transactions
+from chalicelib.store.codec import encode
+from tests.cards import EXP, PAN, STEADY, TRACK2, chip_data
+from tests.http import post
+from tests.transactions import a_guid
+
+SUBMIT = "/api/v1/payment/submit"
+MASKED = f"{STEADY[:6]}******{STEADY[-4:]}"
+
+
+def a_body(pan: str = STEADY, **data: Any) -> dict[str, Any]:
+    line = {"Title": f"Gift for {pan}", "Price": 50, "Quantity": 2, "Tags": [{pan: [pan, int(pan)]}]}
+    return {
+        "BasicTran": {
+            "ID": a_guid(),
+            "InputType": 1,
+            "CurrencyID": "ZAR",
+            "Amount": 100,
+            "Description": f"card {pan}, order 9876543210987654",
+            "ExtTransData": json.dumps({"card": pan, "order": 9876543210987654}),
+            "ServiceID": pan,
+            "AuxDataInput": {"AuxData": {"Purchases": [line]}},
+            "CPFData": {"ProductsCustomFields": [{"Fields": [{"FieldCode": "pan", "TextSelect": pan}]}]},
+        },
+        "AcqTran": {"AdditionalAcquiringFields": f"secret of the acquirer, {pan}"},
+        "UserAgent": f"till/{pan}",
+        "ClientProductCode": pan,
+        "Card": {"CardInputMode": 1, "CardDataInput": {"PAN": pan, "EXP": EXP, "CVV2": "123", **data}},
+    }
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"InputType": 2, "ReaderData": TRACK2.replace(PAN, STEADY), "PAN": None},
+        {"InputType": 3, "ReaderData": chip_data(STEADY), "PAN": None},
+    ],
+)
+def test_the_number_is_stored_nowhere_but_masked(stage: str, changes: dict[str, Any]) -> None:
+    body = a_body()
+    data = {**body["Card"]["CardDataInput"], **changes}
+    input_type = data.pop("InputType", 1)
+    body["Card"]["CardDataInput"] = {name: value for name, value in data.items() if value is not None}
+    body["BasicTran"]["InputType"] = input_type
+    reply = post(stage, SUBMIT, body)
+
+    stored = transactions.get(reply.body["TransactionID"])
+    assert stored is not None
+    item = json.dumps(encode(stored))
+    assert STEADY not in item
+    assert STEADY not in reply.text
+    assert stored.particulars.description == f"card {MASKED}, order 9876543210987654"
+    assert "secret of the acquirer" not in item
+    assert json.loads(stored.raw_request)["BasicTran"]["ServiceID"] == MASKED
+
+
+GROUPED = " ".join(STEADY[at : at + 4] for at in range(0, 16, 4))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"PAN": GROUPED},
+        {"PAN": STEADY, "EXP": "nothing"},
+        {"ReaderData": f"%B{STEADY}^DOE/J^2912101?"},
+        {"ReaderData": f"%B{STEADY}^DOE/J^2912101?;{STEADY}=29121010000000000?"},
+        {"ReaderData": f"5A 08 {GROUPED}"},
+        {"ReaderData": f"{chip_data(STEADY)}zz"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("written", [STEADY, GROUPED, GROUPED.replace(" ", "-")])
+def test_the_number_of_a_card_that_is_not_read_is_masked(stage: str, data: dict[str, str], written: str) -> None:
+    basic = {"ID": a_guid(), "InputType": 10, "CurrencyID": "ZAR", "Amount": 10, "Description": f"paid by {written}."}
+    reply = post(stage, SUBMIT, {"BasicTran": basic, "Card": {"CardDataInput": data}})
+    assert reply.status == 200, reply.text
+
+    stored = transactions.get(reply.body["TransactionID"])
+    assert stored is not None
+    assert stored.particulars.description == f"paid by {MASKED}."
+    assert written not in json.dumps(encode(stored))
+
+
+def test_zeros_for_a_card_number_refuse_nothing(stage: str) -> None:
+    basic = {"ID": a_guid(), "InputType": 10, "CurrencyID": "ZAR", "Amount": "10.00"}
+    sent = json.dumps({"BasicTran": basic, "Card": {"CardDataInput": {"PAN": "0" * 12}}})
+
+    assert post(stage, SUBMIT, sent.replace('"10.00"', "10.000000000000")).status == 200
+
+
+def test_a_number_of_another_request_is_not_touched(stage: str) -> None:
+    body = a_body()
+    body["BasicTran"]["Description"] = f"order {PAN}"
+    reply = post(stage, SUBMIT, body)
+
+    assert reply.body["Transaction"]["Description"] == f"order {PAN}"
+
+
+def test_a_repeated_request_is_the_same_payment(stage: str) -> None:
+    body = a_body()
+    first, again = post(stage, SUBMIT, body), post(stage, SUBMIT, body)
+
+    assert first.body["TransactionID"] == again.body["TransactionID"]
+    assert again.headers["Idempotent-Replayed"] == "true"
+
+
+def test_the_number_of_a_refused_request_is_not_answered(stage: str) -> None:
+    body = a_body()
+    body["BasicTran"]["Amount"] = STEADY
+    reply = post(stage, SUBMIT, body)
+
+    assert reply.status == 400
+    assert STEADY not in reply.text
+
+
+def test_only_these_digits_are_masked() -> None:
+    assert mask(f"{PAN} {PAN[:-1]} {STEADY}", (PAN,)) == f"411111******1111 {PAN[:-1]} {STEADY}"
+    assert mask_value({"a": [PAN, True, None, 1.5]}, (PAN,)) == {"a": ["411111******1111", True, None, 1.5]}

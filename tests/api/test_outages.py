@@ -1,0 +1,97 @@
+"""When the store or the stage's secret is out of reach, the authorizer says so in under five seconds.
+
+The limit is what is promised, so these tests assert on time; the slowest of them measured 3.1 s.
+"""
+
+import time
+from typing import Any
+
+import pytest
+
+from chalicelib.gateways import secrets
+from chalicelib.services import authentication
+from infra import engines
+from tests.accounts import PASSWORD, an_account
+from tests.http import Reply, call
+from tests.outages import OUTAGES, SECRETS_VARIABLE, closed, hanging, without
+
+AUTH_ACCOUNT = "/api/v1/payment/AuthAccount"
+SECONDS = 5
+
+
+def _get(stage: str, authorization: str) -> tuple[Reply, float]:
+    began = time.monotonic()
+    reply = call(stage, "GET", AUTH_ACCOUNT, None, None, {"Authorization": authorization})
+    return reply, time.monotonic() - began
+
+
+@pytest.mark.parametrize("outage", OUTAGES)
+@pytest.mark.parametrize("variable", [engines.ENDPOINT_VARIABLE, SECRETS_VARIABLE])
+def test_an_outage_is_903_in_under_five_seconds_and_nobody_remembers_it(
+    stage: str, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], outage: str, variable: str
+) -> None:
+    account = an_account()
+
+    with OUTAGES[outage]() as url, without(monkeypatch, url, variable):
+        reply, seconds = _get(stage, account.basic)
+    printed = "".join(capfd.readouterr())
+    after, _ = _get(stage, account.basic)
+
+    assert (reply.error, reply.headers["Retry-After"]) == ((503, 903), "1")
+    assert reply.body == {"ErrorCode": 903, "ErrorMessage": "The store is out of reach.", "Validations": None}
+    assert seconds < SECONDS
+    assert after.status == 200
+    assert not [text for text in (account.email, PASSWORD, account.basic.split()[1]) if text in printed]
+
+
+def test_a_secret_that_cannot_be_renewed_and_a_store_that_hangs_take_under_five_seconds_together(
+    stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = an_account()
+    remembered = secrets.document()
+
+    with hanging() as url, without(monkeypatch, url, engines.ENDPOINT_VARIABLE, SECRETS_VARIABLE):
+        monkeypatch.setattr(secrets.document, "_result", remembered)  # and it is time to renew it
+        reply, seconds = _get(stage, account.basic)
+
+    assert reply.error == (503, 903)
+    assert seconds < SECONDS
+
+
+def test_a_secret_that_cannot_be_renewed_stops_nobody(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    account = an_account()
+    remembered = secrets.document()
+
+    with closed() as url, without(monkeypatch, url, SECRETS_VARIABLE):
+        monkeypatch.setattr(secrets.document, "_result", remembered)
+        reply, _ = _get(stage, account.basic)
+
+    assert reply.status == 200
+
+
+def test_an_outage_in_the_middle_of_a_sign_in_counts_no_failure_and_locks_nobody(
+    stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    account = an_account()
+
+    with hanging() as url, without(monkeypatch, url, engines.ENDPOINT_VARIABLE):
+        replies = [_get(stage, account.basic)[0].error for _ in range(2)]
+
+    assert replies == [(503, 903)] * 2
+    assert (account.login.failed_attempts, account.login.locked_until) == (0, None)
+
+
+def test_a_defect_of_the_authorizer_is_901_and_not_an_outage(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    account = an_account()
+
+    def defect(*_: Any) -> None:
+        message = "a defect"
+        raise RuntimeError(message)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(authentication, "caller_of", defect)
+        reply, _ = _get(stage, account.basic)
+
+    assert reply.error == (500, 901)
+    assert "Retry-After" not in reply.headers
+    assert _get(stage, account.basic)[0].status == 200

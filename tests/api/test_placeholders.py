@@ -1,0 +1,160 @@
+"""Placeholders of tills refuse no payment; a field in other capitals does; messages are for people."""
+
+import re
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.builders import merchant_body, terminal_body
+from tests.http import OWNER, SYSTEM, TILL, post
+from tests.receipts import messages
+from tests.transactions import a_body, a_guid
+
+SUBMIT, LIST, REVERSE = (f"/api/v1/payment/{name}" for name in ("submit", "listHistoryEx", "reverse"))
+EMPTY_PLACE = {"Latitude": None, "Longitude": None}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"CurrentAccountID": 0},
+        {"Location": EMPTY_PLACE},
+        {"Location": {}},
+        {"Country": "", "CountryCode": "", "IP": "", "Lang": "", "AppFramework": ""},
+        {"DeviceInfo": {"DeviceID": "", "OS": ""}},
+        {"Receipt": {"Email": "", "Phone": "", "Emails": [], "Phones": []}},
+        {"Receipt": None, "Card": None, "Files": None, "TaxesModel": None},
+        {"TerminalGroupCode": "", "ClientProductCode": "", "UserAgent": ""},
+        {"TaxesModel": {"Taxes": [], "Code": ""}},
+        {"AcqTran": {"AcquirerCode": "", "ExternalTerminalID": "", "AdditionalAcquiringFields": ""}},
+    ],
+)
+def test_a_placeholder_refuses_no_payment(stage: str, part: dict[str, Any]) -> None:
+    reply = post(stage, SUBMIT, {**a_body(), **part})
+
+    assert reply.error == (200, 0), reply.text
+
+
+@pytest.mark.parametrize(
+    "basic",
+    [
+        {"AmountCashGot": 0},
+        {"AmountCashGot": "0.00"},
+        {"ID": ""},
+        {"ExtID": "", "Description": "", "ServiceID": "", "ExtTransData": "", "ClientDateTime": ""},
+        {"OfflineTran": {"OfflineMode": False, "Invoice": "", "Paid": "", "OfflineLocation": EMPTY_PLACE}},
+        {"CurrencyID": ""},
+    ],
+)
+def test_a_placeholder_in_the_payment_refuses_it_not(stage: str, basic: dict[str, Any]) -> None:
+    reply = post(stage, SUBMIT, a_body(**basic))
+
+    assert reply.error == (200, 0), reply.text
+    assert reply.body["Transaction"]["AmountCashGot"] == Decimal("12.30")
+
+
+def test_an_empty_period_is_none(stage: str) -> None:
+    model = {"Search": "", "ID": "", "ExtID": "", "Sort": "", "Invoice": "", "RRN": "", "AcquirerCode": ""}
+    reply = post(stage, LIST, {"Period": {"From": "", "To": ""}, "ListBasicModel": model}, OWNER)
+
+    assert reply.error == (200, 0), reply.text
+
+
+def test_placeholders_of_a_reversal_refuse_it_not(stage: str) -> None:
+    paid = post(stage, SUBMIT, a_body()).body["TransactionID"]
+    basic = {"TransactionID": paid, "ReverseMode": 2, "ID": "", "ClientDateTime": "", "CurrencyId": ""}
+    body = {"BasicReverseTran": basic, "CurrentAccountID": 0, "Location": EMPTY_PLACE, "Receipt": {"Email": ""}}
+
+    assert post(stage, REVERSE, body).error == (200, 0)
+
+
+@pytest.mark.parametrize(
+    ("body", "path"),
+    [
+        ({"basicTran": {}}, "basicTran"),
+        ({"BasicTran": {"id": a_guid()}}, "BasicTran.id"),
+        ({"BasicTran": {"amount": 5}}, "BasicTran.amount"),
+        ({"BasicTran": {"Extid": "A-1"}}, "BasicTran.Extid"),
+        ({"BasicTran": {"CURRENCYID": "ZAR"}}, "BasicTran.CURRENCYID"),
+        ({"BasicTran": {"AuxDataInput": {"AuxData": {"purchases": []}}}}, "BasicTran.AuxDataInput.AuxData.purchases"),
+        ({"receipt": {"Email": "a@shop.example"}}, "receipt"),
+        ({"DeviceInfo": {"Os": "x"}}, "DeviceInfo.Os"),
+    ],
+)
+def test_a_known_field_in_other_capitals_is_refused(stage: str, body: dict[str, Any], path: str) -> None:
+    whole = a_body()
+    sent = {**whole, **body, "BasicTran": {**whole["BasicTran"], **body.get("BasicTran", {})}}
+    if "basicTran" in body:
+        del sent["BasicTran"]
+    reply = post(stage, SUBMIT, sent)
+
+    assert reply.error == (400, 202)
+    assert (path, 13) in reply.findings
+
+
+def test_a_field_in_right_and_other_capitals_is_refused(stage: str) -> None:
+    reply = post(stage, SUBMIT, a_body(id=a_guid()))
+
+    assert reply.findings == [("BasicTran.id", 13)]
+
+
+def test_both_spellings_the_specification_shows_stay_good(stage: str) -> None:
+    body = a_body(ExtTranData='{"a": 1}', CurrencyId="ZAR")
+    del body["BasicTran"]["CurrencyID"]
+
+    assert post(stage, SUBMIT, body).body["Transaction"]["ExtTranData"] == '{"a": 1}'
+
+
+def test_unknown_fields_are_ignored(stage: str) -> None:
+    assert post(stage, SUBMIT, {**a_body(Colour="red"), "Whatever": {"ID": 1}}).error == (200, 0)
+
+
+def test_a_receipts_phone_is_read_with_the_country_of_the_request(stage: str) -> None:
+    body = {**a_body(), "CountryCode": "ZA", "Receipt": {"Phone": "082 987 6543", "RetryNum": 99}}
+    reply = post(stage, SUBMIT, body)
+
+    assert reply.error == (200, 0), reply.text
+    assert reply.body["Transaction"]["ReceiptPhone"] == "+27829876543"
+    assert messages("+27829876543")
+    assert post(stage, SUBMIT, {**body, "CountryCode": None}).findings == [("Receipt.Phone", 3)]
+
+
+def test_an_unknown_file_type_names_those_known(stage: str) -> None:
+    reply = post(stage, SUBMIT, {**a_body(), "Files": [{"FileType": "VIDEO", "FileCode": "AAAA"}]})
+    (item,) = [one for one in reply.body["Validations"] if one["Property"] == "Files[0].FileType"]
+
+    assert item["Code"] == 6
+    assert "PHOTO" in item["Message"]
+    assert "SIGNATURE" in item["Message"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "login"),
+    [
+        (SUBMIT, {"BasicTran": {"ID": "x", "InputType": "10", "CurrencyID": "rand", "Amount": True}}, TILL),
+        (REVERSE, {"BasicReverseTran": {"ID": "x", "TransactionID": 1, "ReverseMode": "x", "CurrencyID": "r"}}, TILL),
+        (LIST, {"ListBasicModel": {"ID": "x", "Sort": "up", "Page": -1, "Fiscal": 1}, "Period": 3, "GMT": 99}, OWNER),
+        ("/api/v1/merchant/create", {}, SYSTEM),
+        ("/api/v1/merchant/create", merchant_body(Phone="x", Location=1, ClientMode=9, Name="", GMT=99), SYSTEM),
+        (
+            "/api/v1/terminal/create",
+            terminal_body(1, SIC="x", Currency="x", Country="x", Location="\u0416", RegionCode="!", EntryCaps="99"),
+            OWNER,
+        ),
+        ("/api/v1/merchant/1/pos/create", {"Email": "x", "Phone": "y", "Password": 1, "BranchID": -1}, OWNER),
+        (
+            "/api/v1/merchant/1/pos/updatebulk",
+            {"PosBulk": [{"Email": "x"}, 1, {"State": 5}]},
+            OWNER,
+        ),
+    ],
+)
+def test_messages_are_for_people(stage: str, path: str, body: dict[str, Any], login: tuple[str, str]) -> None:
+    reply = post(stage, path, body, login)
+
+    texts = [item["Message"] for item in reply.body["Validations"]]
+    assert texts
+    for text in texts:
+        assert re.search(r"[\\^$\[\]{}]|Input should|pattern|pydantic|Decimal", text) is None, text
+        assert text.endswith(".")

@@ -1,0 +1,25 @@
+"""SANDBOX keeps the promises of the acquirer port."""
+
+import pytest
+
+from chalicelib.domain.acquirer import AuthorizationRequest
+from chalicelib.gateways.acquirers.sandbox import Sandbox
+from tests.cards import an_authorization
+from tests.gateways.acquirer_contract import AcquirerContract
+
+
+@pytest.mark.usefixtures("engine")
+class TestSandbox(AcquirerContract):
+    acquirer = Sandbox()
+
+    def approved(self) -> AuthorizationRequest:
+        return an_authorization(amount_minor=1230)
+
+    def declined(self) -> AuthorizationRequest:
+        return an_authorization(amount_minor=1205)
+
+    def lost(self) -> AuthorizationRequest:
+        return an_authorization(amount_minor=1268)
+
+    def never_arriving(self) -> AuthorizationRequest:
+        return an_authorization(amount_minor=1269)

@@ -1,0 +1,150 @@
+"""No caller can make, occupy or answer a reference of the service; an acknowledgement proves what it acknowledges."""
+
+import uuid
+
+import pytest
+
+from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, Reversed
+from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.services import payment_sweep
+from chalicelib.services.identifiers import derived_guid
+from tests.cards import STEADY, a_card_body
+from tests.tills import MINUTE, Till, a_till, booked, is_charged, kept
+from tests.transactions import NOW
+from tests.wire import broken, failing
+
+pytestmark = pytest.mark.usefixtures("engine")
+LOST = failing(AnswerLostError())
+
+
+def unknown(till: Till, amount: str = "12.68") -> Transaction:
+    """A payment whose answer is lost."""
+    return till.pay(a_card_body(amount))
+
+
+def stored(transaction_id: str) -> Transaction:
+    found = kept(transaction_id)
+    assert found is not None
+    return found
+
+
+def guessed(payment: Transaction) -> str:
+    """The reference of its automatic cancel, as it could be computed from its ID once."""
+    return str(uuid.uuid5(uuid.UUID(payment.id), "auto-cancel")).upper()
+
+
+def test_an_approved_payment_is_not_taken_for_the_acknowledgement_of_a_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
+    till, attacker = a_till(), a_till()
+    payment = unknown(till)
+    forged = [guessed(payment), derived_guid("auto-cancel", payment.id), payment.auto_cancel_id or ""]
+    for reference in forged:
+        attacker.pay(a_card_body("12.68", STEADY, basic={"ID": reference}))
+
+    with broken(monkeypatch, inquire=LOST):
+        payment_sweep.run(payment.deadline)
+
+    assert stored(payment.id).phase is Phase.AUTO_CANCELLING or not is_charged(payment.id)
+
+
+def test_what_was_reserved_by_a_guessed_reference_does_not_stop_the_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
+    till, attacker = a_till(), a_till()
+    payment = unknown(till)
+    attacker.pay(a_card_body("12.68", STEADY, basic={"ID": guessed(payment)}))
+
+    with broken(monkeypatch, inquire=LOST):
+        payment_sweep.run(payment.deadline)
+
+    assert stored(payment.id).phase is Phase.AUTO_CANCELLED
+    assert not is_charged(payment.id)
+
+
+def test_a_payment_that_never_arrived_is_not_given_up_on_a_forged_acknowledgement() -> None:
+    till, attacker = a_till(), a_till()
+    payment = unknown(till, "12.69")
+    attacker.pay(a_card_body("12.30", STEADY, basic={"ID": guessed(payment)}))
+
+    payment_sweep.run(NOW + 3 * MINUTE)
+
+    record = booked(payment.id)
+    assert stored(payment.id).phase is Phase.REJECTED
+    assert record is not None
+    assert record.code == 68  # so it cannot be approved any more
+
+
+def test_the_reference_of_a_cancel_is_random_and_stored_with_the_payment() -> None:
+    till = a_till()
+    one, other = unknown(till), unknown(till)
+
+    assert one.auto_cancel_id
+    assert stored(one.id).auto_cancel_id == one.auto_cancel_id
+    assert one.auto_cancel_id not in {guessed(one), other.auto_cancel_id}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        AcquirerAnswer(0, "Approved"),
+        AcquirerAnswer(0, "Approved", reverses=Reversed("A", 1268)),
+    ],
+)
+def test_an_approval_of_anything_else_acknowledges_no_cancel(
+    answer: AcquirerAnswer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payment = unknown(a_till())
+    with broken(monkeypatch, inquire=LOST, reverse=lambda *_: answer):
+        payment_sweep.run(payment.deadline)
+
+    assert stored(payment.id).phase is Phase.AUTO_CANCELLING
+
+
+def test_an_approval_of_another_amount_acknowledges_no_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
+    payment = unknown(a_till())
+    partly = AcquirerAnswer(0, "Approved", reverses=Reversed(payment.id, 1))
+    with broken(monkeypatch, inquire=LOST, reverse=lambda *_: partly):
+        payment_sweep.run(payment.deadline)
+
+    assert stored(payment.id).phase is Phase.AUTO_CANCELLING
+
+
+def test_an_approval_of_anything_else_is_no_answer_to_a_return(monkeypatch: pytest.MonkeyPatch) -> None:
+    till = a_till()
+    payment = till.pay(a_card_body("12.30"))
+    with broken(monkeypatch, reverse=lambda *_: AcquirerAnswer(0, "Approved")):
+        reversal = till.give_back(payment)
+
+    assert reversal.phase is Phase.RETURNING
+    assert stored(payment.id).refunded_minor == 0
+
+
+def test_an_answer_about_a_reversal_decides_no_payment(monkeypatch: pytest.MonkeyPatch) -> None:
+    payment = unknown(a_till())
+    about_a_reversal = AcquirerAnswer(0, "Approved", reverses=Reversed("A", 1268))
+    with broken(monkeypatch, inquire=lambda *_: about_a_reversal):
+        payment_sweep.run(NOW + 3 * MINUTE)
+
+    assert stored(payment.id).phase is Phase.UNKNOWN
+
+
+def test_no_other_agent_gets_the_reversal_id_of_a_key() -> None:
+    till, attacker = a_till(), a_till()
+    payment, other = till.pay(a_card_body()), attacker.pay(a_card_body())
+    ours, theirs = till.give_back(payment, key="refund-1"), attacker.give_back(other, key="refund-1")
+
+    # the formula of version 1.0, which every tenant could compute
+    namespace = uuid.UUID("6f6c1f7e-3b0c-4c1e-9d57-0d1f2a6f4b1a")
+    computable = {str(uuid.uuid5(namespace, f"key:{till.agent.id}:refund-1")).upper()}
+    assert ours.id != theirs.id
+    assert ours.id not in computable
+
+
+def test_a_till_that_repeats_its_key_gets_its_payment() -> None:
+    till, attacker = a_till(), a_till()
+    body = a_card_body()
+    del body["BasicTran"]["ID"]
+
+    first, replayed = till.submit(body, key="sale-1")
+    again, repeated = till.submit(body, NOW + MINUTE, key="sale-1")
+    theirs, foreign = attacker.submit(body, key="sale-1")
+
+    assert (replayed, repeated, foreign) == (False, True, False)
+    assert first.id == again.id != theirs.id

@@ -1,0 +1,71 @@
+"""A reversal that is requested again: while the first is unknown, and at the same moment."""
+
+import pytest
+
+from chalicelib.domain.acquirer import AnswerLostError
+from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.errors import ServiceError
+from chalicelib.services import reversals
+from chalicelib.services.admission import Admitted, admit
+from tests.cards import STEADY, a_card_body
+from tests.tills import MINUTE, SECOND, Till, a_till, kept
+from tests.transactions import NOW
+from tests.wire import broken, failing
+
+pytestmark = pytest.mark.usefixtures("engine")
+LOST = failing(AnswerLostError())
+
+
+def paid(till: Till) -> Transaction:
+    """A keyed-in card payment of 100."""
+    return till.pay(a_card_body("100", STEADY))
+
+
+def counted(payment: Transaction) -> tuple[int, int]:
+    """What was taken from the payment: minor units, and reversals."""
+    found = kept(payment.id)
+    assert found is not None
+    return found.reversed_minor, found.reversals
+
+
+@pytest.mark.parametrize("minutes", [1, 3, 20])
+def test_as_long_as_the_outcome_is_unknown_the_request_is_repeated(
+    monkeypatch: pytest.MonkeyPatch, minutes: int
+) -> None:
+    till = a_till()
+    payment = paid(till)
+    with broken(monkeypatch, reverse=LOST, inquire=LOST):
+        first = till.give_back(payment, NOW, Amount="40")
+        again = till.give_back(payment, NOW + minutes * MINUTE, Amount="40")
+
+    assert first.phase is Phase.RETURNING
+    assert again.id == first.id
+    assert counted(payment) == (4000, 1)
+
+
+def test_after_two_minutes_an_equal_request_is_another_return() -> None:
+    till = a_till()
+    payment = paid(till)
+    first, again, other = (till.give_back(payment, NOW + seconds * SECOND, Amount="40") for seconds in (0, 119, 120))
+
+    assert first.id == again.id != other.id
+    assert counted(payment) == (8000, 2)
+
+
+@pytest.mark.parametrize("amount", ["100", "60"])
+def test_an_equal_request_that_looked_too_early_gets_the_answer_of_the_first(
+    monkeypatch: pytest.MonkeyPatch, amount: str
+) -> None:
+    till = a_till()
+    payment = paid(till)
+    first = till.give_back(payment, NOW, key="one", Amount=amount)
+
+    def before_the_first(*asked: object, **named: object) -> Admitted:
+        admitted = admit(*asked, **named)  # type: ignore[arg-type]
+        return Admitted(admitted.agent, admitted.merchant, (None, *admitted.others[1:]))
+
+    monkeypatch.setattr(reversals, "admit", before_the_first)
+    assert till.give_back(payment, NOW, key="one", Amount=amount).id == first.id
+    with pytest.raises(ServiceError):
+        till.give_back(payment, NOW, key="two", Amount=amount)
+    assert counted(payment) == (int(amount) * 100, 1)
