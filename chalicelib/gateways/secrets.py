@@ -12,7 +12,6 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -21,6 +20,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
+from chalicelib.gateways.clients import Once
 from chalicelib.settings import settings
 from chalicelib.store import deadline
 from chalicelib.store.retries import with_retries
@@ -157,12 +157,12 @@ def _secrets_client() -> "SecretsManagerClient":
     return _secrets_client_of(deadline.limits())
 
 
-@cache
+@Once
 def _secrets_client_of(limits: deadline.Limits) -> "SecretsManagerClient":
     return boto3.client("secretsmanager", config=_config(limits))
 
 
-@cache
+@Once
 def _kms_client() -> "KMSClient":
     return boto3.client("kms", config=_config(deadline.PATIENT))
 

@@ -160,8 +160,9 @@ ALARMS = (
     ),
     Alarm(
         "PaymentsBehind",
-        "Payments have been due for ten minutes: the sweep is too slow, or it cannot resolve one of the outcomes.",
-        "`python -m infra.operator sweep` runs the sweep by hand; the log names the transactions that failed.",
+        "Payments have been due for ten minutes: an acquirer does not answer, or an outcome cannot be resolved.",
+        "`silent` in the log line `sweep` names acquirers that do not answer: call them; the sweep catches up by itself. "
+        "The lines `defect` name transactions that failed. `python -m infra.operator sweep` runs the sweep by hand.",
         "PaymentsBehindSeconds",
         statistic="Maximum",
         threshold=600,
