@@ -22,7 +22,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
 from chalicelib.gateways.clients import Once
 from chalicelib.settings import settings
-from chalicelib.store import deadline
+from chalicelib.store import lost_time
 from chalicelib.store.retries import with_retries
 
 if TYPE_CHECKING:
@@ -48,9 +48,11 @@ class _Cached:
         if self._result is None:
             return self._renew()
         if time.monotonic() >= self._until:
-            self._until = time.monotonic() + RETRY_S  # before the call: one thread calls, the others go on
+            began = time.monotonic()
+            self._until = began + RETRY_S  # before the call: one thread calls, the others go on
             with suppress(ClientError, BotoCoreError, ServiceError):  # the last: no time is left for the call
                 return self._renew()
+            lost_time.spend(time.monotonic() - began)
         return self._result
 
     def _renew(self) -> Mapping[str, Any]:
@@ -154,20 +156,20 @@ document = _Cached(_load_document)
 
 
 def _secrets_client() -> "SecretsManagerClient":
-    return _secrets_client_of(deadline.limits())
+    return _secrets_client_of(lost_time.limits(lost_time.HURRIED_SECRET))
 
 
 @Once
-def _secrets_client_of(limits: deadline.Limits) -> "SecretsManagerClient":
+def _secrets_client_of(limits: lost_time.Limits) -> "SecretsManagerClient":
     return boto3.client("secretsmanager", config=_config(limits))
 
 
 @Once
 def _kms_client() -> "KMSClient":
-    return boto3.client("kms", config=_config(deadline.PATIENT))
+    return boto3.client("kms", config=_config(lost_time.PATIENT))
 
 
-def _config(limits: deadline.Limits) -> Config:
+def _config(limits: lost_time.Limits) -> Config:
     return Config(
         connect_timeout=limits.connect_seconds,
         read_timeout=limits.read_seconds,

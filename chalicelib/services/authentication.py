@@ -30,16 +30,16 @@ from chalicelib.services import denials, json_web_tokens, passwords
 from chalicelib.services.denials import Attempt, log_denial
 from chalicelib.settings import settings
 from chalicelib.store import agents, logins, sessions
-from chalicelib.store.deadline import time_limit
+from chalicelib.store.lost_time import limit_lost_time
 from chalicelib.store.table import read
 
-SECONDS = 4.5  # for all calls of the authorizer to AWS; its function is stopped after five
+SECONDS = 4.5  # that the authorizer may lose to an outage; its function is stopped after five
 
 
 def authenticate(authorization: str, source: str, now: datetime) -> Caller:
     """Return the caller that the header proves; log a denial. An outage of the store is raised within `SECONDS`."""
     attempt = Attempt(source)
-    with time_limit(SECONDS), log_denial(attempt):
+    with limit_lost_time(SECONDS), log_denial(attempt):
         return caller_of(authorization, now, attempt)
 
 

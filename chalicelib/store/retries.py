@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any, TypeVar
 
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
 
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
-from chalicelib.store import deadline
+from chalicelib.store import lost_time
 
 T = TypeVar("T")
 
@@ -35,18 +35,27 @@ def with_retries(attempt: Callable[[], T]) -> T:
     """
     until = time.monotonic() + REPEATED_FOR
     for number in range(ATTEMPTS):
+        began = time.monotonic()
         try:
             return attempt()
         except (ClientError, BotoCoreError) as error:
             if not _is_outage(error):
                 raise
-            # Under a time limit botocore repeats nothing, so that each attempt is known to be short.
-            if not (_collided(error) or deadline.is_set()) or time.monotonic() > until:
+            if not _is_repeated(error) or time.monotonic() > until:
                 raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY) from error
             pause = random.uniform(0, 0.02 * 2**number)  # noqa: S311  jitter, not a secret
-            deadline.check(pause)
+            lost_time.spend(time.monotonic() - began + pause)
+            lost_time.check()
             time.sleep(pause)
     raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY)
+
+
+def _is_repeated(error: ClientError | BotoCoreError) -> bool:
+    """Return whether to repeat the call: after a collision, and when time is limited what botocore does otherwise.
+
+    A call that was not answered in time is not repeated then: it may have been carried out, and no time is left.
+    """
+    return _collided(error) or (lost_time.is_limited() and not isinstance(error, ReadTimeoutError))
 
 
 def _is_outage(error: ClientError | BotoCoreError) -> bool:

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.settings import MAX_SWEEP_CONCURRENCY, settings
-from chalicelib.store import deadline
+from chalicelib.store import lost_time
 from chalicelib.store.codec import Value, decode, encode, value_of
 from chalicelib.store.expressions import attribute_names
 from chalicelib.store.retries import ATTEMPTS, with_retries
@@ -22,12 +22,12 @@ BATCH = 100  # keys in one BatchGetItem, items in one transaction
 
 
 def client() -> Any:
-    """Return the client with the time limits of this request; raise 903 when its time is over."""
-    return _client(deadline.limits())
+    """Return the client with the time limits of this request; raise 903 when it has lost too much time."""
+    return _client(lost_time.limits())
 
 
 @cache
-def _client(limits: deadline.Limits) -> Any:
+def _client(limits: lost_time.Limits) -> Any:
     config = Config(
         connect_timeout=limits.connect_seconds,
         read_timeout=limits.read_seconds,

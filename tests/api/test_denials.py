@@ -4,6 +4,7 @@ import base64
 import http.client
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -146,6 +147,19 @@ def test_twelve_guesses_at_a_known_and_an_unknown_login_are_answered_and_logged_
     assert known == unknown
     assert [json.loads(text)["ErrorCode"] for _, _, text in known[0]] == [102] * 10 + [104] * 2
     assert [code for _, code in known[1]] == [102] * 10 + [104] * 2
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["known", "unknown"])
+def test_of_fifty_guesses_at_once_ten_are_counted_and_the_others_learn_nothing(
+    any_stage: str,
+    is_known: bool,  # noqa: FBT001  a parameter
+) -> None:
+    email = an_account().email if is_known else an_email()
+    with ThreadPoolExecutor(50) as pool:
+        replies = list(pool.map(lambda number: _send(any_stage, basic(email, f"wrong {number}")), range(50)))
+
+    codes = [reply.body["ErrorCode"] for reply in replies]
+    assert {code: codes.count(code) for code in codes} == {102: 10, 104: 40}
 
 
 @pytest.mark.parametrize("is_known", [True, False], ids=["known", "unknown"])
