@@ -161,7 +161,7 @@ ALARMS = (
     Alarm(
         "PaymentsBehind",
         "Payments have been due for ten minutes: an acquirer does not answer, or an outcome cannot be resolved.",
-        "`silent` in the log line `sweep` names acquirers that do not answer: call them; the sweep catches up by itself. "
+        "`silent` in the log line `sweep` names acquirers that do not answer: call them; the sweep catches up alone. "
         "The lines `defect` name transactions that failed. `python -m infra.operator sweep` runs the sweep by hand.",
         "PaymentsBehindSeconds",
         statistic="Maximum",

@@ -115,7 +115,8 @@ def test_the_configuration_names_the_account_and_its_merchants_country() -> None
 
     assert (answer.id, answer.client_id, answer.is_system_user) == (account.agent.id, account.agent.client_id, False)
     assert (answer.country_id, answer.country_name, answer.language_id) == ("ZA", "South Africa", "en")
-    assert (answer.session_id, answer.product_desc_list_phone) == (None, [])
+    assert answer.session_id is None
+    assert [product.product_desc_code for product in answer.product_desc_list_phone] == [*settings().partners]
 
 
 def test_what_an_agent_says_of_itself_goes_before_its_merchant() -> None:
