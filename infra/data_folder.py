@@ -46,7 +46,7 @@ class DataFolder:
 
     @property
     def seeded(self) -> bool:
-        """Whether the demo data is complete."""
+        """Return whether the demo data is complete."""
         return bool(self._document["seeded"])
 
     @property

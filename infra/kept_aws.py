@@ -1,4 +1,4 @@
-"""What moto keeps in a data folder: the KMS key, the stage's secret and the objects of the bucket.
+"""Data that moto keeps in a folder: the KMS key, the stage's secret and the objects of the bucket.
 
 Without the same key the secret keys of agents could not be decrypted, and without the same secret no secret key,
 session or JSON web token would be accepted. E-mails and messages are not kept.

@@ -51,7 +51,7 @@ BRANDS = (
 
 @dataclass(frozen=True)
 class CardInput:
-    """Card.CardDataInput as it was sent."""
+    """The data of a card as it was sent."""
 
     pan: Secret | None = None
     exp: Secret | None = None

@@ -26,7 +26,7 @@ class Breaker:
 
 @dataclass(frozen=True)
 class Use:
-    """What an acquirer has had of a run: its transactions that are in progress, and whether one was tried."""
+    """The part of an acquirer in a run: its transactions that are in progress, and whether one was tried."""
 
     running: int = 0
     tried: bool = False  # a request was sent in this run

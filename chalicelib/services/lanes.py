@@ -18,7 +18,7 @@ THREAD_NAME = "sweep"
 
 @dataclass(frozen=True)
 class Done:
-    """What came of one entry: whether it was due, whether it failed, and which requests the acquirer answered."""
+    """The result of one entry: whether it was due, whether it failed, and which requests the acquirer answered."""
 
     was_due: bool = False
     failed: bool = False

@@ -27,7 +27,7 @@ EMPTY_LOOKS = 10  # after so many runs without one, a process looks no more for 
 
 @dataclass(frozen=True)
 class Swept:
-    """What a run did, and what it left: for how long the oldest of it has been due, and why."""
+    """The results of a run, and what it left: for how long the oldest of it has been due, and why."""
 
     payments: int
     behind_seconds: int = 0
@@ -37,7 +37,7 @@ class Swept:
 
 @dataclass
 class Memory:
-    """What this process remembers from run to run. A new one learns it again, at the price of a few time-outs."""
+    """The memory of this process from run to run. A new one learns it again, at the price of a few time-outs."""
 
     breakers: dict[str, Breaker] = field(default_factory=dict)
     empty_looks: int = 0

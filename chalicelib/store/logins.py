@@ -23,7 +23,7 @@ IS_OVER = "(#locked_until <= :now OR #counted_until <= :now)"
 
 @dataclass(frozen=True)
 class Counter:
-    """Where the failed passwords of a login are counted."""
+    """The record that counts the failed passwords of a login."""
 
     key: Key[FailedAttempts]
     is_login: bool
