@@ -24,7 +24,9 @@ def parse(body: bytes) -> dict[str, Any]:
     Raise MALFORMED_JSON when it is not an object in UTF-8, has a key twice, or has more levels than any request needs.
     """
     try:
-        value = json.loads(body.decode(), parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_object)
+        value = json.loads(
+            body.decode(), parse_float=Decimal, parse_constant=refuse_constant, object_pairs_hook=_object
+        )
     except (ValueError, RecursionError, DecimalException) as error:
         reason = str(error) if isinstance(error, _DuplicateKeyError) else None
         raise ServiceError(ErrorCode.MALFORMED_JSON, reason) from None
@@ -57,5 +59,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return {key: value for key, value in pairs if value is not None}
 
 
-def _no_constant(text: str) -> None:
+def refuse_constant(text: str) -> None:
+    """Raise ValueError for NaN and Infinity, which are not JSON: for `parse_constant` of json.loads."""
     raise ValueError(text)

@@ -27,15 +27,11 @@ MAX_RAW_REQUEST = 64 * 1024
 TOO_LONG = "The parts of the request that are kept exceed 64 KB."
 
 
-def _no_constant(text: str) -> None:
-    raise ValueError(text)  # NaN and Infinity are not JSON
-
-
 def _is_json(text: str) -> str:
     if len(text.encode()) > MAX_EXT_TRAN_DATA:
         raise problem(Check.TOO_LONG, "At most 8 KB are kept.")
     try:
-        json.loads(text, parse_constant=_no_constant)
+        json.loads(text, parse_constant=exact_json.refuse_constant)
     except (ValueError, RecursionError):
         raise problem(Check.FORMAT, "The text is not valid JSON.") from None
     return text

@@ -64,9 +64,11 @@ def _reverse(
         try:
             amount_minor = reversal.decide(order, original, now)
         except ServiceError:
-            if not keyless and transactions.get(reversal_id):  # stored by an equal request, after this one looked
-                return replay_first(reversal_id, order, reversal.fingerprint(order, agent.id), now), True
-            raise
+            first = None if keyless else transactions.get(reversal_id)
+            if first is None:
+                raise
+            # An equal request stored it after this one looked.
+            return replay(first, order, reversal.fingerprint(order, agent.id), now), True
         transaction = reversal.begin(reversal_id, order, original, agent, amount_minor, now)
         receipts = outbox.receipts_for(transaction, None, None, now)
         try:
