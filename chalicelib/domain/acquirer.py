@@ -1,10 +1,12 @@
 """The acquirer: the requests it gets, under references of ours, and the answers it gives."""
 
 from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 
 from chalicelib.domain.card import CardData
 from chalicelib.domain.money import Currency
-from chalicelib.domain.transaction import CardDetails, InputType
+from chalicelib.domain.transaction import CardDetails, InputType, MessageTrace, TerminalSnapshot
 
 APPROVED_CODE = 0
 TOO_LATE, UNREACHABLE, DUPLICATE = 68, 91, 94  # ISO 8583 field 39
@@ -36,6 +38,38 @@ class AnswerLostError(AcquirerError):
     """The request was sent, or may have been, and no answer came: the outcome is unknown."""
 
 
+class UnusableAnswerError(AnswerLostError):
+    """An answer came that cannot be used: the outcome is as unknown as without one."""
+
+
+class ReversalKind(StrEnum):
+    """A way to give back: at the till's wish, or automatically where an outcome is unknown."""
+
+    CANCEL = "cancel"
+    RETURN = "return"
+    AUTOMATIC = "automatic"
+    AUTOMATIC_OF_RETURN = "automatic_of_return"
+
+
+CANCELLED_AT_TILL, ANSWER_UNUSABLE, NO_ANSWER = "4000", "4020", "4021"  # ISO 8583 field 56
+
+
+@dataclass(frozen=True)
+class Message:
+    """The facts by which a host recognises a message.
+
+    The message of a cancel or an automatic reversal has the RRN, the local time and the terminal of what it reverses,
+    and a trace of its own.
+    """
+
+    rrn: str
+    trace: MessageTrace
+    local_time: datetime  # when the transaction was created, in the merchant's zone
+    tid: str
+    institution: str
+    terminal: TerminalSnapshot
+
+
 @dataclass(frozen=True)
 class AuthorizationRequest:
     """A payment to authorize, with a card or with the acquirer's own token for one."""
@@ -52,16 +86,26 @@ class AuthorizationRequest:
     external_terminal_id: str | None = None
     allow_swipe_over_chip: bool = False
     additional_fields: str | None = None
+    message: Message | None = None  # to a host that cannot be inquired
 
 
 @dataclass(frozen=True)
 class ReversalRequest:
-    """All or a part of an authorization to reverse; `reference` is the reversal's own."""
+    """All or a part of an authorization to reverse; `reference` is the reversal's own.
+
+    The last four are for a host that cannot be inquired; `original_trace` is of the message that is reversed, of a
+    return that of its payment.
+    """
 
     reference: str
     original: str
     amount_minor: int
     currency: Currency
+    kind: ReversalKind = ReversalKind.RETURN
+    message: Message | None = None
+    original_trace: MessageTrace | None = None
+    reason: str = CANCELLED_AT_TILL
+    is_repeat: bool = False
 
 
 @dataclass(frozen=True)

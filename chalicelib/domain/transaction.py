@@ -152,6 +152,45 @@ class ReceiptAddresses:
 
 
 @dataclass(frozen=True)
+class TerminalSnapshot:
+    """The terminal of a payment as its host knows it: reversals name it even when the terminal has changed since."""
+
+    mid: str  # BackRetailerID
+    title: str
+    city: str
+    country_code: str  # alpha-2
+    sic: str
+    entry_caps: str
+
+
+@dataclass(frozen=True)
+class MessageTrace:
+    """The number (STAN, 1 to 999,999, unique for a terminal and day) and the time of a message to a host."""
+
+    stan: int
+    made_at: datetime
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The automatic reversal of a message that got no usable answer; it is repeated with the same trace."""
+
+    trace: MessageTrace
+    reason: str  # ISO 8583 field 56
+
+
+@dataclass(frozen=True)
+class HostFacts:
+    """The facts by which a host that cannot be inquired recognises a message, stored before its first byte is sent."""
+
+    trace: MessageTrace
+    institution: str
+    terminal: TerminalSnapshot
+    original: MessageTrace | None = None  # of a reversal: the message of its payment
+    advice: Advice | None = None
+
+
+@dataclass(frozen=True)
 class Transaction:
     """A payment or a reversal as it is stored. Amounts are minor units of its currency, instants are UTC."""
 
@@ -200,6 +239,7 @@ class Transaction:
     reverse_id: str | None = None  # of the latest reversal
     reverse_invoice: str | None = None
     latest_reversal_id: str | None = None  # of a payment: the reversal requested last, finished or not
+    host: HostFacts | None = None  # at an acquirer that cannot be inquired
 
     @property
     def is_reversal(self) -> bool:
