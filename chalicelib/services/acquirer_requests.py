@@ -4,7 +4,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from chalicelib.domain.acquirer import AcquirerAnswer, AcquirerError, AnswerLostError, ReversalRequest, answers
+from chalicelib.domain.acquirer import (
+    AcquirerAnswer,
+    AcquirerError,
+    AnswerLostError,
+    ReversalRequest,
+    UnreachableError,
+    answers,
+)
 from chalicelib.domain.transaction import Transaction
 from chalicelib.gateways import acquirers
 from chalicelib.log import log, log_defect
@@ -23,7 +30,10 @@ def call(transaction: Transaction, request: Callable[[], T]) -> T:
     try:
         answer = request()
         answered = True
+    except UnreachableError:
+        raise
     except AcquirerError:
+        log("answer_lost", acquirer=transaction.acquirer, transaction=transaction.id)
         raise
     except Exception as defect:  # noqa: BLE001  whatever it was, the request may have been sent
         log_defect(defect, transaction=transaction.id)

@@ -1,5 +1,6 @@
 """At a host that cannot be inquired, what has no usable answer is reversed until the host acknowledges it."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -267,6 +268,18 @@ def test_a_cancel_that_is_declined_leaves_the_payment(till: Till, host: Host, mo
     assert cancel.phase is Phase.DECLINED
     assert stored(payment).remaining_minor == payment.amount_minor
     assert not host.advices
+
+
+def test_the_log_names_lost_answers_and_reversals_that_are_outstanding(
+    till: Till, host: Host, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host.to_advices = LOST
+    payment = lose(till, monkeypatch)
+    payment_sweep.run(NOW + MINUTE)
+
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    mine = [line["event"] for line in lines if line.get("transaction") == payment.id]
+    assert mine == ["answer_lost", "answer_lost", "reversal_outstanding"]
 
 
 def test_a_linked_card_is_refused_where_no_acquirer_takes_it(till: Till, monkeypatch: Patch) -> None:
