@@ -73,20 +73,17 @@ def cases(books: Books) -> list[Case]:
         "a1b2",
         "nothing",
         "till NO. 1",
-        "door-",
         "RET-3",
-        "ann@home",
         "BOB@",
-        "thandi",
     ]
     return [
         Case({}, lambda _: True),
         *(being("AccountID", one.id, "agent.id") for one in books.agents),
         *(being("InputType", one, "input_type") for one in (1, 3, 7, 8, 9, 10)),
         *(being("AcquirerCode", one, "acquirer") for one in ("CASH", "OTHER", "SAND", "cash")),
-        *(costing(number) for number in ("12.3", "12.30", "1230", "1.230", "12")),
-        *(Case({"Search": text}, lambda one: one.receipt is not None) for text in ("082 987 6543", "+27 (0)82/987")),
-        *(being("ClientProductCode", one, "particulars.client_product_code") for one in ("CAFE", "cafe", "Cafe")),
+        *(costing(number) for number in ("12.30", "1230")),
+        *(Case({"Search": text}, lambda one: one.receipt is not None) for text in ("082 987 6543",)),
+        *(being("ClientProductCode", one, "particulars.client_product_code") for one in ("CAFE", "Cafe")),
         Case(
             {"ClientProductCode": "CAFE", "Search": "ann@", "InputType": 10},
             lambda one: (
