@@ -12,7 +12,9 @@ from tests.transactions import ZAR, a_guid
 PAN = "4111111111111111"  # the cents of the amount decide
 STEADY = "4242424242424242"  # always approved
 EXP = "1230"
-TRACK2 = f";{PAN}=30122011000012300000?"
+TRACK2 = f";{PAN}=30121011000012300000?"  # service code 101: no chip
+CHIP_STRIPE = TRACK2.replace("=3012101", "=3012201")
+TRACK1 = f"%B{PAN}^MOKOENA/THANDI            ^30121011000000000123000000?"
 AID, APN, TSI, TVR = "A0000000031010", "VISA CREDIT", "E800", "0000008000"
 
 

@@ -7,8 +7,9 @@ from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.card import LinkedCard, expired, is_usable
 from chalicelib.domain.payment import PaymentOrder, Till, amounts, begin
 from chalicelib.domain.period import business_day
+from chalicelib.domain.references import check_group
 from chalicelib.domain.transaction import KINDS, InputType, Phase, Transaction
-from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references
 
 WITHOUT_ACQUIRER = frozenset(kind.acquirer for kind in KINDS.values() if kind.acquirer)
 
@@ -19,7 +20,8 @@ def with_card(
     """Return the transaction of a card payment, to be stored before the acquirer is called.
 
     `acquirers` are those of the stage, the default first; `linked` is the card the order names by its ID. Raises 202
-    with everything that is wrong, 566 when the linked card is not the agent's to pay with.
+    with everything that is wrong, 566 when the linked card is not the agent's to pay with, 569 when all that is wrong
+    is an unknown terminal group.
     """
     today = business_day(now, till.merchant.gmt)
     if order.input_type is InputType.LINKED_CARD and order.linked_card_id is not None:
@@ -30,8 +32,10 @@ def with_card(
     acquirer = order.acquirer or (linked.acquirer if linked else acquirers[0])
     findings += _check_acquirer(acquirer, acquirers, linked)
     findings += _check_online(order)
+    findings += _check_chip(order)
+    findings += check_group(order.terminal_group, till.merchant, till.terminal)
     if findings:
-        raise invalid(*findings)
+        raise invalid_references(*findings)
 
     return begin(
         order,
@@ -83,6 +87,14 @@ def _check_acquirer(code: str, acquirers: Sequence[str], linked: LinkedCard | No
     if linked and code != linked.acquirer:
         return [Finding("acquirer", Check.CONTRADICTION, f"The card is linked at {linked.acquirer}.")]
     return []
+
+
+def _check_chip(order: PaymentOrder) -> list[Finding]:
+    """Return a finding when the stripe of a card with a chip was read, unless the request allows it."""
+    if order.allow_swipe_over_chip or order.card is None or not order.card.has_chip:
+        return []
+    message = "The card has a chip: insert it, or send AllowSwipeOverChip true."
+    return [Finding("allow_swipe_over_chip", Check.CONTRADICTION, message)]
 
 
 def _check_online(order: PaymentOrder) -> list[Finding]:

@@ -1,6 +1,7 @@
 """Taking a payment: the transaction a request becomes, decided without calling anybody."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -14,6 +15,7 @@ from chalicelib.domain.effective_settings import effective
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.period import business_day, end_of_day
 from chalicelib.domain.purchase import Purchase, total_of
+from chalicelib.domain.references import check_group
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import (
     KINDS,
@@ -25,7 +27,7 @@ from chalicelib.domain.transaction import (
     ReceiptAddresses,
     Transaction,
 )
-from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references
 
 APPROVED_TEXT = "Approved"  # ResultMessage of what needs no acquirer
 OFFLINE_FOR = timedelta(days=366)  # a till without connection reports its payments within a year
@@ -44,8 +46,7 @@ class PaymentOrder:
     particulars: Particulars = field(default_factory=Particulars)
     currency: str | None = None
     acquirer: str | None = None
-    terminal_group_id: int | None = None
-    terminal_group_code: str | None = None
+    terminal_group: Mapping[str, int | str] = field(default_factory=dict)  # its ID or code, by the field that holds it
     amount_cash_got: Decimal | None = None
     purchases: tuple[Purchase, ...] = ()
     receipt: ReceiptAddresses | None = None
@@ -103,36 +104,28 @@ def fingerprint(order: PaymentOrder, agent_id: int, card_digest: str) -> str:
 def check_kind(order: PaymentOrder, agent: Agent, merchant: Merchant, acquirers: tuple[str, ...]) -> None:
     """Refuse a kind of payment that this agent may not take (311), or that no acquirer of the stage takes (312)."""
     kind = KINDS[order.input_type]
-    if not is_enabled(kind.feature, effective(agent.mobile_settings, merchant.mobile_settings)):
+    in_force = effective(agent.mobile_settings, merchant.mobile_settings)
+    if not is_enabled(kind.feature, in_force):
         message = f"InputType {order.input_type:d} is not enabled for the agent."
         raise ServiceError(ErrorCode.KIND_NOT_ENABLED, message)
+    if order.offline and not is_enabled("offline", in_force):
+        raise ServiceError(ErrorCode.KIND_NOT_ENABLED, "Offline payments are not enabled for the agent.")
     if kind.acquirer is None and not acquirers:
         raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, "The stage has no acquirer for cards.")
-
-
-def check_group(order: PaymentOrder, merchant: Merchant) -> None:
-    """Refuse a terminal group that is not one of the merchant's."""
-    error = ErrorCode.GROUP_NOT_FOUND
-    findings = []
-    if order.terminal_group_id not in {None, *(group.id for group in merchant.groups)}:
-        findings.append(Finding("terminal_group_id", error.code, error.message))
-    if order.terminal_group_code not in {None, *(group.code for group in merchant.groups)}:
-        findings.append(Finding("terminal_group_code", error.code, error.message))
-    if findings:
-        raise invalid(*findings)
 
 
 def without_acquirer(order: PaymentOrder, till: Till, now: datetime) -> Transaction:
     """Return the transaction of a payment that needs no acquirer: it is approved as soon as it is stored.
 
-    Raises 202 with everything that is wrong with it.
+    Raises 202 with everything that is wrong with it, 569 when that is an unknown terminal group alone.
     """
     (amount_minor, got_minor), findings = amounts(order, till.terminal)
     findings += _own_acquirer(order)
     date, offline = _offline(order, now)
     findings += offline
+    findings += check_group(order.terminal_group, till.merchant, till.terminal)
     if findings:
-        raise invalid(*findings)
+        raise invalid_references(*findings)
 
     return begin(
         order,

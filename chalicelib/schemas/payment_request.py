@@ -6,7 +6,7 @@ from dataclasses import fields
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
 
 from chalicelib import exact_json
 from chalicelib.domain.guid import GUID_PATTERN
@@ -14,7 +14,7 @@ from chalicelib.domain.masking import mask_value
 from chalicelib.domain.payment import PaymentOrder, supported
 from chalicelib.domain.transaction import NOT_SUPPORTED, InputType, Particulars
 from chalicelib.errors import Check
-from chalicelib.schemas.base import Exact, Identifier, LongText, Request, Text, problem
+from chalicelib.schemas.base import Exact, Identifier, LongText, Request, Text, problem, wire_name
 from chalicelib.schemas.card import CARD_PATHS, Card, numbers_in, order_card
 from chalicelib.schemas.files import Files
 from chalicelib.schemas.messages import pattern
@@ -97,6 +97,10 @@ class BasicTran(Request):
     aux_data_input: AuxDataInput = AuxDataInput()
     cpf_data: CPFData | None = None
     offline_tran: OfflineTran = OfflineTran()
+    terminal_group_id: Identifier | None = None
+    terminal_group_code: Text | None = None
+    skip_fiscalization: bool | None = None
+    fiscal_route_profile_code: Text | None = None
 
 
 class AcqTran(Request):
@@ -117,6 +121,8 @@ class TaxesModel(Request):
     code: Text | None = None
 
 
+# The specification lists these without a parent object: they stand in BasicTran or beside it.
+IN_EITHER_PLACE = ("terminal_group_id", "terminal_group_code", "skip_fiscalization", "fiscal_route_profile_code")
 NEVER_STORED: Mapping[str, Any] = {"card": True, "files": True, "acq_tran": {"additional_acquiring_fields"}}
 
 
@@ -165,6 +171,7 @@ class SubmitPayment(StoredRequest):
         "offline": "BasicTran.OfflineTran.OfflineMode",
         "offline_paid": "BasicTran.OfflineTran.Paid",
         "acquirer": "AcqTran.AcquirerCode",
+        "allow_swipe_over_chip": "AcqTran.AllowSwipeOverChip",
         **CARD_PATHS,
     }
 
@@ -182,6 +189,15 @@ class SubmitPayment(StoredRequest):
     server_build_number: Text | None = None
     user_agent: Text | None = None
 
+    @field_validator(*IN_EITHER_PLACE)
+    @classmethod
+    def _as_in_basic_tran(cls, value: Any, info: ValidationInfo) -> Any:
+        """Refuse a field that BasicTran holds too, and differently."""
+        basic, name = info.data.get("basic_tran"), info.field_name or ""
+        if value is not None and basic is not None and getattr(basic, name) not in (None, value):
+            raise problem(Check.CONTRADICTION, f"BasicTran.{wire_name(name)} is another one.")
+        return value
+
     def to_domain(self) -> PaymentOrder:
         """Return the payment in the domain's terms."""
         basic, acquirer = self.basic_tran, self.acq_tran
@@ -195,8 +211,7 @@ class SubmitPayment(StoredRequest):
             particulars=self._particulars(offline.offline_location or self.location),
             currency=basic.currency_id,
             acquirer=acquirer.acquirer_code,
-            terminal_group_id=self.terminal_group_id,
-            terminal_group_code=self.terminal_group_code,
+            terminal_group=self._terminal_group(),
             amount_cash_got=basic.amount_cash_got,
             purchases=basic.aux_data_input.to_domain(),
             receipt=self.receipt.to_domain(),
@@ -210,6 +225,13 @@ class SubmitPayment(StoredRequest):
             additional_fields=acquirer.additional_acquiring_fields,
             **order_card(input_type, self.card),
         )
+
+    def _terminal_group(self) -> dict[str, int | str]:
+        """Return the requested group, by the field that holds its ID or code."""
+        names = ("terminal_group_id", "terminal_group_code")
+        places = {"": self, "basic_tran.": self.basic_tran}
+        held = {f"{place}{name}": getattr(part, name) for place, part in places.items() for name in names}
+        return {name: value for name, value in held.items() if value is not None}
 
     def _particulars(self, place: Location | None) -> Particulars:
         return Particulars(

@@ -14,7 +14,7 @@ from pydantic import BaseModel, SecretStr
 from chalicelib.domain.secret import Secret
 
 ZERO_TEXT = re.compile(r"(-?0+(\.0+)?)?")
-ZEROS = {"CurrentAccountID", "AmountCashGot", "CardInputMode", "LinkedCardId"}
+ZEROS = {"CurrentAccountID", "AmountCashGot", "CardInputMode", "LinkedCardId", "TerminalGroupID"}
 POSITIONS = {"Location", "OfflineLocation"}
 COORDINATES = {"latitude", "longitude"}
 

@@ -128,9 +128,12 @@ def _store(before: Transaction, after: Transaction, now: datetime) -> None:
     """Store the step; with the outcome its place in the history, its linked card's count, and the receipts."""
     decided = before.is_pending and not after.is_pending
     receipts = outbox.receipts_for(after, None, None, now) if decided else []
-    facts = history.writes_for_outcome(after) if decided else ()
+    facts = history.writes_for_outcome(after) if decided else []
 
     released = [transactions.release(after)] if decided and after.is_reversal else []
+    original = transactions.get(after.original_id) if decided and after.original_id else None
+    if original is not None and after.phase is Phase.REVERSAL_APPROVED:
+        facts += history.writes_for_reversed(original, after)
     linked = after.linked_card_id if decided and after.took_money else None
     counted = [] if linked is None else [linked_cards.count_payment(linked)]
 

@@ -44,7 +44,6 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
     if found["stored"] is not None:
         return _replay(order, found["stored"], now), True
     payment.check_kind(order, agent, merchant, acquirers.codes())
-    payment.check_group(order, merchant)
     till = Till(agent, merchant, _terminal_of(agent, found.get("terminal")))
 
     if KINDS[order.input_type].acquirer is None:

@@ -162,7 +162,8 @@ def reserve(original: Transaction, reversal: Transaction, *beside: Write, follow
         condition=condition,
         otherwise=RemainderChangedError(),
     )
-    commit(_put(reversal), reservation, *history.writes_for_new(reversal), *beside)
+    shown = [] if pending else history.writes_for_reversed(original, reversal)
+    commit(_put(reversal), reservation, *history.writes_for_new(reversal), *shown, *beside)
 
 
 def release(reversal: Transaction) -> Write:

@@ -9,7 +9,7 @@ import pytest
 from chalicelib.gateways.acquirers.sandbox import PANS
 from chalicelib.services import payment_sweep
 from tests.builders import PNG
-from tests.cards import PAN, STEADY, TRACK2, a_card_body, chip_data
+from tests.cards import CHIP_STRIPE, PAN, STEADY, TRACK1, TRACK2, a_card_body, chip_data
 from tests.http import OTHER_TILL, OWNER, SYSTEM, TILL, Reply, get, post
 from tests.transactions import a_guid
 
@@ -123,6 +123,64 @@ def test_a_swiped_card_is_paid_with(stage: str) -> None:
     assert reply["Transaction"]["Card"]["PANMasked"] == "411111******1111"
     assert reply["EMVData"] is None
     assert reply["EMVOnlineProcessingResult"] is None
+
+
+def swiped(stripe: str, **acq_tran: Any) -> dict[str, Any]:
+    """The body of a payment whose card was swiped."""
+    card = {"CardDataInput": {"ReaderType": "MSR", "ReaderData": stripe}}
+    return a_card_body(basic={"InputType": 2}, Card=card, AcqTran=acq_tran)
+
+
+CHIP_STRIPES = {
+    "track 2": CHIP_STRIPE,
+    "track 2, chip at home": CHIP_STRIPE.replace("=3012201", "=3012601"),
+    "without sentinels": CHIP_STRIPE.strip(";?"),
+    "track 1 and 2": TRACK1.replace("^3012101", "^3012201") + CHIP_STRIPE,
+    "track 1 alone says so": TRACK1.replace("^3012101", "^3012601") + TRACK2,
+    "track 2 alone says so": TRACK1 + CHIP_STRIPE,
+}
+
+
+@pytest.mark.parametrize("name", CHIP_STRIPES)
+def test_the_stripe_of_a_card_with_a_chip_is_refused_unless_the_request_allows_it(stage: str, name: str) -> None:
+    for refused in ({}, {"AllowSwipeOverChip": False}, {"AllowSwipeOverChip": None}):
+        body = swiped(CHIP_STRIPES[name], **refused)
+        reply = submit(stage, body)
+
+        assert (reply.error, reply.findings) == ((400, 202), [("AcqTran.AllowSwipeOverChip", 12)])
+        assert "chip" in reply.body["Validations"][0]["Message"]
+        assert PAN not in reply.text
+        assert get(stage, f"/api/v1/payment/{body['BasicTran']['ID']}").error == (404, 568)
+
+    assert submit(stage, swiped(CHIP_STRIPES[name], AllowSwipeOverChip=True)).error == (200, 0)
+
+
+@pytest.mark.parametrize(
+    "stripe", [TRACK2, TRACK1 + TRACK2, f"{TRACK1}7{TRACK2}7", TRACK2.replace("=3012101", "=3012")]
+)
+def test_the_stripe_of_a_card_without_a_chip_needs_no_permission(stage: str, stripe: str) -> None:
+    assert submit(stage, swiped(stripe)).body["Transaction"]["Card"]["PANMasked"] == "411111******1111"
+
+
+@pytest.mark.parametrize("stripe", [TRACK1, TRACK1 + TRACK2.replace(PAN, STEADY), TRACK2 + TRACK1])
+def test_a_stripe_without_its_track_2_or_of_two_cards_is_refused(stage: str, stripe: str) -> None:
+    reply = submit(stage, swiped(stripe))
+
+    assert (reply.error, reply.findings) == ((400, 202), [("Card.CardDataInput.ReaderData", 3)])
+    assert PAN not in reply.text
+
+
+def test_a_chip_that_is_read_as_a_chip_needs_no_permission(stage: str) -> None:
+    body = a_card_body(basic={"InputType": 3}, Card={"CardDataInput": {"ReaderData": chip_data()}})
+
+    assert submit(stage, body).error == (200, 0)
+
+
+def test_a_repeated_swipe_is_answered_whatever_it_allows(stage: str) -> None:
+    body = swiped(CHIP_STRIPE, AllowSwipeOverChip=True)
+    first = submit(stage, body)
+
+    assert submit(stage, {**body, "AcqTran": {}}).body["Transaction"] == first.body["Transaction"]
 
 
 def test_a_signature_is_asked_for_when_forced_or_wanted_and_not_when_it_came_along(stage: str) -> None:
