@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
+from chalicelib.domain.local_time import to_local
 from chalicelib.domain.paging import PAGE_SIZE
 from chalicelib.domain.period import Period
 from chalicelib.domain.transaction import Transaction
@@ -84,7 +85,7 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
     }
     return HistoryEntry(
         id=transaction.id,
-        at=(at + timedelta(hours=transaction.gmt)).replace(tzinfo=None),
+        at=to_local(at, transaction.gmt),
         counter=CounterKey(
             agent_id=transaction.agent.id,
             input_type=int(transaction.input_type),

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +12,7 @@ from chalicelib.domain.account_configuration import is_enabled
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.card import CardData
 from chalicelib.domain.effective_settings import effective
+from chalicelib.domain.local_time import instant_of, zone_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.period import business_day, end_of_day
 from chalicelib.domain.purchase import Purchase, total_of
@@ -54,6 +55,7 @@ class PaymentOrder:
     offline: bool = False
     offline_invoice: str | None = None
     offline_paid: str | None = None
+    gmt: int | None = None  # the zone of its times, in hours; None: the merchant's
     card: CardData | None = None  # in memory alone; None when it is linked, or unreadable: then there are findings
     card_findings: tuple[Finding, ...] = ()
     linked_card_id: int | None = None
@@ -121,7 +123,7 @@ def without_acquirer(order: PaymentOrder, till: Till, now: datetime) -> Transact
     """
     (amount_minor, got_minor), findings = amounts(order, till.terminal)
     findings += _own_acquirer(order)
-    date, offline = _offline(order, now)
+    date, offline = _offline(order, till.merchant, now)
     findings += offline
     findings += check_group(order.terminal_group, till.merchant, till.terminal)
     if findings:
@@ -136,7 +138,7 @@ def without_acquirer(order: PaymentOrder, till: Till, now: datetime) -> Transact
         amount_minor=amount_minor,
         amount_cash_got_minor=got_minor,
         date=date,
-        invoice=order.offline_invoice or invoice_of(order.id, now, till.merchant.gmt),
+        invoice=order.offline_invoice or invoice_of(order.id, min(date or now, now), till.merchant.gmt),
         result_code=0,
         result_message=APPROVED_TEXT,
     )
@@ -221,14 +223,13 @@ def _own_acquirer(order: PaymentOrder) -> list[Finding]:
     return [Finding("acquirer", Check.CONTRADICTION, f"InputType {order.input_type} goes with {own}.")]
 
 
-def _offline(order: PaymentOrder, now: datetime) -> tuple[datetime | None, list[Finding]]:
-    """Return when an offline payment was taken; a time without a zone is UTC."""
+def _offline(order: PaymentOrder, merchant: Merchant, now: datetime) -> tuple[datetime | None, list[Finding]]:
+    """Return when an offline payment was taken: a local time of the request's zone."""
     if not order.offline or order.offline_paid is None:
         return None, []
     name = "offline_paid"
     try:
-        paid = datetime.fromisoformat(order.offline_paid)
-        paid = (paid if paid.tzinfo else paid.replace(tzinfo=UTC)).astimezone(UTC)
+        paid = instant_of(order.offline_paid, zone_of(order.gmt, merchant.gmt))
     except (ValueError, OverflowError):
         return None, [Finding(name, Check.FORMAT, "A time such as 2026-01-31T12:00:00 is expected.")]
     if not now - OFFLINE_FOR <= paid <= now + CLOCK_SKEW:

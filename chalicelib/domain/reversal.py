@@ -129,6 +129,7 @@ class ReversalOrder:
     id: str | None = None
     idempotency_key: str | None = None
     client_date_time: str | None = None
+    gmt: int | None = None  # the zone of its times, in hours; None: the merchant's
     receipt_email: str | None = None
     receipt_phone: str | None = None
     receipt: ReceiptAddresses | None = None

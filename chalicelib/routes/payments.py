@@ -7,6 +7,7 @@ from chalicelib.domain.reversal import CARD_PRESENT_MODES, CNP_MODES, ReverseMod
 from chalicelib.schemas.idempotency_key import idempotency_key
 from chalicelib.schemas.payment_answer import PaymentAnswer, ReversalAnswer
 from chalicelib.schemas.payment_request import SubmitPayment
+from chalicelib.schemas.request_context import ZoneQuery
 from chalicelib.schemas.reversal_request import ReversePayment
 from chalicelib.schemas.transaction_list import StatusAnswer, TransactionList
 from chalicelib.schemas.transaction_view import TransactionView
@@ -22,10 +23,10 @@ def submit(body: SubmitPayment, caller: Caller, headers: Headers) -> PaymentAnsw
     return PaymentAnswer.of(transaction, view, replayed=replayed)
 
 
-def get(tran_id: str, caller: Caller) -> TransactionList:
+def get(tran_id: str, body: ZoneQuery, caller: Caller) -> TransactionList:
     """Return one transaction by its ID, pending or not."""
     now = datetime.now(UTC)
-    return TransactionList.of_one(payments.get(tran_id, caller, now), now, pictures.signed_url)
+    return TransactionList.of_one(payments.get(tran_id, caller, now), now, body.gmt, pictures.signed_url)
 
 
 def status_public(tran_id: str) -> StatusAnswer:

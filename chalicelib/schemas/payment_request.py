@@ -219,6 +219,7 @@ class SubmitPayment(StoredRequest):
             offline=bool(offline.offline_mode),
             offline_invoice=offline.invoice,
             offline_paid=offline.paid,
+            gmt=self.gmt,
             force_signature=bool(acquirer.force_signature_requirement),
             external_terminal_id=acquirer.external_terminal_id,
             allow_swipe_over_chip=bool(acquirer.allow_swipe_over_chip),

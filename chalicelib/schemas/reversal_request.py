@@ -76,6 +76,7 @@ class ReversePayment(StoredRequest):
             id=basic.id,
             idempotency_key=idempotency_key,
             client_date_time=basic.client_date_time,
+            gmt=self.gmt,
             receipt_email=self.receipt.email,
             receipt_phone=self.receipt.phone,
             receipt=self.receipt.to_domain(),

@@ -9,6 +9,7 @@ from typing import Any, Self
 from pydantic import Field
 
 from chalicelib.domain import money
+from chalicelib.domain.local_time import text_of, zone_of
 from chalicelib.domain.reversal import CANCELS, offers
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.schemas.base import View
@@ -19,7 +20,6 @@ from chalicelib.schemas.transaction_parts import (
     FormatView,
     ResultView,
     TransPosView,
-    moment,
 )
 from chalicelib.schemas.transaction_states import Section, status_of, wire_state
 
@@ -120,10 +120,11 @@ class TransactionView(View):
 
     @classmethod
     def of(cls, transaction: Transaction, now: datetime, gmt: int | None, sign: SignUrl = lambda key: key) -> Self:
-        """Return the transaction as it is shown at `now`; times are shifted by `gmt` hours, UTC when None."""
+        """Return the transaction as it is shown at `now`, its times in the zone of the request's `gmt`."""
+        zone = zone_of(gmt, transaction.gmt)
         return cls(
-            date=moment(transaction.date or transaction.created_at, gmt),
-            deadline=moment(transaction.deadline, gmt),
+            date=text_of(transaction.date or transaction.created_at, zone),
+            deadline=text_of(transaction.deadline, zone),
             pos_id=transaction.agent.id,
             branch_id=transaction.client_id,
             trans_pos=TransPosView.of(transaction.agent),

@@ -98,16 +98,6 @@ def test_a_list_is_the_wrapper_of_the_specification(shop: Shop) -> None:
     }
 
 
-def test_times_are_shifted_by_the_requests_gmt_and_days_are_the_merchants(shop: Shop) -> None:
-    till = a_till_of(shop)
-    pay(shop, till)
-
-    here, there = (post(shop.stage, HISTORY, {"GMT": gmt}, till).body["Transactions"][0] for gmt in (0, -12))
-
-    shift = datetime.fromisoformat(here["Date"]) - datetime.fromisoformat(there["Date"])
-    assert shift == 12 * HOUR
-
-
 def test_a_request_with_everything_in_it_is_answered(shop: Shop) -> None:
     till = a_till_of(shop)
     body = {**a_body(ExtID="order-1", Description="Two coffees"), "ClientProductCode": "CAFE"}
