@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from chalicelib.domain.card import PAN_DIGITS, brand_of, has_check_digit
+from chalicelib.domain.transaction import CardDetails
 
 # Where a card number stands: alone, in a track or in groups; in a chip's number (tag 5A); in its track 2 (tag 57).
 SEPARATORS = re.compile("[ -]")
@@ -23,6 +24,15 @@ def numbers_in(text: str) -> list[str]:
         digits = joined[tag.end() : tag.end() + 2 * int(tag[1], 16)].rstrip("F")
         found.add(digits)
     return sorted(number for number in found if PAN_DIGITS.fullmatch(number) and _is_card_number(number))
+
+
+def mask_foreign(text: str, card: CardDetails | None) -> str:
+    """Return a text that is not the request's with every card number in it masked, and any that may be this card's."""
+    joined = SEPARATORS.sub("", text)
+    found = {number for number in ALONE.findall(text) if _is_card_number(number)}
+    if card and card.masked:
+        found.update(re.findall(f"{card.bin}[0-9]{{2,9}}?{card.last4}", joined))
+    return mask(text, sorted({*found, *numbers_in(text)}))
 
 
 def mask(text: str, numbers: Sequence[str]) -> str:

@@ -51,7 +51,7 @@ def fields_of(model: type[BaseModel]) -> RequestFields:
         names=frozenset(fields),
         by_lower={name.lower(): name for name in fields} | {one.lower(): name for one, name in spellings.items()},
         texts=frozenset(name for name in optional if _holds(fields[name].annotation)),
-        zeros=optional & {"CurrentAccountID", "AmountCashGot"},
+        zeros=optional & {"CurrentAccountID", "AmountCashGot", "CardInputMode", "LinkedCardId"},
         objects=optional & {"Location", "OfflineLocation"},
     )
 
