@@ -1,7 +1,7 @@
 """Masking: a card number that a request repeats outside its card is stored as 411111******1111."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -11,6 +11,8 @@ from chalicelib.domain.transaction import CardDetails
 # Where a card number stands: alone, in a track or in groups; in a chip's number (tag 5A); in its track 2 (tag 57).
 SEPARATORS = re.compile("[ -]")
 ALONE = re.compile("(?<![0-9])[0-9]{12,19}(?![0-9])")
+GROUPS = re.compile("[0-9]+(?:[ -][0-9]+)*")
+MAX_GROUPS = 19  # of a card number: one for each digit
 IN_NUMBER = re.compile("5A0([6-9A])")
 IN_TRACK2 = re.compile("57[01][0-9A-F]([0-9]{12,19})D")
 MAX_DIGITS = 100  # of a number that is written out to look for a card number in it
@@ -28,11 +30,22 @@ def numbers_in(text: str) -> list[str]:
 
 def mask_foreign(text: str, card: CardDetails | None) -> str:
     """Return a text that is not the request's with every card number in it masked, and any that may be this card's."""
-    joined = SEPARATORS.sub("", text)
-    found = {number for number in ALONE.findall(text) if _is_card_number(number)}
+    found = {*numbers_in(text), *_numbers_in_groups(text)}
     if card and card.masked:
-        found.update(re.findall(f"{card.bin}[0-9]{{2,9}}?{card.last4}", joined))
-    return mask(text, sorted({*found, *numbers_in(text)}))
+        found.update(re.findall(f"{card.bin}[0-9]{{2,9}}{card.last4}", SEPARATORS.sub("", text)))
+    return mask(text, sorted(found, key=len, reverse=True))
+
+
+def _numbers_in_groups(text: str) -> Iterator[str]:
+    """Yield the card numbers that one or more neighbouring groups of digits make."""
+    for run in GROUPS.findall(text):
+        groups = SEPARATORS.split(run)
+        for first in range(len(groups)):
+            number = ""
+            for group in groups[first : first + MAX_GROUPS]:
+                number += group
+                if PAN_DIGITS.fullmatch(number) and _is_card_number(number):
+                    yield number
 
 
 def mask(text: str, numbers: Sequence[str]) -> str:
