@@ -11,6 +11,7 @@ from chalicelib.domain.transaction import CardDetails
 # Where a card number stands: alone, in a track or in groups; in a chip's number (tag 5A); in its track 2 (tag 57).
 SEPARATORS = re.compile("[ -]")
 ALONE = re.compile("(?<![0-9])[0-9]{12,19}(?![0-9])")
+REST_OF_TRACK = re.compile(r"(\*{6}[0-9]{4}[=Dd^])[^?]*")  # of a track whose number is masked
 GROUPS = re.compile("[0-9]+(?:[ -][0-9]+)*")
 MAX_GROUPS = 19  # of a card number: one for each digit
 IN_NUMBER = re.compile("5A0([6-9A])")
@@ -29,11 +30,12 @@ def numbers_in(text: str) -> list[str]:
 
 
 def mask_foreign(text: str, card: CardDetails | None) -> str:
-    """Return a text that is not the request's with every card number in it masked, and any that may be this card's."""
+    """Return a text that others wrote with every card number and track in it masked, and what may be this card's."""
     found = {*numbers_in(text), *_numbers_in_groups(text)}
     if card and card.masked:
         found.update(re.findall(f"{card.bin}[0-9]{{2,9}}{card.last4}", SEPARATORS.sub("", text)))
-    return mask(text, sorted(found, key=len, reverse=True))
+    masked = mask(text, sorted(found, key=len, reverse=True))
+    return REST_OF_TRACK.sub(r"\1******", masked) if found else masked
 
 
 def _numbers_in_groups(text: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from chalicelib.domain.card import brand_of, has_check_digit
 from chalicelib.domain.masking import mask_foreign
-from tests.cards import PAN, STEADY, a_card, chip_data
+from tests.cards import PAN, STEADY, TRACK2, a_card, chip_data
 
 CARD = a_card().details
 NUMBERS = st.sampled_from((PAN, STEADY, "5105105105105100", "371449635398431", "30569309025904"))
@@ -21,6 +21,8 @@ NUMBERS = st.sampled_from((PAN, STEADY, "5105105105105100", "371449635398431", "
         (f"12 {STEADY}", "12 424242******4242"),
         (f"REF001{PAN}99", "REF001411111******111199"),
         ("ref 00-4111 1111 1111 1111-9", "ref 00-411111******1111-9"),
+        (f"track {TRACK2} 1", "track ;411111******1111=******? 1"),
+        (f"%B{PAN}^DOE/J M^30122011000?;", "%B411111******1111^******?;"),
         ("BATCH=123;TRACE=456789", "BATCH=123;TRACE=456789"),
         ("order 9876543210987654", "order 9876543210987654"),
         ("411111******1111", "411111******1111"),
