@@ -31,11 +31,12 @@ def numbers_in(text: str) -> list[str]:
 
 def mask_foreign(text: str, card: CardDetails | None) -> str:
     """Return a text that others wrote with every card number and track in it masked, and what may be this card's."""
-    found = {*numbers_in(text), *_numbers_in_groups(text)}
-    if card and card.masked:
-        found.update(re.findall(f"{card.bin}[0-9]{{2,9}}{card.last4}", SEPARATORS.sub("", text)))
-    masked = mask(text, sorted(found, key=len, reverse=True))
-    return REST_OF_TRACK.sub(r"\1******", masked) if found else masked
+    masked = mask(text, sorted({*numbers_in(text), *_numbers_in_groups(text)}, key=len, reverse=True))
+    if card and card.bin and card.last4:
+        between = "[ -]*"
+        own = between.join((*card.bin, "(?:[0-9][ -]*){2,9}", *card.last4))
+        masked = re.sub(own, f"{card.masked}", masked)
+    return REST_OF_TRACK.sub(r"\1******", masked)
 
 
 def _numbers_in_groups(text: str) -> Iterator[str]:
