@@ -29,7 +29,7 @@ def deliver(payment: Transaction, files: Sequence[File], now: datetime) -> tuple
             return payment, True
         key = key or pictures.store_files(signature, payment.id)["signature_key"]
         after = outcome.signed(payment, key)
-        is_paid_now = after.phase is not payment.phase
+        is_paid_now = after.phase is not payment.phase and not after.is_reversed_in_full
         receipts = outbox.receipts_for(after, None, None, now, occasion=SIGNED) if is_paid_now else []
         try:
             transactions.store_step(payment, after, now, *map(outbox_store.put, receipts))

@@ -174,6 +174,19 @@ def test_a_reversed_payment_keeps_what_was_reversed_of_it(stage: str) -> None:
     assert (kept.reversed_minor, kept.reversals, kept.photo_key) == (400, 1, None)
 
 
+def test_a_payment_that_was_reversed_in_full_takes_its_signature_without_another_receipt(stage: str) -> None:
+    to = an_email()
+    body = owing(Receipt={"Email": to})
+    paid = send(stage, body).body["TransactionID"]
+    basic = {"TransactionID": paid, "ReverseMode": 5}
+    returned = post(stage, "/api/v1/payment/reversecnp", {"BasicReverseTran": basic})
+    signed = send(stage, body, a_file("SIGNATURE"))
+
+    assert returned.error == (200, 0)
+    assert state(signed) == (500, 502, True, False)
+    assert len(mails(to)) == 1
+
+
 def test_when_the_storage_is_out_of_reach_the_signature_is_still_owed(
     stage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
