@@ -53,6 +53,13 @@ def a_card(**changes: str | None) -> CardData:
     return card
 
 
+def a_chip_card() -> CardData:
+    """The same card, read by its chip."""
+    card, problems = read(InputType.CHIP, CardInput(reader_data=Secret(chip_data())))
+    assert card is not None, problems
+    return card
+
+
 def an_authorization(**changes: Any) -> AuthorizationRequest:
     """R 12.30 by that card."""
     facts: dict[str, Any] = {

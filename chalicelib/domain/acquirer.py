@@ -1,6 +1,6 @@
 """The acquirer: the requests it gets, under references of ours, and the answers it gives."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from chalicelib.domain.card import CardData
 from chalicelib.domain.money import Currency
@@ -51,17 +51,24 @@ class AuthorizationRequest:
     single_step: bool = True
     external_terminal_id: str | None = None
     allow_swipe_over_chip: bool = False
-    additional_fields: str | None = None
+    additional_fields: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
 class ReversalRequest:
-    """All or a part of an authorization to reverse; `reference` is the reversal's own."""
+    """All or a part of an authorization to reverse; `reference` is the reversal's own.
+
+    What comes after the currency is of the till's request and stored nowhere: a request that the sweep repeats has none
+    of it. `card` is the payment's card, read again.
+    """
 
     reference: str
     original: str
     amount_minor: int
     currency: Currency
+    card: CardData | None = None
+    external_terminal_id: str | None = None
+    additional_fields: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -84,7 +91,8 @@ class Reversed:
 class AcquirerAnswer:
     """The outcome: ISO 8583 response code (0 approved), and the acquirer's references.
 
-    The answer to a reversal names what it reverses; the answer to a payment names nothing.
+    The answer to a reversal names what it reverses; the answer to a payment names nothing. `additional_fields` is the
+    acquirer's text for the till, `emv_result` the issuer's answer to a chip: TLV in hexadecimal (tags 8A, 91, 71, 72).
     """
 
     code: int
@@ -95,6 +103,9 @@ class AcquirerAnswer:
     signature_required: bool = False
     pin_mode: int | None = None
     reverses: Reversed | None = None
+    additional_fields: str | None = None
+    additional_fields_title: str | None = None
+    emv_result: str | None = None
 
     @property
     def is_approved(self) -> bool:

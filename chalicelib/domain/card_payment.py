@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from datetime import date, datetime
 
 from chalicelib.domain.acquirer import AuthorizationRequest
-from chalicelib.domain.card import LinkedCard, expired, is_usable
+from chalicelib.domain.card import Findings, LinkedCard, expired, is_usable
 from chalicelib.domain.payment import PaymentOrder, Till, amounts, begin
 from chalicelib.domain.period import business_day
 from chalicelib.domain.references import check_group
 from chalicelib.domain.transaction import KINDS, InputType, Phase, Transaction
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references
 
+BY_DATA, BY_LINK = 1, 2  # CardInputMode
 WITHOUT_ACQUIRER = frozenset(kind.acquirer for kind in KINDS.values() if kind.acquirer)
 
 
@@ -69,6 +70,13 @@ def authorization_request(
         allow_swipe_over_chip=order.allow_swipe_over_chip,
         additional_fields=order.additional_fields,
     )
+
+
+def check_input_mode(sent: int | None, expected: int) -> Findings:
+    """Return a finding when CardInputMode names the other way to give a card."""
+    if sent in (None, expected):
+        return ()
+    return (Finding("card.input_mode", Check.CONTRADICTION, f"It is {expected} for this InputType."),)
 
 
 def _usable(linked: LinkedCard | None, agent_id: int, today: date) -> LinkedCard:

@@ -23,6 +23,7 @@ PAN, TRACK2_EQUIVALENT, EXPIRATION, CARDHOLDER = 0x5A, 0x57, 0x5F24, 0x5F20
 AID, DF_NAME, TERMINAL_AID = 0x4F, 0x84, 0x9F06
 PREFERRED_NAME, LABEL = 0x9F12, 0x50
 TSI, TVR = 0x9B, 0x95
+MAX_ANSWER = 255  # bytes of an issuer's answer: ISO 8583 field 55
 RESPONSE_CODE = "8A02"  # Authorization Response Code: two characters
 
 
@@ -150,6 +151,16 @@ def cardholder(found: Mapping[int, bytes]) -> str | None:
 def online_result(code: int) -> str:
     """Return what the terminal gives to the chip: the response code of the issuer."""
     return f"{RESPONSE_CODE}{f'{code:02d}'.encode().hex().upper()}"
+
+
+def issuer_answer(text: str | None) -> str | None:
+    """Return the issuer's answer for the chip in upper-case hexadecimal; None for what is none, or quotes the card."""
+    try:
+        data = bytes.fromhex(text or "")
+        quotes_card = {PAN, TRACK2_EQUIVALENT} & objects(data).keys()
+    except ValueError:  # not hexadecimal, or not TLV
+        return None
+    return data.hex().upper() if 0 < len(data) <= MAX_ANSWER and not quotes_card else None
 
 
 def _hex(value: bytes | None, least: int, most: int) -> str | None:

@@ -44,7 +44,7 @@ def is_repeated(order: ReversalOrder, original: Transaction, latest: Transaction
         return False
     if latest.reverse_mode != order.mode or order.currency not in (None, latest.currency.code):
         return False
-    if order.input_type not in (None, latest.input_type):
+    if order.input_type not in (None, latest.input_type) or order.acquirer not in (None, latest.acquirer):
         return False
     if order.amount is None:
         return original.remaining_minor == 0

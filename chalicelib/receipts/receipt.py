@@ -11,7 +11,7 @@ from chalicelib.domain.local_time import to_local
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.outbox import one_line
 from chalicelib.domain.purchase import PRECISION, total_of
-from chalicelib.domain.reversal import CANCELS
+from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import KINDS, MONEY_TAKEN, EmvData, Phase, Transaction
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.reversal import CARD_PRESENT_MODES, CNP_MODES, ReverseMode
+from chalicelib.domain.reversibility import CARD_PRESENT, CNP
 from chalicelib.schemas.idempotency_key import idempotency_key
 from chalicelib.schemas.payment_answer import PaymentAnswer, ReversalAnswer
 from chalicelib.schemas.payment_request import SubmitPayment
@@ -36,15 +36,15 @@ def status_public(tran_id: str) -> StatusAnswer:
 
 def reverse(body: ReversePayment, caller: Caller, headers: Headers) -> ReversalAnswer:
     """Reverse a cash or card-present payment (cancel or return), in full or in part."""
-    return _reversed(body, caller, headers, CARD_PRESENT_MODES)
+    return _reversed(body, caller, headers, CARD_PRESENT)
 
 
 def reverse_cnp(body: ReversePayment, caller: Caller, headers: Headers) -> ReversalAnswer:
     """Reverse a card-not-present payment (cancel or return), in full or in part."""
-    return _reversed(body, caller, headers, CNP_MODES)
+    return _reversed(body, caller, headers, CNP)
 
 
-def _reversed(body: ReversePayment, caller: Caller, headers: Headers, modes: frozenset[ReverseMode]) -> ReversalAnswer:
+def _reversed(body: ReversePayment, caller: Caller, headers: Headers, endpoint: str) -> ReversalAnswer:
     now = datetime.now(UTC)
-    reversal, replayed = reversals.reverse(body, caller, now, modes=modes, key=idempotency_key(headers))
+    reversal, replayed = reversals.reverse(body, caller, now, endpoint=endpoint, key=idempotency_key(headers))
     return ReversalAnswer.of(reversal, TransactionView.of(reversal, now, body.gmt), replayed=replayed)

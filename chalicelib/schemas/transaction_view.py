@@ -10,7 +10,7 @@ from pydantic import Field
 
 from chalicelib.domain import money
 from chalicelib.domain.local_time import text_of, zone_of
-from chalicelib.domain.reversal import CANCELS, offers
+from chalicelib.domain.reversibility import CANCELS, offers
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.schemas.base import View
 from chalicelib.schemas.transaction_parts import (
@@ -198,7 +198,7 @@ def _state(transaction: Transaction, now: datetime) -> dict[str, Any]:
         "operation": operation.capitalize(),
         "operation_id": OPERATIONS[operation],
         "is_not_finished": shown.section is not Section.TRANSACTIONS,
-        "signature_required_effective": transaction.signature_required and transaction.signature_key is None,
+        "signature_required_effective": transaction.owes_signature,
         "has_photo": transaction.photo_key is not None,
         "has_signature": transaction.signature_key is not None,
         "result": ResultView.of(transaction),

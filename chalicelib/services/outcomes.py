@@ -20,6 +20,7 @@ from chalicelib.domain.acquirer import (
     UnreachableError,
     answers,
 )
+from chalicelib.domain.reversal import reversal_request
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
@@ -51,19 +52,15 @@ def authorize(payment: Transaction, request: AuthorizationRequest, now: datetime
     return advance(payment, step, now)
 
 
-def reverse(reversal: Transaction, now: datetime) -> Transaction:
+def reverse(reversal: Transaction, request: ReversalRequest, now: datetime) -> Transaction:
     """Request a reversal whose amount was just reserved from its acquirer, and return it as it is then."""
     try:
-        answer = _request_reversal(reversal, _reversal_request(reversal), AUTHORIZE_SECONDS)
+        answer = _request_reversal(reversal, request, AUTHORIZE_SECONDS)
     except UnreachableError:
         return advance(reversal, outcome.not_attempted, now)
     except AnswerLostError:
         return reversal
     return advance(reversal, partial(outcome.reversal_with_answer, answer=answer), now)
-
-
-def _reversal_request(reversal: Transaction) -> ReversalRequest:
-    return ReversalRequest(reversal.id, reversal.original_id or "", reversal.amount_minor, reversal.currency)
 
 
 def _request_reversal(transaction: Transaction, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
@@ -162,11 +159,12 @@ def _outcome(payment: Transaction, now: datetime) -> Step:
 def _outcome_of_reversal(reversal: Transaction, now: datetime) -> Step:
     """Return the step an inquiry about a reversal leads to; one that never arrived is requested again.
 
-    Under the same reference it is the same reversal, so repeating it reverses once. Near the Deadline nothing is
+    Under the same reference it is the same reversal, so repeating it reverses once: without the card, which is stored
+    nowhere. Near the Deadline nothing is
     requested any more, so that "not found" is final when the Deadline decides.
     """
     acquirer = acquirers.named(reversal.acquirer)
-    request = _reversal_request(reversal)
+    request = reversal_request(reversal)
     try:
         answer = _call(reversal, lambda: acquirer.inquire(reversal.id, RESOLVE_SECONDS))
         if answer is not None:

@@ -1,18 +1,20 @@
 """Reversing payments: a reversal takes from what remains of a payment, and is a transaction of its own."""
 
 from datetime import datetime
+from functools import partial
 
 from chalicelib.domain import permissions, reversal
 from chalicelib.domain import replay as replay_rules
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.guid import is_guid
-from chalicelib.domain.reversal import ReversalOrder, ReverseMode
+from chalicelib.domain.reversal import ReversalOrder
+from chalicelib.domain.reversal_card import check_card
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.schemas.reversal_request import ReversePayment
 from chalicelib.services import outbox, outcomes
 from chalicelib.services.admission import admit
-from chalicelib.services.identifiers import derived_guid, new_guid
+from chalicelib.services.identifiers import card_digest, derived_guid, new_guid
 from chalicelib.services.replay import answer_again, replay, replay_first
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import transactions
@@ -22,10 +24,10 @@ ATTEMPTS = 4  # to take from what remains while others take from it too
 
 
 def reverse(
-    body: ReversePayment, caller: Caller, now: datetime, *, modes: frozenset[ReverseMode], key: str | None
+    body: ReversePayment, caller: Caller, now: datetime, *, endpoint: str, key: str | None
 ) -> tuple[Transaction, bool]:
     """Return the reversal, and whether it is the stored one of an earlier request with the same key and content."""
-    order = body.to_domain(modes, key)
+    order = body.to_domain(endpoint, key)
     chosen_id = _chosen_id(order, caller)
     keys = [transactions.key(one) for one in (chosen_id, order.original_id) if one is not None and is_guid(one)]
     admitted = admit(caller, *keys, current_account_id=body.current_account_id)
@@ -69,10 +71,11 @@ def _reverse(
     """
     reversal_id, keyless = named or new_guid(), named is None
     for _ in range(ATTEMPTS):
-        if keyless and (repeated := _repeated(order, original, agent, now)):
+        card, findings = check_card(order.card, original, partial(card_digest, original.id), now)
+        if keyless and not findings and (repeated := _repeated(order, original, agent, now)):
             return answer_again(repeated, now), True
         try:
-            amount_minor = reversal.decide(order, original, now)
+            amount_minor = reversal.decide(order, original, now, findings)
         except ServiceError:
             first = None if keyless else transactions.get(reversal_id)
             if first is None:
@@ -89,6 +92,7 @@ def _reverse(
             original = transactions.get(original.id) or original
         else:
             outbox.send(receipts, now)
-            finished = outcomes.reverse(transaction, now) if transaction.is_pending else transaction
-            return outcomes.require_attempted(finished), False
+            if transaction.is_pending:
+                transaction = outcomes.reverse(transaction, reversal.reversal_request(transaction, order, card), now)
+            return outcomes.require_attempted(transaction), False
     raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)

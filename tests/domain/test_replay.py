@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from chalicelib.domain.local_time import text_of
 from chalicelib.domain.replay import content_identity
-from chalicelib.domain.reversal import ReversalOrder, ReverseMode
+from chalicelib.domain.reversal import ReversalOrder
+from chalicelib.domain.reversibility import ReverseMode
 from tests.transactions import a_payment
 
 ORIGINAL = a_payment(gmt=2)
