@@ -211,7 +211,11 @@ def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
         invoice=invoice_of(name, now, original.gmt),
         raw_request=order.raw_request,
         particulars=replace(
-            original.particulars, ext_id=None, receipt_email=order.receipt_email, receipt_phone=order.receipt_phone
+            original.particulars,
+            ext_id=None,
+            offline_queue_id=None,
+            receipt_email=order.receipt_email,
+            receipt_phone=order.receipt_phone,
         ),
         purchases=order.purchases,
         receipt=order.receipt,
