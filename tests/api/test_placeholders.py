@@ -21,6 +21,12 @@ EMPTY_PLACE = {"Latitude": None, "Longitude": None}
         {"CurrentAccountID": 0},
         {"Location": EMPTY_PLACE},
         {"Location": {}},
+        {"Location": EMPTY_PLACE | {"Accuracy": 0}},
+        {"Location": {"Latitude": "", "Longitude": ""}},
+        {"location": {}, "id": None, "lang": ""},
+        {"DeviceInfo": {"os": "", "OS": ""}},
+        {"Card": {"CardInputMode": 0, "LinkedCardId": 0, "CardDataInput": {"PAN": "", "EXP": "", "CVV2": ""}}},
+        {"Receipt": {"Emails": ["", None], "Phones": [""], "RetryNum": 0}},
         {"Country": "", "CountryCode": "", "IP": "", "Lang": "", "AppFramework": ""},
         {"DeviceInfo": {"DeviceID": "", "OS": ""}},
         {"Receipt": {"Email": "", "Phone": "", "Emails": [], "Phones": []}},
@@ -41,6 +47,9 @@ def test_a_placeholder_refuses_no_payment(stage: str, part: dict[str, Any]) -> N
     [
         {"AmountCashGot": 0},
         {"AmountCashGot": "0.00"},
+        {"AmountCashGot": "-0"},
+        {"AmountCashGot": ""},
+        {"id": "", "extID": ""},
         {"ID": ""},
         {"ExtID": "", "Description": "", "ServiceID": "", "ExtTransData": "", "ClientDateTime": ""},
         {"OfflineTran": {"OfflineMode": False, "Invoice": "", "Paid": "", "OfflineLocation": EMPTY_PLACE}},
@@ -80,6 +89,7 @@ def test_placeholders_of_a_reversal_refuse_it_not(stage: str) -> None:
         ({"BasicTran": {"AuxDataInput": {"AuxData": {"purchases": []}}}}, "BasicTran.AuxDataInput.AuxData.purchases"),
         ({"receipt": {"Email": "a@shop.example"}}, "receipt"),
         ({"DeviceInfo": {"Os": "x"}}, "DeviceInfo.Os"),
+        ({"Location": {"latitude": 5}}, "Location.latitude"),
     ],
 )
 def test_a_known_field_in_other_capitals_is_refused(stage: str, body: dict[str, Any], path: str) -> None:
