@@ -125,6 +125,7 @@ def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
         particulars=replace(
             original.particulars,
             ext_id=None,
+            offline_queue_id=None,
             latitude=order.latitude,
             longitude=order.longitude,
             receipt_email=order.receipt_email,

@@ -140,6 +140,7 @@ class Particulars:
     longitude: Decimal | None = None
     receipt_email: str | None = None
     receipt_phone: str | None = None
+    offline_queue_id: str | int | None = None
 
 
 @dataclass(frozen=True)

@@ -3,28 +3,35 @@
 import json
 from collections.abc import Mapping
 from dataclasses import fields
-from functools import cached_property
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    SerializeAsAny,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
+    field_validator,
+)
 
 from chalicelib import exact_json
 from chalicelib.domain.guid import GUID_PATTERN
-from chalicelib.domain.masking import mask_value
 from chalicelib.domain.payment import PaymentOrder, supported
 from chalicelib.domain.transaction import NOT_SUPPORTED, InputType, Particulars
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Exact, Identifier, LongText, Request, Text, problem, wire_name
-from chalicelib.schemas.card import CARD_PATHS, Card, numbers_in, order_card
+from chalicelib.schemas.card import CARD_PATHS, Card, order_card
 from chalicelib.schemas.files import Files
 from chalicelib.schemas.messages import pattern
 from chalicelib.schemas.purchases import MAX_ITEMS, AuxDataInput, Bounded
 from chalicelib.schemas.receipts import Receipt
-from chalicelib.schemas.request_context import Context, Location
+from chalicelib.schemas.request_context import Location
+from chalicelib.schemas.stored_request import StoredRequest
 
 MAX_EXT_TRAN_DATA = 8 * 1024
-MAX_RAW_REQUEST = 64 * 1024
-TOO_LONG = "The parts of the request that are kept exceed 64 KB."
+MAX_QUEUE_ID = 10**15
 
 
 def _is_json(text: str) -> str:
@@ -43,6 +50,13 @@ def _input_type(value: int) -> int:
     return value
 
 
+def _or_number(value: Any, as_text: ValidatorFunctionWrapHandler) -> Any:
+    """Return a whole number as it is, and anything else as a text."""
+    return value if type(value) is int and abs(value) <= MAX_QUEUE_ID else as_text(value)
+
+
+QUEUE_ID_SCHEMA = WithJsonSchema({"anyOf": [{"type": "string", "maxLength": 512}, {"type": "integer"}]})
+QueueId = Annotated[SerializeAsAny[Text], WrapValidator(_or_number), QUEUE_ID_SCHEMA]
 GUID_FIELD = pattern(f"^{GUID_PATTERN}$", "A GUID such as 6F9619FF-8B86-D011-B42D-00CF4FC964FF is expected.")
 CURRENCY_FIELD = pattern("^[A-Z]{3}$", "An alphabetic ISO 4217 code such as ZAR is expected.")
 InputTypeField = Annotated[int, AfterValidator(_input_type)]
@@ -73,10 +87,13 @@ class CPFData(Request):
 class OfflineTran(Request):
     """A payment taken while the till had no connection."""
 
+    SPELLINGS: ClassVar[Mapping[str, str]] = {"OfflineQueueID": "OfflineQueueId"}
+
     offline_mode: bool | None = None
     invoice: Text | None = None
     paid: Text | None = None
     offline_location: Location | None = None
+    offline_queue_id: QueueId | None = Field(None, alias="OfflineQueueId")
 
 
 class BasicTran(Request):
@@ -123,32 +140,6 @@ class TaxesModel(Request):
 
 # The specification lists these without a parent object: they stand in BasicTran or beside it.
 IN_EITHER_PLACE = ("terminal_group_id", "terminal_group_code", "skip_fiscalization", "fiscal_route_profile_code")
-NEVER_STORED: Mapping[str, Any] = {"card": True, "files": True, "acq_tran": {"additional_acquiring_fields"}}
-
-
-class StoredRequest(Context):
-    """A request of which a record is made; it is stored beside the record, without its card and what may hold one."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _card_number_in_card_alone(cls, data: Any) -> Any:
-        """Mask the request's card number wherever else it stands: what a till repeats in a text is stored."""
-        numbers = numbers_in(data.get("Card")) if isinstance(data, dict) else ()
-        if not numbers:
-            return data
-        kept = {"Card", "Files"}
-        return {name: part if name in kept else mask_value(part, numbers) for name, part in data.items()}
-
-    @cached_property
-    def raw_request(self) -> str:
-        """Return what is stored of it, as JSON text."""
-        return exact_json.text(self.model_dump(by_alias=True, exclude_unset=True, exclude=dict(NEVER_STORED)))
-
-    @model_validator(mode="after")
-    def _bounded(self) -> Self:
-        if len(self.raw_request.encode()) > MAX_RAW_REQUEST:
-            raise problem(Check.TOO_LONG, TOO_LONG)
-        return self
 
 
 def carried(*models: Request) -> dict[str, Any]:
@@ -236,7 +227,7 @@ class SubmitPayment(StoredRequest):
 
     def _particulars(self, place: Location | None) -> Particulars:
         return Particulars(
-            **carried(self.basic_tran, self),
+            **carried(self.basic_tran, self.basic_tran.offline_tran, self),
             latitude=place.latitude if place else None,
             longitude=place.longitude if place else None,
             receipt_email=next(iter(self.receipt.all_emails), None),

@@ -10,9 +10,10 @@ from chalicelib.domain.reversibility import ReverseMode, known_mode
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Exact, Request, Text, problem
 from chalicelib.schemas.card import CARD_PATHS, Card, reversal_card
-from chalicelib.schemas.payment_request import CURRENCY_FIELD, GUID_FIELD, AcqTran, StoredRequest
+from chalicelib.schemas.payment_request import CURRENCY_FIELD, GUID_FIELD, AcqTran
 from chalicelib.schemas.purchases import AuxDataInput
 from chalicelib.schemas.receipts import Receipt
+from chalicelib.schemas.stored_request import StoredRequest
 
 ALIASES = {
     "Cancel": ReverseMode.CANCEL,

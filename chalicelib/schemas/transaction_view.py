@@ -111,7 +111,7 @@ class TransactionView(View):
     emv_data: EmvView | None
     external_payment: None = None
     attachments: None = None
-    offline_queue_id: None = Field(None, alias="OfflineQueueId")
+    offline_queue_id: str | int | None = Field(alias="OfflineQueueId")
     pan_tags: None = Field(None, alias="PANTags")
     can_server_fiscalize_for_cnp_reverse: bool = False
     can_fiscal_remote_correction: bool = False
