@@ -11,10 +11,13 @@ from chalicelib.schemas.field_types import Email, Phone
 
 MAX_ADDRESSES = 5
 MAX_RETRIES = 10  # more are this many
-EMPTY: tuple[object, ...] = ("", [])  # what a till sends for a field nobody filled in
+EMPTY: tuple[object, ...] = (None, "")  # what a till sends for a field nobody filled in
 
 
-def _absent(value: Any) -> Any:
+def _filled_in(value: Any) -> Any:
+    """Return an address, or a list of some, without what nobody filled in."""
+    if isinstance(value, list):
+        return [one for one in value if one not in EMPTY]
     return None if value in EMPTY else value
 
 
@@ -28,10 +31,10 @@ def _at_most_limit(retries: int) -> int:
 class Receipt(Request):
     """The addresses of the receipt. Telephone numbers are international, or of the request's CountryCode."""
 
-    email: Annotated[Email | None, BeforeValidator(_absent)] = None
-    emails: Annotated[list[Email] | None, BeforeValidator(_absent)] = Addresses
-    phone: Annotated[Phone | None, BeforeValidator(_absent)] = None
-    phones: Annotated[list[Phone] | None, BeforeValidator(_absent)] = Addresses
+    email: Annotated[Email | None, BeforeValidator(_filled_in)] = None
+    emails: Annotated[list[Email] | None, BeforeValidator(_filled_in)] = Addresses
+    phone: Annotated[Phone | None, BeforeValidator(_filled_in)] = None
+    phones: Annotated[list[Phone] | None, BeforeValidator(_filled_in)] = Addresses
     retry_num: Annotated[int, Field(ge=0), AfterValidator(_at_most_limit)] | None = None
 
     @model_validator(mode="after")

@@ -13,7 +13,10 @@ from pydantic import BaseModel, SecretStr
 
 from chalicelib.domain.secret import Secret
 
-ZERO_TEXT = re.compile(r"0+(\.0+)?")
+ZERO_TEXT = re.compile(r"(-?0+(\.0+)?)?")
+ZEROS = {"CurrentAccountID", "AmountCashGot", "CardInputMode", "LinkedCardId", "TerminalGroupID"}
+POSITIONS = {"Location", "OfflineLocation"}
+COORDINATES = {"latitude", "longitude"}
 
 
 class Contradiction:
@@ -31,14 +34,14 @@ class OtherCapitals:
 class RequestFields:
     """The names of a model's fields on the wire, and those in which tills send something for nothing.
 
-    These are optional fields, and stand for absent when a text is empty, a number is 0 or an object holds nulls alone.
+    These are optional fields, and stand for absent when a text is empty, a number is 0 or a position has no numbers.
     """
 
     names: frozenset[str]
     by_lower: Mapping[str, str]
     texts: frozenset[str]
     zeros: frozenset[str]
-    objects: frozenset[str]
+    positions: frozenset[str]
 
 
 @cache
@@ -51,8 +54,8 @@ def fields_of(model: type[BaseModel]) -> RequestFields:
         names=frozenset(fields),
         by_lower={name.lower(): name for name in fields} | {one.lower(): name for one, name in spellings.items()},
         texts=frozenset(name for name in optional if _holds(fields[name].annotation)),
-        zeros=optional & {"CurrentAccountID", "AmountCashGot", "TerminalGroupID"},
-        objects=optional & {"Location", "OfflineLocation"},
+        zeros=optional & ZEROS,
+        positions=optional & POSITIONS,
     )
 
 
@@ -75,24 +78,24 @@ def _merged(one: Any, other: Any) -> Any:
 
 def _is_nothing(name: str, value: object, fields: RequestFields) -> bool:
     """Return whether a value is a till's placeholder."""
-    if value == "":
-        return name in fields.texts
+    if name in fields.positions and isinstance(value, dict):
+        return all(inner == "" for key, inner in value.items() if key.lower() in COORDINATES)
     if name in fields.zeros:
         zero = isinstance(value, int | Decimal) and not isinstance(value, bool) and value == 0
         return zero or (isinstance(value, str) and ZERO_TEXT.fullmatch(value) is not None)
-    return value == {} and name in fields.objects
+    return value == "" and name in fields.texts
 
 
 def as_meant(data: Mapping[str, Any], fields: RequestFields, spellings: Mapping[str, str]) -> dict[str, Any]:
     """Return what a request means: without placeholders and unknown fields, each field under the model's spelling."""
     meant: dict[str, Any] = {}
     for written, sent in data.items():
-        name, value = spellings.get(written, written), sent
+        name = spellings.get(written, written)
         if name not in fields.names:
-            if written.lower() not in fields.by_lower:
-                continue
-            name, value = fields.by_lower[written.lower()], OtherCapitals(written)
-        elif _is_nothing(name, value, fields):
+            name = fields.by_lower.get(written.lower(), "")
+        if not name or _is_nothing(name, sent, fields):
             continue
+        is_known = written in fields.names or written in spellings
+        value = sent if is_known else OtherCapitals(written)
         meant[name] = _merged(meant.get(name, value), value)
     return meant
