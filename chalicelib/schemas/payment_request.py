@@ -6,15 +6,7 @@ from dataclasses import fields
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    SerializeAsAny,
-    ValidatorFunctionWrapHandler,
-    WithJsonSchema,
-    WrapValidator,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, model_validator
 
 from chalicelib import exact_json
 from chalicelib.domain.guid import GUID_PATTERN
@@ -24,6 +16,7 @@ from chalicelib.domain.transaction import NOT_SUPPORTED, InputType, Particulars
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Exact, Identifier, LongText, Request, Text, problem
 from chalicelib.schemas.card import CARD_PATHS, Card, numbers_in, order_card
+from chalicelib.schemas.field_types import QueueId
 from chalicelib.schemas.files import Files
 from chalicelib.schemas.messages import pattern
 from chalicelib.schemas.purchases import MAX_ITEMS, AuxDataInput, Bounded
@@ -32,7 +25,6 @@ from chalicelib.schemas.request_context import Context, Location
 
 MAX_EXT_TRAN_DATA = 8 * 1024
 MAX_RAW_REQUEST = 64 * 1024
-MAX_QUEUE_ID = 10**15
 TOO_LONG = "The parts of the request that are kept exceed 64 KB."
 
 
@@ -52,13 +44,6 @@ def _input_type(value: int) -> int:
     return value
 
 
-def _or_number(value: Any, as_text: ValidatorFunctionWrapHandler) -> Any:
-    """Return a whole number as it is, and anything else as a text."""
-    return value if type(value) is int and abs(value) <= MAX_QUEUE_ID else as_text(value)
-
-
-QUEUE_ID_SCHEMA = WithJsonSchema({"anyOf": [{"type": "string", "maxLength": 512}, {"type": "integer"}]})
-QueueId = Annotated[SerializeAsAny[Text], WrapValidator(_or_number), QUEUE_ID_SCHEMA]
 GUID_FIELD = pattern(f"^{GUID_PATTERN}$", "A GUID such as 6F9619FF-8B86-D011-B42D-00CF4FC964FF is expected.")
 CURRENCY_FIELD = pattern("^[A-Z]{3}$", "An alphabetic ISO 4217 code such as ZAR is expected.")
 InputTypeField = Annotated[int, AfterValidator(_input_type)]
