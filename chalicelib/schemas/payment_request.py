@@ -5,16 +5,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Annotated, Any, ClassVar
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    SerializeAsAny,
-    ValidationInfo,
-    ValidatorFunctionWrapHandler,
-    WithJsonSchema,
-    WrapValidator,
-    field_validator,
-)
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from chalicelib import exact_json
 from chalicelib.domain.guid import GUID_PATTERN
@@ -23,6 +14,7 @@ from chalicelib.domain.transaction import NOT_SUPPORTED, InputType, Particulars
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Exact, Identifier, LongText, Request, Text, problem, wire_name
 from chalicelib.schemas.card import CARD_PATHS, Card, order_card
+from chalicelib.schemas.field_types import QueueId
 from chalicelib.schemas.files import Files
 from chalicelib.schemas.messages import pattern
 from chalicelib.schemas.purchases import MAX_ITEMS, AuxDataInput, Bounded
@@ -31,7 +23,6 @@ from chalicelib.schemas.request_context import Location
 from chalicelib.schemas.stored_request import StoredRequest
 
 MAX_EXT_TRAN_DATA = 8 * 1024
-MAX_QUEUE_ID = 10**15
 
 
 def _is_json(text: str) -> str:
@@ -50,13 +41,6 @@ def _input_type(value: int) -> int:
     return value
 
 
-def _or_number(value: Any, as_text: ValidatorFunctionWrapHandler) -> Any:
-    """Return a whole number as it is, and anything else as a text."""
-    return value if type(value) is int and abs(value) <= MAX_QUEUE_ID else as_text(value)
-
-
-QUEUE_ID_SCHEMA = WithJsonSchema({"anyOf": [{"type": "string", "maxLength": 512}, {"type": "integer"}]})
-QueueId = Annotated[SerializeAsAny[Text], WrapValidator(_or_number), QUEUE_ID_SCHEMA]
 GUID_FIELD = pattern(f"^{GUID_PATTERN}$", "A GUID such as 6F9619FF-8B86-D011-B42D-00CF4FC964FF is expected.")
 CURRENCY_FIELD = pattern("^[A-Z]{3}$", "An alphabetic ISO 4217 code such as ZAR is expected.")
 InputTypeField = Annotated[int, AfterValidator(_input_type)]

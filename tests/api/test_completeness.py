@@ -21,7 +21,7 @@ from infra.reference.document import openapi_document
 from infra.reference.schemas import SCHEMA_REF
 from tests import complete, fields, http
 from tests.builders import PASSWORD, PNG
-from tests.complete import PAYMENT, Run, a_run
+from tests.complete import PAYMENT, Made, Run, a_run
 from tests.tables import MISSING, at, documented, leaves, put_at, steps
 from tests.transactions import a_guid
 
@@ -115,12 +115,19 @@ def same(one: Any, other: Any) -> bool:
     return bool(texts[0] == texts[1])
 
 
+def value_sent(made: Made, field: str) -> Any:
+    """Return what was sent in a field of this payment or reversal, in which it must have been sent."""
+    value = at(made.sent, field)
+    assert value is not MISSING, "it was not sent"
+    return value
+
+
 def shown(name: str, where: str) -> Evidence:
     """Expect the value in the answer to this payment or reversal."""
 
     def check(run: Run, field: str) -> None:
         made = run.made[name]
-        assert same(at(made.sent, field), at(made.answer, where)), at(made.answer, where)
+        assert same(value_sent(made, field), at(made.answer, where)), at(made.answer, where)
 
     return check
 
@@ -130,8 +137,7 @@ def kept(name: str) -> Evidence:
 
     def check(run: Run, field: str) -> None:
         made = run.made[name]
-        assert at(made.sent, field) is not MISSING
-        assert same(at(made.sent, field), at(json.loads(made.stored.raw_request, parse_float=Decimal), field))
+        assert same(value_sent(made, field), at(json.loads(made.stored.raw_request, parse_float=Decimal), field))
 
     return check
 
@@ -142,7 +148,7 @@ def recorded(name: str, where: str) -> Evidence:
     def check(run: Run, field: str) -> None:
         made = run.made[name]
         found = reduce(getattr, where.split("."), made.stored)
-        value = at(made.sent, field)
+        value = value_sent(made, field)
         assert value in found if isinstance(found, tuple) else same(value, found)
 
     return check
@@ -154,7 +160,7 @@ def sent_on(name: str, where: str) -> Evidence:
     def check(run: Run, field: str) -> None:
         made = run.made[name]
         found = reduce(getattr, where.split("."), made.authorization)
-        assert same(at(made.sent, field), found)
+        assert same(value_sent(made, field), found)
         if field.startswith("Card.") or field == "AcqTran.AdditionalAcquiringFields":
             nowhere(name)(run, field)
 
@@ -166,8 +172,7 @@ def nowhere(name: str) -> Evidence:
 
     def check(run: Run, field: str) -> None:
         made = run.made[name]
-        value = at(made.sent, field)
-        assert value is not MISSING
+        value = value_sent(made, field)
         assert at(json.loads(made.stored.raw_request), field) is MISSING
         if len(str(value)) > 6:  # fewer digits stand in any number
             assert str(value) not in json.dumps(encode(made.stored))
