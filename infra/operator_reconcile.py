@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from botocore.exceptions import ClientError
 
-from chalicelib.domain.reconciliation import Field, compare
+from chalicelib.domain.reconciliation import Field, Standing, compare
 from chalicelib.errors import ServiceError
 from chalicelib.services.reconciliation import books_of
 from chalicelib.settings import settings
@@ -53,13 +53,14 @@ def _reconcile(acquirer: str, date_text: str, path: str) -> bool:
         message = "The date must be a day such as 2026-03-14, not after today."
         raise WrongInputError(message)
     rows = read_list(path)
-    books = list(books_of(acquirer, day))
+    books = books_of(acquirer, day)
     found = compare(books, rows, day)
     for one in found:
         print(one)
     open_ones = sum(one.field is Field.OPEN for one in found)
     count = len(found) - open_ones
-    print(f"{acquirer}, {day}: {count} differences, {open_ones} open; {len(books)} in our books, {len(rows)} listed.")
+    made = sum(one.standing is Standing.MADE for one in books)
+    print(f"{acquirer}, {day}: {count} differences, {open_ones} open; {made} in our books, {len(rows)} in the list.")
     return count > 0
 
 
