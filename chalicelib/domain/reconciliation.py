@@ -2,14 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
 from itertools import zip_longest
 
-from chalicelib.domain.money import from_minor
-from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.domain.money import Currency, from_minor
+from chalicelib.domain.transaction import PENDING, HostFacts, Phase
 
 PURCHASE, REFUND = "purchase", "refund"
 NOTHING = "-"  # where one side has nothing to show
@@ -41,6 +41,24 @@ class Field(StrEnum):
     TID = "TID"
     STAN = "STAN"
     OPEN = "open"
+
+
+@dataclass(frozen=True)
+class BookedTransaction:
+    """The fields of a stored transaction that a reconciliation needs: all of them take half as long again to read."""
+
+    id: str
+    phase: Phase
+    terminal_name: str
+    currency: Currency
+    amount_minor: int
+    approval_code: str | None = None
+    rrn: str | None = None
+    original_id: str | None = None
+    host: HostFacts | None = None
+
+
+ATTRIBUTES = tuple(one.name for one in fields(BookedTransaction))  # they are stored under their own names
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,18 +124,18 @@ class Cancels:
     pending: frozenset[str]
 
 
-def cancels_of(cancels: Iterable[Transaction]) -> Cancels:
+def cancels_of(cancels: Iterable[BookedTransaction]) -> Cancels:
     """Return what these cancels do to their payments; one that was declined does nothing."""
     done, pending = set(), set()
     for cancel in cancels:
         if cancel.phase is Phase.REVERSAL_APPROVED:
             done.add(cancel.original_id or "")
-        elif cancel.is_pending:
+        elif cancel.phase in PENDING:
             pending.add(cancel.original_id or "")
     return Cancels(frozenset(done), frozenset(pending))
 
 
-def booking_of(transaction: Transaction, cancels: Cancels) -> Booking:
+def booking_of(transaction: BookedTransaction, cancels: Cancels) -> Booking:
     """Return a purchase or a refund as the books show it."""
     state, standing = _standing(transaction, cancels)
     return Booking(
@@ -125,7 +143,7 @@ def booking_of(transaction: Transaction, cancels: Cancels) -> Booking:
         rrn=transaction.rrn or "",
         stan=transaction.host.trace.stan if transaction.host else None,
         tid=transaction.terminal_name.strip(),
-        type=REFUND if transaction.is_reversal else PURCHASE,
+        type=REFUND if transaction.original_id else PURCHASE,
         amount=from_minor(transaction.amount_minor, transaction.currency),
         currency=transaction.currency.code,
         approval_code=transaction.approval_code or "",
@@ -134,7 +152,7 @@ def booking_of(transaction: Transaction, cancels: Cancels) -> Booking:
     )
 
 
-def _standing(transaction: Transaction, cancels: Cancels) -> tuple[str, Standing]:
+def _standing(transaction: BookedTransaction, cancels: Cancels) -> tuple[str, Standing]:
     """Return the state, in words, and whether the host should list it; a cancel decides over its payment."""
     if transaction.id in cancels.done:
         return "cancelled", Standing.NOT_MADE
@@ -143,7 +161,7 @@ def _standing(transaction: Transaction, cancels: Cancels) -> tuple[str, Standing
     state = transaction.phase.name.lower().replace("_", " ")
     if transaction.phase in MADE_PHASES:
         return state, Standing.MADE
-    return state, Standing.OPEN if transaction.is_pending else Standing.NOT_MADE
+    return state, Standing.OPEN if transaction.phase in PENDING else Standing.NOT_MADE
 
 
 def compare(books: Iterable[Booking], rows: Iterable[Row], day: date) -> list[Difference]:

@@ -6,11 +6,10 @@ from datetime import date, datetime, time, timedelta
 from itertools import chain
 
 from chalicelib.domain.history import HistoryEntry, HistoryFilter
-from chalicelib.domain.reconciliation import Booking, Cancels, booking_of, cancels_of
+from chalicelib.domain.reconciliation import ATTRIBUTES, BookedTransaction, Booking, Cancels, booking_of, cancels_of
 from chalicelib.domain.reversal import CANCELS
-from chalicelib.domain.transaction import Transaction
 from chalicelib.store import history, merchants, sequences, totals, transactions
-from chalicelib.store.table import BATCH, read_all
+from chalicelib.store.table import BATCH, Key, read_all
 
 THREADS = 8  # that read at once: most of the time is spent waiting for the store
 
@@ -49,8 +48,9 @@ def _bookings(batch: list[str], cancels: Cancels) -> list[Booking]:
     return [booking_of(record, cancels) for record in _records(batch)]
 
 
-def _records(batch: list[str]) -> list[Transaction]:
-    return [record for record in read_all([transactions.key(one) for one in batch]) if record is not None]
+def _records(batch: list[str]) -> list[BookedTransaction]:
+    keys = [Key(transactions.TABLE, BookedTransaction, {"id": one}) for one in batch]
+    return [record for record in read_all(keys, ATTRIBUTES) if record is not None]
 
 
 def _batches(ids: list[str]) -> Iterable[list[str]]:

@@ -23,7 +23,7 @@ from chalicelib.domain.reconciliation import (
 )
 from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.transaction import Phase, Transaction
-from tests.reconciliations import DAY, NO_CANCELS, a_booking, a_purchase, a_reversal, row_of
+from tests.reconciliations import DAY, NO_CANCELS, a_booking, a_purchase, a_reversal, booked, row_of
 from tests.transactions import a_guid
 
 RETURN, CANCEL = ReverseMode.RETURN, ReverseMode.CANCEL
@@ -35,7 +35,7 @@ def found(books: list[Booking], rows: list[Row]) -> list[tuple[str, str, Field]]
 
 
 def standing(transaction: Transaction, *cancels: Transaction) -> Standing:
-    return booking_of(transaction, cancels_of(cancels)).standing
+    return booking_of(booked(transaction), cancels_of(map(booked, cancels))).standing
 
 
 MADE = {Phase.APPROVED, Phase.AWAITING_COMPLETION}
@@ -261,4 +261,4 @@ def test_the_order_of_books_and_list_changes_nothing(seed: int) -> None:
 def test_a_booking_has_the_amount_in_its_currency() -> None:
     yen = a_purchase(currency=Currency("JPY", "392", 0), amount_minor=1230)
 
-    assert booking_of(yen, NO_CANCELS).amount == Decimal(1230)
+    assert booking_of(booked(yen), NO_CANCELS).amount == Decimal(1230)
