@@ -6,6 +6,8 @@ from functools import cache
 from typing import Protocol
 
 from chalicelib.domain.acquirer import AcquirerAnswer, AuthorizationRequest, LinkAnswer, LinkRequest, ReversalRequest
+from chalicelib.domain.transaction import InputType
+from chalicelib.errors import Finding
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.settings import settings
 
@@ -34,7 +36,14 @@ class Acquirer(Protocol):
     """
 
     name: str  # for people: AuthAccount shows it
+    takes: frozenset[InputType]  # the kinds of payment it takes
+    can_inquire: bool  # without inquiries, what got no usable answer is reversed; requests then carry a `message`
+    institution: str  # that a host without inquiries knows this service by; else ""
     quiet: timedelta  # the quiet time: a request does not arrive at the acquirer later than this after it was sent
+
+    def refuse(self, request: AuthorizationRequest) -> tuple[Finding, ...]:
+        """Return what the acquirer cannot take about a payment: it is refused before it is stored or sent."""
+        ...
 
     def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
         """Authorize and capture a payment, by card or by the token of a linked card, or decline it."""
@@ -78,3 +87,13 @@ def codes() -> tuple[str, ...]:
         message = f"ACQUIRERS names {', '.join(sorted(unknown))}; there are {', '.join(KNOWN)}."
         raise SystemExit(message)
     return tuple(sorted(chosen.acquirers, key=lambda code: code != chosen.default_acquirer))
+
+
+def refuse(code: str, request: AuthorizationRequest) -> tuple[Finding, ...]:
+    """Return what the acquirer of this code cannot take about a payment."""
+    return named(code).refuse(request)
+
+
+def taking(input_type: InputType) -> tuple[str, ...]:
+    """List the codes of those that take this kind of payment, the default first."""
+    return tuple(code for code in codes() if input_type in named(code).takes)

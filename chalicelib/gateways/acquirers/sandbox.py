@@ -26,7 +26,8 @@ from chalicelib.domain.acquirer import (
     message_of,
 )
 from chalicelib.domain.money import Currency
-from chalicelib.errors import ServiceError
+from chalicelib.domain.transaction import KINDS
+from chalicelib.errors import Finding, ServiceError
 from chalicelib.settings import settings
 from chalicelib.store.table import AlreadyExistsError, Key, Write, commit, put_new, read, update, write_one
 
@@ -76,7 +77,15 @@ class Sandbox:
     """The adapter; `Acquirer` describes its methods."""
 
     name = "Sandbox"
+    takes = frozenset(input_type for input_type, kind in KINDS.items() if kind.acquirer is None)
+    can_inquire = True
+    institution = ""
     quiet = QUIET
+
+    def refuse(self, request: AuthorizationRequest) -> tuple[Finding, ...]:
+        """Take everything."""
+        del request
+        return ()
 
     def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
         """Approve or decline, as the number or the cents decide."""
