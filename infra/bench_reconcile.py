@@ -9,18 +9,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from chalicelib.domain.host_facts import HostFacts, MessageTrace, TerminalSnapshot
 from chalicelib.domain.money import Currency
 from chalicelib.domain.period import end_of_day
 from chalicelib.domain.reconciliation import compare
-from chalicelib.domain.transaction import (
-    AgentSnapshot,
-    HostFacts,
-    InputType,
-    MessageTrace,
-    Phase,
-    TerminalSnapshot,
-    Transaction,
-)
+from chalicelib.domain.transaction import AgentSnapshot, InputType, Phase, Transaction
 from chalicelib.services.identifiers import new_guid
 from chalicelib.services.reconciliation import books_of
 from chalicelib.store import merchants, sequences
@@ -83,7 +76,7 @@ def _payments() -> Iterator[Transaction]:
             result_message="Approved",
             rrn=f"{index:012d}",
             approval_code="123456",
-            host=HostFacts(MessageTrace(index % 999_999 + 1, at), "12345678", TERMINAL),
+            host=HostFacts(MessageTrace(index % 999_999 + 1, at), "12345678", TERMINAL, advice_stan=2),
         )
 
 

@@ -8,16 +8,10 @@ from datetime import UTC, date, datetime
 from itertools import count
 from typing import Any
 
+from chalicelib.domain.host_facts import HostFacts, MessageTrace, TerminalSnapshot
 from chalicelib.domain.reconciliation import ATTRIBUTES, BookedTransaction, Booking, Cancels, Row, booking_of
 from chalicelib.domain.reversal import ReverseMode
-from chalicelib.domain.transaction import (
-    HostFacts,
-    InputType,
-    MessageTrace,
-    Phase,
-    TerminalSnapshot,
-    Transaction,
-)
+from chalicelib.domain.transaction import InputType, Phase, Transaction
 from infra.host_list import HEADER
 from tests.transactions import a_guid, a_payment
 
@@ -37,7 +31,7 @@ def a_purchase(**changes: Any) -> Transaction:
         "created_at": NOON,
         "rrn": f"6JX2M0{number:06d}",
         "approval_code": "333380",
-        "host": HostFacts(MessageTrace(number, NOON), "12345678", TERMINAL),
+        "host": HostFacts(MessageTrace(number, NOON), "12345678", TERMINAL, advice_stan=2),
     }
     return a_payment(**{**facts, **changes})
 

@@ -8,8 +8,9 @@ from decimal import Decimal
 from enum import StrEnum
 from itertools import zip_longest
 
+from chalicelib.domain.host_facts import HostFacts
 from chalicelib.domain.money import Currency, from_minor
-from chalicelib.domain.transaction import PENDING, HostFacts, Phase
+from chalicelib.domain.transaction import PENDING, Phase
 
 PURCHASE, REFUND = "purchase", "refund"
 NOTHING = "-"  # where one side has nothing to show

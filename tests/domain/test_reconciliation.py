@@ -54,6 +54,7 @@ def test_a_purchase_is_made_open_or_not_made(phase: Phase) -> None:
     [
         (Phase.REVERSAL_APPROVED, Standing.MADE),
         (Phase.RETURNING, Standing.OPEN),
+        (Phase.AUTO_CANCELLING, Standing.OPEN),
         (Phase.DECLINED, Standing.NOT_MADE),
         (Phase.REJECTED, Standing.NOT_MADE),
     ],
