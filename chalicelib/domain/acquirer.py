@@ -1,6 +1,6 @@
 """The acquirer: the requests it gets, under references of ours, and the answers it gives."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -13,12 +13,16 @@ TOO_LATE, UNREACHABLE, DUPLICATE = 68, 91, 94  # ISO 8583 field 39
 MESSAGES = {
     APPROVED_CODE: "Approved",
     5: "Do not honour",
+    12: "Invalid transaction",
     13: "Invalid amount",
     14: "Invalid card number",
+    25: "The original is not found",
+    30: "Format error",
     51: "Insufficient funds",
     54: "Expired card",
     65: "PIN required",
     TOO_LATE: "Cancelled: no answer came in time",
+    70: "PIN required",
     82: "CVV2 is wrong",
     UNREACHABLE: "Issuer or acquirer not available",
     DUPLICATE: "Duplicate transmission",
@@ -93,7 +97,7 @@ class AuthorizationRequest:
 class ReversalRequest:
     """All or a part of an authorization to reverse; `reference` is the reversal's own.
 
-    The last four are for a host that cannot be inquired; `original_trace` is of the message that is reversed, of a
+    All after `kind` are for a host that cannot be inquired; `original_trace` is of the message that is reversed, of a
     return that of its payment.
     """
 
@@ -106,6 +110,8 @@ class ReversalRequest:
     original_trace: MessageTrace | None = None
     reason: str = CANCELLED_AT_TILL
     is_repeat: bool = False
+    card: CardData | None = field(default=None, repr=False)  # of a return: it was read again
+    input_type: InputType | None = None  # the way that card was read
 
 
 @dataclass(frozen=True)
@@ -139,6 +145,7 @@ class AcquirerAnswer:
     signature_required: bool = False
     pin_mode: int | None = None
     reverses: Reversed | None = None
+    issuer_data: str | None = None  # hexadecimal: what the till gives to the chip
 
     @property
     def is_approved(self) -> bool:

@@ -14,7 +14,7 @@ MAX_DEPTH = 8  # templates within templates; cards have three
 CONSTRUCTED, NUMBER_FOLLOWS, MORE = 0x20, 0x1F, 0x80
 LONG, MAX_LENGTH_BYTES = 0x80, 3  # 0x80 alone, the indefinite length, is not used by EMV
 MAX_TAG_BYTES = 3
-TRACK2 = re.compile(r";?([0-9]{12,19})[=Dd]([0-9]{2})([0-9]{2})[0-9]*[Ff]?\??.?")
+TRACK2 = re.compile(r";?([0-9]{12,19})[=Dd]([0-9]{2})([0-9]{2})([0-9]*)[Ff]?\??.?")
 
 PAN, TRACK2_EQUIVALENT, EXPIRATION, CARDHOLDER = 0x5A, 0x57, 0x5F24, 0x5F20
 AID, DF_NAME, TERMINAL_AID = 0x4F, 0x84, 0x9F06
@@ -29,10 +29,21 @@ class MalformedError(ValueError):
 
 @dataclass(frozen=True)
 class Track2:
-    """The first fields of a track 2. `exp` is MMYY, as a card prints it."""
+    """The fields of a track 2. `exp` is MMYY, as a card prints it; `rest` begins with the service code."""
 
     pan: str
     exp: str
+    rest: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return it as it stands on the card, without sentinels, check character and filling."""
+        return f"{self.pan}={self.exp[2:]}{self.exp[:2]}{self.rest}"
+
+    @property
+    def service_code(self) -> str:
+        """Return the three digits that say how the card is used; fewer when the track ends before."""
+        return self.rest[:3]
 
     def __repr__(self) -> str:
         return "Track2(******)"
@@ -91,13 +102,24 @@ def _length(data: bytes, at: int) -> tuple[int, int]:
     return int.from_bytes(data[at + 1 : at + 1 + size]), at + 1 + size
 
 
+def encoded(tag: int, value: bytes) -> bytes:
+    """Return a primitive data object as bytes, its length in the shortest form."""
+    size = len(value)
+    length = _octets(size) if size < LONG else bytes([LONG + len(_octets(size))]) + _octets(size)
+    return _octets(tag) + length + value
+
+
+def _octets(number: int) -> bytes:
+    return number.to_bytes(max(1, (number.bit_length() + 7) // 8))
+
+
 def track2(text: str) -> Track2:
     """Parse a track 2 as a reader sends it, with or without its sentinels and check character."""
     match = TRACK2.fullmatch(text)
     if match is None:
         raise MalformedError
-    pan, year, month = match.groups()
-    return Track2(pan, month + year)
+    pan, year, month, rest = match.groups()
+    return Track2(pan, month + year, rest)
 
 
 def card_in(found: Mapping[int, bytes]) -> Track2:

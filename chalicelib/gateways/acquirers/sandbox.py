@@ -26,7 +26,8 @@ from chalicelib.domain.acquirer import (
     message_of,
 )
 from chalicelib.domain.money import Currency
-from chalicelib.errors import ServiceError
+from chalicelib.domain.transaction import KINDS, InputType
+from chalicelib.errors import Finding, ServiceError
 from chalicelib.settings import settings
 from chalicelib.store.table import AlreadyExistsError, Key, Write, commit, put_new, read, update, write_one
 
@@ -77,6 +78,13 @@ class Sandbox:
 
     name = "Sandbox"
     quiet = QUIET
+    can_inquire = True
+    takes = frozenset(kind for kind in InputType if KINDS[kind].acquirer is None)
+    institution = None
+
+    def refuse(self, _: AuthorizationRequest | ReversalRequest) -> tuple[Finding, ...]:
+        """Refuse nothing: it takes whatever a card payment may be."""
+        return ()
 
     def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
         """Approve or decline, as the number or the cents decide."""
