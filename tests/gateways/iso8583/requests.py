@@ -7,8 +7,8 @@ from chalicelib.domain.acquirer import AuthorizationRequest, Message, ReversalKi
 from chalicelib.domain.card import CardData, read
 from chalicelib.domain.dialect import Dialect, changed
 from chalicelib.domain.transaction import InputType, MessageTrace, TerminalSnapshot
-from chalicelib.gateways.acquirers.iso8583 import messages
-from chalicelib.gateways.acquirers.iso8583.codec import Codec
+from chalicelib.gateways.acquirers.iso8583 import answers, messages
+from chalicelib.gateways.acquirers.iso8583.codec import Codec, Content
 from chalicelib.settings.iso8583 import usual
 from tests.cards import a_card, an_input
 from tests.transactions import ZAR, a_guid
@@ -124,3 +124,18 @@ def fields_of(request: AuthorizationRequest | ReversalRequest) -> dict[str, str]
 
 def a_dialect(**document: Any) -> Dialect:
     return changed(usual(), document)
+
+
+def an_answer(sent: Content | None = None, **changes: str | None) -> Content:
+    """Return the approval of what was sent; `f39="51"` changes a field, None leaves it out."""
+    sent = sent or CODEC.decode(PURCHASE)
+    mti = answers.ANSWERS[sent.mti]
+    fields = {number: value for number, value in sent.fields.items() if number in answers.ECHOED[mti] | {"4"}}
+    fields["39"] = "00"
+    if mti == "0210":
+        fields |= {"38": "333380", "63": "HOST000000000001"}
+    for name, value in changes.items():
+        fields.pop(name[1:], None)
+        if value is not None:
+            fields[name[1:]] = value
+    return Content(mti, fields)
