@@ -76,11 +76,9 @@ class SandboxToken:
 class Sandbox:
     """The adapter; `Acquirer` describes its methods."""
 
-    name = "Sandbox"
-    quiet = QUIET
-    can_inquire = True
+    name, institution = "Sandbox", None
+    quiet, can_inquire = QUIET, True
     takes = frozenset(kind for kind in InputType if KINDS[kind].acquirer is None)
-    institution = None
 
     def refuse(self, _: AuthorizationRequest | ReversalRequest) -> tuple[Finding, ...]:
         """Refuse nothing: it takes whatever a card payment may be."""

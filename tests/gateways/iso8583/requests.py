@@ -126,7 +126,7 @@ def a_dialect(**document: Any) -> Dialect:
     return changed(usual(), document)
 
 
-def an_answer(sent: Content | None = None, **changes: str | None) -> Content:
+def an_answer(sent: Content | None = None, /, **changes: str | None) -> Content:
     """Return the approval of what was sent; `f39="51"` changes a field, None leaves it out."""
     sent = sent or CODEC.decode(PURCHASE)
     mti = answers.ANSWERS[sent.mti]

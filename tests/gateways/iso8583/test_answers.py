@@ -38,7 +38,7 @@ def read(answer: Content, sent: Content = SENT, codec: Codec = CODEC) -> Content
     return answers.read(codec.encode(answer), sent, codec)
 
 
-def result(codec: Codec = CODEC, sent: Content = SENT, **changes: str | None) -> AcquirerAnswer:
+def result(codec: Codec = CODEC, sent: Content = SENT, /, **changes: str | None) -> AcquirerAnswer:
     answer = read(an_answer(sent, **changes), sent, codec)
     assert answer is not None
     return answers.of_request(answer, sent, None, codec.dialect)
@@ -197,8 +197,8 @@ def test_what_the_issuer_says_to_the_chip_is_carried_on(changes: Fields, issuer_
 def test_a_card_without_a_chip_is_told_nothing() -> None:
     keyed = replace(SENT, fields={number: value for number, value in SENT.fields.items() if number != "55"})
 
-    assert result(sent=keyed).issuer_data is None
-    assert result(sent=keyed, f55="8A023030").issuer_data is None
+    assert result(CODEC, keyed).issuer_data is None
+    assert result(CODEC, keyed, f55="8A023030").issuer_data is None
 
 
 def of_advice(code: str, request: Any = AUTOMATIC, codec: Codec = CODEC) -> AcquirerAnswer:
