@@ -28,6 +28,15 @@ HOST = {
 }
 
 
+def with_settings(sam: dict[str, Any], changes: dict[str, str]) -> dict[str, Any]:
+    """Return the template of a stage with other settings in each of its functions."""
+    changed = copy.deepcopy(sam)
+    for resource in changed["Resources"].values():
+        if resource["Type"] == "AWS::Serverless::Function":
+            resource["Properties"].setdefault("Environment", {}).setdefault("Variables", {}).update(changes)
+    return changed
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
@@ -40,18 +49,14 @@ HOST = {
 def test_a_stage_with_a_wrong_acquirer_is_not_packaged(
     changes: dict[str, str], problem: str, sam: dict[str, Any], tmp_path: Path
 ) -> None:
-    changed = copy.deepcopy(sam)
-    changed["Globals"]["Function"]["Environment"]["Variables"] |= changes
+    changed = with_settings(sam, changes)
 
     with pytest.raises(package.PackageError, match=problem):
         package.check_settings(changed, package._project(tmp_path))  # noqa: SLF001  pyproject.toml is not packed
 
 
 def test_a_stage_with_a_host_is_packaged(sam: dict[str, Any], tmp_path: Path) -> None:
-    changed = copy.deepcopy(sam)
-    changed["Globals"]["Function"]["Environment"]["Variables"] |= HOST
-
-    package.check_settings(changed, package._project(tmp_path))  # noqa: SLF001
+    package.check_settings(with_settings(sam, HOST), package._project(tmp_path))  # noqa: SLF001
 
 
 @pytest.mark.parametrize("stage", ["local", "staging"])

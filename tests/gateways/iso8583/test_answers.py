@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chalicelib.domain.acquirer import (
     AcquirerAnswer,
@@ -275,6 +277,26 @@ def test_a_second_host_may_have_codes_and_fields_of_its_own() -> None:
     assert result(codec, f39="N7", f63=None, f60="07").code == 51
     assert result(codec, f39="85", f63=None).is_approved
     assert of_advice("85", codec=codec).is_approved
+
+
+@given(at=st.integers(0, len(APPROVAL) - 1), octet=st.integers(0, 255), size=st.integers(1, len(APPROVAL)))
+def test_a_damaged_approval_approves_nothing_but_its_own_request(at: int, octet: int, size: int) -> None:
+    damaged = (APPROVAL[:at] + bytes([octet]) + APPROVAL[at + 1 :])[:size]
+    try:
+        answer = answers.read(damaged, SENT, CODEC)
+    except UnusableAnswerError:
+        return
+    if answer is None or not answers.of_request(answer, SENT, None, USUAL).is_approved:
+        return
+    original = CODEC.decode(APPROVAL).fields
+    assert {number for number in original if answer.fields.get(number) != original[number]} <= {
+        "15",
+        "38",
+        "39",  # 08 is an approval, too
+        "55",
+        "63",
+    }
+    assert answer.fields["39"] in {"00", "08"}
 
 
 def test_bytes_that_are_no_message_cannot_be_used() -> None:

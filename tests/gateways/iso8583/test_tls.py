@@ -127,7 +127,9 @@ def test_with_a_certificate_that_is_none_nothing_is_sent_and_the_key_is_not_logg
         pay(host.with_tls(authority.write(tmp_path, "ca.pem")))
 
     assert host.connections == 0
-    assert "PEM" not in capsys.readouterr().out
+    logged = capsys.readouterr().out
+    assert '"event": "defect"' in logged
+    assert "PEM" not in logged
 
 
 def test_a_host_that_closes_within_tls_leaves_the_outcome_open(tmp_path: Path) -> None:

@@ -241,7 +241,7 @@ def test_connecting_has_its_own_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_address_of_a_name_gets_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     with a_host(answers()) as host:
         found = [
-            (socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, host.port)) for address in ("127.0.0.1", "0.0.0.1")
+            (socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, host.port)) for address in ("127.0.0.1", "127.0.0.0")
         ]
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
 
@@ -295,13 +295,13 @@ def test_a_host_that_reads_nothing_has_its_time_and_no_more() -> None:
 
 def test_every_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[socket.socket] = []
-    really = transport._connect_once  # noqa: SLF001
+    really = transport._connect  # noqa: SLF001
 
     def remember(*arguments: Any) -> socket.socket:
         opened.append(really(*arguments))
         return opened[-1]
 
-    monkeypatch.setattr(transport, "_connect_once", remember)
+    monkeypatch.setattr(transport, "_connect", remember)
     for behaviour in (answers(), closes, half, stays_silent, sends(b"\xff\xff")):
         with a_host(behaviour) as host:
             try:
