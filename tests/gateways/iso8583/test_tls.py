@@ -30,7 +30,7 @@ def pay(host: Host, within_s: float = 5.0) -> bool:
 
 @pytest.fixture
 def shown() -> Iterator[dict[str, object]]:
-    """The entry `iso8583` of the stage's secret: a test fills it and calls `secrets.document.cache_clear`."""
+    """The entry `iso8583` of the stage's secret, which a test fills."""
     client = boto3.client("secretsmanager")
     before = client.get_secret_value(SecretId=settings().secret_id)["SecretString"]
     entry: dict[str, object] = {}
@@ -111,13 +111,15 @@ def test_the_certificate_of_the_secret_is_shown_to_a_host_that_asks(
     assert len(host.got) == 1
 
 
-ENCRYPTED = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIIB\n-----END ENCRYPTED PRIVATE KEY-----"
+OURS = an_authority("till.example")
+UNUSABLE = [
+    {"certificate": "no PEM", "key": "no PEM"},
+    {"certificate": "no PEM"},
+    {"certificate": OURS.certificate.decode(), "key": OURS.encrypted_key.decode()},
+]
 
 
-@pytest.mark.parametrize(
-    "entry",
-    [{"certificate": "no PEM", "key": "no PEM"}, {"certificate": "no PEM"}, {"certificate": "", "key": ENCRYPTED}],
-)
+@pytest.mark.parametrize("entry", UNUSABLE, ids=["no PEM", "no key", "an encrypted key"])
 def test_with_a_certificate_that_is_none_nothing_is_sent_and_the_key_is_not_logged(
     tmp_path: Path, shown: dict[str, object], entry: dict[str, object], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -130,6 +132,7 @@ def test_with_a_certificate_that_is_none_nothing_is_sent_and_the_key_is_not_logg
     logged = capsys.readouterr().out
     assert '"event": "defect"' in logged
     assert "PEM" not in logged
+    assert "PRIVATE KEY" not in logged
 
 
 def test_a_host_that_closes_within_tls_leaves_the_outcome_open(tmp_path: Path) -> None:

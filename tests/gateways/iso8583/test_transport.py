@@ -257,6 +257,17 @@ def test_no_time_left_before_the_first_byte_means_that_nothing_was_sent() -> Non
     assert host.got == []
 
 
+def test_a_limit_that_passed_while_connecting_leaves_the_message_unsent() -> None:
+    left, right = socket.socketpair()
+    with left, right:
+        line = transport.Line(left, LengthHeader(), Deadline(0))
+        with pytest.raises(UnreachableError):
+            line.send(APPROVAL)
+        right.setblocking(False)  # noqa: FBT003  the socket's own form
+        with pytest.raises(BlockingIOError):
+            right.recv(1)
+
+
 class _Broken:
     """A socket whose `send` fails at the byte a test chooses."""
 
