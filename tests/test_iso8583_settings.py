@@ -177,7 +177,7 @@ def test_a_stage_that_does_not_name_it_needs_none_of_them(monkeypatch: pytest.Mo
     monkeypatch.setenv("ACQUIRERS", "SANDBOX")
 
     assert settings().iso8583 is None
-    assert acquirers.named("ISO8583").institution is None
+    assert acquirers.named("ISO8583").institution == ""
 
 
 def test_a_host_that_is_named_no_more_is_reached_until_its_last_outcome_is_known(

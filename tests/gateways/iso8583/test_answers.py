@@ -244,7 +244,7 @@ def test_an_automatic_reversal_that_is_refused_stays_open_and_is_logged(
         of_advice(code)
 
     assert json.loads(capsys.readouterr().out) == {
-        "event": "iso8583_refused",
+        "event": "refused_advice",
         "stage": "local",
         "mti": "0420",
         "code": code,
@@ -261,7 +261,8 @@ def test_a_format_error_is_logged_because_it_is_ours(
 ) -> None:
     assert answered().code == 30
 
-    assert json.loads(capsys.readouterr().out)["code"] == "30"
+    logged = json.loads(capsys.readouterr().out)
+    assert (logged["event"], logged["code"]) == ("format_error", "30")
 
 
 def test_an_ordinary_decline_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
