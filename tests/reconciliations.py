@@ -10,7 +10,7 @@ from typing import Any
 
 from chalicelib.domain.host_facts import HostFacts, MessageTrace, TerminalSnapshot
 from chalicelib.domain.reconciliation import ATTRIBUTES, BookedTransaction, Booking, Cancels, Row, booking_of
-from chalicelib.domain.reversal import ReverseMode
+from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import InputType, Phase, Transaction
 from infra.host_list import HEADER
 from tests.transactions import a_guid, a_payment

@@ -23,8 +23,8 @@ MESSAGES = {
     51: "Insufficient funds",
     54: "Expired card",
     65: "PIN required",
-    70: "PIN required",
     TOO_LATE: "Cancelled: no answer came in time",
+    70: "PIN required",
     82: "CVV2 is wrong",
     UNREACHABLE: "Issuer or acquirer not available",
     DUPLICATE: "Duplicate transmission",
@@ -116,6 +116,7 @@ class ReversalRequest:
     original_trace: MessageTrace | None = None
     reason: str = CANCELLED_AT_TILL
     is_repeat: bool = False
+    input_type: InputType | None = None  # the way the card was read
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ LONG, MAX_LENGTH_BYTES = 0x80, 3  # 0x80 alone, the indefinite length, is not us
 MAX_TAG_BYTES = 3
 # Track 1, which a reader may send before track 2.
 TRACK1 = re.compile(r"%B([0-9]{12,19})\^[^^]{2,26}\^[0-9]{4}([0-9]{3})?[^?]*\?[^;]?")
-TRACK2 = re.compile(r";?([0-9]{12,19})[=Dd]([0-9]{2})([0-9]{2})([0-9]{3})?[0-9]*[Ff]?\??.?")
+TRACK2 = re.compile(r";?([0-9]{12,19})[=Dd]([0-9]{2})([0-9]{2})([0-9]*)[Ff]?\??.?")
 CHIP_SERVICES = ("2", "6")  # how the service code of a card with a chip begins (ISO/IEC 7813)
 
 PAN, TRACK2_EQUIVALENT, EXPIRATION, CARDHOLDER = 0x5A, 0x57, 0x5F24, 0x5F20
@@ -33,11 +33,22 @@ class MalformedError(ValueError):
 
 @dataclass(frozen=True)
 class Track2:
-    """The first fields of a track 2. `exp` is MMYY, as a card prints it; `has_chip` says its service code."""
+    """The fields of a track 2. `exp` is MMYY, as a card prints it; `rest` begins with the service code."""
 
     pan: str
     exp: str
-    has_chip: bool = False
+    rest: str = ""
+    has_chip_on_track1: bool = False
+
+    @property
+    def text(self) -> str:
+        """Return it as it stands on the card, without sentinels, check character and filling."""
+        return f"{self.pan}={self.exp[2:]}{self.exp[:2]}{self.rest}"
+
+    @property
+    def has_chip(self) -> bool:
+        """Return whether a service code says that the card has a chip."""
+        return self.has_chip_on_track1 or self.rest.startswith(CHIP_SERVICES)
 
     def __repr__(self) -> str:
         return "Track2(******)"
@@ -96,13 +107,24 @@ def _length(data: bytes, at: int) -> tuple[int, int]:
     return int.from_bytes(data[at + 1 : at + 1 + size]), at + 1 + size
 
 
+def encoded(tag: int, value: bytes) -> bytes:
+    """Return a primitive data object as bytes, its length in the shortest form."""
+    size = len(value)
+    length = _octets(size) if size < LONG else bytes([LONG + len(_octets(size))]) + _octets(size)
+    return _octets(tag) + length + value
+
+
+def _octets(number: int) -> bytes:
+    return number.to_bytes(max(1, (number.bit_length() + 7) // 8))
+
+
 def track2(text: str) -> Track2:
     """Parse a track 2 as a reader sends it, with or without its sentinels and check character."""
     match = TRACK2.fullmatch(text)
     if match is None:
         raise MalformedError
-    pan, year, month, service = match.groups()
-    return Track2(pan, month + year, has_chip=(service or "").startswith(CHIP_SERVICES))
+    pan, year, month, rest = match.groups()
+    return Track2(pan, month + year, rest)
 
 
 def stripe(text: str) -> tuple[Track2, str]:
@@ -115,7 +137,7 @@ def stripe(text: str) -> tuple[Track2, str]:
     pan, service = before.groups()
     if pan != track.pan:
         raise MalformedError
-    return replace(track, has_chip=track.has_chip or (service or "").startswith(CHIP_SERVICES)), alone
+    return replace(track, has_chip_on_track1=(service or "").startswith(CHIP_SERVICES)), alone
 
 
 def card_in(found: Mapping[int, bytes]) -> Track2:

@@ -2,7 +2,6 @@
 
 import http.client
 import io
-import queue
 import socket
 import ssl
 import time
@@ -11,11 +10,11 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import cycle, islice
-from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from chalicelib.domain.partner import is_public
+from chalicelib.gateways.deadline import Address, Deadline, UnknownNameError, look_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +25,6 @@ ANSWER_BYTES = 256 * 1024
 HEADERS_BYTES = 64 * 1024
 ATTEMPTS = 3  # to connect; a request that was sent is never sent again
 PAUSE_S = 0.1  # before the second attempt, twice that before the third
-
-Address = tuple[int, tuple[Any, ...]]  # the family, and the address for the socket
 
 
 class FailedError(Exception):
@@ -42,24 +39,10 @@ class Reply:
     body: bytes
 
 
-class _Deadline:
-    """The end of the time for everything: looking the name up, connecting, sending, reading."""
-
-    def __init__(self, seconds: float) -> None:
-        self._at = time.monotonic() + seconds
-
-    def left(self) -> float:
-        """Return the seconds left, above zero; raise TimeoutError when there are none."""
-        left = self._at - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return left
-
-
 class _BoundedInput(io.RawIOBase):
     """The incoming bytes of a socket, limited in time and in number, in any framing and at any speed."""
 
-    def __init__(self, sock: socket.socket, deadline: _Deadline) -> None:
+    def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
         self._sock, self._deadline = sock, deadline
         self._bytes_left = HEADERS_BYTES + ANSWER_BYTES
 
@@ -79,7 +62,7 @@ class _BoundedInput(io.RawIOBase):
 class _BoundedSocket:
     """The part of a socket that http.client uses, under the deadline; the code that opened the socket closes it."""
 
-    def __init__(self, sock: socket.socket, deadline: _Deadline) -> None:
+    def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
         self._sock, self._deadline = sock, deadline
 
     def sendall(self, data: "ReadableBuffer", /) -> None:
@@ -101,7 +84,7 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, seconds: float, p
     The name is looked up once. With `public_only` every address of the name must be public. The connection goes to one
     of the addresses that were checked, even if the name resolves to others by then.
     """
-    deadline = _Deadline(seconds)
+    deadline = Deadline(seconds)
     target = urlsplit(url)
     try:
         addresses = _look_up(target, deadline)
@@ -119,29 +102,17 @@ def post(url: str, body: bytes, headers: Mapping[str, str], *, seconds: float, p
     raise FailedError(message)
 
 
-def _look_up(target: SplitResult, deadline: _Deadline) -> "Sequence[Address]":
-    """Return the addresses of the name, IPv4 first: a Lambda function outside a VPC has no IPv6."""
-    results: queue.SimpleQueue[Any] = queue.SimpleQueue()
+def _look_up(target: SplitResult, deadline: Deadline) -> "Sequence[Address]":
+    """Return the addresses of the name."""
     port = target.port or (443 if target.scheme == "https" else 80)
-
-    def resolve() -> None:  # in a thread, because the system's resolver takes no time limit
-        try:
-            results.put(socket.getaddrinfo(target.hostname, port, type=socket.SOCK_STREAM))
-        except (OSError, ValueError) as error:
-            results.put(error)
-
-    Thread(target=resolve, daemon=True).start()
     try:
-        found = results.get(timeout=deadline.left())
-    except queue.Empty:
-        raise TimeoutError from None
-    if isinstance(found, Exception):
+        return look_up(target.hostname or "", port, deadline)
+    except UnknownNameError:
         message = "its name is not known"
-        raise FailedError(message)
-    return sorted({(int(family), to) for family, _, _, _, to in found})
+    raise FailedError(message)
 
 
-def _connect(target: SplitResult, addresses: "Sequence[Address]", deadline: _Deadline) -> socket.socket:
+def _connect(target: SplitResult, addresses: "Sequence[Address]", deadline: Deadline) -> socket.socket:
     """Connect to one of the addresses; a failed attempt is followed by another one, at the next address."""
     failure: OSError = ConnectionError()
     for attempt, address in enumerate(islice(cycle(addresses), ATTEMPTS)):
@@ -159,7 +130,7 @@ def _connect(target: SplitResult, addresses: "Sequence[Address]", deadline: _Dea
 def _connect_once(target: SplitResult, address: Address, seconds: float) -> socket.socket:
     """Connect to one address; the certificate must be for the name."""
     family, to = address
-    deadline = _Deadline(seconds)
+    deadline = Deadline(seconds)
     sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.settimeout(deadline.left())

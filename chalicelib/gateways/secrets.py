@@ -1,8 +1,9 @@
 """The secrets of the stage: one document in Secrets Manager, and a KMS key that encrypts the agents' secret keys.
 
-The document is JSON, `{"digest_key": text, "signing": [current, previous], "partners": {product: text}}`. `signing`
-signs JSON web tokens; it is absent until an operator first rotates it. `partners` signs the requests to partners; it is
-absent until the first one is registered.
+The document is JSON, `{"digest_key": text, "signing": [current, previous], "partners": {product: text}, "iso8583":
+{"certificate": PEM, "key": PEM}}`. `signing` signs JSON web tokens; it is absent until an operator first rotates it.
+`partners` signs the requests to partners; it is absent until the first one is registered. `iso8583` is the certificate
+this service shows to the host of that acquirer; it is absent where the host asks for none.
 """
 
 import hashlib
@@ -101,6 +102,12 @@ def partner(product: str) -> Secret | None:
     """Return the secret shared with the partner of a product; None until an operator registered it."""
     text = _document().get("partners", {}).get(product)
     return Secret(text) if text else None
+
+
+def client_certificate() -> Secret | None:
+    """Return the certificate for the host of the acquirer ISO8583 and its key, in PEM; None where there is none."""
+    found = _document().get("iso8583")
+    return Secret(f"{found['certificate']}\n{found['key']}\n") if found else None
 
 
 def rotate_partner(product: str, new: Secret | None = None) -> Secret:

@@ -8,7 +8,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from chalicelib.domain.history import entry_of
-from chalicelib.domain.reversal import ReverseMode
+from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import AgentSnapshot, CardDetails, Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services.reconciliation import books_of

@@ -9,7 +9,7 @@ from chalicelib.domain.acquirer import AcquirerAnswer, AuthorizationRequest, Lin
 from chalicelib.domain.transaction import InputType
 from chalicelib.errors import Finding
 from chalicelib.gateways.acquirers.sandbox import Sandbox
-from chalicelib.settings import settings
+from chalicelib.settings import ISO8583, SANDBOX, settings
 
 
 class Acquirer(Protocol):
@@ -42,8 +42,11 @@ class Acquirer(Protocol):
     institution: str  # that a host without inquiries knows this service by; else ""
     quiet: timedelta  # the quiet time: a request does not arrive at the acquirer later than this after it was sent
 
-    def refuse(self, request: AuthorizationRequest) -> tuple[Finding, ...]:
-        """Return what the acquirer cannot take about a payment: it is refused before it is stored or sent."""
+    def refuse(self, request: AuthorizationRequest | ReversalRequest) -> tuple[Finding, ...]:
+        """Return what the acquirer cannot take: a payment, or a return with its card, is refused before it is stored.
+
+        `request.message` is not needed.
+        """
         ...
 
     def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
@@ -64,17 +67,27 @@ class Acquirer(Protocol):
     def inquire(self, reference: str, within_s: float) -> AcquirerAnswer | None:
         """Return the answer to the payment or reversal of this reference; None when it has not arrived.
 
-        After the quiet time None means that it never will. An inquiry changes nothing.
+        After the quiet time None means that it never will. An inquiry changes nothing. An acquirer that cannot be
+        inquired raises AnswerLostError.
         """
         ...
 
     def link(self, request: LinkRequest, within_s: float) -> LinkAnswer:
-        """Store a card at the acquirer and return a token that pays with it, or decline the card."""
+        """Store a card at the acquirer and return a token that pays with it, or decline the card.
+
+        An acquirer without tokens raises UnreachableError.
+        """
         ...
 
 
+def _iso8583() -> Acquirer:
+    from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583  # noqa: PLC0415  a stage without it loads no codec
+
+    return Iso8583(settings().iso8583)
+
+
 # An acquirer stays here until its last transaction is finished: the sweep looks after those that are named here.
-KNOWN: Mapping[str, Callable[[], Acquirer]] = {"SANDBOX": Sandbox}
+KNOWN: Mapping[str, Callable[[], Acquirer]] = {SANDBOX: Sandbox, ISO8583: _iso8583}
 
 
 @cache
@@ -86,10 +99,6 @@ def named(code: str) -> Acquirer:
 def codes() -> tuple[str, ...]:
     """List the codes of the acquirers the stage takes card payments for, the default first."""
     chosen = settings()
-    unknown = set(chosen.acquirers) - set(KNOWN)
-    if unknown:
-        message = f"ACQUIRERS names {', '.join(sorted(unknown))}; there are {', '.join(KNOWN)}."
-        raise SystemExit(message)
     return tuple(sorted(chosen.acquirers, key=lambda code: code != chosen.default_acquirer))
 
 

@@ -64,13 +64,10 @@ class Sandbox:
 
     name = "Sandbox"
     takes = frozenset(input_type for input_type, kind in KINDS.items() if kind.acquirer is None)
-    can_inquire = True
-    institution = ""
-    quiet = QUIET
+    can_inquire, institution, quiet = True, "", QUIET
 
-    def refuse(self, request: AuthorizationRequest) -> tuple[Finding, ...]:
+    def refuse(self, _: AuthorizationRequest | ReversalRequest) -> tuple[Finding, ...]:
         """Take everything."""
-        del request
         return ()
 
     def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:

@@ -1,4 +1,4 @@
-"""The settings of a stage. The environment is read once, here and nowhere else."""
+"""The settings of a stage. The environment is read once, in this room and nowhere else."""
 
 import json
 import os
@@ -6,14 +6,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from chalicelib.domain.credential import Scheme
 
+if TYPE_CHECKING:
+    from chalicelib.settings.iso8583 import Host
+
 LOCAL = "local"
 PROD = "prod"
 SANDBOX = "SANDBOX"
+ISO8583 = "ISO8583"
+ACQUIRERS = (SANDBOX, ISO8583)
 
 PARTNER_URL = re.compile(r"(?P<scheme>https?)://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[!-\"$-~]*)?")
 PARTNER_SECONDS = 20  # the longest timeout of a partner: API Gateway waits 29 s for the whole request
@@ -43,6 +48,7 @@ class Settings:
     acquirers: tuple[str, ...]  # codes of the card acquirers; none: the stage takes no cards
     default_acquirer: str | None  # the first of them unless configured
     sandbox_latency_ms: int  # of each answer of the acquirer SANDBOX
+    iso8583: "Host | None"  # the host of the acquirer ISO8583, while it is named or has an address
     printers: Mapping[int, str]
     partners: Mapping[str, Partner]  # by ProductDescCode
     mail_from: str | None  # without it, no e-mail leaves the stage
@@ -70,6 +76,7 @@ def settings() -> Settings:
         acquirers=acquirers,
         default_acquirer=_default_acquirer(os.environ.get("DEFAULT_ACQUIRER"), acquirers),
         sandbox_latency_ms=int(os.environ.get("SANDBOX_LATENCY_MS") or 0),
+        iso8583=_iso8583(acquirers, _required("STAGE")),
         printers={int(number): code for number, code in json.loads(os.environ.get("PRINTERS", "{}")).items()},
         partners=_partners(os.environ.get("PARTNERS") or "{}", _required("STAGE")),
         mail_from=os.environ.get("MAIL_FROM") or None,
@@ -85,10 +92,22 @@ def _comma_separated(text: str) -> tuple[str, ...]:
 def _acquirers(text: str, stage: str) -> tuple[str, ...]:
     """Return the acquirers of the stage; a production stage uses the sandbox only when it is allowed explicitly."""
     named = _comma_separated(text)
+    if unknown := set(named) - set(ACQUIRERS):
+        message = f"ACQUIRERS names {', '.join(sorted(unknown))}; there are {', '.join(ACQUIRERS)}."
+        raise SystemExit(message)
     if stage == PROD and SANDBOX in named and os.environ.get("ALLOW_SANDBOX") != "true":
         message = f"ACQUIRERS names {SANDBOX}, which moves no money: {PROD} takes it with ALLOW_SANDBOX=true alone."
         raise SystemExit(message)
     return named
+
+
+def _iso8583(acquirers: tuple[str, ...], stage: str) -> "Host | None":
+    """Return the host of the acquirer ISO8583. One that is named no more is needed until its last outcome is known."""
+    if ISO8583 not in acquirers and not os.environ.get("ISO8583_HOST"):
+        return None
+    from chalicelib.settings.iso8583 import host  # noqa: PLC0415  a stage without it does not load it
+
+    return host(os.environ, is_local=stage == LOCAL)
 
 
 def _default_acquirer(named: str | None, acquirers: tuple[str, ...]) -> str | None:

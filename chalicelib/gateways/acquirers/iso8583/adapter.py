@@ -1,0 +1,99 @@
+"""The adapter of ISO8583; `Acquirer` describes its methods."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from chalicelib.domain.acquirer import (
+    AcquirerAnswer,
+    AnswerLostError,
+    AuthorizationRequest,
+    LinkAnswer,
+    LinkRequest,
+    ReversalKind,
+    ReversalRequest,
+    Reversed,
+    UnreachableError,
+)
+from chalicelib.domain.host_facts import MessageTrace
+from chalicelib.domain.transaction import InputType
+from chalicelib.errors import Finding
+from chalicelib.gateways.acquirers.iso8583 import answers, messages, refusals
+from chalicelib.gateways.acquirers.iso8583.codec import Codec, Content
+from chalicelib.gateways.acquirers.iso8583.transport import connected
+from chalicelib.log import log_defect
+from chalicelib.settings import ISO8583
+from chalicelib.settings.iso8583 import Host
+
+
+class Iso8583:
+    """An acquirer behind a host that speaks ISO 8583. Each message has a connection of its own; none is sent twice.
+
+    Without a host, which a stage may have given up too early, it is out of reach.
+    """
+
+    name = "ISO 8583"
+    quiet = timedelta(0)
+    can_inquire = False
+    takes = frozenset({InputType.MANUAL_ENTRY, InputType.MAGNETIC_STRIPE, InputType.CHIP, InputType.CONTACTLESS})
+
+    def __init__(self, host: Host | None) -> None:
+        self._host = host
+        self.institution = host.institution if host else ""
+
+    def refuse(self, request: AuthorizationRequest | ReversalRequest) -> tuple[Finding, ...]:
+        """Return what no message can be made of."""
+        return refusals.refuse(request)
+
+    def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
+        """Send the 0200 of a payment."""
+        host, sent, answer = self._exchange(lambda: messages.purchase(request), within_s)
+        return answers.of_request(answer, sent, None, host.dialect)
+
+    def reverse(self, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
+        """Send the 0200 of a return, the 0420 or 0421 of anything else."""
+        if request.kind is ReversalKind.RETURN:
+            host, sent, answer = self._exchange(lambda: messages.refund(request), within_s)
+            reverses = Reversed(request.original, request.amount_minor)
+            return answers.of_request(answer, sent, reverses, host.dialect)
+        host, sent, answer = self._exchange(lambda: messages.advice(request), within_s)
+        return answers.of_advice(answer, sent, request, host.dialect)
+
+    def inquire(self, _: str, within_s: float) -> AcquirerAnswer | None:
+        """Raise AnswerLostError: the host knows no inquiry."""
+        del within_s
+        raise AnswerLostError
+
+    def link(self, _: LinkRequest, within_s: float) -> LinkAnswer:
+        """Raise UnreachableError: the host knows no tokens."""
+        del within_s
+        raise UnreachableError
+
+    def echo(self, trace: MessageTrace, within_s: float) -> int:
+        """Send an 0800 and return the response code: an operator's check of the connection."""
+        host, _, answer = self._exchange(lambda: messages.echo(trace), within_s)
+        return answers.code_of_echo(answer, host.dialect)
+
+    def _exchange(self, make: Callable[[], Content], within_s: float) -> tuple[Host, Content, Content]:
+        """Send a message; return the host, the message as the host reads it, and the answer to it and no other."""
+        if self._host is None:
+            raise UnreachableError
+        codec = Codec(self._host.dialect)
+        data = _written(make, codec)
+        if data is None:
+            raise UnreachableError
+        sent = codec.decode(data)
+        with connected(self._host, within_s) as line:
+            line.send(data)
+            while True:
+                answer = answers.read(line.receive(), sent, codec)
+                if answer is not None:
+                    return self._host, sent, answer
+
+
+def _written(make: Callable[[], Content], codec: Codec) -> bytes | None:
+    """Return the bytes of a message; None when it cannot be written, which `refuse` should have found: it is logged."""
+    try:
+        return codec.encode(codec.prepared(make()))
+    except Exception as defect:  # noqa: BLE001  whatever it is, nothing was sent
+        log_defect(defect, acquirer=ISO8583)
+    return None

@@ -1,0 +1,158 @@
+"""One exchange with the host on a connection of its own: TCP, TLS, and messages behind their lengths.
+
+Until the first byte of the message is sent, a failure means that nothing happened. From then on nothing is certain.
+"""
+
+import socket
+import ssl
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import lru_cache
+
+from chalicelib.domain.acquirer import AnswerLostError, UnreachableError, UnusableAnswerError
+from chalicelib.domain.dialect import LengthHeader
+from chalicelib.domain.secret import Secret
+from chalicelib.gateways import secrets
+from chalicelib.gateways.acquirers.iso8583.codec import LEAST_BYTES, MOST_BYTES
+from chalicelib.gateways.deadline import Address, Deadline, look_up
+from chalicelib.log import log, log_defect
+from chalicelib.settings import ISO8583
+from chalicelib.settings.iso8583 import Host
+
+CONNECT_SECONDS = 5.0
+MOST_ADDRESSES = 3  # of a name that are tried
+
+
+class Line:
+    """A connection to the host, good for one request."""
+
+    def __init__(self, sock: socket.socket, header: LengthHeader, deadline: Deadline) -> None:
+        self._sock, self._header, self._deadline = sock, header, deadline
+
+    def send(self, message: bytes) -> None:
+        """Send a message. UnreachableError: none of it; AnswerLostError: perhaps all of it."""
+        view = memoryview(_length_of(message, self._header) + message)
+        try:
+            self._sock.settimeout(self._deadline.left())
+        except TimeoutError:
+            raise UnreachableError from None
+        try:
+            while view:
+                view = view[self._sock.send(view) :]
+                self._sock.settimeout(self._deadline.left())
+        except OSError:
+            raise AnswerLostError from None
+
+    def receive(self) -> bytes:
+        """Return the next message. AnswerLostError: none came; UnusableAnswerError: a part, or no length of one."""
+        header = self._read(self._header.bytes)
+        return self._read(_length_in(header, self._header), has_begun=True)
+
+    def _read(self, size: int, *, has_begun: bool = False) -> bytes:
+        found = bytearray()
+        try:
+            while len(found) < size:
+                self._sock.settimeout(self._deadline.left())
+                part = self._sock.recv(size - len(found))
+                if not part:
+                    raise ConnectionError
+                found += part
+        except OSError:  # the time is over, or the connection
+            raise (UnusableAnswerError if has_begun or found else AnswerLostError) from None
+        return bytes(found)
+
+
+@contextmanager
+def connected(host: Host, within_s: float) -> Iterator[Line]:
+    """Connect to the host, with TLS unless it is off, and close the connection in the end.
+
+    Everything together takes `within_s` seconds at most. Raise UnreachableError when no connection comes about.
+    """
+    deadline = Deadline(within_s)
+    sock = _connected(host, deadline)
+    if sock is None:
+        raise UnreachableError
+    try:
+        yield Line(sock, host.dialect.length_header, deadline)
+    finally:
+        with suppress(OSError):
+            sock.close()
+
+
+def _connected(host: Host, deadline: Deadline) -> socket.socket | None:
+    """Return a connection to the host; None when there is none, the reason of which is logged."""
+    try:
+        context = _tls(host.ca, secrets.client_certificate()) if host.tls else None
+    except Exception as defect:  # noqa: BLE001  a secret that cannot be read or used: nothing was sent
+        log_defect(defect, acquirer=ISO8583)
+        return None
+    try:
+        return _connect(host, context, Deadline(min(CONNECT_SECONDS, deadline.left())))
+    except OSError as error:  # its text may be the host's
+        log("iso8583_unreachable", error=type(error).__name__)
+    return None
+
+
+def _connect(host: Host, context: ssl.SSLContext | None, deadline: Deadline) -> socket.socket:
+    """Connect to the host, and agree on TLS with it."""
+    sock = _reach(look_up(host.name, host.port, deadline)[:MOST_ADDRESSES], deadline)
+    try:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if context is not None:
+            sock.settimeout(deadline.left())
+            return context.wrap_socket(sock, server_hostname=host.name)
+    except BaseException:
+        sock.close()
+        raise
+    return sock
+
+
+def _reach(addresses: Sequence[Address], deadline: Deadline) -> socket.socket:
+    """Return a connection to the first address that takes one; each has an equal part of the time that is left."""
+    failure: OSError = ConnectionError()
+    for tried, (family, to) in enumerate(addresses):
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.settimeout(deadline.left() / (len(addresses) - tried))
+            sock.connect(to)
+        except OSError as error:
+            sock.close()
+            failure = error
+        else:
+            return sock
+    raise failure
+
+
+@lru_cache(maxsize=2)
+def _tls(ca: str | None, certificate: Secret | None) -> ssl.SSLContext:
+    """Return the settings of TLS: the host's certificate and its name are checked, ours is shown when asked for."""
+    context = ssl.create_default_context(cafile=ca)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    if certificate is not None:
+        with tempfile.NamedTemporaryFile() as file:  # ssl reads files alone; this one is its owner's
+            file.write(certificate.reveal().encode())
+            file.flush()
+            context.load_cert_chain(file.name, password=_no_password)
+    return context
+
+
+def _no_password() -> str:
+    """Return no password: without this, ssl would ask for the one of an encrypted key at the terminal."""
+    return ""
+
+
+def _length_of(message: bytes, header: LengthHeader) -> bytes:
+    length = len(message) + (header.bytes if header.counts_itself else 0)
+    return length.to_bytes(header.bytes) if header.encoding == "binary" else b"%0*d" % (header.bytes, length)
+
+
+def _length_in(header: bytes, form: LengthHeader) -> int:
+    """Return the length of the message that follows; raise UnusableAnswerError for none that it could have."""
+    if form.encoding == "ascii" and not header.isdigit():
+        raise UnusableAnswerError
+    length = int.from_bytes(header) if form.encoding == "binary" else int(header)
+    length -= form.bytes if form.counts_itself else 0
+    if not LEAST_BYTES <= length <= MOST_BYTES:
+        raise UnusableAnswerError
+    return length

@@ -1,0 +1,166 @@
+"""Hosts for tests: they read one message of each connection and then do what a test chooses, byte by byte."""
+
+import contextlib
+import datetime as dt
+import ipaddress
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from chalicelib.settings.iso8583 import Host, usual
+from tests.gateways.iso8583.requests import CODEC, an_answer
+
+Behaviour = Callable[[socket.socket, bytes], None]
+
+
+@dataclass
+class Running:
+    """A running host: its port, the messages it got, the errors of handshakes, and the number of connections."""
+
+    port: int
+    got: list[bytes] = field(default_factory=list)
+    connections: int = 0
+    over: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def settings(self) -> Host:
+        return Host("127.0.0.1", self.port, "123456", tls=False, ca=None, dialect=usual())
+
+    def with_tls(self, ca: Path | str | None, name: str = "127.0.0.1") -> Host:
+        return replace(self.settings, name=name, tls=True, ca=None if ca is None else str(ca))
+
+
+@contextlib.contextmanager
+def a_host(behaviour: Behaviour, *, tls: ssl.SSLContext | None = None) -> Iterator[Running]:
+    """Run a host until the block ends."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
+        host = Running(listening.getsockname()[1])
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):  # the listening socket is closed: the test is over
+                while True:
+                    sock, _ = listening.accept()
+                    host.connections += 1
+                    threading.Thread(target=_serve_one, args=(host, sock, behaviour, tls), daemon=True).start()
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield host
+        host.over.set()
+        with contextlib.suppress(OSError):
+            listening.shutdown(socket.SHUT_RDWR)
+
+
+def _serve_one(host: Running, sock: socket.socket, behaviour: Behaviour, tls: ssl.SSLContext | None) -> None:
+    with contextlib.suppress(OSError), sock:
+        sock.settimeout(10)
+        wire = tls.wrap_socket(sock, server_side=True) if tls else sock
+        with wire:
+            message = _exactly(wire, int.from_bytes(_exactly(wire, 2)))
+            host.got.append(message)
+            behaviour(wire, message)
+
+
+def _exactly(sock: socket.socket, size: int) -> bytes:
+    found = b""
+    while len(found) < size:
+        part = sock.recv(size - len(found))
+        if not part:
+            raise ConnectionError
+        found += part
+    return found
+
+
+def framed(message: bytes) -> bytes:
+    return len(message).to_bytes(2) + message
+
+
+def answer_to(message: bytes, **changes: str | None) -> bytes:
+    """Return the approval of a message with its length; `f39="51"` changes a field."""
+    return framed(CODEC.encode(an_answer(CODEC.decode(message), **changes)))
+
+
+def answers(**changes: str | None) -> Behaviour:
+    """Answer with an approval, some of its fields changed."""
+    return lambda sock, message: sock.sendall(answer_to(message, **changes))
+
+
+def sends(*parts: bytes) -> Behaviour:
+    """Send these bytes and close the connection."""
+
+    def behaviour(sock: socket.socket, _: bytes) -> None:
+        for part in parts:
+            sock.sendall(part)
+
+    return behaviour
+
+
+def stays_silent(sock: socket.socket, _: bytes) -> None:
+    """Send nothing until the other side closes."""
+    sock.recv(1)
+
+
+def closes(_: socket.socket, __: bytes) -> None:
+    """Close without an answer."""
+
+
+def resets(sock: socket.socket, _: bytes) -> None:
+    """Break the connection off."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+
+
+@dataclass(frozen=True)
+class Authority:
+    """A certificate that signs itself, in PEM."""
+
+    certificate: bytes
+    key: bytes
+    encrypted_key: bytes
+
+    def write(self, folder: Path, name: str) -> Path:
+        path = folder / name
+        path.write_bytes(self.certificate)
+        return path
+
+    def serving(self, folder: Path) -> ssl.SSLContext:
+        """Return the TLS settings of a server that shows it."""
+        path = folder / "server.pem"
+        path.write_bytes(self.certificate + self.key)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(path)
+        return context
+
+
+def an_authority(name: str) -> Authority:
+    """Return a certificate for a name or an IP address."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+    try:
+        names: x509.GeneralName = x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        names = x509.DNSName(name)
+    now = dt.datetime.now(dt.UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - dt.timedelta(days=1))
+        .not_valid_after(now + dt.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([names]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    plain, locked = serialization.NoEncryption(), serialization.BestAvailableEncryption(b"password")
+    form = serialization.PrivateFormat.PKCS8
+    return Authority(
+        certificate.public_bytes(pem), key.private_bytes(pem, form, plain), key.private_bytes(pem, form, locked)
+    )
