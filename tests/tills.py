@@ -8,13 +8,13 @@ from typing import Any
 from chalicelib.domain.agent import Agent, Caller, Features, MobileSettings
 from chalicelib.domain.card import CardData, LinkedCard
 from chalicelib.domain.merchant import Merchant
-from chalicelib.domain.reversal import CARD_PRESENT_MODES, CNP_MODES, ReverseMode
+from chalicelib.domain.reversibility import CARD_PRESENT, CNP, ReverseMode
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.exact_json import parse
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers.sandbox import TABLE as SANDBOX_TABLE
-from chalicelib.gateways.acquirers.sandbox import SandboxRecord
+from chalicelib.gateways.acquirers.sandbox_answers import SandboxRecord
 from chalicelib.schemas.payment_request import SubmitPayment
 from chalicelib.schemas.reversal_request import ReversePayment
 from chalicelib.services import linked_cards, payments, reversals
@@ -62,8 +62,8 @@ class Till:
         body = {"BasicReverseTran": {"TransactionID": payment.id, "ReverseMode": int(mode), **basic}}
         model = validated(ReversePayment, parse(json.dumps(body).encode()))
         assert isinstance(model, ReversePayment)
-        modes = CARD_PRESENT_MODES if at_hand else CNP_MODES
-        return reversals.reverse(model, self.caller, now, modes=modes, key=key)[0]
+        endpoint = CARD_PRESENT if at_hand else CNP
+        return reversals.reverse(model, self.caller, now, endpoint=endpoint, key=key)[0]
 
     def look(self, transaction_id: str, now: datetime = NOW) -> Transaction:
         """Read a transaction by its ID."""

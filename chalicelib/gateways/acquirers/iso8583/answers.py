@@ -76,8 +76,7 @@ def of_request(answer: Content, sent: Content, reverses: Reversed | None, dialec
     result = _answer(answer, code, reverses)
     if CHIP not in sent.fields:
         return result
-    issuer_data = answer.fields.get(CHIP) or emv.online_result(result.code)
-    return replace(result, issuer_data=issuer_data)
+    return replace(result, emv_result=answer.fields.get(CHIP) or emv.online_result(result.code))
 
 
 def of_advice(answer: Content, sent: Content, request: ReversalRequest, dialect: Dialect) -> AcquirerAnswer:
