@@ -116,7 +116,7 @@ class ReversalRequest:
     original_trace: MessageTrace | None = None
     reason: str = CANCELLED_AT_TILL
     is_repeat: bool = False
-    input_type: InputType | None = None  # the way that card was read
+    input_type: InputType | None = None  # the way the card was read
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ MAX_TAG_BYTES = 3
 # Track 1, which a reader may send before track 2.
 TRACK1 = re.compile(r"%B([0-9]{12,19})\^[^^]{2,26}\^[0-9]{4}([0-9]{3})?[^?]*\?[^;]?")
 TRACK2 = re.compile(r";?([0-9]{12,19})[=Dd]([0-9]{2})([0-9]{2})([0-9]*)[Ff]?\??.?")
-SERVICE_CODE = 3  # digits
+SERVICE_DIGITS = 3
 CHIP_SERVICES = ("2", "6")  # how the service code of a card with a chip begins (ISO/IEC 7813)
 
 PAN, TRACK2_EQUIVALENT, EXPIRATION, CARDHOLDER = 0x5A, 0x57, 0x5F24, 0x5F20
@@ -34,20 +34,22 @@ class MalformedError(ValueError):
 
 @dataclass(frozen=True)
 class Track2:
-    """The fields of a track 2. `exp` is MMYY, as a card prints it; `rest` begins with the service code.
-
-    `has_chip` says the service code, too.
-    """
+    """The fields of a track 2. `exp` is MMYY, as a card prints it; `rest` begins with the service code."""
 
     pan: str
     exp: str
     rest: str = ""
-    has_chip: bool = False
+    has_chip_on_track1: bool = False
 
     @property
     def text(self) -> str:
         """Return it as it stands on the card, without sentinels, check character and filling."""
         return f"{self.pan}={self.exp[2:]}{self.exp[:2]}{self.rest}"
+
+    @property
+    def has_chip(self) -> bool:
+        """Return whether a service code says that the card has a chip."""
+        return self.has_chip_on_track1 or (len(self.rest) >= SERVICE_DIGITS and self.rest.startswith(CHIP_SERVICES))
 
     def __repr__(self) -> str:
         return "Track2(******)"
@@ -123,7 +125,7 @@ def track2(text: str) -> Track2:
     if match is None:
         raise MalformedError
     pan, year, month, rest = match.groups()
-    return Track2(pan, month + year, rest, has_chip=len(rest) >= SERVICE_CODE and rest.startswith(CHIP_SERVICES))
+    return Track2(pan, month + year, rest)
 
 
 def stripe(text: str) -> tuple[Track2, str]:
@@ -136,7 +138,7 @@ def stripe(text: str) -> tuple[Track2, str]:
     pan, service = before.groups()
     if pan != track.pan:
         raise MalformedError
-    return replace(track, has_chip=track.has_chip or (service or "").startswith(CHIP_SERVICES)), alone
+    return replace(track, has_chip_on_track1=(service or "").startswith(CHIP_SERVICES)), alone
 
 
 def card_in(found: Mapping[int, bytes]) -> Track2:

@@ -91,6 +91,7 @@ def reversal_request(
         reversal.amount_minor,
         reversal.currency,
         card=card,
+        input_type=reversal.input_type,
         external_terminal_id=order.external_terminal_id if order else None,
         additional_fields=order.additional_fields if order else None,
         kind=ReversalKind.CANCEL if reversal.reverse_mode in CANCELS else ReversalKind.RETURN,
@@ -98,7 +99,6 @@ def reversal_request(
         original_trace=facts.original if facts else None,
         reason=CANCELLED_AT_TILL,
         is_repeat=is_repeat,
-        input_type=reversal.input_type if card else None,  # a reversal's card is read as its payment's was
     )
 
 

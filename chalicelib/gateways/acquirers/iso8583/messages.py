@@ -131,7 +131,8 @@ def _entry(input_type: InputType, card: CardData, entry_caps: str) -> str:
     if input_type is not InputType.MAGNETIC_STRIPE:
         return ENTRIES[input_type]
     track = track2(card)
-    return STRIPE_OF_CHIP if track is not None and track.has_chip and entry_caps in READS_CHIPS else STRIPE
+    of_chip = track is not None and track.has_chip
+    return STRIPE_OF_CHIP if of_chip and entry_caps in READS_CHIPS else STRIPE
 
 
 def _card(card: CardData) -> dict[str, str]:
