@@ -80,10 +80,10 @@ class Till:
         return sum(tally.count for tally in tallies), sum(tally.taken_minor for tally in tallies)
 
 
-def a_till(**changes: Any) -> Till:
-    """A till of a new merchant, in the tables of the engine at hand; `changes` are the agent's."""
+def a_till(mid: str | None = None, **changes: Any) -> Till:
+    """A till of a new merchant, in the tables of the engine at hand; `mid` is the terminal's, `changes` the agent's."""
     merchant = a_merchant()
-    terminal = a_terminal(client_id=merchant.id)
+    terminal = a_terminal(client_id=merchant.id, back_retailer_id=mid)
     facts = {"client_id": merchant.id, "terminal_id": terminal.id, "mobile_settings": EVERYTHING, **changes}
     agent = an_agent(**facts)
     commit(put_new("merchants", merchant, "id"), put_new("terminals", terminal, "id"), put_new("agents", agent, "id"))

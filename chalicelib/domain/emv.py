@@ -17,7 +17,7 @@ MAX_TAG_BYTES = 3
 # Track 1, which a reader may send before track 2.
 TRACK1 = re.compile(r"%B([0-9]{12,19})\^[^^]{2,26}\^[0-9]{4}([0-9]{3})?[^?]*\?[^;]?")
 TRACK2 = re.compile(r";?([0-9]{12,19})[=Dd]([0-9]{2})([0-9]{2})([0-9]*)[Ff]?\??.?")
-SERVICE_LENGTH = 3
+SERVICE_DIGITS = 3
 CHIP_SERVICES = ("2", "6")  # how the service code of a card with a chip begins (ISO/IEC 7813)
 
 PAN, TRACK2_EQUIVALENT, EXPIRATION, CARDHOLDER = 0x5A, 0x57, 0x5F24, 0x5F20
@@ -49,8 +49,7 @@ class Track2:
     @property
     def has_chip(self) -> bool:
         """Return whether a service code says that the card has a chip."""
-        service = self.rest[:SERVICE_LENGTH]
-        return self.has_chip_on_track1 or (len(service) == SERVICE_LENGTH and service.startswith(CHIP_SERVICES))
+        return self.has_chip_on_track1 or (len(self.rest) >= SERVICE_DIGITS and self.rest.startswith(CHIP_SERVICES))
 
     def __repr__(self) -> str:
         return "Track2(******)"

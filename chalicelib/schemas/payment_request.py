@@ -146,6 +146,9 @@ class SubmitPayment(StoredRequest):
         "offline": "BasicTran.OfflineTran.OfflineMode",
         "offline_paid": "BasicTran.OfflineTran.Paid",
         "acquirer": "AcqTran.AcquirerCode",
+        "single_step": "AcqTran.SingleStepAuthMode",
+        "terminal.mid": "Terminal.BackRetailerID",
+        "terminal.tid": "Terminal.Name",
         "allow_swipe_over_chip": "AcqTran.AllowSwipeOverChip",
         **CARD_PATHS,
     }
