@@ -76,6 +76,7 @@ WRONG: dict[str, Message] = {
     "unknown EntryCaps with 2": a_purchase(f48="610200"),
     "EntryCaps missing": a_purchase(f48="9203123"),
     "elements that do not end": a_purchase(f48="610308"),
+    "an element without a length": a_purchase(f48="61020892"),
     "an element twice": a_purchase(f48="610208610208"),
     "an element that is not of the table": a_purchase(f48="6102089901X"),
     "a CVV2 of two digits": a_purchase(f48="610208920212"),
