@@ -80,9 +80,9 @@ class Service:
         return self.call("GET", f"/api/v1/payment/{transaction_id}")
 
     def wait_for(self, transaction_id: str, state: str, seconds: float = 180) -> Shown:
-        """Return the transaction when it has the state, or as it is when the time is over."""
+        """Return the transaction when it has the state, or as it is in the end; at once if there is none."""
         until = time.monotonic() + seconds
-        while (shown := self.look(transaction_id)).state != state and time.monotonic() < until:
+        while (shown := self.look(transaction_id)).state not in {state, ""} and time.monotonic() < until:
             time.sleep(1)
         return shown
 
