@@ -18,6 +18,7 @@ from chalicelib.schemas.base import wire_name
 from chalicelib.schemas.merchants import CreateMerchant
 from chalicelib.schemas.terminals import CreateTerminal
 from chalicelib.services import agents, linked_cards, merchants, terminals
+from chalicelib.settings import SANDBOX, settings
 from infra.operator import create_system_user
 
 SYSTEM = ("system@demo.example", "system-demo-password")
@@ -60,32 +61,38 @@ ALL_FEATURES = {wire_name(name): True for name in vars(DEFAULT_FEATURES) if name
 
 
 def seed() -> None:
-    """Create a system user, two merchants, each with an administrator, an agent and a terminal, and a linked card."""
+    """Create a system user, and two merchants with an administrator, an agent and a terminal each; link a card.
+
+    The card is linked where the stage has the acquirer that links cards.
+    """
     secrets.rotate_signing(Secret(SIGNING_SECRET))
     system = _caller_of(create_system_user("System", SYSTEM[0], Secret(SYSTEM[1])))
-    settings = {"Features": ALL_FEATURES, "AllowLinkedCards": 1}
-    agent = {"SecretKey": TILL_KEY, "MobileSettings": settings}
-    _link_card(_create_merchant(system, "Demo Store", "DEMO0001", (OWNER, TILL), agent), *VISA)
-    _create_merchant(system, "Other Store", "OTHER001", (OTHER_OWNER, OTHER_TILL), {})
+    agent = {"SecretKey": TILL_KEY, "MobileSettings": {"Features": ALL_FEATURES, "AllowLinkedCards": 1}}
+    till = _create_merchant(system, "Demo Store", ("DEMO0001", "DEMOBANK0000001"), (OWNER, TILL), agent)
+    if SANDBOX in settings().acquirers:  # the one that links cards
+        _link_card(till, *VISA)
+    _create_merchant(system, "Other Store", ("OTHER001", "DEMOBANK0000002"), (OTHER_OWNER, OTHER_TILL), {})
 
 
 def _link_card(agent: Agent, pan: str, expiry: str) -> None:
     visa, _ = card.read(InputType.MANUAL_ENTRY, CardInput(Secret(pan), Secret(expiry)))
     if visa is not None:
-        linked_cards.link(agent, visa, "Demo Visa", datetime.now(UTC))
+        linked_cards.link(agent, visa, "Demo Visa", datetime.now(UTC), SANDBOX)
 
 
 def _create_merchant(
-    system: Caller, name: str, tid: str, logins: tuple[tuple[str, str], ...], agent: dict[str, Any]
+    system: Caller, name: str, terminal: tuple[str, str], logins: tuple[tuple[str, str], ...], agent: dict[str, Any]
 ) -> Agent:
-    """Create a merchant with a terminal, an administrator and an agent, and return the agent."""
+    """Create a merchant with a terminal (TID, MID), an administrator and an agent, and return the agent."""
     (owner, owner_password), (till, till_password) = logins
+    tid, mid = terminal
     now = datetime.now(UTC)
     manager = {"UserName": f"{name} Owner", "UserEmail": owner, "UserPhone": PHONE}
     body = {"Name": name, "Phone": PHONE, "FInstID": 1, "AddressDeFacto": "1 Long Street", "ClientManager": manager}
     merchant = merchants.create(CreateMerchant.model_validate(CONTEXT | body), system, now)
     place = {"Currency": "710", "Country": "710", "City": "Cape Town", "Location": "1 Long Street", "RegionCode": "WC"}
     body = {"BranchID": merchant.id, "Name": tid, "Title": name, "SIC": "5411", "EntryCaps": "8", "CountryCode": "ZA"}
+    body |= {"BackRetailerID": mid}
     terminals.create(CreateTerminal.model_validate(body | place | {"DeviceInfo": DEVICE}), system, now)
 
     common = {"Phone": PHONE, "BranchID": merchant.id, "ClientID": merchant.id}

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from threading import RLock, current_thread
 from typing import Any
@@ -73,11 +73,14 @@ def environment() -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def moto_engine() -> Iterator[None]:
-    """Replace AWS by moto, with the resources of `resources.json`, until the block ends: no real AWS can be reached."""
+def moto_engine(settings: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Replace AWS by moto, with the resources of `resources.json`, until the block ends: no real AWS can be reached.
+
+    `settings` replaces some of the stage's environment.
+    """
     mock = mock_aws(config={"core": {"mock_credentials": False, "reset_boto3_session": True}})
     with (
-        patch.dict(os.environ, environment()),
+        patch.dict(os.environ, {**environment(), **(settings or {})}),
         patch.object(BotocoreStubber, "process_request", _under_lock(BotocoreStubber.process_request)),
     ):
         # The developer's own profile, session token or endpoint must not be used.

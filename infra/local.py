@@ -1,7 +1,8 @@
 """The local stage: an AWS in this process, the resources of `resources.json`, demo data, and the service on HTTP.
 
 `python -m infra.local`, with PORT (8000), AWS_PORT (8001), ENGINE (moto, dynamodb-local) and DATA from the environment.
-DATA is the folder in which dynamodb-local keeps the data; without it all data is lost at the end.
+DATA is the folder in which dynamodb-local keeps the data; without it all data is lost at the end. ACQUIRER=iso8583
+starts a bank beside the service; ACQUIRERS, DEFAULT_ACQUIRER and ISO8583_... are the service's settings.
 """
 
 import contextlib
@@ -9,6 +10,7 @@ import os
 import signal
 import sys
 import threading
+from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
 
@@ -16,6 +18,8 @@ from chalice.app import Chalice
 
 from app import app
 from infra import aws_server, data_folder, demo_data, demo_partner, engines, kept_aws, scheduler
+from infra.bank import local as bank
+from infra.bank.local import AcquirerSettingsError
 from infra.data_folder import DataFolder, DataFolderError
 from infra.engines import HOST, EngineMissingError
 from infra.http_server import Server
@@ -40,8 +44,9 @@ def main() -> None:
     with contextlib.ExitStack() as stack:
         try:
             folder = stack.enter_context(data_folder.open_folder(data)) if data else None
-            _start_aws(stack, engine, folder)
-        except (DataFolderError, EngineMissingError) as refusal:
+            acquirers = stack.enter_context(bank.acquirers(folder.path / "bank" if folder else None))
+            _start_aws(stack, engine, folder, acquirers.environment)
+        except (AcquirerSettingsError, DataFolderError, EngineMissingError) as refusal:
             sys.exit(str(refusal))
         server = _listen(stack, port, aws_port)
         stack.enter_context(demo_partner.serve())
@@ -53,12 +58,16 @@ def main() -> None:
         stack.enter_context(server)
         stack.enter_context(scheduler.run_jobs_every())
         demo_data.print_welcome(server.url, folder.path if folder else None, is_first_start=is_first_start)
+        if acquirers.welcome:
+            print(acquirers.welcome, flush=True)
         threading.Event().wait()
 
 
-def _start_aws(stack: contextlib.ExitStack, engine: str, folder: DataFolder | None) -> None:
+def _start_aws(
+    stack: contextlib.ExitStack, engine: str, folder: DataFolder | None, settings: Mapping[str, str]
+) -> None:
     """Start the AWS of this process with what the folder keeps. Raises DataFolderError and EngineMissingError."""
-    stack.enter_context(engines.moto_engine())
+    stack.enter_context(engines.moto_engine(settings))
     if folder:
         stack.enter_context(kept_aws.kept_in(folder))
     if engine == "dynamodb-local":

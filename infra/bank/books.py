@@ -1,0 +1,97 @@
+"""The bank's books to look at: what is held of each card, and the list of a day to compare with a merchant's books."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from datetime import date, timedelta
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import iso4217
+
+from infra.bank.bank import Bank
+from infra.bank.entries import Entry
+
+COLUMNS = ("date", "RRN", "STAN", "TID", "type", "amount", "currency", "approval code")
+
+
+def document(bank: Bank) -> dict[str, Any]:
+    """Return the books as JSON: amounts are decimal texts, a card is known by a digest."""
+    with bank.lock:
+        held = bank.ledger.held()
+        accounts = list(bank.ledger.accounts.values())
+        rows = [
+            {
+                "RRN": one.entry.rrn,
+                "type": one.entry.kind,
+                "code": one.entry.code,
+                "amount": decimal(one.entry.amount_minor, one.entry.currency),
+                "left": decimal(one.left_minor, one.entry.currency),
+                "refunded": decimal(one.refunded_minor, one.entry.currency),
+                "reversed": one.is_reversed,
+            }
+            for one in accounts
+        ]
+        return {
+            "held": [
+                {"card": card, "currency": _currencies()[currency][0], "amount": decimal(amount_minor, currency)}
+                for (card, currency), amount_minor in held.items()
+            ],
+            "transactions": rows,
+            "reversed_before_they_came": [entry.rrn for entry in bank.ledger.remembered.values()],
+            "violations": list(bank.violations),
+        }
+
+
+def list_of(bank: Bank, day: date) -> str:
+    """Return the purchases and refunds of a day that stand, as CSV. The day is the merchant's: field 13."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    with bank.lock:
+        writer.writerows(_rows(bank, day))
+    return text.getvalue()
+
+
+def decimal(amount_minor: int, currency: str) -> str:
+    """Return an amount in the units of people: 1230 of 710 is 12.30."""
+    return f"{Decimal(amount_minor).scaleb(-_currencies()[currency][1]):f}"
+
+
+def _rows(bank: Bank, day: date) -> Iterator[tuple[str, ...]]:
+    for account in bank.ledger.standing():
+        entry = account.entry
+        if _local_day(entry) == day:
+            yield (
+                day.isoformat(),
+                entry.rrn,
+                entry.stan,
+                entry.tid.strip(),
+                entry.kind,
+                decimal(account.left_minor, entry.currency),
+                _currencies()[entry.currency][0],
+                entry.approval,
+            )
+
+
+def _local_day(entry: Entry) -> date:
+    """Return the day of field 13, in the year that makes it nearest to when it came."""
+    around = entry.received.date()
+    month, day = int(entry.local_date[:2]), int(entry.local_date[2:])
+    near = [around + timedelta(days=days) for days in range(-180, 181)]
+    found = [one for one in near if (one.month, one.day) == (month, day)]
+    return min(found, key=lambda one: abs(one - around), default=around)
+
+
+@cache
+def _currencies() -> Mapping[str, tuple[str, int]]:
+    """Return the code and the decimals of each currency, by number."""
+    return _Currencies({f"{one.number:03}": (one.code, one.exponent or 0) for one in iso4217.Currency})
+
+
+class _Currencies(dict[str, tuple[str, int]]):
+    """A number that ISO 4217 does not list has two decimals and no other name."""
+
+    def __missing__(self, number: str) -> tuple[str, int]:
+        return number, 2

@@ -1,0 +1,147 @@
+"""The bank's state: what it rules on each message by sections 4 and 5 of the interface, and its books."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from infra.bank.entries import APPROVED, CARRIED_OUT, IN_FULL, Entry, Key
+from infra.bank.rules import PURCHASE
+
+REFUNDED_FOR, ADVISED_FOR = timedelta(days=365), timedelta(days=30)
+RRN_KEPT_FOR = timedelta(days=400)
+STAN_KEPT_FOR = timedelta(days=300)  # the day of a STAN has no year
+
+INVALID, TOO_MUCH, OTHER_CARD, NO_ORIGINAL, FORMAT, TOO_LATE, USED = "12", "13", "14", "25", "30", "68", "94"
+
+
+@dataclass
+class Account:
+    """A purchase or refund as it stands: `entry` is what came, the rest is what became of it."""
+
+    entry: Entry
+    left_minor: int  # of a purchase what advices left of it, of a refund what it gave back
+    refunded_minor: int = 0
+    is_reversed: bool = False
+
+    @property
+    def held_minor(self) -> int:
+        """What of a purchase is held of its card."""
+        return self.left_minor - self.refunded_minor
+
+
+class Ledger:
+    """What the bank knows. One thread at a time may use it: `Bank` has the lock."""
+
+    def __init__(self) -> None:
+        self.accounts: dict[Key, Account] = {}
+        self.advices: dict[Key, Entry] = {}
+        self.remembered: dict[Key, Entry] = {}  # what was reversed before it came
+        self._stans: dict[Key, Entry] = {}
+        self._rrns: dict[str, Entry] = {}
+        self.approvals = 0
+
+    def refusal(self, entry: Entry) -> str | None:
+        """Return the code with which an 0200 is refused, or None when nothing forbids it."""
+        if self.uses(entry):
+            return USED
+        if entry.key in self.remembered:
+            return TOO_LATE
+        return None if entry.kind == "purchase" else self._refuse_refund(entry)
+
+    def rule_on_advice(self, entry: Entry) -> str:
+        """Return the code of an advice that repeats none."""
+        if self.uses(entry):
+            return USED if entry.day_key not in self.advices else FORMAT  # a repeat that is another message
+        account = self.accounts.get(entry.original_key)
+        original = account.entry if account else self.remembered.get(entry.original_key)
+        is_part_of_refund = entry.processing != PURCHASE and entry.remains_minor is not None
+        if is_part_of_refund or (original and _names_another(entry, original)):
+            return FORMAT
+        if account is None or account.is_reversed or account.entry.code not in CARRIED_OUT:
+            return APPROVED
+        if entry.received - account.entry.received > ADVISED_FOR or account.refunded_minor:
+            return INVALID
+        is_above = entry.remains_minor is not None and entry.remains_minor > account.left_minor
+        return TOO_MUCH if is_above else APPROVED
+
+    def repeated(self, entry: Entry) -> Entry | None:
+        """Return the ruling on the advice that this one repeats, all but its MTI the same."""
+        earlier = self.advices.get(entry.day_key)
+        return earlier if earlier and earlier.content == entry.content else None
+
+    def uses(self, entry: Entry) -> list[str]:
+        """List what of the entry's identity was used before: its STAN, its RRN."""
+        found = []
+        stan, rrn = self._stans.get(entry.day_key), self._rrns.get(entry.rrn)
+        if stan and entry.received - stan.received < STAN_KEPT_FOR:
+            found.append("STAN")
+        if entry.kind != "advice" and rrn and entry.received - rrn.received < RRN_KEPT_FOR:
+            found.append("RRN")
+        return found
+
+    def take(self, entry: Entry) -> None:
+        """Do what was ruled on the entry, once: after this its repeats are known."""
+        if entry.kind == "advice":
+            self._take_advice(entry)
+            return
+        if entry.code == USED:
+            return
+        self._stans[entry.day_key] = entry
+        self._rrns[entry.rrn] = entry
+        self.accounts[entry.key] = Account(entry, entry.taken_minor)
+        self.approvals += entry.code in CARRIED_OUT
+        if entry.kind == "refund" and entry.code in CARRIED_OUT:
+            self.accounts[entry.original_key].refunded_minor += entry.taken_minor
+
+    def held(self) -> dict[tuple[str, str], int]:
+        """Return what is held of each card (its digest) in each currency, in minor units; nothing is a 0."""
+        books: dict[tuple[str, str], int] = defaultdict(int)
+        for account in self.accounts.values():
+            if account.entry.kind == "purchase" and account.entry.code in CARRIED_OUT:
+                books[account.entry.card, account.entry.currency] += account.held_minor
+        return dict(books)
+
+    def standing(self) -> Iterable[Account]:
+        """List the purchases and refunds that were carried out and not reversed, as they came."""
+        for account in self.accounts.values():
+            if account.entry.code in CARRIED_OUT and not account.is_reversed:
+                yield account
+
+    def _refuse_refund(self, entry: Entry) -> str | None:
+        account = self.accounts.get(entry.original_key)
+        if account is None or account.entry.kind != "purchase":
+            return NO_ORIGINAL
+        purchase = account.entry
+        if entry.received - purchase.received > REFUNDED_FOR:
+            return NO_ORIGINAL
+        if purchase.code not in IN_FULL or account.is_reversed or entry.currency != purchase.currency:
+            return INVALID
+        if entry.amount_minor > account.held_minor:
+            return TOO_MUCH
+        return OTHER_CARD if entry.card and entry.card != purchase.card else None
+
+    def _take_advice(self, entry: Entry) -> None:
+        if entry.day_key in self._stans:
+            return
+        self._stans[entry.day_key] = self.advices[entry.day_key] = entry
+        account = self.accounts.get(entry.original_key)
+        if entry.code != APPROVED:
+            return
+        if account is None:
+            self.remembered.setdefault(entry.original_key, entry)
+        elif account.entry.code in CARRIED_OUT and not account.is_reversed:
+            if account.entry.kind == "refund":
+                self.accounts[account.entry.original_key].refunded_minor -= account.left_minor
+            account.left_minor = entry.remains_minor or 0
+            account.is_reversed = not account.left_minor
+
+
+def _names_another(advice: Entry, original: Entry) -> bool:
+    """Return whether 37, 3, 4 or 49 is not the original's; an original that never came is what its advice said."""
+    return (advice.rrn, advice.processing, advice.amount_minor, advice.currency) != (
+        original.rrn,
+        original.processing,
+        original.amount_minor,
+        original.currency,
+    )

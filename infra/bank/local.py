@@ -1,0 +1,75 @@
+"""The acquirers of the local stage: its sandbox, a bank of its own, or the host that the environment names."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from infra.bank import control
+from infra.bank.bank import Bank
+from infra.bank.journal import FolderInUseError
+from infra.bank.server import Server
+from infra.bank.tls import certificates_in, host_context
+
+ISO8583 = "ISO8583"
+INSTITUTION = "123456"
+OF_ANOTHER_HOST = ("ISO8583_HOST", "ISO8583_PORT", "ISO8583_TLS", "ISO8583_CA")
+
+
+class AcquirerSettingsError(Exception):
+    """The stage cannot have these acquirers; the message is one line that says why."""
+
+
+@dataclass(frozen=True)
+class LocalAcquirers:
+    """What the stage's environment has beside its own, and what to print."""
+
+    environment: dict[str, str] = field(default_factory=dict)
+    welcome: str = ""
+
+
+@contextlib.contextmanager
+def acquirers(folder: Path | None) -> Iterator[LocalAcquirers]:
+    """Yield the acquirers that ACQUIRER and ACQUIRERS of the environment choose, until the block ends.
+
+    ACQUIRER=iso8583 starts a bank on free ports; `folder` is where it keeps its books. Everything else of acquirers the
+    stage reads from its environment as it is. Raises AcquirerSettingsError.
+    """
+    chosen, named = os.environ.get("ACQUIRER"), os.environ.get("ACQUIRERS")
+    beside = {"ACQUIRERS": named} if named else {}
+    if not chosen:
+        yield LocalAcquirers(beside)
+        return
+    _check(chosen)
+    with contextlib.ExitStack() as stack:
+        try:
+            bank = stack.enter_context(contextlib.closing(Bank(folder)))
+        except (FolderInUseError, OSError) as refusal:
+            raise AcquirerSettingsError(str(refusal)) from refusal
+        certificates = certificates_in(folder or Path(stack.enter_context(TemporaryDirectory(prefix="bank-"))))
+        server = stack.enter_context(Server(bank, tls=host_context(certificates)))
+        door = stack.enter_context(control.serve(bank)).rpartition(":")[2]
+        settings = {
+            "ACQUIRERS": ISO8583,
+            "ISO8583_HOST": server.host,
+            "ISO8583_PORT": str(server.port),
+            "ISO8583_INSTITUTION": INSTITUTION,
+            "ISO8583_CA": str(certificates.ca.absolute()),
+        }
+        yield LocalAcquirers(
+            settings | beside,
+            f"\nCard payments go to a bank on {server.host}:{server.port} (ISO 8583, TLS).\nIts books, its list of a day:\n\n"
+            f"  python -m infra.bank --books --control {door}\n"
+            f"  python -m infra.bank --list YYYY-MM-DD --control {door}\n",
+        )
+
+
+def _check(chosen: str) -> None:
+    if chosen != ISO8583.lower():
+        message = f"ACQUIRER is {ISO8583.lower()} or absent, not {chosen}."
+        raise AcquirerSettingsError(message)
+    if taken := [name for name in OF_ANOTHER_HOST if os.environ.get(name)]:
+        message = f"ACQUIRER={chosen} starts a bank of its own, and {', '.join(taken)} is of another: take one of both."
+        raise AcquirerSettingsError(message)
