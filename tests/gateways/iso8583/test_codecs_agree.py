@@ -76,6 +76,16 @@ def test_the_messages_of_the_interface_are_the_same_to_all(message: bytes) -> No
     assert {name: write(content) for name, write in WRITERS.items()} == dict.fromkeys(WRITERS, message)
 
 
+@pytest.mark.parametrize("sign", [b"+", b"-", b" ", b"_"])
+@pytest.mark.parametrize("told", [b"06123456", b"016\x8a\x02", b"016HOST"], ids=["32", "55", "63"])
+def test_a_length_with_a_sign_is_refused_by_all(told: bytes, sign: bytes) -> None:
+    """What is damaged at random has hardly ever one, and int() reads it."""
+    message = APPROVAL.replace(told, sign + told[1:])
+
+    assert message != APPROVAL
+    assert [read(message) for read in READERS.values()] == [None, None, None]
+
+
 def test_a_codec_that_reads_otherwise_would_be_found() -> None:
     """The comparison itself: without it the others could not fail."""
     message = CODEC.decode(APPROVAL)
