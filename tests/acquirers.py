@@ -22,6 +22,7 @@ LONG_AGO = datetime.fromisoformat("2001-03-14T09:00:00.000000+00:00")  # when no
 class FakeAcquirer:
     """An acquirer that has approved whatever it is asked about, unless it is silent."""
 
+    can_inquire = True
     is_silent: bool = False
     meanwhile: Callable[[], Any] = lambda: None  # what happens while it thinks
     quiet: timedelta = timedelta(seconds=60)

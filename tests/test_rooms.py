@@ -64,7 +64,7 @@ def test_aws_is_reached_through_the_table_and_the_gateways_alone(path: Path) -> 
 @pytest.mark.parametrize("path", sorted((ROOT / "chalicelib" / "domain").glob("*.py")), ids=_name)
 def test_the_domain_needs_the_standard_library_alone(path: Path) -> None:
     third_party = {"pydantic", "chalice", "boto3", "botocore", "simplejson", "jwt", "argon2", "phonenumbers"}
-    third_party |= {"iso4217", "iso3166", "urllib3"}
+    third_party |= {"iso4217", "iso3166", "iso8583", "urllib3"}
 
     assert {name.split(".")[0] for name in _imports(path)} & third_party == set()
 

@@ -1,5 +1,6 @@
 """The configuration of an account: the ways to pay that its application may offer."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from chalicelib.domain.agent import Agent, MobileSettings
@@ -30,17 +31,19 @@ class AccountConfiguration:
     products: tuple[str, ...]
 
 
-def payment_options(effective: MobileSettings, card_acquirer: tuple[str, str] | None) -> tuple[PaymentOption, ...]:
+def payment_options(
+    effective: MobileSettings, card_acquirer: Callable[[InputType], tuple[str, str] | None]
+) -> tuple[PaymentOption, ...]:
     """Return one option for each kind of payment that is enabled.
 
-    `effective` are the settings in force; `card_acquirer` are code and name of the stage's card acquirer, if it has
-    one. A kind that needs no acquirer is shown with its own name instead.
+    `effective` are the settings in force; `card_acquirer` returns code and name of the stage's card acquirer for a kind
+    of payment, if it has one. A kind that needs no acquirer is shown with its own name instead.
     """
     return tuple(
         PaymentOption(input_type, *acquirer)
         for input_type, kind in KINDS.items()
         if is_enabled(kind.feature, effective)
-        and (acquirer := (kind.acquirer, kind.name) if kind.acquirer else card_acquirer)
+        and (acquirer := (kind.acquirer, kind.name) if kind.acquirer else card_acquirer(input_type))
     )
 
 

@@ -5,18 +5,20 @@ from datetime import datetime
 from enum import StrEnum
 
 from chalicelib.domain.card import CardData
+from chalicelib.domain.host_facts import MessageTrace, TerminalSnapshot
 from chalicelib.domain.money import Currency
-from chalicelib.domain.transaction import CardDetails, InputType, MessageTrace, TerminalSnapshot
+from chalicelib.domain.transaction import CardDetails, InputType
 
 APPROVED_CODE = 0
-TOO_LATE, UNREACHABLE, DUPLICATE = 68, 91, 94  # ISO 8583 field 39
+PARTIAL, TOO_LATE, UNREACHABLE, DUPLICATE = 10, 68, 91, 94  # ISO 8583 field 39
 MESSAGES = {
     APPROVED_CODE: "Approved",
     5: "Do not honour",
+    PARTIAL: "Approved for less than the amount",
     12: "Invalid transaction",
     13: "Invalid amount",
     14: "Invalid card number",
-    25: "The original is not found",
+    25: "Original transaction not found",
     30: "Format error",
     51: "Insufficient funds",
     54: "Expired card",

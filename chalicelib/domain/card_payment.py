@@ -1,6 +1,6 @@
 """Taking a payment by card: the transaction that is stored first, and the request to the acquirer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 
 from chalicelib.domain.acquirer import AuthorizationRequest
@@ -13,13 +13,23 @@ from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 WITHOUT_ACQUIRER = frozenset(kind.acquirer for kind in KINDS.values() if kind.acquirer)
 
 
-def with_card(
-    order: PaymentOrder, till: Till, now: datetime, *, acquirers: Sequence[str], linked: LinkedCard | None
-) -> Transaction:
-    """Return the transaction of a card payment, to be stored before the acquirer is called.
+Refuse = Callable[[str, AuthorizationRequest], Sequence[Finding]]
 
-    `acquirers` are those of the stage, the default first; `linked` is the card the order names by its ID. Raises 202
-    with everything that is wrong, 566 when the linked card is not the agent's to pay with.
+
+def with_card(  # noqa: PLR0913  each is a thing of its own
+    order: PaymentOrder,
+    till: Till,
+    now: datetime,
+    *,
+    acquirers: Sequence[str],
+    linked: LinkedCard | None,
+    refuse: Refuse,
+) -> tuple[Transaction, AuthorizationRequest]:
+    """Return the transaction of a card payment, to be stored before the acquirer is called, and the request to it.
+
+    `acquirers` are those of the stage that take this kind of payment, the default first; `linked` is the card the order
+    names by its ID; `refuse` says what the acquirer of a code cannot take. Raises 202 with everything that is wrong,
+    566 when the linked card is not the agent's to pay with.
     """
     today = business_day(now, till.merchant.gmt)
     if order.input_type is InputType.LINKED_CARD and order.linked_card_id is not None:
@@ -30,10 +40,12 @@ def with_card(
     acquirer = order.acquirer or (linked.acquirer if linked else acquirers[0])
     findings += _check_acquirer(acquirer, acquirers, linked)
     findings += _check_online(order)
+    request = _request(order, till, linked, amount_minor)
+    findings += refuse(acquirer, request) if acquirer in acquirers else ()
     if findings:
         raise invalid(*findings)
 
-    return begin(
+    transaction = begin(
         order,
         till,
         now,
@@ -45,17 +57,16 @@ def with_card(
         emv=order.card.emv if order.card else None,
         signature_required=order.force_signature,
     )
+    return transaction, request
 
 
-def authorization_request(
-    transaction: Transaction, order: PaymentOrder, till: Till, linked: LinkedCard | None
-) -> AuthorizationRequest:
+def _request(order: PaymentOrder, till: Till, linked: LinkedCard | None, amount_minor: int) -> AuthorizationRequest:
     """Return the request to the acquirer, under the payment's own ID."""
     return AuthorizationRequest(
-        reference=transaction.id,
-        amount_minor=transaction.amount_minor,
-        currency=transaction.currency,
-        input_type=transaction.input_type,
+        reference=order.id,
+        amount_minor=amount_minor,
+        currency=till.terminal.currency,
+        input_type=order.input_type,
         terminal=till.terminal.tid,
         merchant=till.terminal.back_retailer_id,
         card=order.card,

@@ -33,7 +33,7 @@ class DialectError(ValueError):
     """A document that describes no dialect; the message names the key and its fault."""
 
     def __init__(self, key: str, fault: str) -> None:
-        super().__init__(f"{key or 'it'} {fault}")
+        super().__init__(" ".join(f"{key or 'it'} {fault}".split()))  # one line, whatever the key is
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,9 @@ An outcome is unknown until the acquirer answers, an inquiry finds it, or an aut
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from chalicelib.domain.acquirer import TOO_LATE, UNREACHABLE, AcquirerAnswer, message_of
+from chalicelib.domain import host
+from chalicelib.domain.acquirer import PARTIAL, TOO_LATE, UNREACHABLE, AcquirerAnswer, message_of
+from chalicelib.domain.host_facts import MessageTrace
 from chalicelib.domain.transaction import TRANSITIONS, Phase, Transaction
 
 REQUEST_LASTS = timedelta(seconds=30)  # at the most, after it stored the transaction: gateways wait 29 s
@@ -15,13 +17,19 @@ PAUSE_DIVISOR = 4  # a pause is a fourth of the time it has been pending; past i
 REQUESTED = frozenset({Phase.SENT, Phase.CANCELLING, Phase.RETURNING})
 
 
-def may_move_to(transaction: Transaction, phase: Phase) -> bool:
-    """Return whether this phase may follow the transaction's own."""
-    return phase in TRANSITIONS[transaction.phase]
+ANSWERABLE = frozenset({Phase.SENT, Phase.UNKNOWN})  # once it is being cancelled, an answer comes too late
+
+
+def may_follow(before: Transaction, after: Transaction) -> bool:
+    """Return whether this may be the next step: a phase that may follow, or other facts while it is pending."""
+    learns = before.is_pending and after.phase is before.phase and after != before
+    return learns or after.phase in TRANSITIONS[before.phase]
 
 
 def with_answer(transaction: Transaction, answer: AcquirerAnswer) -> Transaction:
     """Return the payment with the acquirer's answer: approved, awaiting completion or declined."""
+    if transaction.phase not in ANSWERABLE:
+        return transaction
     signature = answer.is_approved and (transaction.signature_required or answer.signature_required)
     incomplete = not transaction.single_step or (signature and transaction.signature_key is None)
     approved = Phase.AWAITING_COMPLETION if incomplete else Phase.APPROVED
@@ -31,7 +39,7 @@ def with_answer(transaction: Transaction, answer: AcquirerAnswer) -> Transaction
         result_code=answer.code,
         result_message=answer.message,
         approval_code=answer.approval_code,
-        rrn=answer.rrn,
+        rrn=transaction.rrn if transaction.host else answer.rrn,
         acquirer_tran_id=answer.acquirer_tran_id,
         signature_required=signature,
         pin_mode=answer.pin_mode,
@@ -46,7 +54,7 @@ def reversal_with_answer(reversal: Transaction, answer: AcquirerAnswer) -> Trans
         result_code=answer.code,
         result_message=answer.message,
         approval_code=answer.approval_code,
-        rrn=answer.rrn,
+        rrn=reversal.rrn if reversal.host else answer.rrn,
         acquirer_tran_id=answer.acquirer_tran_id,
     )
 
@@ -79,14 +87,39 @@ def unknown(transaction: Transaction) -> Transaction:
     return replace(transaction, phase=Phase.UNKNOWN)
 
 
-def auto_cancelling(transaction: Transaction) -> Transaction:
-    """Return the payment to be reversed automatically: it is still unknown at its Deadline."""
-    return replace(transaction, phase=Phase.AUTO_CANCELLING)
+def unusable(transaction: Transaction) -> Transaction:
+    """Return the transaction with its outcome unknown: an answer came that cannot be used."""
+    if transaction.phase is Phase.AUTO_CANCELLING:  # its advice has a reason, and stays as it is
+        return transaction
+    after = transaction if transaction.is_reversal else unknown(transaction)
+    return replace(after, host=after.host and replace(after.host, answer_unusable=True))
+
+
+def is_never_accepted(answer: AcquirerAnswer) -> bool:
+    """Return whether the answer approves less than was requested: it is reversed before a till hears of it."""
+    return answer.code == PARTIAL
+
+
+def auto_cancelling(transaction: Transaction, now: datetime) -> Transaction:
+    """Return the transaction to be reversed automatically: its outcome is unknown, and nobody can be asked for it.
+
+    A host that cannot be inquired gets the same advice until it acknowledges it: its facts are decided here.
+    """
+    facts = transaction.host
+    if facts and facts.advice is None:
+        facts = replace(facts, advice=MessageTrace(facts.advice_stan, now))
+    return replace(transaction, phase=Phase.AUTO_CANCELLING, host=facts)
 
 
 def auto_cancelled(transaction: Transaction) -> Transaction:
-    """Return the payment cancelled: the acquirer acknowledged the automatic reversal."""
-    return _without_money(transaction, Phase.AUTO_CANCELLED, TOO_LATE)
+    """Return the payment cancelled, or the return rejected: the acquirer acknowledged the automatic reversal."""
+    phase = Phase.REJECTED if transaction.is_reversal else Phase.AUTO_CANCELLED
+    return _without_money(transaction, phase, TOO_LATE)
+
+
+def partly_approved(transaction: Transaction) -> Transaction:
+    """Return the transaction declined: it was approved for less, and that was reversed at once."""
+    return _without_money(transaction, Phase.DECLINED, PARTIAL)
 
 
 def completed(transaction: Transaction) -> Transaction:
@@ -106,7 +139,8 @@ def was_not_attempted(transaction: Transaction) -> bool:
 
 def is_in_progress(transaction: Transaction, now: datetime) -> bool:
     """Return whether the request that stored it may still be at work on it."""
-    return transaction.phase in REQUESTED and now < transaction.created_at + REQUEST_LASTS
+    lasts = host.REQUEST_LASTS if transaction.host else REQUEST_LASTS
+    return transaction.phase in REQUESTED and now < transaction.created_at + lasts
 
 
 def is_not_found_final(transaction: Transaction, quiet: timedelta, now: datetime) -> bool:
@@ -123,8 +157,17 @@ def due_at(transaction: Transaction, now: datetime) -> datetime | None:
         return transaction.deadline
     if not transaction.is_pending:
         return None
+    if transaction.host:
+        return _due_at_host(transaction, now)
     since = transaction.created_at if now < transaction.deadline else transaction.deadline
     at = now + min(max((now - since) / PAUSE_DIVISOR, SHORTEST_PAUSE), LONGEST_PAUSE)
     if now < transaction.deadline:
         at = min(at, transaction.deadline)
     return max(at, transaction.created_at + REQUEST_LASTS)
+
+
+def _due_at_host(transaction: Transaction, now: datetime) -> datetime:
+    """Return when a transaction at a host that cannot be inquired is due: each run of the sweep repeats its message."""
+    if transaction.phase in REQUESTED and now < transaction.created_at + host.REQUEST_LASTS:
+        return transaction.created_at + host.REQUEST_LASTS
+    return now if transaction.phase is Phase.UNKNOWN else now + host.REPEAT_EACH

@@ -107,7 +107,8 @@ def check_kind(order: PaymentOrder, agent: Agent, merchant: Merchant, acquirers:
         message = f"InputType {order.input_type:d} is not enabled for the agent."
         raise ServiceError(ErrorCode.KIND_NOT_ENABLED, message)
     if kind.acquirer is None and not acquirers:
-        raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, "The stage has no acquirer for cards.")
+        message = f"The stage has no acquirer that takes InputType {order.input_type:d}."
+        raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, message)
 
 
 def check_group(order: PaymentOrder, merchant: Merchant) -> None:

@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 from enum import IntEnum, StrEnum
 
+from chalicelib.domain.host_facts import HostFacts
 from chalicelib.domain.money import Currency
 from chalicelib.domain.purchase import Purchase
 
@@ -32,7 +33,7 @@ class Phase(StrEnum):
 # none begins REVERSAL_APPROVED, any other CANCELLING or RETURNING.
 TRANSITIONS: dict[Phase, frozenset[Phase]] = {
     Phase.SENT: frozenset({
-        Phase.APPROVED, Phase.AWAITING_COMPLETION, Phase.DECLINED, Phase.REJECTED, Phase.UNKNOWN,
+        Phase.APPROVED, Phase.AWAITING_COMPLETION, Phase.DECLINED, Phase.REJECTED, Phase.UNKNOWN, Phase.AUTO_CANCELLING,
     }),
     Phase.UNKNOWN: frozenset({
         Phase.APPROVED, Phase.AWAITING_COMPLETION, Phase.DECLINED, Phase.REJECTED, Phase.AUTO_CANCELLING,
@@ -41,10 +42,10 @@ TRANSITIONS: dict[Phase, frozenset[Phase]] = {
     Phase.AWAITING_COMPLETION: frozenset({Phase.APPROVED}),
     Phase.APPROVED: frozenset(),
     Phase.DECLINED: frozenset(),
-    Phase.AUTO_CANCELLING: frozenset({Phase.AUTO_CANCELLED}),
+    Phase.AUTO_CANCELLING: frozenset({Phase.AUTO_CANCELLED, Phase.DECLINED, Phase.REJECTED}),
     Phase.AUTO_CANCELLED: frozenset(),
     Phase.CANCELLING: frozenset({Phase.REVERSAL_APPROVED, Phase.DECLINED, Phase.REJECTED}),
-    Phase.RETURNING: frozenset({Phase.REVERSAL_APPROVED, Phase.DECLINED, Phase.REJECTED}),
+    Phase.RETURNING: frozenset({Phase.REVERSAL_APPROVED, Phase.DECLINED, Phase.REJECTED, Phase.AUTO_CANCELLING}),
     Phase.REVERSAL_APPROVED: frozenset(),
 }  # fmt: skip
 PENDING = frozenset({Phase.SENT, Phase.UNKNOWN, Phase.AUTO_CANCELLING, Phase.CANCELLING, Phase.RETURNING})
@@ -149,45 +150,6 @@ class ReceiptAddresses:
     emails: tuple[str, ...] = ()
     phones: tuple[str, ...] = ()
     retries: int | None = None
-
-
-@dataclass(frozen=True)
-class TerminalSnapshot:
-    """The terminal of a payment as its host knows it: reversals name it even when the terminal has changed since."""
-
-    mid: str  # BackRetailerID
-    title: str
-    city: str
-    country_code: str  # alpha-2
-    sic: str
-    entry_caps: str
-
-
-@dataclass(frozen=True)
-class MessageTrace:
-    """The number (STAN, 1 to 999,999, unique for a terminal and day) and the time of a message to a host."""
-
-    stan: int
-    made_at: datetime
-
-
-@dataclass(frozen=True)
-class Advice:
-    """The automatic reversal of a message that got no usable answer; it is repeated with the same trace."""
-
-    trace: MessageTrace
-    reason: str  # ISO 8583 field 56
-
-
-@dataclass(frozen=True)
-class HostFacts:
-    """The facts by which a host that cannot be inquired recognises a message, stored before its first byte is sent."""
-
-    trace: MessageTrace
-    institution: str
-    terminal: TerminalSnapshot
-    original: MessageTrace | None = None  # of a reversal: the message of its payment
-    advice: Advice | None = None
 
 
 @dataclass(frozen=True)

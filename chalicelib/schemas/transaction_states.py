@@ -49,8 +49,14 @@ REVERSED_IN_FULL = WireState(500, 502, "REVERSED", 3, Section.TRANSACTIONS, "Rev
 
 
 def wire_state(transaction: Transaction) -> WireState:
-    """Return the look of a transaction; a payment that is reversed in full has one of its own."""
-    return REVERSED_IN_FULL if transaction.is_reversed_in_full else WIRE_STATES[transaction.phase]
+    """Return the look of a transaction; a payment that is reversed in full has one of its own.
+
+    A return that is being cancelled automatically looks like one in process: till and customer wait for its outcome.
+    """
+    if transaction.is_reversed_in_full:
+        return REVERSED_IN_FULL
+    is_return_cancelled = transaction.is_reversal and transaction.phase is Phase.AUTO_CANCELLING
+    return WIRE_STATES[Phase.RETURNING if is_return_cancelled else transaction.phase]
 
 
 def status_of(transaction: Transaction, now: datetime) -> str:

@@ -7,6 +7,7 @@ from chalicelib.domain.account_configuration import AccountConfiguration, paymen
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.effective_settings import effective
 from chalicelib.domain.terminal import Terminal
+from chalicelib.domain.transaction import InputType
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.iso import currency_code
@@ -23,7 +24,7 @@ def get(caller: Caller, now: datetime, *, current_account_id: int | None = None)
     agent, merchant = admitted.agent, admitted.merchant
 
     in_force = effective(agent.mobile_settings, merchant.mobile_settings if merchant else None)
-    options = payment_options(in_force, _card_acquirer()) if merchant else ()
+    options = payment_options(in_force, _card_acquirer) if merchant else ()
     products = tuple(settings().partners) if merchant else ()
     of_merchant = merchant.currency_id if merchant else None
     currency = _terminal_currency(agent, *admitted.others) or agent.currency_id or of_merchant
@@ -32,9 +33,9 @@ def get(caller: Caller, now: datetime, *, current_account_id: int | None = None)
     return AccountConfiguration(agent, merchant, currency and currency_code(currency), options, products)
 
 
-def _card_acquirer() -> tuple[str, str] | None:
-    """Return code and name of the stage's default card acquirer, if it has one."""
-    code = settings().default_acquirer
+def _card_acquirer(input_type: InputType) -> tuple[str, str] | None:
+    """Return code and name of the first card acquirer of the stage that takes this kind of payment, if there is one."""
+    code = next(iter(acquirers.taking(input_type)), None)
     return (code, acquirers.named(code).name) if code else None
 
 

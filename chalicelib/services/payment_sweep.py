@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from functools import cache
 
 from chalicelib.domain.circuit_breaker import Breaker
+from chalicelib.domain.transaction import Phase
 from chalicelib.gateways import acquirers
 from chalicelib.log import log, log_defect
 from chalicelib.services import acquirer_answers, outcomes
@@ -77,11 +78,14 @@ class _Run:
 
         memory().breakers = {lane.name: lane.breaker for lane in lanes}
         left = [entry.since for lane in self._lanes for entry in (*lane.failed, lane.head) if entry]
+        silent = tuple(lane.name for lane in lanes if lane.breaker.is_open)
+        for code in silent:
+            log("acquirer_silent", acquirer=code)
         return Swept(
             sum(lane.done for lane in self._lanes),
             max(0, int((self._now() - min(left)).total_seconds())) if left else 0,
             any(lane.is_waiting for lane in self._lanes),
-            tuple(lane.name for lane in lanes if lane.breaker.is_open),
+            silent,
         )
 
     def _now(self) -> datetime:
@@ -118,6 +122,8 @@ class _Run:
         if transaction is None:
             return False
         after = outcomes.resolve(transaction, now)
+        if after.phase is Phase.AUTO_CANCELLING:
+            log("reversal_outstanding", transaction=after.id, acquirer=after.acquirer)
         if after.is_pending and now >= after.deadline:
             log("overdue", transaction=after.id, phase=after.phase)
         return True

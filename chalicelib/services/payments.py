@@ -4,10 +4,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from chalicelib.domain import payment, permissions
+from chalicelib.domain import host, payment, permissions
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import LinkedCard
-from chalicelib.domain.card_payment import authorization_request, with_card
+from chalicelib.domain.card_payment import with_card
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.history import Page, amount_taken, entry_of
 from chalicelib.domain.payment import PaymentOrder, Till
@@ -21,6 +21,7 @@ from chalicelib.schemas.files import File
 from chalicelib.schemas.payment_request import SubmitPayment
 from chalicelib.services import outbox, outcomes, pictures
 from chalicelib.services.admission import admit
+from chalicelib.services.host_identity import identify_payment
 from chalicelib.services.identifiers import derived_guid, new_guid
 from chalicelib.services.replay import replay, replay_first
 from chalicelib.store import linked_cards, merchants, terminals, transactions
@@ -43,7 +44,7 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
         raise ServiceError(ErrorCode.ROLE_MAY_NOT)
     if found["stored"] is not None:
         return _replay(order, found["stored"], now), True
-    payment.check_kind(order, agent, merchant, acquirers.codes())
+    payment.check_kind(order, agent, merchant, _acquirers_for(order))
     payment.check_group(order, merchant)
     till = Till(agent, merchant, _terminal_of(agent, found.get("terminal")))
 
@@ -107,10 +108,13 @@ def _take_by_card(
     order: PaymentOrder, till: Till, linked: LinkedCard | None, files: list[File], now: datetime
 ) -> tuple[Transaction, bool]:
     """Take a payment an acquirer decides: stored first, then authorized under its own ID, then finished."""
-    transaction = with_card(order, till, now, acquirers=acquirers.codes(), linked=linked)
+    transaction, request = with_card(
+        order, till, now, acquirers=_acquirers_for(order), linked=linked, refuse=acquirers.refuse
+    )
     files_of_it = pictures.store_files(files, transaction.id)
     transaction = replace(transaction, auto_cancel_id=new_guid(), **files_of_it)
-    request = authorization_request(transaction, order, till, linked)
+    transaction = identify_payment(transaction, till.terminal)
+    request = replace(request, message=host.message_of(transaction))
     checks = [linked_cards.check_usable(linked.id, till.agent.id)] if linked else []
 
     try:
@@ -118,6 +122,11 @@ def _take_by_card(
     except AlreadyExistsError:
         return replay_first(order.id, order, order.fingerprint, now), True
     return outcomes.require_attempted(outcomes.authorize(transaction, request, now)), False
+
+
+def _acquirers_for(order: PaymentOrder) -> tuple[str, ...]:
+    """Return the card acquirers of the stage that may take the payment, the default first; none for other kinds."""
+    return acquirers.taking(order.input_type) if KINDS[order.input_type].acquirer is None else ()
 
 
 def _replay(order: PaymentOrder, stored: Transaction, now: datetime) -> Transaction:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from chalicelib.domain import permissions, reversal
+from chalicelib.domain import host, permissions, reversal
 from chalicelib.domain import replay as replay_rules
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.guid import is_guid
@@ -12,6 +12,7 @@ from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.schemas.reversal_request import ReversePayment
 from chalicelib.services import outbox, outcomes
 from chalicelib.services.admission import admit
+from chalicelib.services.host_identity import identify_reversal
 from chalicelib.services.identifiers import derived_guid, new_guid
 from chalicelib.services.replay import answer_again, replay, replay_first
 from chalicelib.store import outbox as outbox_store
@@ -69,7 +70,8 @@ def _reverse(
                 raise
             # An equal request stored it after this one looked.
             return replay(first, order, reversal.fingerprint(order, agent.id), now), True
-        transaction = reversal.begin(reversal_id, order, original, agent, amount_minor, now)
+        begun = reversal.begin(reversal_id, order, original, agent, amount_minor, now)
+        transaction = identify_reversal(begun, original)
         receipts = outbox.receipts_for(transaction, None, None, now)
         try:
             transactions.reserve(original, transaction, *map(outbox_store.put, receipts), follows_latest=keyless)
@@ -79,6 +81,8 @@ def _reverse(
             original = transactions.get(original.id) or original
         else:
             outbox.send(receipts, now)
-            finished = outcomes.reverse(transaction, now) if transaction.is_pending else transaction
+            finished = transaction
+            if transaction.is_pending:
+                finished = outcomes.reverse(transaction, host.reversal_request(transaction, is_repeat=False), now)
             return outcomes.require_attempted(finished), False
     raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)

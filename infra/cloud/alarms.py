@@ -30,6 +30,12 @@ METRIC_FILTERS = (
     ),
     MetricFilter("SweepDefects", "SweepPayments", '{ $.event = "defect" }'),
     MetricFilter("OverduePayments", "SweepPayments", '{ $.event = "overdue" }'),
+    *(
+        MetricFilter("AcquirerAnswersLost", function, '{ $.event = "answer_lost" }')
+        for function in ("APIHandler", "SweepPayments")
+    ),
+    MetricFilter("ReversalsOutstanding", "SweepPayments", '{ $.event = "reversal_outstanding" }'),
+    MetricFilter("AcquirersSilent", "SweepPayments", '{ $.event = "acquirer_silent" }'),
     MetricFilter("PaymentsBehindSeconds", "SweepPayments", '{ $.event = "sweep" }', "$.behind_seconds"),
     MetricFilter("OutboxDefects", "SweepOutbox", '{ $.event = "defect" }'),
     MetricFilter("OutboxBehindSeconds", "SweepOutbox", '{ $.event = "sweep" }', "$.behind_seconds"),
@@ -175,6 +181,32 @@ ALARMS = (
         "the payment: ask the acquirer for its outcome. Never change the payment by hand.",
         "OverduePayments",
         minutes=(10, 15),
+    ),
+    Alarm(
+        "AcquirerAnswersLost",
+        "Requests to an acquirer got no usable answer: payments have unknown outcomes.",
+        "The lines `answer_lost` name the acquirer and the transaction: call the acquirer. What was lost is inquired, "
+        "or reversed until that is acknowledged, each minute; nothing is to be repeated by hand.",
+        "AcquirerAnswersLost",
+        threshold=5,
+        minutes=(2, 3),
+    ),
+    Alarm(
+        "ReversalsOutstanding",
+        "An automatic reversal has not been acknowledged for ten minutes: a customer's money may be held.",
+        "The lines `reversal_outstanding` name the transactions. They are repeated each minute until the acquirer "
+        "acknowledges them. If it refuses them (the line `refused_advice` has the code), ask the acquirer for the RRN; "
+        "never change the record by hand.",
+        "ReversalsOutstanding",
+        minutes=(10, 12),
+    ),
+    Alarm(
+        "AcquirersSilent",
+        "An acquirer has not answered five requests in a row: its circuit breaker is open.",
+        "The line `acquirer_silent` names it. One of its payments is tried each minute; the first answer closes the "
+        "breaker. Call the acquirer; look at the route to it (subnets, NAT gateway, certificate).",
+        "AcquirersSilent",
+        minutes=(3, 5),
     ),
     Alarm(
         "OutboxSweepFails",

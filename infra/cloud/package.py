@@ -54,7 +54,7 @@ def package(stage: str, build: Path) -> None:
     merged = build / "merge.json"
     merged.write_text(json.dumps(template.template(importlib.import_module("app").app)), encoding="utf-8")
     _chalice(stage, project, merged, build)
-    check_settings(json.loads((build / "sam.json").read_text(encoding="utf-8")))
+    check_settings(json.loads((build / "sam.json").read_text(encoding="utf-8")), project)
     zipped.repack(build / "deployment.zip")
     if found := zipped.problems(build / "deployment.zip"):
         raise PackageError("; ".join(found))
@@ -88,8 +88,11 @@ def _chalice(stage: str, project: Path, merged: Path, build: Path) -> None:
         raise PackageError((done.stderr or done.stdout).strip().splitlines()[-1])
 
 
-def check_settings(sam: dict[str, Any]) -> None:
-    """Read the settings as each function will: a missing or wrong one fails here, and not in front of a customer."""
+def check_settings(sam: dict[str, Any], project: Path) -> None:
+    """Read the settings as each function will: a missing or wrong one fails here, and not in front of a customer.
+
+    They are read by the code that is packed, so that a file they name must be packed, too.
+    """
     shared = sam["Globals"]["Function"]["Environment"]["Variables"]
     for name, item in sam["Resources"].items():
         if item["Type"] != "AWS::Serverless::Function":
@@ -101,7 +104,7 @@ def check_settings(sam: dict[str, Any]) -> None:
         }
         done = subprocess.run(
             [sys.executable, "-c", "from chalicelib import settings; settings.settings()"],
-            cwd=ROOT,
+            cwd=project,
             env=variables,
             capture_output=True,
             text=True,

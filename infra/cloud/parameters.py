@@ -15,6 +15,10 @@ def _text(description: str, default: str = "", **limits: Any) -> Template:
     return {"Type": "String", "Default": default, "Description": description, **limits}
 
 
+def _list(description: str) -> Template:
+    return {"Type": "CommaDelimitedList", "Default": "", "Description": description}
+
+
 def _number(description: str, default: int, **limits: Any) -> Template:
     return {"Type": "Number", "Default": default, "Description": description, **limits}
 
@@ -51,6 +55,11 @@ PARAMETERS = {
         "create",
         AllowedValues=["create", "exists"],
     ),
+    "SubnetIds": _list(
+        "Private subnets of the functions that call acquirers, comma-separated, with a route through a NAT gateway "
+        "whose address the acquirer accepts; without them the functions are in no VPC."
+    ),
+    "SecurityGroupIds": _list("Security groups of those functions, comma-separated; needed with SubnetIds."),
     "BaseDomain": _text("Host of the management endpoints, such as api.example.com."),
     "ProcessingDomain": _text("Host of the payment queries, such as processing.example.com."),
     "CertificateArn": _text("The certificate of both hosts, in the region of the stage."),
@@ -68,6 +77,7 @@ CONDITIONS = {
     "HasSweepConcurrency": _differs("SweepConcurrency", 0),
     "HasAddressRateLimit": _differs("AddressRateLimit", "0"),
     "CreatesGatewayLogRole": {"Fn::Equals": [{"Ref": "GatewayLogRole"}, "create"]},
+    "HasSubnets": {"Fn::Not": [{"Fn::Equals": [{"Fn::Join": ["", {"Ref": "SubnetIds"}]}, ""]}]},
     "HasBaseDomain": _differs("BaseDomain", ""),
     "HasProcessingDomain": _differs("ProcessingDomain", ""),
 }

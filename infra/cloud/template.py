@@ -9,7 +9,7 @@ from chalice.app import Chalice
 
 from chalicelib.errors import ErrorCode, envelope
 from infra import resources
-from infra.cloud import limits, logs
+from infra.cloud import limits, logs, network
 from infra.cloud.monitoring import monitoring_resources
 from infra.cloud.parameters import CONDITIONS, PARAMETERS
 
@@ -25,6 +25,7 @@ def template(app: Chalice) -> Template:
     merged["Conditions"] = CONDITIONS
     merged["Resources"] |= _function_resources(app) | _domain_resources() | monitoring_resources() | _subscription()
     merged["Resources"] |= logs.access_log_resources() | limits.address_limit() | _permission()
+    merged["Resources"] |= network.network_policy()
     merged["Resources"]["RestAPI"]["Properties"] |= _api_properties(app)
     merged["Outputs"] = {
         "Alerts": {"Value": {"Ref": "Alerts"}, "Description": "The topic alarms go to"},
@@ -54,6 +55,8 @@ def _function_resources(app: Chalice) -> Template:
     for name, log in function_names(app).items():
         items[f"{name}Logs"] = logs.log_group(log)
         items[name] = {"Properties": {"LoggingConfig": {"LogGroup": {"Ref": f"{name}Logs"}}}}
+    for name in network.FUNCTIONS:
+        items[name]["Properties"] |= network.vpc_config()
     items["APIHandler"]["Properties"] |= limits.reserved_concurrency("Api")
     for handler in app.builtin_auth_handlers:
         items[_logical_id(handler.name)]["Properties"] |= limits.reserved_concurrency("Authorizer")

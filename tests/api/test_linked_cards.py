@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain import card
+from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.card_payment import with_card
 from chalicelib.domain.transaction import Transaction
@@ -86,7 +87,7 @@ def test_a_card_that_is_removed_while_it_pays_is_refused_and_nothing_is_stored(
     account = an_account(merchant=merchant, terminal_id=a_stored_terminal(merchant))
     linked = a_stored_card(account.agent.id, account.agent.client_id)
 
-    def remove_first(*arguments: Any, **options: Any) -> Transaction:
+    def remove_first(*arguments: Any, **options: Any) -> tuple[Transaction, AuthorizationRequest]:
         write_one(update(linked_cards.key(linked.id), "SET #deleted = :yes", {"yes": True}))
         return with_card(*arguments, **options)
 

@@ -16,7 +16,47 @@ def test_a_stage_without_a_setting_is_not_packaged(name: str, sam: dict[str, Any
     del wrong["Globals"]["Function"]["Environment"]["Variables"][name]
 
     with pytest.raises(package.PackageError, match=f"The setting {name} is missing from the environment."):
-        package.check_settings(wrong)
+        package.check_settings(wrong, package.ROOT)
+
+
+HOST = {
+    "ACQUIRERS": "ISO8583",
+    "ISO8583_HOST": "host.example",
+    "ISO8583_PORT": "5000",
+    "ISO8583_INSTITUTION": "123456",
+    "ISO8583_CA": "system",
+}
+
+
+def with_settings(sam: dict[str, Any], changes: dict[str, str]) -> dict[str, Any]:
+    """Return the template of a stage with other settings in each of its functions."""
+    changed = copy.deepcopy(sam)
+    for resource in changed["Resources"].values():
+        if resource["Type"] == "AWS::Serverless::Function":
+            resource["Properties"].setdefault("Environment", {}).setdefault("Variables", {}).update(changes)
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"ACQUIRERS": "SANDBOX,NOBODY"}, "ACQUIRERS names NOBODY"),
+        ({**HOST, "ISO8583_PORT": ""}, "The setting ISO8583_PORT is missing"),
+        ({**HOST, "ISO8583_TLS": "off"}, "ISO8583_TLS is off"),
+        ({**HOST, "ISO8583_DIALECT": "pyproject.toml"}, "ISO8583_DIALECT is pyproject.toml, which is no file"),
+    ],
+)
+def test_a_stage_with_a_wrong_acquirer_is_not_packaged(
+    changes: dict[str, str], problem: str, sam: dict[str, Any], tmp_path: Path
+) -> None:
+    changed = with_settings(sam, changes)
+
+    with pytest.raises(package.PackageError, match=problem):
+        package.check_settings(changed, package._project(tmp_path))  # noqa: SLF001  pyproject.toml is not packed
+
+
+def test_a_stage_with_a_host_is_packaged(sam: dict[str, Any], tmp_path: Path) -> None:
+    package.check_settings(with_settings(sam, HOST), package._project(tmp_path))  # noqa: SLF001
 
 
 @pytest.mark.parametrize("stage", ["local", "staging"])

@@ -141,6 +141,19 @@ def test_the_dashboard_is_json() -> None:
     assert len(json.loads(body)["widgets"]) == 6
 
 
+def test_the_functions_that_call_acquirers_can_stand_in_subnets(sam: dict[str, Any]) -> None:
+    inside = {"SubnetIds": {"Ref": "SubnetIds"}, "SecurityGroupIds": {"Ref": "SecurityGroupIds"}}
+    functions = of_type(sam, "AWS::Serverless::Function")
+
+    placed = {name for name, one in functions.items() if "VpcConfig" in one}
+    roles = sam["Resources"]["NetworkPolicy"]["Properties"]["Roles"]
+
+    assert placed == {"APIHandler", "SweepPayments"}
+    for name in placed:
+        assert functions[name]["VpcConfig"] == {"Fn::If": ["HasSubnets", inside, {"Ref": "AWS::NoValue"}]}
+        assert functions[name]["Role"]["Fn::GetAtt"][0] in {role["Ref"] for role in roles}
+
+
 def test_the_operators_guide_knows_every_parameter() -> None:
     guide = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")
 

@@ -34,13 +34,13 @@ def _with(feature: str) -> MobileSettings:
     ],
 )
 def test_each_enabled_kind_is_an_option_under_its_input_type(feature: str, options: list[PaymentOption]) -> None:
-    assert list(payment_options(_with(feature), SANDBOX)) == options
+    assert list(payment_options(_with(feature), lambda _: SANDBOX)) == options
 
 
 def test_nothing_enabled_is_no_option() -> None:
-    assert payment_options(NOTHING, SANDBOX) == ()
+    assert payment_options(NOTHING, lambda _: SANDBOX) == ()
 
 
 @pytest.mark.parametrize("feature", ["accept_cards", "allow_linked_cards"])
 def test_a_stage_without_a_card_acquirer_offers_no_cards(feature: str) -> None:
-    assert payment_options(_with(feature), None) == ()
+    assert payment_options(_with(feature), lambda _: None) == ()

@@ -108,7 +108,7 @@ def test_a_chips_number_comes_from_its_track_2_equivalent_or_from_its_own_object
     by_track = emv.objects(bytes.fromhex(chip_data()))
     by_objects = {emv.PAN: bytes.fromhex("378282246310005F"), emv.EXPIRATION: bytes.fromhex("301231")}
 
-    assert emv.card_in(by_track) == emv.Track2(PAN, EXP)
+    assert emv.card_in(by_track) == emv.Track2(PAN, EXP, "201100001230000")
     assert emv.card_in(by_objects) == emv.Track2("378282246310005", EXP)
 
 

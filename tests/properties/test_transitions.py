@@ -13,6 +13,7 @@ from chalicelib.errors import ServiceError
 from chalicelib.services import payment_sweep
 from chalicelib.store import transactions
 from tests.cards import a_card_body
+from tests.hosts import without_inquiries
 from tests.tills import MINUTE, Till, a_till
 from tests.transactions import NOW
 from tests.wire import StoppedError, broken, failing
@@ -91,6 +92,25 @@ def answer_later(amount: str, answer: AcquirerAnswer, patch: Patch, **parts: Any
         payment_sweep.run(NOW + 3 * MINUTE)
 
 
+def at_host(patch: Patch, *, authorize: Callable[..., Any] = LOST, later: bool = True) -> None:
+    """Take a payment at a host that cannot be inquired, and let the sweep look after it."""
+    with without_inquiries(patch), broken(patch, authorize=authorize), suppress(ServiceError, StoppedError):
+        a_till().pay(a_card_body())
+    if later:
+        with without_inquiries(patch):
+            payment_sweep.run(NOW + MINUTE)
+
+
+def return_at_host(patch: Patch) -> None:
+    till = a_till()
+    with without_inquiries(patch):
+        payment = till.pay(a_card_body())
+        with broken(patch, reverse=LOST):
+            till.give_back(payment)
+        payment_sweep.run(NOW + MINUTE)
+
+
+PARTIAL = AcquirerAnswer(10, "Approved for less")
 APPROVED = AcquirerAnswer(0, "Approved")
 SECOND_STEP = {"AcqTran": {"SingleStepAuthMode": False}}
 SCENARIOS: dict[Move, Callable[[Patch], None]] = {
@@ -105,6 +125,10 @@ SCENARIOS: dict[Move, Callable[[Patch], None]] = {
     (Phase.UNKNOWN, Phase.REJECTED): lambda _: pay_and_sweep("12.69"),
     (Phase.UNKNOWN, Phase.AUTO_CANCELLING): unknown_at_deadline,
     (Phase.AUTO_CANCELLING, Phase.AUTO_CANCELLED): unknown_at_deadline,
+    (Phase.SENT, Phase.AUTO_CANCELLING): lambda patch: at_host(patch, authorize=failing(StoppedError())),
+    (Phase.AUTO_CANCELLING, Phase.DECLINED): lambda patch: at_host(patch, authorize=lambda *_: PARTIAL, later=False),
+    (Phase.RETURNING, Phase.AUTO_CANCELLING): return_at_host,
+    (Phase.AUTO_CANCELLING, Phase.REJECTED): return_at_host,
     (Phase.AWAITING_COMPLETION, Phase.APPROVED): awaiting_at_deadline,
     (Phase.CANCELLING, Phase.REVERSAL_APPROVED): lambda patch: reverse(patch, cancel=True),
     (Phase.CANCELLING, Phase.DECLINED): lambda patch: reverse(patch, cancel=True, reverse=lambda *_: REFUSED),

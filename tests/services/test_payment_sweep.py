@@ -12,7 +12,7 @@ import pytest
 from chalicelib.domain.circuit_breaker import OPENS_AFTER
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways import secrets
+from chalicelib.gateways import acquirers, secrets
 from chalicelib.services import outcomes, payment_sweep
 from chalicelib.services.identifiers import derived_guid
 from chalicelib.store import due_index, transactions
@@ -269,7 +269,7 @@ def test_an_idle_run_reads_each_shard_once_and_in_time_no_more_the_shards_withou
             payment_sweep.run(DUE)
         idle.append(calls)
 
-    lanes = 2 * due_index.LANE_SHARDS  # SANDBOX, and what needs no acquirer
+    lanes = (1 + len(acquirers.KNOWN)) * due_index.LANE_SHARDS  # of what needs no acquirer, and of each acquirer
     assert idle == [["Query"] * (lanes + due_index.SHARDS)] * payment_sweep.EMPTY_LOOKS + [["Query"] * lanes]
 
 

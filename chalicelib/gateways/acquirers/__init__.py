@@ -36,17 +36,16 @@ class Acquirer(Protocol):
     """
 
     name: str  # for people: AuthAccount shows it
+    takes: frozenset[InputType]  # the kinds of payment it takes
+    can_inquire: bool  # without inquiries, what got no usable answer is reversed; requests then carry a `message`
+    institution: str  # that a host without inquiries knows this service by; else ""
     quiet: timedelta  # the quiet time: a request does not arrive at the acquirer later than this after it was sent
-    can_inquire: bool  # otherwise an unknown outcome is reversed, and `HostFacts` are stored before anything is sent
-    takes: frozenset[InputType]  # the ways to enter a card it can be paid with
-
-    @property
-    def institution(self) -> str | None:
-        """Return the number by which a host that cannot be inquired knows this service."""
-        ...
 
     def refuse(self, request: AuthorizationRequest | ReversalRequest) -> tuple[Finding, ...]:
-        """Return what the acquirer cannot take, before anything is stored or sent. `request.message` is not needed."""
+        """Return what the acquirer cannot take: a payment, or a return with its card, is refused before it is stored.
+
+        `request.message` is not needed.
+        """
         ...
 
     def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
@@ -97,3 +96,13 @@ def codes() -> tuple[str, ...]:
     """List the codes of the acquirers the stage takes card payments for, the default first."""
     chosen = settings()
     return tuple(sorted(chosen.acquirers, key=lambda code: code != chosen.default_acquirer))
+
+
+def refuse(code: str, request: AuthorizationRequest) -> tuple[Finding, ...]:
+    """Return what the acquirer of this code cannot take about a payment."""
+    return named(code).refuse(request)
+
+
+def taking(input_type: InputType) -> tuple[str, ...]:
+    """List the codes of those that take this kind of payment, the default first."""
+    return tuple(code for code in codes() if input_type in named(code).takes)

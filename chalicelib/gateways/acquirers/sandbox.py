@@ -26,7 +26,7 @@ from chalicelib.domain.acquirer import (
     message_of,
 )
 from chalicelib.domain.money import Currency
-from chalicelib.domain.transaction import KINDS, InputType
+from chalicelib.domain.transaction import KINDS
 from chalicelib.errors import Finding, ServiceError
 from chalicelib.settings import settings
 from chalicelib.store.table import AlreadyExistsError, Key, Write, commit, put_new, read, update, write_one
@@ -77,13 +77,11 @@ class Sandbox:
     """The adapter; `Acquirer` describes its methods."""
 
     name = "Sandbox"
-    quiet = QUIET
-    can_inquire = True
-    takes = frozenset(kind for kind in InputType if KINDS[kind].acquirer is None)
-    institution = None
+    takes = frozenset(input_type for input_type, kind in KINDS.items() if kind.acquirer is None)
+    can_inquire, institution, quiet = True, "", QUIET
 
     def refuse(self, _: AuthorizationRequest | ReversalRequest) -> tuple[Finding, ...]:
-        """Refuse nothing: it takes whatever a card payment may be."""
+        """Take everything."""
         return ()
 
     def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:

@@ -121,6 +121,7 @@ class Authority:
 
     certificate: bytes
     key: bytes
+    encrypted_key: bytes
 
     def write(self, folder: Path, name: str) -> Path:
         path = folder / name
@@ -157,7 +158,9 @@ def an_authority(name: str) -> Authority:
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())
     )
+    pem = serialization.Encoding.PEM
+    plain, locked = serialization.NoEncryption(), serialization.BestAvailableEncryption(b"password")
+    form = serialization.PrivateFormat.PKCS8
     return Authority(
-        certificate.public_bytes(serialization.Encoding.PEM),
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()),
+        certificate.public_bytes(pem), key.private_bytes(pem, form, plain), key.private_bytes(pem, form, locked)
     )

@@ -6,7 +6,8 @@ from typing import Any
 from chalicelib.domain.acquirer import AuthorizationRequest, Message, ReversalKind, ReversalRequest
 from chalicelib.domain.card import CardData, read
 from chalicelib.domain.dialect import Dialect, changed
-from chalicelib.domain.transaction import InputType, MessageTrace, TerminalSnapshot
+from chalicelib.domain.host_facts import MessageTrace, TerminalSnapshot
+from chalicelib.domain.transaction import InputType
 from chalicelib.gateways.acquirers.iso8583 import answers, messages
 from chalicelib.gateways.acquirers.iso8583.codec import Codec, Content
 from chalicelib.settings.iso8583 import usual
@@ -126,7 +127,7 @@ def a_dialect(**document: Any) -> Dialect:
     return changed(usual(), document)
 
 
-def an_answer(sent: Content | None = None, **changes: str | None) -> Content:
+def an_answer(sent: Content | None = None, /, **changes: str | None) -> Content:
     """Return the approval of what was sent; `f39="51"` changes a field, None leaves it out."""
     sent = sent or CODEC.decode(PURCHASE)
     mti = answers.ANSWERS[sent.mti]

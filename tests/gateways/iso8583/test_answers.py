@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chalicelib.domain.acquirer import (
     AcquirerAnswer,
@@ -38,7 +40,7 @@ def read(answer: Content, sent: Content = SENT, codec: Codec = CODEC) -> Content
     return answers.read(codec.encode(answer), sent, codec)
 
 
-def result(codec: Codec = CODEC, sent: Content = SENT, **changes: str | None) -> AcquirerAnswer:
+def result(codec: Codec = CODEC, sent: Content = SENT, /, **changes: str | None) -> AcquirerAnswer:
     answer = read(an_answer(sent, **changes), sent, codec)
     assert answer is not None
     return answers.of_request(answer, sent, None, codec.dialect)
@@ -197,8 +199,8 @@ def test_what_the_issuer_says_to_the_chip_is_carried_on(changes: Fields, issuer_
 def test_a_card_without_a_chip_is_told_nothing() -> None:
     keyed = replace(SENT, fields={number: value for number, value in SENT.fields.items() if number != "55"})
 
-    assert result(sent=keyed).issuer_data is None
-    assert result(sent=keyed, f55="8A023030").issuer_data is None
+    assert result(CODEC, keyed).issuer_data is None
+    assert result(CODEC, keyed, f55="8A023030").issuer_data is None
 
 
 def of_advice(code: str, request: Any = AUTOMATIC, codec: Codec = CODEC) -> AcquirerAnswer:
@@ -242,7 +244,7 @@ def test_an_automatic_reversal_that_is_refused_stays_open_and_is_logged(
         of_advice(code)
 
     assert json.loads(capsys.readouterr().out) == {
-        "event": "iso8583_refused",
+        "event": "refused_advice",
         "stage": "local",
         "mti": "0420",
         "code": code,
@@ -259,7 +261,8 @@ def test_a_format_error_is_logged_because_it_is_ours(
 ) -> None:
     assert answered().code == 30
 
-    assert json.loads(capsys.readouterr().out)["code"] == "30"
+    logged = json.loads(capsys.readouterr().out)
+    assert (logged["event"], logged["code"]) == ("format_error", "30")
 
 
 def test_an_ordinary_decline_is_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
@@ -275,6 +278,26 @@ def test_a_second_host_may_have_codes_and_fields_of_its_own() -> None:
     assert result(codec, f39="N7", f63=None, f60="07").code == 51
     assert result(codec, f39="85", f63=None).is_approved
     assert of_advice("85", codec=codec).is_approved
+
+
+@given(at=st.integers(0, len(APPROVAL) - 1), octet=st.integers(0, 255), size=st.integers(1, len(APPROVAL)))
+def test_a_damaged_approval_approves_nothing_but_its_own_request(at: int, octet: int, size: int) -> None:
+    damaged = (APPROVAL[:at] + bytes([octet]) + APPROVAL[at + 1 :])[:size]
+    try:
+        answer = answers.read(damaged, SENT, CODEC)
+    except UnusableAnswerError:
+        return
+    if answer is None or not answers.of_request(answer, SENT, None, USUAL).is_approved:
+        return
+    original = CODEC.decode(APPROVAL).fields
+    assert {number for number in original if answer.fields.get(number) != original[number]} <= {
+        "15",
+        "38",
+        "39",  # 08 is an approval, too
+        "55",
+        "63",
+    }
+    assert answer.fields["39"] in {"00", "08"}
 
 
 def test_bytes_that_are_no_message_cannot_be_used() -> None:

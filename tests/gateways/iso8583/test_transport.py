@@ -19,10 +19,11 @@ from chalicelib.domain.acquirer import (
     UnusableAnswerError,
 )
 from chalicelib.domain.dialect import LengthHeader
-from chalicelib.domain.transaction import MessageTrace
+from chalicelib.domain.host_facts import MessageTrace
 from chalicelib.gateways.acquirers.iso8583 import transport
 from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.gateways.acquirers.iso8583.codec import Codec
+from chalicelib.gateways.deadline import Deadline
 from chalicelib.settings.iso8583 import Host
 from tests.cards import PAN
 from tests.gateways.iso8583.hosts import (
@@ -117,7 +118,6 @@ LOST: dict[str, Behaviour] = {
     "stays silent": stays_silent,
     "answers somebody else, then closes": answers(f37="SOMEBODYELSE"),
     "answers with another STAN, then closes": answers(f11="000043"),
-    "answers somebody else for ever": flood,
 }
 UNUSABLE: dict[str, Behaviour] = {
     "half an answer, then closes": half,
@@ -157,6 +157,14 @@ def test_with_an_answer_nobody_can_use_the_outcome_is_unknown_too(behaviour: Beh
 
     assert time.monotonic() - began < HANG_S
     assert len(host.got) == 1
+
+
+def test_answers_to_somebody_else_for_ever_have_their_time_and_no_more() -> None:
+    began = time.monotonic()
+    with a_host(flood) as host, pytest.raises(AnswerLostError):
+        pay(host.settings, 0.4)
+
+    assert time.monotonic() - began < HANG_S
 
 
 def segments(sock: socket.socket, message: bytes) -> None:
@@ -233,7 +241,7 @@ def test_connecting_has_its_own_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_address_of_a_name_gets_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     with a_host(answers()) as host:
         found = [
-            (socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, host.port)) for address in ("127.0.0.1", "0.0.0.1")
+            (socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, host.port)) for address in ("127.0.0.1", "127.0.0.0")
         ]
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
 
@@ -247,6 +255,17 @@ def test_no_time_left_before_the_first_byte_means_that_nothing_was_sent() -> Non
                 pay(host.settings, within_s)
 
     assert host.got == []
+
+
+def test_a_limit_that_passed_while_connecting_leaves_the_message_unsent() -> None:
+    left, right = socket.socketpair()
+    with left, right:
+        line = transport.Line(left, LengthHeader(), Deadline(0))
+        with pytest.raises(UnreachableError):
+            line.send(APPROVAL)
+        right.setblocking(False)  # noqa: FBT003  the socket's own form
+        with pytest.raises(BlockingIOError):
+            right.recv(1)
 
 
 class _Broken:
@@ -267,7 +286,7 @@ class _Broken:
 
 @pytest.mark.parametrize("sent", [0, 1, 100])
 def test_once_sending_began_nothing_is_certain(sent: int) -> None:
-    line = transport.Line(_Broken(sent), LengthHeader(), transport.Deadline(1))  # type: ignore[arg-type]
+    line = transport.Line(_Broken(sent), LengthHeader(), Deadline(1))  # type: ignore[arg-type]
 
     with pytest.raises(AnswerLostError):
         line.send(APPROVAL)
@@ -277,7 +296,7 @@ def test_a_host_that_reads_nothing_has_its_time_and_no_more() -> None:
     left, right = socket.socketpair()
     with left, right:
         left.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1)
-        line = transport.Line(left, LengthHeader(), transport.Deadline(0.2))
+        line = transport.Line(left, LengthHeader(), Deadline(0.2))
         began = time.monotonic()
         with pytest.raises(AnswerLostError):
             line.send(bytes(60_000))
@@ -287,13 +306,13 @@ def test_a_host_that_reads_nothing_has_its_time_and_no_more() -> None:
 
 def test_every_connection_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[socket.socket] = []
-    really = transport._connect_once  # noqa: SLF001
+    really = transport._connect  # noqa: SLF001
 
     def remember(*arguments: Any) -> socket.socket:
         opened.append(really(*arguments))
         return opened[-1]
 
-    monkeypatch.setattr(transport, "_connect_once", remember)
+    monkeypatch.setattr(transport, "_connect", remember)
     for behaviour in (answers(), closes, half, stays_silent, sends(b"\xff\xff")):
         with a_host(behaviour) as host:
             try:
@@ -317,7 +336,7 @@ HEADERS: dict[str, tuple[LengthHeader, bytes]] = {
 def test_a_second_host_counts_its_messages_in_its_own_way(header: LengthHeader, length: bytes) -> None:
     left, right = socket.socketpair()
     with left, right:
-        line = transport.Line(left, header, transport.Deadline(2))
+        line = transport.Line(left, header, Deadline(2))
         line.send(APPROVAL)
 
         assert right.recv(4096) == length + APPROVAL
@@ -345,7 +364,7 @@ def test_a_length_in_digits_is_four_digits(header: bytes) -> None:
     left, right = socket.socketpair()
     with left, right:
         right.sendall(header + b"0" * 2048)
-        line = transport.Line(left, LengthHeader(4, "ascii"), transport.Deadline(1))
+        line = transport.Line(left, LengthHeader(4, "ascii"), Deadline(1))
         with pytest.raises(UnusableAnswerError):
             line.receive()
 

@@ -14,7 +14,8 @@ from chalicelib.domain.acquirer import (
     Reversed,
     UnreachableError,
 )
-from chalicelib.domain.transaction import InputType, MessageTrace
+from chalicelib.domain.host_facts import MessageTrace
+from chalicelib.domain.transaction import InputType
 from chalicelib.errors import Finding
 from chalicelib.gateways.acquirers.iso8583 import answers, messages, refusals
 from chalicelib.gateways.acquirers.iso8583.codec import Codec, Content
@@ -37,11 +38,7 @@ class Iso8583:
 
     def __init__(self, host: Host | None) -> None:
         self._host = host
-
-    @property
-    def institution(self) -> str | None:
-        """Return the number by which the host knows this service."""
-        return self._host.institution if self._host else None
+        self.institution = host.institution if host else ""
 
     def refuse(self, request: AuthorizationRequest | ReversalRequest) -> tuple[Finding, ...]:
         """Return what no message can be made of."""

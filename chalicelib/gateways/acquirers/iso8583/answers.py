@@ -72,7 +72,7 @@ def of_request(answer: Content, sent: Content, reverses: Reversed | None, dialec
     if code == DUPLICATE:  # an earlier copy may stand
         raise UnusableAnswerError
     if code == FORMAT_ERROR:
-        _log_refusal(answer, sent)
+        _log_refusal("format_error", answer, sent)
     result = _answer(answer, code, reverses)
     if CHIP not in sent.fields:
         return result
@@ -94,10 +94,10 @@ def of_advice(answer: Content, sent: Content, request: ReversalRequest, dialect:
     if code in OUT_OF_ORDER:  # it was not carried out
         raise AnswerLostError
     if request.kind is not ReversalKind.CANCEL:
-        _log_refusal(answer, sent)
+        _log_refusal("refused_advice", answer, sent)
         raise AnswerLostError
     if code == FORMAT_ERROR:
-        _log_refusal(answer, sent)
+        _log_refusal("format_error", answer, sent)
     return _answer(answer, code, reverses)
 
 
@@ -148,7 +148,7 @@ def _answer(answer: Content, code: int, reverses: Reversed | None) -> AcquirerAn
     )
 
 
-def _log_refusal(answer: Content, sent: Content) -> None:
+def _log_refusal(event: str, answer: Content, sent: Content) -> None:
     """Log a message the host does not take: the service made it, so somebody must look."""
     facts = {name: sent.fields.get(number) for name, number in (("processing", "3"), ("stan", "11"), ("rrn", "37"))}
-    log("iso8583_refused", mti=sent.mti, code=answer.fields[CODE], terminal=sent.fields.get("41"), **facts)
+    log(event, mti=sent.mti, code=answer.fields[CODE], terminal=sent.fields.get("41"), **facts)

@@ -6,7 +6,7 @@ Until the first byte of the message is sent, a failure means that nothing happen
 import socket
 import ssl
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 
@@ -84,44 +84,44 @@ def _connected(host: Host, deadline: Deadline) -> socket.socket | None:
     """Return a connection to the host; None when there is none, the reason of which is logged."""
     try:
         context = _tls(host.ca, secrets.client_certificate()) if host.tls else None
+    except Exception as defect:  # noqa: BLE001  a secret that cannot be read or used: nothing was sent
+        log_defect(defect, acquirer=ISO8583)
+        return None
+    try:
         return _connect(host, context, Deadline(min(CONNECT_SECONDS, deadline.left())))
     except OSError as error:  # its text may be the host's
         log("iso8583_unreachable", error=type(error).__name__)
-    except Exception as defect:  # noqa: BLE001  a secret that cannot be read or used: nothing was sent
-        log_defect(defect, acquirer=ISO8583)
     return None
 
 
 def _connect(host: Host, context: ssl.SSLContext | None, deadline: Deadline) -> socket.socket:
-    """Connect to the first address of the host that takes the connection, within an equal part of the time each."""
-    addresses = look_up(host.name, host.port, deadline)[:MOST_ADDRESSES]
-    failure: OSError = ConnectionError()
-    for tried, address in enumerate(addresses):
-        try:
-            return _connect_once(host, address, context, deadline.left() / (len(addresses) - tried))
-        except ssl.SSLCertVerificationError:
-            raise
-        except OSError as error:
-            failure = error
-    raise failure
-
-
-def _connect_once(host: Host, address: Address, context: ssl.SSLContext | None, seconds: float) -> socket.socket:
-    family, to = address
-    deadline = Deadline(seconds)
-    sock = socket.socket(family, socket.SOCK_STREAM)
+    """Connect to the host, and agree on TLS with it."""
+    sock = _reach(look_up(host.name, host.port, deadline)[:MOST_ADDRESSES], deadline)
     try:
-        sock.settimeout(deadline.left())
-        sock.connect(to)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if context is not None:
             sock.settimeout(deadline.left())
             return context.wrap_socket(sock, server_hostname=host.name)
     except BaseException:
-        with suppress(OSError):
-            sock.close()
+        sock.close()
         raise
     return sock
+
+
+def _reach(addresses: Sequence[Address], deadline: Deadline) -> socket.socket:
+    """Return a connection to the first address that takes one; each has an equal part of the time that is left."""
+    failure: OSError = ConnectionError()
+    for tried, (family, to) in enumerate(addresses):
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.settimeout(deadline.left() / (len(addresses) - tried))
+            sock.connect(to)
+        except OSError as error:
+            sock.close()
+            failure = error
+        else:
+            return sock
+    raise failure
 
 
 @lru_cache(maxsize=2)

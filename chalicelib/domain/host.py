@@ -1,0 +1,126 @@
+"""Transactions at a host that cannot be inquired: the facts their messages are recognised by, and the messages.
+
+Such a host reverses what got no usable answer. A message that is sent again is the same message, so its facts are
+stored before its first byte is sent.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from chalicelib.domain.acquirer import (
+    ANSWER_UNUSABLE,
+    CANCELLED_AT_TILL,
+    NO_ANSWER,
+    Message,
+    ReversalKind,
+    ReversalRequest,
+)
+from chalicelib.domain.host_facts import HostFacts, MessageTrace, TerminalSnapshot
+from chalicelib.domain.reversal import CANCELS
+from chalicelib.domain.terminal import Terminal
+from chalicelib.domain.transaction import Transaction
+
+LAST_STAN = 999_999
+STANS = 2  # of a transaction: its message's, and that of its automatic reversal
+REPEAT_EACH = timedelta(seconds=30)  # the pause between two repetitions: each run of the sweep, once a minute, has one
+REQUEST_LASTS = timedelta(seconds=25)  # from the record to the last byte of an answer, which is waited for for 20 s
+
+
+def stan_of(number: int) -> int:
+    """Return the STAN of a number of a terminal's sequence: none comes again within 999,999 messages."""
+    return (number - 1) % LAST_STAN + 1
+
+
+def identified_payment(
+    payment: Transaction, terminal: Terminal, institution: str, rrn: str, numbers: Sequence[int]
+) -> Transaction:
+    """Return the payment with what its host recognises its messages by; `numbers` are STANS of its terminal's."""
+    snapshot = TerminalSnapshot(
+        mid=terminal.back_retailer_id or "",
+        title=terminal.title,
+        city=terminal.city,
+        country_code=terminal.country_code,
+        sic=terminal.sic,
+        entry_caps=terminal.entry_caps,
+    )
+    message, advice = (stan_of(number) for number in numbers)
+    return replace(
+        payment, rrn=rrn, host=HostFacts(MessageTrace(message, payment.created_at), institution, snapshot, advice)
+    )
+
+
+def identified_reversal(reversal: Transaction, original: Transaction, rrn: str, numbers: Sequence[int]) -> Transaction:
+    """Return the reversal with what its host recognises it by: a cancel has the RRN of its payment, a return its own.
+
+    A reversal at an acquirer that can be inquired is returned as it is.
+    """
+    if original.host is None:
+        return reversal
+    message, advice = (stan_of(number) for number in numbers)
+    return replace(
+        reversal,
+        rrn=original.rrn if reversal.reverse_mode in CANCELS else rrn,
+        host=HostFacts(
+            MessageTrace(message, reversal.created_at),
+            original.host.institution,
+            original.host.terminal,
+            advice,
+            original=original.host.trace,
+        ),
+    )
+
+
+def message_of(transaction: Transaction) -> Message | None:
+    """Return the facts of a transaction's own message; None at an acquirer that can be inquired."""
+    facts = transaction.host
+    return None if facts is None else _message(transaction, facts, facts.trace)
+
+
+def reversal_request(reversal: Transaction, *, is_repeat: bool) -> ReversalRequest:
+    """Return the request for a reversal of a till's."""
+    facts = reversal.host
+    return ReversalRequest(
+        reversal.id,
+        reversal.original_id or "",
+        reversal.amount_minor,
+        reversal.currency,
+        kind=ReversalKind.CANCEL if reversal.reverse_mode in CANCELS else ReversalKind.RETURN,
+        message=message_of(reversal),
+        original_trace=facts.original if facts else None,
+        reason=CANCELLED_AT_TILL,
+        is_repeat=is_repeat,
+    )
+
+
+def automatic_request(transaction: Transaction, reference: str, *, is_repeat: bool) -> ReversalRequest:
+    """Return the request for the automatic reversal of a payment, or of a return: then nothing was given back."""
+    facts = transaction.host
+    return ReversalRequest(
+        reference,
+        transaction.id,
+        transaction.amount_minor,
+        transaction.currency,
+        kind=ReversalKind.AUTOMATIC_OF_RETURN if transaction.is_reversal else ReversalKind.AUTOMATIC,
+        message=_message(transaction, facts, facts.advice) if facts and facts.advice else None,
+        original_trace=facts.trace if facts else None,
+        reason=ANSWER_UNUSABLE if facts and facts.answer_unusable else NO_ANSWER,
+        is_repeat=is_repeat,
+    )
+
+
+def _message(transaction: Transaction, facts: HostFacts, trace: MessageTrace) -> Message:
+    is_cancel = transaction.reverse_mode in CANCELS
+    created_at = facts.original.made_at if is_cancel and facts.original else transaction.created_at
+    return Message(
+        rrn=transaction.rrn or "",
+        trace=trace,
+        local_time=_local(created_at, transaction.gmt),
+        tid=transaction.terminal_name,
+        institution=facts.institution,
+        terminal=facts.terminal,
+    )
+
+
+def _local(at: datetime, gmt: int) -> datetime:
+    return at + timedelta(hours=gmt)

@@ -1,0 +1,46 @@
+"""The steps of a transaction at an acquirer: each is stored with what follows from it, on the condition of the last."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from chalicelib.domain import outcome
+from chalicelib.domain.transaction import Transaction
+from chalicelib.services import outbox
+from chalicelib.store import history, linked_cards, transactions
+from chalicelib.store import outbox as outbox_store
+
+Step = Callable[[Transaction], Transaction]
+
+ATTEMPTS = 4  # to store an outcome while others go on with the same transaction
+
+
+def advance(transaction: Transaction, step: Step, now: datetime) -> Transaction:
+    """Store the next step of a transaction, from the phase it is in by then; return it as it is, whoever moved it."""
+    for _ in range(ATTEMPTS):
+        after = step(transaction)
+        if not outcome.may_follow(transaction, after):
+            return transaction
+        try:
+            store(transaction, after, now)
+        except transactions.PhaseChangedError:
+            transaction = transactions.get(transaction.id) or transaction
+        else:
+            return after
+    return transaction
+
+
+def store(before: Transaction, after: Transaction, now: datetime) -> None:
+    """Store the step; with the outcome its place in the history, its linked card's count, and the receipts.
+
+    Raise PhaseChangedError when another process has moved the transaction.
+    """
+    decided = before.is_pending and not after.is_pending
+    receipts = outbox.receipts_for(after, None, None, now) if decided else []
+    facts = history.writes_for_outcome(after) if decided else ()
+
+    released = [transactions.release(after)] if decided and after.is_reversal else []
+    linked = after.linked_card_id if decided and after.took_money else None
+    counted = [] if linked is None else [linked_cards.count_payment(linked)]
+
+    transactions.store_step(before, after, now, *facts, *released, *counted, *map(outbox_store.put, receipts))
+    outbox.send(receipts, now)

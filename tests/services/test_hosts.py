@@ -1,0 +1,293 @@
+"""At a host that cannot be inquired, what has no usable answer is reversed until the host acknowledges it."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.acquirer import (
+    AcquirerAnswer,
+    AnswerLostError,
+    ReversalKind,
+    ReversalRequest,
+    UnreachableError,
+    UnusableAnswerError,
+)
+from chalicelib.domain.transaction import InputType, Phase, Transaction
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.schemas.transaction_states import wire_state
+from chalicelib.services import payment_sweep
+from tests.cards import a_card_body
+from tests.hosts import Host, acknowledged, without_inquiries
+from tests.tills import MINUTE, SECOND, Till, a_till, is_due, kept
+from tests.transactions import NOW
+from tests.wire import StoppedError, broken, failing
+
+pytestmark = pytest.mark.usefixtures("moto")
+
+Patch = pytest.MonkeyPatch
+LOST, UNUSABLE = failing(AnswerLostError()), failing(UnusableAnswerError())
+PARTIAL = AcquirerAnswer(10, "Approved for less")
+
+
+@pytest.fixture
+def host(monkeypatch: Patch) -> Iterator[Host]:
+    with without_inquiries(monkeypatch) as host:
+        yield host
+
+
+@pytest.fixture
+def till() -> Till:
+    return a_till()
+
+
+def stored(transaction: Transaction) -> Transaction:
+    found = kept(transaction.id)
+    assert found is not None
+    return found
+
+
+def lose(till: Till, patch: Patch, answer: Any = LOST) -> Transaction:
+    with broken(patch, authorize=answer):
+        return till.pay(a_card_body())
+
+
+def test_a_payment_has_its_numbers_before_it_is_sent(till: Till, host: Host) -> None:
+    payment = till.pay(a_card_body())
+
+    message = host.purchases[0].message
+    assert message is not None
+    assert stored(payment).host == payment.host
+    assert payment.host is not None
+    assert message.trace == payment.host.trace
+    assert (message.rrn, len(message.rrn)) == (payment.rrn, 12)
+    assert (message.tid, message.terminal.mid) == (till.terminal.tid, till.terminal.back_retailer_id or "")
+    assert payment.host.advice_stan != payment.host.trace.stan
+
+
+def test_no_two_messages_of_a_terminal_have_one_number(till: Till, host: Host) -> None:
+    payments = [till.pay(a_card_body()) for _ in range(5)]
+    for payment in payments:
+        till.give_back(payment)
+
+    sent = [one.message for one in host.purchases] + [one.message for one in host.reversals]
+    assert len({message.trace.stan for message in sent if message}) == 10
+    assert len({message.rrn for message in sent if message}) == 10
+
+
+def test_an_unknown_payment_is_cancelled_by_the_next_sweep(till: Till, host: Host, monkeypatch: Patch) -> None:
+    payment = lose(till, monkeypatch)
+    assert payment.phase is Phase.UNKNOWN
+
+    payment_sweep.run(NOW + SECOND)
+
+    (advice,) = host.advices
+    assert (advice.kind, advice.reason, advice.is_repeat) == (ReversalKind.AUTOMATIC, "4021", False)
+    assert payment.host is not None
+    assert advice.original_trace == payment.host.trace
+    done = stored(payment)
+    assert (done.phase, done.result_code) == (Phase.AUTO_CANCELLED, 68)
+    assert not is_due(payment.id, NOW + 60 * MINUTE)
+
+
+def test_a_look_at_an_unknown_payment_cancels_it(till: Till, host: Host, monkeypatch: Patch) -> None:
+    payment = lose(till, monkeypatch)
+
+    assert till.look(payment.id, NOW + SECOND).phase is Phase.AUTO_CANCELLED
+    assert len(host.advices) == 1
+
+
+def test_an_answer_that_cannot_be_used_is_the_reason_of_the_advice(till: Till, host: Host, monkeypatch: Patch) -> None:
+    payment = lose(till, monkeypatch, UNUSABLE)
+    assert payment.phase is Phase.UNKNOWN
+
+    payment_sweep.run(NOW + SECOND)
+
+    assert [advice.reason for advice in host.advices] == ["4020"]
+    assert stored(payment).phase is Phase.AUTO_CANCELLED
+
+
+def test_an_advice_is_repeated_each_minute_as_it_was_until_it_is_acknowledged(
+    till: Till, host: Host, monkeypatch: Patch
+) -> None:
+    payment = lose(till, monkeypatch)
+    far = NOW + 3 * 24 * 60 * MINUTE  # past the Deadline
+    with broken(monkeypatch, reverse=recording(host, LOST)):
+        for at in (*(NOW + minute * MINUTE for minute in range(1, 6)), far):
+            payment_sweep.run(at)
+            assert stored(payment).phase is Phase.AUTO_CANCELLING
+            assert wire_state(stored(payment)).substate == 403
+    payment_sweep.run(far + MINUTE)
+
+    first, *repeats = host.advices
+    assert (first.is_repeat, [advice.is_repeat for advice in repeats]) == (False, [True] * 6)
+    assert {advice.message for advice in host.advices} == {first.message}
+    assert stored(payment).phase is Phase.AUTO_CANCELLED
+
+
+def recording(host: Host, then: Any) -> Any:
+    def reverse(request: ReversalRequest, *rest: object) -> AcquirerAnswer:
+        host.reversals.append(request)
+        return then(request, *rest)  # type: ignore[no-any-return]
+
+    return reverse
+
+
+def test_a_payment_whose_process_died_is_cancelled_within_ninety_seconds(
+    till: Till, host: Host, monkeypatch: Patch
+) -> None:
+    body = a_card_body()
+    with broken(monkeypatch, authorize=failing(StoppedError())), pytest.raises(StoppedError):
+        till.pay(body)
+
+    payment_sweep.run(NOW + 20 * SECOND)
+    assert not host.advices
+    payment_sweep.run(NOW + 30 * SECOND)
+
+    assert len(host.advices) == 1
+    found = kept(body["BasicTran"]["ID"])
+    assert found is not None
+    assert found.phase is Phase.AUTO_CANCELLED
+
+
+def test_an_answer_after_the_advice_changes_nothing(till: Till, host: Host, monkeypatch: Patch) -> None:
+    body = a_card_body()
+
+    def late(*_: object) -> AcquirerAnswer:
+        payment_sweep.run(NOW + 30 * SECOND)
+        return AcquirerAnswer(0, "Approved")
+
+    with broken(monkeypatch, authorize=late):
+        payment = till.pay(body)
+
+    assert payment.phase is Phase.AUTO_CANCELLED
+    assert len(host.advices) == 1
+
+
+@pytest.mark.parametrize("answer", [AcquirerAnswer(0, "Approved"), AcquirerAnswer(51, "Insufficient funds")])
+def test_a_late_answer_while_the_advice_is_repeated_changes_nothing(
+    answer: AcquirerAnswer, till: Till, host: Host, monkeypatch: Patch
+) -> None:
+    host.to_advices = LOST
+
+    def late(*_: object) -> AcquirerAnswer:
+        payment_sweep.run(NOW + 30 * SECOND)
+        return answer
+
+    with broken(monkeypatch, authorize=late):
+        payment = till.pay(a_card_body())
+
+    assert payment.phase is Phase.AUTO_CANCELLING
+
+
+def test_a_partial_approval_is_reversed_before_the_till_is_answered(till: Till, host: Host, monkeypatch: Patch) -> None:
+    payment = lose(till, monkeypatch, lambda *_: PARTIAL)
+
+    assert (payment.phase, payment.result_code) == (Phase.DECLINED, 10)
+    (advice,) = host.advices
+    assert (advice.reason, advice.amount_minor) == ("4020", payment.amount_minor)
+
+
+def test_a_partial_approval_whose_reversal_is_not_acknowledged_is_unknown(
+    till: Till, host: Host, monkeypatch: Patch
+) -> None:
+    host.to_advices = LOST
+    payment = lose(till, monkeypatch, lambda *_: PARTIAL)
+    assert payment.phase is Phase.AUTO_CANCELLING
+
+    host.to_advices = acknowledged
+    payment_sweep.run(NOW + MINUTE)
+
+    assert stored(payment).phase is Phase.AUTO_CANCELLED
+    assert [advice.is_repeat for advice in host.advices] == [False, True]
+
+
+def test_a_refused_connection_attempts_nothing(till: Till, host: Host, monkeypatch: Patch) -> None:
+    with broken(monkeypatch, authorize=failing(UnreachableError())), pytest.raises(ServiceError) as refused:
+        till.pay(a_card_body())
+
+    payment_sweep.run(NOW + MINUTE)
+    assert refused.value.error is ErrorCode.DEPENDENCY_UNAVAILABLE
+    assert not host.advices
+
+
+@pytest.mark.parametrize("answer", [LOST, UNUSABLE])
+def test_a_return_whose_answer_is_lost_gives_nothing_back(
+    answer: Any, till: Till, host: Host, monkeypatch: Patch
+) -> None:
+    payment = till.pay(a_card_body())
+    with broken(monkeypatch, reverse=answer):
+        lost = till.give_back(payment)
+    assert wire_state(lost).substate == 505
+
+    host.to_advices = LOST
+    payment_sweep.run(NOW + MINUTE)
+    assert wire_state(stored(lost)).substate == 505
+    host.to_advices = acknowledged
+    payment_sweep.run(NOW + 2 * MINUTE)
+
+    rejected = stored(lost)
+    assert (rejected.phase, rejected.result_code) == (Phase.REJECTED, 68)
+    assert stored(payment).remaining_minor == payment.amount_minor
+    advice = host.advices[0]
+    assert advice.kind is ReversalKind.AUTOMATIC_OF_RETURN
+    assert advice.message is not None
+    assert advice.message.rrn == rejected.rrn != payment.rrn
+    assert rejected.host is not None
+    assert advice.original_trace == rejected.host.trace
+    again = till.give_back(payment, NOW + 3 * MINUTE)
+    assert again.phase is Phase.REVERSAL_APPROVED
+
+
+def test_a_cancel_without_an_answer_is_repeated_until_it_has_one(till: Till, host: Host, monkeypatch: Patch) -> None:
+    payment = till.pay(a_card_body())
+    with broken(monkeypatch, reverse=recording(host, LOST)):
+        cancel = till.give_back(payment, ReverseMode=3)
+        assert wire_state(cancel).substate == 503
+        payment_sweep.run(payment.deadline + MINUTE)
+    payment_sweep.run(payment.deadline + 2 * MINUTE)
+
+    assert stored(cancel).phase is Phase.REVERSAL_APPROVED
+    assert stored(payment).is_reversed_in_full
+    first, *repeats = host.reversals
+    assert first.kind is ReversalKind.CANCEL
+    assert (first.is_repeat, [one.is_repeat for one in repeats]) == (False, [True, True])
+    assert {one.message for one in host.reversals} == {first.message}
+    assert first.message is not None
+    assert first.message.rrn == payment.rrn
+    assert payment.host is not None
+    assert first.original_trace == payment.host.trace
+
+
+def test_a_cancel_that_is_declined_leaves_the_payment(till: Till, host: Host, monkeypatch: Patch) -> None:
+    payment = till.pay(a_card_body())
+    with broken(monkeypatch, reverse=lambda *_: AcquirerAnswer(12, "Invalid transaction")):
+        cancel = till.give_back(payment, ReverseMode=3)
+
+    assert cancel.phase is Phase.DECLINED
+    assert stored(payment).remaining_minor == payment.amount_minor
+    assert not host.advices
+
+
+def test_the_log_names_lost_answers_and_reversals_that_are_outstanding(
+    till: Till, host: Host, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    host.to_advices = LOST
+    payment = lose(till, monkeypatch)
+    payment_sweep.run(NOW + MINUTE)
+
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    mine = [line["event"] for line in lines if line.get("transaction") == payment.id]
+    assert mine == ["answer_lost", "answer_lost", "reversal_outstanding"]
+
+
+def test_a_linked_card_is_refused_where_no_acquirer_takes_it(till: Till, monkeypatch: Patch) -> None:
+    no_kind: Any = frozenset({InputType.CHIP})
+    link = till.link()
+    body = a_card_body(basic={"InputType": 5}, Card={"CardInputMode": 2, "LinkedCardId": link.id})
+    with broken(monkeypatch, takes=no_kind), pytest.raises(ServiceError) as refused:
+        till.pay(body)
+
+    assert refused.value.error is ErrorCode.KIND_NOT_SUPPORTED
+    assert kept(body["BasicTran"]["ID"]) is None
