@@ -18,9 +18,9 @@ FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
 SIMULATOR := .engines/iso8583sim/.stamp-$(SIMULATOR_PACKAGE)
 
 .DEFAULT_GOAL := run
-.PHONY: run test check bench format lock engine linter simulator interop reference fuzz package deploy clean
+.PHONY: run test check bench format lock engine linter simulator interop reference fuzz certify package deploy clean
 
-run: $(VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data
+run: $(VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data ACQUIRER=iso8583
 	@$(BIN)/python -m infra.local
 
 test: $(VENV) engine linter  ## every test: ARGS="-k name" for some
@@ -61,6 +61,9 @@ reference: $(VENV)  ## write the OpenAPI document, the page of /docs, docs/error
 
 fuzz: $(VENV) $(FUZZER)  ## throw what the reference allows, and what it does not, at a local stage: SECONDS=120
 	@$(BIN)/python -m infra.fuzz
+
+certify: $(VENV)  ## the acquirer's test cases against a host: HOST=... PORT=... ISO8583_INSTITUTION=... ISO8583_CA=... CASES="9 10"; without HOST the local bank
+	@$(BIN)/python -m infra.certify
 
 package: $(VENV)  ## build/sam.json and build/deployment.zip: STAGE=dev|prod
 	@$(BIN)/python -m infra.cloud.package $(STAGE)

@@ -85,15 +85,12 @@ def _create_merchant(
 ) -> Agent:
     """Create a merchant with a terminal (TID, MID), an administrator and an agent, and return the agent."""
     (owner, owner_password), (till, till_password) = logins
-    tid, mid = terminal
+    tid, _ = terminal
     now = datetime.now(UTC)
     manager = {"UserName": f"{name} Owner", "UserEmail": owner, "UserPhone": PHONE}
     body = {"Name": name, "Phone": PHONE, "FInstID": 1, "AddressDeFacto": "1 Long Street", "ClientManager": manager}
     merchant = merchants.create(CreateMerchant.model_validate(CONTEXT | body), system, now)
-    place = {"Currency": "710", "Country": "710", "City": "Cape Town", "Location": "1 Long Street", "RegionCode": "WC"}
-    body = {"BranchID": merchant.id, "Name": tid, "Title": name, "SIC": "5411", "EntryCaps": "8", "CountryCode": "ZA"}
-    body |= {"BackRetailerID": mid}
-    terminals.create(CreateTerminal.model_validate(body | place | {"DeviceInfo": DEVICE}), system, now)
+    terminals.create(CreateTerminal.model_validate(terminal_body(merchant.id, name, terminal)), system, now)
 
     common = {"Phone": PHONE, "BranchID": merchant.id, "ClientID": merchant.id}
     rights = {"BranchesActions": [{"BranchID": merchant.id, "Actions": [Right.ADMINISTRATOR]}]}
@@ -101,6 +98,14 @@ def _create_merchant(
     agents.create(CreateAgent.model_validate(common | admin | rights), system, merchant.id, now)
     user = {"Name": f"{name} Till", "Email": till, "Password": till_password, "TID": tid}
     return agents.create(CreateAgent.model_validate(common | user | agent), system, merchant.id, now).agent
+
+
+def terminal_body(merchant_id: int, name: str, terminal: tuple[str, str], entry_caps: str = "8") -> dict[str, Any]:
+    """Return the request that creates a terminal with this TID and MID."""
+    tid, mid = terminal
+    body = {"BranchID": merchant_id, "Name": tid, "Title": name, "BackRetailerID": mid, "SIC": "5411"}
+    place = {"Currency": "710", "Country": "710", "City": "Cape Town", "Location": "1 Long Street", "RegionCode": "WC"}
+    return body | place | {"EntryCaps": entry_caps, "CountryCode": "ZA", "DeviceInfo": DEVICE}
 
 
 def _caller_of(agent: Agent) -> Caller:

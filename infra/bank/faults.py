@@ -51,7 +51,7 @@ class Fault:
         return self.carries_out and self.code in {None, PARTIAL}
 
 
-Hook = Callable[[Message], Fault | None]
+Hook = Callable[[Message], Fault | None]  # it may wait: the bank has the whole message, and acts on it later
 
 
 def lost(*, carries_out: bool = True) -> Fault:

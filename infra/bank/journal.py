@@ -41,6 +41,7 @@ class Journal:
         """Close the folder, for another bank."""
         if self._file:
             self._file.close()
+            self._file = None
 
     def __enter__(self) -> Self:
         return self

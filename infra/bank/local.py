@@ -58,12 +58,13 @@ def acquirers(folder: Path | None) -> Iterator[LocalAcquirers]:
             "ISO8583_INSTITUTION": INSTITUTION,
             "ISO8583_CA": str(certificates.ca.absolute()),
         }
-        yield LocalAcquirers(
-            settings | beside,
-            f"\nCard payments go to a bank on {server.host}:{server.port} (ISO 8583, TLS).\nIts books, its list of a day:\n\n"
-            f"  python -m infra.bank --books --control {door}\n"
-            f"  python -m infra.bank --list YYYY-MM-DD --control {door}\n",
-        )
+        welcome = f"""
+Card payments go to a bank on {server.host}:{server.port} (ISO 8583 with TLS). Its books, its list of a day:
+
+  python -m infra.bank --books --control {door}
+  python -m infra.bank --list YYYY-MM-DD --control {door}
+"""
+        yield LocalAcquirers(settings | beside, welcome)
 
 
 def _check(chosen: str) -> None:

@@ -83,7 +83,7 @@ def elements(text: str) -> dict[str, str] | None:
     found: dict[str, str] = {}
     while text:
         tag, length = text[:2], text[2:4]
-        if not (tag + length).isdigit() or len(text) < 4 + int(length) or tag in found:
+        if len(text) < 4 or not text[:4].isdigit() or len(text) < 4 + int(length) or tag in found:
             return None
         found[tag] = text[4 : 4 + int(length)]
         text = text[4 + int(length) :]

@@ -1,5 +1,6 @@
 """The cases of section 9 of the interface, on a connection, with the bank's pauses shortened."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -242,3 +243,20 @@ def test_the_checker_sees_what_was_dropped(host: Server) -> None:
         "an advice is sent again as 0421, not as 0420",
         "its local_time is not that of its original",
     ]
+
+
+def test_a_hook_may_hold_a_purchase_back_until_its_advice_was_acknowledged(host: Server) -> None:
+    purchase, acknowledged = a_purchase(), threading.Event()
+
+    def hold(message: Message) -> None:
+        if message.mti == "0200":
+            acknowledged.wait(5)
+
+    host.bank.hooks.append(hold)
+    with a_line(host) as line:
+        line.send(purchase)
+        assert reversed_at(host, purchase)
+        acknowledged.set()
+        answer = decode(line.frame() or b"")
+
+    assert (answer.text(39), host.bank.held(PAN), host.bank.violations) == ("68", 0, [])

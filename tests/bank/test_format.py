@@ -4,6 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import integers, lists, sampled_from, tuples
 
 from infra.bank.bank import Bank
 from infra.bank.codec import Message, decode, encode
@@ -74,6 +76,7 @@ WRONG: dict[str, Message] = {
     "unknown EntryCaps with 2": a_purchase(f48="610200"),
     "EntryCaps missing": a_purchase(f48="9203123"),
     "elements that do not end": a_purchase(f48="610308"),
+    "an element without a length": a_purchase(f48="61020892"),
     "an element twice": a_purchase(f48="610208610208"),
     "an element that is not of the table": a_purchase(f48="6102089901X"),
     "a CVV2 of two digits": a_purchase(f48="610208920212"),
@@ -188,3 +191,19 @@ def test_bytes_that_are_no_message_of_the_page_are_hung_up_on(content: bytes) ->
 
     assert (list(reply.steps), reply.closes) == ([], True)
     assert len(bank.violations) == 1
+
+
+CONTENTS = [raw(message) for message in RIGHT.values()]
+
+
+@given(sampled_from(CONTENTS), lists(tuples(integers(0, 400), integers(0, 255)), min_size=1, max_size=8))
+def test_no_bytes_are_a_defect_of_the_bank(content: bytes, changes: list[tuple[int, int]]) -> None:
+    broken = bytearray(content)
+    for position, byte in changes:
+        broken[position % len(broken)] = byte
+    bank = Bank(clock=lambda: NOW)
+
+    reply = bank.reply(bytes(broken))
+
+    assert reply.closes == (not reply.steps)
+    assert all(decode(step[2:]).text(39) for step in reply.steps if isinstance(step, bytes))

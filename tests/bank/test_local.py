@@ -76,6 +76,11 @@ def test_the_stage_refuses_another_acquirer_with_a_line() -> None:
         assert refusal_of(process) == "ACQUIRER is iso8583 or absent, not visa."
 
 
+def test_the_stage_takes_its_acquirers_from_its_environment() -> None:
+    with a_stage(ACQUIRERS="OTHER", DEFAULT_ACQUIRER="SANDBOX") as process:
+        assert "ACQUIRERS" in refusal_of(process)
+
+
 @pytest.mark.usefixtures("stage")
 def test_the_terminals_of_the_demo_data_have_the_merchants_number_at_the_acquirer() -> None:
     found = {one.tid: one.back_retailer_id for client_id in range(1, 9) for one in terminals.of_merchant(client_id)}
