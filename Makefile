@@ -32,7 +32,7 @@ check: $(VENV) engine linter  ## what .ci/run runs: format, lint, types, tests w
 	$(BIN)/mypy
 	$(BIN)/pytest $(PARALLEL) --cov
 
-bench: $(VENV) engine  ## what requests cost: calls, capacity units, our own time, the cold start; ARGS="history sweep codecs": more, minutes
+bench: $(VENV) engine  ## what requests cost: calls, capacity units, our own time, the cold start; ARGS="history sweep reconcile codecs": lists, catching up, a day compared, messages compared, minutes
 	@$(BIN)/python -m infra.bench $(ARGS)
 
 format: $(VENV)  ## put the code in shape

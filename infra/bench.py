@@ -24,6 +24,7 @@ from chalicelib.store.table import client
 from infra import demo_data, engines
 from infra.bench_codecs import print_codecs
 from infra.bench_history import print_history
+from infra.bench_reconcile import print_reconciliation
 from infra.bench_sign_in import print_sign_in
 from infra.bench_sweep import print_sweep
 from infra.capacity_meter import measure_capacity
@@ -175,6 +176,8 @@ def main() -> None:
             print_history()
         if "sweep" in sys.argv[1:]:
             print_sweep()
+        if "reconcile" in sys.argv[1:]:
+            print_reconciliation()
         os.environ.pop(engines.ENDPOINT_VARIABLE, None)
         print_import_time()
     if "codecs" in sys.argv[1:]:

@@ -15,6 +15,9 @@ python -m infra.operator sweep
     Run now the jobs that the stage runs every minute: finish pending payments and send the messages that are due.
 python -m infra.operator rebuild-totals [--merchant 17] [--month 2026-03]
     Count the totals of the history anew from the transactions, print and correct what differs. Payments may go on.
+python -m infra.operator reconcile --acquirer ISO8583 --date 2026-03-14 --file host.csv
+    Compare the list of a day from an acquirer's host with our books, print each difference. The exit status is 0
+    if there is none, 1 if there are some, 2 if the two cannot be compared.
 python -m infra.operator find-login 3f0c...
     Print the agent whose login a digest in the log stands for (`login` of a denied sign-in).
 python -m infra.operator audit agent#17
@@ -45,7 +48,7 @@ from chalicelib.services.passwords import hash_password
 from chalicelib.settings import settings
 from chalicelib.store import agents, audit, logins, sequences
 from chalicelib.store.table import read
-from infra import operator_logins, operator_totals, scheduler
+from infra import operator_logins, operator_reconcile, operator_totals, scheduler
 
 OPERATOR = 0  # the operator's ID in the audit
 MIN_PASSWORD_LENGTH = 12  # long, because a system user may do everything
@@ -112,6 +115,7 @@ def _parser() -> argparse.ArgumentParser:
     sweep = commands.add_parser("sweep", help="finish pending payments, send due messages")
     sweep.set_defaults(command=_sweep_command)
     operator_totals.add_command(commands)
+    operator_reconcile.add_command(commands)
     operator_logins.add_command(commands)
     entries = commands.add_parser("audit", help="print who changed which fields of an object")
     entries.add_argument("object", help="agent#17, merchant#3, terminal#9")

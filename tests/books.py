@@ -11,8 +11,15 @@ from chalicelib.domain.agent import Agent, BranchActions, Caller
 from chalicelib.domain.history import Page
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
-from chalicelib.domain.reversal import ReverseMode
-from chalicelib.domain.transaction import AgentSnapshot, CardDetails, InputType, Phase, Transaction
+from chalicelib.domain.reversibility import ReverseMode
+from chalicelib.domain.transaction import (
+    AgentSnapshot,
+    CardDetails,
+    InputType,
+    Phase,
+    ReceiptAddresses,
+    Transaction,
+)
 from chalicelib.schemas.history import ListHistory
 from chalicelib.services import history as service
 from chalicelib.store import history, transactions
@@ -20,6 +27,7 @@ from chalicelib.store.table import commit, put_new
 from tests.builders import a_merchant, an_agent
 from tests.transactions import ZAR, a_guid, a_payment
 
+ADDRESSES = ReceiptAddresses(("Ann@Home.example", "bob@work.example"), ("+27829876543",))
 WORDS = ("Coffee", "Größe L", "50% off", "a_b*c?", "日本", "x" * 30)
 ACQUIRERS = {InputType.CASH: "CASH", InputType.EXTERNAL_TERMINAL: "OUTERCARD", InputType.PREPAYMENT: "PREPAID"}
 CURRENCIES = (ZAR, ZAR, ZAR, Currency("JPY", "392", 0), Currency("BHD", "048", 3))
@@ -40,10 +48,11 @@ class Books:
         return transaction
 
     def ask(self, now: datetime, sent: Mapping[str, Any], *, days: bool = False, by: Agent | None = None) -> Page:
-        """A list: `sent` are the fields of Period and of ListBasicModel."""
+        """A list: `sent` are the fields of Period and of ListBasicModel, and ClientProductCode."""
         period = {name: value for name, value in sent.items() if name in {"From", "To"}}
-        model = {name: value for name, value in sent.items() if name not in period}
-        body = ListHistory.model_validate({"Period": period, "ListBasicModel": model})
+        product = {name: value for name, value in sent.items() if name == "ClientProductCode"}
+        model = {name: value for name, value in sent.items() if name not in period | product}
+        body = ListHistory.model_validate({"Period": period, "ListBasicModel": model, **product})
         agent = by or self.agents[0]
         listed = service.by_days if days else service.by_history
         return listed(body, Caller(agent.id, agent.client_id, agent.credential_version), now)
@@ -78,7 +87,10 @@ def a_merchant_with_agents(gmt: int = 2, count: int = 1) -> Books:
     """A merchant in the tables; the first of its agents may view what all of them did, the others their own."""
     merchant = a_merchant(gmt=gmt, currency_id=ZAR.code)
     sees_all = (BranchActions(merchant.id, (201,)),)
-    agents = [an_agent(client_id=merchant.id, branches_actions=() if number else sees_all) for number in range(count)]
+    agents = [
+        an_agent(client_id=merchant.id, name=f"Till No. {number}", branches_actions=() if number else sees_all)
+        for number in range(count)
+    ]
     commit(put_new("merchants", merchant, "id"), *(put_new("agents", agent, "id") for agent in agents))
     return Books(merchant, agents)
 
@@ -131,7 +143,10 @@ def _texts(chance: random.Random) -> dict[str, Any]:
         "invoice": f"INV-{chance.randrange(40)}",
         "description": chance.choice((*WORDS, None)),
         "ext_id": chance.choice((None, f"Order-{chance.randrange(30)}")),
-        "amount_minor": chance.randrange(1, 10**6),
+        "amount_minor": chance.choice((1230, chance.randrange(1, 10**6))),
+        "terminal_name": chance.choice(("DOOR-1", "Bar-2")),
+        "receipt": chance.choice((None, ADDRESSES)),
+        "client_product_code": chance.choice((None, "CAFE", "cafe")),
         "currency": chance.choice(CURRENCIES),
     }
 
@@ -139,7 +154,8 @@ def _texts(chance: random.Random) -> dict[str, Any]:
 def _by_card(books: Books, at: datetime, chance: random.Random) -> None:
     kind = chance.choice((InputType.CHIP, InputType.MANUAL_ENTRY))
     facts = {"input_type": kind, "acquirer": chance.choice(("SANDBOX", "OTHER")), "phase": Phase.SENT, **_texts(chance)}
-    card = CardDetails("VISA", "424242", f"{chance.randrange(10):04d}")
+    name = chance.choice((None, "MOKOENA/THANDI"))
+    card = CardDetails("VISA", "424242", f"{chance.randrange(10):04d}", cardholder=name)
     sent = paid(books, chance.choice(books.agents), at, card=card, result_code=None, **facts)
     transactions.record(sent)
     phase = chance.choice((Phase.SENT, Phase.APPROVED, Phase.APPROVED, Phase.AWAITING_COMPLETION, Phase.DECLINED))

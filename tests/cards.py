@@ -12,7 +12,9 @@ from tests.transactions import ZAR, a_guid
 PAN = "4111111111111111"  # the cents of the amount decide
 STEADY = "4242424242424242"  # always approved
 EXP = "1230"
-TRACK2 = f";{PAN}=30122011000012300000?"
+TRACK2 = f";{PAN}=30121011000012300000?"  # service code 101: no chip
+CHIP_STRIPE = TRACK2.replace("=3012101", "=3012201")
+TRACK1 = f"%B{PAN}^MOKOENA/THANDI            ^30121011000000000123000000?"
 AID, APN, TSI, TVR = "A0000000031010", "VISA CREDIT", "E800", "0000008000"
 
 
@@ -47,6 +49,13 @@ def an_input(**changes: str | None) -> CardInput:
 def a_card(**changes: str | None) -> CardData:
     """The card of an_input."""
     card, problems = read(InputType.MANUAL_ENTRY, an_input(**changes))
+    assert card is not None, problems
+    return card
+
+
+def a_chip_card() -> CardData:
+    """The same card, read by its chip."""
+    card, problems = read(InputType.CHIP, CardInput(reader_data=Secret(chip_data())))
     assert card is not None, problems
     return card
 

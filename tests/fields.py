@@ -1,12 +1,14 @@
-"""The specification's field tables for management, copied by hand: the fields of requests and of answers.
+"""The specification's field tables, copied by hand: the fields of every request and of every answer.
 
-A request's table is name: (type, required); an answer's is name: type. A nested table is an object of its own.
+A request's table is name: (type, required), an answer's is name: type. A type is one of the tables' words, a table of
+its own, or a list of one of them; in an answer also the name of an object of OBJECTS. What the specification leaves
+without a type, or names "not shown", has the type it has here.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
-I, N, S, B, A, O = "Integer", "Number", "String", "Boolean", "Array", "Object"  # noqa: E741  the tables' own words
+I, N, D, S, B = "Integer", "Number", "Decimal", "String", "Boolean"  # noqa: E741  the tables' own words
+A, O = "Array", "Object"  # noqa: E741  of what the specification does not describe further
 
 LOCATION = {"Latitude": (N, True), "Longitude": (N, True)}
 DEVICE = (
@@ -133,7 +135,7 @@ CREATE_AGENT = CONTEXT | {
     "SecretKey": (S, False),
     "AddressDeFacto": (S, False),
     "SendWelcomeEmail": (B, False),
-    "BranchesActions": (A, False),
+    "BranchesActions": ([{"BranchID": (I, True), "Actions": ([I], True)}], False),
     "AccountType": (I, False),
     "ImageAvatar": (O, False),
     "MobileSettings": (MOBILE_SETTINGS, False),
@@ -164,7 +166,9 @@ UPDATE_AGENT = CONTEXT | {
     "PrinterSettings": (O, False),
     "AcquirersSettings": (O, False),
 }
-UPDATE_BULK = CONTEXT | {"PosBulk": (A, True)}
+UPDATE_BULK = CONTEXT | {
+    "PosBulk": ([{"Email": (S, True), "State": (I, False), "PrinterAndTaxSettings": (PRINTER, False)}], True)
+}
 CREATE_TERMINAL = {
     name: (kind, True)
     for name, kind in {
@@ -211,7 +215,159 @@ CREATE_TERMINAL = {
     }.items()
 }
 
-ENVELOPE = {"ErrorCode": I, "ErrorMessage": S, "Validations": A}
+RECEIPT = {
+    "Email": (S, False),
+    "Emails": ([S], False),
+    "Phone": (S, False),
+    "Phones": ([S], False),
+    "RetryNum": (I, False),
+}
+CARD_INPUT = {"EXP": S, "CVV2": S, "PAN": S, "ReaderType": S, "ReaderData": S}
+CARD = {
+    "CardInputMode": (I, False),
+    "CardDataInput": ({name: (kind, False) for name, kind in CARD_INPUT.items()}, False),
+    "LinkedCardId": (I, False),  # also LinkedCardID
+}
+PURCHASE = {
+    "Title": (S, True),
+    "Price": (S, True),
+    "Quantity": (S, True),
+    "TaxCode": ([S], False),
+    "Tags": (A, False),
+}
+AUX_DATA_INPUT = {"AuxData": ({"Purchases": ([PURCHASE], False)}, False)}
+CUSTOM_FIELD = {"FieldDescID": (I, False), "FieldCode": (S, False), "TextSelect": (S, False)}
+PRODUCT = {"ProductDescID": (I, False), "ProductCode": (S, False), "Fields": ([CUSTOM_FIELD], False)}
+OFFLINE_TRAN = {
+    "OfflineMode": (B, False),
+    "Invoice": (S, False),
+    "Paid": (S, False),
+    "OfflineLocation": (LOCATION, False),
+    "OfflineQueueId": (S, False),  # ours: the Transaction object answers it; also a whole number
+}
+BASIC_TRAN: dict[str, Any] = {
+    "InputType": (I, True),
+    "CurrencyID": (S, False),
+    "ServiceID": (S, False),
+    "Description": (S, False),
+    "Amount": (D, True),
+    "ExtID": (S, False),
+    "AmountCashGot": (D, False),  # "Integer"; with cents it is the same field
+    "ClientDateTime": (S, False),
+    "ExtTransData": (S, False),  # also ExtTranData
+    "ID": (S, False),
+    "AuxDataInput": (AUX_DATA_INPUT, False),
+    "CPFData": ({"ProductsCustomFields": ([PRODUCT], False)}, False),
+    "OfflineTran": (OFFLINE_TRAN, False),
+}
+REVERSAL_ACQ_TRAN = {
+    "AcquirerCode": (S, False),
+    "ExternalTerminalID": (S, False),
+    "ForceSignatureRequirement": (B, False),
+    "AdditionalAcquiringFields": (S, False),
+}
+ACQ_TRAN = REVERSAL_ACQ_TRAN | {"SingleStepAuthMode": (B, False), "AllowSwipeOverChip": (B, False)}
+SUBMIT: dict[str, Any] = CONTEXT | {
+    "BasicTran": (BASIC_TRAN, True),
+    "AcqTran": (ACQ_TRAN, False),
+    "TaxesModel": ({"Taxes": ([S], False), "Code": (S, False)}, False),
+    "Receipt": (RECEIPT, False),
+    "Card": (CARD, False),
+    "Files": ([{"FileType": (S, True), "FileCode": (S, True)}], False),
+    "TerminalGroupID": (I, False),
+    "TerminalGroupCode": (S, False),
+    "SkipFiscalization": (B, False),
+    "FiscalRouteProfileCode": (S, False),
+    "ClientProductCode": (S, False),
+    "ServerBuildNumber": (S, False),
+    "UserAgent": (S, False),
+}
+PREPARE: dict[str, Any] = CONTEXT | {
+    "PrepareFields": ([{"Name": (S, True), "Value": (S, True)}], True),
+    "ProductDescCode": (S, True),
+    "ClientProductCode": (S, False),
+}
+BASIC_REVERSE_TRAN_CNP: dict[str, Any] = {
+    "InputType": (I, False),
+    "CurrencyID": (S, False),  # also CurrencyId
+    "Amount": (D, False),
+    "PartialReverse": (B, False),
+    "ReverseMode": (I, True),
+    "TransactionID": (S, True),
+}
+BASIC_REVERSE_TRAN: dict[str, Any] = BASIC_REVERSE_TRAN_CNP | {
+    "ServiceID": (S, False),
+    "ClientDateTime": (S, False),
+    "AuxDataInput": (AUX_DATA_INPUT, False),
+}
+REVERSE: dict[str, Any] = CONTEXT | {
+    "Receipt": ({name: RECEIPT[name] for name in ("Email", "Phone", "RetryNum")}, False),
+    "AcqTran": (REVERSAL_ACQ_TRAN, False),
+    "BasicReverseTran": (BASIC_REVERSE_TRAN, True),
+    "Card": (CARD, False),
+}
+REVERSE_CNP: dict[str, Any] = {
+    "Location": (LOCATION, False),
+    "DeviceInfo": CONTEXT["DeviceInfo"],
+    "IP": (S, False),
+    "Receipt": REVERSE["Receipt"],
+    "AcqTran": (REVERSAL_ACQ_TRAN | {"SingleStepAuthMode": (B, False)}, False),
+    "BasicReverseTran": (BASIC_REVERSE_TRAN_CNP, True),
+}
+LIST_BASIC_MODEL = {
+    "Search": (S, False),
+    "AccountID": (I, False),
+    "Sort": (S, False),
+    "ID": (S, False),
+    "Invoice": (S, False),
+    "InvoiceOriginal": (S, False),
+    "RRN": (S, False),
+    "InputType": (I, False),
+    "AcquirerCode": (S, False),
+    "ExtID": (S, False),
+    "Fiscal": (O, False),
+    "OfflineRequestModel": (O, False),
+    "Page": (I, False),
+}
+LIST_HISTORY: dict[str, Any] = {
+    "Period": ({"To": (S, False), "From": (S, False)}, False),
+    "ListBasicModel": (LIST_BASIC_MODEL, False),
+    "ClientProductCode": (S, False),
+    "Location": (LOCATION, False),
+    "DeviceInfo": CONTEXT["DeviceInfo"],
+}
+GET_LINKED_CARDS: dict[str, Any] = CONTEXT | {
+    "AccountId": (I, False),
+    "State": (I, False),
+    "Status": (I, False),
+    "Deleted": (I, False),
+    "Page": (I, False),
+}
+AUTH_ACCOUNT = {"CurrentAccountID": (I, False), "Lang": (S, False), "IP": (S, False)}
+SIGN_IN = {"Email": (S, True), "Password": (S, True)}
+LIST_AGENTS: dict[str, Any] = {"Email": (S, False), "Search": (S, False), "State": (I, False), "Page": (I, False)}
+
+REQUESTS: dict[str, dict[str, Any]] = {
+    "/api/v1/user/login/session": SIGN_IN,
+    "/api/v1/payment/AuthAccount": AUTH_ACCOUNT,
+    "/api/v1/merchant/create": CREATE_MERCHANT,
+    "/api/v1/merchant/{merchantId}/update": UPDATE_MERCHANT,
+    "/api/v1/merchant/{merchantId}/pos/create": CREATE_AGENT,
+    "/api/v1/merchant/{merchantId}/pos/{posId}/update": UPDATE_AGENT,
+    "/api/v1/merchant/{merchantId}/pos/updatebulk": UPDATE_BULK,
+    "/api/v1/merchant/{merchantId}/pos/list": LIST_AGENTS,
+    "/api/v1/terminal/create": CREATE_TERMINAL,
+    "/api/v1/payment/submit": SUBMIT,
+    "/api/v1/payment/prepare": PREPARE,
+    "/api/v1/payment/listHistoryEx": LIST_HISTORY,
+    "/api/v1/payment/listByDaysEx": LIST_HISTORY,
+    "/api/v1/payment/reverse": REVERSE,
+    "/api/v1/payment/reversecnp": REVERSE_CNP,
+    "/api/v1/payment/GetLinkedCards": GET_LINKED_CARDS,
+}
+
+FINDING = {"Type": I, "Property": S, "Code": I, "Message": S}
+ENVELOPE: dict[str, Any] = {"ErrorCode": I, "ErrorMessage": S, "Validations": [FINDING]}
 POS = {
     "ID": I,
     "State": I,
@@ -330,56 +486,239 @@ TERMINAL = {
     "IsCarousel": B,
 }
 COUNTERS = {"Pagesize": I, "ItemCountPage": I, "ItemCountTtl": I, "PageCount": I}
-
-# Fields that never have a value in this service; the reference says why. Every other documented field has one when a
-# request fills everything in.
-ALWAYS_NULL = {
-    "ErrorMessage",
-    "Validations",
-    "AccountTypeID",  # of a merchant: its codes are not shown
-    "AccountType",
-    "FInstName",
-    "TerminalID",
-    "LastLogon",
-    "LockedUntil",
-    "Accounts",
-    "Settled",
-    "TMK",
-    "TMKKCV",
-    "VN_OCEAN_TID",
-    "VN_OCEAN_PSW",
+CURRENCY_FORMAT = dict.fromkeys(("CurrencySign", "CurrencySignSafe", "AmountFormat", "AmountFormatWithoutCurrency"), S)
+EMV_DATA = {"AID": S, "APN": S, "TSI": S, "TVR": S}
+AMOUNTS = (
+    "AmountOrig",
+    "Amount",
+    "AmountCashGot",
+    "FeeTotal",
+    "AmountNetto",
+    "Balance",
+    "AmountEff",
+    "AmountRvs",
+    "FeeTotalEff",
+    "FeeTotalRvs",
+)
+REVERSAL_ACTIONS = (
+    "CanCancelCNP",
+    "CanCancelCNPpartial",
+    "CanReturnCNP",
+    "CanReturnCNPpartial",
+    "CanCancel",
+    "CanCancelPartial",
+    "CanReturn",
+    "CanReturnPartial",
+)
+TRANSACTION: dict[str, Any] = {
+    "ID": S,
+    "Date": S,
+    "Deadline": S,
+    "Description": S,
+    "SmartDescription": S,
+    "Invoice": S,
+    "ReverseInvoice": S,
+    "ScheduleID": I,
+    "MerchantTranID": S,
+    "AcquirerID": S,
+    "AcquirerTranID": S,
+    "AcquirerApprovalCode": S,
+    "ApprovalCode": S,
+    "Status": S,
+    "RRN": S,
+    "TerminalName": S,
+    "LinkedCard": O,
+    "ClientProductCode": S,
+    **dict.fromkeys(AMOUNTS, D),
+    "CountRvs": I,
+    "PartialReverse": B,
+    "Latitude": N,
+    "Longitude": N,
+    "HasPhoto": B,
+    "HasSignature": B,
+    "SignatureRequired": B,
+    "SignatureRequiredEffective": B,
+    "PhotoUrl": S,
+    "SignatureUrl": S,
+    "PINMode": I,
+    "CurrencyID": S,
+    **CURRENCY_FORMAT,
+    "Format": {**CURRENCY_FORMAT, "CurrencyE": I},
+    "PosID": I,
+    "ClientID": I,
+    "BranchID": I,
+    "StateDisplay": S,
+    "Line1": S,
+    "Line2": S,
+    "DisplayMode": I,
+    "Operation": S,
+    "OperationID": I,
+    "State": I,
+    "Substate": I,
+    "SingleStepAuth": B,
+    "InputType": I,
+    "ReverseMode": I,
+    "ReverseID": S,
+    "Card": dict.fromkeys(("IIN", "BIN", "EXP", "PANMasked", "PANEnding", "BankName", "BankCountryID"), S),
+    "ExtTranData": S,
+    "ExtID": S,
+    "CardholderName": S,
+    "ReceiptEmail": S,
+    "ReceiptPhone": S,
+    **dict.fromkeys(REVERSAL_ACTIONS, B),
+    "ReverseCPInputTypes": [I],
+    "FiscalInfo": {"FiscalStatus": I, "FiscalError": I, "FiscalMessage": S},
+    "IsNotFinished": B,
+    "IsArchive": B,
+    "EMVData": EMV_DATA,
+    "ExternalPayment": O,
+    "Attachments": A,
+    "OfflineQueueId": S,
+    "PANTags": O,
+    "CanServerFiscalizeForCNPReverse": B,
+    "CanFiscalRemoteCorrection": B,
+    "Result": {"Code": I, "Message": S},
+    "TransPos": {"ID": I, "Email": S, "Name": S, "Phone": S},
+}
+LINKED_CARD = {
+    "ID": I,
+    "LinkType": I,
+    "State": I,
+    "Status": I,
+    "AccountID": I,
+    "Alias": S,
+    "CardholderName": S,
+    "LinkID": S,
+    "PANEnding": S,
+    "PANMasked": S,
+    "PaymentType": S,
+    "CardExp": S,
+    "Created": S,
+    "Updated": S,
+    "Deleted": B,
+    "CanDelete": B,
+    "TransactionCount": I,
+    "StorageID": I,
+}
+PAYMENT_OPTION = {
+    "Id": I,
+    "AcquirerCode": S,
+    "AcquirerName": S,
+    "RequiresEmailOrPhone": I,
+    "RequiresEmailOrPhoneForOwnFiscalization": I,
+    "ImgUrl": S,
+    "ProductDescCodesRE": I,
+    "ProductDescCodes": O,
+}
+PAYMENT_ANSWER = {
+    "TransactionID": S,
+    "EMVOnlineProcessingResult": S,
+    "AdditionalAcquiringFields": S,
+    "AdditionalAcquiringFieldsTitle": S,
+    "TerminalName": S,
+    "EMVData": EMV_DATA,
+    "RequireSignature": B,
+    "Transaction": "Transaction",
+}
+LIST_WRAPPER: dict[str, Any] = {
+    "Days": A,
+    "NotFinishedActualTrans": ["Transaction"],
+    "InProcess": ["Transaction"],
+    "Transactions": ["Transaction"],
+    "TransactionsCounters": {"AmountCvt": D, **COUNTERS},
+}
+PUBLIC_STATUS = {
+    "ID": S,
+    "State": I,
+    "Substate": I,
+    "ResultCode": I,
+    "ResultMessage": S,
+    "Status": S,
+    "IsArchive": B,
+}
+AUTH_ACCOUNT_ANSWER = {
+    "SessionID": I,
+    "LanguageID": S,
+    "ID": I,
+    "ClientID": I,
+    "CurrencyID": S,
+    "CountryID": S,
+    "CountryName": S,
+    "IsSystemUser": B,
+    "PaymentOptions": ["PaymentOption"],
+    "ProductDescListPhone": A,
 }
 
+# The objects of answers. A path such as Transaction.Card.BankName begins with one of them, wherever it stands.
+OBJECTS: dict[str, dict[str, Any]] = {
+    "Envelope": ENVELOPE,
+    "Pos": POS,
+    "Merchant": MERCHANT,
+    "Terminal": TERMINAL,
+    "Transaction": TRANSACTION,
+    "LinkedCard": LINKED_CARD,
+    "PaymentOption": PAYMENT_OPTION,
+    "PublicStatus": PUBLIC_STATUS,
+    "CreatePos": {"Pos": "Pos"},
+    "UpdateBulk": {"Pos": "Pos"},
+    "PosList": {"PosList": ["Pos"], "PosCounters": COUNTERS},
+    "CreateMerchant": {"Merchant": "Merchant"},
+    "CreateTerminal": {"Terminal": "Terminal"},
+    "Submit": PAYMENT_ANSWER,
+    # PreparedFields.Code is "Integer" in its table and text in the samples.
+    "Prepare": PAYMENT_ANSWER | {"EMVData": O, "PreparedFields": [{"Code": S, "Value": S}]},
+    "Reversal": PAYMENT_ANSWER | {"TransactionReverseID": S},
+    "TransactionList": LIST_WRAPPER,
+    "StatusPublic": {"Transaction": "PublicStatus"},
+    "GetLinkedCards": {"LinkedCards": ["LinkedCard"]},
+    "AuthAccount": AUTH_ACCOUNT_ANSWER,
+    "Session": {"Data": {"SessionID": S}},
+}
+# The object each endpoint answers beside the envelope.
+ANSWERS = {
+    "/api/v1/user/login/session": "Session",
+    "/api/v1/payment/AuthAccount": "AuthAccount",
+    "/api/v1/merchant/create": "CreateMerchant",
+    "/api/v1/merchant/{merchantId}/update": "CreateMerchant",
+    "/api/v1/merchant/{merchantId}/pos/create": "CreatePos",
+    "/api/v1/merchant/{merchantId}/pos/{posId}": "CreatePos",
+    "/api/v1/merchant/{merchantId}/pos/{posId}/update": "CreatePos",
+    "/api/v1/merchant/{merchantId}/pos/updatebulk": "UpdateBulk",
+    "/api/v1/merchant/{merchantId}/pos/list": "PosList",
+    "/api/v1/terminal/create": "CreateTerminal",
+    "/api/v1/payment/submit": "Submit",
+    "/api/v1/payment/prepare": "Prepare",
+    "/api/v1/payment/{tranId}": "TransactionList",
+    "/api/v1/payment/statusPublic/{tranId}": "StatusPublic",
+    "/api/v1/payment/listHistoryEx": "TransactionList",
+    "/api/v1/payment/listByDaysEx": "TransactionList",
+    "/api/v1/payment/reverse": "Reversal",
+    "/api/v1/payment/reversecnp": "Reversal",
+    "/api/v1/payment/GetLinkedCards": "GetLinkedCards",
+}
 
-def faults(shown: Mapping[str, Any], table: Mapping[str, Any], path: str = "") -> list[str]:
-    """Return each field of the table that is missing from an answer, or has another type there, by name."""
-    found = []
-    for name, kind in table.items():
-        if name not in shown:
-            found.append(f"{path}{name} is missing")
-            continue
-        value = shown[name]
-        if value is None:
-            if name not in ALWAYS_NULL:
-                found.append(f"{path}{name} is null")
-        elif isinstance(kind, dict):
-            found += faults(value, kind, f"{path}{name}.")
-        elif kind_of(value) != kind and (kind, kind_of(value)) != (N, I):
-            found.append(f"{path}{name} is {kind_of(value)}, not {kind}")
-    return found
-
-
-def kind_of(value: object) -> str:
-    """Return the specification's word for the type of a JSON value."""
-    words = ((bool, B), (int, I), (str, S), (list, A), (dict, O))
-    return next((word for kind, word in words if isinstance(value, kind)), N)
-
-
-def paths(table: Mapping[str, Any], path: str = "") -> list[tuple[str, Any, bool]]:
-    """Return every field of a request's table, nested ones included: path, type, and whether it is required."""
-    found = []
-    for name, (kind, required) in table.items():
-        found.append((path + name, O if isinstance(kind, dict) else kind, required))
-        if isinstance(kind, dict):
-            found += [(inner, what, required and must) for inner, what, must in paths(kind, f"{path}{name}.")]
-    return found
+# The fields that are null in every answer; the reference says of each why. Every other has a value in some answer.
+ALWAYS_NULL = {
+    "Merchant.AccountTypeID",
+    "Merchant.AccountType",
+    "Merchant.FInstName",
+    "Merchant.TerminalID",
+    "Terminal.Settled",
+    "Terminal.TMK",
+    "Terminal.TMKKCV",
+    "Terminal.VN_OCEAN_TID",
+    "Terminal.VN_OCEAN_PSW",
+    "Transaction.ScheduleID",
+    "Transaction.Balance",
+    "Transaction.Card.BankName",
+    "Transaction.Card.BankCountryID",
+    "Transaction.FiscalInfo.FiscalMessage",
+    "Transaction.ExternalPayment",
+    "Transaction.Attachments",
+    "Transaction.PANTags",
+    "TransactionList.Days",
+    "PaymentOption.ImgUrl",
+    "AuthAccount.SessionID",
+    "UpdateBulk.Pos",
+    *(f"Prepare.{name}" for name in PAYMENT_ANSWER),
+}

@@ -8,13 +8,13 @@ from typing import Any
 from chalicelib.domain.agent import Agent, Caller, Features, MobileSettings
 from chalicelib.domain.card import CardData, LinkedCard
 from chalicelib.domain.merchant import Merchant
-from chalicelib.domain.reversal import CARD_PRESENT_MODES, CNP_MODES, ReverseMode
+from chalicelib.domain.reversibility import CARD_PRESENT, CNP, ReverseMode
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.exact_json import parse
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers.sandbox import TABLE as SANDBOX_TABLE
-from chalicelib.gateways.acquirers.sandbox import SandboxRecord
+from chalicelib.gateways.acquirers.sandbox_answers import SandboxRecord
 from chalicelib.schemas.payment_request import SubmitPayment
 from chalicelib.schemas.reversal_request import ReversePayment
 from chalicelib.services import linked_cards, payments, reversals
@@ -62,8 +62,8 @@ class Till:
         body = {"BasicReverseTran": {"TransactionID": payment.id, "ReverseMode": int(mode), **basic}}
         model = validated(ReversePayment, parse(json.dumps(body).encode()))
         assert isinstance(model, ReversePayment)
-        modes = CARD_PRESENT_MODES if at_hand else CNP_MODES
-        return reversals.reverse(model, self.caller, now, modes=modes, key=key)[0]
+        endpoint = CARD_PRESENT if at_hand else CNP
+        return reversals.reverse(model, self.caller, now, endpoint=endpoint, key=key)[0]
 
     def look(self, transaction_id: str, now: datetime = NOW) -> Transaction:
         """Read a transaction by its ID."""
@@ -80,10 +80,10 @@ class Till:
         return sum(tally.count for tally in tallies), sum(tally.taken_minor for tally in tallies)
 
 
-def a_till(**changes: Any) -> Till:
-    """A till of a new merchant, in the tables of the engine at hand; `changes` are the agent's."""
+def a_till(mid: str | None = None, **changes: Any) -> Till:
+    """A till of a new merchant, in the tables of the engine at hand; `mid` is the terminal's, `changes` the agent's."""
     merchant = a_merchant()
-    terminal = a_terminal(client_id=merchant.id)
+    terminal = a_terminal(client_id=merchant.id, back_retailer_id=mid)
     facts = {"client_id": merchant.id, "terminal_id": terminal.id, "mobile_settings": EVERYTHING, **changes}
     agent = an_agent(**facts)
     commit(put_new("merchants", merchant, "id"), put_new("terminals", terminal, "id"), put_new("agents", agent, "id"))

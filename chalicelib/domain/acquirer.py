@@ -91,7 +91,7 @@ class AuthorizationRequest:
     single_step: bool = True
     external_terminal_id: str | None = None
     allow_swipe_over_chip: bool = False
-    additional_fields: str | None = None
+    additional_fields: str | None = field(default=None, repr=False)
     message: Message | None = None  # to a host that cannot be inquired
 
 
@@ -99,21 +99,24 @@ class AuthorizationRequest:
 class ReversalRequest:
     """All or a part of an authorization to reverse; `reference` is the reversal's own.
 
-    All after `kind` are for a host that cannot be inquired; `original_trace` is of the message that is reversed, of a
-    return that of its payment.
+    Card, external terminal and additional fields are of the till's request and stored nowhere: a request that the sweep
+    repeats has none of them. `card` is the payment's card, read again. What comes after them is for a host that cannot
+    be inquired; `original_trace` is of the message that is reversed, of a return that of its payment.
     """
 
     reference: str
     original: str
     amount_minor: int
     currency: Currency
+    card: CardData | None = None
+    external_terminal_id: str | None = None
+    additional_fields: str | None = field(default=None, repr=False)
     kind: ReversalKind = ReversalKind.RETURN
     message: Message | None = None
     original_trace: MessageTrace | None = None
     reason: str = CANCELLED_AT_TILL
     is_repeat: bool = False
-    card: CardData | None = field(default=None, repr=False)  # of a return: it was read again
-    input_type: InputType | None = None  # the way that card was read
+    input_type: InputType | None = None  # the way the card was read
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,8 @@ class Reversed:
 class AcquirerAnswer:
     """The outcome: ISO 8583 response code (0 approved), and the acquirer's references.
 
-    The answer to a reversal names what it reverses; the answer to a payment names nothing.
+    The answer to a reversal names what it reverses; the answer to a payment names nothing. `additional_fields` is the
+    acquirer's text for the till, `emv_result` the issuer's answer to a chip: TLV in hexadecimal (tags 8A, 91, 71, 72).
     """
 
     code: int
@@ -147,7 +151,9 @@ class AcquirerAnswer:
     signature_required: bool = False
     pin_mode: int | None = None
     reverses: Reversed | None = None
-    issuer_data: str | None = None  # hexadecimal: what the till gives to the chip
+    additional_fields: str | None = None
+    additional_fields_title: str | None = None
+    emv_result: str | None = None
 
     @property
     def is_approved(self) -> bool:

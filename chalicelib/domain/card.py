@@ -23,7 +23,7 @@ EXP_DIGITS = re.compile("(0[1-9]|1[0-2])[0-9]{2}")
 CVV2_DIGITS = re.compile("[0-9]{3,4}")
 CENTURY = 2000
 CHIP_DATA_IS = "EMV data objects in hexadecimal, with the card's number and expiry, are expected."
-STRIPE_IS = "A track 2 is expected."
+STRIPE_IS = "A track 2 is expected, alone or after track 1."
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,7 @@ class CardData:
     track2: Secret | None = None
     tlv: Secret | None = None
     emv: EmvData | None = None
+    has_chip: bool = False  # of a swiped card, as its stripe says
 
 
 @dataclass(frozen=True)
@@ -162,10 +163,11 @@ def _swiped(sent: CardInput) -> tuple[CardData | None, Findings]:
     if sent.reader_data is None:
         return None, (_required("reader_data"),)
     try:
-        track = emv.track2(sent.reader_data.reveal())
+        track, text = emv.stripe(sent.reader_data.reveal())
     except emv.MalformedError:
         return None, (_malformed(STRIPE_IS),)
-    return _read_out(track, CardData(Secret(track.pan), CardDetails(""), "", track2=sent.reader_data), STRIPE_IS)
+    card = CardData(Secret(track.pan), CardDetails(""), "", track2=Secret(text), has_chip=track.has_chip)
+    return _read_out(track, card, STRIPE_IS)
 
 
 def _chip(sent: CardInput) -> tuple[CardData | None, Findings]:

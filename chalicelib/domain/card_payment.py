@@ -4,12 +4,14 @@ from collections.abc import Callable, Sequence
 from datetime import date, datetime
 
 from chalicelib.domain.acquirer import AuthorizationRequest
-from chalicelib.domain.card import LinkedCard, expired, is_usable
+from chalicelib.domain.card import Findings, LinkedCard, expired, is_usable
 from chalicelib.domain.payment import PaymentOrder, Till, amounts, begin
 from chalicelib.domain.period import business_day
+from chalicelib.domain.references import check_group
 from chalicelib.domain.transaction import KINDS, InputType, Phase, Transaction
-from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references
 
+BY_DATA, BY_LINK = 1, 2  # CardInputMode
 WITHOUT_ACQUIRER = frozenset(kind.acquirer for kind in KINDS.values() if kind.acquirer)
 
 
@@ -29,7 +31,7 @@ def with_card(  # noqa: PLR0913  each is a thing of its own
 
     `acquirers` are those of the stage that take this kind of payment, the default first; `linked` is the card the order
     names by its ID; `refuse` says what the acquirer of a code cannot take. Raises 202 with everything that is wrong,
-    566 when the linked card is not the agent's to pay with.
+    566 when the linked card is not the agent's to pay with, 569 when all that is wrong is an unknown terminal group.
     """
     today = business_day(now, till.merchant.gmt)
     if order.input_type is InputType.LINKED_CARD and order.linked_card_id is not None:
@@ -40,10 +42,12 @@ def with_card(  # noqa: PLR0913  each is a thing of its own
     acquirer = order.acquirer or (linked.acquirer if linked else acquirers[0])
     findings += _check_acquirer(acquirer, acquirers, linked)
     findings += _check_online(order)
+    findings += _check_chip(order)
+    findings += check_group(order.terminal_group, till.merchant, till.terminal)
     request = _request(order, till, linked, amount_minor)
     findings += refuse(acquirer, request) if acquirer in acquirers else ()
     if findings:
-        raise invalid(*findings)
+        raise invalid_references(*findings)
 
     transaction = begin(
         order,
@@ -78,6 +82,13 @@ def _request(order: PaymentOrder, till: Till, linked: LinkedCard | None, amount_
     )
 
 
+def check_input_mode(sent: int | None, expected: int) -> Findings:
+    """Return a finding when CardInputMode names the other way to give a card."""
+    if sent in (None, expected):
+        return ()
+    return (Finding("card.input_mode", Check.CONTRADICTION, f"It is {expected} for this InputType."),)
+
+
 def _usable(linked: LinkedCard | None, agent_id: int, today: date) -> LinkedCard:
     """Return the card when the agent may pay with it; a missing one, another's and a blocked one are answered alike."""
     if linked is None or not is_usable(linked, agent_id, today):
@@ -94,6 +105,14 @@ def _check_acquirer(code: str, acquirers: Sequence[str], linked: LinkedCard | No
     if linked and code != linked.acquirer:
         return [Finding("acquirer", Check.CONTRADICTION, f"The card is linked at {linked.acquirer}.")]
     return []
+
+
+def _check_chip(order: PaymentOrder) -> list[Finding]:
+    """Return a finding when the stripe of a card with a chip was read, unless the request allows it."""
+    if order.allow_swipe_over_chip or order.card is None or not order.card.has_chip:
+        return []
+    message = "The card has a chip: insert it, or send AllowSwipeOverChip true."
+    return [Finding("allow_swipe_over_chip", Check.CONTRADICTION, message)]
 
 
 def _check_online(order: PaymentOrder) -> list[Finding]:

@@ -38,14 +38,16 @@ def effective(agent: MobileSettings | None, merchant: MobileSettings | None) -> 
     """Return the settings in force for an agent: every feature and every setting that has a default is set.
 
     If `inherited` of an agent's features is True, its own features stay stored, but its merchant's are in force. In the
-    result `inherited` means that none of the features in force is the agent's own.
+    result `inherited` means that none of the features in force is the agent's own. Credit vouchers are not supported,
+    so they are not allowed whatever was set.
     """
     own = (agent and agent.features) or Features()
     above = replace((merchant and merchant.features) or Features(), inherited=None)
     inherits = own.inherited is True or own in (Features(), Features(inherited=False))
     layers = (above, DEFAULT_FEATURES) if inherits else (own, above, DEFAULT_FEATURES)
     features = replace(_first_set(*layers), inherited=inherits)
-    return replace(_first_set(agent or MobileSettings(), merchant or MobileSettings(), DEFAULTS), features=features)
+    in_force = _first_set(agent or MobileSettings(), merchant or MobileSettings(), DEFAULTS)
+    return replace(in_force, features=features, allow_credit_voucher_reverses=0)
 
 
 def effective_printer(agent: PrinterSettings | None, merchant: PrinterSettings | None) -> PrinterSettings:

@@ -6,7 +6,7 @@ those of EMV Book 3, Annex B. No error here quotes what was read: it is a card.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from chalicelib.domain.transaction import EmvData
 
@@ -14,12 +14,17 @@ MAX_DEPTH = 8  # templates within templates; cards have three
 CONSTRUCTED, NUMBER_FOLLOWS, MORE = 0x20, 0x1F, 0x80
 LONG, MAX_LENGTH_BYTES = 0x80, 3  # 0x80 alone, the indefinite length, is not used by EMV
 MAX_TAG_BYTES = 3
+# Track 1, which a reader may send before track 2.
+TRACK1 = re.compile(r"%B([0-9]{12,19})\^[^^]{2,26}\^[0-9]{4}([0-9]{3})?[^?]*\?[^;]?")
 TRACK2 = re.compile(r";?([0-9]{12,19})[=Dd]([0-9]{2})([0-9]{2})([0-9]*)[Ff]?\??.?")
+SERVICE_DIGITS = 3
+CHIP_SERVICES = ("2", "6")  # how the service code of a card with a chip begins (ISO/IEC 7813)
 
 PAN, TRACK2_EQUIVALENT, EXPIRATION, CARDHOLDER = 0x5A, 0x57, 0x5F24, 0x5F20
 AID, DF_NAME, TERMINAL_AID = 0x4F, 0x84, 0x9F06
 PREFERRED_NAME, LABEL = 0x9F12, 0x50
 TSI, TVR = 0x9B, 0x95
+MAX_ANSWER = 255  # bytes of an issuer's answer: ISO 8583 field 55
 RESPONSE_CODE = "8A02"  # Authorization Response Code: two characters
 
 
@@ -34,6 +39,7 @@ class Track2:
     pan: str
     exp: str
     rest: str = ""
+    has_chip_on_track1: bool = False
 
     @property
     def text(self) -> str:
@@ -41,9 +47,9 @@ class Track2:
         return f"{self.pan}={self.exp[2:]}{self.exp[:2]}{self.rest}"
 
     @property
-    def service_code(self) -> str:
-        """Return the three digits that say how the card is used; fewer when the track ends before."""
-        return self.rest[:3]
+    def has_chip(self) -> bool:
+        """Return whether a service code says that the card has a chip."""
+        return self.has_chip_on_track1 or (len(self.rest) >= SERVICE_DIGITS and self.rest.startswith(CHIP_SERVICES))
 
     def __repr__(self) -> str:
         return "Track2(******)"
@@ -122,6 +128,19 @@ def track2(text: str) -> Track2:
     return Track2(pan, month + year, rest)
 
 
+def stripe(text: str) -> tuple[Track2, str]:
+    """Return track 2 of a stripe, and its text: a reader may send track 1 before it, which must be the same card's."""
+    before = TRACK1.match(text)
+    if before is None:
+        return track2(text), text
+    alone = text[before.end() :]
+    track = track2(alone)
+    pan, service = before.groups()
+    if pan != track.pan:
+        raise MalformedError
+    return replace(track, has_chip_on_track1=(service or "").startswith(CHIP_SERVICES)), alone
+
+
 def card_in(found: Mapping[int, bytes]) -> Track2:
     """Return number and expiry of a chip's card: of its track 2 equivalent, else of their own objects."""
     if TRACK2_EQUIVALENT in found:
@@ -155,6 +174,16 @@ def cardholder(found: Mapping[int, bytes]) -> str | None:
 def online_result(code: int) -> str:
     """Return what the terminal gives to the chip: the response code of the issuer."""
     return f"{RESPONSE_CODE}{f'{code:02d}'.encode().hex().upper()}"
+
+
+def issuer_answer(text: str | None) -> str | None:
+    """Return the issuer's answer for the chip in upper-case hexadecimal; None for what is none, or quotes the card."""
+    try:
+        data = bytes.fromhex(text or "")
+        quotes_card = {PAN, TRACK2_EQUIVALENT} & objects(data).keys()
+    except ValueError:  # not hexadecimal, or not TLV
+        return None
+    return data.hex().upper() if 0 < len(data) <= MAX_ANSWER and not quotes_card else None
 
 
 def _hex(value: bytes | None, least: int, most: int) -> str | None:

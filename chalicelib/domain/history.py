@@ -1,4 +1,4 @@
-"""History: the filter of a list, its entries and totals, and where its pages begin. Pure functions."""
+"""History: its entries and totals, and where the pages of a list begin. Pure functions."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 
+from chalicelib.domain.local_time import to_local
 from chalicelib.domain.paging import PAGE_SIZE
 from chalicelib.domain.period import Period
 from chalicelib.domain.transaction import Transaction
@@ -33,6 +34,7 @@ class HistoryEntry:
     at: datetime  # in the merchant's zone
     counter: CounterKey
     taken_minor: int = 0  # of a payment that took money
+    amount_minor: int | None = None  # of any; version 1.0 stored it of payments that took money alone
     ext_id: str | None = None
     invoice: str | None = None
     original_invoice: str | None = None
@@ -40,6 +42,17 @@ class HistoryEntry:
     approval_code: str | None = None
     description: str | None = None
     card: str | None = None
+    reverse_invoice: str | None = None
+    cardholder: str | None = None
+    terminal: str | None = None
+    agent: str | None = None  # its name
+    receipts: tuple[str, ...] = ()  # e-mail addresses and E.164 numbers
+    client_product_code: str | None = None  # exactly as it was sent
+
+    @property
+    def amount(self) -> Decimal | None:
+        """Return the amount of the transaction, if the entry has it."""
+        return None if self.amount_minor is None else Decimal(self.amount_minor).scaleb(-self.counter.digits)
 
     @property
     def order(self) -> tuple[datetime, str]:
@@ -47,24 +60,32 @@ class HistoryEntry:
         return self.at, self.id
 
 
-SEARCHED = ("ext_id", "invoice", "original_invoice", "rrn", "approval_code", "description", "card")
+SEARCHED = (
+    *("ext_id", "invoice", "original_invoice", "reverse_invoice", "rrn", "approval_code", "description", "card"),
+    *("cardholder", "terminal", "agent"),
+)
 
 
 def entry_of(transaction: Transaction) -> HistoryEntry:
     """Return the entry of a transaction. An offline payment stands at its Date, never in the future."""
     at = min(transaction.date or transaction.created_at, transaction.created_at)
+    carried, card = transaction.particulars, transaction.card
     texts = {
-        "ext_id": transaction.particulars.ext_id,
+        "ext_id": carried.ext_id,
         "invoice": transaction.invoice,
         "original_invoice": transaction.original_invoice,
         "rrn": transaction.rrn,
         "approval_code": transaction.approval_code,
-        "description": transaction.particulars.description,
-        "card": transaction.card.masked if transaction.card else None,
+        "description": carried.description,
+        "card": card.masked if card else None,
+        "reverse_invoice": transaction.reverse_invoice,
+        "cardholder": card.cardholder if card else None,
+        "terminal": transaction.terminal_name,
+        "agent": transaction.agent.name,
     }
     return HistoryEntry(
         id=transaction.id,
-        at=(at + timedelta(hours=transaction.gmt)).replace(tzinfo=None),
+        at=to_local(at, transaction.gmt),
         counter=CounterKey(
             agent_id=transaction.agent.id,
             input_type=int(transaction.input_type),
@@ -74,55 +95,19 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
             acquirer=transaction.acquirer,
         ),
         taken_minor=transaction.amount_minor if transaction.took_money else 0,
+        amount_minor=transaction.amount_minor,
+        receipts=_receipts_of(transaction),
+        client_product_code=carried.client_product_code,
         **{name: text.casefold() for name, text in texts.items() if text},
     )
 
 
-@dataclass(frozen=True)
-class HistoryFilter:
-    """The filter of a list; None matches anything. Texts are case-folded."""
-
-    agent_id: int | None = None
-    input_type: int | None = None
-    acquirer: str | None = None
-    id: str | None = None
-    ext_id: str | None = None  # exactly as it was sent
-    search: str | None = None
-    invoice: str | None = None
-    original_invoice: str | None = None
-    rrn: str | None = None
-
-    @property
-    def by_text(self) -> bool:
-        """Return whether it filters by text, so that totals cannot tell what matches."""
-        return any((self.search, self.invoice, self.original_invoice, self.rrn))
-
-    @property
-    def by_kind(self) -> bool:
-        """Return whether it leaves out some kinds of an agent's transactions."""
-        return self.input_type is not None or self.acquirer is not None
-
-    def takes(self, counter: CounterKey) -> bool:
-        """Return whether transactions of this counter may match."""
-        return (
-            self.agent_id in (None, counter.agent_id)
-            and self.input_type in (None, counter.input_type)
-            and self.acquirer in (None, counter.acquirer)
-        )
-
-    def matches(self, entry: HistoryEntry) -> bool:
-        """Return whether the entry matches; ID and ExtID are read by key, not compared."""
-        return (
-            self.takes(entry.counter)
-            and self.invoice in (None, entry.invoice)
-            and self.original_invoice in (None, entry.original_invoice)
-            and self.rrn in (None, entry.rrn)
-            and (self.search is None or self._found_in(entry))
-        )
-
-    def _found_in(self, entry: HistoryEntry) -> bool:
-        texts = (getattr(entry, name) for name in SEARCHED)
-        return any(self.search in text for text in (entry.id.casefold(), *texts) if text and self.search)
+def _receipts_of(transaction: Transaction) -> tuple[str, ...]:
+    """Return where its receipts go; version 1.0 stored the first address of each kind alone."""
+    addresses, carried = transaction.receipt, transaction.particulars
+    known = (carried.receipt_email, carried.receipt_phone)
+    sent = (*addresses.emails, *addresses.phones) if addresses else known
+    return tuple(address.casefold() for address in sent if address)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ stored before its first byte is sent.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from chalicelib.domain.acquirer import (
     ANSWER_UNUSABLE,
@@ -16,8 +16,11 @@ from chalicelib.domain.acquirer import (
     ReversalKind,
     ReversalRequest,
 )
+from chalicelib.domain.card import CardData
 from chalicelib.domain.host_facts import HostFacts, MessageTrace, TerminalSnapshot
-from chalicelib.domain.reversal import CANCELS
+from chalicelib.domain.local_time import to_local
+from chalicelib.domain.reversal import ReversalOrder
+from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import Transaction
 
@@ -77,14 +80,20 @@ def message_of(transaction: Transaction) -> Message | None:
     return None if facts is None else _message(transaction, facts, facts.trace)
 
 
-def reversal_request(reversal: Transaction, *, is_repeat: bool) -> ReversalRequest:
-    """Return the request for a reversal of a till's."""
+def reversal_request(
+    reversal: Transaction, order: ReversalOrder | None = None, card: CardData | None = None, *, is_repeat: bool
+) -> ReversalRequest:
+    """Return the request for a reversal of a till's. Only the till's own request has the order and the card."""
     facts = reversal.host
     return ReversalRequest(
         reversal.id,
         reversal.original_id or "",
         reversal.amount_minor,
         reversal.currency,
+        card=card,
+        input_type=reversal.input_type,
+        external_terminal_id=order.external_terminal_id if order else None,
+        additional_fields=order.additional_fields if order else None,
         kind=ReversalKind.CANCEL if reversal.reverse_mode in CANCELS else ReversalKind.RETURN,
         message=message_of(reversal),
         original_trace=facts.original if facts else None,
@@ -115,12 +124,8 @@ def _message(transaction: Transaction, facts: HostFacts, trace: MessageTrace) ->
     return Message(
         rrn=transaction.rrn or "",
         trace=trace,
-        local_time=_local(created_at, transaction.gmt),
+        local_time=to_local(created_at, transaction.gmt),
         tid=transaction.terminal_name,
         institution=facts.institution,
         terminal=facts.terminal,
     )
-
-
-def _local(at: datetime, gmt: int) -> datetime:
-    return at + timedelta(hours=gmt)

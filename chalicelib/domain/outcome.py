@@ -5,15 +5,18 @@ An outcome is unknown until the acquirer answers, an inquiry finds it, or an aut
 
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
-from chalicelib.domain import host
+from chalicelib.domain import emv, host
 from chalicelib.domain.acquirer import PARTIAL, TOO_LATE, UNREACHABLE, AcquirerAnswer, message_of
 from chalicelib.domain.host_facts import MessageTrace
+from chalicelib.domain.masking import mask_foreign
 from chalicelib.domain.transaction import TRANSITIONS, Phase, Transaction
 
 REQUEST_LASTS = timedelta(seconds=30)  # at the most, after it stored the transaction: gateways wait 29 s
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(minutes=15)  # between two inquiries of the sweep
 PAUSE_DIVISOR = 4  # a pause is a fourth of the time it has been pending; past its Deadline that time begins anew
+MAX_FIELDS, MAX_TITLE = 1024, 256  # characters of what the acquirer writes for the till
 REQUESTED = frozenset({Phase.SENT, Phase.CANCELLING, Phase.RETURNING})
 
 
@@ -35,12 +38,8 @@ def with_answer(transaction: Transaction, answer: AcquirerAnswer) -> Transaction
     approved = Phase.AWAITING_COMPLETION if incomplete else Phase.APPROVED
     return replace(
         transaction,
+        **_answered(transaction, answer),
         phase=approved if answer.is_approved else Phase.DECLINED,
-        result_code=answer.code,
-        result_message=answer.message,
-        approval_code=answer.approval_code,
-        rrn=transaction.rrn if transaction.host else answer.rrn,
-        acquirer_tran_id=answer.acquirer_tran_id,
         signature_required=signature,
         pin_mode=answer.pin_mode,
     )
@@ -48,15 +47,31 @@ def with_answer(transaction: Transaction, answer: AcquirerAnswer) -> Transaction
 
 def reversal_with_answer(reversal: Transaction, answer: AcquirerAnswer) -> Transaction:
     """Return the reversal with the acquirer's answer."""
+    signature = answer.is_approved and (reversal.signature_required or answer.signature_required)
     return replace(
         reversal,
+        **_answered(reversal, answer),
         phase=Phase.REVERSAL_APPROVED if answer.is_approved else Phase.DECLINED,
-        result_code=answer.code,
-        result_message=answer.message,
-        approval_code=answer.approval_code,
-        rrn=reversal.rrn if reversal.host else answer.rrn,
-        acquirer_tran_id=answer.acquirer_tran_id,
+        signature_required=signature,
     )
+
+
+def _answered(transaction: Transaction, answer: AcquirerAnswer) -> dict[str, Any]:
+    """Return what is stored of any answer. No text of the acquirer's brings a card number into the store."""
+
+    def text(written: str | None, longest: int) -> str | None:
+        return mask_foreign(written, transaction.card)[:longest] if written else None
+
+    return {
+        "result_code": answer.code,
+        "result_message": answer.message,
+        "approval_code": answer.approval_code,
+        "rrn": transaction.rrn if transaction.host else answer.rrn,
+        "acquirer_tran_id": answer.acquirer_tran_id,
+        "additional_acquiring_fields": text(answer.additional_fields, MAX_FIELDS),
+        "additional_acquiring_fields_title": text(answer.additional_fields_title, MAX_TITLE),
+        "emv_result": emv.issuer_answer(answer.emv_result),
+    }
 
 
 def unchanged(transaction: Transaction) -> Transaction:
@@ -125,6 +140,16 @@ def partly_approved(transaction: Transaction) -> Transaction:
 def completed(transaction: Transaction) -> Transaction:
     """Return the payment paid: its completion is missing at the Deadline, and the money was approved."""
     return replace(transaction, phase=Phase.APPROVED)
+
+
+def signed(transaction: Transaction, signature_key: str) -> Transaction:
+    """Return the payment with the signature it owed: paid, unless its second step is missing as well.
+
+    One that was completed at its Deadline meanwhile gets the signature and stays as it is.
+    """
+    waits = transaction.phase is Phase.AWAITING_COMPLETION and transaction.single_step
+    phase = Phase.APPROVED if waits else transaction.phase
+    return replace(transaction, phase=phase, signature_key=signature_key)
 
 
 def _without_money(transaction: Transaction, phase: Phase, code: int) -> Transaction:

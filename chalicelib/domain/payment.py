@@ -1,8 +1,9 @@
 """Taking a payment: the transaction a request becomes, decided without calling anybody."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -11,9 +12,11 @@ from chalicelib.domain.account_configuration import is_enabled
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.card import CardData
 from chalicelib.domain.effective_settings import effective
+from chalicelib.domain.local_time import instant_of, zone_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.period import business_day, end_of_day
 from chalicelib.domain.purchase import Purchase, total_of
+from chalicelib.domain.references import check_group
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import (
     KINDS,
@@ -25,7 +28,7 @@ from chalicelib.domain.transaction import (
     ReceiptAddresses,
     Transaction,
 )
-from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references
 
 APPROVED_TEXT = "Approved"  # ResultMessage of what needs no acquirer
 OFFLINE_FOR = timedelta(days=366)  # a till without connection reports its payments within a year
@@ -44,8 +47,7 @@ class PaymentOrder:
     particulars: Particulars = field(default_factory=Particulars)
     currency: str | None = None
     acquirer: str | None = None
-    terminal_group_id: int | None = None
-    terminal_group_code: str | None = None
+    terminal_group: Mapping[str, int | str] = field(default_factory=dict)  # its ID or code, by the field that holds it
     amount_cash_got: Decimal | None = None
     purchases: tuple[Purchase, ...] = ()
     receipt: ReceiptAddresses | None = None
@@ -53,6 +55,7 @@ class PaymentOrder:
     offline: bool = False
     offline_invoice: str | None = None
     offline_paid: str | None = None
+    gmt: int | None = None  # the zone of its times, in hours; None: the merchant's
     card: CardData | None = None  # in memory alone; None when it is linked, or unreadable: then there are findings
     card_findings: tuple[Finding, ...] = ()
     linked_card_id: int | None = None
@@ -103,37 +106,29 @@ def fingerprint(order: PaymentOrder, agent_id: int, card_digest: str) -> str:
 def check_kind(order: PaymentOrder, agent: Agent, merchant: Merchant, acquirers: tuple[str, ...]) -> None:
     """Refuse a kind of payment that this agent may not take (311), or that no acquirer of the stage takes (312)."""
     kind = KINDS[order.input_type]
-    if not is_enabled(kind.feature, effective(agent.mobile_settings, merchant.mobile_settings)):
+    in_force = effective(agent.mobile_settings, merchant.mobile_settings)
+    if not is_enabled(kind.feature, in_force):
         message = f"InputType {order.input_type:d} is not enabled for the agent."
         raise ServiceError(ErrorCode.KIND_NOT_ENABLED, message)
+    if order.offline and not is_enabled("offline", in_force):
+        raise ServiceError(ErrorCode.KIND_NOT_ENABLED, "Offline payments are not enabled for the agent.")
     if kind.acquirer is None and not acquirers:
         message = f"The stage has no acquirer that takes InputType {order.input_type:d}."
         raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, message)
 
 
-def check_group(order: PaymentOrder, merchant: Merchant) -> None:
-    """Refuse a terminal group that is not one of the merchant's."""
-    error = ErrorCode.GROUP_NOT_FOUND
-    findings = []
-    if order.terminal_group_id not in {None, *(group.id for group in merchant.groups)}:
-        findings.append(Finding("terminal_group_id", error.code, error.message))
-    if order.terminal_group_code not in {None, *(group.code for group in merchant.groups)}:
-        findings.append(Finding("terminal_group_code", error.code, error.message))
-    if findings:
-        raise invalid(*findings)
-
-
 def without_acquirer(order: PaymentOrder, till: Till, now: datetime) -> Transaction:
     """Return the transaction of a payment that needs no acquirer: it is approved as soon as it is stored.
 
-    Raises 202 with everything that is wrong with it.
+    Raises 202 with everything that is wrong with it, 569 when that is an unknown terminal group alone.
     """
     (amount_minor, got_minor), findings = amounts(order, till.terminal)
     findings += _own_acquirer(order)
-    date, offline = _offline(order, now)
+    date, offline = _offline(order, till.merchant, now)
     findings += offline
+    findings += check_group(order.terminal_group, till.merchant, till.terminal)
     if findings:
-        raise invalid(*findings)
+        raise invalid_references(*findings)
 
     return begin(
         order,
@@ -144,7 +139,7 @@ def without_acquirer(order: PaymentOrder, till: Till, now: datetime) -> Transact
         amount_minor=amount_minor,
         amount_cash_got_minor=got_minor,
         date=date,
-        invoice=order.offline_invoice or invoice_of(order.id, now, till.merchant.gmt),
+        invoice=order.offline_invoice or invoice_of(order.id, min(date or now, now), till.merchant.gmt),
         result_code=0,
         result_message=APPROVED_TEXT,
     )
@@ -229,14 +224,13 @@ def _own_acquirer(order: PaymentOrder) -> list[Finding]:
     return [Finding("acquirer", Check.CONTRADICTION, f"InputType {order.input_type} goes with {own}.")]
 
 
-def _offline(order: PaymentOrder, now: datetime) -> tuple[datetime | None, list[Finding]]:
-    """Return when an offline payment was taken; a time without a zone is UTC."""
+def _offline(order: PaymentOrder, merchant: Merchant, now: datetime) -> tuple[datetime | None, list[Finding]]:
+    """Return when an offline payment was taken: a local time of the request's zone."""
     if not order.offline or order.offline_paid is None:
         return None, []
     name = "offline_paid"
     try:
-        paid = datetime.fromisoformat(order.offline_paid)
-        paid = (paid if paid.tzinfo else paid.replace(tzinfo=UTC)).astimezone(UTC)
+        paid = instant_of(order.offline_paid, zone_of(order.gmt, merchant.gmt))
     except (ValueError, OverflowError):
         return None, [Finding(name, Check.FORMAT, "A time such as 2026-01-31T12:00:00 is expected.")]
     if not now - OFFLINE_FOR <= paid <= now + CLOCK_SKEW:

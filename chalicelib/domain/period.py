@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
+from chalicelib.domain.local_time import to_local
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 
 LONGEST = 366  # days of one list
@@ -11,7 +12,7 @@ USUAL = 31  # days of a list whose request names no period
 
 def business_day(at: datetime, gmt: int) -> date:
     """Return the merchant's calendar day at an instant; `gmt` is the merchant's offset in hours."""
-    return (at + timedelta(hours=gmt)).date()
+    return to_local(at, gmt).date()
 
 
 def start_of(day: date, gmt: int) -> datetime:

@@ -68,6 +68,19 @@ def resolve_group(
     return by_id or by_code, findings
 
 
+def check_group(requested: Mapping[str, int | str], merchant: Merchant, terminal: Terminal) -> Findings:
+    """Return a finding for each field (name: ID or code of a group) that is not the group of this terminal."""
+    findings = []
+    own = next((group.code for group in merchant.groups if group.id == terminal.group_id), terminal.group_id)
+    for name, number_or_code in requested.items():
+        group = next((one for one in merchant.groups if number_or_code in (one.id, one.code)), None)
+        if group is None:
+            findings.append(missing(name, ErrorCode.GROUP_NOT_FOUND))
+        elif group.id != terminal.group_id:
+            findings.append(Finding(name, Check.CONTRADICTION, f"The agent's terminal is in the group {own}."))
+    return findings
+
+
 def check_branches(client_id: int, requested: Mapping[str, int]) -> Findings:
     """Return a finding for each field (name: branch) that names another branch than the merchant itself.
 

@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 
+from chalicelib.domain.local_time import instant_of, to_local, zone_of
 from chalicelib.domain.money import canonical, from_minor
 from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.transaction import Phase, Transaction
@@ -11,19 +12,24 @@ NO_TIME = "0001-01-01"  # how a client's time begins that was never set
 FAILED = frozenset({Phase.DECLINED, Phase.REJECTED})
 
 
-def identity(order: ReversalOrder, agent_id: int) -> tuple[object, ...] | None:
-    """Return what makes a repeated request the same reversal, for the service to derive its ID from.
+def content_identity(order: ReversalOrder, original: Transaction, agent_id: int) -> tuple[object, ...] | None:
+    """Return what makes a request without a key the same reversal: its content and its own time; None without a time.
 
-    The Idempotency-Key of the caller; else, unless it chose an ID, its content and its own time. None when there is
-    nothing of the kind (contract, section 8).
+    The service derives its ID from it (contract, section 8).
     """
-    if order.idempotency_key:
-        return ("key", agent_id, order.idempotency_key)
     time = (order.client_date_time or "").strip()
-    if order.id is None and time and not time.startswith(NO_TIME):
-        amount = "" if order.amount is None else canonical(order.amount)
-        return ("content", agent_id, order.original_id, int(order.mode), amount, time)
-    return None
+    if not time or time.startswith(NO_TIME):
+        return None
+    amount = "" if order.amount is None else canonical(order.amount)
+    return ("content", agent_id, order.original_id, int(order.mode), amount, _one_writing(time, order, original))
+
+
+def _one_writing(time: str, order: ReversalOrder, original: Transaction) -> str:
+    """Return the one writing, in the merchant's zone, of a client's time; the text itself when it is no time."""
+    try:
+        return to_local(instant_of(time, zone_of(order.gmt, original.gmt)), original.gmt).isoformat()
+    except (ValueError, OverflowError):
+        return time
 
 
 def is_repeated(order: ReversalOrder, original: Transaction, latest: Transaction, agent_id: int, now: datetime) -> bool:
@@ -38,7 +44,7 @@ def is_repeated(order: ReversalOrder, original: Transaction, latest: Transaction
         return False
     if latest.reverse_mode != order.mode or order.currency not in (None, latest.currency.code):
         return False
-    if order.input_type not in (None, latest.input_type):
+    if order.input_type not in (None, latest.input_type) or order.acquirer not in (None, latest.acquirer):
         return False
     if order.amount is None:
         return original.remaining_minor == 0

@@ -141,6 +141,7 @@ class Particulars:
     longitude: Decimal | None = None
     receipt_email: str | None = None
     receipt_phone: str | None = None
+    offline_queue_id: str | int | None = None
 
 
 @dataclass(frozen=True)
@@ -182,11 +183,15 @@ class Transaction:
     single_step: bool = True
     card: CardDetails | None = None
     linked_card_id: int | None = None
+    card_digest: str | None = None  # of the card's number, keyed and for this payment alone: it finds no other
     auto_cancel_id: str | None = None  # random: the reference of its automatic reversal, should it come to that
     emv: EmvData | None = None
     approval_code: str | None = None
     rrn: str | None = None
     acquirer_tran_id: str | None = None
+    additional_acquiring_fields: str | None = None
+    additional_acquiring_fields_title: str | None = None
+    emv_result: str | None = None  # the issuer's answer to the chip, as TLV in hexadecimal
     signature_required: bool = False
     pin_mode: int | None = None
     photo_key: str | None = None
@@ -227,6 +232,11 @@ class Transaction:
     def is_pending(self) -> bool:
         """Return whether its outcome is not decided yet."""
         return self.phase in PENDING
+
+    @property
+    def owes_signature(self) -> bool:
+        """Return whether a signature is required that has not come yet."""
+        return self.signature_required and self.signature_key is None
 
     @property
     def took_money(self) -> bool:

@@ -4,14 +4,14 @@ Of a card it shows the brand and the last four digits: card schemes want no more
 """
 
 from dataclasses import dataclass
-from datetime import timedelta
 from decimal import Decimal, localcontext
 
 from chalicelib.domain import money
+from chalicelib.domain.local_time import to_local
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.outbox import one_line
 from chalicelib.domain.purchase import PRECISION, total_of
-from chalicelib.domain.reversal import CANCELS
+from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import KINDS, MONEY_TAKEN, EmvData, Phase, Transaction
 
@@ -105,7 +105,7 @@ def _facts(transaction: Transaction, terminal: Terminal) -> list[tuple[str, str 
 
 def time_of(transaction: Transaction) -> str:
     """Return when it was made, in the merchant's zone: 2026-03-14 11:26 (UTC+2)."""
-    at = (transaction.date or transaction.created_at) + timedelta(hours=transaction.gmt)
+    at = to_local(transaction.date or transaction.created_at, transaction.gmt)
     return f"{at:%Y-%m-%d %H:%M} (UTC{transaction.gmt:+d})"
 
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from chalicelib.domain.agent import Caller
 from chalicelib.schemas.agent_view import BulkAnswer, PosAnswer, PosListAnswer
 from chalicelib.schemas.agents import BulkUpdate, CreateAgent, ListAgents, UpdateAgent
+from chalicelib.schemas.request_context import ZoneQuery
 from chalicelib.services import agent_bulk, agent_search, agents
 
 
@@ -14,9 +15,9 @@ def create(merchant_id: int, body: CreateAgent, caller: Caller) -> PosAnswer:
     return PosAnswer.of(agents.create(body, caller, merchant_id, now), now, body.gmt)
 
 
-def get(merchant_id: int, pos_id: int, caller: Caller) -> PosAnswer:
+def get(merchant_id: int, pos_id: int, body: ZoneQuery, caller: Caller) -> PosAnswer:
     """Get an agent, with its secret key."""
-    return PosAnswer.of(agents.get(caller, merchant_id, pos_id), datetime.now(UTC))
+    return PosAnswer.of(agents.get(caller, merchant_id, pos_id), datetime.now(UTC), body.gmt)
 
 
 def update(merchant_id: int, pos_id: int, body: UpdateAgent, caller: Caller) -> PosAnswer:

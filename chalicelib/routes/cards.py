@@ -7,4 +7,5 @@ from chalicelib.services import linked_cards
 
 def linked(body: GetLinkedCards, caller: Caller) -> LinkedCardsAnswer:
     """List the cards linked to an agent, 100 a page."""
-    return LinkedCardsAnswer.of(linked_cards.list_cards(body, caller), body.gmt)
+    cards, merchant_gmt = linked_cards.list_cards(body, caller)
+    return LinkedCardsAnswer.of(cards, body.gmt, merchant_gmt)

@@ -3,10 +3,11 @@
 from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.reversal import CARD_PRESENT_MODES, CNP_MODES, ReverseMode
+from chalicelib.domain.reversibility import CARD_PRESENT, CNP
 from chalicelib.schemas.idempotency_key import idempotency_key
 from chalicelib.schemas.payment_answer import PaymentAnswer, ReversalAnswer
 from chalicelib.schemas.payment_request import SubmitPayment
+from chalicelib.schemas.request_context import ZoneQuery
 from chalicelib.schemas.reversal_request import ReversePayment
 from chalicelib.schemas.transaction_list import StatusAnswer, TransactionList
 from chalicelib.schemas.transaction_view import TransactionView
@@ -22,10 +23,10 @@ def submit(body: SubmitPayment, caller: Caller, headers: Headers) -> PaymentAnsw
     return PaymentAnswer.of(transaction, view, replayed=replayed)
 
 
-def get(tran_id: str, caller: Caller) -> TransactionList:
+def get(tran_id: str, body: ZoneQuery, caller: Caller) -> TransactionList:
     """Return one transaction by its ID, pending or not."""
     now = datetime.now(UTC)
-    return TransactionList.of_one(payments.get(tran_id, caller, now), now, pictures.signed_url)
+    return TransactionList.of_one(payments.get(tran_id, caller, now), now, body.gmt, pictures.signed_url)
 
 
 def status_public(tran_id: str) -> StatusAnswer:
@@ -35,15 +36,15 @@ def status_public(tran_id: str) -> StatusAnswer:
 
 def reverse(body: ReversePayment, caller: Caller, headers: Headers) -> ReversalAnswer:
     """Reverse a cash or card-present payment (cancel or return), in full or in part."""
-    return _reversed(body, caller, headers, CARD_PRESENT_MODES)
+    return _reversed(body, caller, headers, CARD_PRESENT)
 
 
 def reverse_cnp(body: ReversePayment, caller: Caller, headers: Headers) -> ReversalAnswer:
     """Reverse a card-not-present payment (cancel or return), in full or in part."""
-    return _reversed(body, caller, headers, CNP_MODES)
+    return _reversed(body, caller, headers, CNP)
 
 
-def _reversed(body: ReversePayment, caller: Caller, headers: Headers, modes: frozenset[ReverseMode]) -> ReversalAnswer:
+def _reversed(body: ReversePayment, caller: Caller, headers: Headers, endpoint: str) -> ReversalAnswer:
     now = datetime.now(UTC)
-    reversal, replayed = reversals.reverse(body, caller, now, modes=modes, key=idempotency_key(headers))
+    reversal, replayed = reversals.reverse(body, caller, now, endpoint=endpoint, key=idempotency_key(headers))
     return ReversalAnswer.of(reversal, TransactionView.of(reversal, now, body.gmt), replayed=replayed)

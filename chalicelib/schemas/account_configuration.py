@@ -6,10 +6,11 @@ from pydantic import Field
 
 from chalicelib.domain.account_configuration import AccountConfiguration, PaymentOption
 from chalicelib.iso import country_name
-from chalicelib.schemas.base import Answer, Identifier, Request, Text, View
+from chalicelib.schemas.base import Answer, Identifier, Text, View
+from chalicelib.schemas.request_context import ZoneQuery
 
 
-class AuthAccount(Request):
+class AuthAccount(ZoneQuery):
     """The inputs of payment/AuthAccount, in the query string or in a body."""
 
     current_account_id: Identifier | None = None

@@ -7,13 +7,13 @@ from chalicelib.domain import paging
 from chalicelib.domain.agent import Login
 from chalicelib.domain.agent_profile import Profile
 from chalicelib.domain.effective_settings import effective, effective_printer
+from chalicelib.domain.local_time import text_of, zone_of
 from chalicelib.domain.permissions import is_administrator
 from chalicelib.errors import MAX_VALIDATIONS, Validation
 from chalicelib.iso import currency_code
 from chalicelib.phone_numbers import format_international
 from chalicelib.schemas.base import Answer, View
 from chalicelib.schemas.mobile_settings import MobileSettingsView, PrinterView
-from chalicelib.schemas.transaction_parts import moment
 
 
 class LogonView(View):
@@ -24,13 +24,13 @@ class LogonView(View):
     locked_until: str | None
 
     @classmethod
-    def of(cls, login: Login, now: datetime, gmt: int | None) -> Self:
-        """Return the view of a login, times shifted by `gmt` hours; a lock that has ended is not shown."""
+    def of(cls, login: Login, now: datetime, zone: int) -> Self:
+        """Return the view of a login, its times in a zone; a lock that has ended is not shown."""
         until = login.locked_until if login.locked_until and login.locked_until > now else None
         return cls(
-            last_logon=login.last_logon and moment(login.last_logon, gmt),
+            last_logon=login.last_logon and text_of(login.last_logon, zone),
             failed_attempts=login.failed_attempts,
-            locked_until=until and moment(until, gmt),
+            locked_until=until and text_of(until, zone),
         )
 
 
@@ -58,8 +58,11 @@ class PosView(View):
     printer_and_tax_settings: PrinterView
 
     @classmethod
-    def of(cls, profile: Profile, now: datetime, gmt: int | None = None) -> Self:
-        """Return the view of an agent, times shifted by `gmt` hours; a field that it does not set is its merchant's."""
+    def of(cls, profile: Profile, now: datetime, gmt: int | None) -> Self:
+        """Return the view of an agent, its times in the zone of the request's `gmt`.
+
+        A field that it does not set is its merchant's.
+        """
         agent, merchant = profile.agent, profile.merchant
         currency = agent.currency_id or merchant.currency_id
         in_force = effective(agent.mobile_settings, merchant.mobile_settings)
@@ -68,7 +71,7 @@ class PosView(View):
             agent,
             phone=format_international(agent.phone),
             secret_key=profile.secret_key and profile.secret_key.reveal(),
-            logon=profile.login and LogonView.of(profile.login, now, gmt),
+            logon=profile.login and LogonView.of(profile.login, now, zone_of(gmt, merchant.gmt)),
             avatar_url=profile.avatar_url,
             has_avatar=agent.avatar_key is not None,
             is_administrator=is_administrator(agent),
@@ -86,7 +89,7 @@ class PosAnswer(Answer):
     pos: PosView | None
 
     @classmethod
-    def of(cls, profile: Profile, now: datetime, gmt: int | None = None) -> Self:
+    def of(cls, profile: Profile, now: datetime, gmt: int | None) -> Self:
         """Return the answer with an agent."""
         return cls(pos=PosView.of(profile, now, gmt))
 

@@ -23,7 +23,7 @@ TOO_LONG = {"string_too_long", "too_long", "bytes_too_long"}
 BOUNDS = {"greater_than", "greater_than_equal", "less_than", "less_than_equal", "string_too_short", "too_short"}
 FORMATS = {"string_pattern_mismatch", "string_unicode", "decimal_parsing", "value_error"}
 DICTIONARIES = {"literal_error", "enum"}
-DIGITS = re.compile(r"[0-9]{1,18}")
+DIGITS = re.compile(r"-?[0-9]{1,18}")
 DECIMAL_TEXT = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?")
 MAX_DIGITS, MAX_EXPONENT = 40, 30  # of a number; what is within them is never rounded
 

@@ -1,18 +1,20 @@
 """The card of a request: its data, in memory alone, or the ID of a linked one."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field, SecretStr
+from pydantic import BeforeValidator, Field, SecretStr
 
 from chalicelib.domain import card, masking
 from chalicelib.domain.card import CardData, CardInput
+from chalicelib.domain.card_payment import BY_DATA, BY_LINK, check_input_mode
+from chalicelib.domain.reversal_card import SentCard, sent_card
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import KINDS, InputType
 from chalicelib.errors import Check, Finding
 from chalicelib.schemas.base import Identifier, Request, Text
 
-BY_DATA, BY_LINK = 1, 2  # CardInputMode
 CARD_PATHS: Mapping[str, str] = {
     "card.pan": "Card.CardDataInput.PAN",
     "card.exp": "Card.CardDataInput.EXP",
@@ -22,17 +24,25 @@ CARD_PATHS: Mapping[str, str] = {
     "linked_card_id": "Card.LinkedCardId",
 }
 
-Unprintable = Annotated[SecretStr, Field(strict=False, max_length=4096)]
+
+def _zero_is_nothing(value: object) -> object:
+    is_zero = isinstance(value, int | Decimal) and not isinstance(value, bool) and value == 0
+    return None if is_zero else value
+
+
+Unprintable = Annotated[
+    Annotated[SecretStr, Field(strict=False, max_length=4096)] | None, BeforeValidator(_zero_is_nothing)
+]
 
 
 class CardDataInput(Request):
     """A card, in memory only: none of it can be printed, and none of it is stored."""
 
-    exp: Unprintable | None = None
-    cvv2: Unprintable | None = Field(None, alias="CVV2")
-    pan: Unprintable | None = None
-    reader_type: Text | None = None
-    reader_data: Unprintable | None = None
+    exp: Unprintable = None
+    cvv2: Unprintable = Field(None, alias="CVV2")
+    pan: Unprintable = None
+    reader_type: Annotated[Text | None, BeforeValidator(_zero_is_nothing)] = None
+    reader_data: Unprintable = None
 
     def to_domain(self) -> CardInput:
         """Return the data as it was sent, in a type that cannot be printed."""
@@ -63,8 +73,9 @@ def order_card(input_type: InputType, sent: Card | None) -> dict[str, Any]:
     if KINDS[input_type].acquirer is not None:
         return {}
     if input_type is InputType.LINKED_CARD:
-        missing = Finding("linked_card_id", Check.REQUIRED, "It is required for this InputType.")
-        findings = (*_mode(sent, BY_LINK), *(() if sent.linked_card_id is not None else (missing,)))
+        findings = check_input_mode(sent.card_input_mode, BY_LINK)
+        if sent.linked_card_id is None:
+            findings += (Finding("linked_card_id", Check.REQUIRED, "It is required for this InputType."),)
         return {"linked_card_id": sent.linked_card_id, "card_findings": findings}
     found, findings = _read(input_type, sent)
     return {"card": found, "card_findings": findings}
@@ -73,10 +84,11 @@ def order_card(input_type: InputType, sent: Card | None) -> dict[str, Any]:
 def _read(input_type: InputType, sent: Card) -> tuple[CardData | None, tuple[Finding, ...]]:
     data = sent.card_data_input.to_domain() if sent.card_data_input else CardInput()
     found, findings = card.read(input_type, data)
-    return found, _mode(sent, BY_DATA) + findings
+    return found, check_input_mode(sent.card_input_mode, BY_DATA) + findings
 
 
-def _mode(sent: Card, expected: int) -> tuple[Finding, ...]:
-    if sent.card_input_mode in (None, expected):
-        return ()
-    return (Finding("card.input_mode", Check.CONTRADICTION, f"It is {expected} for this InputType."),)
+def reversal_card(sent: Card | None) -> SentCard | None:
+    """Return the card of a reversal; None where a till sent nothing but placeholders for it."""
+    sent = sent or Card()
+    data = sent.card_data_input.to_domain() if sent.card_data_input else CardInput()
+    return sent_card(data, sent.card_input_mode, sent.linked_card_id)

@@ -1,4 +1,4 @@
-"""Field types of the management requests, each with its own check."""
+"""Field types of requests, each with its own check."""
 
 import json
 from collections.abc import Collection
@@ -6,18 +6,28 @@ from dataclasses import fields
 from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    Field,
+    PlainValidator,
+    SerializeAsAny,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WithJsonSchema,
+    WrapValidator,
+)
 
 from chalicelib import exact_json, iso, phone_numbers
 from chalicelib.domain import picture
 from chalicelib.domain.picture import Picture
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import Check
-from chalicelib.schemas.base import Request, problem
+from chalicelib.schemas.base import Request, Text, problem
 from chalicelib.schemas.messages import pattern
 
 MAX_OBJECT = 8 * 1024
 MAX_DEPTH = 32
+MAX_QUEUE_ID = 10**15
 PASSWORD_LENGTH = (8, 256)
 SECRET_KEY_LENGTH = (16, 256)
 # The form HTML gives an e-mail address; what is not ASCII, Amazon SES does not deliver to.
@@ -133,6 +143,15 @@ def _secret(shortest: int, longest: int) -> PlainValidator:
 SECRET_SCHEMA = WithJsonSchema({"type": "string", "format": "password"})
 Password = Annotated[Secret, _secret(*PASSWORD_LENGTH), SECRET_SCHEMA]
 SecretKey = Annotated[Secret, _secret(*SECRET_KEY_LENGTH), SECRET_SCHEMA]
+
+
+def _or_number(value: Any, as_text: ValidatorFunctionWrapHandler) -> Any:
+    """Return a whole number as it is, and anything else as a text."""
+    return value if type(value) is int and abs(value) <= MAX_QUEUE_ID else as_text(value)
+
+
+QUEUE_ID_SCHEMA = WithJsonSchema({"anyOf": [{"type": "string", "maxLength": 512}, {"type": "integer"}]})
+QueueId = Annotated[SerializeAsAny[Text], WrapValidator(_or_number), QUEUE_ID_SCHEMA]
 
 
 def one_of(values: Collection[int]) -> AfterValidator:

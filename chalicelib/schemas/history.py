@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from chalicelib.domain.guid import is_guid
-from chalicelib.domain.history import HistoryFilter
+from chalicelib.domain.history_filter import HistoryFilter, SearchText
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Identifier, Request, Text, problem
 from chalicelib.schemas.payment_request import InputTypeField
@@ -72,7 +72,7 @@ class ListBasicModel(Request):
 
 
 class ListHistory(Context):
-    """The body of payment/listHistoryEx and payment/listByDaysEx. ClientProductCode does not filter."""
+    """The body of payment/listHistoryEx and payment/listByDaysEx."""
 
     PATHS: ClassVar[Mapping[str, str]] = {"period.first": "Period.From", "account_id": "ListBasicModel.AccountID"}
 
@@ -89,10 +89,11 @@ class ListHistory(Context):
             acquirer=model.acquirer_code,
             id=model.id and model.id.upper(),
             ext_id=model.ext_id or None,
-            search=_folded(model.search),
+            search=SearchText(model.search) if model.search else None,
             invoice=_folded(model.invoice),
             original_invoice=_folded(model.invoice_original),
             rrn=_folded(model.rrn),
+            client_product_code=self.client_product_code,
         )
 
 

@@ -1,17 +1,19 @@
 """The request to list linked cards, and the view of a linked card."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, time
+from datetime import timedelta
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
 from chalicelib.domain.card import LinkedCard, last_day
+from chalicelib.domain.local_time import text_of, zone_of
+from chalicelib.domain.period import start_of
 from chalicelib.schemas.base import Answer, Identifier, View
 from chalicelib.schemas.request_context import Context
-from chalicelib.schemas.transaction_parts import moment
 
 LINK_TYPE = 1  # the only one
+DAY, SECOND = timedelta(days=1), timedelta(seconds=1)
 
 
 class GetLinkedCards(Context):
@@ -49,22 +51,22 @@ class LinkedCardView(View):
     storage_id: int | None
 
     @classmethod
-    def of(cls, card: LinkedCard, gmt: int | None) -> Self:
-        """Return the view of a card.
+    def of(cls, card: LinkedCard, gmt: int | None, merchant_gmt: int) -> Self:
+        """Return the view of a card, its times in the zone of the request's `gmt`.
 
-        Created and Updated are shifted by `gmt` hours; CardExp is the end of the card's last day of validity.
+        CardExp is the last second of the last day, in the merchant's zone, on which the card may pay.
         """
-        details = card.details
-        end = datetime.combine(last_day(details.exp), time(23, 59, 59), UTC) if details.exp else None
+        details, zone = card.details, zone_of(gmt, merchant_gmt)
+        end = start_of(last_day(details.exp) + DAY, merchant_gmt) - SECOND if details.exp else None
         return cls.carried(
             card,
             cardholder_name=details.cardholder,
             pan_ending=details.last4,
             pan_masked=details.masked,
             payment_type=details.brand,
-            card_exp=moment(end, None) if end else None,
-            created=moment(card.created_at, gmt),
-            updated=moment(card.updated_at, gmt),
+            card_exp=end and text_of(end, zone),
+            created=text_of(card.created_at, zone),
+            updated=text_of(card.updated_at, zone),
             can_delete=not card.deleted,
         )
 
@@ -75,6 +77,6 @@ class LinkedCardsAnswer(Answer):
     linked_cards: list[LinkedCardView]
 
     @classmethod
-    def of(cls, cards: list[LinkedCard], gmt: int | None) -> Self:
+    def of(cls, cards: list[LinkedCard], gmt: int | None, merchant_gmt: int) -> Self:
         """Return the answer with a page of cards."""
-        return cls(linked_cards=[LinkedCardView.of(card, gmt) for card in cards])
+        return cls(linked_cards=[LinkedCardView.of(card, gmt, merchant_gmt) for card in cards])

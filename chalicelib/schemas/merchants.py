@@ -20,7 +20,7 @@ from chalicelib.schemas.field_types import (
     shared_fields,
 )
 from chalicelib.schemas.mobile_settings import MobileSettingsIn
-from chalicelib.schemas.request_context import Context, DeviceInfo, Location
+from chalicelib.schemas.request_context import Context, DeviceInfo, Location, ZoneHours
 
 CLIENT_TYPES = {1: "Common", 2: "WE", 4: "MultiMerchant"}
 CLIENT_MODES = {1: "Normal", 2: "Third Party"}
@@ -63,7 +63,7 @@ class _Merchant(Context):
     country: RequiredText
     country_code: CountryCode
     device_info: DeviceInfo
-    gmt: Annotated[int, Field(ge=-12, le=14)]
+    gmt: ZoneHours
     app_framework: Text
     lang: RequiredText
     ip: Text

@@ -31,9 +31,10 @@ class PaymentAnswer(PaymentFields):
     @classmethod
     def of(cls, transaction: Transaction, view: TransactionView, *, replayed: bool) -> Self:
         """Return the answer to a payment; `replayed` when it is the stored one of an earlier request."""
-        is_online = transaction.emv is not None and transaction.result_code is not None
-        result = emv.online_result(transaction.result_code or 0) if is_online else None
-        return cls(emv_online_processing_result=result, **_fields(transaction, view, replayed=replayed))
+        fields = _fields(transaction, view, replayed=replayed)
+        if transaction.emv and transaction.result_code is not None and not transaction.emv_result:
+            fields["emv_online_processing_result"] = emv.online_result(transaction.result_code)
+        return cls(**fields)
 
 
 class ReversalAnswer(PaymentFields):
@@ -55,8 +56,11 @@ def _fields(transaction: Transaction, view: TransactionView, *, replayed: bool) 
         "error_message": message,
         "headers": {"Idempotent-Replayed": "true"} if replayed else {},
         "transaction_id": transaction.original_id or transaction.id,
+        "emv_online_processing_result": transaction.emv_result,
+        "additional_acquiring_fields": transaction.additional_acquiring_fields,
+        "additional_acquiring_fields_title": transaction.additional_acquiring_fields_title,
         "terminal_name": transaction.terminal_name,
         "emv_data": view.emv_data,
-        "require_signature": transaction.signature_required,
+        "require_signature": transaction.owes_signature,
         "transaction": view,
     }

@@ -3,28 +3,26 @@
 import json
 from collections.abc import Mapping
 from dataclasses import fields
-from functools import cached_property
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 
 from chalicelib import exact_json
 from chalicelib.domain.guid import GUID_PATTERN
-from chalicelib.domain.masking import mask_value
 from chalicelib.domain.payment import PaymentOrder, supported
 from chalicelib.domain.transaction import NOT_SUPPORTED, InputType, Particulars
 from chalicelib.errors import Check
-from chalicelib.schemas.base import Exact, Identifier, LongText, Request, Text, problem
-from chalicelib.schemas.card import CARD_PATHS, Card, numbers_in, order_card
+from chalicelib.schemas.base import Exact, Identifier, LongText, Request, Text, problem, wire_name
+from chalicelib.schemas.card import CARD_PATHS, Card, order_card
+from chalicelib.schemas.field_types import QueueId
 from chalicelib.schemas.files import Files
 from chalicelib.schemas.messages import pattern
 from chalicelib.schemas.purchases import MAX_ITEMS, AuxDataInput, Bounded
 from chalicelib.schemas.receipts import Receipt
-from chalicelib.schemas.request_context import Context, Location
+from chalicelib.schemas.request_context import Location
+from chalicelib.schemas.stored_request import StoredRequest
 
 MAX_EXT_TRAN_DATA = 8 * 1024
-MAX_RAW_REQUEST = 64 * 1024
-TOO_LONG = "The parts of the request that are kept exceed 64 KB."
 
 
 def _is_json(text: str) -> str:
@@ -73,10 +71,13 @@ class CPFData(Request):
 class OfflineTran(Request):
     """A payment taken while the till had no connection."""
 
+    SPELLINGS: ClassVar[Mapping[str, str]] = {"OfflineQueueID": "OfflineQueueId"}
+
     offline_mode: bool | None = None
     invoice: Text | None = None
     paid: Text | None = None
     offline_location: Location | None = None
+    offline_queue_id: QueueId | None = Field(None, alias="OfflineQueueId")
 
 
 class BasicTran(Request):
@@ -97,6 +98,10 @@ class BasicTran(Request):
     aux_data_input: AuxDataInput = AuxDataInput()
     cpf_data: CPFData | None = None
     offline_tran: OfflineTran = OfflineTran()
+    terminal_group_id: Identifier | None = None
+    terminal_group_code: Text | None = None
+    skip_fiscalization: bool | None = None
+    fiscal_route_profile_code: Text | None = None
 
 
 class AcqTran(Request):
@@ -117,32 +122,8 @@ class TaxesModel(Request):
     code: Text | None = None
 
 
-NEVER_STORED: Mapping[str, Any] = {"card": True, "files": True, "acq_tran": {"additional_acquiring_fields"}}
-
-
-class StoredRequest(Context):
-    """A request of which a record is made; it is stored beside the record, without its card and what may hold one."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _card_number_in_card_alone(cls, data: Any) -> Any:
-        """Mask the request's card number wherever else it stands: what a till repeats in a text is stored."""
-        numbers = numbers_in(data.get("Card")) if isinstance(data, dict) else ()
-        if not numbers:
-            return data
-        kept = {"Card", "Files"}
-        return {name: part if name in kept else mask_value(part, numbers) for name, part in data.items()}
-
-    @cached_property
-    def raw_request(self) -> str:
-        """Return what is stored of it, as JSON text."""
-        return exact_json.text(self.model_dump(by_alias=True, exclude_unset=True, exclude=dict(NEVER_STORED)))
-
-    @model_validator(mode="after")
-    def _bounded(self) -> Self:
-        if len(self.raw_request.encode()) > MAX_RAW_REQUEST:
-            raise problem(Check.TOO_LONG, TOO_LONG)
-        return self
+# The specification lists these without a parent object: they stand in BasicTran or beside it.
+IN_EITHER_PLACE = ("terminal_group_id", "terminal_group_code", "skip_fiscalization", "fiscal_route_profile_code")
 
 
 def carried(*models: Request) -> dict[str, Any]:
@@ -165,6 +146,10 @@ class SubmitPayment(StoredRequest):
         "offline": "BasicTran.OfflineTran.OfflineMode",
         "offline_paid": "BasicTran.OfflineTran.Paid",
         "acquirer": "AcqTran.AcquirerCode",
+        "single_step": "AcqTran.SingleStepAuthMode",
+        "terminal.mid": "Terminal.BackRetailerID",
+        "terminal.tid": "Terminal.Name",
+        "allow_swipe_over_chip": "AcqTran.AllowSwipeOverChip",
         **CARD_PATHS,
     }
 
@@ -182,6 +167,15 @@ class SubmitPayment(StoredRequest):
     server_build_number: Text | None = None
     user_agent: Text | None = None
 
+    @field_validator(*IN_EITHER_PLACE)
+    @classmethod
+    def _as_in_basic_tran(cls, value: Any, info: ValidationInfo) -> Any:
+        """Refuse a field that BasicTran holds too, and differently."""
+        basic, name = info.data.get("basic_tran"), info.field_name or ""
+        if value is not None and basic is not None and getattr(basic, name) not in (None, value):
+            raise problem(Check.CONTRADICTION, f"BasicTran.{wire_name(name)} is another one.")
+        return value
+
     def to_domain(self) -> PaymentOrder:
         """Return the payment in the domain's terms."""
         basic, acquirer = self.basic_tran, self.acq_tran
@@ -195,8 +189,7 @@ class SubmitPayment(StoredRequest):
             particulars=self._particulars(offline.offline_location or self.location),
             currency=basic.currency_id,
             acquirer=acquirer.acquirer_code,
-            terminal_group_id=self.terminal_group_id,
-            terminal_group_code=self.terminal_group_code,
+            terminal_group=self._terminal_group(),
             amount_cash_got=basic.amount_cash_got,
             purchases=basic.aux_data_input.to_domain(),
             receipt=self.receipt.to_domain(),
@@ -204,6 +197,7 @@ class SubmitPayment(StoredRequest):
             offline=bool(offline.offline_mode),
             offline_invoice=offline.invoice,
             offline_paid=offline.paid,
+            gmt=self.gmt,
             force_signature=bool(acquirer.force_signature_requirement),
             external_terminal_id=acquirer.external_terminal_id,
             allow_swipe_over_chip=bool(acquirer.allow_swipe_over_chip),
@@ -211,9 +205,16 @@ class SubmitPayment(StoredRequest):
             **order_card(input_type, self.card),
         )
 
+    def _terminal_group(self) -> dict[str, int | str]:
+        """Return the requested group, by the field that holds its ID or code."""
+        names = ("terminal_group_id", "terminal_group_code")
+        places = {"": self, "basic_tran.": self.basic_tran}
+        held = {f"{place}{name}": getattr(part, name) for place, part in places.items() for name in names}
+        return {name: value for name, value in held.items() if value is not None}
+
     def _particulars(self, place: Location | None) -> Particulars:
         return Particulars(
-            **carried(self.basic_tran, self),
+            **carried(self.basic_tran, self.basic_tran.offline_tran, self),
             latitude=place.latitude if place else None,
             longitude=place.longitude if place else None,
             receipt_email=next(iter(self.receipt.all_emails), None),

@@ -6,6 +6,8 @@ from pydantic import Field
 
 from chalicelib.schemas.base import Identifier, Latitude, Longitude, Request, Text
 
+ZoneHours = Annotated[int, Field(ge=-12, le=14)]
+
 
 class Location(Request):
     """A geographical position, in degrees."""
@@ -28,6 +30,12 @@ class DeviceInfo(Request):
     build_number: Text | None = None
 
 
+class ZoneQuery(Request):
+    """The query string of a GET: the zone of the times in its answer."""
+
+    gmt: ZoneHours | None = None
+
+
 class Context(Request):
     """The common request context; a subclass declares as required the fields that its operation requires."""
 
@@ -35,7 +43,7 @@ class Context(Request):
     country: Text | None = None
     country_code: Text | None = None
     device_info: DeviceInfo | None = None
-    gmt: Annotated[int, Field(ge=-12, le=14)] | None = None
+    gmt: ZoneHours | None = None
     app_framework: Text | None = None
     lang: Text | None = None
     ip: Text | None = None

@@ -13,8 +13,9 @@ from pydantic import BaseModel, SecretStr
 
 from chalicelib.domain.secret import Secret
 
-ZERO_TEXT = re.compile(r"(-?0+(\.0+)?)?")
-ZEROS = {"CurrentAccountID", "AmountCashGot", "CardInputMode", "LinkedCardId"}
+ZERO_TEXT = re.compile(r"-?0+(\.0+)?")
+DECIMAL_TEXTS = {"AmountCashGot"}  # an amount may be a text, and so an empty one
+ZEROS = {"CurrentAccountID", "AmountCashGot", "CardInputMode", "LinkedCardId", "TerminalGroupID"}
 POSITIONS = {"Location", "OfflineLocation"}
 COORDINATES = {"latitude", "longitude"}
 
@@ -53,7 +54,7 @@ def fields_of(model: type[BaseModel]) -> RequestFields:
     return RequestFields(
         names=frozenset(fields),
         by_lower={name.lower(): name for name in fields} | {one.lower(): name for one, name in spellings.items()},
-        texts=frozenset(name for name in optional if _holds(fields[name].annotation)),
+        texts=optional & DECIMAL_TEXTS | {name for name in optional if _holds(fields[name].annotation)},
         zeros=optional & ZEROS,
         positions=optional & POSITIONS,
     )
@@ -80,7 +81,7 @@ def _is_nothing(name: str, value: object, fields: RequestFields) -> bool:
     """Return whether a value is a till's placeholder."""
     if name in fields.positions and isinstance(value, dict):
         return all(inner == "" for key, inner in value.items() if key.lower() in COORDINATES)
-    if name in fields.zeros:
+    if name in fields.zeros and value != "":
         zero = isinstance(value, int | Decimal) and not isinstance(value, bool) and value == 0
         return zero or (isinstance(value, str) and ZERO_TEXT.fullmatch(value) is not None)
     return value == "" and name in fields.texts

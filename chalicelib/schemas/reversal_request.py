@@ -5,13 +5,15 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from chalicelib.domain.reversal import ReversalOrder, ReverseMode, allowed_mode
+from chalicelib.domain.reversal import ReversalOrder
+from chalicelib.domain.reversibility import ReverseMode, known_mode
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Exact, Request, Text, problem
-from chalicelib.schemas.card import Card
-from chalicelib.schemas.payment_request import CURRENCY_FIELD, GUID_FIELD, AcqTran, StoredRequest
+from chalicelib.schemas.card import CARD_PATHS, Card, reversal_card
+from chalicelib.schemas.payment_request import CURRENCY_FIELD, GUID_FIELD, AcqTran
 from chalicelib.schemas.purchases import AuxDataInput
 from chalicelib.schemas.receipts import Receipt
+from chalicelib.schemas.stored_request import StoredRequest
 
 ALIASES = {
     "Cancel": ReverseMode.CANCEL,
@@ -55,6 +57,8 @@ class ReversePayment(StoredRequest):
         "amount": "BasicReverseTran.Amount",
         "currency": "BasicReverseTran.CurrencyID",
         "input_type": "BasicReverseTran.InputType",
+        "acquirer": "AcqTran.AcquirerCode",
+        **CARD_PATHS,
     }
 
     basic_reverse_tran: BasicReverseTran
@@ -62,12 +66,12 @@ class ReversePayment(StoredRequest):
     receipt: Receipt = Receipt()
     card: Card | None = None
 
-    def to_domain(self, modes: frozenset[ReverseMode], idempotency_key: str | None) -> ReversalOrder:
-        """Return the reversal in the domain's terms; `modes` are those of the endpoint."""
-        basic = self.basic_reverse_tran
+    def to_domain(self, endpoint: str, idempotency_key: str | None) -> ReversalOrder:
+        """Return the reversal in the domain's terms, as it was requested at this endpoint."""
+        basic, acquirer, place = self.basic_reverse_tran, self.acq_tran, self.location
         return ReversalOrder(
             original_id=basic.transaction_id.upper(),
-            mode=allowed_mode(basic.reverse_mode, modes),
+            mode=known_mode(basic.reverse_mode),
             raw_request=self.raw_request,
             amount=basic.amount,
             currency=basic.currency_id,
@@ -76,8 +80,17 @@ class ReversePayment(StoredRequest):
             id=basic.id,
             idempotency_key=idempotency_key,
             client_date_time=basic.client_date_time,
+            gmt=self.gmt,
             receipt_email=self.receipt.email,
             receipt_phone=self.receipt.phone,
             receipt=self.receipt.to_domain(),
             purchases=basic.aux_data_input.to_domain() if basic.aux_data_input else (),
+            endpoint=endpoint,
+            acquirer=acquirer.acquirer_code,
+            card=reversal_card(self.card),
+            external_terminal_id=acquirer.external_terminal_id,
+            additional_fields=acquirer.additional_acquiring_fields,
+            force_signature=bool(acquirer.force_signature_requirement),
+            latitude=place.latitude if place else None,
+            longitude=place.longitude if place else None,
         )

@@ -32,7 +32,7 @@ from chalicelib.schemas.field_types import (
     shared_fields,
 )
 from chalicelib.schemas.messages import pattern
-from chalicelib.schemas.request_context import DeviceInfo
+from chalicelib.schemas.request_context import DeviceInfo, ZoneHours
 
 SOUTH_AFRICA = "710"
 # ISO 3166-2:ZA, with the two codes it changed in 2021 (GT is GP, NL is KZN now).
@@ -113,7 +113,7 @@ class CreateTerminal(Request):
     with_accounts: bool | None = None
     for_account: bool | None = None
     sbp: JsonObject | None = None
-    gmt: Annotated[int, Field(ge=-12, le=14)] | None = None
+    gmt: ZoneHours | None = None
     app_framework: Text | None = None
     ip: Text | None = None
     lang: Text | None = None

@@ -49,9 +49,9 @@ class TransactionList(Answer):
         )
 
     @classmethod
-    def of_one(cls, page: Page, now: datetime, sign: SignUrl) -> Self:
+    def of_one(cls, page: Page, now: datetime, gmt: int | None, sign: SignUrl) -> Self:
         """Return the answer by ID: the transaction in Transactions and, while unfinished, in its own section too."""
-        sections = _sections(page.transactions, now, None, sign)
+        sections = _sections(page.transactions, now, gmt, sign)
         shown = [view for views in sections.values() for view in views]
         return cls(
             not_finished_actual_trans=sections[Section.NOT_FINISHED],

@@ -1,18 +1,12 @@
-"""The parts of the Transaction object, and how its times and amounts are written."""
+"""The parts of the Transaction object, and how its amounts are written."""
 
 from dataclasses import asdict
-from datetime import datetime, timedelta
 from typing import Self
 
 from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import AgentSnapshot, EmvData, Transaction
 from chalicelib.phone_numbers import format_international
 from chalicelib.schemas.base import View
-
-
-def moment(at: datetime, gmt: int | None) -> str:
-    """Return an instant on the wire: without a zone, three fraction digits, shifted by the request's GMT."""
-    return (at + timedelta(hours=gmt or 0)).replace(tzinfo=None).isoformat(timespec="milliseconds")
 
 
 class CardView(View):

@@ -9,7 +9,8 @@ from typing import Any, Self
 from pydantic import Field
 
 from chalicelib.domain import money
-from chalicelib.domain.reversal import CANCELS, offers
+from chalicelib.domain.local_time import text_of, zone_of
+from chalicelib.domain.reversibility import CANCELS, offers
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.schemas.base import View
 from chalicelib.schemas.transaction_parts import (
@@ -19,7 +20,6 @@ from chalicelib.schemas.transaction_parts import (
     FormatView,
     ResultView,
     TransPosView,
-    moment,
 )
 from chalicelib.schemas.transaction_states import Section, status_of, wire_state
 
@@ -111,7 +111,7 @@ class TransactionView(View):
     emv_data: EmvView | None
     external_payment: None = None
     attachments: None = None
-    offline_queue_id: None = Field(None, alias="OfflineQueueId")
+    offline_queue_id: str | int | None = Field(alias="OfflineQueueId")
     pan_tags: None = Field(None, alias="PANTags")
     can_server_fiscalize_for_cnp_reverse: bool = False
     can_fiscal_remote_correction: bool = False
@@ -120,10 +120,11 @@ class TransactionView(View):
 
     @classmethod
     def of(cls, transaction: Transaction, now: datetime, gmt: int | None, sign: SignUrl = lambda key: key) -> Self:
-        """Return the transaction as it is shown at `now`; times are shifted by `gmt` hours, UTC when None."""
+        """Return the transaction as it is shown at `now`, its times in the zone of the request's `gmt`."""
+        zone = zone_of(gmt, transaction.gmt)
         return cls(
-            date=moment(transaction.date or transaction.created_at, gmt),
-            deadline=moment(transaction.deadline, gmt),
+            date=text_of(transaction.date or transaction.created_at, zone),
+            deadline=text_of(transaction.deadline, zone),
             pos_id=transaction.agent.id,
             branch_id=transaction.client_id,
             trans_pos=TransPosView.of(transaction.agent),
@@ -197,7 +198,7 @@ def _state(transaction: Transaction, now: datetime) -> dict[str, Any]:
         "operation": operation.capitalize(),
         "operation_id": OPERATIONS[operation],
         "is_not_finished": shown.section is not Section.TRANSACTIONS,
-        "signature_required_effective": transaction.signature_required and transaction.signature_key is None,
+        "signature_required_effective": transaction.owes_signature,
         "has_photo": transaction.photo_key is not None,
         "has_signature": transaction.signature_key is not None,
         "result": ResultView.of(transaction),

@@ -12,7 +12,6 @@ from chalicelib.domain.history import (
     MAX_CANDIDATES,
     DayTotal,
     HistoryEntry,
-    HistoryFilter,
     Page,
     TimeRange,
     amount_taken,
@@ -23,6 +22,7 @@ from chalicelib.domain.history import (
     quarters_of,
     ranges_of_page,
 )
+from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.paging import PAGE_SIZE
 from chalicelib.domain.period import Period, business_day, days_up_to, period_of
 from chalicelib.domain.transaction import Transaction

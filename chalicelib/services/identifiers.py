@@ -5,10 +5,17 @@ import uuid
 from chalicelib.domain.secret import Secret
 from chalicelib.gateways.secrets import keyed_digest
 
+DIGEST_LENGTH = 32  # hex digits, 128 bits
+
 
 def new_guid() -> str:
     """Return a random GUID in upper case."""
     return str(uuid.uuid4()).upper()
+
+
+def card_digest(transaction_id: str, pan: Secret) -> str:
+    """Return what tells a payment's card from another; it is another one for the same card in another payment."""
+    return keyed_digest(Secret(f"card\x1f{transaction_id}\x1f{pan.reveal()}"))[:DIGEST_LENGTH]
 
 
 def derived_guid(purpose: str, *content: object) -> str:

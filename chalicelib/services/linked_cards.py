@@ -12,22 +12,24 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.schemas.linked_cards import GetLinkedCards
 from chalicelib.services.admission import admit
-from chalicelib.store import agents, linked_cards, sequences
+from chalicelib.store import agents, linked_cards, merchants, sequences
+from chalicelib.store.table import read
 
 LINK_TIMEOUT_S = 20  # an operator waits
 
 
-def list_cards(body: GetLinkedCards, caller: Caller) -> list[LinkedCard]:
-    """Return a page of the cards of an agent that match the filters, by ID."""
+def list_cards(body: GetLinkedCards, caller: Caller) -> tuple[list[LinkedCard], int]:
+    """Return a page of the cards of an agent that match the filters, by ID, and the zone of the agent's merchant."""
     owner_id = caller.agent_id if body.account_id is None else body.account_id
     admitted = admit(caller, agents.key(owner_id), current_account_id=body.current_account_id)
     owner: Agent | None = admitted.others[0]
     if owner is None:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
     permissions.check_can_see_cards(admitted.agent, owner.client_id, owner.id)
+    merchant = admitted.merchant or read(merchants.key(owner.client_id))  # a system user has none of its own
 
     matching = [card for card in linked_cards.of_agent(owner_id) if _matches(card, body)]
-    return page_of(matching, body.page)
+    return page_of(matching, body.page), merchant.gmt if merchant else 0
 
 
 def _matches(card: LinkedCard, body: GetLinkedCards) -> bool:

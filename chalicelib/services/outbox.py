@@ -27,11 +27,17 @@ GATEWAYS = {EMAIL: mail, SMS: sms}
 
 
 def receipts_for(
-    transaction: Transaction, merchant: Merchant | None, terminal: Terminal | None, now: datetime
+    transaction: Transaction,
+    merchant: Merchant | None,
+    terminal: Terminal | None,
+    now: datetime,
+    *,
+    occasion: str | None = None,
 ) -> list[Outbox]:
     """Return the receipts to store beside the transaction (`store.outbox.put`) and to send once it is stored.
 
-    None of what was declined or is pending. Without the merchant or the terminal, sending reads them.
+    None of what was declined or is pending. Without the merchant or the terminal, sending reads them. `occasion` names
+    a further receipt of a transaction: there is one of each.
     """
     wanted = transaction.receipt or ReceiptAddresses()
     addresses = {EMAIL: wanted.emails, SMS: wanted.phones}
@@ -40,7 +46,7 @@ def receipts_for(
     return [
         _with_text(
             Outbox(
-                id=f"{transaction.id}.{channel}",
+                id=".".join(filter(None, (transaction.id, occasion, channel))),
                 kind=RECEIPT,
                 client_id=transaction.client_id,
                 to=to,

@@ -111,7 +111,8 @@ def _outcome(payment: Transaction, now: datetime) -> Step:
 def _outcome_of_reversal(reversal: Transaction, now: datetime) -> Step:
     """Return the step an inquiry about a reversal leads to; one that never arrived is requested again.
 
-    Under the same reference it is the same reversal, so repeating it reverses once. Near the Deadline nothing is
+    Under the same reference it is the same reversal, so repeating it reverses once: without the card, which is stored
+    nowhere. Near the Deadline nothing is
     requested any more, so that "not found" is final when the Deadline decides.
     """
     acquirer = acquirers.named(reversal.acquirer)

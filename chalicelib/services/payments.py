@@ -19,10 +19,10 @@ from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import keyed_digest
 from chalicelib.schemas.files import File
 from chalicelib.schemas.payment_request import SubmitPayment
-from chalicelib.services import outbox, outcomes, pictures
+from chalicelib.services import outbox, outcomes, pictures, signatures
 from chalicelib.services.admission import admit
 from chalicelib.services.host_identity import identify_payment
-from chalicelib.services.identifiers import derived_guid, new_guid
+from chalicelib.services.identifiers import card_digest, derived_guid, new_guid
 from chalicelib.services.replay import replay, replay_first
 from chalicelib.store import linked_cards, merchants, terminals, transactions
 from chalicelib.store import outbox as outbox_store
@@ -43,9 +43,8 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
     if merchant is None:  # a system user: take_payments refused it already
         raise ServiceError(ErrorCode.ROLE_MAY_NOT)
     if found["stored"] is not None:
-        return _replay(order, found["stored"], now), True
+        return _replay(order, found["stored"], body.files, now)
     payment.check_kind(order, agent, merchant, _acquirers_for(order))
-    payment.check_group(order, merchant)
     till = Till(agent, merchant, _terminal_of(agent, found.get("terminal")))
 
     if KINDS[order.input_type].acquirer is None:
@@ -112,7 +111,8 @@ def _take_by_card(
         order, till, now, acquirers=_acquirers_for(order), linked=linked, refuse=acquirers.refuse
     )
     files_of_it = pictures.store_files(files, transaction.id)
-    transaction = replace(transaction, auto_cancel_id=new_guid(), **files_of_it)
+    digest = card_digest(transaction.id, order.card.pan) if order.card else None
+    transaction = replace(transaction, auto_cancel_id=new_guid(), card_digest=digest, **files_of_it)
     transaction = identify_payment(transaction, till.terminal)
     request = replace(request, message=host.message_of(transaction))
     checks = [linked_cards.check_usable(linked.id, till.agent.id)] if linked else []
@@ -120,7 +120,7 @@ def _take_by_card(
     try:
         transactions.record(transaction, *checks)
     except AlreadyExistsError:
-        return replay_first(order.id, order, order.fingerprint, now), True
+        return signatures.deliver(replay_first(order.id, order, order.fingerprint, now), files, now)
     return outcomes.require_attempted(outcomes.authorize(transaction, request, now)), False
 
 
@@ -129,11 +129,14 @@ def _acquirers_for(order: PaymentOrder) -> tuple[str, ...]:
     return acquirers.taking(order.input_type) if KINDS[order.input_type].acquirer is None else ()
 
 
-def _replay(order: PaymentOrder, stored: Transaction, now: datetime) -> Transaction:
-    """Return the stored payment. A card that cannot be read is refused: it cannot be compared."""
+def _replay(order: PaymentOrder, stored: Transaction, files: list[File], now: datetime) -> tuple[Transaction, bool]:
+    """Return the stored payment, with the signature it owes if this request brings it, and whether it brought none.
+
+    A card that cannot be read is refused: it cannot be compared.
+    """
     if order.card_findings:
         raise invalid(*order.card_findings)
-    return replay(stored, order, order.fingerprint, now)
+    return signatures.deliver(replay(stored, order, order.fingerprint, now), files, now)
 
 
 def public(transaction_id: str) -> Transaction | None:

@@ -1,19 +1,21 @@
 """Reversing payments: a reversal takes from what remains of a payment, and is a transaction of its own."""
 
 from datetime import datetime
+from functools import partial
 
 from chalicelib.domain import host, permissions, reversal
 from chalicelib.domain import replay as replay_rules
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.guid import is_guid
-from chalicelib.domain.reversal import ReversalOrder, ReverseMode
+from chalicelib.domain.reversal import ReversalOrder
+from chalicelib.domain.reversal_card import check_card
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.schemas.reversal_request import ReversePayment
 from chalicelib.services import outbox, outcomes
 from chalicelib.services.admission import admit
 from chalicelib.services.host_identity import identify_reversal
-from chalicelib.services.identifiers import derived_guid, new_guid
+from chalicelib.services.identifiers import card_digest, derived_guid, new_guid
 from chalicelib.services.replay import answer_again, replay, replay_first
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import transactions
@@ -23,29 +25,36 @@ ATTEMPTS = 4  # to take from what remains while others take from it too
 
 
 def reverse(
-    body: ReversePayment, caller: Caller, now: datetime, *, modes: frozenset[ReverseMode], key: str | None
+    body: ReversePayment, caller: Caller, now: datetime, *, endpoint: str, key: str | None
 ) -> tuple[Transaction, bool]:
     """Return the reversal, and whether it is the stored one of an earlier request with the same key and content."""
-    order = body.to_domain(modes, key)
-    reversal_id = _id_of(order, caller)
-    known = [transactions.key(order.original_id)] if is_guid(order.original_id) else []
-    admitted = admit(caller, transactions.key(reversal_id), *known, current_account_id=body.current_account_id)
-    stored, original = admitted.others if known else (*admitted.others, None)
+    order = body.to_domain(endpoint, key)
+    chosen_id = _chosen_id(order, caller)
+    keys = [transactions.key(one) for one in (chosen_id, order.original_id) if one is not None and is_guid(one)]
+    admitted = admit(caller, *keys, current_account_id=body.current_account_id)
+    found: dict[str, Transaction] = {one.id: one for one in admitted.others if one is not None}
+    original = found.get(order.original_id)
     if original is None:
         raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
     permissions.check_can_reverse(admitted.agent, original.client_id, original.agent.id)
-    if stored is not None:
-        return replay(stored, order, reversal.fingerprint(order, admitted.agent.id), now), True
+    if chosen_id in found:
+        return replay(found[chosen_id], order, reversal.fingerprint(order, admitted.agent.id), now), True
 
+    reversal_id = chosen_id or _id_of_content(order, original, caller)
     return _reverse(reversal_id, order, original, admitted.agent, now)
 
 
-def _id_of(order: ReversalOrder, caller: Caller) -> str:
-    """Return the reversal's ID: derived from what identifies it, else the one the caller chose, else a new one."""
-    identity = replay_rules.identity(order, caller.agent_id)
-    if identity:
-        return derived_guid("reversal", *identity)
-    return order.id.upper() if order.id else new_guid()
+def _chosen_id(order: ReversalOrder, caller: Caller) -> str | None:
+    """Return the ID that the caller's key stands for, else the one it chose; None without either."""
+    if order.idempotency_key:
+        return derived_guid("reversal", "key", caller.agent_id, order.idempotency_key)
+    return order.id and order.id.upper()
+
+
+def _id_of_content(order: ReversalOrder, original: Transaction, caller: Caller) -> str | None:
+    """Return the ID that follows from content and time of a request without a key; None when it has no time."""
+    identity = replay_rules.content_identity(order, original, caller.agent_id)
+    return derived_guid("reversal", *identity) if identity else None
 
 
 def _repeated(order: ReversalOrder, original: Transaction, agent: Agent, now: datetime) -> Transaction | None:
@@ -55,20 +64,24 @@ def _repeated(order: ReversalOrder, original: Transaction, agent: Agent, now: da
 
 
 def _reverse(
-    reversal_id: str, order: ReversalOrder, original: Transaction, agent: Agent, now: datetime
+    named: str | None, order: ReversalOrder, original: Transaction, agent: Agent, now: datetime
 ) -> tuple[Transaction, bool]:
-    """Store the reversal and take its amount from what remains; decide anew when others took from it meanwhile."""
-    keyless = replay_rules.identity(order, agent.id) is None and order.id is None
+    """Store the reversal and take its amount from what remains; decide anew when others took from it meanwhile.
+
+    `named` is the ID that an equal request has, too; None when nothing names the reversal.
+    """
+    reversal_id, keyless = named or new_guid(), named is None
     for _ in range(ATTEMPTS):
-        if keyless and (repeated := _repeated(order, original, agent, now)):
+        card, findings = check_card(order.card, original, partial(card_digest, original.id), now)
+        if keyless and not findings and (repeated := _repeated(order, original, agent, now)):
             return answer_again(repeated, now), True
         try:
-            amount_minor = reversal.decide(order, original, now)
+            amount_minor = reversal.decide(order, original, now, findings)
         except ServiceError:
             first = None if keyless else transactions.get(reversal_id)
             if first is None:
                 raise
-            # An equal request stored it after this one looked.
+            # An equal request stored it, unseen: after this one looked, or under an ID that follows from the payment.
             return replay(first, order, reversal.fingerprint(order, agent.id), now), True
         begun = reversal.begin(reversal_id, order, original, agent, amount_minor, now)
         transaction = identify_reversal(begun, original)
@@ -81,8 +94,8 @@ def _reverse(
             original = transactions.get(original.id) or original
         else:
             outbox.send(receipts, now)
-            finished = transaction
             if transaction.is_pending:
-                finished = outcomes.reverse(transaction, host.reversal_request(transaction, is_repeat=False), now)
-            return outcomes.require_attempted(finished), False
+                request = host.reversal_request(transaction, order, card, is_repeat=False)
+                transaction = outcomes.reverse(transaction, request, now)
+            return outcomes.require_attempted(transaction), False
     raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)

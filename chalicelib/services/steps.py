@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from chalicelib.domain import outcome
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.services import outbox
 from chalicelib.store import history, linked_cards, transactions
 from chalicelib.store import outbox as outbox_store
@@ -36,9 +36,11 @@ def store(before: Transaction, after: Transaction, now: datetime) -> None:
     """
     decided = before.is_pending and not after.is_pending
     receipts = outbox.receipts_for(after, None, None, now) if decided else []
-    facts = history.writes_for_outcome(after) if decided else ()
+    facts = history.writes_for_outcome(after) if decided else []
 
     released = [transactions.release(after)] if decided and after.is_reversal else []
+    if decided and after.phase is Phase.REVERSAL_APPROVED and (original := transactions.get(after.original_id or "")):
+        facts += history.writes_for_reversed(original, after)
     linked = after.linked_card_id if decided and after.took_money else None
     counted = [] if linked is None else [linked_cards.count_payment(linked)]
 

@@ -89,7 +89,8 @@ def _decoders(record: type) -> tuple[dict[str, tuple[str, Decoder]], dict[str, t
 def _decoder(hint: Any) -> Decoder:  # noqa: PLR0911  one return a type is the clearest form of this table
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
-        return _decoder(next(arm for arm in get_args(hint) if arm is not type(None)))
+        arms = set(get_args(hint)) - {type(None)}
+        return _text_or_number if arms == {int, str} else _decoder(*arms)
     if origin is tuple:
         item = _decoder(get_args(hint)[0])
         return lambda value: tuple(item(one) for one in value["L"])
@@ -108,3 +109,7 @@ def _decoder(hint: Any) -> Decoder:  # noqa: PLR0911  one return a type is the c
     if issubclass(hint, bytes):
         return lambda value: bytes(value["B"])
     return lambda value: str(value["S"])
+
+
+def _text_or_number(value: Value) -> str | int:
+    return int(value["N"]) if "N" in value else str(value["S"])

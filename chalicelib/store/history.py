@@ -4,12 +4,13 @@ A partition is a month of a merchant, in the merchant's zone; the entries of an 
 A transaction with an ExtID has a second entry, in a partition of that ExtID. Every read is a strong read.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from chalicelib.domain.history import MAX_CANDIDATES, SEARCHED, HistoryEntry, HistoryFilter, entry_of
+from chalicelib.domain.history import MAX_CANDIDATES, SEARCHED, HistoryEntry, entry_of
+from chalicelib.domain.history_filter import HistoryFilter, SearchText
 from chalicelib.domain.transaction import Transaction
 from chalicelib.store import totals
 from chalicelib.store.query import Filter, Item, Range, items_of, range_of_prefix
@@ -18,6 +19,7 @@ from chalicelib.store.totals import counter_of, kind_text
 
 TABLE = totals.TABLE
 ENTRY = "entry#"
+BETWEEN = "\n"  # the addresses of a receipt: none holds it
 WITHOUT_TEXTS = ("at", "kind", "taken_minor")  # the attributes a page needs when no text is searched
 
 
@@ -46,6 +48,11 @@ def writes_for_outcome(transaction: Transaction) -> list[Write]:
     entry = entry_of(transaction)
     money = [totals.add_money(transaction.client_id, entry)] if entry.taken_minor else []
     return [*_entry_writes(transaction, entry), *money]
+
+
+def writes_for_reversed(original: Transaction, reversal: Transaction) -> list[Write]:
+    """Return the writes that put the receipt number of a reversal that was done into the history of its payment."""
+    return _entry_writes(original, entry_of(replace(original, reverse_invoice=reversal.invoice)))
 
 
 def between(source: MonthEntries, begin: datetime, end: datetime, wanted: HistoryFilter) -> list[HistoryEntry]:
@@ -85,6 +92,9 @@ def _item(partition: str, entry: HistoryEntry) -> dict[str, Any]:
         "kind": kind_text(counter),
         "id": entry.id.casefold(),
         "taken_minor": entry.taken_minor or None,
+        "amount_minor": None if entry.taken_minor else entry.amount_minor,
+        "receipts": BETWEEN.join(entry.receipts) or None,
+        "client_product_code": entry.client_product_code,
         **{name: getattr(entry, name) for name in SEARCHED},
     }
     return {name: value for name, value in values.items() if value is not None}
@@ -92,11 +102,16 @@ def _item(partition: str, entry: HistoryEntry) -> dict[str, Any]:
 
 def _entry(item: Item) -> HistoryEntry:
     _, agent_id, at, transaction_id = item["at"]["S"].split("#", 3)
+    taken = int(item["taken_minor"]["N"]) if "taken_minor" in item else 0
+    receipts = item["receipts"]["S"].split(BETWEEN) if "receipts" in item else ()
     return HistoryEntry(
         id=transaction_id,
         at=datetime.fromisoformat(at),
         counter=counter_of(int(agent_id), item["kind"]["S"]),
-        taken_minor=int(item["taken_minor"]["N"]) if "taken_minor" in item else 0,
+        taken_minor=taken,
+        amount_minor=int(item["amount_minor"]["N"]) if "amount_minor" in item else taken or None,
+        receipts=tuple(receipts),
+        client_product_code=item["client_product_code"]["S"] if "client_product_code" in item else None,
         **{name: item[name]["S"] for name in SEARCHED if name in item},
     )
 
@@ -123,12 +138,26 @@ def _filter_for(wanted: HistoryFilter) -> Filter | None:
     if wanted.acquirer is not None:
         parts.append("contains(#kind, :acquirer)")
         values["acquirer"] = f".{wanted.acquirer}"
-    for name in ("invoice", "original_invoice", "rrn"):
+    for name in ("invoice", "original_invoice", "rrn", "client_product_code"):
         if getattr(wanted, name) is not None:
             parts.append(f"#{name} = :{name}")
             values[name] = getattr(wanted, name)
     if wanted.search is not None:
-        anywhere = " OR ".join(f"contains(#{name}, :search)" for name in ("id", *SEARCHED))
+        anywhere, sought = _search_for(wanted.search)
         parts.append(f"({anywhere})")
-        values["search"] = wanted.search
+        values |= sought
     return Filter(" AND ".join(parts), values) if parts else None
+
+
+def _search_for(search: SearchText) -> tuple[str, dict[str, Any]]:
+    """Return the part of a filter that finds a text, a telephone number or an amount; and its values."""
+    parts = [f"contains(#{name}, :search)" for name in ("id", *SEARCHED, "receipts")]
+    values: dict[str, Any] = {"search": search.text}
+    if search.phone is not None:
+        parts.append("contains(#receipts, :phone)")
+        values["phone"] = search.phone
+    amounts = {f"amount{number}": minor for number, minor in enumerate(search.amounts_minor)}
+    if amounts:
+        any_of = ", ".join(f":{name}" for name in amounts)
+        parts += [f"#{name} IN ({any_of})" for name in ("taken_minor", "amount_minor")]
+    return " OR ".join(parts), values | amounts

@@ -183,18 +183,30 @@ def read_item(key: Key[Any]) -> dict[str, Value]:
     return response.get("Item") or {}
 
 
-def read_all(keys: Sequence[Key[Any]]) -> list[Any]:
-    """Read the records of the keys in their order, None for a missing one: strong reads, a hundred per call."""
+def read_all(keys: Sequence[Key[Any]], only: Sequence[str] = ()) -> list[Any]:
+    """Read the records of the keys in their order, None for a missing one: strong reads, a hundred per call.
+
+    With `only`, these attributes of each, the key among them, for records that have no others.
+    """
     found: dict[tuple[str, str], Any] = {}
     for start in range(0, len(keys), BATCH):
-        found |= _read_batch(keys[start : start + BATCH])
+        found |= _read_batch(keys[start : start + BATCH], only)
     items = (found.get((table_name(key.table), _identity(key.wire(), key))) for key in keys)
     return [decode(key.record, item) if item else None for key, item in zip(keys, items, strict=True)]
 
 
-def _read_batch(keys: Sequence[Key[Any]]) -> dict[tuple[str, str], Any]:
+def _read_batch(keys: Sequence[Key[Any]], only: Sequence[str]) -> dict[tuple[str, str], Any]:
     by_table = {table_name(key.table): key for key in keys}
-    pending: dict[str, Any] = {name: {"Keys": [], "ConsistentRead": True} for name in by_table}
+    projection = ", ".join(f"#{attribute}" for attribute in only)
+    options: dict[str, Any] = {
+        "ConsistentRead": True,
+        **(
+            {"ProjectionExpression": projection, "ExpressionAttributeNames": attribute_names(projection)}
+            if only
+            else {}
+        ),
+    }
+    pending: dict[str, Any] = {name: {"Keys": [], **options} for name in by_table}
     for key in keys:
         if key.wire() not in pending[table_name(key.table)]["Keys"]:  # DynamoDB refuses a key that is listed twice
             pending[table_name(key.table)]["Keys"].append(key.wire())

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from chalicelib.domain.outcome import due_at
-from chalicelib.domain.reversal import CANCELS
+from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.store import history
 from chalicelib.store.codec import Value, attributes_of, decode, value_of
@@ -15,6 +15,7 @@ from chalicelib.store.table import Key, Write, commit, put_new, read, read_item,
 
 TABLE = "transactions"
 LATEST_REVERSAL = "#reverse_id = :id, #reverse_invoice = :invoice"  # of a payment, the one that was done last
+UNSIGNED = " AND attribute_not_exists(#signature_key)"
 CLAIM_PAUSE = timedelta(seconds=5)  # between two claims of the same transaction
 
 
@@ -61,7 +62,8 @@ def record(transaction: Transaction, *beside: Write) -> None:
 def store_step(before: Transaction, after: Transaction, now: datetime, *beside: Write) -> None:
     """Store the next step of a transaction and the writes `beside` it; raise PhaseChangedError when it has moved on.
 
-    Only changed attributes are written, so the reservation of a reversal made at the same time is not undone.
+    Only changed attributes are written, so the reservation of a reversal made at the same time is not undone. Of two
+    steps that bring a signature one is stored.
     """
     stored = attributes_of(before)
     changed = {name: value for name, value in attributes_of(after).items() if value != stored[name]}
@@ -75,7 +77,7 @@ def store_step(before: Transaction, after: Transaction, now: datetime, *beside: 
         key(after.id),
         expression,
         {**values, "was": before.phase},
-        condition="#phase = :was",
+        condition="#phase = :was" + (UNSIGNED if "signature_key" in changed else ""),
         otherwise=PhaseChangedError(),
     )
     if beside:
@@ -162,7 +164,8 @@ def reserve(original: Transaction, reversal: Transaction, *beside: Write, follow
         condition=condition,
         otherwise=RemainderChangedError(),
     )
-    commit(_put(reversal), reservation, *history.writes_for_new(reversal), *beside)
+    shown = [] if pending else history.writes_for_reversed(original, reversal)
+    commit(_put(reversal), reservation, *history.writes_for_new(reversal), *shown, *beside)
 
 
 def release(reversal: Transaction) -> Write:

@@ -16,7 +16,9 @@ INTRODUCTION = """Take payments, give them back and look them up; manage merchan
 
 Every answer carries `ErrorCode` (0 on success), `ErrorMessage` and `Validations`. Field names are PascalCase and \
 case-sensitive; unknown fields are ignored and `null` means absent. Amounts are JSON numbers or decimal strings \
-with no more decimals than the currency has. Times are returned without a zone: UTC, shifted by the request's `GMT`."""
+with no more decimals than the currency has. Times have no zone and three fraction digits: they are local times of the \
+request's `GMT` (of a GET, in the query), or of the merchant's zone when the request names none. What is sent is read \
+in the same way, so a time that is sent back as it came means the same; an offset or `Z` in it is honoured."""
 SCHEMES = {
     "Basic": {
         "type": "http",

@@ -43,6 +43,7 @@ VOLATILE = frozenset(
         "AcquirerApprovalCode",
         "ApprovalCode",
         "RRN",
+        "AdditionalAcquiringFields",  # of the sandbox: made of its reference
         "SessionID",
         "SecretKey",
         "LinkID",

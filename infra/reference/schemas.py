@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
 
-from chalicelib.domain.reversal import ReverseMode
+from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.terminal import ENTRY_CAPS
 from chalicelib.domain.transaction import KINDS, InputType
 from chalicelib.errors import Check

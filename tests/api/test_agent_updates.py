@@ -1,5 +1,4 @@
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -124,15 +123,6 @@ def test_unlock_resets_the_attempts_and_unblocks(shop: Shop, agent: dict[str, An
 
     assert (pos["State"], pos["Logon"]["FailedAttempts"], pos["Logon"]["LockedUntil"]) == (1, 0, None)
     assert sign_in_error(shop, agent, PASSWORD) == (200, 0)
-
-
-def test_the_times_of_the_logon_are_shifted_by_the_gmt_of_the_request(shop: Shop, agent: dict[str, Any]) -> None:
-    sign_in_error(shop, agent, PASSWORD)
-    utc = datetime.fromisoformat(shop.shown(agent["ID"])["Logon"]["LastLogon"])
-
-    shifted = update(shop, agent, GMT=-5).body["Pos"]["Logon"]["LastLogon"]
-
-    assert datetime.fromisoformat(shifted) == utc - timedelta(hours=5)
 
 
 def test_unlock_and_block_together_are_a_contradiction(shop: Shop, agent: dict[str, Any]) -> None:

@@ -1,17 +1,21 @@
 """Card payments as a till makes them. The table of the sandbox is the README's."""
 
 import base64
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from chalicelib.domain.acquirer import AcquirerAnswer
 from chalicelib.gateways.acquirers.sandbox import PANS
 from chalicelib.services import payment_sweep
+from chalicelib.store import transactions
 from tests.builders import PNG
-from tests.cards import PAN, STEADY, TRACK2, a_card_body, chip_data
+from tests.cards import CHIP_STRIPE, PAN, STEADY, TRACK1, TRACK2, a_card_body, chip_data
 from tests.http import OTHER_TILL, OWNER, SYSTEM, TILL, Reply, get, post
-from tests.transactions import a_guid
+from tests.transactions import a_body, a_guid
+from tests.wire import broken
 
 SUBMIT = "/api/v1/payment/submit"
 
@@ -107,13 +111,64 @@ def test_an_approval_shows_the_card_masked_and_what_a_receipt_needs(stage: str) 
 
 @pytest.mark.parametrize("input_type", [3, 4])
 def test_a_chip_is_answered_with_its_emv_data_and_the_issuers_code(stage: str, input_type: int) -> None:
-    body = a_card_body("10.51", basic={"InputType": input_type}, Card={"CardDataInput": {"ReaderData": chip_data()}})
+    card = {"CardDataInput": {"ReaderData": chip_data()}}
+    body = a_card_body("10.51", basic={"InputType": input_type}, Card=card)
     reply = submit(stage, body).body
+    approved = submit(stage, a_card_body("10.00", basic={"InputType": input_type}, Card=card)).body
 
     emv = {"AID": "A0000000031010", "APN": "VISA CREDIT", "TSI": "E800", "TVR": "0000008000"}
     assert reply["EMVData"] == reply["Transaction"]["EMVData"] == emv
-    assert reply["EMVOnlineProcessingResult"] == "8A023531"
+    assert reply["EMVOnlineProcessingResult"] == submit(stage, body).body["EMVOnlineProcessingResult"] == "8A023531"
+    assert re.fullmatch("8A023030910A[0-9]{16}3030", approved["EMVOnlineProcessingResult"])
     assert reply["Transaction"]["CardholderName"] == "MOKOENA/THANDI"
+
+
+def test_without_an_answer_of_the_issuer_the_chip_gets_the_response_code(
+    stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    body = a_card_body("10.00", basic={"InputType": 3}, Card={"CardDataInput": {"ReaderData": chip_data()}})
+    with broken(monkeypatch, authorize=lambda *_: AcquirerAnswer(5, "Do not honour")):
+        first = submit(stage, body).body
+
+    assert first["EMVOnlineProcessingResult"] == submit(stage, body).body["EMVOnlineProcessingResult"] == "8A023035"
+
+
+def test_the_acquirers_own_fields_are_answered_on_a_replay_too(stage: str) -> None:
+    body = a_card_body("10.00")
+    first, again = submit(stage, body).body, submit(stage, body).body
+    lost = a_card_body("10.68")
+    submit(stage, lost)
+    payment_sweep.run(datetime.now(UTC) + timedelta(minutes=2))
+    found = submit(stage, lost).body
+
+    for reply in (first, again, found):
+        assert re.fullmatch("BATCH=[0-9]{3};TRACE=[0-9]{6}", reply["AdditionalAcquiringFields"])
+        assert reply["AdditionalAcquiringFieldsTitle"] == "Sandbox"
+    assert again["AdditionalAcquiringFields"] == first["AdditionalAcquiringFields"]
+
+
+def test_what_the_acquirer_writes_brings_no_card_number_into_the_store(
+    stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = AcquirerAnswer(
+        0, "Approved", additional_fields=f"card {PAN} " + "x" * 2000, additional_fields_title=PAN, emv_result=PAN
+    )
+    body = a_card_body("10.00")
+    with broken(monkeypatch, authorize=lambda *_: answer):
+        reply = submit(stage, body)
+
+    stored = transactions.get(reply.body["TransactionID"])
+    assert PAN not in f"{reply.text} {submit(stage, body).text} {stored!r}"
+    assert reply.body["AdditionalAcquiringFields"].startswith("card 411111******1111 x")
+    assert len(reply.body["AdditionalAcquiringFields"]) == 1024
+    assert reply.body["EMVOnlineProcessingResult"] is None
+
+
+def test_a_payment_without_an_acquirer_has_none_of_its_fields(stage: str) -> None:
+    reply = submit(stage, a_body()).body
+
+    names = ("AdditionalAcquiringFields", "AdditionalAcquiringFieldsTitle", "EMVOnlineProcessingResult")
+    assert [reply[name] for name in names] == [None] * 3
 
 
 def test_a_swiped_card_is_paid_with(stage: str) -> None:
@@ -123,6 +178,64 @@ def test_a_swiped_card_is_paid_with(stage: str) -> None:
     assert reply["Transaction"]["Card"]["PANMasked"] == "411111******1111"
     assert reply["EMVData"] is None
     assert reply["EMVOnlineProcessingResult"] is None
+
+
+def swiped(stripe: str, **acq_tran: Any) -> dict[str, Any]:
+    """The body of a payment whose card was swiped."""
+    card = {"CardDataInput": {"ReaderType": "MSR", "ReaderData": stripe}}
+    return a_card_body(basic={"InputType": 2}, Card=card, AcqTran=acq_tran)
+
+
+CHIP_STRIPES = {
+    "track 2": CHIP_STRIPE,
+    "track 2, chip at home": CHIP_STRIPE.replace("=3012201", "=3012601"),
+    "without sentinels": CHIP_STRIPE.strip(";?"),
+    "track 1 and 2": TRACK1.replace("^3012101", "^3012201") + CHIP_STRIPE,
+    "track 1 alone says so": TRACK1.replace("^3012101", "^3012601") + TRACK2,
+    "track 2 alone says so": TRACK1 + CHIP_STRIPE,
+}
+
+
+@pytest.mark.parametrize("name", CHIP_STRIPES)
+def test_the_stripe_of_a_card_with_a_chip_is_refused_unless_the_request_allows_it(stage: str, name: str) -> None:
+    for refused in ({}, {"AllowSwipeOverChip": False}, {"AllowSwipeOverChip": None}):
+        body = swiped(CHIP_STRIPES[name], **refused)
+        reply = submit(stage, body)
+
+        assert (reply.error, reply.findings) == ((400, 202), [("AcqTran.AllowSwipeOverChip", 12)])
+        assert "chip" in reply.body["Validations"][0]["Message"]
+        assert PAN not in reply.text
+        assert get(stage, f"/api/v1/payment/{body['BasicTran']['ID']}").error == (404, 568)
+
+    assert submit(stage, swiped(CHIP_STRIPES[name], AllowSwipeOverChip=True)).error == (200, 0)
+
+
+@pytest.mark.parametrize(
+    "stripe", [TRACK2, TRACK1 + TRACK2, f"{TRACK1}7{TRACK2}7", TRACK2.replace("=3012101", "=3012")]
+)
+def test_the_stripe_of_a_card_without_a_chip_needs_no_permission(stage: str, stripe: str) -> None:
+    assert submit(stage, swiped(stripe)).body["Transaction"]["Card"]["PANMasked"] == "411111******1111"
+
+
+@pytest.mark.parametrize("stripe", [TRACK1, TRACK1 + TRACK2.replace(PAN, STEADY), TRACK2 + TRACK1])
+def test_a_stripe_without_its_track_2_or_of_two_cards_is_refused(stage: str, stripe: str) -> None:
+    reply = submit(stage, swiped(stripe))
+
+    assert (reply.error, reply.findings) == ((400, 202), [("Card.CardDataInput.ReaderData", 3)])
+    assert PAN not in reply.text
+
+
+def test_a_chip_that_is_read_as_a_chip_needs_no_permission(stage: str) -> None:
+    body = a_card_body(basic={"InputType": 3}, Card={"CardDataInput": {"ReaderData": chip_data()}})
+
+    assert submit(stage, body).error == (200, 0)
+
+
+def test_a_repeated_swipe_is_answered_whatever_it_allows(stage: str) -> None:
+    body = swiped(CHIP_STRIPE, AllowSwipeOverChip=True)
+    first = submit(stage, body)
+
+    assert submit(stage, {**body, "AcqTran": {}}).body["Transaction"] == first.body["Transaction"]
 
 
 def test_a_signature_is_asked_for_when_forced_or_wanted_and_not_when_it_came_along(stage: str) -> None:
@@ -137,6 +250,7 @@ def test_a_signature_is_asked_for_when_forced_or_wanted_and_not_when_it_came_alo
     assert there["Transaction"]["Substate"] == 411
     assert there["Transaction"]["HasSignature"]
     assert not there["Transaction"]["SignatureRequiredEffective"]
+    assert not there["RequireSignature"]
 
 
 def test_a_payment_in_two_steps_is_not_finished(stage: str) -> None:

@@ -98,19 +98,10 @@ def test_a_list_is_the_wrapper_of_the_specification(shop: Shop) -> None:
     }
 
 
-def test_times_are_shifted_by_the_requests_gmt_and_days_are_the_merchants(shop: Shop) -> None:
-    till = a_till_of(shop)
-    pay(shop, till)
-
-    here, there = (post(shop.stage, HISTORY, {"GMT": gmt}, till).body["Transactions"][0] for gmt in (0, -12))
-
-    shift = datetime.fromisoformat(here["Date"]) - datetime.fromisoformat(there["Date"])
-    assert shift == 12 * HOUR
-
-
 def test_a_request_with_everything_in_it_is_answered(shop: Shop) -> None:
     till = a_till_of(shop)
-    name = pay(shop, till, ExtID="order-1", Description="Two coffees")
+    body = {**a_body(ExtID="order-1", Description="Two coffees"), "ClientProductCode": "CAFE"}
+    name = shop.post(SUBMIT, body, till).body["TransactionID"]
     shown = post(shop.stage, HISTORY, CONTEXT, till).body["Transactions"][0]  # its date in the zone of CONTEXT
     today = shown["Date"][:10]
     model = {
@@ -134,6 +125,7 @@ def test_a_request_with_everything_in_it_is_answered(shop: Shop) -> None:
         for only in ("Invoice", "RRN", "InvoiceOriginal"):
             elsewhere = {**sent, "ListBasicModel": {**model, only: "elsewhere"}}
             assert ids(post(shop.stage, path, elsewhere, till)) == []
+        assert ids(post(shop.stage, path, {**sent, "ClientProductCode": "cafe"}, till)) == []
 
 
 def test_an_empty_body_lists_the_last_days(shop: Shop) -> None:

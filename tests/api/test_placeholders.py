@@ -31,7 +31,7 @@ EMPTY_PLACE = {"Latitude": None, "Longitude": None}
         {"DeviceInfo": {"DeviceID": "", "OS": ""}},
         {"Receipt": {"Email": "", "Phone": "", "Emails": [], "Phones": []}},
         {"Receipt": None, "Card": None, "Files": None, "TaxesModel": None},
-        {"TerminalGroupCode": "", "ClientProductCode": "", "UserAgent": ""},
+        {"TerminalGroupID": 0, "TerminalGroupCode": "", "ClientProductCode": "", "UserAgent": ""},
         {"TaxesModel": {"Taxes": [], "Code": ""}},
         {"AcqTran": {"AcquirerCode": "", "ExternalTerminalID": "", "AdditionalAcquiringFields": ""}},
     ],

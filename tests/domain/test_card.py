@@ -9,7 +9,7 @@ from chalicelib.domain import card
 from chalicelib.domain.card import CardInput, LinkedCard, brand_of, has_check_digit, is_expired, is_usable, read
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import CardDetails, EmvData, InputType
-from tests.cards import AID, APN, EXP, PAN, TRACK2, TSI, TVR, a_card, an_input, chip_data
+from tests.cards import AID, APN, EXP, PAN, TRACK1, TRACK2, TSI, TVR, a_card, an_input, chip_data
 from tests.transactions import NOW
 
 BRANDS = {
@@ -110,6 +110,13 @@ def test_a_swiped_card_is_read_from_its_track() -> None:
     assert swiped is not None
     assert swiped.details == CardDetails("VISA", "411111", "1111", EXP)
     assert (swiped.pan.reveal(), swiped.track2) == (PAN, Secret(TRACK2))
+
+
+def test_a_track_1_is_read_and_track_2_alone_goes_to_the_acquirer() -> None:
+    swiped, _ = read(InputType.MAGNETIC_STRIPE, CardInput(reader_data=Secret(TRACK1 + TRACK2)))
+
+    assert swiped is not None
+    assert swiped.track2 == Secret(TRACK2)
 
 
 @pytest.mark.parametrize("input_type", [InputType.CHIP, InputType.CONTACTLESS])

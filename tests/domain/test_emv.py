@@ -135,3 +135,27 @@ def test_what_has_the_wrong_size_is_not_printed() -> None:
 @pytest.mark.parametrize(("code", "text"), [(0, "8A023030"), (5, "8A023035"), (51, "8A023531")])
 def test_the_chip_gets_the_issuers_response_code(code: int, text: str) -> None:
     assert emv.online_result(code) == text
+
+
+@pytest.mark.parametrize("text", ["8A023030", "8A02303091083132333435363738", "8a023035", "72059F18020011"])
+def test_an_issuers_answer_goes_to_the_chip_as_it_is(text: str) -> None:
+    assert emv.issuer_answer(text) == text.upper()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        None,
+        "",
+        "8A",
+        "8A0230",
+        "8A02303",
+        "approved",
+        chip_data(),
+        f"5A08{PAN}",
+        f"710A5A08{PAN}",
+        "00" * 256,
+    ],
+)
+def test_what_is_no_answer_of_an_issuer_or_quotes_the_card_is_none(text: str | None) -> None:
+    assert emv.issuer_answer(text) is None

@@ -8,7 +8,7 @@ from chalicelib.domain import outcome
 from chalicelib.domain.acquirer import AcquirerAnswer
 from chalicelib.domain.transaction import InputType, Phase, Transaction
 from chalicelib.schemas.transaction_states import status_of
-from tests.cards import a_card
+from tests.cards import PAN, STEADY, a_card
 from tests.transactions import NOW, a_payment
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
@@ -147,3 +147,54 @@ def test_what_is_decided_stays_decided() -> None:
             del step
             assert not outcome.may_follow(sent(phase=phase), sent(phase=target))
     assert not outcome.may_follow(sent(phase=Phase.AUTO_CANCELLING), sent(phase=Phase.APPROVED))
+
+
+def test_what_the_acquirer_writes_is_kept_bounded_and_without_a_card_number() -> None:
+    answered: dict[str, Any] = {
+        "additional_fields": f"{PAN} " + "x" * 2000,
+        "additional_fields_title": f"{STEADY}" + "y" * 300,
+    }
+    for step in (outcome.with_answer, outcome.reversal_with_answer):
+        kept = step(sent(), answer(**answered, emv_result="8A023030"))
+
+        assert len(kept.additional_acquiring_fields or "") == outcome.MAX_FIELDS
+        assert (kept.additional_acquiring_fields or "").startswith("411111******1111 xxx")
+        assert (kept.additional_acquiring_fields_title or "").startswith("4242")
+        assert len(kept.additional_acquiring_fields_title or "") == outcome.MAX_TITLE
+        assert PAN not in repr(kept)
+        assert kept.emv_result == "8A023030"
+
+
+def test_an_answer_without_texts_leaves_none() -> None:
+    kept = outcome.with_answer(sent(), answer(additional_fields="", emv_result="no TLV"))
+
+    assert (kept.additional_acquiring_fields, kept.additional_acquiring_fields_title, kept.emv_result) == (None,) * 3
+
+
+@pytest.mark.parametrize(
+    ("forced", "wanted", "code", "required"),
+    [(True, False, 0, True), (False, True, 0, True), (False, False, 0, False), (True, True, 51, False)],
+)
+def test_a_signature_holds_no_reversal_up(*, forced: bool, wanted: bool, code: int, required: bool) -> None:
+    reversal = sent(phase=Phase.RETURNING, original_id="0", signature_required=forced)
+    after = outcome.reversal_with_answer(reversal, answer(code, signature_required=wanted))
+
+    assert after.owes_signature is required
+    assert after.phase is (Phase.DECLINED if code else Phase.REVERSAL_APPROVED)
+
+
+@pytest.mark.parametrize(
+    ("before", "phase"),
+    [
+        ({"phase": Phase.AWAITING_COMPLETION}, Phase.APPROVED),
+        ({"phase": Phase.AWAITING_COMPLETION, "single_step": False}, Phase.AWAITING_COMPLETION),
+        ({"phase": Phase.APPROVED}, Phase.APPROVED),
+    ],
+)
+def test_a_signature_completes_what_awaits_nothing_else(before: dict[str, Any], phase: Phase) -> None:
+    owing = sent(signature_required=True, photo_key="p", **before)
+    after = outcome.signed(owing, "s")
+
+    assert owing.owes_signature
+    assert not after.owes_signature
+    assert (after.phase, after.signature_key, after.photo_key) == (phase, "s", "p")

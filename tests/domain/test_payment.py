@@ -1,13 +1,15 @@
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis.strategies import integers
+from hypothesis.strategies import integers, none
 
 from chalicelib.domain import payment
+from chalicelib.domain.history import entry_of
+from chalicelib.domain.local_time import to_local
 from chalicelib.domain.payment import Till
 from chalicelib.domain.period import end_of_day
 from chalicelib.domain.purchase import Purchase
@@ -81,8 +83,48 @@ def test_less_than_the_purchases_is_a_prepayment() -> None:
 def test_an_offline_payment_keeps_its_time_and_receipt_number() -> None:
     transaction = taken(offline=True, offline_paid="2026-03-13T18:00:00", offline_invoice="OFF-1")
 
-    assert transaction.date == datetime(2026, 3, 13, 18, tzinfo=UTC)
+    assert transaction.date == datetime(2026, 3, 13, 16, tzinfo=UTC)
     assert (transaction.invoice, transaction.created_at) == ("OFF-1", NOW)
+
+
+@pytest.mark.parametrize(
+    ("paid", "gmt", "day"),
+    [
+        ("2026-03-10T23:30:00", None, 10),
+        ("2026-03-10T23:30:00", 2, 10),
+        ("2026-03-10T23:30:00", 0, 11),
+        ("2026-03-10T23:30:00", -12, 11),
+        ("2026-03-10T00:30:00", 14, 9),
+        ("2026-03-10T00:30:00", 3, 9),
+        ("2026-03-10T21:59:59Z", -5, 10),
+        ("2026-03-10T22:00:00Z", -5, 11),
+        ("2026-03-10T23:30:00-05:00", 2, 11),
+    ],
+)
+def test_an_offline_payment_belongs_to_the_merchants_day_of_its_instant(paid: str, gmt: int | None, day: int) -> None:
+    transaction = taken(offline=True, offline_paid=paid, gmt=gmt)
+
+    assert transaction.invoice.startswith(f"2603{day:02d}")
+    assert entry_of(transaction).at.date() == date(2026, 3, day)
+
+
+def test_the_receipt_number_of_an_offline_payment_is_never_of_a_day_to_come() -> None:
+    transaction = taken(offline=True, offline_paid="2026-03-15T09:00:00")
+
+    assert transaction.date == datetime(2026, 3, 15, 7, tzinfo=UTC)
+    assert transaction.invoice.startswith("260314")
+    assert entry_of(transaction).at.date() == date(2026, 3, 14)
+
+
+@given(hours=integers(-366 * 24 - 30, 24 + 30), gmt=none() | integers(-12, 14))
+def test_an_offline_payment_is_at_most_a_year_old_or_a_day_ahead_in_any_zone(hours: int, gmt: int | None) -> None:
+    at = NOW + timedelta(hours=hours)
+    paid = to_local(at, MERCHANT.gmt if gmt is None else gmt).isoformat()
+
+    if -366 * 24 <= hours <= 24:
+        assert taken(offline=True, offline_paid=paid, gmt=gmt).date == at
+    else:
+        assert problems(offline=True, offline_paid=paid, gmt=gmt) == [("offline_paid", Check.OUT_OF_RANGE)]
 
 
 def test_the_same_payment_has_the_same_fingerprint_whatever_the_device_says() -> None:

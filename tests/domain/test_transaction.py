@@ -1,11 +1,17 @@
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
-from chalicelib.domain.reversal import CANCELS, ReverseMode, offers, refusal
-from chalicelib.domain.transaction import PENDING, TRANSITIONS, InputType, Phase
+from chalicelib.domain.reversibility import CANCELS, ReverseMode, offers, refusal
+from chalicelib.domain.transaction import PENDING, TRANSITIONS, InputType, Phase, Transaction
 from chalicelib.errors import ErrorCode
 from tests.transactions import NOW, a_payment
+
+
+def refused(payment: Transaction, mode: ReverseMode, now: datetime = NOW, *, partial: bool = False) -> ErrorCode | None:
+    found = refusal(payment, mode, now, partial=partial)
+    return found.error if found else None
 
 
 @pytest.mark.parametrize("phase", Phase)
@@ -37,9 +43,9 @@ def test_a_cancel_is_whole_before_the_deadline_and_first() -> None:
     part_given_back = replace(payment, reversals=1, reversed_minor=1)
 
     assert refusal(payment, ReverseMode.CANCEL, NOW, partial=False) is None
-    assert refusal(payment, ReverseMode.CANCEL, NOW, partial=True) is ErrorCode.NOT_REVERSIBLE_HERE
-    assert refusal(payment, ReverseMode.CANCEL, payment.deadline, partial=False) is ErrorCode.CANCEL_WINDOW_CLOSED
-    assert refusal(part_given_back, ReverseMode.CANCEL, NOW, partial=False) is ErrorCode.NOT_REVERSIBLE_HERE
+    assert refused(payment, ReverseMode.CANCEL, partial=True) is ErrorCode.NOT_REVERSIBLE_HERE
+    assert refused(payment, ReverseMode.CANCEL, payment.deadline) is ErrorCode.CANCEL_WINDOW_CLOSED
+    assert refused(part_given_back, ReverseMode.CANCEL) is ErrorCode.NOT_REVERSIBLE_HERE
     assert refusal(part_given_back, ReverseMode.RETURN, NOW, partial=True) is None
 
 
@@ -53,4 +59,4 @@ def test_only_what_was_approved_and_not_given_back_is_offered(phase: Phase) -> N
 def test_a_reversal_is_never_reversed() -> None:
     reversal = replace(a_payment(), original_id="0", phase=Phase.REVERSAL_APPROVED)
 
-    assert {refusal(reversal, mode, NOW, partial=False) for mode in CANCELS} == {ErrorCode.NOT_REVERSIBLE_HERE}
+    assert {refused(reversal, mode) for mode in CANCELS} == {ErrorCode.NOT_REVERSIBLE_HERE}

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from chalicelib.domain import emv
 from chalicelib.domain.acquirer import (
     AcquirerAnswer,
     AcquirerError,
@@ -18,8 +19,9 @@ from chalicelib.domain.acquirer import (
     ReversalRequest,
     Reversed,
 )
+from chalicelib.domain.transaction import InputType
 from chalicelib.gateways.acquirers import Acquirer
-from tests.cards import PAN
+from tests.cards import PAN, a_chip_card
 from tests.transactions import ZAR, a_guid
 
 WITHIN_S = 5.0
@@ -45,6 +47,10 @@ class AcquirerContract:
     def never_arriving(self) -> AuthorizationRequest:
         """Return a new request that never reaches the host."""
         raise NotImplementedError
+
+    def by_chip(self) -> AuthorizationRequest:
+        """Return a new request by chip that the host approves."""
+        return replace(self.approved(), input_type=InputType.CHIP, card=a_chip_card())
 
     def authorize(self, request: AuthorizationRequest) -> AcquirerAnswer:
         return self.acquirer.authorize(request, WITHIN_S)
@@ -163,6 +169,30 @@ class AcquirerContract:
             self.authorize(request)
 
         assert self.acquirer.inquire(request.reference, WITHIN_S) is None
+
+    def test_a_reversal_takes_the_card_and_the_wishes_of_its_till_and_quotes_no_card(self) -> None:
+        request, reference = self.by_chip(), a_guid()
+        self.authorize(request)
+        bare = ReversalRequest(reference, request.reference, request.amount_minor, ZAR)
+        with_card = replace(bare, card=request.card, external_terminal_id="E1", additional_fields="batch 7")
+
+        answer = self.acquirer.reverse(with_card, WITHIN_S)
+
+        assert answer.is_approved
+        assert PAN not in f"{with_card!r} {answer!r}"
+        assert self.acquirer.reverse(bare, WITHIN_S) == answer  # as the sweep repeats it: without the card
+
+    def test_what_an_answer_says_to_the_till_is_said_by_an_inquiry_too(self) -> None:
+        for request in (self.by_chip(), self.approved(), self.declined()):
+            answer = self.authorize(request)
+
+            assert self.acquirer.inquire(request.reference, WITHIN_S) == answer
+
+    def test_the_issuers_answer_to_a_chip_is_tlv_without_the_card(self) -> None:
+        answer = self.authorize(self.by_chip())
+
+        assert answer.emv_result in (None, emv.issuer_answer(answer.emv_result))
+        assert self.authorize(self.approved()).emv_result is None  # keyed in: there is no chip
 
     def test_an_inquiry_changes_nothing(self) -> None:
         request = self.approved()

@@ -1,15 +1,17 @@
+import re
 from typing import Any
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
 from chalicelib.domain.acquirer import AnswerLostError, LinkRequest, ReversalRequest
+from chalicelib.domain.transaction import InputType
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers import sandbox
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.store import table
 from infra import engines
-from tests.cards import STEADY, a_card, an_authorization
+from tests.cards import STEADY, a_card, a_chip_card, an_authorization
 from tests.transactions import ZAR, a_guid
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -192,3 +194,32 @@ def test_the_stage_names_its_acquirers_the_default_first(monkeypatch: pytest.Mon
         acquirers.codes()
     monkeypatch.undo()
     engines.clear_caches()
+
+
+def test_an_approval_comes_with_additional_fields_that_follow_from_the_reference() -> None:
+    request = an_authorization(reference="A")
+    first, again = SANDBOX.authorize(request, 1), SANDBOX.inquire("A", 1)
+    declined = SANDBOX.authorize(an_authorization(amount_minor=1251), 1)
+
+    assert again is not None
+    assert re.fullmatch("BATCH=[0-9]{3};TRACE=[0-9]{6}", first.additional_fields or "")
+    assert first.additional_fields_title == "Sandbox"
+    assert again.additional_fields == first.additional_fields
+    assert (declined.additional_fields, declined.additional_fields_title) == (None, None)
+
+
+@pytest.mark.parametrize(("amount_minor", "answer"), [(1230, "8A023030910A[0-9]{16}3030"), (1251, "8A023531")])
+def test_a_chip_gets_the_issuers_answer(amount_minor: int, answer: str) -> None:
+    request = an_authorization(amount_minor=amount_minor, input_type=InputType.CHIP, card=a_chip_card())
+
+    assert re.fullmatch(answer, SANDBOX.authorize(request, 1).emv_result or "")
+
+
+def test_a_reversal_gets_the_issuers_answer_when_the_chip_was_read() -> None:
+    for card, expected in ((a_chip_card(), True), (a_card(), False), (None, False)):
+        paid = an_authorization()
+        SANDBOX.authorize(paid, 1)
+        answer = SANDBOX.reverse(ReversalRequest(a_guid(), paid.reference, 1230, ZAR, card=card), 1)
+
+        assert (answer.emv_result is not None) is expected
+        assert answer.additional_fields

@@ -19,7 +19,7 @@ from typing import Any
 import boto3
 import pytest
 
-from chalicelib.domain.acquirer import AnswerLostError, UnreachableError
+from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
 from chalicelib.domain.card import has_check_digit
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
@@ -116,6 +116,30 @@ def everywhere_else(stage: str, canary: Canary) -> None:
         get(stage, f"/api/v1/payment/statusPublic/{canary.pan}", login)
 
 
+def reversals_by_card(stage: str, patch: pytest.MonkeyPatch, own: Canary, other: Canary) -> Iterator[Reply]:
+    """The card, and another one, with the return of a payment made by it: answered, lost and broken."""
+    faults = (None, UnreachableError(), AnswerLostError(), RuntimeError(own.pan), ValueError(own.track2))
+    quoting = AcquirerAnswer(5, "Declined", additional_fields=own.pan, additional_fields_title=own.track2)
+    for input_type in (1, 2, 3):
+        for fault in (*faults, quoting):
+            body, *others = [
+                {"CardDataInput": {"PAN": card.pan, "EXP": EXP, "CVV2": card.cvv2}}
+                if input_type == 1
+                else {"CardDataInput": {"ReaderData": card.track2 if input_type == 2 else card.chip}}
+                for card in (own, other)
+            ]
+            basic = {"Amount": "10.00", "CurrencyID": "ZAR", "InputType": input_type}
+            paid = post(stage, SUBMIT, {"BasicTran": basic, "Card": body})
+            yield paid
+            path = f"/api/v1/payment/{'reversecnp' if input_type == 1 else 'reverse'}"
+            returned = {"TransactionID": paid.body["TransactionID"], "ReverseMode": 5 if input_type == 1 else 2}
+            wishes = {"AdditionalAcquiringFields": own.pan, "ExternalTerminalID": own.pan}
+            reverse = failing(fault) if isinstance(fault, Exception) else lambda *_: quoting
+            with broken(patch, **({"reverse": reverse} if fault else {})):
+                for card in (*others, body):
+                    yield post(stage, path, {"BasicReverseTran": returned, "Card": card, "AcqTran": wishes})
+
+
 @contextmanager
 def store_breaking(patch: pytest.MonkeyPatch, name: str) -> Iterator[None]:
     """Until it ends, this step of the store fails."""
@@ -167,6 +191,7 @@ def test_a_card_is_in_nothing_that_is_kept_answered_or_printed(
         with store_breaking(monkeypatch, step):
             answers.extend(post(stage, SUBMIT, body) for body in list(bodies(canary, "10.00"))[:12])
     everywhere_else(stage, canaries[9])
+    answers.extend(reversals_by_card(stage, monkeypatch, canaries[10], canaries[11]))
     payment_sweep.run(datetime.now(UTC) + timedelta(minutes=3))
     payment_sweep.run(datetime.now(UTC) + timedelta(days=2))
 

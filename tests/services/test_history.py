@@ -11,7 +11,7 @@ import pytest
 
 from chalicelib.domain.agent import NO_CLIENT
 from chalicelib.domain.history import Page, entry_of
-from chalicelib.domain.transaction import Phase
+from chalicelib.domain.transaction import Phase, ReceiptAddresses
 from chalicelib.errors import Check, ErrorCode, ServiceError
 from chalicelib.store import agents, history, totals, transactions
 from chalicelib.store.table import Write, commit, put_new, update, write_one
@@ -246,6 +246,24 @@ def test_a_payment_of_two_kilobytes_costs_what_it_may(dynamodb_local: str) -> No
     named = paid(books, books.agents[0], NOW, raw_request="d" * 1300, ext_id="x" * 40)
 
     assert units(put_new("transactions", plain, "id"), *history.writes_for_new(plain)) == 10
+    assert units(put_new("transactions", named, "id"), *history.writes_for_new(named)) == 12
+
+
+def test_what_a_search_finds_adds_nothing_to_the_cost_of_a_payment(dynamodb_local: str) -> None:
+    del dynamodb_local
+    books = a_merchant_with_agents()
+    named = paid(
+        books,
+        replace(books.agents[0], name="Corner Store, till at the door"),
+        NOW,
+        raw_request="d" * 1300,
+        ext_id="x" * 40,
+        description="Two coffees and a newspaper",
+        terminal_name="SHOP0001",
+        receipt=ReceiptAddresses(("ann.mokoena@home.example",), ("+27829876543",)),
+        client_product_code="CAFE",
+    )
+
     assert units(put_new("transactions", named, "id"), *history.writes_for_new(named)) == 12
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from itertools import product
 from operator import attrgetter
 from typing import Any
@@ -32,12 +33,26 @@ def texts(transaction: Transaction) -> list[str]:
     references = (
         *(transaction.id, carried.ext_id, transaction.invoice, transaction.original_invoice, transaction.rrn),
         *(transaction.approval_code, carried.description, transaction.card and transaction.card.masked),
+        *(transaction.reverse_invoice, transaction.card and transaction.card.cardholder),
+        *(transaction.terminal_name, transaction.agent.name),
+        *((*transaction.receipt.emails, *transaction.receipt.phones) if transaction.receipt else ()),
     )
     return [text.casefold() for text in references if text]
 
 
 def finding(text: str) -> Case:
     return Case({"Search": text}, lambda one: any(text.casefold() in found for found in texts(one)))
+
+
+def costing(number: str) -> Case:
+    """A number finds texts that hold it, and amounts that are equal to it in their own currency."""
+    return Case(
+        {"Search": number},
+        lambda one: (
+            Decimal(one.amount_minor) / 10**one.currency.digits == Decimal(number)
+            or any(number in found for found in texts(one))
+        ),
+    )
 
 
 def being(name: str, value: Any, attribute: str) -> Case:
@@ -57,12 +72,24 @@ def cases(books: Books) -> list[Case]:
         "******0003",
         "a1b2",
         "nothing",
+        "till NO. 1",
+        "RET-3",
+        "BOB@",
     ]
     return [
         Case({}, lambda _: True),
         *(being("AccountID", one.id, "agent.id") for one in books.agents),
         *(being("InputType", one, "input_type") for one in (1, 3, 7, 8, 9, 10)),
         *(being("AcquirerCode", one, "acquirer") for one in ("CASH", "OTHER", "SAND", "cash")),
+        *(costing(number) for number in ("12.30", "1230")),
+        *(Case({"Search": text}, lambda one: one.receipt is not None) for text in ("082 987 6543",)),
+        *(being("ClientProductCode", one, "particulars.client_product_code") for one in ("CAFE", "Cafe")),
+        Case(
+            {"ClientProductCode": "CAFE", "Search": "ann@", "InputType": 10},
+            lambda one: (
+                (one.particulars.client_product_code, one.input_type) == ("CAFE", 10) and one.receipt is not None
+            ),
+        ),
         *(finding(text) for text in (*searches, books.kept[7].id[4:17].lower())),
         Case({"InputType": 3, "AcquirerCode": "OTHER"}, lambda one: (one.input_type, one.acquirer) == (3, "OTHER")),
         Case({"AccountID": second, "InputType": 10}, lambda one: (one.agent.id, one.input_type) == (second, 10)),

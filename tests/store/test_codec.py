@@ -43,6 +43,7 @@ class Whole:
     parts: tuple[Part, ...] = ()
     absent: str | None = None
     names: frozenset[str] = frozenset()
+    either: str | int | None = None
 
 
 parts = builds(Part, name=text(), numbers=tuples(integers(-(10**15), 10**15)))
@@ -58,6 +59,7 @@ wholes = builds(
     parts=tuples(parts, parts),
     absent=none() | text(min_size=1),
     names=frozensets(text(min_size=1)),
+    either=none() | text() | integers(-(10**18), 10**18),
 )
 
 

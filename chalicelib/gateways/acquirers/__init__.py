@@ -19,7 +19,8 @@ class Acquirer(Protocol):
     reversal a GUID in upper case (the transaction's ID, except of an automatic reversal), for a link text such as
     `card#17`. A request repeated under the same reference is carried out once, and gets the same answer each time.
 
-    Answers: a decline is an answer and no exception. The code is ISO 8583 field 39; 0 is an approval.
+    Answers: a decline is an answer and no exception. The code is ISO 8583 field 39; 0 is an approval. Additional fields
+    and the issuer's answer to a chip are those of the first answer each time; the service masks and bounds them.
 
     Time: each method returns or raises within `within_s` seconds, connecting included.
 
@@ -54,6 +55,9 @@ class Acquirer(Protocol):
 
     def reverse(self, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
         """Return all or a part of a payment to its card, or decline; `request.original` is the payment's reference.
+
+        The card and the fields of the till are there when the till itself requests it, and never when the sweep repeats
+        the request: they do not make it another one.
 
         Decline an amount above the remainder of the payment. Approve the reversal of a payment that was declined or has
         not arrived, and decline that payment if it arrives later: automatic reversals rely on both.

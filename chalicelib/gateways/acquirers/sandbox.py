@@ -14,7 +14,6 @@ from typing import TypeVar
 
 from chalicelib.domain.acquirer import (
     APPROVED_CODE,
-    DUPLICATE,
     TOO_LATE,
     AcquirerAnswer,
     AnswerLostError,
@@ -22,12 +21,13 @@ from chalicelib.domain.acquirer import (
     LinkAnswer,
     LinkRequest,
     ReversalRequest,
-    Reversed,
     message_of,
 )
+from chalicelib.domain.card import CardData
 from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import KINDS
 from chalicelib.errors import Finding, ServiceError
+from chalicelib.gateways.acquirers.sandbox_answers import SandboxRecord, answer_of, answer_to, duplicate
 from chalicelib.settings import settings
 from chalicelib.store.table import AlreadyExistsError, Key, Write, commit, put_new, read, update, write_one
 
@@ -45,24 +45,10 @@ PANS: Mapping[str, int] = {
     "4000000000000119": 96,
 }
 DECLINED_CENTS = frozenset({5, 51, 54, 65, 91})
-PIN_REQUIRED, SIGNATURE_REQUIRED = 65, 8
+SIGNATURE_REQUIRED = 8
 LOST_CENTS, NEVER_ARRIVED_CENTS = 68, 69
 NOT_ARRIVED_MINOR = 0  # the amount of a payment that was reversed before it arrived
 INVALID_AMOUNT, INVALID_CARD = 13, 14
-PIN_ONLINE = 1  # PINMode of a payment that must be repeated with a PIN
-
-
-@dataclass(frozen=True)
-class SandboxRecord:
-    """The stored answer to one request, under its reference."""
-
-    id: str
-    code: int
-    amount_minor: int
-    reversed_minor: int = 0
-    signature_required: bool = False
-    original: str | None = None  # of a reversal
-    steady: bool = False  # the card's number decides, whatever the cents
 
 
 @dataclass(frozen=True)
@@ -97,9 +83,10 @@ class Sandbox:
             request.amount_minor,
             signature_required=by_cents and cents == SIGNATURE_REQUIRED,
             steady=not by_cents,
+            chip=_is_chip(request.card),
         )
         stored = _store_or_read(record)
-        answer = _answer(stored) if stored.original is None else _duplicate()
+        answer = answer_of(stored) if stored.original is None else duplicate()
         _wait(within_s)
         if by_cents and cents == LOST_CENTS:
             raise AnswerLostError
@@ -109,17 +96,17 @@ class Sandbox:
         """Approve or decline, as the cents of the reversed amount decide; answer a known reference as before."""
         stored = _find(request.reference)
         if stored is not None:
-            return _answer_to(request, stored)
+            return answer_to(request, stored)
         cents = _cents(request.amount_minor, request.currency)
         # a payment that has not arrived is recorded as declined, so that it cannot be approved later
         original = _store_or_read(SandboxRecord(request.original, TOO_LATE, NOT_ARRIVED_MINOR))
         if original.original is not None:  # a reversal is not a payment
-            return _duplicate()
+            return duplicate()
         by_cents = original.code == APPROVED_CODE and not original.steady
         if by_cents and cents == NEVER_ARRIVED_CENTS:
             raise AnswerLostError
         code = _code_of_cents(cents) if by_cents else APPROVED_CODE
-        answer = _answer_to(request, _store_reversal(request, original, code))
+        answer = answer_to(request, _store_reversal(request, original, code))
         _wait(within_s)
         if by_cents and cents == LOST_CENTS:
             raise AnswerLostError
@@ -129,7 +116,7 @@ class Sandbox:
         """Return the stored answer; None for a payment that was reversed before it arrived."""
         record = _find(reference)
         _wait(within_s)
-        return None if record is None or record.amount_minor == NOT_ARRIVED_MINOR else _answer(record)
+        return None if record is None or record.amount_minor == NOT_ARRIVED_MINOR else answer_of(record)
 
     def link(self, request: LinkRequest, within_s: float) -> LinkAnswer:
         """Return a token, unless the number is one that is declined."""
@@ -172,7 +159,9 @@ def _store_or_read(record: SandboxRecord) -> SandboxRecord:
 
 def _store_reversal(request: ReversalRequest, original: SandboxRecord, code: int) -> SandboxRecord:
     """Store a reversal and, if both are approved, take its amount from its original payment: both or neither."""
-    record = SandboxRecord(request.reference, code, request.amount_minor, original=request.original)
+    record = SandboxRecord(
+        request.reference, code, request.amount_minor, original=request.original, chip=_is_chip(request.card)
+    )
     writes = [put_new(TABLE, record, "id")]
     if original.code == APPROVED_CODE and code == APPROVED_CODE:
         writes.append(
@@ -211,30 +200,8 @@ def _write(*writes: Write) -> None:
         raise AnswerLostError from None
 
 
-def _answer_to(request: ReversalRequest, record: SandboxRecord) -> AcquirerAnswer:
-    """Return the answer of a reversal's record; refuse a reference that was used for anything else."""
-    same = (record.original, record.amount_minor) == (request.original, request.amount_minor)
-    return _answer(record) if same else _duplicate()
-
-
-def _duplicate() -> AcquirerAnswer:
-    return AcquirerAnswer(DUPLICATE, message_of(DUPLICATE))
-
-
-def _answer(record: SandboxRecord) -> AcquirerAnswer:
-    """Make the answer of a record: everything but the code is derived from the reference."""
-    digits = f"{int(hashlib.sha256(record.id.encode()).hexdigest(), 16):078d}"
-    approved = record.code == APPROVED_CODE
-    return AcquirerAnswer(
-        record.code,
-        message_of(record.code),
-        approval_code=digits[:6] if approved else None,
-        rrn=digits[6:18],
-        acquirer_tran_id=f"SBX{digits[18:30]}",
-        signature_required=record.signature_required,
-        pin_mode=PIN_ONLINE if record.code == PIN_REQUIRED else None,
-        reverses=Reversed(record.original, record.amount_minor) if record.original else None,
-    )
+def _is_chip(card: CardData | None) -> bool:
+    return card is not None and card.tlv is not None
 
 
 def _cents(amount_minor: int, currency: Currency) -> int:

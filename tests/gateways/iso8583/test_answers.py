@@ -56,7 +56,7 @@ def test_the_approval_of_the_interface_is_the_answer_to_its_purchase() -> None:
         approval_code="333380",
         rrn="6JX2M0Q7TZ4A",
         acquirer_tran_id="HOST000000000001",
-        issuer_data="8A023030910A11223344556677883030",
+        emv_result="8A023030910A11223344556677883030",
     )
 
 
@@ -184,7 +184,7 @@ def test_a_request_that_was_used_before_leaves_the_outcome_open() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "issuer_data"),
+    ("changes", "emv_result"),
     [
         ({"f55": "910A11223344556677883030"}, "910A11223344556677883030"),
         ({}, "8A023030"),
@@ -192,15 +192,15 @@ def test_a_request_that_was_used_before_leaves_the_outcome_open() -> None:
         ({"f39": "51", "f55": "8A0235317203112233"}, "8A0235317203112233"),
     ],
 )
-def test_what_the_issuer_says_to_the_chip_is_carried_on(changes: Fields, issuer_data: str) -> None:
-    assert result(**changes).issuer_data == issuer_data
+def test_what_the_issuer_says_to_the_chip_is_carried_on(changes: Fields, emv_result: str) -> None:
+    assert result(**changes).emv_result == emv_result
 
 
 def test_a_card_without_a_chip_is_told_nothing() -> None:
     keyed = replace(SENT, fields={number: value for number, value in SENT.fields.items() if number != "55"})
 
-    assert result(CODEC, keyed).issuer_data is None
-    assert result(CODEC, keyed, f55="8A023030").issuer_data is None
+    assert result(CODEC, keyed).emv_result is None
+    assert result(CODEC, keyed, f55="8A023030").emv_result is None
 
 
 def of_advice(code: str, request: Any = AUTOMATIC, codec: Codec = CODEC) -> AcquirerAnswer:

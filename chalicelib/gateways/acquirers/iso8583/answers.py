@@ -76,8 +76,8 @@ def of_request(answer: Content, sent: Content, reverses: Reversed | None, dialec
     result = _answer(answer, code, reverses)
     if CHIP not in sent.fields:
         return result
-    issuer_data = answer.fields.get(CHIP) or emv.online_result(result.code)
-    return replace(result, issuer_data=issuer_data)
+    emv_result = answer.fields.get(CHIP) or emv.online_result(result.code)
+    return replace(result, emv_result=emv_result)
 
 
 def of_advice(answer: Content, sent: Content, request: ReversalRequest, dialect: Dialect) -> AcquirerAnswer:

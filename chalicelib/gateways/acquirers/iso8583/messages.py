@@ -19,7 +19,6 @@ MANUAL, STRIPE, STRIPE_OF_CHIP, CHIP, CONTACTLESS, NO_CARD = "01", "90", "80", "
 ENTRIES = {InputType.MANUAL_ENTRY: MANUAL, InputType.CHIP: CHIP, InputType.CONTACTLESS: CONTACTLESS}
 CUSTOMER_ABSENT = frozenset({MANUAL, NO_CARD})
 READS_CHIPS = frozenset({"5", "8", "9"})  # EntryCaps
-CHIP_CARDS = ("2", "6")  # the first digit of their service codes
 UNKNOWN_CAPS, NO_PIN_ENTRY = "0", "2"
 
 SEQUENCE = 0x5F34
@@ -132,7 +131,7 @@ def _entry(input_type: InputType, card: CardData, entry_caps: str) -> str:
     if input_type is not InputType.MAGNETIC_STRIPE:
         return ENTRIES[input_type]
     track = track2(card)
-    of_chip = track is not None and len(track.service_code) == len("201") and track.service_code[0] in CHIP_CARDS
+    of_chip = track is not None and track.has_chip
     return STRIPE_OF_CHIP if of_chip and entry_caps in READS_CHIPS else STRIPE
 
 

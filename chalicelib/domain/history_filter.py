@@ -1,0 +1,100 @@
+"""The filter of a list of transactions, and what a searched text may stand for."""
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+from chalicelib.domain.history import SEARCHED, CounterKey, HistoryEntry
+
+NUMBER = re.compile(r"[0-9]{1,13}(\.[0-9]{1,10})?")  # short enough to be multiplied exactly
+DECIMALS = range(5)  # that a currency may have
+PHONE = re.compile(r"[0-9 ()./+-]+")
+TRUNK = "(0)"  # of a number that is written for callers at home and abroad: +27 (0)82 987 6543
+MIN_PHONE_DIGITS = 5  # fewer are found in the number of anybody
+
+
+@dataclass(frozen=True)
+class SearchText:
+    """A text to look for in any case; it may be an amount, or a telephone number as people write it."""
+
+    sought: str
+
+    @cached_property
+    def text(self) -> str:
+        """Return the text, case-folded as the texts of an entry are."""
+        return self.sought.casefold()
+
+    @cached_property
+    def amount(self) -> Decimal | None:
+        """Return the amount it may be; None when it is no decimal number."""
+        return Decimal(self.sought) if NUMBER.fullmatch(self.sought) else None
+
+    @cached_property
+    def phone(self) -> str | None:
+        """Return the digits of the number it may be, without the zeros in front of it: no stored number has them."""
+        if not PHONE.fullmatch(self.sought) or (self.amount is not None and "." in self.sought):
+            return None
+        digits = "".join(filter(str.isdigit, self.sought.replace(TRUNK, ""))).lstrip("0")
+        return digits if len(digits) >= MIN_PHONE_DIGITS else None
+
+    @cached_property
+    def amounts_minor(self) -> tuple[int, ...]:
+        """Return what its amount is in minor units, in each currency that can write it."""
+        scaled = [self.amount.scaleb(digits) for digits in DECIMALS] if self.amount is not None else []
+        return tuple(int(minor) for minor in scaled if minor == int(minor))
+
+    def is_in(self, entry: HistoryEntry) -> bool:
+        """Return whether an entry holds the text, has this amount, or has a receipt for this telephone number."""
+        texts = (entry.id.casefold(), *(getattr(entry, name) for name in SEARCHED), *entry.receipts)
+        return (
+            any(self.text in text for text in texts if text)
+            or (self.amount is not None and self.amount == entry.amount)
+            or (self.phone is not None and any(self.phone in to for to in entry.receipts if to.startswith("+")))
+        )
+
+
+@dataclass(frozen=True)
+class HistoryFilter:
+    """The filter of a list; None matches anything. Texts are case-folded, but for those that match exactly."""
+
+    agent_id: int | None = None
+    input_type: int | None = None
+    acquirer: str | None = None
+    id: str | None = None
+    ext_id: str | None = None  # exactly as it was sent
+    search: SearchText | None = None
+    invoice: str | None = None
+    original_invoice: str | None = None
+    rrn: str | None = None
+    client_product_code: str | None = None  # exactly as it was sent
+
+    @property
+    def by_text(self) -> bool:
+        """Return whether it filters by text, so that totals cannot tell what matches."""
+        texts = (self.search, self.invoice, self.original_invoice, self.rrn, self.client_product_code)
+        return any(text is not None for text in texts)
+
+    @property
+    def by_kind(self) -> bool:
+        """Return whether it leaves out some kinds of an agent's transactions."""
+        return self.input_type is not None or self.acquirer is not None
+
+    def takes(self, counter: CounterKey) -> bool:
+        """Return whether transactions of this counter may match."""
+        return (
+            self.agent_id in (None, counter.agent_id)
+            and self.input_type in (None, counter.input_type)
+            and self.acquirer in (None, counter.acquirer)
+        )
+
+    def matches(self, entry: HistoryEntry) -> bool:
+        """Return whether the entry matches; ID and ExtID are read by key, not compared."""
+        return (
+            self.takes(entry.counter)
+            and self.invoice in (None, entry.invoice)
+            and self.original_invoice in (None, entry.original_invoice)
+            and self.rrn in (None, entry.rrn)
+            and self.client_product_code in (None, entry.client_product_code)
+            and (self.search is None or self.search.is_in(entry))
+        )

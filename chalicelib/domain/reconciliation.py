@@ -1,0 +1,234 @@
+"""Reconciliation: our books of a day at one acquirer, compared with the list of its host. Pure functions."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+from itertools import zip_longest
+
+from chalicelib.domain.host_facts import HostFacts
+from chalicelib.domain.money import Currency, from_minor
+from chalicelib.domain.transaction import PENDING, Phase
+
+PURCHASE, REFUND = "purchase", "refund"
+NOTHING = "-"  # where one side has nothing to show
+LISTED = "listed"  # what the host's side of a difference in state is
+MADE_PHASES = frozenset({Phase.APPROVED, Phase.AWAITING_COMPLETION, Phase.REVERSAL_APPROVED})
+
+
+class Standing(StrEnum):
+    """The place of a transaction in our books: it counts, it may come to count, or it does not."""
+
+    MADE = "made"
+    OPEN = "open"
+    NOT_MADE = "not made"
+
+
+class Field(StrEnum):
+    """The thing that differs. OPEN is no difference: our outcome is pending, and the host does not list it."""
+
+    MISSING_HERE = "missing here"
+    MISSING_THERE = "missing there"
+    DUPLICATE = "duplicate"
+    STATE = "state"
+    DATE = "date"
+    RRN = "RRN"
+    TYPE = "type"
+    AMOUNT = "amount"
+    CURRENCY = "currency"
+    APPROVAL_CODE = "approval code"
+    TID = "TID"
+    STAN = "STAN"
+    OPEN = "open"
+
+
+@dataclass(frozen=True)
+class BookedTransaction:
+    """The fields of a stored transaction that a reconciliation needs: all of them take half as long again to read."""
+
+    id: str
+    phase: Phase
+    terminal_name: str
+    currency: Currency
+    amount_minor: int
+    approval_code: str | None = None
+    rrn: str | None = None
+    original_id: str | None = None
+    host: HostFacts | None = None
+
+
+ATTRIBUTES = tuple(one.name for one in fields(BookedTransaction))  # they are stored under their own names
+
+
+@dataclass(frozen=True, slots=True)
+class Booking:
+    """A purchase or a refund in our books; one that has no RRN, STAN or approval code has None or "" there."""
+
+    id: str
+    rrn: str
+    stan: int | None
+    tid: str
+    type: str
+    amount: Decimal
+    currency: str  # alpha-3
+    approval_code: str
+    state: str  # for people
+    standing: Standing
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.amount:f} {self.currency}"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of a host's list.
+
+    The amount is as the host writes it, in no minor units: "12.30" in a currency without decimals is a difference to
+    report, and no reason to read no further.
+    """
+
+    line: int
+    day: date
+    rrn: str
+    stan: int
+    tid: str
+    type: str
+    amount: Decimal
+    currency: str  # alpha-3
+    approval_code: str
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.amount:f} {self.currency}"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A field in which the two sides differ, with what each of them has."""
+
+    rrn: str
+    id: str
+    field: Field
+    ours: str
+    theirs: str
+
+    def __str__(self) -> str:
+        return f"{self.id:<36}  {self.rrn:<12}  {self.field:<13}  ours {self.ours}, theirs {self.theirs}"
+
+
+@dataclass(frozen=True)
+class Cancels:
+    """The payments that were cancelled, by ID, and those whose cancel is pending."""
+
+    done: frozenset[str]
+    pending: frozenset[str]
+
+
+def cancels_of(cancels: Iterable[BookedTransaction]) -> Cancels:
+    """Return what these cancels do to their payments; one that was declined does nothing."""
+    done, pending = set(), set()
+    for cancel in cancels:
+        if cancel.phase is Phase.REVERSAL_APPROVED:
+            done.add(cancel.original_id or "")
+        elif cancel.phase in PENDING:
+            pending.add(cancel.original_id or "")
+    return Cancels(frozenset(done), frozenset(pending))
+
+
+def booking_of(transaction: BookedTransaction, cancels: Cancels) -> Booking:
+    """Return a purchase or a refund as the books show it."""
+    state, standing = _standing(transaction, cancels)
+    return Booking(
+        id=transaction.id,
+        rrn=transaction.rrn or "",
+        stan=transaction.host.trace.stan if transaction.host else None,
+        tid=transaction.terminal_name.strip(),
+        type=REFUND if transaction.original_id else PURCHASE,
+        amount=from_minor(transaction.amount_minor, transaction.currency),
+        currency=transaction.currency.code,
+        approval_code=transaction.approval_code or "",
+        state=state,
+        standing=standing,
+    )
+
+
+def _standing(transaction: BookedTransaction, cancels: Cancels) -> tuple[str, Standing]:
+    """Return the state, in words, and whether the host should list it; a cancel decides over its payment."""
+    if transaction.id in cancels.done:
+        return "cancelled", Standing.NOT_MADE
+    if transaction.phase in MADE_PHASES and transaction.id in cancels.pending:
+        return "cancelling", Standing.OPEN
+    state = transaction.phase.name.lower().replace("_", " ")
+    if transaction.phase in MADE_PHASES:
+        return state, Standing.MADE
+    return state, Standing.OPEN if transaction.phase in PENDING else Standing.NOT_MADE
+
+
+def compare(books: Iterable[Booking], rows: Iterable[Row], day: date) -> list[Difference]:
+    """Return every difference between the books and the list of a day, and what is open, in the order of the RRN."""
+    ours: defaultdict[str, list[Booking]] = defaultdict(list)
+    theirs: defaultdict[str, list[Row]] = defaultdict(list)
+    for booking in books:
+        ours[booking.rrn or f"{NOTHING} {booking.id}"].append(booking)  # one without an RRN stands alone
+    for row in rows:
+        theirs[row.rrn].append(row)
+    found = [one for rrn in ours.keys() | theirs.keys() for one in _of_rrn(ours.get(rrn, []), theirs.get(rrn, []), day)]
+    return sorted(found, key=lambda one: (one.rrn, one.id, list(Field).index(one.field), one.theirs))
+
+
+def _of_rrn(ours: list[Booking], theirs: list[Row], day: date) -> Iterator[Difference]:
+    """Yield the differences of one RRN. There is one of each as a rule; any more are paired one by one."""
+    ours = sorted(ours, key=lambda one: (one.standing is not Standing.MADE, one.id))
+    for number, (booking, row) in enumerate(zip_longest(ours, theirs)):
+        if booking and number:
+            yield Difference(booking.rrn, booking.id, Field.RRN, f"also of {ours[0].id}", NOTHING)
+        if booking and row:
+            yield from _of_pair(booking, row, day)
+        elif booking:
+            yield from _unlisted(booking)
+        elif row and number:
+            last = ours[-1].id if ours else NOTHING
+            yield Difference(row.rrn, last, Field.DUPLICATE, NOTHING, f"{row} again in line {row.line}")
+        elif row and row.day != day:
+            yield Difference(row.rrn, NOTHING, Field.DATE, str(day), str(row.day))
+        elif row:
+            yield Difference(row.rrn, NOTHING, Field.MISSING_HERE, NOTHING, str(row))
+
+
+def _unlisted(booking: Booking) -> Iterator[Difference]:
+    rrn = booking.rrn or NOTHING
+    if booking.standing is Standing.MADE:
+        yield Difference(rrn, booking.id, Field.MISSING_THERE, str(booking), NOTHING)
+    elif booking.standing is Standing.OPEN:
+        yield Difference(rrn, booking.id, Field.OPEN, f"{booking}, {booking.state}", NOTHING)
+
+
+def _of_pair(booking: Booking, row: Row, day: date) -> Iterator[Difference]:
+    """Yield the fields in which a transaction and its row differ."""
+    pairs: list[tuple[Field, object, object]] = [
+        (Field.DATE, day, row.day),
+        (Field.TYPE, booking.type, row.type),
+        (Field.AMOUNT, booking.amount, row.amount),
+        (Field.CURRENCY, booking.currency, row.currency),
+        (Field.TID, booking.tid, row.tid),
+        (Field.STAN, booking.stan, row.stan),
+    ]
+    if booking.standing is not Standing.MADE:  # it has no approval code: no answer that approves it was accepted
+        pairs.append((Field.STATE, booking.state, LISTED))
+    elif row.approval_code or booking.type != REFUND:  # a list may leave out the code of a refund
+        pairs.append((Field.APPROVAL_CODE, booking.approval_code, row.approval_code))
+    for field, mine, other in pairs:
+        if mine != other:
+            yield Difference(booking.rrn, booking.id, field, _text(mine), _text(other))
+
+
+def _text(value: object) -> str:
+    match value:
+        case Decimal():
+            return f"{value:f}"
+        case int():
+            return f"{value:06d}"  # a STAN as the message has it
+        case None | "":
+            return NOTHING
+    return str(value)

@@ -1,0 +1,537 @@
+"""Nothing of the specification is untested by name: each field of a request has an effect or a trace, each of an answer
+a value, or a line in the reference that says why it has none.
+"""
+
+import copy
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import reduce
+from typing import Any
+
+import boto3
+import pytest
+
+from chalicelib.domain.secret import Secret
+from chalicelib.routes import ENDPOINTS
+from chalicelib.settings import settings
+from chalicelib.store.codec import encode
+from infra.reference.document import openapi_document
+from infra.reference.schemas import SCHEMA_REF
+from tests import complete, fields, http
+from tests.builders import PASSWORD, PNG
+from tests.complete import PAYMENT, Made, Run, a_run
+from tests.tables import MISSING, at, documented, leaves, put_at, steps
+from tests.transactions import a_guid
+
+Evidence = Callable[[Run, str], None]  # asserts what became of a field of a request
+
+# Answered when an acquirer gives them, which SANDBOX does not.
+OF_THE_ACQUIRER = {
+    *(f"{answer}.AdditionalAcquiringFields{suffix}" for answer in ("Submit", "Reversal") for suffix in ("", "Title")),
+    "Reversal.EMVOnlineProcessingResult",
+}
+
+
+@pytest.fixture(scope="module")
+def runs() -> dict[str, Run]:
+    return {}
+
+
+@pytest.fixture(params=["stage", "stage_on_dynamodb_local"])
+def run(runs: dict[str, Run], request: pytest.FixtureRequest) -> Run:
+    """What a shop did on this engine: played once."""
+    stage: str = request.getfixturevalue(request.param)
+    if request.param not in runs:
+        runs[request.param] = a_run(stage)
+    return runs[request.param]
+
+
+# Answers
+
+
+def test_every_field_of_every_answer_is_there_with_its_type(run: Run) -> None:
+    assert run.seen.faults() == []
+
+
+def test_what_is_listed_is_always_null_and_everything_else_has_a_value(run: Run) -> None:
+    assert run.seen.always_null() - OF_THE_ACQUIRER == fields.ALWAYS_NULL
+
+
+def test_answers_have_no_field_that_no_table_has(run: Run) -> None:
+    assert run.seen.others == set()
+
+
+def test_the_reference_says_why_of_each_field_that_is_always_null_and_of_no_other() -> None:
+    document = openapi_document()
+    said: dict[str, bool] = {}
+
+    def look(kind: Any, schema: Mapping[str, Any], path: str) -> None:
+        if path in fields.ALWAYS_NULL:
+            return
+        if isinstance(kind, str) and kind in fields.OBJECTS:
+            kind, path = fields.OBJECTS[kind], kind
+        if isinstance(kind, list):
+            look(kind[0], arm(schema, "items")["items"], f"{path}[]")
+        elif isinstance(kind, dict):
+            name = arm(schema, "$ref")["$ref"].removeprefix(SCHEMA_REF)
+            for field, inner in kind.items():
+                described = document["components"]["schemas"][name]["properties"][field]
+                said[f"{path}.{field}"] = described["description"].startswith("Always null: ")
+                look(inner, described, f"{path}.{field}")
+
+    for endpoint, answer in fields.ANSWERS.items():
+        (operation,) = document["paths"][endpoint].values()
+        look(answer, operation["responses"]["200"]["content"]["application/json"]["schema"], "")
+
+    assert {path for path, always in said.items() if always} == fields.ALWAYS_NULL
+    of_envelope = set(documented("Envelope"))
+    assert {path for path in documented() if not path.endswith("[]")} - of_envelope == set(said)
+
+
+def arm(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return the alternative of a schema that has this key."""
+    return next(one for one in (schema, *schema.get("anyOf", ())) if key in one)
+
+
+def test_every_endpoint_has_its_tables() -> None:
+    assert set(fields.ANSWERS) == {endpoint.path for endpoint in ENDPOINTS}
+    with_fields = {endpoint.path for endpoint in ENDPOINTS if endpoint.body and endpoint.body.model_fields}
+    assert with_fields >= set(fields.REQUESTS)
+    assert {endpoint.path for endpoint in ENDPOINTS if endpoint.method == "POST"} <= set(fields.REQUESTS)
+
+
+# Requests
+
+
+def same(one: Any, other: Any) -> bool:
+    """Return whether two values are the same: 6.15, "6.15" and a Secret of it are."""
+    texts = [value.reveal() if isinstance(value, Secret) else value for value in (one, other)]
+    if any(isinstance(text, bool) for text in texts):
+        return texts[0] is texts[1]
+    if any(isinstance(text, int | float | Decimal) for text in texts):
+        return MISSING not in texts and Decimal(str(texts[0])) == Decimal(str(texts[1]))
+    return bool(texts[0] == texts[1])
+
+
+def value_sent(made: Made, field: str) -> Any:
+    """Return what was sent in a field of this payment or reversal, in which it must have been sent."""
+    value = at(made.sent, field)
+    assert value is not MISSING, "it was not sent"
+    return value
+
+
+def shown(name: str, where: str) -> Evidence:
+    """Expect the value in the answer to this payment or reversal."""
+
+    def check(run: Run, field: str) -> None:
+        made = run.made[name]
+        assert same(value_sent(made, field), at(made.answer, where)), at(made.answer, where)
+
+    return check
+
+
+def kept(name: str) -> Evidence:
+    """Expect the value in the request as it is stored with this payment or reversal."""
+
+    def check(run: Run, field: str) -> None:
+        made = run.made[name]
+        assert same(value_sent(made, field), at(json.loads(made.stored.raw_request, parse_float=Decimal), field))
+
+    return check
+
+
+def recorded(name: str, where: str) -> Evidence:
+    """Expect the value in an attribute of the record, or among its values."""
+
+    def check(run: Run, field: str) -> None:
+        made = run.made[name]
+        found = reduce(getattr, where.split("."), made.stored)
+        value = value_sent(made, field)
+        assert value in found if isinstance(found, tuple) else same(value, found)
+
+    return check
+
+
+def sent_on(name: str, where: str) -> Evidence:
+    """Expect the value in the request to the acquirer, and nowhere in the record."""
+
+    def check(run: Run, field: str) -> None:
+        made = run.made[name]
+        found = reduce(getattr, where.split("."), made.authorization)
+        assert same(value_sent(made, field), found)
+        if field.startswith("Card.") or field == "AcqTran.AdditionalAcquiringFields":
+            nowhere(name)(run, field)
+
+    return check
+
+
+def nowhere(name: str) -> Evidence:
+    """Expect that the value is in nothing that was stored."""
+
+    def check(run: Run, field: str) -> None:
+        made = run.made[name]
+        value = value_sent(made, field)
+        assert at(json.loads(made.stored.raw_request), field) is MISSING
+        if len(str(value)) > 6:  # fewer digits stand in any number
+            assert str(value) not in json.dumps(encode(made.stored))
+
+    return check
+
+
+def changed(body: dict[str, Any], field: str, value: Any) -> dict[str, Any]:
+    """Return the body with another value; a payment is another payment then."""
+    body = copy.deepcopy(body)
+    if "BasicTran" in body:
+        body["BasicTran"]["ID"] = a_guid()
+    put_at(body, field, value)
+    return body
+
+
+def accepted(_: Run, __: str) -> None:
+    """Expect nothing: the request was answered, and nothing depends on the field."""
+
+
+def refused(endpoint: str, body: Callable[[Run], dict[str, Any]], value: Any, *errors: tuple[int, int]) -> Evidence:
+    """Expect that the request is refused with another value, with one of these errors."""
+
+    def check(run: Run, field: str) -> None:
+        sent = changed(body(run), field, value)
+        method = "GET" if endpoint.endswith("AuthAccount") else "POST"
+        reply = http.call(run.shop.stage, method, endpoint, sent, run.till)
+        assert reply.error in errors, reply.text
+
+    return check
+
+
+def changing(endpoint: str, body: Callable[[Run], dict[str, Any]], value: Any, where: str) -> Evidence:
+    """Expect something else in the answer with another value."""
+
+    def check(run: Run, field: str) -> None:
+        before = at(run.post(endpoint, body(run)).body, where)
+        after = at(run.post(endpoint, changed(body(run), field, value)).body, where)
+        assert MISSING not in (before, after)
+        assert before != after
+
+    return check
+
+
+def photo(run: Run, field: str) -> None:
+    """Expect the picture in the bucket of the stage."""
+    made = run.made["cash"]
+    assert field == "Files[0].FileCode"
+    assert made.stored.photo_key
+    found = boto3.client("s3").get_object(Bucket=settings().bucket, Key=made.stored.photo_key)["Body"].read()
+    assert found == PNG
+    assert made.answer["Transaction"]["PhotoUrl"]
+
+
+def has_photo(run: Run, field: str) -> None:
+    """Expect that the answer says what was sent."""
+    assert at(run.made["cash"].sent, field) == "PHOTO"
+    assert run.made["cash"].answer["Transaction"]["HasPhoto"] is True
+
+
+SUBMIT, REVERSE, REVERSE_CNP = (f"{PAYMENT}/{name}" for name in ("submit", "reverse", "reversecnp"))
+HISTORY, BY_DAYS, CARDS = (f"{PAYMENT}/{name}" for name in ("listHistoryEx", "listByDaysEx", "GetLinkedCards"))
+PREPARE, AUTH_ACCOUNT, SIGN_IN = f"{PAYMENT}/prepare", f"{PAYMENT}/AuthAccount", "/api/v1/user/login/session"
+BY_CASH, BY_CHIP, KEYED = (lambda run, name=name: run.made[name].sent for name in ("cash", "chip", "keyed"))
+OTHERS = (403, 152)
+
+
+def each(names: list[str], evidence: Evidence) -> dict[str, Evidence]:
+    return dict.fromkeys(names, evidence)
+
+
+def context_of(table: Mapping[str, Any], but: tuple[str, ...] = ("CurrentAccountID",)) -> list[str]:
+    """Return the fields of a table that are the common request context."""
+    return leaves({name: kind for name, kind in table.items() if name in fields.CONTEXT and name not in but})
+
+
+OF_A_PAYMENT: dict[str, Evidence] = {
+    **each(context_of(fields.SUBMIT, but=("Location", "CurrentAccountID")), kept("cash")),
+    "Location.Latitude": shown("chip", "Transaction.Latitude"),
+    "Location.Longitude": shown("chip", "Transaction.Longitude"),
+    "CurrentAccountID": refused(SUBMIT, BY_CASH, 1, OTHERS),
+    "BasicTran.InputType": shown("cash", "Transaction.InputType"),
+    "BasicTran.CurrencyID": shown("cash", "Transaction.CurrencyID"),
+    "BasicTran.ServiceID": kept("cash"),
+    "BasicTran.Description": shown("cash", "Transaction.Description"),
+    "BasicTran.Amount": shown("cash", "Transaction.Amount"),
+    "BasicTran.ExtID": shown("cash", "Transaction.ExtID"),
+    "BasicTran.AmountCashGot": shown("cash", "Transaction.AmountCashGot"),
+    "BasicTran.ClientDateTime": kept("cash"),
+    "BasicTran.ExtTransData": shown("cash", "Transaction.ExtTranData"),
+    "BasicTran.ID": shown("cash", "Transaction.ID"),
+    **each(leaves({"BasicTran": ({"AuxDataInput": (fields.AUX_DATA_INPUT, False)}, True)}), kept("cash")),
+    "BasicTran.AuxDataInput.AuxData.Purchases[0].Price": refused(SUBMIT, BY_CASH, "0.01", (400, 202)),
+    "BasicTran.AuxDataInput.AuxData.Purchases[0].Quantity": refused(SUBMIT, BY_CASH, "0.5", (400, 202)),
+    **each(leaves({"BasicTran": ({"CPFData": fields.BASIC_TRAN["CPFData"]}, True)}), kept("cash")),
+    "BasicTran.OfflineTran.OfflineMode": changing(SUBMIT, BY_CASH, value=False, where="Transaction.Invoice"),
+    "BasicTran.OfflineTran.Invoice": shown("cash", "Transaction.Invoice"),
+    "BasicTran.OfflineTran.Paid": shown("cash", "Transaction.Date"),
+    "BasicTran.OfflineTran.OfflineLocation.Latitude": shown("cash", "Transaction.Latitude"),
+    "BasicTran.OfflineTran.OfflineLocation.Longitude": shown("cash", "Transaction.Longitude"),
+    "BasicTran.OfflineTran.OfflineQueueId": shown("cash", "Transaction.OfflineQueueId"),
+    "AcqTran.AcquirerCode": shown("chip", "Transaction.AcquirerID"),
+    "AcqTran.SingleStepAuthMode": shown("chip", "Transaction.SingleStepAuth"),
+    "AcqTran.ExternalTerminalID": sent_on("chip", "external_terminal_id"),
+    "AcqTran.AllowSwipeOverChip": sent_on("chip", "allow_swipe_over_chip"),
+    "AcqTran.ForceSignatureRequirement": shown("signed", "RequireSignature"),
+    "AcqTran.AdditionalAcquiringFields": sent_on("chip", "additional_fields"),
+    "TaxesModel.Taxes[0]": kept("cash"),
+    "TaxesModel.Code": kept("cash"),
+    "Receipt.Email": shown("cash", "Transaction.ReceiptEmail"),
+    "Receipt.Emails[0]": recorded("cash", "receipt.emails"),
+    "Receipt.Phone": shown("cash", "Transaction.ReceiptPhone"),
+    "Receipt.Phones[0]": recorded("cash", "receipt.phones"),
+    "Receipt.RetryNum": recorded("cash", "receipt.retries"),
+    "Card.CardInputMode": refused(SUBMIT, KEYED, 2, (400, 202)),
+    "Card.CardDataInput.EXP": shown("keyed", "Transaction.Card.EXP"),
+    "Card.CardDataInput.CVV2": sent_on("keyed", "card.cvv2"),
+    "Card.CardDataInput.PAN": sent_on("keyed", "card.pan"),
+    "Card.CardDataInput.ReaderType": nowhere("chip"),
+    "Card.CardDataInput.ReaderData": sent_on("chip", "card.tlv"),
+    "Card.LinkedCardId": shown("linked", "Transaction.LinkedCard.ID"),
+    "Files[0].FileType": has_photo,
+    "Files[0].FileCode": photo,
+    "TerminalGroupID": refused(SUBMIT, BY_CASH, 10**9, (400, 202), (404, 569)),
+    "TerminalGroupCode": refused(SUBMIT, BY_CASH, "NOPE", (400, 202), (404, 569)),
+    "SkipFiscalization": kept("cash"),
+    "FiscalRouteProfileCode": kept("cash"),
+    "ClientProductCode": shown("cash", "Transaction.ClientProductCode"),
+    "ServerBuildNumber": kept("cash"),
+    "UserAgent": kept("cash"),
+}
+
+
+def of_a_reversal(name: str, table: Mapping[str, Any]) -> dict[str, Evidence]:
+    """Return the evidence of the fields both endpoints have: what is sent about `name`."""
+    same_named = ("InputType", "CurrencyID", "Amount", "PartialReverse", "ReverseMode")
+    return {
+        **each(context_of(table), kept(name)),
+        "BasicReverseTran.TransactionID": shown(name, "TransactionID"),
+        **{f"BasicReverseTran.{field}": shown(name, f"Transaction.{field}") for field in same_named},
+        "AcqTran.AcquirerCode": kept(name),
+        "AcqTran.ExternalTerminalID": kept(name),
+        "AcqTran.ForceSignatureRequirement": kept(name),
+        "AcqTran.AdditionalAcquiringFields": nowhere(name),
+        "Receipt.Email": shown(name, "Transaction.ReceiptEmail"),
+        "Receipt.Phone": shown(name, "Transaction.ReceiptPhone"),
+        "Receipt.RetryNum": recorded(name, "receipt.retries"),
+    }
+
+
+OF_A_REVERSAL = {
+    **of_a_reversal("cash back", fields.REVERSE),
+    "CurrentAccountID": refused(REVERSE, lambda run: run.made["cash back"].sent, 1, OTHERS),
+    "BasicReverseTran.ServiceID": kept("cash back"),
+    "BasicReverseTran.ClientDateTime": kept("cash back"),
+    **each(leaves({"BasicReverseTran": ({"AuxDataInput": (fields.AUX_DATA_INPUT, False)}, True)}), kept("cash back")),
+    **each(leaves({"Card": fields.REVERSE["Card"]}), nowhere("chip back")),
+    "Card.LinkedCardId": nowhere("linked back"),
+}
+OF_A_REVERSAL_CNP = {
+    **of_a_reversal("keyed back", fields.REVERSE_CNP),
+    "AcqTran.SingleStepAuthMode": kept("keyed back"),
+}
+
+
+def listed(run: Run, endpoint: str, body: dict[str, Any]) -> list[Any]:
+    """Return the IDs of what a list shows; none when it is refused."""
+    login = run.till if endpoint == CARDS else run.shop.owner
+    reply = run.post(endpoint, body, login)
+    if reply.status != 200:
+        return []
+    lists = ("LinkedCards",) if endpoint == CARDS else ("Transactions", "NotFinishedActualTrans", "InProcess")
+    return [item["ID"] for name in lists for item in reply.body[name]]
+
+
+def filtered(field: str, value: Any) -> dict[str, Any]:
+    """Return the body that has this field alone."""
+    for step in reversed(steps(field)):
+        value = {step: value}
+    body: dict[str, Any] = value
+    return body
+
+
+def narrowing(
+    endpoint: str,
+    which: Callable[[Run], Any],
+    right: Callable[[Run], Any],
+    wrong: Callable[[Run], Any] | None = None,
+) -> Evidence:
+    """Expect that a list with the right value shows this object, and with the wrong one does not."""
+
+    def check(run: Run, field: str) -> None:
+        assert which(run) in listed(run, endpoint, filtered(field, right(run)))
+        if wrong:
+            assert which(run) not in listed(run, endpoint, filtered(field, wrong(run)))
+
+    return check
+
+
+def in_period(endpoint: str, right: dict[str, int], wrong: dict[str, int]) -> Evidence:
+    """Expect the cash payment in the one period and not in the other; the days are counted from today."""
+
+    def check(run: Run, field: str) -> None:
+        assert field.removeprefix("Period.") in right
+        today = datetime.now(UTC)
+        for days, expected in ((right, True), (wrong, False)):
+            period = {name: f"{today + timedelta(days=number):%Y-%m-%d}" for name, number in days.items()}
+            assert (run.ids.cash in listed(run, endpoint, {"Period": period})) is expected
+
+    return check
+
+
+def always(value: Any) -> Callable[[Run], Any]:
+    return lambda _: value
+
+
+def id_of(name: str) -> Callable[[Run], Any]:
+    return lambda run: run.made[name].stored.id
+
+
+def sorting(endpoint: str) -> Evidence:
+    """Expect the other order."""
+
+    def check(run: Run, field: str) -> None:
+        assert field == "ListBasicModel.Sort"
+        newest, oldest = (
+            [item["Date"] for item in run.post(endpoint, {"ListBasicModel": {"Sort": sort}}).body["Transactions"]]
+            for sort in ("Date desc", "Date asc")
+        )
+        assert newest == sorted(newest, reverse=True)
+        assert oldest == sorted(newest) != newest
+
+    return check
+
+
+def of_a_list(endpoint: str, period: dict[str, Evidence]) -> dict[str, Evidence]:
+    cash = id_of("cash")
+
+    def finds(value: Any) -> Evidence:
+        return narrowing(endpoint, cash, always(value))
+
+    model = {
+        "Search": narrowing(endpoint, cash, always("Two COFFEES"), always("three teas")),
+        "AccountID": narrowing(endpoint, cash, lambda run: run.ids.agent, lambda run: run.shop.owner_id),
+        "Sort": sorting(endpoint),
+        "ID": narrowing(endpoint, cash, cash, id_of("chip")),
+        "Invoice": narrowing(endpoint, cash, always("OFF-7"), always("OFF-8")),
+        "InvoiceOriginal": narrowing(endpoint, id_of("cash back"), always("OFF-7"), always("OFF-8")),
+        "RRN": narrowing(endpoint, id_of("chip"), lambda run: run.made["chip"].stored.rrn, always("000000000000")),
+        "InputType": narrowing(endpoint, cash, always(10), always(3)),
+        "AcquirerCode": narrowing(endpoint, cash, always("CASH"), always("SANDBOX")),
+        "ExtID": narrowing(endpoint, cash, lambda run: run.made["cash"].sent["BasicTran"]["ExtID"], always("none")),
+        "Fiscal": finds({"Status": 5}),
+        "OfflineRequestModel": finds({"Mode": 5}),
+        "Page": narrowing(endpoint, cash, always(1), always(2)),
+    }
+    return {
+        **{f"ListBasicModel.{field}": evidence for field, evidence in model.items()},
+        **period,
+        "ClientProductCode": finds("CAFE"),
+        **each(context_of(fields.LIST_HISTORY), accepted),
+    }
+
+
+OF_HISTORY = of_a_list(
+    HISTORY,
+    {
+        "Period.From": in_period(HISTORY, {"From": -2, "To": 2}, {"From": 2, "To": 2}),
+        "Period.To": in_period(HISTORY, {"From": -2, "To": 2}, {"From": -2, "To": -2}),
+    },
+)
+OF_A_LIST_BY_DAYS = of_a_list(
+    BY_DAYS,
+    {
+        "Period.From": in_period(BY_DAYS, {"From": 2}, {"From": -2}),
+        "Period.To": in_period(BY_DAYS, {"To": 2}, {"To": -2}),
+    },
+)
+
+
+def of_linked_cards() -> dict[str, Evidence]:
+    def linked(run: Run) -> Any:
+        return run.ids.linked_card
+
+    def filtering(right: Any, wrong: Any) -> Evidence:
+        return narrowing(CARDS, linked, always(right), always(wrong))
+
+    return {
+        **each(context_of(fields.GET_LINKED_CARDS, but=("CurrentAccountID", "GMT")), accepted),
+        "CurrentAccountID": refused(CARDS, lambda run: complete.linked_cards_of(run.ids), 1, OTHERS),
+        "GMT": changing(CARDS, lambda run: complete.linked_cards_of(run.ids), 5, "LinkedCards[0].Created"),
+        "AccountId": narrowing(CARDS, linked, lambda run: run.ids.agent, lambda run: run.shop.owner_id),
+        "State": filtering(1, 2),
+        "Status": filtering(3, 1),
+        "Deleted": filtering(0, 1),
+        "Page": filtering(1, 2),
+    }
+
+
+def prepared(run: Run) -> dict[str, Any]:
+    return complete.prepare(run.ids)
+
+
+def signed_in(run: Run) -> dict[str, Any]:
+    return {"Email": run.till[0], "Password": PASSWORD}
+
+
+EVIDENCE: dict[str, dict[str, Evidence]] = {
+    SUBMIT: OF_A_PAYMENT,
+    REVERSE: OF_A_REVERSAL,
+    REVERSE_CNP: OF_A_REVERSAL_CNP,
+    HISTORY: OF_HISTORY,
+    BY_DAYS: OF_A_LIST_BY_DAYS,
+    CARDS: of_linked_cards(),
+    PREPARE: {
+        **each(context_of(fields.PREPARE), accepted),
+        "CurrentAccountID": refused(PREPARE, prepared, 1, OTHERS),
+        "PrepareFields[0].Name": refused(PREPARE, prepared, "AmountOfNothing", (400, 202)),
+        "PrepareFields[0].Value": changing(PREPARE, prepared, "3000.00", "PreparedFields[1].Value"),
+        "ProductDescCode": refused(PREPARE, prepared, "Unheard", (404, 567)),
+        "ClientProductCode": changing(PREPARE, prepared, "CAR", "PreparedFields[4].Value"),
+    },
+    AUTH_ACCOUNT: {
+        "CurrentAccountID": refused(AUTH_ACCOUNT, lambda run: complete.auth_account(run.ids), 1, OTHERS),
+        "Lang": accepted,
+        "IP": accepted,
+    },
+    SIGN_IN: {
+        "Email": refused(SIGN_IN, signed_in, "nobody@shop.example", (401, 102)),
+        "Password": refused(SIGN_IN, signed_in, "another password", (401, 102)),
+    },
+}
+
+
+def test_every_field_of_a_request_has_evidence_and_no_other() -> None:
+    assert {endpoint: sorted(evidence) for endpoint, evidence in EVIDENCE.items()} == {
+        endpoint: sorted(leaves(fields.REQUESTS[endpoint])) for endpoint in complete.EVERYTHING
+    }
+
+
+@pytest.mark.parametrize("endpoint", EVIDENCE)
+def test_every_field_of_a_request_has_its_effect_or_its_trace(run: Run, endpoint: str) -> None:
+    missed = []
+    for field, evidence in EVIDENCE[endpoint].items():
+        try:
+            evidence(run, field)
+        except AssertionError as failure:
+            missed.append((field, str(failure).splitlines()[:1]))
+
+    assert missed == []
+
+
+@pytest.mark.parametrize("endpoint", complete.EVERYTHING)
+def test_the_bodies_hold_every_field(endpoint: str) -> None:
+    body = complete.EVERYTHING[endpoint](complete.Ids())
+
+    assert [field for field in leaves(fields.REQUESTS[endpoint]) if at(body, field) is MISSING] == []
+
+
+@pytest.mark.parametrize("endpoint", [HISTORY, BY_DAYS])
+def test_a_list_takes_every_filter_at_once(run: Run, endpoint: str) -> None:
+    assert run.post(endpoint, complete.history(run.ids)).error == (200, 0)

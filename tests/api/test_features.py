@@ -1,0 +1,171 @@
+"""Features and settings of an agent: each has an effect on payments that is shown here, or the reference says none."""
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import pytest
+
+from chalicelib.schemas.mobile_settings import FeaturesIn, MobileSettingsIn
+from infra.reference.schemas import describe_field
+from tests import http
+from tests.builders import agent_body, merchant_body, terminal_body
+from tests.cards import a_card_body
+from tests.http import SYSTEM, TILL, Reply
+from tests.tills import kept
+from tests.transactions import a_body, a_guid
+
+SUBMIT = "/api/v1/payment/submit"
+KEY = "a secret key of some length"
+
+
+def a_kind(input_type: int, acquirer: str) -> Callable[[], dict[str, Any]]:
+    return lambda: {**a_body(InputType=input_type), "AcqTran": {"AcquirerCode": acquirer}}
+
+
+def a_linked_card() -> dict[str, Any]:
+    body = a_body(InputType=5)
+    return {**body, "AcqTran": {}, "Card": {"CardInputMode": 2, "LinkedCardId": 10**9}}
+
+
+# The feature: its default, a payment that needs it, and the answer to that payment when it is on.
+FEATURES: dict[str, tuple[bool, Callable[[], dict[str, Any]], tuple[int, int]]] = {
+    "AcceptCash": (True, a_body, (200, 0)),
+    "AcceptCards": (True, a_card_body, (200, 0)),
+    "AcceptPrepaid": (False, a_kind(8, "PREPAID"), (200, 0)),
+    "AcceptCredit": (False, a_kind(9, "CREDIT"), (200, 0)),
+    "AcceptOuterCard": (False, a_kind(7, "OUTERCARD"), (200, 0)),
+    "Offline": (False, lambda: a_body(OfflineTran={"OfflineMode": True}), (200, 0)),
+}
+HAVE_AN_EFFECT = {*FEATURES, "Inherited"}
+OFF = (403, 311)
+
+
+class Till:
+    """An agent of a new merchant, each with its own settings."""
+
+    def __init__(self, stage: str, merchant: dict[str, Any] | None, agent: dict[str, Any] | None) -> None:
+        self.stage = stage
+        number = self._made("merchant/create", merchant_body(MobileSettings=merchant, ImageAvatar=None))["Merchant"][
+            "ID"
+        ]
+        tid = self._made("terminal/create", terminal_body(number))["Terminal"]["Name"]
+        body = agent_body(number, TID=tid, MobileSettings=agent, ImageAvatar=None, BranchesActions=None, SecretKey=KEY)
+        self.shown: dict[str, Any] = self._made(f"merchant/{number}/pos/create", body)["Pos"]["MobileSettings"]
+        self.login = body["Email"], KEY
+
+    def _made(self, path: str, body: dict[str, Any]) -> Any:
+        reply = http.post(self.stage, f"/api/v1/{path}", body, SYSTEM)
+        assert reply.error == (200, 0), reply.text
+        return reply.body
+
+    def pay(self, body: dict[str, Any]) -> Reply:
+        return http.post(self.stage, SUBMIT, body, self.login)
+
+
+def features(**values: bool | None) -> dict[str, Any] | None:
+    """Return settings with these features; None when none is set."""
+    set_ones = {name: value for name, value in values.items() if value is not None}
+    return {"Features": set_ones} if set_ones else None
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_a_feature_of_the_agent_else_the_merchant_else_the_default_allows_its_payments(stage: str, name: str) -> None:
+    default, a_payment, allowed = FEATURES[name]
+
+    for own, above in product((None, True, False), repeat=2):
+        on = next(value for value in (own, above, default) if value is not None)
+        till = Till(stage, features(**{name: above}), features(**{name: own}))
+
+        assert till.pay(a_payment()).error == (allowed if on else OFF), (own, above)
+        assert till.shown["Features"][name] is on
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_an_agent_that_inherits_has_the_features_of_its_merchant(stage: str, name: str) -> None:
+    _, a_payment, allowed = FEATURES[name]
+
+    for above in (True, False):
+        till = Till(stage, features(**{name: above}), features(**{name: not above, "Inherited": True}))
+
+        assert till.pay(a_payment()).error == (allowed if above else OFF)
+
+
+def test_linked_cards_are_allowed_by_the_agent_else_the_merchant_else_the_default(stage: str) -> None:
+    for own, above in product((None, 1, 0), repeat=2):
+        on = next(value for value in (own, above, 1) if value is not None)
+        settings = [None if value is None else {"AllowLinkedCards": value} for value in (above, own)]
+        till = Till(stage, *settings)
+
+        # 566: the payment is allowed, the card is not the agent's
+        assert till.pay(a_linked_card()).error == ((404, 566) if on else OFF), (own, above)
+        assert till.shown["AllowLinkedCardsEffective"] == on
+
+
+def test_a_payment_that_is_not_offline_needs_no_feature_for_it(stage: str) -> None:
+    till = Till(stage, None, features(Offline=False))
+
+    assert till.pay(a_body(OfflineTran={"OfflineMode": False, "Paid": "x"})).error == (200, 0)
+
+
+def test_a_repeated_offline_payment_is_answered_when_offline_was_switched_off(stage: str) -> None:
+    till = Till(stage, features(Offline=True), None)
+    body = a_body(OfflineTran={"OfflineMode": True})
+    first = till.pay(body)
+    client_id, pos_id = (first.body["Transaction"][name] for name in ("ClientID", "PosID"))
+    path = f"/api/v1/merchant/{client_id}/pos/{pos_id}/update"
+    assert http.post(stage, path, {"MobileSettings": features(Offline=False)}, SYSTEM).error == (200, 0)
+
+    assert till.pay(body).headers["Idempotent-Replayed"] == "true"
+    assert till.pay({**body, "BasicTran": {**body["BasicTran"], "ID": a_guid()}}).error == OFF
+
+
+def test_credit_vouchers_are_not_allowed_whatever_was_set(stage: str) -> None:
+    for own, above in product((None, 1, 0), repeat=2):
+        settings = [None if value is None else {"AllowCreditVoucherReverses": value} for value in (above, own)]
+        shown = Till(stage, *settings).shown
+
+        assert (shown["AllowCreditVoucherReverses"], shown["AllowCreditVoucherReversesEffective"]) == (own, 0)
+
+
+@pytest.mark.parametrize("name", [field.alias for field in FeaturesIn.model_fields.values()])
+def test_a_feature_has_an_effect_or_is_for_the_client_and_the_reference_says_so(name: str) -> None:
+    assert (name in HAVE_AN_EFFECT) is not describe_field("FeaturesIn", name, {}).startswith("For the client: ")
+
+
+@pytest.mark.parametrize("name", [field.alias for field in MobileSettingsIn.model_fields.values()])
+def test_a_setting_has_an_effect_or_the_reference_says_who_it_is_for(name: str) -> None:
+    text = describe_field("MobileSettingsIn", name, {})
+    has_an_effect = name in {"Features", "AllowLinkedCards"} or name.endswith("Null")
+
+    assert has_an_effect is not text.startswith(("For the client: ", "Kept only: "))
+
+
+# What a payment keeps and nothing is decided on: the path of the field, and a value.
+KEPT_ONLY = {
+    "SkipFiscalization": True,
+    "FiscalRouteProfileCode": "PROFILE-7",
+    "BasicTran.SkipFiscalization": True,
+    "BasicTran.FiscalRouteProfileCode": "PROFILE-7",
+    "BasicTran.ServiceID": "SERVICE-7",
+    "BasicTran.CPFData": {"ProductsCustomFields": [{"ProductCode": "PRODUCT-7"}]},
+    "TaxesModel": {"Taxes": ["VAT-7"], "Code": "TAX-7"},
+    "ServerBuildNumber": "BUILD-7",
+    "UserAgent": "AGENT-7",
+}
+ITS_OWN = {"ID", "MerchantTranID", "Date", "Invoice"}  # of each payment, whatever it was sent with
+
+
+@pytest.mark.parametrize("path", KEPT_ONLY)
+def test_a_field_that_is_kept_only_is_stored_and_changes_no_answer(stage: str, path: str) -> None:
+    *place, name = path.split(".")
+    plain, sent = a_body(), a_body()
+    (sent["BasicTran"] if place else sent)[name] = KEPT_ONLY[path]
+
+    one, other = (http.post(stage, SUBMIT, body, TILL).body["Transaction"] for body in (plain, sent))
+
+    assert {key: one[key] for key in one.keys() - ITS_OWN} == {key: other[key] for key in one.keys() - ITS_OWN}
+    stored = kept(other["ID"])
+    assert stored is not None
+    assert f'"{name}":' in stored.raw_request
+    assert "Kept only: " in describe_field(place[0] if place else "SubmitPayment", name, {})

@@ -1,0 +1,157 @@
+"""What a filter of a list matches, and what a searched text finds."""
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.domain.history import HistoryEntry, entry_of
+from chalicelib.domain.history_filter import HistoryFilter, SearchText
+from chalicelib.domain.money import Currency
+from chalicelib.domain.transaction import AgentSnapshot, CardDetails, Phase, ReceiptAddresses
+from tests.transactions import ZAR, a_payment
+
+PAYMENT = a_payment(
+    id="0F8FAD5B-D9CB-469F-A165-70867728950E",
+    ext_id="Order-77",
+    invoice="INV-5",
+    rrn="603112345678",
+    approval_code="A1B2C3",
+    description="Größe L, 50% off_*?",
+    card=CardDetails("VISA", "424242", "4242"),
+)
+ENTRY = entry_of(PAYMENT)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["order-77", "ORDER", "inv-5", "603112345678", "a1b2c3", "GRÖSSE", "50% off_*?", "******4242", "d9cb-469F", "e l"],
+)
+def test_a_search_finds_text_in_any_case(text: str) -> None:
+    assert HistoryFilter(search=SearchText(text)).matches(ENTRY)
+
+
+@pytest.mark.parametrize("text", ["order-78", ".*", "%", "_off", "\\", '"', "till 2"])
+def test_a_search_takes_every_character_as_itself(text: str) -> None:
+    assert HistoryFilter(search=SearchText(text)).matches(ENTRY) is (text == "%")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "matches"),
+    [
+        (HistoryFilter(), True),
+        (HistoryFilter(invoice="inv-5"), True),
+        (HistoryFilter(invoice="inv"), False),
+        (HistoryFilter(rrn="603112345678"), True),
+        (HistoryFilter(rrn="60311234567"), False),
+        (HistoryFilter(original_invoice="inv-5"), False),
+        (HistoryFilter(input_type=10, acquirer="CASH", agent_id=17), True),
+        (HistoryFilter(input_type=7), False),
+        (HistoryFilter(acquirer="cash"), False),
+        (HistoryFilter(agent_id=18), False),
+        (HistoryFilter(invoice="inv-5", search=SearchText("nothing")), False),
+    ],
+)
+def test_references_are_matched_whole_and_all_that_is_asked_must_hold(wanted: HistoryFilter, *, matches: bool) -> None:
+    assert wanted.matches(ENTRY) is matches
+
+
+def found(text: str, entry: HistoryEntry) -> bool:
+    return HistoryFilter(search=SearchText(text)).matches(entry)
+
+
+WHOLE = entry_of(
+    replace(
+        a_payment(
+            id="0F8FAD5B-D9CB-469F-A165-70867728950E",
+            agent=AgentSnapshot(17, "till@shop.example", "Çiğdem's Till", "+27111111111"),
+            terminal_name="Shop-0001",
+            reverse_invoice="RET-9",
+            receipt=ReceiptAddresses(("Ann@Home.example", "bob@work.example"), ("+27829876543",)),
+            client_product_code="CAFE-9",
+        ),
+        card=CardDetails("MASTERCARD", "555555", "4444", "1230", "MOKOENA/THANDI"),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "çİĞDEM'S"[:1],
+        "TILL",
+        "shop-0001",
+        "ret-9",
+        "ann@home",
+        "BOB@work.example",
+        "mokoena/Thandi",
+        "555555******4444",
+    ],
+)
+def test_a_search_looks_in_names_receipts_and_the_number_of_the_latest_reversal(text: str) -> None:
+    assert found(text, WHOLE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["till@shop", "+27111111111", "cafe-9", "1230", "5555554444", "5555 5555", "MASTERCARD", "SHOP0001", "17"],
+)
+def test_a_search_looks_in_nothing_else(text: str) -> None:
+    assert not found(text, replace(WHOLE, amount_minor=None))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("+27829876543", "+27 82 987 6543", "27829876543", "0829876543", "082 987 6543", "(082) 987-6543"),
+        *("082.987.6543", "+27 (0)82 987 6543", "0027 82 987 6543", "987 6543", "082 987", "82/987"),
+    ],
+)
+def test_a_telephone_number_is_found_as_people_write_it(text: str) -> None:
+    assert found(text, WHOLE)
+
+
+@pytest.mark.parametrize("text", ["0", "000000", "()", "0 8 2 9", "0829876544", "082 987 6543 x", "98.76543"])
+def test_what_is_no_telephone_number_finds_none(text: str) -> None:
+    assert not found(text, replace(WHOLE, id="", invoice=None, terminal=None))
+
+
+@given(st.lists(st.sampled_from(["", " ", "-", "/", " - ", ") "]), min_size=10, max_size=10))
+def test_a_telephone_number_is_found_however_it_is_divided(between: list[str]) -> None:
+    assert found("".join(map("".join, zip("0829876543", between, strict=True))), WHOLE)
+
+
+@pytest.mark.parametrize(
+    ("text", "digits", "amount_minor"),
+    [("12.3", 2, 1230), ("12.30", 2, 1230), ("12.300", 2, 1230), ("12", 2, 1200), ("12", 0, 12), ("12.345", 3, 12345)],
+)
+def test_a_number_finds_an_equal_amount(text: str, digits: int, amount_minor: int) -> None:
+    entry = entry_of(a_payment(id="", invoice="", amount_minor=amount_minor, currency=Currency("XTS", "963", digits)))
+    declined = entry_of(a_payment(id="", invoice="", phase=Phase.DECLINED, amount_minor=1230))
+
+    assert found(text, entry)
+    assert found(text, declined) is (Decimal(text) == Decimal("12.30"))
+    assert amount_minor in SearchText(text).amounts_minor
+
+
+@pytest.mark.parametrize(
+    "text", ["12.31", "1.23", "123", "1230.00", "12,30", "R 12.30", "1.23e1", "-12.3", "12.", "१२.३"]
+)
+def test_another_number_or_another_way_to_write_one_finds_no_amount(text: str) -> None:
+    assert not found(text, entry_of(a_payment(id="", invoice="", amount_minor=1230)))
+
+
+@given(st.integers(1, 10**12), st.sampled_from([ZAR, Currency("JPY", "392", 0), Currency("CLF", "990", 4)]))
+def test_every_amount_is_found_as_it_is_shown(amount_minor: int, currency: Currency) -> None:
+    entry = entry_of(a_payment(id="", invoice="", amount_minor=amount_minor, currency=currency))
+
+    assert found(f"{entry.amount:f}", entry)
+    assert amount_minor in SearchText(f"{entry.amount:f}").amounts_minor
+
+
+@pytest.mark.parametrize("code", ["cafe-9", "CAFE", "CAFE-9 ", "CAFE-99"])
+def test_a_product_code_is_matched_exactly(code: str) -> None:
+    assert HistoryFilter(client_product_code="CAFE-9").matches(WHOLE)
+    assert not HistoryFilter(client_product_code=code).matches(WHOLE)

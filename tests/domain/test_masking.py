@@ -1,0 +1,52 @@
+"""Texts of others: no card number in them is stored."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.domain.card import brand_of, has_check_digit
+from chalicelib.domain.masking import mask_foreign
+from tests.cards import PAN, STEADY, TRACK2, a_card, chip_data
+
+CARD = a_card().details
+NUMBERS = st.sampled_from((PAN, STEADY, "5105105105105100", "371449635398431", "30569309025904"))
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        (f"card {STEADY}.", "card 424242******4242."),
+        ("card 4242 4242 4242 4242", "card 424242******4242"),
+        ("4242-4242-4242-4242 12", "424242******4242 12"),
+        (f"12 {STEADY}", "12 424242******4242"),
+        (f"REF001{PAN}99", "REF001411111******111199"),
+        ("ref 00-4111 1111 1111 1111-9", "ref 00-411111******1111-9"),
+        (f"track {TRACK2} 1", "track ;411111******1111=******? 1"),
+        (f"%B{PAN}^DOE/J M^30122011000?;", "%B411111******1111^******?;"),
+        ("BATCH=123;TRACE=456789", "BATCH=123;TRACE=456789"),
+        ("order 9876543210987654", "order 9876543210987654"),
+        ("411111******1111", "411111******1111"),
+        ("", ""),
+    ],
+)
+def test_a_card_number_is_masked_and_nothing_else(text: str, masked: str) -> None:
+    assert mask_foreign(text, CARD) == masked
+
+
+def test_a_chips_data_are_masked_too() -> None:
+    assert PAN not in mask_foreign(f"data {chip_data()}", None)
+
+
+@given(NUMBERS, st.text(st.characters(codec="utf-8", exclude_categories=["N"]), max_size=20), st.text(max_size=20))
+def test_no_text_around_it_hides_a_number(number: str, before: str, after: str) -> None:
+    assert brand_of(number) is not None
+    assert has_check_digit(number)
+    if after[:1].isdigit():
+        after = f" {after}"
+
+    assert number not in mask_foreign(f"{before}{number}{after}", CARD)
+
+
+@given(st.text(st.sampled_from("0123456789 -"), max_size=30), st.text(st.sampled_from("0123456789 -x"), max_size=30))
+def test_the_cards_own_number_is_found_within_longer_numbers(before: str, after: str) -> None:
+    assert PAN not in mask_foreign(f"{before}{PAN}{after}", CARD)
