@@ -98,7 +98,7 @@ def test_it_approves_purchases(settings: Host, purchase: AuthorizationRequest) -
     answer = Iso8583(settings).authorize(purchase, 5.0)
 
     assert (answer.code, answer.approval_code) == (0, f"A{TRACE.stan:05}")
-    assert answer.issuer_data == (None if purchase.input_type is InputType.MAGNETIC_STRIPE else "8A023030")
+    assert answer.emv_result == (None if purchase.input_type is InputType.MAGNETIC_STRIPE else "8A023030")
 
 
 @pytest.mark.parametrize(("amount_minor", "code", "pin_mode"), [(DECLINED, 51, None), (NEEDS_PIN, 65, 1)])
