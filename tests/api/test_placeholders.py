@@ -64,7 +64,16 @@ def test_a_placeholder_in_the_payment_refuses_it_not(stage: str, basic: dict[str
 
 
 def test_an_empty_period_is_none(stage: str) -> None:
-    model = {"Search": "", "ID": "", "ExtID": "", "Sort": "", "Invoice": "", "RRN": "", "AcquirerCode": ""}
+    model: dict[str, Any] = {
+        "Search": "",
+        "ID": "",
+        "ExtID": "",
+        "Sort": "",
+        "Invoice": "",
+        "RRN": "",
+        "AcquirerCode": "",
+    }
+    model |= {"AccountID": 0, "InputType": 0, "Page": 0}
     reply = post(stage, LIST, {"Period": {"From": "", "To": ""}, "ListBasicModel": model}, OWNER)
 
     assert reply.error == (200, 0), reply.text
@@ -72,7 +81,7 @@ def test_an_empty_period_is_none(stage: str) -> None:
 
 def test_placeholders_of_a_reversal_refuse_it_not(stage: str) -> None:
     paid = post(stage, SUBMIT, a_body()).body["TransactionID"]
-    basic = {"TransactionID": paid, "ReverseMode": 2, "ID": "", "ClientDateTime": "", "CurrencyId": ""}
+    basic = {"TransactionID": paid, "ReverseMode": 2, "ID": "", "ClientDateTime": "", "CurrencyId": "", "InputType": 0}
     body = {"BasicReverseTran": basic, "CurrentAccountID": 0, "Location": EMPTY_PLACE, "Receipt": {"Email": ""}}
 
     assert post(stage, REVERSE, body).error == (200, 0)
