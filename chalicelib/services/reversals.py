@@ -5,12 +5,16 @@ from functools import partial
 
 from chalicelib.domain import host, permissions, reversal
 from chalicelib.domain import replay as replay_rules
+from chalicelib.domain.acquirer import ReversalRequest
 from chalicelib.domain.agent import Agent, Caller
+from chalicelib.domain.card import CardData, Findings
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.reversal_card import check_card
+from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.gateways import acquirers
 from chalicelib.schemas.reversal_request import ReversePayment
 from chalicelib.services import outbox, outcomes
 from chalicelib.services.admission import admit
@@ -63,6 +67,15 @@ def _repeated(order: ReversalOrder, original: Transaction, agent: Agent, now: da
     return latest if latest and replay_rules.is_repeated(order, original, latest, agent.id, now) else None
 
 
+def _checked_card(order: ReversalOrder, original: Transaction, now: datetime) -> tuple[CardData | None, Findings]:
+    """Return the card of the request, and everything that is wrong with it; a return takes it to the acquirer."""
+    card, findings = check_card(order.card, original, partial(card_digest, original.id), now)
+    if card is not None and order.mode not in CANCELS:
+        request = ReversalRequest("", original.id, original.amount_minor, original.currency, card=card)
+        findings += acquirers.refuse(original.acquirer, request)
+    return card, findings
+
+
 def _reverse(
     named: str | None, order: ReversalOrder, original: Transaction, agent: Agent, now: datetime
 ) -> tuple[Transaction, bool]:
@@ -72,7 +85,7 @@ def _reverse(
     """
     reversal_id, keyless = named or new_guid(), named is None
     for _ in range(ATTEMPTS):
-        card, findings = check_card(order.card, original, partial(card_digest, original.id), now)
+        card, findings = _checked_card(order, original, now)
         if keyless and not findings and (repeated := _repeated(order, original, agent, now)):
             return answer_again(repeated, now), True
         try:

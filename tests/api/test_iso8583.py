@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.cards import PAN, a_card_body, tlv
+from tests.cards import PAN, a_card_body, chip_data, tlv
 from tests.gateways.iso8583.hosts import answers, paying_at
 from tests.http import TILL, post
 
@@ -38,3 +38,15 @@ def test_what_no_message_can_say_is_refused_by_its_field_and_nothing_is_sent(
     assert field in {item["Property"] for item in answer.body["Validations"]}
     assert PAN not in str(answer.body)
     assert host.connections == 0
+
+
+def test_a_return_whose_card_no_message_can_say_is_refused_and_the_amount_remains(stage: str) -> None:
+    with paying_at(answers()) as host:
+        paid = post(stage, SUBMIT, read(3, chip_data()), TILL)
+        assert paid.error == (200, 0), paid.text
+        basic = {"TransactionID": paid.body["TransactionID"], "ReverseMode": 2}
+        body = {"BasicReverseTran": basic, "Card": read(3, NO_CHIP_DATA)["Card"]}
+        refused = post(stage, "/api/v1/payment/reverse", body, TILL)
+
+    assert (refused.error, refused.findings) == ((400, 202), [("Card.CardDataInput.ReaderData", 3)])
+    assert host.connections == 1

@@ -102,8 +102,8 @@ def codes() -> tuple[str, ...]:
     return tuple(sorted(chosen.acquirers, key=lambda code: code != chosen.default_acquirer))
 
 
-def refuse(code: str, request: AuthorizationRequest) -> tuple[Finding, ...]:
-    """Return what the acquirer of this code cannot take about a payment."""
+def refuse(code: str, request: AuthorizationRequest | ReversalRequest) -> tuple[Finding, ...]:
+    """Return what the acquirer of this code cannot take about a payment, or the card of a return."""
     return named(code).refuse(request)
 
 
