@@ -48,7 +48,7 @@ from chalicelib.services.passwords import hash_password
 from chalicelib.settings import settings
 from chalicelib.store import agents, audit, logins, sequences
 from chalicelib.store.table import read
-from infra import operator_logins, operator_reconcile, operator_totals, scheduler
+from infra import operator_echo, operator_logins, operator_reconcile, operator_totals, scheduler
 
 OPERATOR = 0  # the operator's ID in the audit
 MIN_PASSWORD_LENGTH = 12  # long, because a system user may do everything
@@ -116,6 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     sweep.set_defaults(command=_sweep_command)
     operator_totals.add_command(commands)
     operator_reconcile.add_command(commands)
+    operator_echo.add_command(commands)
     operator_logins.add_command(commands)
     entries = commands.add_parser("audit", help="print who changed which fields of an object")
     entries.add_argument("object", help="agent#17, merchant#3, terminal#9")
