@@ -1,6 +1,6 @@
 """The circuit breaker of an acquirer, and its share of a sweep: an acquirer that is silent holds up no other."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 OPENS_AFTER = 5  # requests in a row without an answer
 
@@ -10,9 +10,11 @@ class Breaker:
     """The number of requests in a row that an acquirer has not answered. Any answer closes the breaker, a decline too.
 
     While it is open, a run of the sweep begins one transaction of this acquirer, to find out whether it answers again.
+    One that `holds` nothing only counts: what is due must be sent in its time, whether the acquirer answers or not.
     """
 
     unanswered: int = 0
+    holds: bool = True
 
     @property
     def is_open(self) -> bool:
@@ -21,7 +23,7 @@ class Breaker:
 
     def after(self, *, answered: bool) -> "Breaker":
         """Return the breaker after one more request."""
-        return Breaker() if answered else Breaker(self.unanswered + 1)
+        return replace(self, unanswered=0 if answered else self.unanswered + 1)
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ def share(threads: int, acquirers: int) -> int:
 
 def may_continue(breaker: Breaker, use: Use) -> bool:
     """Return whether the run may begin a transaction of this acquirer now or later, its share aside."""
-    return not breaker.is_open or not (use.tried or use.running)
+    return not (breaker.is_open and breaker.holds) or not (use.tried or use.running)
 
 
 def may_begin(breaker: Breaker, use: Use, most: int) -> bool:

@@ -17,7 +17,7 @@ def identify_payment(payment: Transaction, terminal: Terminal) -> Transaction:
     acquirer = acquirers.named(payment.acquirer)
     if acquirer.can_inquire:
         return payment
-    numbers = sequences.next_stans(terminal.back_retailer_id or "", terminal.tid, host.STANS)
+    numbers = _next_stans(terminal.back_retailer_id or "", terminal.tid)
     return host.identified_payment(payment, terminal, acquirer.institution, _new_rrn(), numbers)
 
 
@@ -25,8 +25,17 @@ def identify_reversal(reversal: Transaction, original: Transaction) -> Transacti
     """Return a reversal with what its host will recognise it by; as it is when its acquirer can be inquired."""
     if original.host is None:
         return reversal
-    numbers = sequences.next_stans(original.host.terminal.mid, original.terminal_name, host.STANS)
+    numbers = _next_stans(original.host.terminal.mid, original.terminal_name)
     return host.identified_reversal(reversal, original, _new_rrn(), numbers)
+
+
+def _next_stans(mid: str, tid: str) -> range:
+    """Return the numbers of a transaction.
+
+    A terminal's sequence begins anywhere: tables that are new, as those of a stage that keeps no data, do not give the
+    numbers again that the host had from the tables before them.
+    """
+    return sequences.next_stans(mid, tid, host.STANS, start=secrets.randbelow(host.LAST_STAN))
 
 
 def _new_rrn() -> str:

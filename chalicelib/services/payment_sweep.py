@@ -7,7 +7,7 @@ it does not come to is for the next run, which begins with what has been due for
 import time
 from collections.abc import Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache
 
@@ -96,8 +96,12 @@ class _Run:
 
     def _lane(self, name: str) -> Lane:
         due = due_index.of_lane(transactions.TABLE, name, self._due_until)
-        self._lanes.append(Lane(name, due, memory().breakers.get(name, Breaker())))
-        return self._lanes[-1]
+        lane = Lane(name, due, memory().breakers.get(name, Breaker()))
+        if lane.head and name != NO_ACQUIRER:  # without one the acquirer is not loaded
+            # An advice has to leave within 90 s and each minute: a host that is silent gets all that are due.
+            lane.breaker = replace(lane.breaker, holds=acquirers.named(name).can_inquire)
+        self._lanes.append(lane)
+        return lane
 
     def _drain(self, lanes: Sequence[Lane], seconds: float) -> None:
         def may_go_on() -> bool:

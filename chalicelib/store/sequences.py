@@ -41,17 +41,23 @@ def next_id(name: str) -> int:
 
 def next_ids(name: str, count: int) -> range:
     """Return the next `count` IDs of a sequence, consecutive."""
-    addition = update(_sequence_key(name), "ADD #last :count", {"count": count})
+    return _next(name, count, start=0)
+
+
+def next_stans(mid: str, tid: str, count: int, *, start: int) -> range:
+    """Return the next numbers of the messages of a terminal, the first of all after `start`.
+
+    Its merchant's number and its own name identify it, and a host fills both with spaces. One item a terminal: a till
+    takes a few payments a second, and an item takes a thousand writes.
+    """
+    return _next(f"stan#{mid.rstrip()}#{tid.rstrip()}", count, start)
+
+
+def _next(name: str, count: int, start: int) -> range:
+    expression = "SET #last = if_not_exists(#last, :start) + :count"
+    addition = update(_sequence_key(name), expression, {"count": count, "start": start})
     last = int(write_one(addition)["last"]["N"])
     return range(last - count + 1, last + 1)
-
-
-def next_stans(mid: str, tid: str, count: int) -> range:
-    """Return the next numbers of the messages of a terminal, which its merchant's number and its own name identify.
-
-    One item a terminal: a till takes a few payments a second, and an item takes a thousand writes.
-    """
-    return next_ids(f"stan#{mid}#{tid}", count)
 
 
 def last_id(name: str) -> int:

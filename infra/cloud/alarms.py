@@ -203,8 +203,8 @@ ALARMS = (
     Alarm(
         "AcquirersSilent",
         "An acquirer has not answered five requests in a row: its circuit breaker is open.",
-        "The line `acquirer_silent` names it. One of its payments is tried each minute; the first answer closes the "
-        "breaker. Call the acquirer; look at the route to it (subnets, NAT gateway, certificate).",
+        "The line `acquirer_silent` names it. One of its payments is tried each minute (of ISO8583 all are); the first "
+        "answer closes the breaker. Call the acquirer; look at the route to it (subnets, NAT gateway, certificate).",
         "AcquirersSilent",
         minutes=(3, 5),
     ),

@@ -48,6 +48,14 @@ def test_a_silent_acquirer_gets_one_try_a_run(running: int, *, tried: bool) -> N
     assert may_continue(silent, Use(running, tried)) == (running == 0 and not tried)
 
 
+@given(answers=REQUESTS, running=st.integers(0, 20), tried=st.booleans())
+def test_a_breaker_that_holds_nothing_only_counts(answers: list[bool], running: int, *, tried: bool) -> None:
+    counting = after(answers, Breaker(holds=False))
+
+    assert counting.unanswered == after(answers).unanswered
+    assert may_continue(counting, Use(running, tried))
+
+
 @given(answers=REQUESTS, threads=st.integers(1, 16), before=REQUESTS)
 def test_a_run_sends_a_silent_acquirer_no_more_than_its_threads_and_the_requests_that_opened_it(
     answers: list[bool], threads: int, before: list[bool]

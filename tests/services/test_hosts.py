@@ -14,6 +14,7 @@ from chalicelib.domain.acquirer import (
     UnreachableError,
     UnusableAnswerError,
 )
+from chalicelib.domain.circuit_breaker import OPENS_AFTER
 from chalicelib.domain.transaction import InputType, Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.transaction_states import wire_state
@@ -76,6 +77,14 @@ def test_no_two_messages_of_a_terminal_have_one_number(till: Till, host: Host) -
     assert len({message.rrn for message in sent if message}) == 10
 
 
+def test_the_numbers_of_new_tables_are_not_those_of_the_tables_before(host: Host, monkeypatch: Patch) -> None:
+    monkeypatch.setattr("secrets.randbelow", lambda most: most - 2)
+    payments = [till.pay(a_card_body()) for till in (a_till(mid="NEW TABLES"),) for _ in range(2)]
+
+    assert [payment.host and payment.host.trace.stan for payment in payments] == [999_998, 1]
+    assert [payment.host and payment.host.advice_stan for payment in payments] == [999_999, 2]
+
+
 def test_an_unknown_payment_is_cancelled_by_the_next_sweep(till: Till, host: Host, monkeypatch: Patch) -> None:
     payment = lose(till, monkeypatch)
     assert payment.phase is Phase.UNKNOWN
@@ -124,6 +133,19 @@ def test_an_advice_is_repeated_each_minute_as_it_was_until_it_is_acknowledged(
     assert (first.is_repeat, [advice.is_repeat for advice in repeats]) == (False, [True] * 6)
     assert {advice.message for advice in host.advices} == {first.message}
     assert stored(payment).phase is Phase.AUTO_CANCELLED
+
+
+def test_a_silent_host_gets_every_advice_each_minute(till: Till, host: Host, monkeypatch: Patch) -> None:
+    payments = [lose(till, monkeypatch) for _ in range(4 * OPENS_AFTER)]
+    with broken(monkeypatch, reverse=recording(host, LOST)):
+        for minutes in (1, 2):
+            host.reversals.clear()
+            swept = payment_sweep.run(NOW + minutes * MINUTE)
+            assert {advice.original for advice in host.advices} >= {payment.id for payment in payments}
+            assert swept.silent == ("SANDBOX",)
+    payment_sweep.run(NOW + 3 * MINUTE)
+
+    assert {stored(payment).phase for payment in payments} == {Phase.AUTO_CANCELLED}
 
 
 def recording(host: Host, then: Any) -> Any:

@@ -171,6 +171,19 @@ class TestOnBothEngines:
         assert list(row) == [first + 1, first + 2, first + 3]
         assert sequences.next_id("test") == first + 4
 
+    def test_the_numbers_of_a_terminal_begin_anywhere_and_go_on_from_there(self) -> None:
+        mid, tid = an_email(), "T1"
+
+        assert list(sequences.next_stans(mid, tid, 2, start=999_000)) == [999_001, 999_002]
+        assert list(sequences.next_stans(mid, tid, 2, start=5)) == [999_003, 999_004]
+
+    def test_names_that_differ_in_the_spaces_a_host_fills_them_with_have_one_sequence(self) -> None:
+        mid = an_email()
+
+        first = sequences.next_stans(mid, "T1", 2, start=7)
+        assert list(first) == [8, 9]
+        assert list(sequences.next_stans(f"{mid} ", "T1  ", 2, start=7)) == [10, 11]
+
     def test_a_message_is_stored_once(self) -> None:
         message = welcome(an_email(), 7, "Thandi", "thandi@shop.example", NOW)
         commit(outbox.put(message))
