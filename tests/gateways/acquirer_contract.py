@@ -313,12 +313,9 @@ class ContractOfMessages(AcquirerContract):
     def a_return(
         self, original: AuthorizationRequest, amount_minor: int, reference: str | None = None
     ) -> ReversalRequest:
-        message = original.message
-        return replace(
-            super().a_return(original, amount_minor, reference),
-            message=self.a_message(),
-            original_trace=message and message.trace,
-        )
+        assert original.message is not None
+        plain = super().a_return(original, amount_minor, reference)
+        return replace(plain, message=self.a_message(), original_trace=original.message.trace)
 
     def an_automatic_reversal(self, original: AuthorizationRequest) -> ReversalRequest:
         return self.of_message(super().an_automatic_reversal(original), original.message)
