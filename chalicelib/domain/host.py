@@ -118,6 +118,12 @@ def automatic_request(transaction: Transaction, reference: str, *, is_repeat: bo
     )
 
 
+def is_advised_by_its_request(transaction: Transaction) -> bool:
+    """Return whether the request that stored it decided its advice, and sends it: nobody may repeat it before."""
+    facts = transaction.host
+    return facts is not None and facts.advice is not None and facts.advice.made_at == transaction.created_at
+
+
 def _message(transaction: Transaction, facts: HostFacts, trace: MessageTrace) -> Message:
     is_cancel = transaction.reverse_mode in CANCELS
     created_at = facts.original.made_at if is_cancel and facts.original else transaction.created_at

@@ -46,7 +46,9 @@ def with_answer(transaction: Transaction, answer: AcquirerAnswer) -> Transaction
 
 
 def reversal_with_answer(reversal: Transaction, answer: AcquirerAnswer) -> Transaction:
-    """Return the reversal with the acquirer's answer."""
+    """Return the reversal with the acquirer's answer; it comes too late once the reversal is itself being cancelled."""
+    if reversal.phase is Phase.AUTO_CANCELLING:
+        return reversal
     signature = answer.is_approved and (reversal.signature_required or answer.signature_required)
     return replace(
         reversal,
@@ -88,7 +90,12 @@ def may_repeat_reversal(reversal: Transaction, quiet: timedelta, now: datetime) 
 
 
 def not_attempted(transaction: Transaction) -> Transaction:
-    """Return the transaction rejected without a result: no connection came about, nothing was attempted."""
+    """Return the transaction rejected without a result: no connection came about, nothing was attempted.
+
+    Not once it is being cancelled automatically: that ends with an acknowledgement alone.
+    """
+    if transaction.phase is Phase.AUTO_CANCELLING:
+        return transaction
     return replace(transaction, phase=Phase.REJECTED, signature_required=False)
 
 
@@ -165,7 +172,8 @@ def was_not_attempted(transaction: Transaction) -> bool:
 def is_in_progress(transaction: Transaction, now: datetime) -> bool:
     """Return whether the request that stored it may still be at work on it."""
     lasts = host.REQUEST_LASTS if transaction.host else REQUEST_LASTS
-    return transaction.phase in REQUESTED and now < transaction.created_at + lasts
+    is_its_own = transaction.phase in REQUESTED or host.is_advised_by_its_request(transaction)
+    return is_its_own and now < transaction.created_at + lasts
 
 
 def is_not_found_final(transaction: Transaction, quiet: timedelta, now: datetime) -> bool:

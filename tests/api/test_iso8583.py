@@ -1,12 +1,14 @@
 """Payments over HTTP at a stage whose acquirer is a host that speaks ISO 8583."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
+from tests.banks import paying_at_a_bank
 from tests.cards import PAN, a_card_body, chip_data, tlv
 from tests.gateways.iso8583.hosts import answers, paying_at
-from tests.http import TILL, post
+from tests.http import TILL, get, post
 
 SUBMIT = "/api/v1/payment/submit"
 LONG_TRACK = f"{PAN}=3012101" + "0" * 14
@@ -50,3 +52,32 @@ def test_a_return_whose_card_no_message_can_say_is_refused_and_the_amount_remain
 
     assert (refused.error, refused.findings) == ((400, 202), [("Card.CardDataInput.ReaderData", 3)])
     assert host.connections == 1
+
+
+def give_back(stage: str, payment_id: str, mode: int, **basic: Any) -> dict[str, Any]:
+    body = {"BasicReverseTran": {"TransactionID": payment_id, "ReverseMode": mode, **basic}}
+    answer: dict[str, Any] = post(stage, "/api/v1/payment/reversecnp", body).body
+    return answer
+
+
+def state(stage: str, transaction_id: str) -> tuple[int, int]:
+    """Look at a transaction by its ID, which goes on with what is pending."""
+    [shown] = get(stage, f"/api/v1/payment/{transaction_id}").body["Transactions"]
+    return shown["State"], shown["Substate"]
+
+
+def test_what_a_till_is_told_over_http_is_what_the_bank_holds(stage: str) -> None:
+    with paying_at_a_bank(datetime.now(UTC)) as running:
+        lost = post(stage, SUBMIT, a_card_body("12.67"), TILL).body
+        paid = post(stage, SUBMIT, a_card_body("100.00"), TILL).body["Transaction"]
+        assert (lost["ErrorCode"], state(stage, lost["TransactionID"])) == (310, (400, 404))
+        assert running.bank.held(PAN) == 10_000
+
+        unknown = give_back(stage, paid["ID"], 5, Amount="20.69")
+        assert unknown["ErrorCode"] == 310
+        assert give_back(stage, paid["ID"], 5, Amount="33.40")["ErrorCode"] == 0
+        assert running.bank.held(PAN) == 6660
+        exceeding = give_back(stage, paid["ID"], 5, Amount="50.00")  # it is not known yet that 20.69 remain
+        assert exceeding["ErrorCode"] == 304
+
+        assert running.bank.violations == []

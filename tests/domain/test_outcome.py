@@ -149,6 +149,23 @@ def test_what_is_decided_stays_decided() -> None:
     assert not outcome.may_follow(sent(phase=Phase.AUTO_CANCELLING), sent(phase=Phase.APPROVED))
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        outcome.not_attempted,
+        outcome.unusable,
+        partial(outcome.with_answer, answer=answer()),
+        partial(outcome.with_answer, answer=answer(51)),
+        partial(outcome.reversal_with_answer, answer=answer()),
+        partial(outcome.reversal_with_answer, answer=answer(68)),
+    ],
+)
+def test_what_is_being_cancelled_automatically_ends_with_the_acknowledgement_alone(step: Any) -> None:
+    being_cancelled = sent(phase=Phase.AUTO_CANCELLING)
+
+    assert step(being_cancelled) == being_cancelled
+
+
 def test_what_the_acquirer_writes_is_kept_bounded_and_without_a_card_number() -> None:
     answered: dict[str, Any] = {
         "additional_fields": f"{PAN} " + "x" * 2000,

@@ -5,11 +5,11 @@ import pytest
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from tests.cards import an_authorization
-from tests.gateways.acquirer_contract import AcquirerContract
+from tests.gateways.acquirer_contract import ContractOfInquiries
 
 
 @pytest.mark.usefixtures("engine")
-class TestSandbox(AcquirerContract):
+class TestSandbox(ContractOfInquiries):
     acquirer = Sandbox()
 
     def approved(self) -> AuthorizationRequest:

@@ -17,6 +17,7 @@ from chalicelib.domain.acquirer import (
 from chalicelib.domain.circuit_breaker import OPENS_AFTER
 from chalicelib.domain.transaction import InputType, Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.schemas.transaction_states import wire_state
 from chalicelib.services import payment_sweep
 from tests.cards import a_card_body
@@ -203,6 +204,43 @@ def test_a_late_answer_while_the_advice_is_repeated_changes_nothing(
     assert payment.phase is Phase.AUTO_CANCELLING
 
 
+@pytest.mark.parametrize("answer", [AcquirerAnswer(51, "Insufficient funds"), AcquirerAnswer(68, "Too late")])
+def test_a_late_decline_of_a_return_does_not_end_its_advice(
+    answer: AcquirerAnswer, till: Till, host: Host, monkeypatch: Patch
+) -> None:
+    payment = till.pay(a_card_body())
+    asked: list[ReversalRequest] = []
+
+    def late(request: ReversalRequest, _: float) -> AcquirerAnswer:
+        asked.append(request)
+        if len(asked) > 1:  # the advice
+            raise AnswerLostError
+        payment_sweep.run(NOW + 30 * SECOND)
+        return answer
+
+    with broken(monkeypatch, reverse=late):
+        returned = till.give_back(payment)
+    assert stored(returned).phase is Phase.AUTO_CANCELLING
+
+    payment_sweep.run(NOW + 2 * MINUTE)
+    assert (stored(returned).phase, stored(returned).result_code) == (Phase.REJECTED, 68)
+    assert [advice.is_repeat for advice in host.advices if advice.original == returned.id] == [True]
+
+
+def test_a_late_refusal_of_a_connection_does_not_end_an_advice(till: Till, host: Host, monkeypatch: Patch) -> None:
+    host.to_advices = LOST
+
+    def late(*_: object) -> AcquirerAnswer:
+        payment_sweep.run(NOW + 30 * SECOND)
+        raise UnreachableError
+
+    with broken(monkeypatch, authorize=late):
+        payment = till.pay(a_card_body())
+
+    assert payment.phase is Phase.AUTO_CANCELLING
+    assert len(host.advices) == 1
+
+
 def test_a_partial_approval_is_reversed_before_the_till_is_answered(till: Till, host: Host, monkeypatch: Patch) -> None:
     payment = lose(till, monkeypatch, lambda *_: PARTIAL)
 
@@ -223,6 +261,23 @@ def test_a_partial_approval_whose_reversal_is_not_acknowledged_is_unknown(
 
     assert stored(payment).phase is Phase.AUTO_CANCELLED
     assert [advice.is_repeat for advice in host.advices] == [False, True]
+
+
+def test_nobody_repeats_an_advice_while_the_request_that_decided_it_sends_it(
+    till: Till, host: Host, monkeypatch: Patch
+) -> None:
+    body = a_card_body()
+
+    def looked_at(request: ReversalRequest) -> AcquirerAnswer:
+        assert till.look(body["BasicTran"]["ID"], NOW + SECOND).phase is Phase.AUTO_CANCELLING
+        return acknowledged(request)
+
+    host.to_advices = looked_at
+    with broken(monkeypatch, authorize=lambda *_: PARTIAL):
+        payment = till.pay(body)
+
+    assert payment.phase is Phase.DECLINED
+    assert [advice.is_repeat for advice in host.advices] == [False]
 
 
 def test_a_refused_connection_attempts_nothing(till: Till, host: Host, monkeypatch: Patch) -> None:
@@ -280,6 +335,30 @@ def test_a_cancel_without_an_answer_is_repeated_until_it_has_one(till: Till, hos
     assert first.message.rrn == payment.rrn
     assert payment.host is not None
     assert first.original_trace == payment.host.trace
+
+
+def test_a_cancel_that_somebody_else_sent_is_not_taken_for_one_that_nobody_did(
+    till: Till, host: Host, monkeypatch: Patch
+) -> None:
+    payment = till.pay(a_card_body())
+    asked: list[ReversalRequest] = []
+
+    def frozen(request: ReversalRequest, within_s: float) -> AcquirerAnswer:
+        asked.append(request)
+        if len(asked) > 1:  # the sweep's: it is carried out, and its answer is lost
+            Sandbox().reverse(request, within_s)
+            raise AnswerLostError
+        payment_sweep.run(NOW + 30 * SECOND)
+        raise UnreachableError
+
+    with broken(monkeypatch, reverse=frozen):
+        cancel = till.give_back(payment, ReverseMode=3)
+    assert cancel.phase is Phase.CANCELLING
+
+    payment_sweep.run(NOW + 2 * MINUTE)
+    assert stored(cancel).phase is Phase.REVERSAL_APPROVED
+    assert stored(payment).is_reversed_in_full
+    assert host.reversals[-1].is_repeat
 
 
 def test_a_cancel_that_is_declined_leaves_the_payment(till: Till, host: Host, monkeypatch: Patch) -> None:

@@ -17,7 +17,7 @@ from chalicelib.schemas.session_login import SignIn
 from chalicelib.services import passwords, sessions
 from chalicelib.services.passwords import VerifiedPasswords
 from tests.accounts import PASSWORD, Account, an_account, basic, guess, refusal_of
-from tests.properties.test_interleavings import Turns
+from tests.turns import Turns
 from tests.wire import hooked
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)

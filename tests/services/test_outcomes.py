@@ -8,6 +8,7 @@ import pytest
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
 from chalicelib.domain.transaction import Phase
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import outcomes, payment_sweep
 from chalicelib.store import outbox, transactions
 from chalicelib.store.table import read
@@ -135,6 +136,32 @@ def test_without_a_connection_nothing_was_attempted_and_the_same_id_says_so_agai
     assert payment is not None
     assert payment.phase is Phase.REJECTED
     assert till.counted() == (1, 0)
+
+
+def test_a_return_that_the_sweep_requested_is_not_taken_for_one_that_nobody_did(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    till = a_till()
+    payment = till.pay(a_card_body())
+    asked = []
+
+    def frozen(request: Any, within_s: float) -> AcquirerAnswer:
+        asked.append(request)
+        if len(asked) > 1:  # the sweep's: it is carried out, and its answer is lost
+            Sandbox().reverse(request, within_s)
+            raise AnswerLostError
+        payment_sweep.run(NOW + 3 * MINUTE)
+        raise UnreachableError
+
+    with broken(monkeypatch, reverse=frozen):
+        returned = till.give_back(payment)
+    assert returned.phase is Phase.RETURNING
+
+    payment_sweep.run(NOW + 10 * MINUTE)
+    after, books = kept(payment.id), booked(payment.id)
+    assert after is not None
+    assert books is not None
+    assert books.reversed_minor == after.refunded_minor == payment.amount_minor
 
 
 def test_a_defect_of_an_adapter_is_an_answer_lost_and_its_message_is_not_logged(

@@ -15,9 +15,14 @@ from chalicelib.settings import ISO8583, SANDBOX, settings
 class Acquirer(Protocol):
     """The port to one acquirer: the contract of an adapter.
 
-    References: each request carries a reference of this service, which identifies it for ever: for a payment or a
-    reversal a GUID in upper case (the transaction's ID, except of an automatic reversal), for a link text such as
-    `card#17`. A request repeated under the same reference is carried out once, and gets the same answer each time.
+    References: each request carries a reference of this service: for a payment or a reversal a GUID in upper case (the
+    transaction's ID, except of an automatic reversal), for a link text such as `card#17`.
+
+    Once: an acquirer that can be inquired knows a request by its reference for ever. One repeated under the same
+    reference is carried out once, and gets the same answer each time. An acquirer that cannot be inquired knows a
+    request by the facts of its `message` and no reference. A cancel or an automatic reversal repeated with `is_repeat`
+    is the same one, carried out once, with the same answer. A payment or a return is sent once; should it be sent again
+    it is not carried out again, and AnswerLostError is raised, because that answer decides nothing about the first.
 
     Answers: a decline is an answer and no exception. The code is ISO 8583 field 39; 0 is an approval. Additional fields
     and the issuer's answer to a chip are those of the first answer each time; the service masks and bounds them.
@@ -28,7 +33,8 @@ class Acquirer(Protocol):
     - UnreachableError: nothing was sent, so the acquirer has certainly done nothing. The payment or reversal is
       rejected.
     - AnswerLostError: something may have been sent, and no valid answer came in time. The outcome is unknown, and an
-      inquiry resolves it later. In every case of doubt an adapter raises this one.
+      inquiry or, without inquiries, an automatic reversal resolves it later. In every case of doubt an adapter raises
+      this one.
     Any other exception is a defect of the adapter; for a payment or reversal it counts as AnswerLostError.
 
     Threads: several threads call the methods of one adapter at once.
@@ -59,8 +65,9 @@ class Acquirer(Protocol):
         The card and the fields of the till are there when the till itself requests it, and never when the sweep repeats
         the request: they do not make it another one.
 
-        Decline an amount above the remainder of the payment. Approve the reversal of a payment that was declined or has
-        not arrived, and decline that payment if it arrives later: automatic reversals rely on both.
+        Decline an amount above the remainder of the payment. Approve the automatic reversal of a payment that was
+        declined or has not arrived, and decline that payment if it arrives later; without inquiries, likewise the
+        automatic reversal of a return, after which its amount remains.
         """
         ...
 
