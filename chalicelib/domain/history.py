@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from unicodedata import normalize
 
 from chalicelib.domain.local_time import to_local
 from chalicelib.domain.paging import PAGE_SIZE
@@ -66,6 +67,11 @@ SEARCHED = (
 )
 
 
+def folded(text: str) -> str:
+    """Return a text as a search compares it: in no case, and an accent is one letter with its vowel, however typed."""
+    return normalize("NFC", text).casefold()
+
+
 def entry_of(transaction: Transaction) -> HistoryEntry:
     """Return the entry of a transaction. An offline payment stands at its Date, never in the future."""
     at = min(transaction.date or transaction.created_at, transaction.created_at)
@@ -98,7 +104,7 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         amount_minor=transaction.amount_minor,
         receipts=_receipts_of(transaction),
         client_product_code=carried.client_product_code,
-        **{name: text.casefold() for name, text in texts.items() if text},
+        **{name: folded(text) for name, text in texts.items() if text},
     )
 
 
@@ -107,7 +113,7 @@ def _receipts_of(transaction: Transaction) -> tuple[str, ...]:
     addresses, carried = transaction.receipt, transaction.particulars
     known = (carried.receipt_email, carried.receipt_phone)
     sent = (*addresses.emails, *addresses.phones) if addresses else known
-    return tuple(address.casefold() for address in sent if address)
+    return tuple(folded(address) for address in sent if address)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
-from chalicelib.domain.history import SEARCHED, CounterKey, HistoryEntry
+from chalicelib.domain.history import SEARCHED, CounterKey, HistoryEntry, folded
 
 NUMBER = re.compile(r"[0-9]{1,13}(\.[0-9]{1,10})?")  # short enough to be multiplied exactly
 DECIMALS = range(5)  # that a currency may have
@@ -23,7 +23,7 @@ class SearchText:
     @cached_property
     def text(self) -> str:
         """Return the text, case-folded as the texts of an entry are."""
-        return self.sought.casefold()
+        return folded(self.sought)
 
     @cached_property
     def amount(self) -> Decimal | None:

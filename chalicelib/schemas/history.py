@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from chalicelib.domain.guid import is_guid
+from chalicelib.domain.history import folded
 from chalicelib.domain.history_filter import HistoryFilter, SearchText
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Identifier, Request, Text, problem
@@ -98,4 +99,4 @@ class ListHistory(Context):
 
 
 def _folded(text: str | None) -> str | None:
-    return text and text.casefold()
+    return text and folded(text)

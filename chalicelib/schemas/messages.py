@@ -33,6 +33,7 @@ MESSAGES = {
     "decimal_whole_digits": "At most {whole_digits} digits before the decimal point are expected.",
     "literal_error": "One of {expected} is expected.",
 }
+LENGTHS = {"too_short", "too_long", "string_too_short", "string_too_long"}
 
 
 def pattern(regex: str, expected: str) -> Any:
@@ -43,8 +44,12 @@ def pattern(regex: str, expected: str) -> Any:
 
 def message_of(detail: ErrorDetails) -> str:
     """Return the message of a finding of pydantic."""
-    context = detail.get("ctx", {})
-    if detail["type"] == "string_pattern_mismatch":
+    context, kind = detail.get("ctx", {}), detail["type"]
+    if kind == "string_pattern_mismatch":
         return _EXPECTED[context["pattern"]]
-    template = MESSAGES.get(detail["type"])
+    if kind in LENGTHS and isinstance(detail["input"], str):  # of a secret text, too
+        kind = f"string_{kind.removeprefix('string_')}"
+        if context.get("min_length") == 1:
+            return "It may not be empty."
+    template = MESSAGES.get(kind)
     return template.format(**context) if template else detail["msg"]

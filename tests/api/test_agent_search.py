@@ -70,6 +70,7 @@ def test_an_agent_is_found_by_name_phone_terminal_and_state(shop: Shop) -> None:
 
     assert ids(search(shop, Search="zEbRa")) == [one["ID"]]
     assert ids(search(shop, Search="82 111 2222")) == [one["ID"]]
+    assert ids(search(shop, Search="082 111 2222")) == [one["ID"]]
     assert ids(search(shop, Search=terminal["Name"])) == [one["ID"]]
     assert ids(search(shop, State=0)) == [other["ID"]]
     assert ids(search(shop, Search="Zebra", State=0)) == []

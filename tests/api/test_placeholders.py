@@ -11,7 +11,10 @@ from tests.http import OWNER, SYSTEM, TILL, post
 from tests.receipts import messages
 from tests.transactions import a_body, a_guid
 
-SUBMIT, LIST, REVERSE = (f"/api/v1/payment/{name}" for name in ("submit", "listHistoryEx", "reverse"))
+SUBMIT, LIST, REVERSE, CARDS = (
+    f"/api/v1/payment/{name}" for name in ("submit", "listHistoryEx", "reverse", "GetLinkedCards")
+)
+SESSION = "/api/v1/user/login/session"
 EMPTY_PLACE = {"Latitude": None, "Longitude": None}
 
 
@@ -77,6 +80,15 @@ def test_an_empty_period_is_none(stage: str) -> None:
     reply = post(stage, LIST, {"Period": {"From": "", "To": ""}, "ListBasicModel": model}, OWNER)
 
     assert reply.error == (200, 0), reply.text
+
+
+def test_a_zero_in_a_filter_is_none(stage: str) -> None:
+    everything = post(stage, LIST, {"ListBasicModel": {}}, OWNER).body["TransactionsCounters"]
+    filtered = post(stage, LIST, {"ListBasicModel": {"AccountID": 0, "InputType": 0, "Page": 0}}, OWNER)
+
+    assert filtered.error == (200, 0), filtered.text
+    assert filtered.body["TransactionsCounters"] == everything
+    assert post(stage, CARDS, {"AccountId": 0}).body["LinkedCards"] == post(stage, CARDS, {}).body["LinkedCards"] != []
 
 
 def test_placeholders_of_a_reversal_refuse_it_not(stage: str) -> None:
@@ -177,3 +189,11 @@ def test_messages_are_for_people(stage: str, path: str, body: dict[str, Any], lo
     for text in texts:
         assert re.search(r"[\\^$\[\]{}]|Input should|pattern|pydantic|Decimal", text) is None, text
         assert text.endswith(".")
+
+
+def test_the_message_for_a_secret_text_speaks_of_characters(stage: str) -> None:
+    empty = post(stage, SESSION, {"Email": "", "Password": ""}, None)
+    long = post(stage, SESSION, {"Email": "a@shop.example", "Password": "x" * 513}, None)
+
+    assert [item["Message"] for item in empty.body["Validations"]] == ["It may not be empty."] * 2
+    assert [item["Message"] for item in long.body["Validations"]] == ["At most 512 characters are expected."]

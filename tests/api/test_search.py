@@ -1,7 +1,8 @@
 """Search and ClientProductCode of a list, through HTTP: where a text is looked for, and where it is not."""
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
+from unicodedata import normalize
 
 import pytest
 
@@ -22,6 +23,7 @@ RECEIPT = {
     "Phone": "082 987 6543",
     "Phones": ["+27 83 111 2222"],
 }
+Form = Literal["NFC", "NFD"]  # of Unicode: é in one character, or an e and its accent
 LATER = ("receipts", "agent", "terminal", "cardholder", "amount_minor", "client_product_code", "reverse_invoice")
 
 
@@ -89,6 +91,15 @@ def test_a_payment_is_found_by_everything_a_search_looks_in(till: Till) -> None:
         "١٢",
     ):
         assert till.find(text) == [], text
+
+
+@pytest.mark.parametrize(("sent", "typed"), [("NFC", "NFD"), ("NFD", "NFC")])
+def test_an_accent_is_found_however_it_is_typed(till: Till, sent: Form, typed: Form) -> None:
+    name = till.pay(a_body(Description=normalize(sent, "Café Zoë"), ExtID="É-1"))
+
+    for text in ("café zoë", "CAFÉ", "é-1", "çağla at"):
+        assert name in till.find(normalize(typed, text)), text
+    assert name not in till.find("cafe")
 
 
 def test_a_name_of_the_terminal_or_of_the_agent_finds_all_it_took(till: Till) -> None:

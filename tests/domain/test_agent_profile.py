@@ -14,6 +14,8 @@ AGENT = an_agent(name="Straße 7", email="Till@Shop.example", phone="+2782987654
         ("SHOP0001", True),
         ("82 987 65", True),
         ("+27 (82) 987-6543", True),
+        ("082 987 6543", True),
+        ("0027829876543", True),
         ("99", False),
         ("till 9", False),
         ("nobody", False),
