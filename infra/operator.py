@@ -18,6 +18,8 @@ python -m infra.operator rebuild-totals [--merchant 17] [--month 2026-03]
 python -m infra.operator reconcile --acquirer ISO8583 --date 2026-03-14 --file host.csv
     Compare the list of a day from an acquirer's host with our books, print each difference. The exit status is 0
     if there is none, 1 if there are some, 2 if the two cannot be compared.
+python -m infra.operator echo
+    Ask the host of the acquirer ISO8583 whether it answers; no money moves.
 python -m infra.operator find-login 3f0c...
     Print the agent whose login a digest in the log stands for (`login` of a denied sign-in).
 python -m infra.operator audit agent#17
