@@ -46,13 +46,16 @@ def with_answer(transaction: Transaction, answer: AcquirerAnswer) -> Transaction
 
 
 def reversal_with_answer(reversal: Transaction, answer: AcquirerAnswer) -> Transaction:
-    """Return the reversal with the acquirer's answer."""
+    """Return the reversal with the acquirer's answer; as it is when its advice has decided already."""
+    if reversal.phase not in REQUESTED:
+        return reversal
     signature = answer.is_approved and (reversal.signature_required or answer.signature_required)
     return replace(
         reversal,
         **_answered(reversal, answer),
         phase=Phase.REVERSAL_APPROVED if answer.is_approved else Phase.DECLINED,
         signature_required=signature,
+        pin_mode=answer.pin_mode,
     )
 
 

@@ -4,7 +4,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
-from chalicelib.domain.outcome import due_at
+from chalicelib.domain.outcome import due_at, was_not_attempted
 from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.store import history
@@ -16,6 +16,7 @@ from chalicelib.store.table import Key, Write, commit, put_new, read, read_item,
 TABLE = "transactions"
 LATEST_REVERSAL = "#reverse_id = :id, #reverse_invoice = :invoice"  # of a payment, the one that was done last
 UNSIGNED = " AND attribute_not_exists(#signature_key)"
+UNCLAIMED = " AND attribute_not_exists(#asked_at)"
 CLAIM_PAUSE = timedelta(seconds=5)  # between two claims of the same transaction
 
 
@@ -63,7 +64,8 @@ def store_step(before: Transaction, after: Transaction, now: datetime, *beside: 
     """Store the next step of a transaction and the writes `beside` it; raise PhaseChangedError when it has moved on.
 
     Only changed attributes are written, so the reservation of a reversal made at the same time is not undone. Of two
-    steps that bring a signature one is stored.
+    steps that bring a signature one is stored. A reversal was not attempted only if nobody has claimed it: whoever did
+    may have repeated it.
     """
     stored = attributes_of(before)
     changed = {name: value for name, value in attributes_of(after).items() if value != stored[name]}
@@ -77,7 +79,9 @@ def store_step(before: Transaction, after: Transaction, now: datetime, *beside: 
         key(after.id),
         expression,
         {**values, "was": before.phase},
-        condition="#phase = :was" + (UNSIGNED if "signature_key" in changed else ""),
+        condition="#phase = :was"
+        + (UNSIGNED if "signature_key" in changed else "")
+        + (UNCLAIMED if after.is_reversal and was_not_attempted(after) else ""),
         otherwise=PhaseChangedError(),
     )
     if beside:
