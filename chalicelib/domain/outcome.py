@@ -55,6 +55,7 @@ def reversal_with_answer(reversal: Transaction, answer: AcquirerAnswer) -> Trans
         **_answered(reversal, answer),
         phase=Phase.REVERSAL_APPROVED if answer.is_approved else Phase.DECLINED,
         signature_required=signature,
+        pin_mode=answer.pin_mode,
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -360,6 +361,51 @@ def test_a_cancel_that_somebody_else_sent_is_not_taken_for_one_that_nobody_did(
     assert stored(cancel).phase is Phase.REVERSAL_APPROVED
     assert stored(payment).is_reversed_in_full
     assert host.reversals[-1].is_repeat
+
+
+def test_a_cancel_that_somebody_repeated_meanwhile_was_attempted(till: Till, host: Host, monkeypatch: Patch) -> None:
+    """The process slept; the sweep's advice was carried out, its answer lost; only then no connection came about."""
+    payment = till.pay(a_card_body())
+
+    def late(*_: object) -> AcquirerAnswer:
+        with broken(monkeypatch, reverse=recording(host, LOST)):
+            payment_sweep.run(NOW + 30 * SECOND)
+        raise UnreachableError
+
+    with broken(monkeypatch, reverse=late):
+        cancel = till.give_back(payment, ReverseMode=3)
+    assert wire_state(cancel).substate == 503
+    payment_sweep.run(NOW + 2 * MINUTE)
+
+    assert stored(cancel).phase is Phase.REVERSAL_APPROVED
+    assert stored(payment).is_reversed_in_full
+
+
+@pytest.mark.parametrize("code", [0, 51, 68])
+@pytest.mark.usefixtures("host")
+def test_a_late_answer_to_a_return_changes_nothing(code: int, till: Till, monkeypatch: Patch) -> None:
+    payment = till.pay(a_card_body())
+
+    def late(request: ReversalRequest, *_: object) -> AcquirerAnswer:
+        with broken(monkeypatch, reverse=LOST):
+            payment_sweep.run(NOW + 30 * SECOND)
+        return replace(acknowledged(request), code=code)
+
+    with broken(monkeypatch, reverse=late):
+        given = till.give_back(payment)
+    assert given.phase is Phase.AUTO_CANCELLING
+    payment_sweep.run(NOW + 2 * MINUTE)
+
+    assert (stored(given).phase, stored(given).result_code) == (Phase.REJECTED, 68)
+    assert stored(payment).remaining_minor == payment.amount_minor
+
+
+def test_a_return_that_needs_a_pin_says_so(till: Till, monkeypatch: Patch) -> None:
+    payment = till.pay(a_card_body())
+    with broken(monkeypatch, reverse=lambda *_: AcquirerAnswer(65, "PIN required", pin_mode=1)):
+        declined = till.give_back(payment)
+
+    assert (declined.phase, stored(declined).pin_mode) == (Phase.DECLINED, 1)
 
 
 def test_a_cancel_that_is_declined_leaves_the_payment(till: Till, host: Host, monkeypatch: Patch) -> None:

@@ -78,10 +78,10 @@ class Iso8583:
         if self._host is None:
             raise UnreachableError
         codec = Codec(self._host.dialect)
-        data = _written(make, codec)
-        if data is None:
+        written = _written(make, codec)
+        if written is None:
             raise UnreachableError
-        sent = codec.decode(data)
+        data, sent = written
         with connected(self._host, within_s) as line:
             line.send(data)
             while True:
@@ -90,10 +90,14 @@ class Iso8583:
                     return self._host, sent, answer
 
 
-def _written(make: Callable[[], Content], codec: Codec) -> bytes | None:
-    """Return the bytes of a message; None when it cannot be written, which `refuse` should have found: it is logged."""
+def _written(make: Callable[[], Content], codec: Codec) -> tuple[bytes, Content] | None:
+    """Return the bytes of a message, and the message as the host reads them.
+
+    None when it cannot be written, which `refuse` should have found: it is logged.
+    """
     try:
-        return codec.encode(codec.prepared(make()))
+        data = codec.encode(codec.prepared(make()))
+        return data, codec.decode(data)
     except Exception as defect:  # noqa: BLE001  whatever it is, nothing was sent
         log_defect(defect, acquirer=ISO8583)
     return None
