@@ -15,10 +15,8 @@ from chalicelib.domain.secret import Secret
 
 ZERO_TEXT = re.compile(r"-?0+(\.0+)?")
 DECIMAL_TEXTS = {"AmountCashGot"}  # an amount may be a text, and so an empty one
-ZEROS = {
-    *("CurrentAccountID", "AmountCashGot", "CardInputMode", "LinkedCardId", "TerminalGroupID"),
-    *("AccountID", "AccountId", "InputType"),  # of a filter, and of a reversal
-}
+AGENTS = {"CurrentAccountID", "AccountID", "AccountId"}
+ZEROS = AGENTS | {"AmountCashGot", "InputType", "CardInputMode", "LinkedCardId", "TerminalGroupID"}
 POSITIONS = {"Location", "OfflineLocation"}
 COORDINATES = {"latitude", "longitude"}
 

@@ -67,7 +67,16 @@ def test_a_placeholder_in_the_payment_refuses_it_not(stage: str, basic: dict[str
 
 
 def test_an_empty_period_is_none(stage: str) -> None:
-    model = {"Search": "", "ID": "", "ExtID": "", "Sort": "", "Invoice": "", "RRN": "", "AcquirerCode": ""}
+    model: dict[str, Any] = {
+        "Search": "",
+        "ID": "",
+        "ExtID": "",
+        "Sort": "",
+        "Invoice": "",
+        "RRN": "",
+        "AcquirerCode": "",
+    }
+    model |= {"AccountID": 0, "InputType": 0, "Page": 0}
     reply = post(stage, LIST, {"Period": {"From": "", "To": ""}, "ListBasicModel": model}, OWNER)
 
     assert reply.error == (200, 0), reply.text

@@ -64,6 +64,9 @@ class Canary:
         return found + re.findall(rf"(?<![\w.-]){self.cvv2}(?![\w.-])", text)
 
 
+SWIPED = {"AllowSwipeOverChip": True}  # the card has a chip
+
+
 def a_canary(seed: int) -> Canary:
     """A Visa; its digits are drawn so that they turn up by accident nowhere."""
     body = f"4{secrets.randbelow(10**11):011d}111"  # the last four digits are kept, and are no CVV2
@@ -79,7 +82,7 @@ def bodies(canary: Canary, amount: str) -> Iterator[dict[str, Any]]:
     for input_type in (1, 2, 3, 4, 5, 7, 8, 9, 10, 30, 100):
         for reader in (None, canary.track2, canary.chip, canary.chip[:61], canary.pan):
             card = {"CardDataInput": {**data, **({"ReaderData": reader} if reader else {})}}
-            yield {"BasicTran": {**basic, "InputType": input_type}, "Card": card}
+            yield {"BasicTran": {**basic, "InputType": input_type}, "Card": card, "AcqTran": SWIPED}
     for change in (
         {"PAN": canary.pan + "0"},
         {"PAN": canary.pan[:-1]},
@@ -129,7 +132,7 @@ def reversals_by_card(stage: str, patch: pytest.MonkeyPatch, own: Canary, other:
                 for card in (own, other)
             ]
             basic = {"Amount": "10.00", "CurrencyID": "ZAR", "InputType": input_type}
-            paid = post(stage, SUBMIT, {"BasicTran": basic, "Card": body})
+            paid = post(stage, SUBMIT, {"BasicTran": basic, "Card": body, "AcqTran": SWIPED})
             yield paid
             path = f"/api/v1/payment/{'reversecnp' if input_type == 1 else 'reverse'}"
             returned = {"TransactionID": paid.body["TransactionID"], "ReverseMode": 5 if input_type == 1 else 2}
