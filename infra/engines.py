@@ -14,6 +14,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
 from threading import RLock, current_thread
 from typing import Any
@@ -99,6 +100,7 @@ def moto_engine(settings: Mapping[str, str] | None = None) -> Iterator[None]:
 
 def _stop_tracking_items() -> None:
     """Stop moto from remembering every item: each transaction copies the tables, which would fill the memory."""
+    import_module("moto.dynamodb.models")  # moto itself imports them at the first call
     for model in model_data["dynamodb"].values():
         model.instances_tracked = deque(maxlen=0)  # type: ignore[attr-defined]
 
