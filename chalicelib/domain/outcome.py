@@ -18,8 +18,6 @@ SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(minutes=15)  # 
 PAUSE_DIVISOR = 4  # a pause is a fourth of the time it has been pending; past its Deadline that time begins anew
 MAX_FIELDS, MAX_TITLE = 1024, 256  # characters of what the acquirer writes for the till
 REQUESTED = frozenset({Phase.SENT, Phase.CANCELLING, Phase.RETURNING})
-
-
 ANSWERABLE = frozenset({Phase.SENT, Phase.UNKNOWN})  # once it is being cancelled, an answer comes too late
 
 

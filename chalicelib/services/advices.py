@@ -20,11 +20,11 @@ def resolve(transaction: Transaction, now: datetime) -> Transaction:
     if transaction.phase is Phase.CANCELLING:
         return _repeat_cancel(transaction, now)
     if transaction.phase is Phase.AUTO_CANCELLING:
-        return _repeat_advice(transaction, now)
-    return begin(transaction, now)
+        return _advise(transaction, now, is_repeat=True)
+    return _begin(transaction, now)
 
 
-def begin(transaction: Transaction, now: datetime) -> Transaction:
+def _begin(transaction: Transaction, now: datetime) -> Transaction:
     """Decide that a transaction is reversed automatically, and send the advice for the first time.
 
     When another process has decided it meanwhile, the advice is that one's to send, or a later look's to repeat.
@@ -34,7 +34,7 @@ def begin(transaction: Transaction, now: datetime) -> Transaction:
         store(transaction, after, now)
     except transactions.PhaseChangedError:
         return transactions.get(transaction.id) or transaction
-    return _end_if(after, now, acknowledged=_is_acknowledged(after, is_repeat=False))
+    return _advise(after, now, is_repeat=False)
 
 
 def reverse_partial_approval(transaction: Transaction, now: datetime) -> Transaction:
@@ -49,12 +49,11 @@ def reverse_partial_approval(transaction: Transaction, now: datetime) -> Transac
     return advance(after, outcome.partly_approved, now)
 
 
-def _repeat_advice(transaction: Transaction, now: datetime) -> Transaction:
-    return _end_if(transaction, now, acknowledged=_is_acknowledged(transaction, is_repeat=True))
-
-
-def _end_if(transaction: Transaction, now: datetime, *, acknowledged: bool) -> Transaction:
-    return advance(transaction, outcome.auto_cancelled, now) if acknowledged else transaction
+def _advise(transaction: Transaction, now: datetime, *, is_repeat: bool) -> Transaction:
+    """Send the advice, and end the transaction when it is acknowledged."""
+    if not _is_acknowledged(transaction, is_repeat=is_repeat):
+        return transaction
+    return advance(transaction, outcome.auto_cancelled, now)
 
 
 def _is_acknowledged(transaction: Transaction, *, is_repeat: bool) -> bool:

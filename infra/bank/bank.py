@@ -22,7 +22,7 @@ MOST_VIOLATIONS = 10_000
 
 @dataclass(frozen=True)
 class Reply:
-    """What is sent on the connection, and whether it is closed then."""
+    """The bytes that are sent on the connection, and whether it is closed then."""
 
     steps: Sequence[Step] = ()
     closes: bool = False

@@ -30,7 +30,7 @@ OUTAGE_MINOR = 6300
 
 
 class Cases:
-    """What the test host does, by amount and card; `secret` is what digests of cards are made with."""
+    """The behaviour of the test host, by amount and card; digests of cards are made with `secret`."""
 
     def __init__(self, timing: Timing, secret: bytes) -> None:
         self._cards = {digest(pan, secret): code for pan, code in CARDS.items()}

@@ -1,4 +1,4 @@
-"""What the service does against the page: each violation of the interface in a line, without values of a card."""
+"""The checks of the service against the page: each violation of the interface in a line, without values of a card."""
 
 from infra.bank.codec import Message
 from infra.bank.entries import Entry, Key

@@ -1,4 +1,4 @@
-"""What the bank has of a message: enough to answer a repeat and to keep books, and nothing of a card but a digest."""
+"""The bank's entry of a message: enough to answer a repeat and to keep books, and nothing of a card but a digest."""
 
 import hashlib
 import hmac
@@ -45,22 +45,22 @@ class Entry:
 
     @property
     def key(self) -> Key:
-        """What an advice or a refund names it by."""
+        """Return the facts by which an advice or a refund names it."""
         return (self.mid, self.tid, self.stan, self.time)
 
     @property
     def day_key(self) -> Key:
-        """What nothing else may have on this day."""
+        """Return the facts that nothing else may have on this day."""
         return (self.mid, self.tid, self.stan, self.time[:4])
 
     @property
     def original_key(self) -> Key:
-        """The key of what a refund or an advice is for."""
+        """Return the key of the entry that a refund or an advice is for."""
         return (self.mid, self.tid, self.original_stan, self.original_time)
 
     @property
     def received(self) -> datetime:
-        """When it came."""
+        """Return the instant at which it came."""
         return datetime.fromisoformat(self.at)
 
     def document(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What can go wrong with one message: the bank's behaviour in the cases of section 9, and whatever a test injects."""
+"""Faults, which one message may meet: the bank's behaviour in the cases of section 9, and whatever a test injects."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ Script = Callable[[Message], Sequence[Step]]
 
 @dataclass(frozen=True)
 class Timing:
-    """How long the bank takes over things, in seconds. Tests shorten them."""
+    """The times the bank takes, in seconds. Tests shorten them."""
 
     silence: float = 20
     late: float = 25
@@ -34,7 +34,7 @@ def _rightly(answer: Message) -> Sequence[Step]:
 
 @dataclass(frozen=True)
 class Fault:
-    """What the bank does with one message. Unless it says otherwise, all is right.
+    """The bank's treatment of one message. Unless it says otherwise, all is right.
 
     `code` is answered and nothing carried out, whatever the bank would have ruled; `10` of a purchase carries out half.
     """

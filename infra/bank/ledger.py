@@ -26,12 +26,12 @@ class Account:
 
     @property
     def held_minor(self) -> int:
-        """What of a purchase is held of its card."""
+        """Return the part of a purchase that is held of its card."""
         return self.left_minor - self.refunded_minor
 
 
 class Ledger:
-    """What the bank knows. One thread at a time may use it: `Bank` has the lock."""
+    """The purchases, refunds and advices the bank knows. One thread at a time may use it: `Bank` has the lock."""
 
     def __init__(self) -> None:
         self.accounts: dict[Key, Account] = {}

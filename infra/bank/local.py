@@ -24,7 +24,7 @@ class AcquirerSettingsError(Exception):
 
 @dataclass(frozen=True)
 class LocalAcquirers:
-    """What the stage's environment has beside its own, and what to print."""
+    """The variables the stage's environment gets from the bank, and the lines to print."""
 
     environment: dict[str, str] = field(default_factory=dict)
     welcome: str = ""

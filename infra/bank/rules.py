@@ -1,4 +1,4 @@
-"""What makes a request well-formed: the table of section 2 and the rules of section 3 of the interface."""
+"""The rules of a well-formed request: the table of section 2 and the rules of section 3 of the interface."""
 
 import re
 from collections.abc import Iterator, Mapping

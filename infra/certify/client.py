@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Shown:
-    """What the service says of a transaction."""
+    """A transaction as the service shows it."""
 
     status: int
     body: Json = field(repr=False)
