@@ -32,6 +32,12 @@ def read_again() -> Iterator[None]:
     acquirers.named.cache_clear()
 
 
+@pytest.fixture(autouse=True)
+def no_partners(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demo partner of a stage that this process serves is one for a local stage only."""
+    monkeypatch.delenv("PARTNERS", raising=False)
+
+
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder that is deployed."""

@@ -112,11 +112,14 @@ def test_totals_are_mended_while_payments_come_in(books: Books) -> None:
         tills = [pool.submit(submit, number) for number in range(2)]
         for _ in range(5):
             spoil(total_of(books), n08=3)
-            rebuild(books.merchant.id, MONTH)
+            last = rebuild(books.merchant.id, MONTH)
         stop.set()
         submitted = sum(till.result() for till in tills)
 
     assert submitted > 10
+    rest = rebuild(books.merchant.id, MONTH)
+    assert not rest.moving
+    assert last.moving or not rest.mended  # what was written to whenever it was counted is said, and mended now
     assert rebuild(books.merchant.id, MONTH) == Outcome((), ())
     assert books.ask(NOW, {}).total == 1 + submitted
 
