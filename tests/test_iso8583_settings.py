@@ -10,7 +10,7 @@ import pytest
 from chalicelib.gateways import acquirers
 from chalicelib.settings import iso8583, settings
 from chalicelib.settings.iso8583 import Host, usual
-from tests.gateways.iso8583.hosts import an_authority
+from tests.certificates import an_authority
 
 Stage = dict[str, str]
 COMPLETE = {

@@ -1,6 +1,5 @@
 """The addresses a connection may lead to, and the names and certificates it accepts."""
 
-import datetime as dt
 import socket
 import ssl
 import time
@@ -9,12 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from chalicelib.gateways import https
 from chalicelib.gateways.https import FailedError, Reply, post
+from tests.certificates import an_authority
 from tests.partners import a_server, says
 
 NAME = "partner.example"
@@ -145,38 +142,11 @@ def test_an_address_that_swallows_packets_does_not_hold_the_request(
     assert len(waited) == 3
 
 
-def an_authority(tmp_path: Path, name: str) -> tuple[ssl.SSLContext, ssl.SSLContext]:
-    """Return the TLS context of a server of this name, and one for a client that trusts it."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
-    now = dt.datetime.now(dt.UTC)
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(subject)
-        .issuer_name(subject)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(hours=1))
-        .not_valid_after(now + dt.timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = certificate.public_bytes(serialization.Encoding.PEM)
-    plain = serialization.NoEncryption()
-    file = tmp_path / f"{name}.pem"
-    file.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain) + pem)
-    serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    serving.load_cert_chain(file)
-    trusting = ssl.create_default_context()
-    trusting.load_verify_locations(cadata=pem.decode())
-    return serving, trusting
-
-
 def test_the_certificate_is_checked_for_the_name_though_the_connection_is_to_the_address(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resolves: Callable[..., list[str]]
 ) -> None:
-    serving, trusting = an_authority(tmp_path, NAME)
+    authority = an_authority(NAME)
+    serving, trusting = authority.serving(tmp_path), authority.trusting()
     requested: list[str | None] = []
     serving.sni_callback = lambda _, name, __: requested.append(name)
     monkeypatch.setattr(https, "tls", lambda: trusting)
@@ -192,7 +162,8 @@ def test_the_certificate_is_checked_for_the_name_though_the_connection_is_to_the
 def test_a_certificate_of_another_name_is_refused_and_not_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, resolves: Callable[..., list[str]]
 ) -> None:
-    serving, trusting = an_authority(tmp_path, "somebody.example")
+    authority = an_authority("somebody.example")
+    serving, trusting = authority.serving(tmp_path), authority.trusting()
     monkeypatch.setattr(https, "tls", lambda: trusting)
     resolves(["127.0.0.1"])
     with a_server(says(b"{}"), tls=serving) as server, pytest.raises(FailedError, match="certificate"):
@@ -203,7 +174,7 @@ def test_a_certificate_of_another_name_is_refused_and_not_tried_again(
 
 
 def test_a_certificate_of_nobody_we_trust_is_refused(tmp_path: Path, resolves: Callable[..., list[str]]) -> None:
-    serving, _ = an_authority(tmp_path, NAME)
+    serving = an_authority(NAME).serving(tmp_path)
     resolves(["127.0.0.1"])
     with a_server(says(b"{}"), tls=serving) as server, pytest.raises(FailedError, match="certificate"):
         send(f"https://{NAME}:{server.port}/prepare", public_only=False)

@@ -41,16 +41,7 @@ def test_32_payments_at_once_at_one_terminal_have_32_numbers(running: RunningBan
 def test_sixteen_clients_at_once_with_one_id_are_charged_once(running: RunningBank) -> None:
     till, body = a_till_of_the_bank(), a_card_body()
 
-    def submit(_: int) -> Transaction | None:
-        try:
-            return till.submit(body)[0]
-        except ServiceError as refusal:
-            if refusal.error is ErrorCode.IN_PROGRESS:
-                return None
-            raise
-
-    with ThreadPoolExecutor(16) as pool:
-        answers = {answer for answer in pool.map(submit, range(16)) if answer}
+    answers = till.submit_at_once(body)
 
     assert answers == {of(body["BasicTran"]["ID"])}
     assert till.counted() == (1, 1230)
