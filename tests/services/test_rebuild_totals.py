@@ -10,7 +10,7 @@ import pytest
 from chalicelib.domain.history import entry_of
 from chalicelib.services.rebuild_totals import Difference, Outcome, rebuild
 from chalicelib.store import totals, transactions
-from chalicelib.store.table import Key, update, write_one
+from chalicelib.store.table import Key, Write, update, write_one
 from infra import operator
 from tests.books import Books, a_merchant_with_agents, amount, fill, paid
 
@@ -84,14 +84,14 @@ def test_a_payment_that_is_counted_while_totals_are_mended_is_not_lost(
     books = a_merchant_with_agents()
     books.record(paid(books, books.agents[0], NOW))
     spoil(total_of(books), n09=7)
-    correct = totals.correct
+    correction = totals.correction
 
-    def correct_late(key: Key[object], before: totals.Counters, after: totals.Counters) -> None:
+    def correct_late(key: Key[object], before: totals.Counters, after: totals.Counters) -> Write:
         if len(books.kept) == 1:
             books.record(paid(books, books.agents[0], NOW))
-        correct(key, before, after)
+        return correction(key, before, after)
 
-    monkeypatch.setattr(totals, "correct", correct_late)
+    monkeypatch.setattr(totals, "correction", correct_late)
     outcome = rebuild(books.merchant.id, MONTH)
 
     assert [(one.stored, one.counted) for one in outcome.mended] == [(8, 2)]
