@@ -18,23 +18,17 @@ FIRST_ZONE = timedelta(hours=14)  # ahead of UTC
 
 @dataclass(frozen=True)
 class DaySlots:
-    """The transactions of a counter on one day: in each quarter of an hour (0715), in all, and their minor units."""
+    """The transactions of a counter in each quarter of an hour of one day (0715), and the minor units they took."""
 
     counter: CounterKey
     day: date
     quarters: Mapping[str, int]
-    count: int = 0  # less than the quarters hold when versions before 1.5 counted some of them
     taken_minor: int = 0
-
-    @property
-    def is_whole(self) -> bool:
-        """Return whether the number and the money are those of all its transactions."""
-        return self.count == sum(self.quarters.values())
 
     @property
     def total(self) -> DayTotal:
         """Return the total of the day."""
-        return DayTotal(self.counter, self.day, self.count, self.taken_minor)
+        return DayTotal(self.counter, self.day, sum(self.quarters.values()), self.taken_minor)
 
 
 @dataclass(frozen=True)

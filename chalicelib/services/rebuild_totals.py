@@ -34,13 +34,15 @@ class Difference:
 class Outcome:
     """The counters that were corrected, and those that were written to whenever they were counted.
 
-    And the number of entries that were put among those of all agents, and of those that changed each time.
+    And what version 1.0 lacks, by number: entries that were put among those of all agents, entries that changed each
+    time, and slots that were made.
     """
 
     mended: tuple[Difference, ...]
     moving: tuple[Difference, ...]
     brought: int = 0
     left: int = 0
+    made: int = 0
 
 
 def rebuild(client_id: int, month: str) -> Outcome:
@@ -53,22 +55,26 @@ def rebuild(client_id: int, month: str) -> Outcome:
     brought, left = _bring_over(client_id, month)
     mended: list[Difference] = []
     moving: list[Difference] = []
+    made = 0
     for _ in range(ROUNDS):
         moving = []
         for group in _differences(client_id, month):
             key = totals.counters_key(group[0].month, group[0].at)
             try:
-                before, after = ({one.name: one.stored for one in group}, {one.name: one.counted for one in group})
+                before = {one.name: one.stored for one in group}
+                after = {one.name: one.counted for one in group}
                 commit(totals.correction(key, before, after), rolled_totals.outdate(client_id, month))
             except totals.CounterChangedError:
                 moving += group
             else:
-                mended += group
+                is_made = group[0].at.startswith(totals.SLOTS) and not any(before.values())
+                made += is_made
+                mended += [] if is_made else group
         if not moving:
             break
     if next(totals.read_counters(client_id, month, totals.TOTAL), None):
         write_one(rolled_totals.outdate(client_id, month))
-    return Outcome(tuple(mended), tuple(moving), brought, left)
+    return Outcome(tuple(mended), tuple(moving), brought, left, made)
 
 
 def _bring_over(client_id: int, month: str) -> tuple[int, int]:
@@ -92,12 +98,11 @@ def _differences(client_id: int, month: str) -> Iterator[list[Difference]]:
     """Yield the counters that differ, those of one item together."""
     stored: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for prefix in (totals.TOTAL, totals.SLOTS):
-        stored.update((at, Counter(numbers)) for at, numbers in totals.read_counters(client_id, month, prefix))
+        found = totals.read_counters(client_id, month, prefix)
+        stored.update((at, Counter(numbers)) for at, numbers in found if not totals.is_slots_of_version_1(at))
     counted = _counted(client_id, month)
     for at in sorted(stored.keys() | counted.keys()):
         names = sorted(stored[at].keys() | counted[at].keys())
-        if at.startswith(totals.SLOTS) and stored[at] and totals.COUNT not in stored[at]:
-            names = [name for name in names if name[0].isdigit()]  # of an earlier version: no list uses the others
         group = [
             Difference(f"{client_id}#{month}", at, name, stored[at][name], counted[at][name])
             for name in names

@@ -44,7 +44,7 @@ def of_agent(client_id: int, agent_id: int, period: Period) -> Counted:
     """Read the totals of one agent: one query for each month."""
     months = [totals.of_month(client_id, month, agent_id) for month in period.months]
     day_totals = [one for of_one in months for one in of_one]
-    return Counted(day_totals, lambda day: totals.slots_of(client_id, day, day, agent_id))
+    return Counted(day_totals, lambda day: totals.slots_of(client_id, day, agent_id))
 
 
 def of_merchant(client_id: int, period: Period, now: datetime) -> Counted:
@@ -78,8 +78,8 @@ def _month(client_id: int, days: Period, stored: StoredMonth, now: datetime) -> 
     over = [one for one in rolled.day_totals if one.day in days and one.day <= closed] if rolled else []
     if days.last <= closed:
         return _Month(over)
-    slots = totals.slots_of(client_id, max(days.first, closed + timedelta(days=1)), days.last, None)
-    if not all(one.is_whole for one in slots):
+    slots = totals.slots_of_days(client_id, max(days.first, closed + timedelta(days=1)), days.last)
+    if slots is None:
         return _Month(of_all_agents(totals.of_month(client_id, month, None)))
     return _Month([*over, *of_all_agents(one.total for one in slots)], slots=slots)
 
@@ -97,10 +97,10 @@ def _slots(
     if of_day := [one for one in read if one.day == day]:
         return of_day
     if day > last_closed_day(now):
-        return totals.slots_of(client_id, day, day, None)
+        return totals.slots_of(client_id, day, None)
     version = stored[day.isoformat()[:7]].version
     rolled = rolled_totals.slots_of(client_id, day)
     if rolled is None or rolled.version != version:
-        rolled = RolledSlots(day, version, slots_of_all_agents(day, totals.slots_of(client_id, day, day, None)))
+        rolled = RolledSlots(day, version, slots_of_all_agents(day, totals.slots_of(client_id, day, None)))
         rolled_totals.store_slots(client_id, rolled)
     return rolled.slots

@@ -82,7 +82,7 @@ def between(source: MonthEntries, begin: datetime, end: datetime, wanted: Histor
 def in_order(client_id: int, begin: datetime, end: datetime, wanted: HistoryFilter) -> tuple[list[HistoryEntry], int]:
     """List the matching entries of all agents, from `begin` until before `end`; and how many were looked at for it.
 
-    What version 1.4 and earlier wrote is not among them before `rebuild-totals` has brought it over.
+    What version 1.0 wrote is not among them before `rebuild-totals` has brought it over.
     """
     looked_at: list[int] = []
     low, high = (f"{IN_ORDER}{_time_text(at)}" for at in (begin, end))

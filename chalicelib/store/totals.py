@@ -3,13 +3,12 @@
 They are counters in the month's partition of the history table, in two grains:
 - a total: the transactions of a counter on each day of the month (n05), and the money they took (m05);
 - slots: its transactions in each quarter of an hour of one day (0715), which locate a page within a busy day, and
-  their number (n) and money (m): the total of that day, until it is over.
+  their money (m). While the day lasts they are its total, because a query of a day is shorter than one of a month.
 Both stay below 1 KB however many transactions there are, so counting costs the same for the first and the millionth.
 """
 
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -22,7 +21,8 @@ from chalicelib.store.table import Key, Write, update
 TABLE = "history"
 SHARDS = 2  # of each counter: a busy agent does not collide with itself
 TOTAL, SLOTS = "total#", "slots#"
-COUNT, MONEY = "n", "m"  # of the day, in its slots; versions before 1.5 wrote neither
+NOW, BEFORE = "~", "#"  # behind the day of slots: those of version 1.0, which reads quarters alone, are beside ours
+COUNT, MONEY = "n", "m"
 
 Counters = Mapping[str, int]
 
@@ -63,7 +63,7 @@ def total_counters(entry: HistoryEntry) -> Counters:
 def slot_counters(entry: HistoryEntry) -> Counters:
     """Return the numbers a transaction adds to its slots."""
     money = {MONEY: entry.taken_minor} if entry.taken_minor else {}
-    return {f"{entry.at:%H}{entry.at.minute // 15 * 15:02d}": 1, COUNT: 1, **money}
+    return {f"{entry.at:%H}{entry.at.minute // 15 * 15:02d}": 1, **money}
 
 
 def correction(key: Key[Any], before: Counters, after: Counters) -> Write:
@@ -83,7 +83,7 @@ def total_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
 
 def slots_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
     """Return the key of the slots that count a transaction."""
-    return _key(client_id, entry, f"{SLOTS}{entry.at:%d}#{_counter_text(entry)}")
+    return _key(client_id, entry, f"{SLOTS}{entry.at:%d}{NOW}{_counter_text(entry)}")
 
 
 def counters_key(partition: str, at: str) -> Key[Any]:
@@ -106,20 +106,33 @@ def of_month(client_id: int, month: str, agent_id: int | None) -> list[DayTotal]
     ]
 
 
-def slots_of(client_id: int, first: date, last: date, agent_id: int | None) -> list[DaySlots]:
-    """List the slots of days of one month, of all agents, or (then of one day) of one agent; one for each shard."""
-    prefix = f"{SLOTS}{first:%d}#" if agent_id is None else f"{SLOTS}{first:%d}#{agent_id}#"
-    span = range_of_prefix(TABLE, ("month", month_of(client_id, first)), "at", prefix)
-    if last > first:
-        span = replace(span, high=range_of_prefix(TABLE, span.partition, "at", f"{SLOTS}{last:%d}#").high)
-    return [_slots(first, at, numbers) for at, numbers in _counters_of(span)]
+def slots_of(client_id: int, day: date, agent_id: int | None) -> list[DaySlots]:
+    """List the slots of a day, of one agent or of all: one item for each shard. Those of version 1.0 are left out."""
+    prefix = f"{SLOTS}{day:%d}{NOW}" if agent_id is None else f"{SLOTS}{day:%d}{NOW}{agent_id}#"
+    found = read_counters(client_id, day.isoformat()[:7], prefix)
+    return [_slots(day, at, numbers) for at, numbers in found]
 
 
-def _slots(month: date, at: str, numbers: Counters) -> DaySlots:
-    day = at.removeprefix(SLOTS)[:2]
-    quarters = {name: number for name, number in numbers.items() if name not in {COUNT, MONEY}}
-    counter = _counter(at, f"{SLOTS}{day}#")
-    return DaySlots(counter, month.replace(day=int(day)), quarters, numbers.get(COUNT, 0), numbers.get(MONEY, 0))
+def slots_of_days(client_id: int, first: date, last: date) -> list[DaySlots] | None:
+    """List the slots of days of one month, of all agents.
+
+    None when version 1.0 counted something on them: its slots say nothing of money.
+    """
+    span = Range(TABLE, ("month", month_of(client_id, first)), "at", f"{SLOTS}{first:%d}", f"{SLOTS}{last:%d}{NOW}~")
+    found = list(_counters_of(span))
+    if any(is_slots_of_version_1(at) for at, _ in found):
+        return None
+    return [_slots(first.replace(day=int(at.removeprefix(SLOTS)[:2])), at, numbers) for at, numbers in found]
+
+
+def is_slots_of_version_1(at: str) -> bool:
+    """Return whether a sort key is one of the slots that version 1.0 wrote."""
+    return at.startswith(SLOTS) and at.removeprefix(SLOTS)[2] == BEFORE
+
+
+def _slots(day: date, at: str, numbers: Counters) -> DaySlots:
+    quarters = {name: number for name, number in numbers.items() if name != MONEY}
+    return DaySlots(_counter(at, f"{SLOTS}{day:%d}{NOW}"), day, quarters, numbers.get(MONEY, 0))
 
 
 def read_counters(client_id: int, month: str, prefix: str) -> Iterator[tuple[str, Counters]]:

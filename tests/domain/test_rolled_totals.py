@@ -74,14 +74,12 @@ def test_totals_of_agents_are_added_up_by_kind_and_day() -> None:
 
 
 def test_slots_of_agents_are_added_up_by_kind() -> None:
-    slots = [DaySlots(COUNTER, DAY, {"0715": 1, "0730": 2}, 3), DaySlots(COUNTER, DAY, {"0715": 4}, 4)]
+    slots = [DaySlots(COUNTER, DAY, {"0715": 1, "0730": 2}), DaySlots(COUNTER, DAY, {"0715": 4})]
 
     (added,) = slots_of_all_agents(DAY, slots)
 
     assert (added.counter.agent_id, added.quarters) == (ALL_AGENTS, {"0715": 5, "0730": 2})
 
 
-def test_slots_that_an_earlier_version_wrote_to_are_no_total() -> None:
-    assert DaySlots(COUNTER, DAY, {"0715": 1, "0730": 2}, 3, 3690).is_whole
-    assert not DaySlots(COUNTER, DAY, {"0715": 1, "0730": 2}, 2, 2460).is_whole
-    assert not DaySlots(COUNTER, DAY, {"0715": 1}).is_whole
+def test_slots_are_the_total_of_their_day() -> None:
+    assert DaySlots(COUNTER, DAY, {"0715": 1, "0730": 2}, 3690).total == DayTotal(COUNTER, DAY, 3, 3690)

@@ -34,15 +34,18 @@ def items(partition: str, prefix: str) -> Iterator[Mapping[str, Any]]:
 
 
 def make_old(books: Books) -> None:
-    """Leave what version 1.4 would have written: no order of all agents, no totals in slots, nothing rolled up."""
+    """Leave what version 1.0 would have written: no order of all agents, slots without money, nothing rolled up."""
     name = table_name(TABLE)
     for month in months_of(books):
         partition = f"{books.merchant.id}#{month}"
         for item in [*items(partition, history.IN_ORDER), *items(partition[:-3], "0"), *items(partition[:-3], "1")]:
             client().delete_item(TableName=name, Key={key: item[key] for key in ("month", "at")})
         for item in items(partition, totals.SLOTS):
-            old = {key: value for key, value in item.items() if key not in {totals.COUNT, totals.MONEY}}
-            client().put_item(TableName=name, Item=old)
+            client().delete_item(TableName=name, Key={key: item[key] for key in ("month", "at")})
+            if totals.NOW in item["at"]["S"]:
+                at = {"S": item["at"]["S"].replace(totals.NOW, totals.BEFORE, 1)}
+                quarters = {key: value for key, value in item.items() if key != totals.MONEY}
+                client().put_item(TableName=name, Item={**quarters, "at": at})
 
 
 def check(books: Books, **wanted: str) -> None:
@@ -93,7 +96,8 @@ def test_what_was_brought_over_is_right_and_read_in_the_order_of_all_agents(old:
 
     assert sum(one.brought for one in outcomes) == len(old.kept)
     assert {(one.mended, one.moving, one.left) for one in (*outcomes, *again)} == {((), (), 0)}
-    assert {one.brought for one in again} == {0}
+    assert {(one.brought, one.made) for one in again} == {(0, 0)}
+    assert all(one.made for one in outcomes if one.brought)
     in_order(old)
     check(old)
     with store_calls() as calls:
