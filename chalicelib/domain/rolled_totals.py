@@ -75,7 +75,8 @@ def of_all_agents(day_totals: Iterable[DayTotal]) -> list[DayTotal]:
         key = replace(one.counter, agent_id=ALL_AGENTS), one.day
         counts[key] += one.count
         money[key] += one.taken_minor
-    return [DayTotal(counter, day, count, money[counter, day]) for (counter, day), count in counts.items() if count]
+    found = (DayTotal(counter, day, count, money[counter, day]) for (counter, day), count in counts.items())
+    return [one for one in found if one.count or one.taken_minor]
 
 
 def slots_of_all_agents(day: date, slots: Iterable[DaySlots]) -> tuple[DaySlots, ...]:
