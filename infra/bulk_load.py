@@ -11,7 +11,7 @@ from typing import Any
 
 from chalicelib.domain.transaction import Transaction
 from chalicelib.store import history, transactions
-from chalicelib.store.table import client, table_name
+from chalicelib.store.table import BATCH, client, table_name
 
 MAX_BATCH_WRITE = 25  # items in one BatchWriteItem
 
@@ -23,8 +23,7 @@ def write_in_bulk(many: Iterable[Transaction]) -> None:
     """Store transactions that are not stored yet, with their entries in the history."""
     counters: dict[ItemKey, Counter[str]] = defaultdict(Counter)
     _write_batches(_items(many, counters))
-    items = (_counter_item(key, increments) for key, increments in counters.items())
-    _write_batches((table_name(history.TABLE), item) for item in items)
+    _write_batches((table_name(history.TABLE), item) for item in _counter_items(counters))
 
 
 def _items(many: Iterable[Transaction], counters: Mapping[ItemKey, Counter[str]]) -> Iterator[tuple[str, Item]]:
@@ -46,12 +45,31 @@ def _increments(parameters: Mapping[str, Any]) -> dict[str, int]:
     return {names[name]: int(values[value]["N"]) for name, value in pairs}
 
 
-def _counter_item(item_key: ItemKey, increments: Counter[str]) -> Item:
-    """Return a counter item: the stored counters, if there are any, and the increments."""
-    key: Item = {"month": {"S": item_key[0]}, "at": {"S": item_key[1]}}
-    answer = client().get_item(TableName=table_name(history.TABLE), Key=key, ConsistentRead=True)
-    stored = {name: int(value["N"]) for name, value in answer.get("Item", key).items() if "N" in value}
-    return {**key, **{name: {"N": str(number)} for name, number in (increments + Counter(stored)).items()}}
+def _counter_items(counters: Mapping[ItemKey, Counter[str]]) -> Iterator[Item]:
+    """Yield the counter items: the stored counters, if there are any, and the increments."""
+    remaining = iter(counters.items())
+    while group := dict(itertools.islice(remaining, BATCH)):
+        stored = _stored(list(group))
+        for key, increments in group.items():
+            numbers = increments + stored[key]
+            yield {**_wire(key), **{name: {"N": str(number)} for name, number in numbers.items()}}
+
+
+def _stored(keys: list[ItemKey]) -> dict[ItemKey, Counter[str]]:
+    """Return the stored counters of at most `BATCH` keys."""
+    found: dict[ItemKey, Counter[str]] = defaultdict(Counter)
+    request = {table_name(history.TABLE): {"Keys": [_wire(key) for key in keys], "ConsistentRead": True}}
+    while request:
+        answer = client().batch_get_item(RequestItems=request)
+        for item in itertools.chain.from_iterable(answer["Responses"].values()):
+            numbers = {name: int(value["N"]) for name, value in item.items() if "N" in value}
+            found[item["month"]["S"], item["at"]["S"]] = Counter(numbers)
+        request = answer.get("UnprocessedKeys") or {}
+    return found
+
+
+def _wire(key: ItemKey) -> Item:
+    return {"month": {"S": key[0]}, "at": {"S": key[1]}}
 
 
 def _write_batches(items: Iterator[tuple[str, Item]]) -> None:

@@ -1,4 +1,4 @@
-"""The command `python -m infra.operator rebuild-totals`: the totals of the history, counted anew."""
+"""The command `python -m infra.operator rebuild-totals`: totals counted anew, entries put in order."""
 
 import argparse
 import sys
@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.payment import OFFLINE_FOR
-from chalicelib.domain.period import Period, business_day
+from chalicelib.domain.period import Period, business_day, days_of_month
+from chalicelib.services import rolled_totals
 from chalicelib.services.rebuild_totals import rebuild
 from chalicelib.store import merchants, sequences
 from chalicelib.store.table import BATCH, read_all
@@ -15,21 +16,30 @@ from chalicelib.store.table import BATCH, read_all
 
 def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `rebuild-totals` to the operator's commands."""
-    command = commands.add_parser("rebuild-totals", help="count the totals of the history anew and correct them")
+    about = "count the totals of the history anew and correct them; bring what an earlier version wrote up to date"
+    command = commands.add_parser("rebuild-totals", help=about)
     command.add_argument("--merchant", type=int, help="its ID; every merchant unless given")
     command.add_argument("--month", help="such as 2026-03; every month unless given")
     command.set_defaults(command=rebuild_totals_command)
 
 
 def rebuild_totals_command(options: argparse.Namespace) -> None:
-    """Print each counter that was corrected; exit with 1 if some changed while they were counted, again and again."""
-    corrected, busy = 0, 0
+    """Print each counter that was corrected; exit with 1 if some changed while they were counted, again and again.
+
+    Days that are over are rolled up afterwards, so that no list has to.
+    """
+    corrected, brought, made, busy = 0, 0, 0, 0
     for merchant in _merchants(options.merchant):
         for month in [options.month] if options.month else _months_of(merchant, datetime.now(UTC)):
             outcome = rebuild(merchant.id, month)
+            rolled_totals.of_merchant(merchant.id, days_of_month(month), datetime.now(UTC))
             for one in outcome.mended:
                 print(f"{one.month}  {one.at}  {one.name}: was {one.stored}, is {one.counted}")
-            corrected, busy = corrected + len(outcome.mended), busy + len(outcome.moving)
+            corrected, brought = corrected + len(outcome.mended), brought + outcome.brought
+            made += outcome.made
+            busy += len(outcome.moving) + outcome.left
+    if brought or made:
+        print(f"{brought} entries of an earlier version put among those of all agents, {made} slots made.")
     print(f"{corrected} counters corrected.")
     if busy:
         sys.exit(f"{busy} more were being written to: run the command again.")

@@ -23,7 +23,7 @@ from chalicelib.domain.transaction import (
 from chalicelib.schemas.history import ListHistory
 from chalicelib.services import history as service
 from chalicelib.store import history, transactions
-from chalicelib.store.table import commit, put_new
+from chalicelib.store.table import BATCH, commit, put_new
 from tests.builders import a_merchant, an_agent
 from tests.transactions import ZAR, a_guid, a_payment
 
@@ -91,7 +91,9 @@ def a_merchant_with_agents(gmt: int = 2, count: int = 1) -> Books:
         an_agent(client_id=merchant.id, name=f"Till No. {number}", branches_actions=() if number else sees_all)
         for number in range(count)
     ]
-    commit(put_new("merchants", merchant, "id"), *(put_new("agents", agent, "id") for agent in agents))
+    commit(put_new("merchants", merchant, "id"))
+    for start in range(0, count, BATCH):
+        commit(*(put_new("agents", agent, "id") for agent in agents[start : start + BATCH]))
     return Books(merchant, agents)
 
 
@@ -161,7 +163,7 @@ def _by_card(books: Books, at: datetime, chance: random.Random) -> None:
     phase = chance.choice((Phase.SENT, Phase.APPROVED, Phase.APPROVED, Phase.AWAITING_COMPLETION, Phase.DECLINED))
     known = replace(sent, phase=phase, rrn=f"60{chance.randrange(30):010d}", approval_code="A1B2C3")
     if phase is not Phase.SENT:
-        transactions.store_step(sent, known, at, *history.writes_for_outcome(known))
+        transactions.store_step(sent, known, at, *history.writes_for_outcome(known, at))
     books.kept.append(sent if phase is Phase.SENT else known)
 
 

@@ -1,5 +1,6 @@
 """Periods of business days: times are stored in UTC, days are days in the merchant's time zone."""
 
+from calendar import monthrange
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -40,6 +41,12 @@ class Period:
         """Return the months that have a day in the period, oldest first, as 2026-03."""
         first, last = (day.year * 12 + day.month - 1 for day in (self.first, self.last))
         return [f"{number // 12:04d}-{number % 12 + 1:02d}" for number in range(first, last + 1)]
+
+
+def days_of_month(month: str) -> Period:
+    """Return the days of a month (2026-03)."""
+    first = date.fromisoformat(f"{month}-01")
+    return Period(first, first.replace(day=monthrange(first.year, first.month)[1]))
 
 
 def period_of(first: date | None, last: date | None, today: date) -> Period:

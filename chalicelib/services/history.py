@@ -1,16 +1,13 @@
 """History: exact counts and any page of payments and reversals, at a cost that does not grow with their number."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from itertools import chain
+from datetime import datetime
 
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.history import (
     MAX_CANDIDATES,
-    DayTotal,
     HistoryEntry,
     Page,
     TimeRange,
@@ -28,12 +25,14 @@ from chalicelib.domain.period import Period, business_day, days_up_to, period_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.schemas.history import OLDEST_FIRST, ListBasicModel, ListHistory
+from chalicelib.services import history_entries, rolled_totals
 from chalicelib.services.admission import Admitted, admit
-from chalicelib.store import agents, history, merchants, totals, transactions
+from chalicelib.services.history_entries import TOO_MANY
+from chalicelib.services.rolled_totals import Counted
+from chalicelib.store import agents, history, merchants, transactions
 from chalicelib.store.table import Key, read, read_all
 
 BUSY_DAY = 2 * PAGE_SIZE  # transactions, from which it pays to read which quarters of an hour a page is in
-TOO_MANY = f"More than {MAX_CANDIDATES} operations would have to be looked at: narrow the period."
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ def _list(body: ListHistory, caller: Caller, now: datetime, *, back_from_day: bo
         return _page_of_id(query, [found] if found and found.client_id == scope.client_id else [])
     if query.wanted.ext_id is not None:
         return _page_of_ext_id(query, query.wanted.ext_id)
-    return _page_of_period(query)
+    return _page_of_period(query, now)
 
 
 def _scope(admitted: Admitted, model: ListBasicModel, account: Agent | None, found: Transaction | None) -> Scope:
@@ -146,60 +145,38 @@ def _page(query: HistoryQuery, candidates: Sequence[HistoryEntry]) -> Page:
     return Page(_read_records(shown), len(matching), amount_taken(matching, query.currency))
 
 
-def _page_of_period(query: HistoryQuery) -> Page:
+def _page_of_period(query: HistoryQuery, now: datetime) -> Page:
     """Return a page of a period: counted by its totals, which also locate it unless a text is searched."""
-    wanted, period = query.wanted, query.period
-    months = (totals.of_month(query.client_id, month, wanted.agent_id) for month in period.months)
-    totals_of_days = list(chain.from_iterable(months))
-    matching = [one for one in totals_of_days if one.day in period and wanted.takes(one.counter)]
+    wanted, period, client_id = query.wanted, query.period, query.client_id
+    if wanted.agent_id is None:
+        counted = rolled_totals.of_merchant(client_id, period, now)
+    else:
+        counted = rolled_totals.of_agent(client_id, wanted.agent_id, period)
+    matching = [one for one in counted.day_totals if one.day in period and wanted.takes(one.counter)]
     total = sum(one.count for one in matching)
-    days = days_of(matching, newest_first=query.newest_first)
+    held, skip = days_of(matching, newest_first=query.newest_first), 0
 
+    if not wanted.by_text:
+        held, skip = ranges_of_page(held, (query.page - 1) * PAGE_SIZE, PAGE_SIZE)
+        held, skip = ranges_of_page(_in_quarters(query, counted, held), skip, PAGE_SIZE)
+    entries = history_entries.of_ranges(client_id, wanted, held, counted.day_totals)
     if wanted.by_text:
-        return _page(replace(query, anytime=True), _entries(query, totals_of_days, days))
-    held, skip = ranges_of_page(days, (query.page - 1) * PAGE_SIZE, PAGE_SIZE)
-    held, skip = ranges_of_page(_in_quarters(query, held), skip, PAGE_SIZE)
-    entries = page_of(_entries(query, totals_of_days, held), 1, newest_first=query.newest_first, skip=skip)
-    return Page(_read_records(entries), total, amount_taken(matching, query.currency))
+        return _page(replace(query, anytime=True), entries)
+    shown = page_of(entries, 1, newest_first=query.newest_first, skip=skip)
+    return Page(_read_records(shown), total, amount_taken(matching, query.currency))
 
 
-def _in_quarters(query: HistoryQuery, days: Sequence[TimeRange]) -> list[TimeRange]:
+def _in_quarters(query: HistoryQuery, counted: Counted, days: Sequence[TimeRange]) -> list[TimeRange]:
     """Return the days, the first and the last in quarters of an hour if they are busy."""
     finer: list[TimeRange] = []
     for number, day in enumerate(days):
         if day.count > BUSY_DAY and number in {0, len(days) - 1}:
-            slots = totals.slots_of(query.client_id, day.begin.date(), query.wanted.agent_id)
-            fitting = [numbers for counter, numbers in slots if query.wanted.takes(counter)]
+            slots = counted.slots_of(day.begin.date())
+            fitting = [one.quarters for one in slots if query.wanted.takes(one.counter)]
             finer += quarters_of(day, fitting, newest_first=query.newest_first)
         else:
             finer.append(day)
     return finer
-
-
-def _entries(query: HistoryQuery, totals_of_days: Sequence[DayTotal], held: Sequence[TimeRange]) -> list[HistoryEntry]:
-    """Return the matching entries of these ranges, of the agents and months that have any."""
-    if not held:
-        return []
-    begin, end = min(one.begin for one in held), max(one.end for one in held)
-    inside = [one for one in totals_of_days if begin.date() <= one.day <= (end - timedelta(microseconds=1)).date()]
-    fitting = {one.counter.agent_id for one in inside if query.wanted.takes(one.counter)}
-    looked_at = [one for one in inside if one.counter.agent_id in fitting]
-    wanted = query.wanted
-    if (wanted.by_text or wanted.by_kind) and sum(one.count for one in looked_at) > MAX_CANDIDATES:
-        raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_MANY)
-    places = _places(query, totals_of_days, {(one.month, one.counter.agent_id) for one in looked_at})
-    return [entry for place in places for entry in history.between(place, begin, end, wanted)]
-
-
-def _places(
-    query: HistoryQuery, totals_of_days: Sequence[DayTotal], active: set[tuple[str, int]]
-) -> set[history.MonthEntries]:
-    """Return the partitions to read: each active agent of a month, or a quiet month as a whole."""
-    sizes = Counter[str]()
-    for one in totals_of_days:
-        sizes[one.month] += one.count
-    whole = {month for month, size in sizes.items() if size <= BUSY_DAY and query.wanted.agent_id is None}
-    return {history.MonthEntries(query.client_id, month, None if month in whole else agent) for month, agent in active}
 
 
 def _read_records(entries: Sequence[HistoryEntry]) -> list[Transaction]:

@@ -1,16 +1,19 @@
-"""Counting a merchant's totals anew from its transactions, while payments come in."""
+"""Counting a merchant's totals anew from its transactions, and bringing its entries over, while payments come in."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
 
 from chalicelib.domain.history import entry_of
-from chalicelib.store import history, totals, transactions
-from chalicelib.store.table import read_all
+from chalicelib.store import history, rolled_totals, totals, transactions
+from chalicelib.store.table import commit, read_all, write_one
 
 if TYPE_CHECKING:
     from chalicelib.domain.transaction import Transaction
+
+T = TypeVar("T")
 
 ROUNDS = 5  # of counting, for what was written to while it was counted
 AT_ONCE = 1000  # records in memory
@@ -29,40 +32,74 @@ class Difference:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The counters that were corrected, and those that were written to whenever they were counted."""
+    """The counters that were corrected, and those that were written to whenever they were counted.
+
+    And what version 1.0 lacks, by number: entries that were put among those of all agents, entries that changed each
+    time, and slots that were made.
+    """
 
     mended: tuple[Difference, ...]
     moving: tuple[Difference, ...]
+    brought: int = 0
+    left: int = 0
+    made: int = 0
 
 
 def rebuild(client_id: int, month: str) -> Outcome:
     """Count a month (2026-03) of a merchant and mend what differs.
 
     The counters are read before the transactions, and written only if they are still what was read: a payment that is
-    counted at this moment is never lost, it makes its counter one to be looked at again.
+    counted at this moment is never lost, it makes its counter one to be looked at again. What is rolled up of the month
+    becomes outdated in any case: the next list rolls it up anew.
     """
+    brought, left = _bring_over(client_id, month)
     mended: list[Difference] = []
     moving: list[Difference] = []
+    made = 0
     for _ in range(ROUNDS):
         moving = []
         for group in _differences(client_id, month):
             key = totals.counters_key(group[0].month, group[0].at)
             try:
-                totals.correct(key, {one.name: one.stored for one in group}, {one.name: one.counted for one in group})
+                before = {one.name: one.stored for one in group}
+                after = {one.name: one.counted for one in group}
+                commit(totals.correction(key, before, after), rolled_totals.outdate(client_id, month))
             except totals.CounterChangedError:
                 moving += group
             else:
-                mended += group
+                is_made = group[0].at.startswith(totals.SLOTS) and not any(before.values())
+                made += is_made
+                mended += [] if is_made else group
         if not moving:
             break
-    return Outcome(tuple(mended), tuple(moving))
+    if next(totals.read_counters(client_id, month, totals.TOTAL), None):
+        write_one(rolled_totals.outdate(client_id, month))
+    return Outcome(tuple(mended), tuple(moving), brought, left, made)
+
+
+def _bring_over(client_id: int, month: str) -> tuple[int, int]:
+    """Put entries of an earlier version among those of all agents; return how many were, and how many kept changing."""
+    brought, left = 0, 0
+    for _ in range(ROUNDS):
+        left = 0
+        for entries in _groups(history.out_of_order(client_id, month), history.AT_ONCE):
+            try:
+                history.put_in_order(entries)
+            except history.EntryChangedError:
+                left += len(entries)
+            else:
+                brought += len(entries)
+        if not left:
+            break
+    return brought, left
 
 
 def _differences(client_id: int, month: str) -> Iterator[list[Difference]]:
     """Yield the counters that differ, those of one item together."""
     stored: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for prefix in (totals.TOTAL, totals.SLOTS):
-        stored.update((at, Counter(numbers)) for at, numbers in totals.read_counters(client_id, month, prefix))
+        found = totals.read_counters(client_id, month, prefix)
+        stored.update((at, Counter(numbers)) for at, numbers in found if not totals.is_slots_of_version_1(at))
     counted = _counted(client_id, month)
     for at in sorted(stored.keys() | counted.keys()):
         names = sorted(stored[at].keys() | counted[at].keys())
@@ -77,11 +114,16 @@ def _differences(client_id: int, month: str) -> Iterator[list[Difference]]:
 
 def _counted(client_id: int, month: str) -> defaultdict[str, Counter[str]]:
     counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    lines = history.of_month(client_id, month)
-    for start in range(0, len(lines), AT_ONCE):
-        keys = [transactions.key(line.id) for line in lines[start : start + AT_ONCE]]
-        records: list[Transaction | None] = read_all(keys)
+    for lines in _groups(history.of_month(client_id, month), AT_ONCE):
+        records: list[Transaction | None] = read_all([transactions.key(line.id) for line in lines])
         for line in (entry_of(record) for record in records if record is not None):
             counted[str(totals.total_key(client_id, line).key["at"])].update(totals.total_counters(line))
             counted[str(totals.slots_key(client_id, line).key["at"])].update(totals.slot_counters(line))
     return counted
+
+
+def _groups(many: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Yield the items in groups of so many."""
+    remaining = iter(many)
+    while group := list(islice(remaining, size)):
+        yield group

@@ -31,16 +31,20 @@ def books_of(acquirer: str, day: date) -> list[Booking]:
 
 
 def _entries(client_id: int, acquirer: str, day: date) -> list[HistoryEntry]:
-    """Return the entries of a merchant's day at this acquirer, of each agent that has any in the month.
+    """Return the entries of a merchant's day at this acquirer.
 
-    The totals, which are written with each transaction, name the agents. A day's total that went wrong hides nothing.
+    They are read in the order of all agents. When that is less than the totals count, because an earlier version wrote
+    it, each agent that has any in the month is read. A day's total that went wrong hides nothing of what is in order.
     """
     month = f"{day:%Y-%m}"
-    counters = {total.counter for total in totals.of_month(client_id, month, None)}
-    agent_ids = {counter.agent_id for counter in counters if counter.acquirer == acquirer}
+    day_totals = totals.of_month(client_id, month, None)
     begin = datetime.combine(day, time.min)
     end = begin + timedelta(days=1)
     wanted = HistoryFilter(acquirer=acquirer)
+    entries, looked_at = history.in_order(client_id, begin, end, wanted)
+    if looked_at >= sum(one.count for one in day_totals if one.day == day):
+        return entries
+    agent_ids = {one.counter.agent_id for one in day_totals if one.counter.acquirer == acquirer}
     months = [history.MonthEntries(client_id, month, agent_id) for agent_id in agent_ids]
     return [entry for source in months for entry in history.between(source, begin, end, wanted)]
 

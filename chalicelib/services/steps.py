@@ -36,7 +36,7 @@ def store(before: Transaction, after: Transaction, now: datetime) -> None:
     """
     decided = before.is_pending and not after.is_pending
     receipts = outbox.receipts_for(after, None, None, now) if decided else []
-    facts = history.writes_for_outcome(after) if decided else []
+    facts = history.writes_for_outcome(after, now) if decided else []
 
     released = [transactions.release(after)] if decided and after.is_reversal else []
     if decided and after.phase is Phase.REVERSAL_APPROVED and (original := transactions.get(after.original_id or "")):

@@ -1,26 +1,36 @@
 """The history: one short entry for each transaction, and the totals that are written with it.
 
-A partition is a month of a merchant, in the merchant's zone; the entries of an agent follow one another in it, by time.
-A transaction with an ExtID has a second entry, in a partition of that ExtID. Every read is a strong read.
+A partition is a month of a merchant, in the merchant's zone. A transaction has two entries in it, with the same
+attributes: among those of its agent, by time, and among those of all agents, by time. One with an ExtID has a third, in
+a partition of that ExtID. Every read is a strong read.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from itertools import islice
+from datetime import datetime, timedelta
+from hashlib import sha256
+from itertools import chain, islice
 from typing import Any
 
 from chalicelib.domain.history import MAX_CANDIDATES, SEARCHED, HistoryEntry, entry_of
 from chalicelib.domain.history_filter import HistoryFilter, SearchText
+from chalicelib.domain.period import Period
 from chalicelib.domain.transaction import Transaction
-from chalicelib.store import totals
+from chalicelib.store import rolled_totals, totals
 from chalicelib.store.query import Filter, Item, Range, items_of, range_of_prefix
-from chalicelib.store.table import Write, put_item
+from chalicelib.store.table import BATCH, Write, commit, put_item, table_name
 from chalicelib.store.totals import counter_of, kind_text
 
 TABLE = totals.TABLE
-ENTRY = "entry#"
+ENTRY, IN_ORDER = "entry#", "time#"  # by agent, of all agents
 BETWEEN = "\n"  # the addresses of a receipt: none holds it
 WITHOUT_TEXTS = ("at", "kind", "taken_minor")  # the attributes a page needs when no text is searched
+ATTRIBUTES = ("kind", "id", "taken_minor", "amount_minor", "receipts", "client_product_code", *SEARCHED)
+AT_ONCE = BATCH // 2  # entries that are put in order in one transaction, which looks at two items for each
+
+
+class EntryChangedError(Exception):
+    """An entry that is no longer what was read: its transaction has gone on."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +50,16 @@ def writes_for_new(transaction: Transaction) -> list[Write]:
         *_entry_writes(transaction, entry),
         totals.add_to_total(client_id, entry),
         totals.add_to_slots(client_id, entry),
+        *rolled_totals.count_late(client_id, entry, transaction.created_at),
     ]
 
 
-def writes_for_outcome(transaction: Transaction) -> list[Write]:
+def writes_for_outcome(transaction: Transaction, now: datetime) -> list[Write]:
     """Return the writes that add an outcome to the history: the references, and the money if it took any."""
-    entry = entry_of(transaction)
-    money = [totals.add_money(transaction.client_id, entry)] if entry.taken_minor else []
+    entry, client_id = entry_of(transaction), transaction.client_id
+    money = []
+    if entry.taken_minor:
+        money = [*totals.add_money(client_id, entry), *rolled_totals.count_late(client_id, entry, now)]
     return [*_entry_writes(transaction, entry), *money]
 
 
@@ -66,6 +79,21 @@ def between(source: MonthEntries, begin: datetime, end: datetime, wanted: Histor
     return [entry for entry in found if begin <= entry.at < end and wanted.matches(entry)]
 
 
+def in_order(client_id: int, begin: datetime, end: datetime, wanted: HistoryFilter) -> tuple[list[HistoryEntry], int]:
+    """List the matching entries of all agents, from `begin` until before `end`; and how many were looked at for it.
+
+    What version 1.0 wrote is not among them before `rebuild-totals` has brought it over.
+    """
+    looked_at: list[int] = []
+    low, high = (f"{IN_ORDER}{_time_text(at)}" for at in (begin, end))
+    only = () if wanted.by_text else WITHOUT_TEXTS
+    found: list[HistoryEntry] = []
+    for month in Period(begin.date(), (end - timedelta(microseconds=1)).date()).months:
+        span = Range(TABLE, ("month", f"{client_id}#{month}"), "at", low, high)
+        found += map(_entry, items_of(span, _filter_for(wanted), only, looked_at))
+    return [entry for entry in found if wanted.matches(entry)], sum(looked_at)
+
+
 def with_ext_id(client_id: int, ext_id: str, agent_id: int | None) -> list[HistoryEntry]:
     """List the entries of an ExtID, of one agent or of all: at most one more than `MAX_CANDIDATES`."""
     found = items_of(range_of_prefix(TABLE, ("month", _ext_id_partition(client_id, ext_id)), "at", _prefix(agent_id)))
@@ -77,18 +105,66 @@ def of_month(client_id: int, month: str) -> list[HistoryEntry]:
     return [_entry(item) for item in items_of(range_of_prefix(TABLE, ("month", f"{client_id}#{month}"), "at", ENTRY))]
 
 
+def out_of_order(client_id: int, month: str) -> Iterator[Item]:
+    """Yield the entries of a month (2026-03) that are not, or no longer as they are, among those of all agents."""
+    partition = ("month", f"{client_id}#{month}")
+    copies = {item["at"]["S"]: _digest(item) for item in items_of(range_of_prefix(TABLE, partition, "at", IN_ORDER))}
+    for item in items_of(range_of_prefix(TABLE, partition, "at", ENTRY)):
+        if copies.get(order_of(item["at"]["S"])) != _digest(item):
+            yield item
+
+
+def put_in_order(entries: Sequence[Item]) -> None:
+    """Put entries, at most `AT_ONCE`, among those of all agents, all or none.
+
+    Raise EntryChangedError when one of them is no longer what was read: whoever changed it has written both.
+    """
+    commit(*chain.from_iterable((_unchanged(entry), _copied(entry)) for entry in entries))
+
+
+def _unchanged(entry: Item) -> Write:
+    names = [name for name in ATTRIBUTES if name in entry]
+    parts = [f"#{name} = :{name}" if name in names else f"attribute_not_exists(#{name})" for name in ATTRIBUTES]
+    parameters = {
+        "TableName": table_name(TABLE),
+        "Key": {name: entry[name] for name in ("month", "at")},
+        "ConditionExpression": " AND ".join(parts),
+        "ExpressionAttributeNames": {f"#{name}": name for name in ATTRIBUTES},
+        "ExpressionAttributeValues": {f":{name}": entry[name] for name in names},
+    }
+    return Write("ConditionCheck", parameters, EntryChangedError())
+
+
+def _copied(entry: Item) -> Write:
+    item = {**entry, "at": {"S": order_of(entry["at"]["S"])}}
+    return Write("Put", {"TableName": table_name(TABLE), "Item": item})
+
+
+def _digest(entry: Item) -> bytes:
+    """Return what two entries with the same attributes have in common: a month of them fits in memory."""
+    text = repr(sorted((name, value) for name, value in entry.items() if name != "at"))
+    return sha256(text.encode()).digest()
+
+
 def _entry_writes(transaction: Transaction, entry: HistoryEntry) -> list[Write]:
-    partitions = [totals.month_of(transaction.client_id, entry.at.date())]
+    month = totals.month_of(transaction.client_id, entry.at.date())
+    by_agent = f"{_prefix(entry.counter.agent_id)}{_time_text(entry.at)}#{entry.id}"
+    keys = [(month, by_agent), (month, order_of(by_agent))]
     if ext_id := transaction.particulars.ext_id:
-        partitions.append(_ext_id_partition(transaction.client_id, ext_id))
-    return [put_item(TABLE, _item(partition, entry)) for partition in partitions]
+        keys.append((_ext_id_partition(transaction.client_id, ext_id), by_agent))
+    values = _values(entry)
+    return [put_item(TABLE, {"month": partition, "at": at, **values}) for partition, at in keys]
 
 
-def _item(partition: str, entry: HistoryEntry) -> dict[str, Any]:
+def order_of(by_agent: str) -> str:
+    """Return where the entry that stands at `entry#17#<time>#<ID>` stands among all agents: `time#<time>#17#<ID>`."""
+    _, agent_id, at, transaction_id = by_agent.split("#", 3)
+    return f"{IN_ORDER}{at}#{agent_id}#{transaction_id}"
+
+
+def _values(entry: HistoryEntry) -> dict[str, Any]:
     counter = entry.counter
     values = {
-        "month": partition,
-        "at": f"{_prefix(counter.agent_id)}{_time_text(entry.at)}#{entry.id}",
         "kind": kind_text(counter),
         "id": entry.id.casefold(),
         "taken_minor": entry.taken_minor or None,
@@ -101,7 +177,8 @@ def _item(partition: str, entry: HistoryEntry) -> dict[str, Any]:
 
 
 def _entry(item: Item) -> HistoryEntry:
-    _, agent_id, at, transaction_id = item["at"]["S"].split("#", 3)
+    order, first, second, transaction_id = item["at"]["S"].split("#", 3)
+    at, agent_id = (first, second) if f"{order}#" == IN_ORDER else (second, first)
     taken = int(item["taken_minor"]["N"]) if "taken_minor" in item else 0
     receipts = item["receipts"]["S"].split(BETWEEN) if "receipts" in item else ()
     return HistoryEntry(

@@ -57,14 +57,19 @@ def list_records(table: str, record: type[R], partition: Partition, index: str |
     }
     records: list[R] = []
     for page in _pages(parameters):
-        records.extend(decode(record, item) for item in page)
+        records.extend(decode(record, item) for item in page["Items"])
         if len(records) > LIMIT:
             raise ServiceError(ErrorCode.PERIOD_TOO_LONG, f"There are more than {LIMIT} to look at: narrow the search.")
     return records
 
 
-def items_of(span: Range, matching: Filter | None = None, only: Sequence[str] = ()) -> Iterator[Item]:
-    """Yield the items of a range that match the filter; with `only`, these attributes of each."""
+def items_of(
+    span: Range, matching: Filter | None = None, only: Sequence[str] = (), looked_at: list[int] | None = None
+) -> Iterator[Item]:
+    """Yield the items of a range that match the filter; with `only`, these attributes of each.
+
+    The numbers of items that were read for it, whether they match or not, are appended to `looked_at`.
+    """
     name, value = span.partition
     key_condition = f"#{name} = :partition AND #{span.sort_key} BETWEEN :low AND :high"
     filter_expression = matching.expression if matching else ""
@@ -80,14 +85,16 @@ def items_of(span: Range, matching: Filter | None = None, only: Sequence[str] = 
         **({"ProjectionExpression": projection} if projection else {}),
     }
     for page in _pages(parameters):
-        yield from page
+        if looked_at is not None:
+            looked_at.append(page["ScannedCount"])
+        yield from page["Items"]
 
 
-def _pages(parameters: dict[str, Any]) -> Iterator[list[Item]]:
-    """Yield the items of each page of a query until the last."""
+def _pages(parameters: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the answer of each page of a query until the last."""
     while True:
         response = with_retries(lambda: client().query(**parameters))
-        yield response["Items"]
+        yield response
         if "LastEvaluatedKey" not in response:
             return
         parameters["ExclusiveStartKey"] = response["LastEvaluatedKey"]

@@ -2,7 +2,8 @@
 
 They are counters in the month's partition of the history table, in two grains:
 - a total: the transactions of a counter on each day of the month (n05), and the money they took (m05);
-- slots: its transactions in each quarter of an hour of one day (0715), which locate a page within a busy day.
+- slots: its transactions in each quarter of an hour of one day (0715), which locate a page within a busy day, and
+  their money (m). While the day lasts they are its total, because a query of a day is shorter than one of a month.
 Both stay below 1 KB however many transactions there are, so counting costs the same for the first and the millionth.
 """
 
@@ -12,13 +13,16 @@ from datetime import date
 from typing import Any
 
 from chalicelib.domain.history import CounterKey, DayTotal, HistoryEntry
+from chalicelib.domain.rolled_totals import DaySlots
 from chalicelib.store.expressions import set_attributes
-from chalicelib.store.query import Item, items_of, range_of_prefix
-from chalicelib.store.table import Key, Write, update, write_one
+from chalicelib.store.query import Item, Range, items_of, range_of_prefix
+from chalicelib.store.table import Key, Write, update
 
 TABLE = "history"
 SHARDS = 2  # of each counter: a busy agent does not collide with itself
 TOTAL, SLOTS = "total#", "slots#"
+NOW, BEFORE = "~", "#"  # behind the day of slots: those of version 1.0, which reads quarters alone, are beside ours
+COUNT, MONEY = "n", "m"
 
 Counters = Mapping[str, int]
 
@@ -37,13 +41,16 @@ def add_to_total(client_id: int, entry: HistoryEntry) -> Write:
     return _add(total_key(client_id, entry), total_counters(entry))
 
 
-def add_money(client_id: int, entry: HistoryEntry) -> Write:
+def add_money(client_id: int, entry: HistoryEntry) -> list[Write]:
     """Add the money of a transaction that was counted before it took any."""
-    return _add(total_key(client_id, entry), {f"m{entry.at:%d}": entry.taken_minor})
+    return [
+        _add(total_key(client_id, entry), {f"m{entry.at:%d}": entry.taken_minor}),
+        _add(slots_key(client_id, entry), {MONEY: entry.taken_minor}),
+    ]
 
 
 def add_to_slots(client_id: int, entry: HistoryEntry) -> Write:
-    """Count a transaction in its quarter of an hour."""
+    """Count a transaction in its quarter of an hour, and the money it took in its day."""
     return _add(slots_key(client_id, entry), slot_counters(entry))
 
 
@@ -55,17 +62,18 @@ def total_counters(entry: HistoryEntry) -> Counters:
 
 def slot_counters(entry: HistoryEntry) -> Counters:
     """Return the numbers a transaction adds to its slots."""
-    return {f"{entry.at:%H}{entry.at.minute // 15 * 15:02d}": 1}
+    money = {MONEY: entry.taken_minor} if entry.taken_minor else {}
+    return {f"{entry.at:%H}{entry.at.minute // 15 * 15:02d}": 1, **money}
 
 
-def correct(key: Key[Any], before: Counters, after: Counters) -> None:
+def correction(key: Key[Any], before: Counters, after: Counters) -> Write:
     """Set counters to `after`; raise CounterChangedError, and change nothing, unless they are still `before`."""
     as_read = " AND ".join(
         f"#{name} = :was{name}" if before[name] else f"(attribute_not_exists(#{name}) OR #{name} = :was{name})"
         for name in after
     )
     values = {**after, **{f"was{name}": before[name] for name in after}}
-    write_one(update(key, set_attributes(after), values, condition=as_read, otherwise=CounterChangedError()))
+    return update(key, set_attributes(after), values, condition=as_read, otherwise=CounterChangedError())
 
 
 def total_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
@@ -75,7 +83,7 @@ def total_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
 
 def slots_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
     """Return the key of the slots that count a transaction."""
-    return _key(client_id, entry, f"{SLOTS}{entry.at:%d}#{_counter_text(entry)}")
+    return _key(client_id, entry, f"{SLOTS}{entry.at:%d}{NOW}{_counter_text(entry)}")
 
 
 def counters_key(partition: str, at: str) -> Key[Any]:
@@ -98,18 +106,42 @@ def of_month(client_id: int, month: str, agent_id: int | None) -> list[DayTotal]
     ]
 
 
-def slots_of(client_id: int, day: date, agent_id: int | None) -> list[tuple[CounterKey, Counters]]:
-    """List the transactions of each counter in the quarters of an hour of a day, one item for each shard."""
-    day_prefix = f"{SLOTS}{day:%d}#"
-    prefix = f"{day_prefix}{agent_id}#" if agent_id is not None else day_prefix
-    return [
-        (_counter(at, day_prefix), numbers) for at, numbers in read_counters(client_id, day.isoformat()[:7], prefix)
-    ]
+def slots_of(client_id: int, day: date, agent_id: int | None) -> list[DaySlots]:
+    """List the slots of a day, of one agent or of all: one item for each shard. Those of version 1.0 are left out."""
+    prefix = f"{SLOTS}{day:%d}{NOW}" if agent_id is None else f"{SLOTS}{day:%d}{NOW}{agent_id}#"
+    found = read_counters(client_id, day.isoformat()[:7], prefix)
+    return [_slots(day, at, numbers) for at, numbers in found]
+
+
+def slots_of_days(client_id: int, first: date, last: date) -> list[DaySlots] | None:
+    """List the slots of days of one month, of all agents.
+
+    None when version 1.0 counted something on them: its slots say nothing of money.
+    """
+    span = Range(TABLE, ("month", month_of(client_id, first)), "at", f"{SLOTS}{first:%d}", f"{SLOTS}{last:%d}{NOW}~")
+    found = list(_counters_of(span))
+    if any(is_slots_of_version_1(at) for at, _ in found):
+        return None
+    return [_slots(first.replace(day=int(at.removeprefix(SLOTS)[:2])), at, numbers) for at, numbers in found]
+
+
+def is_slots_of_version_1(at: str) -> bool:
+    """Return whether a sort key is one of the slots that version 1.0 wrote."""
+    return at.startswith(SLOTS) and at.removeprefix(SLOTS)[2] == BEFORE
+
+
+def _slots(day: date, at: str, numbers: Counters) -> DaySlots:
+    quarters = {name: number for name, number in numbers.items() if name != MONEY}
+    return DaySlots(_counter(at, f"{SLOTS}{day:%d}{NOW}"), day, quarters, numbers.get(MONEY, 0))
 
 
 def read_counters(client_id: int, month: str, prefix: str) -> Iterator[tuple[str, Counters]]:
     """Yield the counters of a month (2026-03) whose sort key begins with `prefix`, each with its sort key."""
-    for item in items_of(range_of_prefix(TABLE, ("month", f"{client_id}#{month}"), "at", prefix)):
+    return _counters_of(range_of_prefix(TABLE, ("month", f"{client_id}#{month}"), "at", prefix))
+
+
+def _counters_of(span: Range) -> Iterator[tuple[str, Counters]]:
+    for item in items_of(span):
         yield item["at"]["S"], _numbers(item)
 
 

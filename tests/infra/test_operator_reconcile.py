@@ -79,7 +79,7 @@ def kept(transaction: Transaction) -> Transaction:
         transactions.record(sent)
     if transaction.phase is not first:
         beside = [transactions.release(transaction)] if transaction.is_reversal else []
-        writes = (*beside, *history.writes_for_outcome(transaction))
+        writes = (*beside, *history.writes_for_outcome(transaction, transaction.created_at))
         transactions.store_step(sent, transaction, transaction.created_at, *writes)
     return transaction
 

@@ -8,11 +8,13 @@ from itertools import count
 import pytest
 
 from chalicelib.domain.history import entry_of
+from chalicelib.services import rebuild_totals
 from chalicelib.services.rebuild_totals import Difference, Outcome, rebuild
 from chalicelib.store import totals, transactions
-from chalicelib.store.table import Key, update, write_one
+from chalicelib.store.table import Key, Write, update, write_one
 from infra import operator
 from tests.books import Books, a_merchant_with_agents, amount, fill, paid
+from tests.wire import failing
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
 MONTH = "2028-03"
@@ -58,6 +60,21 @@ def test_what_differs_is_said_and_mended(books: Books) -> None:
     assert rebuild(books.merchant.id, MONTH).mended == ()
 
 
+def test_what_was_mended_is_listed_even_if_the_command_ended_there(
+    books: Books, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = total_of(books)
+    spoil(key, n09=7)
+    month_later = NOW + timedelta(days=20)
+    before = books.ask(month_later, {}).total
+    monkeypatch.setattr(rebuild_totals, "write_one", failing(KeyboardInterrupt()))
+
+    with pytest.raises(KeyboardInterrupt):
+        rebuild(books.merchant.id, MONTH)
+
+    assert (before, books.ask(month_later, {}).total) == (7, 1)
+
+
 def test_slots_are_mended_too(books: Books) -> None:
     key = totals.slots_key(books.merchant.id, entry_of(books.kept[0]))
     spoil(key, **{"2330": 5})
@@ -84,14 +101,14 @@ def test_a_payment_that_is_counted_while_totals_are_mended_is_not_lost(
     books = a_merchant_with_agents()
     books.record(paid(books, books.agents[0], NOW))
     spoil(total_of(books), n09=7)
-    correct = totals.correct
+    correction = totals.correction
 
-    def correct_late(key: Key[object], before: totals.Counters, after: totals.Counters) -> None:
+    def correct_late(key: Key[object], before: totals.Counters, after: totals.Counters) -> Write:
         if len(books.kept) == 1:
             books.record(paid(books, books.agents[0], NOW))
-        correct(key, before, after)
+        return correction(key, before, after)
 
-    monkeypatch.setattr(totals, "correct", correct_late)
+    monkeypatch.setattr(totals, "correction", correct_late)
     outcome = rebuild(books.merchant.id, MONTH)
 
     assert [(one.stored, one.counted) for one in outcome.mended] == [(8, 2)]
