@@ -49,7 +49,7 @@ def _increments(parameters: Mapping[str, Any]) -> dict[str, int]:
 def _counter_item(item_key: ItemKey, increments: Counter[str]) -> Item:
     """Return a counter item: the stored counters, if there are any, and the increments."""
     key: Item = {"month": {"S": item_key[0]}, "at": {"S": item_key[1]}}
-    answer = client().get_item(TableName=table_name(history.TABLE), Key=key, ConsistentRead=True)
+    answer = client().call("GetItem", TableName=table_name(history.TABLE), Key=key, ConsistentRead=True)
     stored = {name: int(value["N"]) for name, value in answer.get("Item", key).items() if "N" in value}
     return {**key, **{name: {"N": str(number)} for name, number in (increments + Counter(stored)).items()}}
 
@@ -60,4 +60,4 @@ def _write_batches(items: Iterator[tuple[str, Item]]) -> None:
         for table, item in batch:
             requests[table].append({"PutRequest": {"Item": item}})
         while requests:
-            requests = client().batch_write_item(RequestItems=requests).get("UnprocessedItems") or {}
+            requests = client().call("BatchWriteItem", RequestItems=requests).get("UnprocessedItems") or {}

@@ -86,7 +86,7 @@ def items_of(span: Range, matching: Filter | None = None, only: Sequence[str] = 
 def _pages(parameters: dict[str, Any]) -> Iterator[list[Item]]:
     """Yield the items of each page of a query until the last."""
     while True:
-        response = with_retries(lambda: client().query(**parameters))
+        response = with_retries(lambda: client().call("Query", **parameters))
         yield response["Items"]
         if "LastEvaluatedKey" not in response:
             return
