@@ -3,6 +3,7 @@
 HTTP/1.1 as these services answer it is read here: a whole HTTP client would cost a function a tenth of its start.
 """
 
+import atexit
 import os
 import select
 import socket
@@ -207,13 +208,14 @@ def _connected(endpoint: Endpoint, seconds: float) -> _Connection:
 
 
 def _forget() -> None:
-    """Close what waits: a process that was forked must not talk on the connections of another."""
+    """Close what waits, at the end and after a fork: a process must not talk on the connections of another."""
     for idle in _idle.values():
         while idle:
             idle.pop().close()
 
 
 os.register_at_fork(after_in_child=_forget)
+atexit.register(_forget)
 
 
 @cache
