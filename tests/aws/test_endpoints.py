@@ -16,7 +16,8 @@ REGIONS = [name for partition in PARTITIONS for name in partition["regions"] if 
 
 @pytest.fixture(autouse=True)
 def no_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    for variable in ("AWS_ENDPOINT_URL", *(f"AWS_ENDPOINT_URL_{service.variable}" for service in SERVICES)):
+        monkeypatch.delenv(variable, raising=False)
     region.cache_clear()
 
 
