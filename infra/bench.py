@@ -4,26 +4,21 @@
 """
 
 import base64
-import json
 import os
 import statistics
 import subprocess
 import sys
-import time
 import uuid
-from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
-
-from chalice.app import Chalice, Response
+from typing import TYPE_CHECKING, Any
 
 from app import app
 from chalicelib.domain.agent import Caller
 from chalicelib.services import authentication, outbox, payment_sweep
-from chalicelib.store.table import client
 from infra import demo_data, engines
 from infra.bench_codecs import print_codecs
 from infra.bench_history import print_history
+from infra.bench_payment import print_processor_time
 from infra.bench_peer import PeerError, compare_with
 from infra.bench_reconcile import print_reconciliation
 from infra.bench_sign_in import attempts, print_sign_in
@@ -32,8 +27,9 @@ from infra.bench_table import Table, show
 from infra.capacity_meter import measure_capacity
 from infra.lambda_client import LambdaClient
 
-RUNS = 300
-WARM_UP_RUNS = 20
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 COLD_STARTS = 15
 SUBMIT = "/api/v1/payment/submit"
 
@@ -106,50 +102,15 @@ def operations_table(agent: LambdaClient) -> Table:
     return Table("operations", ("operation", "store calls", "read units", "write units"), rows)
 
 
-def print_processor_time(agent: LambdaClient, caller: Caller) -> None:
-    """Print the processor time of a payment beside that of a bare Chalice route that makes the same two store calls."""
-    recorded: list[dict[str, Any]] = []
-    events = client().meta.events
-    events.register("provide-client-params.dynamodb.*", lambda params, **_: recorded.append(params), unique_id="record")
-    agent.call("POST", SUBMIT, cash_payment())
-    events.unregister("provide-client-params.dynamodb.*", unique_id="record")
-    reads, writes = recorded
-    bare_app = Chalice(app_name="bare")
-
-    def view() -> Response:
-        client().batch_get_item(**reads)
-        items = json.loads(json.dumps(writes["TransactItems"]))
-        transaction_id = str(uuid.uuid4())
-        items[0]["Put"]["Item"]["id"]["S"] = transaction_id
-        client().transact_write_items(TransactItems=items)
-        return Response(json.dumps({"id": transaction_id}))
-
-    bare_app.route(SUBMIT, methods=["POST"], name="bare")(view)
-    bare_agent = LambdaClient(bare_app, caller)
-    service = _processor_ms(lambda: agent.call("POST", SUBMIT, cash_payment()))
-    bare = _processor_ms(lambda: bare_agent.call("POST", SUBMIT, cash_payment()))
-    print(f"\ncash submit, processor ms: service {service:.2f}, a bare route {bare:.2f}, ratio {service / bare:.2f}")
-
-
-def _processor_ms(operation: Callable[[], Any]) -> float:
-    for _ in range(WARM_UP_RUNS):
-        operation()
-    times = []
-    for _ in range(RUNS):
-        started = time.process_time()
-        operation()
-        times.append(time.process_time() - started)
-    return statistics.median(times) * 1000
-
-
 def print_import_time() -> None:
     """Print the processor time of importing the service, beside that of importing the packages it uses."""
     model = "class Model(pydantic.BaseModel): name: str = ''"
     code = {
         "the service": "import app",
         "the authorizer": "import chalicelib.authorizer",
-        "chalice, boto3, pydantic": "import chalice, boto3, pydantic",
-        "the same and one model": f"import chalice, boto3, pydantic\n{model}",
+        "chalice, pydantic": "import chalice, pydantic",
+        "the same and one model": f"import chalice, pydantic\n{model}",
+        "chalice, boto3, a client": "import chalice, boto3\nboto3.client('dynamodb')",
     }
     print("\nimport, processor ms")
     for name, statement in code.items():
@@ -181,7 +142,7 @@ def main() -> None:
         agent.call("POST", SUBMIT, cash_payment())
         show(operations_table(agent))
         print_sign_in()
-        print_processor_time(agent, caller)
+        print_processor_time(agent, caller, cash_payment)
         if "history" in sys.argv[1:]:
             print_history()
         if "sweep" in sys.argv[1:]:

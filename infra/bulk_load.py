@@ -60,7 +60,7 @@ def _stored(keys: list[ItemKey]) -> dict[ItemKey, Counter[str]]:
     found: dict[ItemKey, Counter[str]] = defaultdict(Counter)
     request = {table_name(history.TABLE): {"Keys": [_wire(key) for key in keys], "ConsistentRead": True}}
     while request:
-        answer = client().batch_get_item(RequestItems=request)
+        answer = client().call("BatchGetItem", RequestItems=request)
         for item in itertools.chain.from_iterable(answer["Responses"].values()):
             numbers = {name: int(value["N"]) for name, value in item.items() if "N" in value}
             found[item["month"]["S"], item["at"]["S"]] = Counter(numbers)
@@ -78,4 +78,4 @@ def _write_batches(items: Iterator[tuple[str, Item]]) -> None:
         for table, item in batch:
             requests[table].append({"PutRequest": {"Item": item}})
         while requests:
-            requests = client().batch_write_item(RequestItems=requests).get("UnprocessedItems") or {}
+            requests = client().call("BatchWriteItem", RequestItems=requests).get("UnprocessedItems") or {}

@@ -7,8 +7,10 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
+from unittest.mock import patch
 
-from chalicelib.store.table import client
+from chalicelib.aws.client import Client
+from chalicelib.aws.endpoints import DYNAMODB
 
 READS = frozenset({"GetItem", "BatchGetItem", "Query"})
 
@@ -17,24 +19,18 @@ READS = frozenset({"GetItem", "BatchGetItem", "Query"})
 def measure_capacity() -> Iterator[Counter[str]]:
     """Count every DynamoDB call until the block ends, with the units it took: `calls`, `RCU`, `WCU`."""
     meter: Counter[str] = Counter()
-    items: Counter[str] = Counter()  # of the latest transaction, by table
-    events = client().meta.events
+    really = Client.call
 
-    def request_units(params: dict[str, Any], **_: Any) -> None:
-        params["ReturnConsumedCapacity"] = "TOTAL"
-        items.clear()
-        items.update(part["TableName"] for item in params.get("TransactItems", []) for part in item.values())
-
-    def add_units(parsed: dict[str, Any], model: Any, **_: Any) -> None:
-        consumed = parsed.get("ConsumedCapacity") or []
+    def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+        if client.service is not DYNAMODB:
+            return really(client, operation, **parameters)
+        items = Counter(part["TableName"] for item in parameters.get("TransactItems", []) for part in item.values())
+        answer = really(client, operation, **{**parameters, "ReturnConsumedCapacity": "TOTAL"})
+        consumed = answer.get("ConsumedCapacity") or []
         tables = consumed if isinstance(consumed, list) else [consumed]
         units = sum(table["CapacityUnits"] * (items[table["TableName"]] or 1) for table in tables)
-        meter.update({"calls": 1, "RCU" if model.name in READS else "WCU": units, model.name: 1})
+        meter.update({"calls": 1, "RCU" if operation in READS else "WCU": units, operation: 1})
+        return answer
 
-    events.register("provide-client-params.dynamodb.*", request_units, unique_id="request-units")
-    events.register("after-call.dynamodb.*", add_units, unique_id="add-units")
-    try:
+    with patch.object(Client, "call", call):
         yield meter
-    finally:
-        events.unregister("provide-client-params.dynamodb.*", unique_id="request-units")
-        events.unregister("after-call.dynamodb.*", unique_id="add-units")

@@ -21,12 +21,18 @@ from typing import Any
 from unittest.mock import patch
 
 import boto3
+from botocore.awsrequest import AWSPreparedRequest
+from botocore.compat import HTTPHeaders
 from botocore.config import Config
 from botocore.exceptions import ClientError
 from moto import mock_aws
 from moto.core.botocore_stubber import BotocoreStubber
 from moto.core.model_instances import model_data
+from moto.core.models import botocore_stubber
 
+from chalicelib.aws import connections
+from chalicelib.aws.connections import Answer
+from chalicelib.aws.endpoints import Endpoint
 from chalicelib.services import lanes
 from infra import moto_transactions, resources, tables
 from infra.data_folder import DataFolder, DataFolderError
@@ -83,6 +89,7 @@ def moto_engine(settings: Mapping[str, str] | None = None) -> Iterator[None]:
     with (
         patch.dict(os.environ, {**environment(), **(settings or {})}),
         patch.object(BotocoreStubber, "process_request", _under_lock(BotocoreStubber.process_request)),
+        patch.object(connections, "exchange", _moto_first(connections.exchange)),
     ):
         # The developer's own profile, session token or endpoint must not be used.
         for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", ENDPOINT_VARIABLE):
@@ -96,6 +103,23 @@ def moto_engine(settings: Mapping[str, str] | None = None) -> Iterator[None]:
             tables.enable_ttl(boto3.client("dynamodb"), STACK)
             clear_caches()
             yield
+
+
+def _moto_first(exchange: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Let moto answer the requests of the service's own client, too, but those to this machine."""
+
+    def answer(endpoint: Endpoint, headers: Mapping[str, str], body: bytes, *seconds: float) -> Answer:
+        if endpoint.host == HOST or not botocore_stubber.enabled:
+            return exchange(endpoint, headers, body, *seconds)
+        request = AWSPreparedRequest("POST", endpoint.url, HTTPHeaders.from_dict(headers), body, stream_output=False)
+        if (answered := botocore_stubber.process_request(request)) is None:
+            message = f"moto does not know {endpoint.url}"
+            raise AssertionError(message)
+        status, returned, content = answered
+        content = content.encode() if isinstance(content, str) else content
+        return Answer(status, {name.lower(): str(value) for name, value in returned.items()}, content)
+
+    return answer
 
 
 def _stop_tracking_items() -> None:

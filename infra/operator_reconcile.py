@@ -5,8 +5,7 @@ import sys
 from datetime import UTC, datetime, timedelta
 from typing import NoReturn
 
-from botocore.exceptions import ClientError
-
+from chalicelib.aws.errors import RefusedError
 from chalicelib.domain.reconciliation import Field, Standing, compare
 from chalicelib.errors import ServiceError
 from chalicelib.services.reconciliation import books_of
@@ -34,8 +33,8 @@ def _reconcile_command(options: argparse.Namespace) -> None:
         _stop(str(wrong))
     except ServiceError as refusal:
         _stop(refusal.message)
-    except ClientError as refusal:
-        _stop(f"The store refused: {refusal.response['Error']['Code']}.")
+    except RefusedError as refusal:
+        _stop(f"The store refused: {refusal.code}.")
     except SystemExit as wrong_setting:
         _stop(str(wrong_setting))
     if is_different:

@@ -4,20 +4,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from chalicelib.store.table import client
+import pytest
+
+from chalicelib.aws.client import Client
+from chalicelib.aws.endpoints import DYNAMODB
 
 
 @contextmanager
 def store_calls() -> Iterator[list[str]]:
     """Collect the names of all calls to DynamoDB in the block, by any thread, without retries."""
     names: list[str] = []
+    really = Client.call
 
-    def note(model: Any, **_: object) -> None:
-        names.append(model.name)
+    def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+        if client.service is DYNAMODB:
+            names.append(operation)
+        return really(client, operation, **parameters)
 
-    events = client().meta.events
-    events.register("before-call.dynamodb", note)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Client, "call", call)
         yield names
-    finally:
-        events.unregister("before-call.dynamodb", note)

@@ -4,7 +4,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from chalicelib.store.table import client
+import pytest
+
+from chalicelib.aws.client import Client
 
 WRITES = ("PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems")
 
@@ -13,22 +15,17 @@ WRITES = ("PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems")
 def write_units() -> Iterator[list[tuple[str, float]]]:
     """Table and units of each write until it ends, indexes included, by whatever thread."""
     charged: list[tuple[str, float]] = []
+    really = Client.call
 
-    def ask(params: dict[str, Any], **_: object) -> None:
-        params["ReturnConsumedCapacity"] = "TOTAL"
-
-    def note(parsed: dict[str, Any], **_: object) -> None:
-        consumed = parsed.get("ConsumedCapacity", [])
+    def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+        if operation not in WRITES:
+            return really(client, operation, **parameters)
+        answer = really(client, operation, **{**parameters, "ReturnConsumedCapacity": "TOTAL"})
+        consumed = answer.get("ConsumedCapacity", [])
         tables = consumed if isinstance(consumed, list) else [consumed]
         charged.extend((table["TableName"].rsplit("-", 1)[-1], table["CapacityUnits"]) for table in tables)
+        return answer
 
-    events = client().meta.events
-    for operation in WRITES:
-        events.register(f"provide-client-params.dynamodb.{operation}", ask)
-        events.register(f"after-call.dynamodb.{operation}", note)
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Client, "call", call)
         yield charged
-    finally:
-        for operation in WRITES:
-            events.unregister(f"provide-client-params.dynamodb.{operation}", ask)
-            events.unregister(f"after-call.dynamodb.{operation}", note)

@@ -17,6 +17,7 @@ import pytest
 from botocore.client import BaseClient
 from botocore.signers import RequestSigner
 
+from chalicelib.aws.client import Client
 from infra.engines import ACCOUNT_ID, REGION, STACK, environment
 
 FOLDER = Path(__file__).parents[1] / ".chalice"
@@ -166,9 +167,14 @@ def enforce(service: str, operation: str, parameters: Mapping[str, Any]) -> None
 
 @pytest.fixture(scope="session", autouse=True)
 def enforced_policies() -> Iterator[None]:
-    """Check every call of every client against the policies."""
+    """Check every call of every client, ours and boto3's, against the policies."""
     with pytest.MonkeyPatch.context() as patch:
-        call, sign = BaseClient._make_api_call, RequestSigner.generate_presigned_url  # type: ignore[attr-defined]  # noqa: SLF001
+        own_call, call = Client.call, BaseClient._make_api_call  # type: ignore[attr-defined]  # noqa: SLF001
+        sign = RequestSigner.generate_presigned_url
+
+        def own_checked(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+            enforce(client.service.name, operation, parameters)
+            return own_call(client, operation, **parameters)
 
         def checked(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
             enforce(client.meta.service_model.service_name, operation, parameters)
@@ -178,6 +184,7 @@ def enforced_policies() -> Iterator[None]:
             enforce("s3", named["operation_name"], {"Bucket": environment()["BUCKET"], "Key": "any"})
             return sign(signer, **named)
 
+        patch.setattr(Client, "call", own_checked)
         patch.setattr(BaseClient, "_make_api_call", checked)
         patch.setattr(RequestSigner, "generate_presigned_url", signed)
         yield

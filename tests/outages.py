@@ -1,4 +1,4 @@
-"""Stores that fail: one accepts and never answers, one does not listen, one throttles, one answers nonsense."""
+"""Stores that fail: one accepts and never answers, one does not listen, one throttles, two answer nonsense."""
 
 import contextlib
 import json
@@ -72,7 +72,12 @@ def breaking() -> contextlib.AbstractContextManager[str]:
     return answering(503, b"<html>Service Unavailable</html>")
 
 
-OUTAGES = {"hanging": hanging, "closed": closed, "throttling": throttling, "breaking": breaking}
+def damaged() -> contextlib.AbstractContextManager[str]:
+    """The URL of a server whose every answer is cut short."""
+    return answering(200, b'{"Item": {"id"')
+
+
+OUTAGES = {"hanging": hanging, "closed": closed, "throttling": throttling, "breaking": breaking, "damaged": damaged}
 
 
 @contextlib.contextmanager

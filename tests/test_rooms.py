@@ -15,7 +15,7 @@ MAY_IMPORT = {
     for room, rooms in ROW.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
 }
 BOTO3_ROOMS = {"gateways"}
-BOTO3_MODULES = {"chalicelib.store.table", "chalicelib.store.retries"}
+BOTO3_MODULES = {"chalicelib.aws.credentials"}
 MODULES = sorted((ROOT / "chalicelib").rglob("*.py"))
 
 
@@ -54,11 +54,22 @@ def test_the_table_of_rooms_names_every_room_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_aws_is_reached_through_the_table_and_the_gateways_alone(path: Path) -> None:
+def test_boto3_is_used_by_the_gateways_and_for_credentials_alone(path: Path) -> None:
     module = _name(path)
     aws = {name for name in _imports(path) if name.split(".")[0] in {"boto3", "botocore"}}
 
     assert not aws or _room(module) in BOTO3_ROOMS or module in BOTO3_MODULES
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_boto3_is_imported_when_it_is_first_used(path: Path) -> None:
+    at_import = [
+        node
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.Import | ast.ImportFrom) and "boto" in ast.unparse(node)
+    ]
+
+    assert at_import == []
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "chalicelib" / "domain").glob("*.py")), ids=_name)

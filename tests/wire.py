@@ -9,13 +9,13 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
-from botocore.client import BaseClient
 
+from chalicelib.aws.client import Client
+from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.gateways import acquirers
 from chalicelib.settings import settings
 
 Hook = Callable[[str, str], None]  # ("before" or "after", what is called)
-CALL = "_make_api_call"  # botocore's one way out
 ASKED = ("authorize", "reverse", "inquire", "link")
 
 
@@ -56,15 +56,14 @@ def failing(error: BaseException) -> Callable[..., Any]:
 def hooked(hook: Hook) -> Iterator[None]:
     """Until it ends, `hook` is called around each call of this process; what an acquirer does inside is its own."""
     inside = threading.local()
-    real_call: Callable[..., Any] = getattr(BaseClient, CALL)
+    real_call = Client.call
     real_named = acquirers.named
 
-    def call(client: BaseClient, operation: str, parameters: Any) -> Any:
-        service = client.meta.service_model.service_name
-        if getattr(inside, "acquirer", False) or service != "dynamodb":
-            return real_call(client, operation, parameters)
+    def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+        if getattr(inside, "acquirer", False) or client.service is not DYNAMODB:
+            return real_call(client, operation, **parameters)
         hook("before", operation)
-        answer = real_call(client, operation, parameters)
+        answer = real_call(client, operation, **parameters)
         hook("after", operation)
         return answer
 
@@ -89,7 +88,7 @@ def hooked(hook: Hook) -> Iterator[None]:
             return ask
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BaseClient, CALL, call)
+        patch.setattr(Client, "call", call)
         patch.setattr(acquirers, "named", lambda code: Hooked(real_named(code)))
         yield
 

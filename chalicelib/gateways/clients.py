@@ -1,9 +1,12 @@
-"""The clients of AWS: each is created once, and one at a time, because a session of boto3 is not for many threads."""
+"""The clients of boto3: each is created once, and one at a time, because a session of boto3 is not for many threads.
+
+boto3 is loaded with the first of them: a payment without a picture, a mail or an SMS needs none.
+"""
 
 from collections.abc import Callable
 from functools import lru_cache
 from threading import RLock
-from typing import Generic, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -22,3 +25,14 @@ class Once(Generic[P, T]):
         """Return what was created."""
         with _LOCK:
             return self._created(*args, **kwargs)  # type: ignore[arg-type]  # what cannot be hashed raises TypeError
+
+
+def create(service: str, *, attempts: int, read_seconds: float, **options: Any) -> Any:
+    """Create a client of boto3; `options` are those of its Config."""
+    import boto3  # noqa: PLC0415  see above
+    from botocore.config import Config  # noqa: PLC0415
+
+    retries: Any = {"mode": "standard", "total_max_attempts": attempts}
+    return boto3.client(  # type: ignore[call-overload]  # the name of the service is a literal where it is called
+        service, config=Config(connect_timeout=1, read_timeout=read_seconds, retries=retries, **options)
+    )

@@ -3,12 +3,9 @@
 from functools import cache
 from typing import TYPE_CHECKING
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
-
 from chalicelib.domain.picture import Picture
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.gateways.clients import create
 from chalicelib.settings import settings
 
 if TYPE_CHECKING:
@@ -19,6 +16,8 @@ EXPIRES_S = 900
 
 def put(name: str, picture: Picture) -> None:
     """Store a picture; raise 903 when the storage is out of reach."""
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  loaded for a picture alone
+
     try:
         _client().put_object(Bucket=settings().bucket, Key=name, Body=picture.content, ContentType=picture.media_type)
     except (BotoCoreError, ClientError) as error:
@@ -34,11 +33,11 @@ def signed_url(name: str) -> str:
 
 @cache
 def _client() -> "S3Client":
-    config = Config(
-        connect_timeout=1,
-        read_timeout=5,
-        retries={"mode": "standard", "total_max_attempts": 3},
+    client: S3Client = create(
+        "s3",
+        attempts=3,
+        read_seconds=5,
         signature_version="s3v4",  # S3 requires it for objects encrypted under a KMS key
         s3={"addressing_style": "virtual"},  # the bucket's regional host: S3 refuses a URL signed for another
     )
-    return boto3.client("s3", config=config)
+    return client

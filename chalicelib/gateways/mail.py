@@ -4,12 +4,8 @@ from email.header import Header
 from email.utils import formataddr, parseaddr
 from typing import TYPE_CHECKING
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
-
 from chalicelib.domain.outbox import NotSentError, Outbox
-from chalicelib.gateways.clients import Once
+from chalicelib.gateways.clients import Once, create
 from chalicelib.settings import MAX_SWEEP_CONCURRENCY, settings
 
 if TYPE_CHECKING:
@@ -22,6 +18,8 @@ WORD_LENGTH = 75  # of an encoded word: RFC 2047
 
 def send(message: Outbox, to: str) -> str:
     """Send one e-mail to one address and return its SES ID; raise NotSentError after three seconds at the latest."""
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  loaded for a message alone
+
     body: BodyTypeDef = {"Text": {"Data": message.text or "", "Charset": "UTF-8"}}
     if message.html:
         body["Html"] = {"Data": message.html, "Charset": "UTF-8"}
@@ -52,10 +50,5 @@ def _from(sender: str | None) -> str:
 def _client() -> "SESV2Client":
     # One attempt: a till may be waiting, and the outbox tries again. A repeated attempt would also send a second mail
     # when only the response was lost.
-    config = Config(
-        connect_timeout=1,
-        read_timeout=2,
-        retries={"mode": "standard", "total_max_attempts": 1},
-        max_pool_connections=MAX_SWEEP_CONCURRENCY,
-    )
-    return boto3.client("sesv2", config=config)
+    client: SESV2Client = create("sesv2", attempts=1, read_seconds=2, max_pool_connections=MAX_SWEEP_CONCURRENCY)
+    return client

@@ -11,24 +11,20 @@ import hmac
 import json
 import secrets
 import time
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from typing import Any
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
-
+from chalicelib.aws.client import Client, Limits
+from chalicelib.aws.endpoints import KMS, SECRETS_MANAGER
+from chalicelib.aws.errors import CallError
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
-from chalicelib.gateways.clients import Once
 from chalicelib.settings import settings
 from chalicelib.store import lost_time
 from chalicelib.store.retries import with_retries
-
-if TYPE_CHECKING:
-    from mypy_boto3_kms import KMSClient
-    from mypy_boto3_secretsmanager import SecretsManagerClient
 
 REMEMBERED_S = 300  # the time after which a rotation has reached every process
 RETRY_S = 10  # after a failed read, while the remembered document is used
@@ -51,7 +47,7 @@ class _Cached:
         if time.monotonic() >= self._until:
             began = time.monotonic()
             self._until = began + RETRY_S  # before the call: one thread calls, the others go on
-            with suppress(ClientError, BotoCoreError, ServiceError):  # the last: no time is left for the call
+            with suppress(CallError, ServiceError):  # the last: no time is left for the call
                 return self._renew()
             lost_time.spend(time.monotonic() - began)
         return self._result
@@ -123,25 +119,21 @@ def rotate_partner(product: str, new: Secret | None = None) -> Secret:
 
 def seal(secret: Secret, agent_id: int) -> bytes:
     """Encrypt an agent's secret for the store: only the KMS key of the stage decrypts it, and only for this agent."""
-    return with_retries(
-        lambda: _kms_client().encrypt(
-            KeyId=settings().key_id, Plaintext=secret.reveal().encode(), EncryptionContext=_context(agent_id)
-        )["CiphertextBlob"]
-    )
+    text = b64encode(secret.reveal().encode()).decode()
+    return b64decode(_with_key("Encrypt", agent_id, Plaintext=text)["CiphertextBlob"])
 
 
 def unseal(sealed: bytes, agent_id: int) -> Secret:
     """Decrypt a secret that was encrypted for this agent."""
-    plaintext = with_retries(
-        lambda: _kms_client().decrypt(
-            KeyId=settings().key_id, CiphertextBlob=sealed, EncryptionContext=_context(agent_id)
-        )["Plaintext"]
+    answer = _with_key("Decrypt", agent_id, CiphertextBlob=b64encode(sealed).decode())
+    return Secret(b64decode(answer["Plaintext"]).decode())
+
+
+def _with_key(operation: str, agent_id: int, **content: str) -> dict[str, Any]:
+    context = {"agent": str(agent_id)}
+    return with_retries(
+        lambda: _kms_client().call(operation, KeyId=settings().key_id, EncryptionContext=context, **content)
     )
-    return Secret(plaintext.decode())
-
-
-def _context(agent_id: int) -> dict[str, str]:
-    return {"agent": str(agent_id)}
 
 
 def _document() -> Mapping[str, Any]:
@@ -149,36 +141,28 @@ def _document() -> Mapping[str, Any]:
 
 
 def _load_document() -> Mapping[str, Any]:
-    response = _secrets_client().get_secret_value(SecretId=settings().secret_id)
+    response = _secrets_client().call("GetSecretValue", SecretId=settings().secret_id)
     parsed: Mapping[str, Any] = json.loads(response["SecretString"])
     return parsed
 
 
 def _store_document(content: Mapping[str, Any]) -> None:
-    _secrets_client().put_secret_value(SecretId=settings().secret_id, SecretString=json.dumps(content))
+    _secrets_client().call("PutSecretValue", SecretId=settings().secret_id, SecretString=json.dumps(content))
     document.cache_clear()
 
 
 document = _Cached(_load_document)
 
 
-def _secrets_client() -> "SecretsManagerClient":
+def _secrets_client() -> Client:
     return _secrets_client_of(lost_time.limits(lost_time.HURRIED_SECRET))
 
 
-@Once
-def _secrets_client_of(limits: lost_time.Limits) -> "SecretsManagerClient":
-    return boto3.client("secretsmanager", config=_config(limits))
+@cache
+def _secrets_client_of(limits: Limits) -> Client:
+    return Client(SECRETS_MANAGER, limits)
 
 
-@Once
-def _kms_client() -> "KMSClient":
-    return boto3.client("kms", config=_config(lost_time.PATIENT))
-
-
-def _config(limits: lost_time.Limits) -> Config:
-    return Config(
-        connect_timeout=limits.connect_seconds,
-        read_timeout=limits.read_seconds,
-        retries={"mode": "standard", "total_max_attempts": limits.attempts},
-    )
+@cache
+def _kms_client() -> Client:
+    return Client(KMS, lost_time.PATIENT)

@@ -2,12 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
-
 from chalicelib.domain.outbox import NotSentError, Outbox
-from chalicelib.gateways.clients import Once
+from chalicelib.gateways.clients import Once, create
 from chalicelib.settings import MAX_SWEEP_CONCURRENCY, settings
 
 if TYPE_CHECKING:
@@ -16,6 +12,8 @@ if TYPE_CHECKING:
 
 def send(message: Outbox, to: str) -> str:
     """Send one SMS to one E.164 number and return its SNS ID; raise NotSentError after three seconds at the latest."""
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  loaded for a message alone
+
     attributes = {"AWS.SNS.SMS.SMSType": "Transactional", "AWS.SNS.SMS.SenderID": settings().sms_sender or ""}
     try:
         response = _client().publish(
@@ -34,10 +32,5 @@ def send(message: Outbox, to: str) -> str:
 
 @Once
 def _client() -> "SNSClient":
-    config = Config(
-        connect_timeout=1,
-        read_timeout=2,
-        retries={"mode": "standard", "total_max_attempts": 1},
-        max_pool_connections=MAX_SWEEP_CONCURRENCY,
-    )
-    return boto3.client("sns", config=config)
+    client: SNSClient = create("sns", attempts=1, read_seconds=2, max_pool_connections=MAX_SWEEP_CONCURRENCY)
+    return client

@@ -1,6 +1,7 @@
 """The conversion of records to DynamoDB attribute values and back: no floats, and absent fields are left out."""
 
 import types
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date, datetime
@@ -48,7 +49,7 @@ def value_of(value: Any) -> Value:  # noqa: C901, PLR0911  one line a type is th
         case int() | Decimal():
             return {"N": str(value)}
         case bytes():
-            return {"B": value}
+            return {"B": b64encode(value).decode()}
         case datetime():
             return {"S": value.isoformat(timespec="microseconds")}
         case date():
@@ -107,7 +108,7 @@ def _decoder(hint: Any) -> Decoder:  # noqa: PLR0911  one return a type is the c
     if issubclass(hint, int | Decimal):
         return lambda value: hint(value["N"])
     if issubclass(hint, bytes):
-        return lambda value: bytes(value["B"])
+        return lambda value: b64decode(value["B"])
     return lambda value: str(value["S"])
 
 

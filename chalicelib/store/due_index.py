@@ -99,5 +99,5 @@ def _query(table: str, shard: str, now: datetime | None, limit: int) -> dict[str
 
 
 def _page(query: dict[str, Any]) -> dict[str, Any]:
-    response: dict[str, Any] = with_retries(lambda: client().query(**query))
+    response: dict[str, Any] = with_retries(lambda: client().call("Query", **query))
     return response

@@ -1,6 +1,6 @@
 """The time a request may lose to an outage of AWS: the authorizer must answer before its caller gives up.
 
-Under a limit botocore repeats no call. `with_retries` repeats one that failed at once, and gives up when the next
+Under a limit the client repeats no call. `with_retries` repeats one that failed at once, and gives up when the next
 attempt could lose more time than is left. Calls that are answered lose no time, however slow they are: many requests at
 once on a small machine are no outage. In the cloud the time limit of the function stops those.
 """
@@ -10,22 +10,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from chalicelib.aws.client import Limits
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The time limits of a client of AWS, and the attempts botocore makes of one call."""
-
-    connect_seconds: float
-    read_seconds: float
-    attempts: int
-
-    @property
-    def longest(self) -> float:
-        """Return the seconds that one attempt loses at most."""
-        return self.connect_seconds + self.read_seconds
-
 
 PATIENT = Limits(connect_seconds=1, read_seconds=3, attempts=3)  # leaves the gateway's 29 s to the acquirer
 HURRIED = Limits(connect_seconds=0.5, read_seconds=2.5, attempts=1)

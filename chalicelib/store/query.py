@@ -93,7 +93,7 @@ def items_of(
 def _pages(parameters: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the answer of each page of a query until the last."""
     while True:
-        response = with_retries(lambda: client().query(**parameters))
+        response = with_retries(lambda: client().call("Query", **parameters))
         yield response
         if "LastEvaluatedKey" not in response:
             return

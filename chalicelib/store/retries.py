@@ -2,19 +2,18 @@
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from botocore.exceptions import BotoCoreError, ClientError, ReadTimeoutError
-
+from chalicelib.aws.errors import CallError, RefusedError, TimedOutError
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.store import lost_time
 
 T = TypeVar("T")
 
 ATTEMPTS = 8  # of a call that collides: the pauses between them are below five seconds in all, half of it on average
-REPEATED_FOR = 10  # seconds; botocore repeats a throttled call, too, which may take three seconds each time
+REPEATED_FOR = 10  # seconds; the client repeats a throttled call, too, which may take three seconds each time
 COLLISIONS = frozenset({
     "TransactionConflict",
     "TransactionConflictException",
@@ -38,7 +37,7 @@ def with_retries(attempt: Callable[[], T]) -> T:
         began = time.monotonic()
         try:
             return attempt()
-        except (ClientError, BotoCoreError) as error:
+        except CallError as error:
             if not _is_outage(error):
                 raise
             if not _is_repeated(error) or time.monotonic() > until:
@@ -50,24 +49,19 @@ def with_retries(attempt: Callable[[], T]) -> T:
     raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY)
 
 
-def _is_repeated(error: ClientError | BotoCoreError) -> bool:
-    """Return whether to repeat the call: after a collision, and when time is limited what botocore does otherwise.
+def _is_repeated(error: CallError) -> bool:
+    """Return whether to repeat the call: after a collision, and when time is limited what the client does otherwise.
 
     A call that was not answered in time is not repeated then: it may have been carried out, and no time is left.
     """
-    return _collided(error) or (lost_time.is_limited() and not isinstance(error, ReadTimeoutError))
+    return _collided(error) or (lost_time.is_limited() and not isinstance(error, TimedOutError))
 
 
-def _is_outage(error: ClientError | BotoCoreError) -> bool:
-    if isinstance(error, BotoCoreError) or _collided(error):
+def _is_outage(error: CallError) -> bool:
+    if not isinstance(error, RefusedError) or _collided(error):
         return True
-    status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)
-    return error.response["Error"]["Code"] in OUTAGES or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return error.code in OUTAGES or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
-def _collided(error: ClientError | BotoCoreError) -> bool:
-    if isinstance(error, BotoCoreError):
-        return False
-    reasons: Sequence[Any] = error.response.get("CancellationReasons", [])
-    codes = {reason.get("Code") for reason in reasons} | {error.response["Error"]["Code"]}
-    return bool(codes & COLLISIONS)
+def _collided(error: CallError) -> bool:
+    return isinstance(error, RefusedError) and not COLLISIONS.isdisjoint({error.code, *error.reasons})

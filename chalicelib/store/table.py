@@ -5,12 +5,11 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any, Generic, TypeVar
 
-import boto3
-from botocore.config import Config
-from botocore.exceptions import ClientError
-
+from chalicelib.aws.client import Client, Limits
+from chalicelib.aws.endpoints import DYNAMODB
+from chalicelib.aws.errors import RefusedError
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
-from chalicelib.settings import MAX_SWEEP_CONCURRENCY, settings
+from chalicelib.settings import settings
 from chalicelib.store import lost_time
 from chalicelib.store.codec import Value, decode, encode, value_of
 from chalicelib.store.expressions import attribute_names
@@ -21,22 +20,14 @@ R = TypeVar("R")
 BATCH = 100  # keys in one BatchGetItem, items in one transaction
 
 
-def client() -> Any:
+def client() -> Client:
     """Return the client with the time limits of this request; raise 903 when it has lost too much time."""
     return _client(lost_time.limits())
 
 
 @cache
-def _client(limits: lost_time.Limits) -> Any:
-    config = Config(
-        connect_timeout=limits.connect_seconds,
-        read_timeout=limits.read_seconds,
-        retries={"mode": "standard", "total_max_attempts": limits.attempts},
-        tcp_keepalive=True,
-        max_pool_connections=MAX_SWEEP_CONCURRENCY,  # the threads of a sweep are the most there are
-        parameter_validation=False,  # only our code writes them; checking costs as much as parsing the response
-    )
-    return boto3.client("dynamodb", config=config)
+def _client(limits: Limits) -> Client:
+    return Client(DYNAMODB, limits)
 
 
 @dataclass(frozen=True)
@@ -136,11 +127,10 @@ def commit(*writes: Write) -> None:
 
     def attempt() -> None:
         try:
-            client().transact_write_items(TransactItems=wire)
-        except ClientError as error:
-            reasons: Sequence[Any] = error.response.get("CancellationReasons", [])
-            for write, reason in zip(writes, reasons, strict=False):
-                if reason.get("Code") == "ConditionalCheckFailed":
+            client().call("TransactWriteItems", TransactItems=wire)
+        except RefusedError as error:
+            for write, reason in zip(writes, error.reasons, strict=False):
+                if reason == "ConditionalCheckFailed":
                     raise write.otherwise from None
             raise
 
@@ -156,11 +146,11 @@ def write_one(write: Write, returned: str = "ALL_NEW") -> dict[str, Value]:
     def attempt() -> dict[str, Value]:
         try:
             if write.kind == "Update":
-                response = client().update_item(**write.parameters, ReturnValues=returned)
+                response = client().call("UpdateItem", **write.parameters, ReturnValues=returned)
             else:
-                response = client().put_item(**write.parameters)
-        except ClientError as error:
-            if error.response["Error"]["Code"] == "ConditionalCheckFailedException":
+                response = client().call("PutItem", **write.parameters)
+        except RefusedError as error:
+            if error.code == "ConditionalCheckFailedException":
                 raise write.otherwise from None
             raise
         item: dict[str, Value] = response.get("Attributes", {})
@@ -178,7 +168,7 @@ def read(key: Key[R]) -> R | None:
 def read_item(key: Key[Any]) -> dict[str, Value]:
     """Read the item of a record, with what only an index needs (a strong read); empty when there is none."""
     response = with_retries(
-        lambda: client().get_item(TableName=table_name(key.table), Key=key.wire(), ConsistentRead=True)
+        lambda: client().call("GetItem", TableName=table_name(key.table), Key=key.wire(), ConsistentRead=True)
     )
     return response.get("Item") or {}
 
@@ -213,7 +203,7 @@ def _read_batch(keys: Sequence[Key[Any]], only: Sequence[str]) -> dict[tuple[str
 
     found: dict[tuple[str, str], Any] = {}
     for _ in range(ATTEMPTS):
-        response = with_retries(partial(client().batch_get_item, RequestItems=pending))
+        response = with_retries(partial(client().call, "BatchGetItem", RequestItems=pending))
         for name, items in response["Responses"].items():
             found.update({(name, _identity(item, by_table[name])): item for item in items})
         pending = response.get("UnprocessedKeys") or {}

@@ -189,7 +189,7 @@ def test_a_payment_of_an_earlier_version_is_found_by_what_it_was_found_by(till: 
     for write in history.writes_for_outcome(record, record.created_at)[:3]:  # its entries, the last one for its ExtID
         entry = write.parameters["Item"]
         as_before = {attribute: value for attribute, value in entry.items() if attribute not in LATER}
-        client().put_item(TableName=table_name("history"), Item=as_before)
+        client().call("PutItem", TableName=table_name("history"), Item=as_before)
 
     for text in (name, "e-8", "OLD TIMES", record.invoice, "45.00"):
         assert till.find(text) == [name], text

@@ -38,12 +38,13 @@ for _ in range(3):  # as a till does: the same payment again, if the store was t
     answer = load(handlers["APIHandler"])(event, Context)
     if answer["statusCode"] != 503:
         break
+lean = not {"boto3", "botocore"} & set(sys.modules)
 scheduled = {"version": "0", "account": "1", "region": "r", "detail": {}, "detail-type": "t", "source": "s",
              "time": "t", "id": "1", "resources": []}
 for name in ("SweepPayments", "SweepOutbox"):
     load(handlers[name])(scheduled, Context)
 paths = sorted({module.__file__ for module in sys.modules.values() if getattr(module, "__file__", None)})
-print(json.dumps({"light": light, "answer": answer, "paths": paths}))
+print(json.dumps({"light": light, "lean": lean, "answer": answer, "paths": paths}))
 """
 
 
@@ -170,6 +171,7 @@ def test_the_functions_of_the_template_take_a_cash_payment_with_nothing_else_on_
     paid = json.loads(printed["answer"]["body"])["Transaction"]
     assert (paid["Amount"], paid["State"], paid["Substate"], paid["Result"]["Code"]) == (12.3, 400, 411, 0)
     assert printed["light"], "the authorizer loads pydantic or the routes"
+    assert printed["lean"], "a payment loads boto3 or botocore"
     standard = sysconfig.get_path("stdlib")
     outside = [path for path in printed["paths"] if not path.startswith((str(task), str(tmp_path), standard))]
     assert [path for path in outside if "site-packages" in path and "/boto" not in path] == []

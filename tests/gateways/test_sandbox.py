@@ -2,8 +2,8 @@ import re
 from typing import Any
 
 import pytest
-from botocore.exceptions import EndpointConnectionError
 
+from chalicelib.aws.errors import UnreachableError
 from chalicelib.domain.acquirer import AnswerLostError, LinkRequest, ReversalRequest
 from chalicelib.domain.transaction import InputType
 from chalicelib.gateways import acquirers
@@ -173,7 +173,7 @@ def test_an_answer_that_takes_too_long_is_lost_but_the_request_is_carried_out(mo
 
 def test_a_table_out_of_reach_is_an_answer_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     def out_of_reach() -> None:
-        raise EndpointConnectionError(endpoint_url="http://nowhere.example")
+        raise UnreachableError
 
     monkeypatch.setattr(table, "client", out_of_reach)
 

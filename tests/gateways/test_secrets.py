@@ -2,8 +2,8 @@ import json
 
 import boto3
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
 
+from chalicelib.aws.errors import RefusedError, UnreachableError
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
@@ -55,7 +55,7 @@ def test_a_sealed_secret_opens_for_its_agent() -> None:
 def test_a_sealed_secret_opens_for_no_other_agent() -> None:
     sealed = secrets.seal(Secret("till-demo-secret-key-0001"), 17)
 
-    with pytest.raises(ClientError):
+    with pytest.raises(RefusedError):
         secrets.unseal(sealed, 18)
 
 
@@ -99,7 +99,7 @@ def test_the_remembered_document_is_used_while_secrets_manager_is_out_of_reach(
 
     def unreachable() -> None:
         calls.append(clock.now)
-        raise EndpointConnectionError(endpoint_url="https://secretsmanager")
+        raise UnreachableError
 
     monkeypatch.setattr(secrets.document, "_load", unreachable)
     clock.now += secrets.REMEMBERED_S
@@ -111,8 +111,8 @@ def test_the_remembered_document_is_used_while_secrets_manager_is_out_of_reach(
 @pytest.mark.parametrize("status", [500, 503])
 def test_when_nothing_is_remembered_an_outage_is_903(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
     def unreachable() -> None:
-        response = {"Error": {"Code": "InternalServiceError"}, "ResponseMetadata": {"HTTPStatusCode": status}}
-        raise ClientError(response, "GetSecretValue")  # type: ignore[arg-type]
+        operation = "GetSecretValue"
+        raise RefusedError(operation, "InternalServiceError", status=status)
 
     secrets.document.cache_clear()
     with monkeypatch.context() as patch:

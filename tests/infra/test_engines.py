@@ -126,7 +126,7 @@ def test_another_process_sees_the_same_aws_over_http(engine: str) -> None:
 @pytest.mark.usefixtures("moto")
 def test_on_moto_requests_do_not_queue_with_the_threads_of_a_sweep() -> None:
     threads = {
-        name: threading.Thread(target=lambda: client().list_tables(), name=name, daemon=True)
+        name: threading.Thread(target=lambda: client().call("ListTables"), name=name, daemon=True)
         for name in (f"{lanes.THREAD_NAME}_1", "request")
     }
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError
 
+from chalicelib.aws.errors import RefusedError
 from chalicelib.domain.history import entry_of
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import AgentSnapshot, CardDetails, Phase, Transaction
@@ -306,7 +306,7 @@ def test_a_file_that_is_not_there_is_one_line(
     assert capsys.readouterr() == ("", "/nowhere/host.csv: No such file or directory.\n")
 
 
-REFUSED = ClientError({"Error": {"Code": "AccessDeniedException"}}, "Query")
+REFUSED = RefusedError("Query", "AccessDeniedException")
 
 
 @pytest.mark.parametrize(

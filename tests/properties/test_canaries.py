@@ -24,7 +24,7 @@ from chalicelib.domain.card import has_check_digit
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
 from chalicelib.settings import settings
-from chalicelib.store import table, transactions
+from chalicelib.store import transactions
 from infra import operator
 from tests.cards import EXP, chip_data
 from tests.http import OWNER, SYSTEM, TILL, Reply, get, post
@@ -157,7 +157,7 @@ def store_breaking(patch: pytest.MonkeyPatch, name: str) -> Iterator[None]:
 
 def everything_kept() -> str:
     """All tables, the bucket and the mails, as text."""
-    client, store = table.client(), boto3.client("s3")
+    client, store = boto3.client("dynamodb"), boto3.client("s3")
     bucket = settings().bucket
     pages = client.get_paginator("scan")
     parts = [

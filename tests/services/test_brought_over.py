@@ -45,7 +45,7 @@ def make_old(books: Books) -> None:
             if totals.NOW in item["at"]["S"]:
                 at = {"S": item["at"]["S"].replace(totals.NOW, totals.BEFORE, 1)}
                 quarters = {key: value for key, value in item.items() if key != totals.MONEY}
-                client().put_item(TableName=name, Item={**quarters, "at": at})
+                client().call("PutItem", TableName=name, Item={**quarters, "at": at})
 
 
 def check(books: Books, **wanted: str) -> None:

@@ -51,7 +51,7 @@ def test_the_id_of_a_session_is_kept_nowhere() -> None:
     session_id = _sign_in(an_account()).reveal()
 
     session = read(key(authentication.session_digest(Secret(session_id))))
-    everything = client().scan(TableName=table_name("sessions"))["Items"]
+    everything = client().call("Scan", TableName=table_name("sessions"))["Items"]
 
     assert session is not None
     assert session_id not in repr(everything)

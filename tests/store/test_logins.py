@@ -201,7 +201,7 @@ def test_the_failures_of_an_unknown_login_are_stored_with_their_expiry_and_nothi
 
     _fail(counter, LOCK_AFTER)
 
-    item = client().get_item(TableName=table_name("logins"), Key=counter.key.wire())["Item"]
+    item = client().call("GetItem", TableName=table_name("logins"), Key=counter.key.wire())["Item"]
     names = {"email", "failed_attempts", "locked_until", "counted_until", "sources", "expires_at"}
     assert set(item) == names
     assert float(item["expires_at"]["N"]) >= (NOW + COUNTED_FOR).timestamp()
@@ -215,7 +215,7 @@ def test_a_login_never_expires() -> None:
     _fail(counter, LOCK_AFTER, NOW + LOCK_FOR)
     logins.decide_success(account.email, NOW + 2 * LOCK_FOR, is_logon=True)
 
-    item = client().get_item(TableName=table_name("logins"), Key=counter.key.wire())["Item"]
+    item = client().call("GetItem", TableName=table_name("logins"), Key=counter.key.wire())["Item"]
     ttl = resources.ttl_specifications(engines.STACK)[table_name("logins")]["AttributeName"]
     assert ttl not in item
     assert ttl not in {field.name for field in fields(Login)}
@@ -234,7 +234,7 @@ def test_a_lock_that_comes_too_late_for_a_login_leaves_nothing(monkeypatch: pyte
 
     def move_away(write: Write, returned: str = "ALL_NEW") -> dict[str, Value]:
         left = write_one(write, returned)
-        client().delete_item(TableName=table_name("logins"), Key=logins.key(account.email).wire())
+        client().call("DeleteItem", TableName=table_name("logins"), Key=logins.key(account.email).wire())
         return left
 
     monkeypatch.setattr(logins, "write_one", move_away)

@@ -5,27 +5,24 @@ import random
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, ConnectTimeoutError, EndpointConnectionError, ReadTimeoutError
 
+from chalicelib.aws.client import Limits
+from chalicelib.aws.errors import RefusedError, TimedOutError, UnansweredError, UnreachableError
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.services import authentication
 from chalicelib.store import lost_time, retries
-from chalicelib.store.lost_time import HURRIED, HURRIED_SECRET, PATIENT, Limits, limit_lost_time
+from chalicelib.store.lost_time import HURRIED, HURRIED_SECRET, PATIENT, limit_lost_time
 from chalicelib.store.retries import with_retries
 from chalicelib.store.table import client
 from infra.cloud.package import ROOT
 
 STOPPED_AFTER = 5
-URL = "http://store"
-UNANSWERED = ReadTimeoutError(endpoint_url=URL)
-UNCONNECTED = ConnectTimeoutError(endpoint_url=URL)
-REFUSED = EndpointConnectionError(endpoint_url=URL)
-THROTTLED = ClientError({"Error": {"Code": "ThrottlingException"}}, "GetItem")
-BROKEN = ClientError(
-    {"Error": {"Code": "503"}, "ResponseMetadata": {"HTTPStatusCode": 503}},  # type: ignore[typeddict-item]
-    "GetItem",
-)
+UNANSWERED = TimedOutError("no answer in time")
+UNCONNECTED = UnreachableError("no connection")
+CUT = UnansweredError("the connection was cut")
+THROTTLED = RefusedError("GetItem", "ThrottlingException")
+BROKEN = RefusedError("GetItem", "503", status=503)
 
 
 class _Clock:
@@ -65,7 +62,7 @@ def _failing(clock: _Clock, seconds: float, error: Exception, hurried: Limits = 
     [
         (UNANSWERED, HURRIED.longest),
         (UNCONNECTED, HURRIED.connect_seconds),
-        (REFUSED, 0),
+        (CUT, 0),
         (THROTTLED, 0),
         (THROTTLED, 0.3),
         (THROTTLED, HURRIED.longest),
@@ -117,7 +114,7 @@ def test_calls_that_are_slow_but_answered_are_no_outage(clock: _Clock) -> None:
         assert [with_retries(slow) for _ in range(5)] == ["answer"] * 5
 
 
-@pytest.mark.parametrize("error", [UNCONNECTED, REFUSED, THROTTLED, BROKEN])
+@pytest.mark.parametrize("error", [UNCONNECTED, CUT, THROTTLED, BROKEN])
 def test_a_call_that_failed_at_once_is_made_again(clock: _Clock, error: Exception) -> None:
     failures = [error] * 2
 
@@ -146,8 +143,8 @@ def test_a_call_that_was_not_answered_is_made_once_because_it_may_have_been_carr
     assert len(calls) == 1
 
 
-@pytest.mark.parametrize("error", [UNANSWERED, UNCONNECTED, REFUSED, BROKEN])
-def test_without_a_limit_a_lost_call_is_botocores_to_repeat(clock: _Clock, error: Exception) -> None:
+@pytest.mark.parametrize("error", [UNANSWERED, UNCONNECTED, CUT, BROKEN])
+def test_without_a_limit_a_lost_call_is_the_clients_to_repeat(clock: _Clock, error: Exception) -> None:
     calls: list[int] = []
 
     def attempt() -> None:
@@ -165,15 +162,15 @@ def test_throttling_without_end_ends_long_before_the_gateways_limit_without_one_
     began = clock.now
 
     with pytest.raises(ServiceError):
-        with_retries(_failing(clock, 3, THROTTLED))  # as long as botocore's own attempts may take
+        with_retries(_failing(clock, 3, THROTTLED))  # as long as the client's own attempts may take
 
     assert clock.now - began < 29 / 2
 
 
 def test_a_defect_is_not_repeated(clock: _Clock) -> None:
-    refused = ClientError({"Error": {"Code": "ValidationException"}}, "GetItem")
+    refused = RefusedError("GetItem", "ValidationException")
 
-    with limit_lost_time(authentication.SECONDS), pytest.raises(ClientError):
+    with limit_lost_time(authentication.SECONDS), pytest.raises(RefusedError):
         with_retries(_failing(clock, 0, refused))
 
     assert clock.now == 1000.0
@@ -181,14 +178,13 @@ def test_a_defect_is_not_repeated(clock: _Clock) -> None:
 
 @pytest.mark.usefixtures("moto")
 def test_a_limit_holds_for_its_block_alone() -> None:
-    outside = client().meta.config
+    outside = client().limits
     with limit_lost_time(authentication.SECONDS):
-        inside = client().meta.config
+        inside = client().limits
 
-    assert (outside.connect_timeout, outside.read_timeout) == (PATIENT.connect_seconds, PATIENT.read_seconds)
-    assert (inside.connect_timeout, inside.read_timeout) == (HURRIED.connect_seconds, HURRIED.read_seconds)
-    assert (outside.retries["total_max_attempts"], inside.retries["total_max_attempts"]) == (3, 1)
-    assert client().meta.config is outside
+    assert (outside, inside) == (PATIENT, HURRIED)
+    assert (outside.attempts, inside.attempts) == (3, 1)
+    assert client().limits is outside
 
 
 def test_the_authorizer_is_stopped_only_after_its_own_limit() -> None:

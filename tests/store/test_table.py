@@ -2,8 +2,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
 
+from chalicelib.aws.errors import RefusedError, UnreachableError
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import retries, transactions
 from chalicelib.store.retries import ATTEMPTS
@@ -20,23 +20,21 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return pauses
 
 
-def cancelled(*codes: str) -> ClientError:
-    reasons: Any = [{"Code": code} for code in codes]
-    response: Any = {"Error": {"Code": "TransactionCanceledException"}, "CancellationReasons": reasons}
-    return ClientError(response, "TransactWriteItems")
+def cancelled(*codes: str) -> RefusedError:
+    return RefusedError("TransactWriteItems", "TransactionCanceledException", reasons=codes)
 
 
 def failing(monkeypatch: pytest.MonkeyPatch, *failures: Exception) -> list[Exception]:
     """Let the client's transactions fail in this order and then work; return the failures that are left."""
     left = list(failures)
-    really = client().transact_write_items
+    really = client().call
 
-    def transact(**parameters: Any) -> Any:
-        if left:
+    def call(operation: str, **parameters: Any) -> Any:
+        if left and operation == "TransactWriteItems":
             raise left.pop(0)
-        return really(**parameters)
+        return really(operation, **parameters)
 
-    monkeypatch.setattr(client(), "transact_write_items", transact)
+    monkeypatch.setattr(client(), "call", call)
     return left
 
 
@@ -109,7 +107,7 @@ def test_a_condition_that_fails_is_an_answer_even_beside_a_collision(monkeypatch
 
 @pytest.mark.usefixtures("moto", "impatient")
 def test_a_store_out_of_reach_is_903(monkeypatch: pytest.MonkeyPatch) -> None:
-    failing(monkeypatch, EndpointConnectionError(endpoint_url="http://store"))
+    failing(monkeypatch, UnreachableError())
 
     with pytest.raises(ServiceError) as refused:
         transactions.record(a_payment())
@@ -119,7 +117,7 @@ def test_a_store_out_of_reach_is_903(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("moto")
 def test_a_defect_of_ours_is_not_called_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
-    failing(monkeypatch, ClientError({"Error": {"Code": "ValidationException"}}, "TransactWriteItems"))
+    failing(monkeypatch, RefusedError("TransactWriteItems", "ValidationException"))
 
-    with pytest.raises(ClientError):
+    with pytest.raises(RefusedError):
         transactions.record(a_payment())
