@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from infra.cloud import package
-from tests.unpacked import unpacked
+from infra.deployed.task import unpacked
 
 PACKAGE_SECONDS = 300  # to make a package on a busy machine
 
