@@ -1,24 +1,29 @@
-"""The command `make deployed`.
+"""The command `make deployed`: serve the stage that is packaged, measure its functions, or compare it with `make run`.
 
-`python -m infra.deployed measure [--rounds 15] [BUILD ...]` prints what the functions cost. A BUILD is a folder with a
-package made before (`sam.json`, `deployment.zip`), such as one of another branch: they take turns in one run.
+`python -m infra.deployed` serves: PORT (8000), AWS_PORT (8001) and ENGINE (dynamodb-local, moto) come from the
+environment. `measure [--rounds 15] [BUILD ...]` prints what the functions cost. A BUILD is a folder with a package made
+before (`sam.json`, `deployment.zip`), such as one of another branch: they take turns in one run.
 """
 
 import argparse
 import contextlib
 import os
-import subprocess
+import signal
 import sys
+import threading
 from pathlib import Path
 
-from infra import demo_data
+from infra import demo_data, local
 from infra.cloud import package
-from infra.deployed import measure, stage
+from infra.deployed import measure, report, schedules, stage
+from infra.deployed.front import Front
+from infra.deployed.gateway import Gateway
 from infra.deployed.task import RuntimeMissingError
 from infra.engines import EngineMissingError
 
 FOLDER = package.BUILD / "deployed"
 STAGE = "dev"
+ENGINE = "dynamodb-local"
 
 
 def main() -> None:
@@ -29,22 +34,47 @@ def main() -> None:
     measured.add_argument("--rounds", type=int, default=measure.ROUNDS)
     measured.add_argument("builds", nargs="*", type=Path, metavar="BUILD")
     arguments = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, local.stop)
     try:
         package.package(STAGE, package.BUILD)
-        _measure(arguments.builds, arguments.rounds)
-    except (package.PackageError, RuntimeMissingError, EngineMissingError, subprocess.CalledProcessError) as problem:
+        if arguments.command == "measure":
+            _measure(arguments.builds, arguments.rounds)
+        else:
+            _serve(local.port_setting("PORT", local.PORT), local.port_setting("AWS_PORT", local.AWS_PORT))
+    except (package.PackageError, RuntimeMissingError, EngineMissingError) as problem:
         sys.exit(str(problem))
+
+
+def _serve(port: int, aws_port: int) -> None:
+    """Serve the stage until Ctrl-C, and print what its functions cost."""
+    with contextlib.ExitStack() as stack:
+        try:
+            url = stack.enter_context(stage.local_aws(os.environ.get("ENGINE") or ENGINE, aws_port))
+            settings = stage.settings_of_this_aws(url)
+            deployed = stack.enter_context(stage.deployed(package.BUILD, FOLDER, settings, freezes=True))
+            front = Front(Gateway(deployed.resources["RestAPI"], deployed.functions), port)
+        except OSError as problem:
+            sys.exit(f"PORT={port} or AWS_PORT={aws_port} is in use: {problem.strerror}.")
+        demo_data.seed()
+        stack.enter_context(front)
+        stack.enter_context(schedules.kept(deployed))
+        stack.callback(report.print_report, deployed)
+        demo_data.print_welcome(front.url, None, is_first_start=True)
+        print("These are the functions of build/deployment.zip behind build/sam.json. Ctrl-C prints what they cost.\n")
+        threading.Event().wait()
 
 
 def _measure(builds: list[Path], rounds: int) -> None:
     with contextlib.ExitStack() as stack:
-        url = stack.enter_context(stage.local_aws("dynamodb-local"))
+        url = stack.enter_context(stage.local_aws(ENGINE))
         demo_data.seed()
         settings = stage.settings_of_this_aws(url)
         log = stack.enter_context(Path(os.devnull).open("wb"))
+        packages = {"": package.BUILD, **{f"{build}: ": build for build in builds}}
         stages = {
             name: stack.enter_context(stage.deployed(build, FOLDER / str(number), settings, log=log))
-            for number, (name, build) in enumerate({"": package.BUILD, **{f"{b}: ": b for b in builds}}.items())
+            for number, (name, build) in enumerate(packages.items())
         }
         measure.print_costs(stages, FOLDER, rounds)
 
