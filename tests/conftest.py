@@ -19,9 +19,12 @@ from moto.dynamodb.models import dynamodb_backends
 
 from chalicelib.services import payment_sweep
 from infra import demo_partner, engines, local
+from tests import deployment
 from tests.iam import enforced_policies, no_call_denied
+from tests.packages import build
 
-__all__ = ["enforced_policies", "no_call_denied"]  # the policies of the functions hold in every test
+# The policies of the functions hold in every test; a package is made for the tests that need one.
+__all__ = ["build", "enforced_policies", "no_call_denied"]
 
 CI = os.environ.get("CI") == "true"
 
@@ -109,6 +112,7 @@ class MotoTables:
     def __init__(self) -> None:
         self.module: Path | None = None
         self.items: dict[str, Any] = {}
+        self.on_reset: Callable[[], None] = lambda: None
 
     def reset(self, module: Path) -> None:
         if module == self.module:
@@ -120,6 +124,7 @@ class MotoTables:
             self.items = {name: deepcopy(table.items) for name, table in tables.items()}
         for name, table in tables.items():
             table.items = deepcopy(self.items[name])
+        self.on_reset()
 
 
 @pytest.fixture
@@ -136,12 +141,29 @@ def engine(engine_name: str, request: pytest.FixtureRequest) -> str:
     return engine_name
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """With `--deployed` the tests of the API ask what is deployed instead of the local stage."""
+    parser.addoption("--deployed", action="store_true", help="run tests/api against the functions of the package")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip, with a reason, what cannot be asked of functions that are processes of their own."""
+    if config.getoption("--deployed"):
+        deployment.skip_what_is_local(items)
+
+
 @pytest.fixture(scope="session")
-def server(aws: None) -> Iterator[str]:
+def server(request: pytest.FixtureRequest, aws: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The service on HTTP, and the demo partner: its URL. The engine behind it is the one the test chose."""
     del aws
-    with demo_partner.serve(), local.serve(importlib.import_module("app").app) as running:
-        yield running.url
+    if request.config.getoption("--deployed"):
+        package: Path = request.getfixturevalue("build")
+        with deployment.served(package, tmp_path_factory.mktemp("deployed")) as running:
+            request.getfixturevalue("moto_tables").on_reset = running.forget
+            yield running.url
+    else:
+        with demo_partner.serve(), local.serve(importlib.import_module("app").app) as local_stage:
+            yield local_stage.url
 
 
 @pytest.fixture(scope="session")
@@ -151,7 +173,7 @@ def seeded() -> set[str]:
 
 
 @pytest.fixture
-def stage(moto: None, server: str) -> str:
+def stage(server: str, moto: None) -> str:
     """The local stage with its demo data, on moto: its URL."""
     del moto
     return server
