@@ -21,10 +21,10 @@ from chalicelib.services import payment_sweep
 from infra import demo_partner, engines, local
 from tests import deployment
 from tests.iam import enforced_policies, no_call_denied
-from tests.packages import build
+from tests.packages import build, sam
 
 # The policies of the functions hold in every test; a package is made for the tests that need one.
-__all__ = ["build", "enforced_policies", "no_call_denied"]
+__all__ = ["build", "enforced_policies", "no_call_denied", "sam"]
 
 CI = os.environ.get("CI") == "true"
 

@@ -1,20 +1,23 @@
 """What is deployed, for tests: the functions of the package behind their gateway, on the AWS of this process."""
 
 import contextlib
-from collections.abc import Iterator
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from infra import aws_server, engines
-from infra.deployed import stage
+from infra.deployed import stage, task
 from infra.deployed.front import Front
 from infra.deployed.gateway import Gateway
 from infra.deployed.stage import Stage
 
 # A test with one of these fixtures changes the process it runs in, or reads what that process prints.
 LOCAL_FIXTURES = {"monkeypatch", "capsys", "capfd", "stored_policies"}
+POLLS, POLL_SECONDS = 1500, 0.02
 
 
 @dataclass(frozen=True)
@@ -35,13 +38,23 @@ class Deployed:
 
 
 @contextlib.contextmanager
-def served(build: Path, folder: Path, *, freezes: bool = False) -> Iterator[Deployed]:
-    """Serve the package in `build`, unpacked into `folder`."""
+def served(
+    build: Path, folder: Path, *, freezes: bool = False, settings: Mapping[str, str] | None = None
+) -> Iterator[Deployed]:
+    """Serve the package in `build`, unpacked into `folder`. Without AWS's runtime client skip, in CI fail."""
+    if not task.is_installed():
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(task.INSTALL_HINT)
     log = folder / "log"
     with (
         aws_server.serve(engines.free_port()) as aws,
         log.open("wb") as written,
-        stage.deployed(build, folder / "stage", stage.settings_of_this_aws(aws), log=written, freezes=freezes) as it,
+        stage.deployed(
+            build,
+            folder / "stage",
+            {**stage.settings_of_this_aws(aws), **(settings or {})},
+            log=written,
+            freezes=freezes,
+        ) as it,
     ):
         gateway = Gateway(it.resources["RestAPI"], it.functions)
         with Front(gateway) as front:
@@ -53,3 +66,13 @@ def skip_what_is_local(items: list[pytest.Item]) -> None:
     for item in items:
         if found := LOCAL_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.skip(f"reaches into the process: {', '.join(sorted(found))}"))
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait until the condition holds: for what another process does."""
+    pause = threading.Event()
+    for _ in range(POLLS):
+        if condition():
+            return
+        pause.wait(POLL_SECONDS)
+    pytest.fail("it did not happen")

@@ -1,8 +1,10 @@
 """A package of the stage `dev`, made once for all processes that run tests."""
 
+import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,3 +30,10 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
     package.package("dev", folder)
     done.touch()
     return folder
+
+
+@pytest.fixture(scope="session")
+def sam(build: Path) -> dict[str, Any]:
+    """Return the template of the package."""
+    parsed: dict[str, Any] = json.loads((build / "sam.json").read_text(encoding="utf-8"))
+    return parsed

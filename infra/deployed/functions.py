@@ -42,6 +42,12 @@ class Function:
         self.outcomes.append(outcome)
         return outcome
 
+    @property
+    def busy(self) -> int:
+        """Return how many requests are worked on, or wait for an instance to start."""
+        with self._changed:
+            return len(self._alive) - len(self._idle)
+
     def kill(self) -> int:
         """Kill every instance, with whatever it works on; return how many there were."""
         with self._changed:
@@ -111,8 +117,8 @@ def process_of(  # noqa: PLR0913  what a process is made of
         "AWS_SECRET_ACCESS_KEY": "local",
         "AWS_SESSION_TOKEN": "local",  # Lambda's credentials always have one
         "_HANDLER": properties["Handler"],
-        **variables,
         **own,
+        **variables,
     }
     arn = f"arn:aws:lambda:{REGION}:{ACCOUNT_ID}:function:{name}"
     command = task.command(properties["Handler"])

@@ -127,6 +127,12 @@ class Instance:
         """Return whether the process runs, or is frozen."""
         return self._process.poll() is None
 
+    @property
+    def state(self) -> str:
+        """Return the kernel's letter for what the process does: S for asleep, T for stopped, R for running."""
+        found = re.search(r"State:\s+(\w)", self._status())
+        return found[1] if found else ""
+
     def kill(self) -> None:
         """End the process, whatever it does."""
         self._process.kill()
@@ -182,9 +188,11 @@ class Instance:
             invocation.done.set()
 
     def _peak_mb(self) -> float:
-        status = Path(f"/proc/{self._process.pid}/status").read_text(encoding="ascii")
-        found = re.search(r"VmHWM:\s+(\d+) kB", status)
+        found = re.search(r"VmHWM:\s+(\d+) kB", self._status())
         return int(found[1]) / 1024 if found else self.peak_mb  # a process that was killed has no memory
+
+    def _status(self) -> str:
+        return Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
 
     def _watch(self) -> None:
         """Wait for the end of the process: who waits for an answer learns that there is none."""

@@ -36,9 +36,18 @@ def unpacked(zip_path: Path, target: Path) -> Path:
     return target
 
 
+def is_installed() -> bool:
+    """Return whether AWS's runtime client is at hand."""
+    return bool(_runtime_clients())
+
+
+def _runtime_clients() -> list[Path]:
+    return sorted((ENGINES / "awslambdaric" / "lib").glob("python*/site-packages/awslambdaric"))
+
+
 def runtime(target: Path) -> Path:
     """Make the folder `target` of what Lambda's runtime has, as links, and return it. Raises RuntimeMissingError."""
-    installed = sorted((ENGINES / "awslambdaric" / "lib").glob("python*/site-packages/awslambdaric"))
+    installed = _runtime_clients()
     if not installed:
         raise RuntimeMissingError(INSTALL_HINT)
     own = Path(sysconfig.get_path("purelib"))
