@@ -19,6 +19,7 @@ from moto.dynamodb.models import dynamodb_backends
 
 from chalicelib.services import payment_sweep
 from infra import demo_partner, engines, local
+from infra.deployed import compare
 from tests import deployment
 from tests.iam import enforced_policies, no_call_denied
 from tests.packages import build, sam
@@ -79,8 +80,14 @@ def engine_name(request: pytest.FixtureRequest) -> str:
     return name
 
 
+@pytest.fixture(scope="session")
+def when_tables_change() -> list[Callable[[], None]]:
+    """What is called when other tables are asked than before: for processes that remember what they read."""
+    return []
+
+
 @pytest.fixture
-def choose(aws: None) -> Callable[[str | None], None]:
+def choose(aws: None, when_tables_change: list[Callable[[], None]]) -> Callable[[str | None], None]:
     """Send this test's DynamoDB calls to one engine; a test has one."""
     del aws
     chosen: list[str | None] = []
@@ -88,15 +95,18 @@ def choose(aws: None) -> Callable[[str | None], None]:
     def select(url: str | None) -> None:
         assert chosen in ([], [url]), "a test has one engine"
         chosen[:] = [url]
+        if os.environ.get(engines.ENDPOINT_VARIABLE) != url:
+            for change in when_tables_change:
+                change()
         engines.select(url)
 
     return select
 
 
 @pytest.fixture(scope="session")
-def moto_tables() -> "MotoTables":
+def moto_tables(when_tables_change: list[Callable[[], None]]) -> "MotoTables":
     """The tables on moto, as they were with the demo data in them and nothing else."""
-    return MotoTables()
+    return MotoTables(when_tables_change)
 
 
 @pytest.fixture
@@ -109,10 +119,10 @@ def moto(choose: Callable[[str | None], None], moto_tables: "MotoTables", reques
 class MotoTables:
     """moto copies whole tables at each transaction: each module of tests starts from the demo data alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, when_tables_change: list[Callable[[], None]]) -> None:
+        self.when_tables_change = when_tables_change
         self.module: Path | None = None
         self.items: dict[str, Any] = {}
-        self.on_reset: Callable[[], None] = lambda: None
 
     def reset(self, module: Path) -> None:
         if module == self.module:
@@ -124,7 +134,8 @@ class MotoTables:
             self.items = {name: deepcopy(table.items) for name, table in tables.items()}
         for name, table in tables.items():
             table.items = deepcopy(self.items[name])
-        self.on_reset()
+        for change in self.when_tables_change:
+            change()
 
 
 @pytest.fixture
@@ -158,8 +169,13 @@ def server(request: pytest.FixtureRequest, aws: None, tmp_path_factory: pytest.T
     del aws
     if request.config.getoption("--deployed"):
         package: Path = request.getfixturevalue("build")
-        with deployment.served(package, tmp_path_factory.mktemp("deployed")) as running:
-            request.getfixturevalue("moto_tables").on_reset = running.forget
+        with (
+            demo_partner.serve(),
+            deployment.served(
+                package, tmp_path_factory.mktemp("deployed"), settings=compare.settings_as_local()
+            ) as running,
+        ):
+            request.getfixturevalue("when_tables_change").append(running.forget)
             yield running.url
     else:
         with demo_partner.serve(), local.serve(importlib.import_module("app").app) as local_stage:

@@ -81,7 +81,7 @@ def _compare(requests: int, seed: int) -> int:
         demo_data.seed()
         stack.enter_context(demo_partner.serve())
         log = stack.enter_context(Path(os.devnull).open("wb"))
-        settings = {**stage.settings_of_this_aws(url), **compare.settings_as_local()}
+        settings = {**stage.settings_of_this_aws(url), **compare.settings_as_local(), **compare.COMPARED_SETTINGS}
         deployed = stack.enter_context(stage.deployed(package.BUILD, FOLDER, settings, log=log))
         front = stack.enter_context(Front(Gateway(deployed.resources["RestAPI"], deployed.functions)))
         stack.enter_context(schedules.kept(deployed))

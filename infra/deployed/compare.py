@@ -28,7 +28,7 @@ TIMES = {"Date", "Deadline", "Created", "Updated", "LastLogon"}
 COMPARED_HEADERS = ("content-type", "allow", "www-authenticate")
 GUID = re.compile(r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}")
 DIGITS = re.compile(r"\d")
-SETTINGS = {"AUTH_ACCOUNT_SECONDS": "0"}  # otherwise it would be the clock that decides
+COMPARED_SETTINGS = {"AUTH_ACCOUNT_SECONDS": "0"}  # otherwise it would be the clock that decides
 UNAVAILABLE = 503
 ATTEMPTS = 4
 SHOWN = 40
@@ -53,6 +53,12 @@ class Side:
             self.captured |= sending.capture.captured(answer.body)
         return answer
 
+    def close(self) -> None:
+        """Close the connection; the next request opens another."""
+        if self.connection:
+            self.connection.close()
+        self.connection = None
+
     def _sent(self, method: str, path: str, headers: dict[str, str], body: bytes | None) -> "Answer":
         if self.connection is None:
             self.connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=60)
@@ -62,8 +68,7 @@ class Side:
         content = response.read()
         found = {name.lower().removeprefix("x-amzn-remapped-"): value for name, value in response.getheaders()}
         if found.get("connection") == "close":
-            self.connection.close()
-            self.connection = None
+            self.close()
         return Answer(response.status, {name: found.get(name, "") for name in COMPARED_HEADERS}, _parsed(content))
 
 
@@ -137,7 +142,7 @@ def compare(comparison: Comparison, urls: tuple[str, str], requests: int, seed: 
     """Send so many requests to two stages, each to both at once, and note what they answer differently."""
     traffic = Traffic(seed)
     one, other = (Side(url) for url in urls)
-    with ThreadPoolExecutor(max_workers=1) as beside:
+    with contextlib.closing(one), contextlib.closing(other), ThreadPoolExecutor(max_workers=1) as beside:
         for _ in range(requests):
             sending = traffic.next()
             waiting = beside.submit(other.send, sending)
@@ -149,14 +154,14 @@ def settings_as_local() -> dict[str, str]:
 
     That partner is reached without TLS, which only the local stage may.
     """
-    return {**SETTINGS, "STAGE": LOCAL, "PARTNERS": os.environ["PARTNERS"]}
+    return {"STAGE": LOCAL, "PARTNERS": os.environ["PARTNERS"]}
 
 
 @contextlib.contextmanager
 def make_run(engine: str) -> Iterator[str]:
     """Run the local stage as `make run` does, in a process with an AWS of its own, and yield its URL."""
     port, aws_port = engines.free_port(), engines.free_port()
-    own = {**SETTINGS, "PORT": str(port), "AWS_PORT": str(aws_port), "ENGINE": engine}
+    own = {**COMPARED_SETTINGS, "PORT": str(port), "AWS_PORT": str(aws_port), "ENGINE": engine}
     command = [sys.executable, "-m", "infra.local"]
     with subprocess.Popen(  # noqa: S603  every word of the command is ours
         command, env={**os.environ, **own}, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]

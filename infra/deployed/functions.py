@@ -13,7 +13,7 @@ from infra.engines import ACCOUNT_ID, REGION
 
 TYPE = "AWS::Serverless::Function"
 THROTTLED = "TooManyRequestsException"
-MAX_INSTANCES = 16  # of a function, for the sake of this machine: further requests wait
+MAX_INSTANCES = 8  # of a function, for the sake of this machine: further requests wait
 KEPT_OUTCOMES = 10_000
 
 
@@ -61,8 +61,8 @@ class Function:
 
     def _take(self) -> Instance | None:
         with self._changed:
-            while not self._idle and len(self._alive) >= (self._reserved or MAX_INSTANCES):
-                if self._reserved:
+            while not self._idle and len(self._alive) >= min(self._reserved or MAX_INSTANCES, MAX_INSTANCES):
+                if len(self._alive) == self._reserved:
                     return None
                 self._changed.wait()
             if self._idle:

@@ -21,7 +21,7 @@ from infra.deployed.runtime_api import RuntimeApi
 KILLED = "Runtime.ExitError"
 TIMED_OUT = "Sandbox.Timedout"
 OUT_OF_MEMORY = "Runtime.OutOfMemory"
-INIT_SECONDS = 10  # Lambda's, before it begins anew
+INIT_SECONDS = 60  # Lambda waits for ten, then begins anew; this machine may be busy
 
 
 @dataclass(frozen=True)
