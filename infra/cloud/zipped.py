@@ -13,10 +13,10 @@ MAX_ZIP_BYTES = 10 * 1024 * 1024  # a cold start has to fetch the zip
 # Tests, type stubs, the metadata of packages; cffi and pycparser (argon2 is compiled: it needs only the backend),
 # pydantic's version 1. A test takes a payment with the functions of the zip, which shows that they need none of it.
 UNNEEDED = re.compile(
-    r"(^|/)(tests?|__pycache__)(/|$)|\.dist-info/(?!METADATA$)|\.(pyi|typed|c|h|cfg|xml)$|^(cffi|pycparser)[-/]|^pydantic/v1/"
+    r"(^|/)(tests?|__pycache__)(/|$)|\.dist-info/(?!METADATA$)|\.(pyi|typed|c|h|cfg)$|^(cffi|pycparser)[-/]|^pydantic/v1/"
 )
 FOREIGN = {"boto3", "botocore", "moto", "hypothesis", "pytest", "mypy", "infra", "tests", "docs"}
-NEEDED = {"app.py", "chalicelib/authorizer.py", "chalice/app.py", "pydantic/main.py"}
+NEEDED = {"app.py", "chalicelib/authorizer.py", "chalice/app.py", "iso4217/table.xml", "pydantic/main.py"}
 
 
 def repack(zip_path: Path) -> None:

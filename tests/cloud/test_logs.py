@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from infra.cloud import alarms, logs
+from infra.deployed.template import deployed
 from infra.engines import ACCOUNT_ID, REGION, STACK
-from tests.cloud.deployed import STAGE, created_before, deployed
+from tests.cloud.creation_order import STAGE, created_before
 
 KEY = {"Fn::GetAtt": ["Key", "Arn"]}
 # Whatever else a caller sends (headers, query, path, body) can hold a credential, and so can a message that quotes it.

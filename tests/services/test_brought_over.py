@@ -39,9 +39,9 @@ def make_old(books: Books) -> None:
     for month in months_of(books):
         partition = f"{books.merchant.id}#{month}"
         for item in [*items(partition, history.IN_ORDER), *items(partition[:-3], "0"), *items(partition[:-3], "1")]:
-            client().delete_item(TableName=name, Key={key: item[key] for key in ("month", "at")})
+            client().call("DeleteItem", TableName=name, Key={key: item[key] for key in ("month", "at")})
         for item in items(partition, totals.SLOTS):
-            client().delete_item(TableName=name, Key={key: item[key] for key in ("month", "at")})
+            client().call("DeleteItem", TableName=name, Key={key: item[key] for key in ("month", "at")})
             if totals.NOW in item["at"]["S"]:
                 at = {"S": item["at"]["S"].replace(totals.NOW, totals.BEFORE, 1)}
                 quarters = {key: value for key, value in item.items() if key != totals.MONEY}

@@ -1,17 +1,13 @@
-"""The template as CloudFormation carries it out: with the values of its parameters, and what it creates first."""
+"""The template as CloudFormation carries it out: with the values of its parameters, and local names of resources."""
 
 import re
-from collections.abc import Callable, Iterator
-from graphlib import TopologicalSorter
+from collections.abc import Callable  # noqa: TC003
 from typing import Any
 
 from infra.engines import ACCOUNT_ID, REGION, STACK
 
 Resources = dict[str, dict[str, Any]]
 
-STAGE = "RestAPI.Stage"
-# SAM makes two resources of the API: these properties go to its stage, the others to the API itself.
-OF_THE_STAGE = {"AccessLogSetting", "MethodSettings", "StageName", "TracingEnabled"}
 PSEUDO_PARAMETERS = {
     "AWS::AccountId": ACCOUNT_ID,
     "AWS::Partition": "aws",
@@ -20,18 +16,41 @@ PSEUDO_PARAMETERS = {
     "AWS::URLSuffix": "amazonaws.com",
 }
 NO_VALUE = {"Ref": "AWS::NoValue"}
+# What `Ref` gives for a resource of these types: the property that names it.
+NAMES = {"AWS::KMS::Alias": "AliasName", "AWS::S3::Bucket": "BucketName", "AWS::SecretsManager::Secret": "Name"}
 
 
 def deployed(sam: dict[str, Any], **parameters: str | int) -> Resources:
     """Return the resources a deployment with these parameters has, without conditions and references to parameters."""
-    defaults = {name: parameter["Default"] for name, parameter in sam["Parameters"].items()}
-    assert set(parameters) <= set(defaults)
-    template = _Template(sam, PSEUDO_PARAMETERS | defaults | parameters)
+    template = _Template(sam, _values(sam, parameters))
     return {
         name: template.resolved({key: value for key, value in item.items() if key != "Condition"})
         for name, item in sam["Resources"].items()
         if "Condition" not in item or template.holds(item["Condition"])
     }
+
+
+def variables(sam: dict[str, Any], **parameters: str | int) -> dict[str, str]:
+    """Return the environment that all functions share, with the names of resources in place of references to them."""
+    values = _values(sam, parameters)
+    template = _Template(sam, values)
+    names = {
+        name: template.resolved(item["Properties"][NAMES[item["Type"]]])
+        for name, item in sam["Resources"].items()
+        if item["Type"] in NAMES
+    }
+    shared: dict[str, str] = _Template(sam, values | names).resolved(
+        sam["Globals"]["Function"]["Environment"]["Variables"]
+    )
+    return shared
+
+
+def _values(sam: dict[str, Any], parameters: dict[str, str | int]) -> dict[str, Any]:
+    defaults = {name: parameter["Default"] for name, parameter in sam["Parameters"].items()}
+    if unknown := set(parameters) - set(defaults):
+        message = f"The template has no parameter {', '.join(sorted(unknown))}."
+        raise ValueError(message)
+    return PSEUDO_PARAMETERS | defaults | parameters
 
 
 class _Template:
@@ -41,6 +60,7 @@ class _Template:
         self._functions: dict[str, Callable[[Any], Any]] = {
             "Fn::If": self._if,
             "Fn::Equals": self._equals,
+            "Fn::Join": self._join,
             "Fn::Not": self._not,
             "Fn::Sub": self._substituted,
             "Ref": self._value_of,
@@ -71,6 +91,10 @@ class _Template:
     def _not(self, argument: list[Any]) -> bool:
         return not self.resolved(argument[0])
 
+    def _join(self, argument: list[Any]) -> str:
+        separator, items = argument[0], self.resolved(argument[1])
+        return str(separator).join(items) if isinstance(items, list) else str(items)
+
     def _value_of(self, name: str) -> Any:
         return self._values.get(name, {"Ref": name})
 
@@ -79,41 +103,3 @@ class _Template:
             return {"Fn::Sub": text}
         done = re.sub(r"\$\{([^}]+)\}", lambda name: str(self._values.get(name[1], name[0])), text)
         return {"Fn::Sub": done} if "${" in done else done
-
-
-def created_before(resources: Resources) -> dict[str, set[str]]:
-    """Return, for each resource, all that is certainly created before it; an error when nothing can be the first."""
-    graph = {name: set(_references(item)) for name, item in resources.items()}
-    api = resources["RestAPI"]["Properties"]
-    graph["RestAPI"] = set(_references({key: value for key, value in api.items() if key not in OF_THE_STAGE}))
-    graph[STAGE] = {"RestAPI", *_references({key: value for key, value in api.items() if key in OF_THE_STAGE})}
-    before: dict[str, set[str]] = {}
-    for name in TopologicalSorter(graph).static_order():
-        needed = graph.get(name)
-        assert needed is not None, f"{name} is referred to, and does not exist"
-        before[name] = needed.union(*(before[one] for one in needed))
-    return before
-
-
-def _references(value: Any) -> Iterator[str]:
-    if isinstance(value, list):
-        for item in value:
-            yield from _references(item)
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            if key in {"Ref", "DependsOn"} and isinstance(item, str):
-                yield item
-            elif key == "Fn::GetAtt":
-                yield item[0]
-            elif key == "Fn::Sub":
-                yield from _names_in(item)
-            else:
-                yield from _references(item)
-
-
-def _names_in(substitution: Any) -> Iterator[str]:
-    text, own = (substitution, {}) if isinstance(substitution, str) else substitution
-    yield from _references(own)
-    for name in re.findall(r"\$\{([^}!]+)\}", text):
-        if name not in own and not name.startswith("AWS::"):
-            yield name if name == STAGE else name.split(".")[0]

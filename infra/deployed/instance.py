@@ -1,0 +1,204 @@
+"""One instance of a function: a process under AWS's runtime client, which takes one request at a time.
+
+It may be frozen between requests, as Lambda freezes it, and killed at any time. For Linux: its processor time is read
+from the kernel's clock of the process.
+"""
+
+import queue
+import re
+import signal
+import subprocess
+import threading
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from infra.deployed.runtime_api import RuntimeApi
+
+KILLED = "Runtime.ExitError"
+TIMED_OUT = "Sandbox.Timedout"
+OUT_OF_MEMORY = "Runtime.OutOfMemory"
+INIT_SECONDS = 60  # Lambda waits for ten, then begins anew; this machine may be busy
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a step of an instance took: milliseconds on the clock, and of processor time."""
+
+    wall_ms: float
+    cpu_ms: float
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(self.wall_ms + other.wall_ms, self.cpu_ms + other.cpu_ms)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What Lambda answers to who invokes a function: a payload, or the kind of the function's error."""
+
+    payload: bytes
+    error: str | None = None
+    cost: Cost = Cost(0, 0)
+
+
+@dataclass(frozen=True)
+class Process:
+    """How the process of an instance is started; `log` is where it writes to, None is where this process does."""
+
+    command: list[str]
+    folder: Path
+    environment: Mapping[str, str]
+    arn: str
+    memory_mb: int
+    log: IO[bytes] | None = None
+    freezes: bool = False
+
+
+@dataclass
+class Invocation:
+    """One request that an instance works on."""
+
+    payload: bytes
+    deadline: float  # seconds since 1970
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    outcome: Outcome | None = None
+    done: threading.Event = field(default_factory=threading.Event)
+    began: Cost = Cost(0, 0)
+
+
+class Instance:
+    """A started process. `on_idle` is called whenever it asks for more work, `on_exit` once, when it ended."""
+
+    def __init__(
+        self, process: Process, on_idle: Callable[["Instance"], None], on_exit: Callable[["Instance"], None]
+    ) -> None:
+        self.init: Cost | None = None  # until it asked for its first request
+        self.first: Cost | None = None  # of its first request, until it answered
+        self.peak_mb = 0.0
+        self.arn = process.arn
+        self._settings, self._on_idle, self._on_exit = process, on_idle, on_exit
+        self._queue: queue.SimpleQueue[Invocation | None] = queue.SimpleQueue()
+        self._current: Invocation | None = None
+        self._lock = threading.Lock()
+        self._ready = threading.Event()
+        self._api = RuntimeApi(self)
+        self._started = time.perf_counter()
+        self._process = subprocess.Popen(  # noqa: S603  every word of the command is ours
+            process.command,
+            cwd=process.folder,
+            env={**process.environment, "AWS_LAMBDA_RUNTIME_API": self._api.address},
+            stdin=subprocess.DEVNULL,
+            stdout=process.log,
+            stderr=process.log,
+            process_group=0,  # Ctrl-C ends this process, which then ends its instances itself
+        )
+        self._api.start()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def spent(self) -> Cost:
+        """Return what the process took since it was started."""
+        cpu = time.clock_gettime(~self._process.pid << 3 | 2)  # the kernel's number of a process's clock
+        return Cost((time.perf_counter() - self._started) * 1000, cpu * 1000)
+
+    def invoke(self, payload: bytes, seconds: float) -> Outcome:
+        """Let the instance work on a request for so many seconds; an instance that takes longer is killed.
+
+        The time to start is not counted in them.
+        """
+        if not self._ready.wait(INIT_SECONDS):
+            self.kill()
+            return Outcome(b"", TIMED_OUT)
+        invocation = Invocation(payload, time.time() + seconds)
+        with self._lock:
+            if not self.is_alive:
+                return Outcome(b"", KILLED)
+            self._current = invocation
+        self._queue.put(invocation)
+        if not invocation.done.wait(seconds):
+            self._finish(Outcome(b"", TIMED_OUT))
+            self.kill()
+        return invocation.outcome or Outcome(b"", TIMED_OUT)
+
+    @property
+    def is_alive(self) -> bool:
+        """Return whether the process runs, or is frozen."""
+        return self._process.poll() is None
+
+    @property
+    def state(self) -> str:
+        """Return the kernel's letter for what the process does: S for asleep, T for stopped, R for running."""
+        found = re.search(r"State:\s+(\w)", self._status())
+        return found[1] if found else ""
+
+    def kill(self) -> None:
+        """End the process, whatever it does."""
+        self._process.kill()
+
+    def end(self) -> None:
+        """End the process and wait for that."""
+        self.kill()
+        self._process.wait()
+
+    # Called by the Runtime API, in the thread of the process's connection.
+
+    def next(self) -> Invocation | None:
+        """Return the next request, as soon as there is one; None when the process has ended meanwhile."""
+        is_first = self.init is None
+        self.init = self.init or self.spent()
+        if self._settings.freezes:
+            self._process.send_signal(signal.SIGSTOP)
+        if is_first:
+            self._ready.set()
+        else:  # the caller may come back at once: the instance is idle before it has its answer
+            self._finish(Outcome(b"", KILLED), before=lambda: self._on_idle(self))
+        invocation = self._queue.get()
+        if invocation is not None:
+            if self._settings.freezes:
+                self._process.send_signal(signal.SIGCONT)
+            invocation.began = self.spent()
+        return invocation
+
+    def answer(self, invocation_id: str, payload: bytes, error: str | None) -> bool:
+        """Take the answer to a request; return whether it is the one the instance works on."""
+        with self._lock:
+            invocation = self._current
+        if invocation is None or invocation.id != invocation_id:
+            return False
+        spent, began = self.spent(), invocation.began
+        cost = Cost(spent.wall_ms - began.wall_ms, spent.cpu_ms - began.cpu_ms)
+        self.first = self.first or cost
+        self.peak_mb = self._peak_mb()
+        invocation.outcome = Outcome(payload, error, cost)
+        if self.peak_mb > self._settings.memory_mb:
+            invocation.outcome = Outcome(b"", OUT_OF_MEMORY, cost)
+            self.kill()
+        return True
+
+    def _finish(self, otherwise: Outcome, before: Callable[[], None] | None = None) -> None:
+        """End the request at hand, with its answer if there was one: the process asks for more work, or has ended."""
+        with self._lock:
+            invocation, self._current = self._current, None
+        if before:
+            before()
+        if invocation:
+            invocation.outcome = invocation.outcome or otherwise
+            invocation.done.set()
+
+    def _peak_mb(self) -> float:
+        found = re.search(r"VmHWM:\s+(\d+) kB", self._status())
+        return int(found[1]) / 1024 if found else self.peak_mb  # a process that was killed has no memory
+
+    def _status(self) -> str:
+        return Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
+
+    def _watch(self) -> None:
+        """Wait for the end of the process: who waits for an answer learns that there is none."""
+        self._process.wait()
+        self._api.close()
+        self._finish(Outcome(b"", KILLED))
+        self._queue.put(None)
+        self._ready.set()
+        self._on_exit(self)

@@ -1,0 +1,174 @@
+"""What the functions of the zip cost: from their start to their first answer, and when they are warm.
+
+The measure is a function that imports chalice and boto3 and makes one DynamoDB client: the same interpreter, packages
+and runtime client, started in turn with the functions, so that a busy machine slows all of them. Processor time is of
+the whole process, from its start to the answer; less that of a function which imports nothing, it is what a function
+adds to the runtime.
+"""
+
+import base64
+import json
+import statistics
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from infra import demo_data
+from infra.deployed.functions import Function
+from infra.deployed.instance import Cost, Outcome
+from infra.deployed.stage import Stage
+from infra.engines import ACCOUNT_ID, REGION
+
+ROUNDS = 15
+WARM_REQUESTS, WARM_UP_REQUESTS = 200, 20
+SUBMIT = "/api/v1/payment/submit"
+MEASURES = {
+    "nothing": "def handler(event, context): return None\n",
+    "chalice, boto3, a client": (
+        "import boto3\nimport chalice\n\nclient = boto3.client('dynamodb')\n\n"
+        "def handler(event, context): return chalice.__version__\n"
+    ),
+}
+NOTHING, MEASURE = MEASURES
+AUTHORIZER, API = "Authorizer", "APIHandler"
+
+
+def print_costs(stages: Mapping[str, Stage], folder: Path, rounds: int = ROUNDS) -> None:
+    """Print the medians of so many cold starts of each function of each stage, the multiples, and warm requests."""
+    costs: dict[str, list[Cost]] = defaultdict(list)
+    measures = _measures(next(iter(stages.values())), folder)
+    for _ in range(rounds):
+        for function in measures.values():
+            costs[function.name].append(_cold(function, {})[1])
+            function.close()
+        for name, stage in stages.items():
+            _pay_first(costs, name, stage)
+    _print_cold(costs)
+    _print_multiples(costs, stages)
+    _print_warm(stages)
+
+
+def _measures(stage: Stage, folder: Path) -> dict[str, Function]:
+    process = stage.processes[API]
+    found = {}
+    for number, (name, code) in enumerate(MEASURES.items()):
+        (folder / f"measure{number}.py").write_text(code, encoding="utf-8")
+        environment = {**process.environment, "PYTHONPATH": f"{process.environment['PYTHONPATH']}:{folder}"}
+        own = replace(process, command=[*process.command[:-1], f"measure{number}.handler"], environment=environment)
+        found[name] = Function(name, {"Timeout": 29}, own)
+    return found
+
+
+def _pay_first(costs: dict[str, list[Cost]], name: str, stage: Stage) -> None:
+    """Make the first payment of a quiet stage: both functions are started for it, one after the other."""
+    authorizer, api = stage.functions[AUTHORIZER], stage.functions[API]
+    policy, authorized = _cold(authorizer, authorizer_event())
+    _, paid = _cold(api, api_event(json.loads(policy.payload)["context"]))
+    for function, whole in ((authorizer, authorized), (api, paid)):
+        init = function.started[-1].init or whole
+        costs[f"{name}{function.name}"].append(whole)
+        costs[f"{name}{function.name}, init"].append(init)
+        costs[f"{name}{function.name}, first answer"].append(function.outcomes[-1].cost)
+        function.close()
+    costs[f"{name}first payment"].append(authorized + paid)
+
+
+def _cold(function: Function, event: Any) -> tuple[Outcome, Cost]:
+    """Start an instance of the function for this event; return the answer, and what it took until then."""
+    outcome = function.invoke(event)
+    instance = function.started[-1]
+    if outcome.error or instance.init is None:
+        message = f"{function.name} answered {outcome.error}: {outcome.payload.decode()}"
+        raise SystemExit(message)
+    return outcome, instance.init + outcome.cost
+
+
+def _print_cold(costs: dict[str, list[Cost]]) -> None:
+    print(f"{'cold, ms, medians':40}{'wall':>8}{'CPU':>8}{'CPU min':>9}{'CPU max':>9}")
+    for name, found in costs.items():
+        cpu = [cost.cpu_ms for cost in found]
+        wall = statistics.median(cost.wall_ms for cost in found)
+        print(f"{name:40}{wall:>8.0f}{statistics.median(cpu):>8.0f}{min(cpu):>9.0f}{max(cpu):>9.0f}")
+
+
+def _print_multiples(costs: dict[str, list[Cost]], stages: Mapping[str, Stage]) -> None:
+    """Print, for each function, the median over the rounds of its processor time as a multiple of the measure's."""
+    print(f"\n{'cold CPU as a multiple of the measure':40}{'whole':>8}{'less the runtime':>18}")
+    for name in (f"{stage}{function}" for stage in stages for function in (AUTHORIZER, API)):
+        rounds = list(zip(costs[name], costs[MEASURE], costs[NOTHING], strict=True))
+        whole = statistics.median(own.cpu_ms / measure.cpu_ms for own, measure, _ in rounds)
+        added = statistics.median(
+            (own.cpu_ms - least.cpu_ms) / (measure.cpu_ms - least.cpu_ms) for own, measure, least in rounds
+        )
+        print(f"{name:40}{whole:>8.2f}{added:>18.2f}")
+
+
+def _print_warm(stages: Mapping[str, Stage]) -> None:
+    """Print what a warm instance of each function takes for a request; the stages take turns."""
+    context = {name: _warm_context(stage) for name, stage in stages.items()}
+    for stage in stages.values():
+        for function in (stage.functions[AUTHORIZER], stage.functions[API]):
+            function.outcomes.clear()
+    for _ in range(WARM_REQUESTS):
+        for name, stage in stages.items():
+            stage.functions[AUTHORIZER].invoke(authorizer_event())
+            stage.functions[API].invoke(api_event(context[name]))
+    print(f"\n{'warm, ms, medians':40}{'wall':>8}{'CPU':>8}{'peak MB':>9}")
+    for name, stage in stages.items():
+        for function in (stage.functions[AUTHORIZER], stage.functions[API]):
+            wall = statistics.median(outcome.cost.wall_ms for outcome in function.outcomes)
+            cpu = statistics.median(outcome.cost.cpu_ms for outcome in function.outcomes)
+            peak = max(instance.peak_mb for instance in function.started)
+            print(f"{name + function.name:40}{wall:>8.1f}{cpu:>8.2f}{peak:>9.0f}")
+
+
+def _warm_context(stage: Stage) -> dict[str, str]:
+    """Start both functions and let them answer some requests; return the context of the authorizer."""
+    for _ in range(WARM_UP_REQUESTS):
+        policy = stage.functions[AUTHORIZER].invoke(authorizer_event())
+        context: dict[str, str] = json.loads(policy.payload)["context"]
+        stage.functions[API].invoke(api_event(context))
+    return context
+
+
+def authorizer_event() -> dict[str, Any]:
+    """Return the event of the authorizer for a payment of the demo till, by its secret key."""
+    login = base64.b64encode(f"{demo_data.TILL[0]}:{demo_data.TILL_KEY}".encode()).decode()
+    return {
+        "type": "REQUEST",
+        "methodArn": f"arn:aws:execute-api:{REGION}:{ACCOUNT_ID}:local/api/POST{SUBMIT}",
+        "headers": {"Authorization": f"Basic {login}"},
+        "requestContext": {"identity": {"sourceIp": "127.0.0.1"}},
+    }
+
+
+def api_event(context: dict[str, str]) -> dict[str, Any]:
+    """Return the event of a cash payment, with the context of the authorizer."""
+    body = {
+        "BasicTran": {"ID": str(uuid.uuid4()), "InputType": 10, "CurrencyID": "ZAR", "Amount": "12.30"},
+        "AcqTran": {"AcquirerCode": "CASH"},
+    }
+    return {
+        "resource": SUBMIT,
+        "path": SUBMIT,
+        "httpMethod": "POST",
+        "headers": {"Content-Type": "application/json"},
+        "multiValueHeaders": {"Content-Type": ["application/json"]},
+        "queryStringParameters": None,
+        "multiValueQueryStringParameters": None,
+        "pathParameters": None,
+        "stageVariables": None,
+        "requestContext": {
+            "httpMethod": "POST",
+            "resourcePath": SUBMIT,
+            "path": SUBMIT,
+            "requestId": str(uuid.uuid4()),
+            "authorizer": context,
+            "identity": {"sourceIp": "127.0.0.1"},
+        },
+        "body": json.dumps(body),
+        "isBase64Encoded": False,
+    }
