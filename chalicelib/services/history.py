@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import chain
 
@@ -27,6 +27,7 @@ from chalicelib.domain.paging import PAGE_SIZE
 from chalicelib.domain.period import Period, business_day, days_up_to, period_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
+from chalicelib.record import Record
 from chalicelib.schemas.history import OLDEST_FIRST, ListBasicModel, ListHistory
 from chalicelib.services.admission import Admitted, admit
 from chalicelib.store import agents, history, merchants, totals, transactions
@@ -36,8 +37,7 @@ BUSY_DAY = 2 * PAGE_SIZE  # transactions, from which it pays to read which quart
 TOO_MANY = f"More than {MAX_CANDIDATES} operations would have to be looked at: narrow the period."
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(Record):
     """The transactions a caller may list: a merchant's, of one agent or (None) of all; and its merchant's zone."""
 
     client_id: int
@@ -46,8 +46,7 @@ class Scope:
     currency: str | None  # the merchant's
 
 
-@dataclass(frozen=True)
-class HistoryQuery:
+class HistoryQuery(Record):
     """A list that is decided and not yet read. `anytime`: a transaction found by ID is shown whatever its day."""
 
     client_id: int

@@ -2,10 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from chalicelib.domain.history import entry_of
+from chalicelib.record import Record
 from chalicelib.store import history, totals, transactions
 from chalicelib.store.table import read_all
 
@@ -16,8 +16,7 @@ ROUNDS = 5  # of counting, for what was written to while it was counted
 AT_ONCE = 1000  # records in memory
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Record):
     """A counter that was not what the transactions come to."""
 
     month: str
@@ -27,8 +26,7 @@ class Difference:
     counted: int
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Record):
     """The counters that were corrected, and those that were written to whenever they were counted."""
 
     mended: tuple[Difference, ...]

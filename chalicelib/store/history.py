@@ -4,7 +4,7 @@ A partition is a month of a merchant, in the merchant's zone; the entries of an 
 A transaction with an ExtID has a second entry, in a partition of that ExtID. Every read is a strong read.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from chalicelib.domain.history import MAX_CANDIDATES, SEARCHED, HistoryEntry, entry_of
 from chalicelib.domain.history_filter import HistoryFilter, SearchText
 from chalicelib.domain.transaction import Transaction
+from chalicelib.record import Record
 from chalicelib.store import totals
 from chalicelib.store.query import Filter, Item, Range, items_of, range_of_prefix
 from chalicelib.store.table import Write, put_item
@@ -23,8 +24,7 @@ BETWEEN = "\n"  # the addresses of a receipt: none holds it
 WITHOUT_TEXTS = ("at", "kind", "taken_minor")  # the attributes a page needs when no text is searched
 
 
-@dataclass(frozen=True)
-class MonthEntries:
+class MonthEntries(Record):
     """A merchant's entries of a month (2026-03), of one agent or (None) of all."""
 
     client_id: int

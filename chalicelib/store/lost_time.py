@@ -11,10 +11,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.record import Record
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Record):
     """The time limits of a client of AWS, and the attempts botocore makes of one call."""
 
     connect_seconds: float
@@ -32,7 +32,7 @@ HURRIED = Limits(connect_seconds=0.5, read_seconds=2.5, attempts=1)
 HURRIED_SECRET = Limits(connect_seconds=0.5, read_seconds=1, attempts=1)  # a remembered one leaves time for the store
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Allowance:
     left: float
 
