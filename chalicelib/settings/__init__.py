@@ -83,6 +83,11 @@ def settings() -> Settings:
     )
 
 
+def is_handler(module: str) -> bool:
+    """Return whether this process is the Lambda function whose handler is in the module. No setting is read."""
+    return os.environ.get("_HANDLER", "").rpartition(".")[0] == module
+
+
 def _comma_separated(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
