@@ -65,7 +65,7 @@ simulator: $(SIMULATOR)  ## iso8583sim, a host program that is not ours, in an e
 interop: $(VENV) $(SIMULATOR)  ## the tests with that program; `make test` has them too, once it is installed
 	@$(BIN)/pytest tests/gateways/iso8583/test_interop.py
 
-reference: $(VENV)  ## write the OpenAPI document, the page of /docs, docs/errors.md and the collection for Postman
+reference: $(VENV)  ## write the OpenAPI document, the page of /docs, docs/errors.md, the collection for Postman and the table of telephone formats
 	@$(BIN)/python -m infra.reference
 
 fuzz: $(VENV) $(FUZZER)  ## throw what the reference allows, and what it does not, at a local stage: SECONDS=120

@@ -13,6 +13,7 @@ from chalicelib.domain.agent import Caller
 from chalicelib.errors import ServiceError
 from chalicelib.log import log_defect
 from chalicelib.services import authentication
+from chalicelib.settings import is_handler
 
 NOBODY = "nobody"  # the principal of a denial
 
@@ -80,3 +81,7 @@ def _allow(caller: Caller) -> AuthResponse:
 def _deny(refusal: ServiceError) -> AuthResponse:
     context = {"code": str(refusal.error.code), "message": refusal.message}
     return AuthResponse(routes=[], principal_id=NOBODY, context=context)
+
+
+if is_handler(__name__):  # not where the API or a job imports this module, nor on a developer's machine
+    authentication.prepare()

@@ -1,9 +1,10 @@
 """The catalogue of refusals: one enum, one exception, one shape on the wire."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum, IntEnum
 from typing import Any
+
+from chalicelib.record import Record
 
 MAX_VALIDATIONS = 100  # items listed in an answer, the first that were found
 RETRY = {"Retry-After": "1"}  # seconds: the headers of what is worth asking again
@@ -90,8 +91,7 @@ class Check(IntEnum):
     CAPITALS = 13
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Record):
     """A fault in a field of a domain value, named as the domain names it: `amount`, `card.exp`."""
 
     field: str
@@ -99,7 +99,6 @@ class Finding:
     message: str
 
 
-@dataclass(frozen=True)
 class Validation(Finding):
     """One item of `Validations`, its field as the path the caller wrote. `type` 1 is an error, 2 a warning."""
 

@@ -3,7 +3,6 @@
 import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, get_type_hints
 
@@ -16,6 +15,7 @@ from chalicelib.domain.agent import Caller
 from chalicelib.domain.credential import Source
 from chalicelib.errors import ErrorCode, ServiceError, Validation, envelope
 from chalicelib.log import log, log_defect
+from chalicelib.record import Record
 from chalicelib.schemas.base import Answer, from_query, merge_inputs, validations_of
 from chalicelib.schemas.base import Request as RequestModel
 
@@ -54,8 +54,7 @@ class Document(Response):
 View = Callable[..., Answer | Document]
 
 
-@dataclass(frozen=True)
-class Endpoint:
+class Endpoint(Record):
     """One operation: method and path, and the function of `chalicelib.routes` that serves it, loaded when it is needed.
 
     Of the function's arguments `body` comes parsed and validated, `caller` is who the authorizer let in, `headers` and

@@ -15,11 +15,20 @@ from chalice.local import ForbiddenError, LocalGateway
 from chalicelib import authorizer
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import authentication
+from infra import engines
 from tests.accounts import an_account, basic
 
 ROOT = Path(__file__).parent.parent
 ARN = "arn:aws:execute-api:eu-west-1:123456789012:api/stage/GET/api/v1/payment/1"
 SOURCE = "198.51.100.7"
+FETCHED_EARLY = """
+import chalicelib.authorizer
+from chalicelib.gateways import secrets
+early = secrets.document._early
+if early:
+    early.join()
+print("tried" if early else "not tried")
+"""
 LOADED = """
 import json, sys
 import chalicelib.authorizer
@@ -172,3 +181,20 @@ def test_a_cold_start_of_the_authorizer_loads_neither_pydantic_nor_the_routes_no
     assert not [
         name for name in loaded if name.startswith(("chalicelib.routes", "chalicelib.schemas", "chalicelib.web"))
     ]
+
+
+@pytest.mark.parametrize(
+    ("handler", "is_tried"),
+    [("chalicelib.authorizer.authorizer", True), ("app.app", False), ("chalicelib.routes.jobs.sweep_outbox", False)],
+)
+def test_only_the_function_itself_fetches_the_secret_before_its_first_request_and_starts_without_it(
+    handler: str, *, is_tried: bool
+) -> None:
+    nowhere = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{engines.free_port()}", "_HANDLER": handler}
+    command = [sys.executable, "-c", FETCHED_EARLY]
+    environment = {**engines.environment(), **nowhere}
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
+
+    *lines, outcome = done.stdout.splitlines()
+    assert outcome == ("tried" if is_tried else "not tried")
+    assert [json.loads(line)["event"] for line in lines] == ["secret_not_fetched_early"] * is_tried

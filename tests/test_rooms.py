@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-EVERYWHERE = {"errors"}
+EVERYWHERE = {"errors", "record"}
 ROW = re.compile(r"^\| `(\w+)` \|[^|]*\|([^|]*)\|$", re.MULTILINE)
 # The table of CONTRIBUTING.md is the rule: what each room may import.
 MAY_IMPORT = {
@@ -78,6 +78,19 @@ def test_the_domain_needs_the_standard_library_alone(path: Path) -> None:
     third_party |= {"iso4217", "iso3166", "iso8583", "urllib3"}
 
     assert {name.split(".")[0] for name in _imports(path)} & third_party == set()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_a_frozen_class_is_a_record_unless_it_has_slots(path: Path) -> None:
+    options = [
+        {option.arg for option in decorator.keywords}
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call) and "dataclass" in ast.unparse(decorator.func)
+    ]
+
+    assert [names for names in options if "frozen" in names and "slots" not in names] == []
 
 
 @pytest.mark.parametrize("path", [*MODULES, *sorted((ROOT / "infra").rglob("*.py")), ROOT / "app.py"], ids=str)

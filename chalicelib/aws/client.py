@@ -4,7 +4,6 @@ import json
 import time
 import uuid
 import zlib
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +13,7 @@ from chalicelib.aws.credentials import credentials, region
 from chalicelib.aws.endpoints import DYNAMODB, Service, endpoint_of
 from chalicelib.aws.errors import CallError, RefusedError, UnansweredError
 from chalicelib.aws.signature import signed
+from chalicelib.record import Record
 
 TOKEN = "ClientRequestToken"  # noqa: S105  not a secret: the name of a parameter
 WITH_TOKEN = frozenset({"TransactWriteItems", "PutSecretValue"})  # a repeated request with the same token is one
@@ -21,8 +21,7 @@ PAUSE, PAUSE_DYNAMODB = 0.05, 0.025  # seconds: the longest first one
 ERROR = 300  # HTTP status from which an answer is an error
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(Record):
     """The time limits of a client of AWS, and the attempts it makes of one call."""
 
     connect_seconds: float

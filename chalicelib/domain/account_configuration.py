@@ -1,15 +1,14 @@
 """The configuration of an account: the ways to pay that its application may offer."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from chalicelib.domain.agent import Agent, MobileSettings
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.transaction import KINDS, InputType
+from chalicelib.record import Record
 
 
-@dataclass(frozen=True)
-class PaymentOption:
+class PaymentOption(Record):
     """One way to pay: its InputType, and the acquirer that goes with it."""
 
     input_type: InputType
@@ -17,8 +16,7 @@ class PaymentOption:
     acquirer_name: str
 
 
-@dataclass(frozen=True)
-class AccountConfiguration:
+class AccountConfiguration(Record):
     """An account and its ways to pay; a system user has no merchant.
 
     `currency` is alpha-3; `products` are the ProductDescCodes that payment/prepare serves.

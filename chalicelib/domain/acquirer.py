@@ -1,6 +1,6 @@
 """The acquirer: the requests it gets, under references of ours, and the answers it gives."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
 
@@ -8,6 +8,7 @@ from chalicelib.domain.card import CardData
 from chalicelib.domain.host_facts import MessageTrace, TerminalSnapshot
 from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import CardDetails, InputType
+from chalicelib.record import Record
 
 APPROVED_CODE = 0
 PARTIAL, TOO_LATE, UNREACHABLE, DUPLICATE = 10, 68, 91, 94  # ISO 8583 field 39
@@ -60,8 +61,7 @@ class ReversalKind(StrEnum):
 CANCELLED_AT_TILL, ANSWER_UNUSABLE, NO_ANSWER = "4000", "4020", "4021"  # ISO 8583 field 56
 
 
-@dataclass(frozen=True)
-class Message:
+class Message(Record):
     """The facts by which a host recognises a message.
 
     The message of a cancel or an automatic reversal has the RRN, the local time and the terminal of what it reverses,
@@ -76,8 +76,7 @@ class Message:
     terminal: TerminalSnapshot
 
 
-@dataclass(frozen=True)
-class AuthorizationRequest:
+class AuthorizationRequest(Record):
     """A payment to authorize, with a card or with the acquirer's own token for one."""
 
     reference: str
@@ -95,8 +94,7 @@ class AuthorizationRequest:
     message: Message | None = None  # to a host that cannot be inquired
 
 
-@dataclass(frozen=True)
-class ReversalRequest:
+class ReversalRequest(Record):
     """All or a part of an authorization to reverse; `reference` is the reversal's own.
 
     Card, external terminal and additional fields are of the till's request and stored nowhere: a request that the sweep
@@ -119,24 +117,21 @@ class ReversalRequest:
     input_type: InputType | None = None  # the way the card was read
 
 
-@dataclass(frozen=True)
-class LinkRequest:
+class LinkRequest(Record):
     """A card to exchange for a token."""
 
     reference: str
     card: CardData
 
 
-@dataclass(frozen=True)
-class Reversed:
+class Reversed(Record):
     """The payment and the amount that an acquirer says it reversed."""
 
     original: str
     amount_minor: int
 
 
-@dataclass(frozen=True)
-class AcquirerAnswer:
+class AcquirerAnswer(Record):
     """The outcome: ISO 8583 response code (0 approved), and the acquirer's references.
 
     The answer to a reversal names what it reverses; the answer to a payment names nothing. `additional_fields` is the
@@ -161,8 +156,7 @@ class AcquirerAnswer:
         return self.code == APPROVED_CODE
 
 
-@dataclass(frozen=True)
-class LinkAnswer:
+class LinkAnswer(Record):
     """The token of a card, or the code of the refusal."""
 
     code: int

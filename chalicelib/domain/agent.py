@@ -1,16 +1,15 @@
 """An agent: the account (POS user) that takes payments on a terminal, and the login it signs in with."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from chalicelib.domain.state import ACTIVE
+from chalicelib.record import Record
 
 ACCOUNT_USER, ACCOUNT_AGENT = 11, 20
 NO_CLIENT = 0  # the merchant of a system user
 
 
-@dataclass(frozen=True)
-class Features:
+class Features(Record):
     """The features of an agent or a merchant; None means "not set": the merchant's value applies, then the default."""
 
     accept_cards: bool | None = None
@@ -29,8 +28,7 @@ class Features:
     barcode_scanner: bool | None = None
 
 
-@dataclass(frozen=True)
-class MobileSettings:
+class MobileSettings(Record):
     """The settings of the mobile application; None means "not set"."""
 
     features: Features | None = None
@@ -43,24 +41,21 @@ class MobileSettings:
     barcode_scanner: bool | None = None
 
 
-@dataclass(frozen=True)
-class PrinterSettings:
+class PrinterSettings(Record):
     """The receipt printer: ID and code of an entry of the stage's catalogue."""
 
     printer_id: int | None = None
     printer_code: str | None = None
 
 
-@dataclass(frozen=True)
-class BranchActions:
+class BranchActions(Record):
     """Rights within a branch (the merchant itself: the interface has no other branches)."""
 
     branch_id: int
     actions: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Agent:
+class Agent(Record):
     """A stored agent. It holds no password; its secret key is sealed with the stage's KMS key."""
 
     id: int
@@ -97,8 +92,7 @@ class Agent:
         return frozenset(action for branch in self.branches_actions for action in branch.actions)
 
 
-@dataclass(frozen=True)
-class Login:
+class Login(Record):
     """The data needed to sign in: one record under the e-mail, so that one read suffices and the e-mail is unique."""
 
     email: str
@@ -114,8 +108,7 @@ class Login:
     last_logon: datetime | None = None
 
 
-@dataclass(frozen=True)
-class Caller:
+class Caller(Record):
     """The agent that the authorizer let in, and the credential version it read."""
 
     agent_id: int

@@ -1,14 +1,12 @@
 """An agent together with the records that are shown with it."""
 
-from dataclasses import dataclass
-
 from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
+from chalicelib.record import Record
 
 
-@dataclass(frozen=True)
-class Profile:
+class Profile(Record):
     """An agent, its merchant and login, and the signed URL of its picture; its secret key where it is shown."""
 
     agent: Agent

@@ -1,15 +1,16 @@
 """The audit of management: who changed which fields of which record, never the values."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from datetime import datetime
 from typing import Any
+
+from chalicelib.record import Record
 
 BOOKKEEPING = {"version", "credential_version"}
 
 
-@dataclass(frozen=True)
-class Audit:
+class Audit(Record):
     """An audit entry. `object` is the changed record ("agent#17"), `at` the time of the change and random letters."""
 
     object: str
@@ -19,8 +20,7 @@ class Audit:
     fields: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Act:
+class Act(Record):
     """A change of a record: its kind, who makes it and when. `by` is an agent's ID, 0 the operator of the stage."""
 
     kind: str

@@ -6,13 +6,14 @@ The number, CVV2, track and TLV are Secrets from the first line to the acquirer.
 import calendar
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import date, datetime
 
 from chalicelib.domain import emv
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import CardDetails, EmvData, InputType
 from chalicelib.errors import Check, Finding
+from chalicelib.record import Record
 
 CARD_ACTIVE, CARD_BLOCKED = 1, 2  # State of a linked card
 CREATED, IN_VERIFICATION, VERIFIED, FAILED = 1, 2, 3, 10  # its Status
@@ -26,8 +27,7 @@ CHIP_DATA_IS = "EMV data objects in hexadecimal, with the card's number and expi
 STRIPE_IS = "A track 2 is expected, alone or after track 1."
 
 
-@dataclass(frozen=True)
-class Brand:
+class Brand(Record):
     """A payment system: the prefixes of its numbers, first to last, and how long they are."""
 
     name: str
@@ -49,8 +49,7 @@ BRANDS = (
 )
 
 
-@dataclass(frozen=True)
-class CardInput:
+class CardInput(Record):
     """The data of a card as it was sent."""
 
     pan: Secret | None = None
@@ -59,8 +58,7 @@ class CardInput:
     reader_data: Secret | None = None
 
 
-@dataclass(frozen=True)
-class CardData:
+class CardData(Record):
     """A card in memory, on its way to the acquirer. Only its details are ever stored."""
 
     pan: Secret
@@ -73,8 +71,7 @@ class CardData:
     has_chip: bool = False  # of a swiped card, as its stripe says
 
 
-@dataclass(frozen=True)
-class LinkedCard:
+class LinkedCard(Record):
     """A card an agent may pay with by its ID: its details are stored, and the acquirer's token for it."""
 
     id: int

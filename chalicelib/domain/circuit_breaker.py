@@ -1,12 +1,13 @@
 """The circuit breaker of an acquirer, and its share of a sweep: an acquirer that is silent holds up no other."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from chalicelib.record import Record
 
 OPENS_AFTER = 5  # requests in a row without an answer
 
 
-@dataclass(frozen=True)
-class Breaker:
+class Breaker(Record):
     """The number of requests in a row that an acquirer has not answered. Any answer closes the breaker, a decline too.
 
     While it is open, a run of the sweep begins one transaction of this acquirer, to find out whether it answers again.
@@ -26,8 +27,7 @@ class Breaker:
         return replace(self, unanswered=0 if answered else self.unanswered + 1)
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(Record):
     """The part of an acquirer in a run: its transactions that are in progress, and whether one was tried."""
 
     running: int = 0

@@ -2,13 +2,13 @@
 
 import base64
 import binascii
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from chalicelib.domain.agent import Login
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.record import Record
 
 LOCK_AFTER = 10  # failed passwords in a row
 LOCK_FOR = timedelta(minutes=30)
@@ -35,16 +35,14 @@ class Source(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True)
-class Credential:
+class Credential(Record):
     """A login, and the secret that proves who uses it."""
 
     login: str
     secret: Secret
 
 
-@dataclass(frozen=True)
-class FailedAttempts:
+class FailedAttempts(Record):
     """The failed passwords in a row at one login, whether or not an agent has it.
 
     `sources` are digests of the addresses they came from.

@@ -5,8 +5,10 @@ A document is JSON as `docs/acquirer-iso8583.md` describes it. A fault is named 
 
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
+
+from chalicelib.record import Record
 
 CHARACTERS = {
     "n": re.compile("[0-9]*"),
@@ -36,8 +38,7 @@ class DialectError(ValueError):
         super().__init__(" ".join(f"{key or 'it'} {fault}".split()))  # one line, whatever the key is
 
 
-@dataclass(frozen=True)
-class FieldFormat:
+class FieldFormat(Record):
     """The form of one field. `max` counts its digits or characters, of format b its bytes."""
 
     format: str
@@ -65,8 +66,7 @@ class FieldFormat:
         return {"n": value.rjust(self.max, "0"), "ans": value.ljust(self.max)}.get(self.format, value)
 
 
-@dataclass(frozen=True)
-class LengthHeader:
+class LengthHeader(Record):
     """The length that goes before a message."""
 
     bytes: int = 2
@@ -74,8 +74,7 @@ class LengthHeader:
     counts_itself: bool = False
 
 
-@dataclass(frozen=True)
-class Dialect:
+class Dialect(Record):
     """The fields of a host and how it writes them. `added` are those that the usual host does not have."""
 
     mti: str = "ascii"

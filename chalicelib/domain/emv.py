@@ -6,9 +6,10 @@ those of EMV Book 3, Annex B. No error here quotes what was read: it is a card.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chalicelib.domain.transaction import EmvData
+from chalicelib.record import Record
 
 MAX_DEPTH = 8  # templates within templates; cards have three
 CONSTRUCTED, NUMBER_FOLLOWS, MORE = 0x20, 0x1F, 0x80
@@ -32,8 +33,7 @@ class MalformedError(ValueError):
     """It is not what a reader hands over."""
 
 
-@dataclass(frozen=True)
-class Track2:
+class Track2(Record):
     """The fields of a track 2. `exp` is MMYY, as a card prints it; `rest` begins with the service code."""
 
     pan: str

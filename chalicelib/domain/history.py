@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from unicodedata import normalize
@@ -11,12 +10,12 @@ from chalicelib.domain.local_time import to_local
 from chalicelib.domain.paging import PAGE_SIZE
 from chalicelib.domain.period import Period
 from chalicelib.domain.transaction import Transaction
+from chalicelib.record import Record
 
 MAX_CANDIDATES = 50_000  # entries one list may look at
 
 
-@dataclass(frozen=True)
-class CounterKey:
+class CounterKey(Record):
     """The key of a counter: the transactions of one agent, one kind and one currency."""
 
     agent_id: int
@@ -27,8 +26,7 @@ class CounterKey:
     acquirer: str
 
 
-@dataclass(frozen=True)
-class HistoryEntry:
+class HistoryEntry(Record):
     """The thin entry of a transaction in the history. Texts are case-folded, because a search ignores case."""
 
     id: str
@@ -116,8 +114,7 @@ def _receipts_of(transaction: Transaction) -> tuple[str, ...]:
     return tuple(folded(address) for address in sent if address)
 
 
-@dataclass(frozen=True)
-class DayTotal:
+class DayTotal(Record):
     """The number of transactions a counter has on a day, and the money its payments took, in minor units."""
 
     counter: CounterKey
@@ -131,8 +128,7 @@ class DayTotal:
         return self.day.isoformat()[:7]
 
 
-@dataclass(frozen=True)
-class TimeRange:
+class TimeRange(Record):
     """A piece of time in the merchant's zone, its end not included, and how many transactions it holds."""
 
     begin: datetime
@@ -213,8 +209,7 @@ def _range(begin: datetime, length: timedelta, count: int) -> TimeRange:
     return TimeRange(begin, begin + length, count)
 
 
-@dataclass(frozen=True)
-class Page:
+class Page(Record):
     """A page of transactions in the order of the list, and what is counted over everything that matches."""
 
     transactions: list[Transaction]

@@ -1,11 +1,11 @@
 """The filter of a list of transactions, and what a searched text may stand for."""
 
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 
 from chalicelib.domain.history import SEARCHED, CounterKey, HistoryEntry, folded
+from chalicelib.record import Record
 
 NUMBER = re.compile(r"[0-9]{1,13}(\.[0-9]{1,10})?")  # short enough to be multiplied exactly
 DECIMALS = range(5)  # that a currency may have
@@ -14,8 +14,7 @@ TRUNK = "(0)"  # of a number that is written for callers at home and abroad: +27
 MIN_PHONE_DIGITS = 5  # fewer are found in the number of anybody
 
 
-@dataclass(frozen=True)
-class SearchText:
+class SearchText(Record):
     """A text to look for in any case; it may be an amount, or a telephone number as people write it."""
 
     sought: str
@@ -54,8 +53,7 @@ class SearchText:
         )
 
 
-@dataclass(frozen=True)
-class HistoryFilter:
+class HistoryFilter(Record):
     """The filter of a list; None matches anything. Texts are case-folded, but for those that match exactly."""
 
     agent_id: int | None = None

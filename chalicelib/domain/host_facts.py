@@ -1,11 +1,11 @@
 """Facts by which a host that cannot be inquired recognises a message. They are stored with the transaction."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
+from chalicelib.record import Record
 
-@dataclass(frozen=True)
-class TerminalSnapshot:
+
+class TerminalSnapshot(Record):
     """The terminal of a payment as its host knows it: reversals name it even when the terminal has changed since."""
 
     mid: str  # BackRetailerID
@@ -16,16 +16,14 @@ class TerminalSnapshot:
     entry_caps: str
 
 
-@dataclass(frozen=True)
-class MessageTrace:
+class MessageTrace(Record):
     """The number (STAN, 1 to 999,999, unique for a terminal and day) and the time of a message to a host."""
 
     stan: int
     made_at: datetime
 
 
-@dataclass(frozen=True)
-class HostFacts:
+class HostFacts(Record):
     """The facts by which a host that cannot be inquired recognises a message, stored before its first byte is sent."""
 
     trace: MessageTrace

@@ -1,26 +1,24 @@
 """A merchant (called client, too, in the specification)."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
 from chalicelib.domain.agent import MobileSettings, PrinterSettings
 from chalicelib.domain.state import ACTIVE
+from chalicelib.record import Record
 
 DEFAULT_GROUP = "DEFAULT"
 GROUPS = (DEFAULT_GROUP, "SOFTPOS", "SBP")  # of every merchant, from its creation
 
 
-@dataclass(frozen=True)
-class TerminalGroup:
+class TerminalGroup(Record):
     """A named set of a merchant's terminals."""
 
     id: int
     code: str
 
 
-@dataclass(frozen=True)
-class Manager:
+class Manager(Record):
     """The contact person of a merchant."""
 
     name: str
@@ -28,8 +26,7 @@ class Manager:
     phone: str
 
 
-@dataclass(frozen=True)
-class Merchant:
+class Merchant(Record):
     """A stored merchant. `gmt` is its time zone in hours, fixed at creation: its business days are days there."""
 
     id: int

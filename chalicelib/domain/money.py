@@ -1,7 +1,8 @@
 """Money: exact decimals in requests and answers, whole minor units inside, never rounded."""
 
-from dataclasses import dataclass
 from decimal import Context, Decimal
+
+from chalicelib.record import Record
 
 MAX_MINOR = 10**12  # the largest amount of one payment, in minor units
 MAX_SHIFT = 100  # decimals, beyond which no division is needed to know that there are too many
@@ -9,8 +10,7 @@ EXACT = Context(prec=64, Emin=-999999, Emax=999999)  # more digits than a reques
 SIGNS = {"ZAR": "R", "USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR": "₹", "NGN": "₦", "KES": "KSh", "RUB": "₽"}
 
 
-@dataclass(frozen=True)
-class Currency:
+class Currency(Record):
     """A currency as ISO 4217 lists it: alpha code, numeric code, digits after the decimal point."""
 
     code: str

@@ -5,10 +5,11 @@ first process that claims it holds it. So it is sent at least once, and twice on
 it and storing that.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.domain.merchant import Merchant
+from chalicelib.record import Record
 
 WELCOME, RECEIPT = "welcome", "receipt"
 EMAIL, SMS = "email", "sms"
@@ -22,8 +23,7 @@ class NotSentError(Exception):
     """The sender refused the message, did not take it in time, or is out of reach: its error code."""
 
 
-@dataclass(frozen=True)
-class Outbox:
+class Outbox(Record):
     """One message to the addresses of one channel. At most 1 + `retries` attempts are made.
 
     `to` are those who have not got it yet. A receipt keeps no text: it is written anew from its transaction.

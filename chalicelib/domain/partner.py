@@ -2,10 +2,10 @@
 
 import hashlib
 import hmac
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Network, ip_address, ip_network
 
 from chalicelib.domain.secret import Secret
+from chalicelib.record import Record
 
 # Global unicast. No partner has another address, and most addresses that embed IPv4 (mapped, NAT64) are outside.
 UNICAST = IPv6Network("2000::/3")
@@ -14,8 +14,7 @@ UNICAST = IPv6Network("2000::/3")
 NOT_OF_HOSTS = tuple(ip_network(text) for text in ("192.88.99.0/24", "2002::/16", "3fff::/20"))
 
 
-@dataclass(frozen=True)
-class PartnerRequest:
+class PartnerRequest(Record):
     """A request to a partner: a product, and the name and value of each field that the till filled in."""
 
     product: str
@@ -23,16 +22,14 @@ class PartnerRequest:
     fields: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class PreparedField:
+class PreparedField(Record):
     """A field that the partner filled in."""
 
     code: str
     value: str
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(Record):
     """A field that the partner refuses; the name is None when the problem concerns no single field."""
 
     name: str | None

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -29,14 +29,14 @@ from chalicelib.domain.transaction import (
     Transaction,
 )
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references
+from chalicelib.record import Record
 
 APPROVED_TEXT = "Approved"  # ResultMessage of what needs no acquirer
 OFFLINE_FOR = timedelta(days=366)  # a till without connection reports its payments within a year
 CLOCK_SKEW = timedelta(days=1)  # of a till whose clock or zone is wrong
 
 
-@dataclass(frozen=True)
-class PaymentOrder:
+class PaymentOrder(Record):
     """A payment as requested: parsed and typed, not yet decided. Amounts are exact decimals."""
 
     id: str  # in upper case; "" until one was chosen
@@ -65,8 +65,7 @@ class PaymentOrder:
     additional_fields: str | None = None
 
 
-@dataclass(frozen=True)
-class Till:
+class Till(Record):
     """The place of a payment: the agent that takes it, its merchant and its terminal."""
 
     agent: Agent

@@ -1,11 +1,11 @@
 """Periods of business days: times are stored in UTC, days are days in the merchant's time zone."""
 
 from calendar import monthrange
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from chalicelib.domain.local_time import to_local
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
+from chalicelib.record import Record
 
 LONGEST = 366  # days of one list
 USUAL = 31  # days of a list whose request names no period
@@ -26,8 +26,7 @@ def end_of_day(at: datetime, gmt: int) -> datetime:
     return start_of(business_day(at, gmt) + timedelta(days=1), gmt)
 
 
-@dataclass(frozen=True)
-class Period:
+class Period(Record):
     """A period of a merchant's days, the first and the last included."""
 
     first: date

@@ -3,7 +3,9 @@
 import base64
 import binascii
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from chalicelib.record import Record
 
 MEGABYTE = 1024 * 1024
 MAX_BYTES = MEGABYTE  # of the picture of a merchant or an agent
@@ -19,8 +21,7 @@ class TooLargeError(ValueError):
     """A picture that is larger than allowed."""
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(Record):
     """A picture for the object storage."""
 
     content: bytes = field(repr=False)

@@ -1,14 +1,14 @@
 """Purchases: the lines of what was bought, as a receipt prints them."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from decimal import Decimal, localcontext
+
+from chalicelib.record import Record
 
 PRECISION = 64  # digits: no price times a quantity that a request may hold is rounded
 
 
-@dataclass(frozen=True)
-class Purchase:
+class Purchase(Record):
     """One line of what was bought; `price` is of one piece."""
 
     title: str

@@ -1,6 +1,6 @@
 """A reversal: what a request for one becomes, decided on the payment it reverses."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -15,12 +15,12 @@ from chalicelib.domain.reversal_card import SentCard
 from chalicelib.domain.reversibility import CANCELS, ReverseMode, refusal
 from chalicelib.domain.transaction import KINDS, AgentSnapshot, Phase, ReceiptAddresses, Transaction
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
+from chalicelib.record import Record
 
 TIME_TO_FINISH = timedelta(hours=1)  # at the least, before the Deadline of a reversal
 
 
-@dataclass(frozen=True)
-class ReversalOrder:
+class ReversalOrder(Record):
     """A reversal as requested: parsed and typed, not yet decided."""
 
     original_id: str

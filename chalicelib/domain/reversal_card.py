@@ -1,7 +1,6 @@
 """The card of a reversal's request: it must be the card that the payment was made with."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 
 from chalicelib.domain.card import CardData, CardInput, Findings, expired, read
@@ -10,12 +9,12 @@ from chalicelib.domain.period import business_day
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.errors import Check, Finding
+from chalicelib.record import Record
 
 Digest = Callable[[Secret], str]  # of a card number, as the payment stores it
 
 
-@dataclass(frozen=True)
-class SentCard:
+class SentCard(Record):
     """The card of a request as it was sent. How it is to be read depends on the payment."""
 
     data: CardInput | None = None

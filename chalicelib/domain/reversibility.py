@@ -1,11 +1,11 @@
 """Which reversals (cancel: void; return: refund) are open to a payment. Flags and the act use one function."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
 
 from chalicelib.domain.transaction import KINDS, MONEY_TAKEN, InputType, Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.record import Record
 
 
 class ReverseMode(IntEnum):
@@ -31,8 +31,7 @@ NO_MONEY = {
 }
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(Record):
     """The error of a reversal that is not open, and what about this payment is the reason."""
 
     error: ErrorCode
@@ -119,8 +118,7 @@ def _own_modes(original: Transaction) -> tuple[ReverseMode, ReverseMode]:
     return cancel, give_back
 
 
-@dataclass(frozen=True)
-class Offers:
+class Offers(Record):
     """The Can… flags of a transaction."""
 
     can_cancel: bool

@@ -5,10 +5,11 @@ A day is the day of whatever zone it was counted in. It has ended in every zone 
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 
 from chalicelib.domain.history import CounterKey, DayTotal
+from chalicelib.record import Record
 
 ALL_AGENTS = 0  # the agent of a counter that counts all of them
 ENDED_EVERYWHERE = timedelta(hours=12)  # after the end of the day in UTC: the zone that is last is UTC-12
@@ -16,8 +17,7 @@ ON_THE_WAY = timedelta(hours=1)  # for what was not yet late when it began; noth
 FIRST_ZONE = timedelta(hours=14)  # ahead of UTC
 
 
-@dataclass(frozen=True)
-class DaySlots:
+class DaySlots(Record):
     """The transactions of a counter in each quarter of an hour of one day (0715), and the minor units they took."""
 
     counter: CounterKey
@@ -31,8 +31,7 @@ class DaySlots:
         return DayTotal(self.counter, self.day, sum(self.quarters.values()), self.taken_minor)
 
 
-@dataclass(frozen=True)
-class RolledMonth:
+class RolledMonth(Record):
     """The totals of the days of a month (2026-03) until `through`, of all agents, by kind.
 
     The version is the number of late writes of the month, read before the totals were.
@@ -44,8 +43,7 @@ class RolledMonth:
     day_totals: tuple[DayTotal, ...]
 
 
-@dataclass(frozen=True)
-class RolledSlots:
+class RolledSlots(Record):
     """The slots of a day that is over, of all agents, by kind; the version is that of its month."""
 
     day: date

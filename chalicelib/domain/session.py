@@ -1,15 +1,15 @@
 """A session: issued for a password, valid for 12 hours, or until it is not used for 30 minutes."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+
+from chalicelib.record import Record
 
 MAX_AGE = timedelta(hours=12)
 MAX_IDLE = timedelta(minutes=30)
 USE_RECORDED_EVERY = timedelta(minutes=1)  # a use sooner than this after the recorded one is not recorded
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(Record):
     """A stored session: under the digest of its ID, never the ID. The store deletes it after `expires_at` (epoch s)."""
 
     digest: str

@@ -1,11 +1,11 @@
 """A terminal: the till that takes payments, and its currency."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
 from chalicelib.domain.money import Currency
 from chalicelib.domain.state import ACTIVE
+from chalicelib.record import Record
 
 ENTRY_CAPS = {
     "0": "Unknown",
@@ -22,8 +22,7 @@ ENTRY_CAPS = {
 }
 
 
-@dataclass(frozen=True)
-class Terminal:
+class Terminal(Record):
     """A stored terminal; `tid` is its name, unique within the merchant."""
 
     id: int

@@ -3,7 +3,7 @@
 The legal moves stand in one table, which the code reads. How a phase looks on the wire stands in `schemas`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from decimal import Decimal
 from enum import IntEnum, StrEnum
@@ -11,6 +11,7 @@ from enum import IntEnum, StrEnum
 from chalicelib.domain.host_facts import HostFacts
 from chalicelib.domain.money import Currency
 from chalicelib.domain.purchase import Purchase
+from chalicelib.record import Record
 
 
 class Phase(StrEnum):
@@ -66,8 +67,7 @@ class InputType(IntEnum):
     CASH = 10
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Record):
     """A way to pay: its name for people, the feature that allows it, and the acquirer code that goes with it."""
 
     name: str
@@ -90,8 +90,7 @@ KINDS = {
 NOT_SUPPORTED = frozenset({30, 100})  # payment links, recurring payments
 
 
-@dataclass(frozen=True)
-class AgentSnapshot:
+class AgentSnapshot(Record):
     """The agent as it was when it made the transaction: later changes of the account do not rewrite the past."""
 
     id: int
@@ -100,8 +99,7 @@ class AgentSnapshot:
     phone: str
 
 
-@dataclass(frozen=True)
-class CardDetails:
+class CardDetails(Record):
     """All that is stored of a card."""
 
     brand: str
@@ -116,8 +114,7 @@ class CardDetails:
         return f"{self.bin}******{self.last4}" if self.bin and self.last4 else None
 
 
-@dataclass(frozen=True)
-class EmvData:
+class EmvData(Record):
     """The chip data a receipt prints: application, its name, transaction status, verification results."""
 
     aid: str | None = None
@@ -126,8 +123,7 @@ class EmvData:
     tvr: str | None = None
 
 
-@dataclass(frozen=True)
-class Particulars:
+class Particulars(Record):
     """The fields that are only carried through: stored as the request said them, shown as they are stored.
 
     A field here has the same name in the request's model and in the view.
@@ -144,8 +140,7 @@ class Particulars:
     offline_queue_id: str | int | None = None
 
 
-@dataclass(frozen=True)
-class ReceiptAddresses:
+class ReceiptAddresses(Record):
     """The addresses of a receipt, each once: e-mail addresses and E.164 numbers. `retries` after a failed attempt."""
 
     emails: tuple[str, ...] = ()
@@ -153,8 +148,7 @@ class ReceiptAddresses:
     retries: int | None = None
 
 
-@dataclass(frozen=True)
-class Transaction:
+class Transaction(Record):
     """A payment or a reversal as it is stored. Amounts are minor units of its currency, instants are UTC."""
 
     id: str

@@ -7,7 +7,6 @@ import ssl
 import time
 from collections.abc import Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import cache
 from itertools import cycle, islice
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from chalicelib.domain.partner import is_public
 from chalicelib.gateways.deadline import Address, Deadline, UnknownNameError, look_up
+from chalicelib.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +31,7 @@ class FailedError(Exception):
     """A call without a usable response; the message is our own text and quotes nothing, so it may be logged."""
 
 
-@dataclass(frozen=True)
-class Reply:
+class Reply(Record):
     """A complete response."""
 
     status: int

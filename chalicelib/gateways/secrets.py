@@ -15,6 +15,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
+from threading import Thread
 from typing import Any
 
 from chalicelib.aws.client import Client, Limits
@@ -22,6 +23,7 @@ from chalicelib.aws.endpoints import KMS, SECRETS_MANAGER
 from chalicelib.aws.errors import CallError
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
+from chalicelib.log import log
 from chalicelib.settings import settings
 from chalicelib.store import lost_time
 from chalicelib.store.retries import with_retries
@@ -33,15 +35,22 @@ ACCEPTED = 2  # signing secrets: the current one and the previous one
 
 
 class _Cached:
-    """A function's last result, for a while; when it cannot be renewed, the old one is used."""
+    """A function's last result, for a while; when it cannot be renewed, the old one is used.
+
+    `begin` calls it before the result is needed, in a thread of its own. If that fails, the first who needs the result
+    calls it again.
+    """
 
     def __init__(self, load: Callable[[], Mapping[str, Any]]) -> None:
         self._load = load
         self._result: Mapping[str, Any] | None = None
         self._until = 0.0
+        self._early: Thread | None = None
         self.cache_clear = self._clear  # the name functools uses: code that clears every cache clears this one too
 
     def __call__(self) -> Mapping[str, Any]:
+        if self._result is None:
+            self._wait()
         if self._result is None:
             return self._renew()
         if time.monotonic() >= self._until:
@@ -52,6 +61,27 @@ class _Cached:
             lost_time.spend(time.monotonic() - began)
         return self._result
 
+    def begin(self) -> None:
+        """Begin the first call; it makes one attempt."""
+        self._early = Thread(target=self._call_early, daemon=True)
+        self._early.start()
+
+    def _call_early(self) -> None:
+        try:
+            with lost_time.limit_lost_time(lost_time.HURRIED.longest):
+                self._renew()
+        except Exception as failure:  # noqa: BLE001  whatever it is, the first request meets it again, and answers
+            log("secret_not_fetched_early", error=type(failure).__name__)
+
+    def _wait(self) -> None:
+        """Wait for the early call, if there is one, as long as it may take. After a failure this time is lost."""
+        early, self._early = self._early, None
+        if early:
+            began = time.monotonic()
+            early.join(lost_time.HURRIED_SECRET.longest)
+            if self._result is None:
+                lost_time.spend(time.monotonic() - began)
+
     def _renew(self) -> Mapping[str, Any]:
         result = self._load()
         self._result = result
@@ -60,6 +90,11 @@ class _Cached:
 
     def _clear(self) -> None:
         self._result = None
+
+
+def fetch_early() -> None:
+    """Begin to fetch the document before the first request needs it."""
+    document.begin()
 
 
 def keyed_digest(secret: Secret) -> str:

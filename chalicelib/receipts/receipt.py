@@ -3,7 +3,6 @@
 Of a card it shows the brand and the last four digits: card schemes want no more on a cardholder's copy.
 """
 
-from dataclasses import dataclass
 from decimal import Decimal, localcontext
 
 from chalicelib.domain import money
@@ -14,13 +13,13 @@ from chalicelib.domain.purchase import PRECISION, total_of
 from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import KINDS, MONEY_TAKEN, EmvData, Phase, Transaction
+from chalicelib.record import Record
 
 WITH_RECEIPT = MONEY_TAKEN | {Phase.REVERSAL_APPROVED}  # money moved
 Fact = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(Record):
     """One purchase: what, how many at which price, and what they come to."""
 
     title: str
@@ -28,8 +27,7 @@ class Line:
     amount: str
 
 
-@dataclass(frozen=True)
-class Receipt:
+class Receipt(Record):
     """The content of a receipt, in its order; no character in it can break a line or a header."""
 
     title: str

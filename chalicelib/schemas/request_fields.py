@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from functools import cache
@@ -12,6 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel, SecretStr
 
 from chalicelib.domain.secret import Secret
+from chalicelib.record import Record
 
 ZERO_TEXT = re.compile(r"-?0+(\.0+)?")
 DECIMAL_TEXTS = {"AmountCashGot"}  # an amount may be a text, and so an empty one
@@ -25,15 +25,13 @@ class Contradiction:
     """The mark of a field that was sent twice with different values, under two spellings or in two places."""
 
 
-@dataclass(frozen=True)
-class OtherCapitals:
+class OtherCapitals(Record):
     """The mark of a known field that was sent in other capitals: ignoring `id` would charge twice."""
 
     written: str
 
 
-@dataclass(frozen=True)
-class RequestFields:
+class RequestFields(Record):
     """The names of a model's fields on the wire, and those in which tills send something for nothing.
 
     These are optional fields, and stand for absent when a text is empty, a number is 0 or a position has no numbers.

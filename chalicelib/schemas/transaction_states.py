@@ -1,11 +1,11 @@
 """Phases on the wire: State, Substate, Status, DisplayMode, the list a transaction stands in, and its ErrorCode."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from chalicelib.domain.transaction import InputType, Phase, Transaction
 from chalicelib.errors import ErrorCode
+from chalicelib.record import Record
 
 DECLINED = 1000  # + the ISO 8583 response code: the ErrorCode of a decline
 
@@ -18,8 +18,7 @@ class Section(StrEnum):
     TRANSACTIONS = "transactions"
 
 
-@dataclass(frozen=True)
-class WireState:
+class WireState(Record):
     """The look of a phase on the wire; `text` is for people."""
 
     state: int

@@ -1,18 +1,17 @@
 """Admission of a request: its caller is checked with a strong read, because API Gateway may reuse an old policy."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from chalicelib.domain.agent import NO_CLIENT, Agent, Caller
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.state import ACTIVE
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.record import Record
 from chalicelib.store import agents, merchants
 from chalicelib.store.table import Key, read_all
 
 
-@dataclass(frozen=True)
-class Admitted:
+class Admitted(Record):
     """The caller's current record, its merchant (None for a system user), and the other requested records, in order."""
 
     agent: Agent

@@ -36,6 +36,11 @@ from chalicelib.store.table import read
 SECONDS = 4.5  # that the authorizer may lose to an outage; its function is stopped after five
 
 
+def prepare() -> None:
+    """Begin to fetch what every request needs, the stage's secret: the first request waits for less of it."""
+    secrets.fetch_early()
+
+
 def authenticate(authorization: str, source: str, now: datetime) -> Caller:
     """Return the caller that the header proves; log a denial. An outage of the store is raised within `SECONDS`."""
     attempt = Attempt(source)

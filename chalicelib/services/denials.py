@@ -13,7 +13,7 @@ from chalicelib.log import log
 LOGIN = "login"  # the kind of pseudonym that the log has
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Attempt:
     """An attempt to sign in, as far as it is known yet."""
 

@@ -1,7 +1,7 @@
 """History: exact counts and any page of payments and reversals, at a cost that does not grow with their number."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.domain import permissions
@@ -24,6 +24,7 @@ from chalicelib.domain.paging import PAGE_SIZE
 from chalicelib.domain.period import Period, business_day, days_up_to, period_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
+from chalicelib.record import Record
 from chalicelib.schemas.history import OLDEST_FIRST, ListBasicModel, ListHistory
 from chalicelib.services import history_entries, rolled_totals
 from chalicelib.services.admission import Admitted, admit
@@ -35,8 +36,7 @@ from chalicelib.store.table import Key, read, read_all
 BUSY_DAY = 2 * PAGE_SIZE  # transactions, from which it pays to read which quarters of an hour a page is in
 
 
-@dataclass(frozen=True)
-class Scope:
+class Scope(Record):
     """The transactions a caller may list: a merchant's, of one agent or (None) of all; and its merchant's zone."""
 
     client_id: int
@@ -45,8 +45,7 @@ class Scope:
     currency: str | None  # the merchant's
 
 
-@dataclass(frozen=True)
-class HistoryQuery:
+class HistoryQuery(Record):
     """A list that is decided and not yet read. `anytime`: a transaction found by ID is shown whatever its day."""
 
     client_id: int

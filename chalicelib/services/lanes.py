@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.domain.circuit_breaker import Breaker, Use, may_begin, may_continue, share
+from chalicelib.record import Record
 from chalicelib.store.due_index import Due
 
 THREAD_NAME = "sweep"
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(Record):
     """The result of one entry: whether it was due, whether it failed, and which requests the acquirer answered."""
 
     was_due: bool = False

@@ -15,6 +15,7 @@ from chalicelib.domain.circuit_breaker import Breaker
 from chalicelib.domain.transaction import Phase
 from chalicelib.gateways import acquirers
 from chalicelib.log import log, log_defect
+from chalicelib.record import Record
 from chalicelib.services import acquirer_answers, outcomes
 from chalicelib.services.lanes import Done, Lane, drain, workers
 from chalicelib.settings import settings
@@ -26,8 +27,7 @@ FIRST_SECONDS = 20  # of them at most before the acquirers' turn
 EMPTY_LOOKS = 10  # after so many runs without one, a process looks no more for transactions that have no lane
 
 
-@dataclass(frozen=True)
-class Swept:
+class Swept(Record):
     """The results of a run, and what it left: for how long the oldest of it has been due, and why."""
 
     payments: int

@@ -2,11 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from chalicelib.domain.history import entry_of
+from chalicelib.record import Record
 from chalicelib.store import history, rolled_totals, totals, transactions
 from chalicelib.store.table import commit, read_all, write_one
 
@@ -19,8 +19,7 @@ ROUNDS = 5  # of counting, for what was written to while it was counted
 AT_ONCE = 1000  # records in memory
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Record):
     """A counter that was not what the transactions come to."""
 
     month: str
@@ -30,8 +29,7 @@ class Difference:
     counted: int
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Record):
     """The counters that were corrected, and those that were written to whenever they were counted.
 
     And what version 1.0 lacks, by number: entries that were put among those of all agents, entries that changed each

@@ -4,7 +4,6 @@ Whoever needs what is not rolled up, or is outdated, counts it from the totals o
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import partial
 
@@ -19,20 +18,19 @@ from chalicelib.domain.rolled_totals import (
     of_all_agents,
     slots_of_all_agents,
 )
+from chalicelib.record import Record
 from chalicelib.store import rolled_totals, totals
 from chalicelib.store.rolled_totals import StoredMonth
 
 
-@dataclass(frozen=True)
-class Counted:
+class Counted(Record):
     """The totals of the days of a period, and the slots of a day, which are read when they are asked for."""
 
     day_totals: Sequence[DayTotal]
     slots_of: Callable[[date], Sequence[DaySlots]]
 
 
-@dataclass(frozen=True)
-class _Month:
+class _Month(Record):
     """The totals of a month; what was rolled up anew; and the slots of its open days, if they were read."""
 
     day_totals: Sequence[DayTotal]

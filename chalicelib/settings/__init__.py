@@ -4,12 +4,12 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from chalicelib.domain.credential import Scheme
+from chalicelib.record import Record
 
 if TYPE_CHECKING:
     from chalicelib.settings.iso8583 import Host
@@ -25,8 +25,7 @@ PARTNER_SECONDS = 20  # the longest timeout of a partner: API Gateway waits 29 s
 MAX_SWEEP_CONCURRENCY = 64  # the connections that the store holds open
 
 
-@dataclass(frozen=True)
-class Partner:
+class Partner(Record):
     """The partner that fills in the fields of a product. The secret for its requests is in the stage's secret."""
 
     product: str
@@ -34,8 +33,7 @@ class Partner:
     timeout_seconds: float
 
 
-@dataclass(frozen=True)
-class Settings:
+class Settings(Record):
     """The settings of this stage; each field is the environment variable of the same name in upper case."""
 
     stage: str
@@ -83,6 +81,11 @@ def settings() -> Settings:
         sms_sender=os.environ.get("SMS_SENDER") or None,
         sweep_concurrency=_sweep_concurrency(os.environ.get("SWEEP_CONCURRENCY") or "16"),
     )
+
+
+def is_handler(module: str) -> bool:
+    """Return whether this process is the Lambda function whose handler is in the module. No setting is read."""
+    return os.environ.get("_HANDLER", "").rpartition(".")[0] == module
 
 
 def _comma_separated(text: str) -> tuple[str, ...]:

@@ -9,11 +9,11 @@ import json
 import re
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from chalicelib.domain.dialect import Dialect, DialectError, changed
+from chalicelib.record import Record
 
 PACKAGE = Path(__file__).parents[2]  # the folder that is deployed
 USUAL = Path(__file__).with_name("dialect.json")
@@ -23,8 +23,7 @@ INSTITUTION = re.compile("[0-9]{1,11}")
 MAX_PORT = 65535
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(Record):
     """The host of an acquirer. `ca` is the file of its authority; None means those of the system."""
 
     name: str

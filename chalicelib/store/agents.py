@@ -1,11 +1,12 @@
 """Agents by ID, each with its login: both change in one store transaction."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.audit import Act, changed_fields, filled_fields
 from chalicelib.domain.credential import canonical
+from chalicelib.record import Record
 from chalicelib.store import audit, logins
 from chalicelib.store.expressions import set_attributes
 from chalicelib.store.optimistic import ChangedMeanwhileError
@@ -15,8 +16,7 @@ from chalicelib.store.table import Key, Write, commit, put_new, replace_record, 
 TABLE = "agents"
 
 
-@dataclass(frozen=True)
-class LoginChange:
+class LoginChange(Record):
     """The changes of a login besides the fields it copies from its agent; `moved` is the login of the old e-mail."""
 
     password_hash: str | None = None

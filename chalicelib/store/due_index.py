@@ -8,10 +8,10 @@ outbox's form until they are moved.
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from chalicelib.record import Record
 from chalicelib.store.codec import value_of
 from chalicelib.store.retries import with_retries
 from chalicelib.store.table import client, table_name
@@ -24,8 +24,7 @@ PAGE = 100
 Item = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Due:
+class Due(Record):
     """An entry of the index: the record of this ID has been due since then."""
 
     id: str

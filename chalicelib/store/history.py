@@ -6,7 +6,7 @@ a partition of that ExtID. Every read is a strong read.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from itertools import chain, islice
@@ -16,6 +16,7 @@ from chalicelib.domain.history import MAX_CANDIDATES, SEARCHED, HistoryEntry, en
 from chalicelib.domain.history_filter import HistoryFilter, SearchText
 from chalicelib.domain.period import Period
 from chalicelib.domain.transaction import Transaction
+from chalicelib.record import Record
 from chalicelib.store import rolled_totals, totals
 from chalicelib.store.query import Filter, Item, Range, items_of, range_of_prefix
 from chalicelib.store.table import BATCH, Write, commit, put_item, table_name
@@ -33,8 +34,7 @@ class EntryChangedError(Exception):
     """An entry that is no longer what was read: its transaction has gone on."""
 
 
-@dataclass(frozen=True)
-class MonthEntries:
+class MonthEntries(Record):
     """A merchant's entries of a month (2026-03), of one agent or (None) of all."""
 
     client_id: int

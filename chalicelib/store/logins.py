@@ -5,12 +5,13 @@ else. Both are read and written by the same calls, so that neither answers nor t
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.domain.agent import Login
 from chalicelib.domain.credential import COUNTED_FOR, LOCK_AFTER, LOCK_FOR, FailedAttempts, canonical, is_over
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.record import Record
 from chalicelib.store.codec import decode
 from chalicelib.store.table import AlreadyExistsError, Key, Write, put_new, update, write_one
 
@@ -21,8 +22,7 @@ NOT_FULL = "(attribute_not_exists(#failed_attempts) OR #failed_attempts < :limit
 IS_OVER = "(#locked_until <= :now OR #counted_until <= :now)"
 
 
-@dataclass(frozen=True)
-class Counter:
+class Counter(Record):
     """The record that counts the failed passwords of a login."""
 
     key: Key[FailedAttempts]

@@ -18,7 +18,7 @@ HURRIED = Limits(connect_seconds=0.5, read_seconds=2.5, attempts=1)
 HURRIED_SECRET = Limits(connect_seconds=0.5, read_seconds=1, attempts=1)  # a remembered one leaves time for the store
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Allowance:
     left: float
 

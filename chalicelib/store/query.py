@@ -5,10 +5,11 @@ miss a record reads by key.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeVar
 
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.record import Record
 from chalicelib.store.codec import Value, decode, value_of
 from chalicelib.store.expressions import attribute_names
 from chalicelib.store.retries import with_retries
@@ -21,8 +22,7 @@ Partition = tuple[str, int | str]  # the name of the partition key and its value
 LIMIT = 20_000  # records in one list
 
 
-@dataclass(frozen=True)
-class Range:
+class Range(Record):
     """The items of a partition whose sort key is from `low` to `high`, both included."""
 
     table: str
@@ -32,8 +32,7 @@ class Range:
     high: str
 
 
-@dataclass(frozen=True)
-class Filter:
+class Filter(Record):
     """A filter expression: items that do not match it are read, but not returned."""
 
     expression: str

@@ -1,15 +1,14 @@
 """The rate limit of the configuration call: apart from the login, which every sign-in reads."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from chalicelib.record import Record
 from chalicelib.store.table import Key, read, update, write_one
 
 TABLE = "sequences"
 
 
-@dataclass(frozen=True)
-class LastCall:
+class LastCall(Record):
     """The time of an account's last call."""
 
     name: str

@@ -12,13 +12,13 @@ as that is their number, so it may be lost, stored twice or by whoever comes fir
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import date, datetime
 from itertools import groupby
 from typing import Any
 
 from chalicelib.domain.history import DayTotal, HistoryEntry
 from chalicelib.domain.rolled_totals import ALL_AGENTS, DaySlots, RolledMonth, RolledSlots, is_late
+from chalicelib.record import Record
 from chalicelib.store.codec import value_of
 from chalicelib.store.query import Item, Range, items_of
 from chalicelib.store.table import AlreadyExistsError, Key, Write, commit, read_item, table_name, update, write_one
@@ -29,8 +29,7 @@ LATE, TOTALS, SLOTS = "late#", "totals", "slots#"
 NEWER = "#version < :version OR (#version = :version AND #through < :through)"
 
 
-@dataclass(frozen=True)
-class StoredMonth:
+class StoredMonth(Record):
     """The number of late writes of a month, and what was rolled up, if anything was."""
 
     version: int = 0

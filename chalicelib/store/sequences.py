@@ -1,23 +1,20 @@
 """Sequences of IDs, and names that must be unique: both are items of one table, under a name."""
 
-from dataclasses import dataclass
-
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.record import Record
 from chalicelib.store.table import Key, Write, put_new, read, update, write_one
 
 TABLE = "sequences"
 
 
-@dataclass(frozen=True)
-class UniqueName:
+class UniqueName(Record):
     """A name that is in use, and the ID of its holder."""
 
     name: str
     holder: int
 
 
-@dataclass(frozen=True)
-class LastId:
+class LastId(Record):
     """The last ID a sequence has given."""
 
     last: int = 0

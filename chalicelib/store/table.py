@@ -1,7 +1,7 @@
 """The access to DynamoDB: strong reads, conditional writes, and transactions that are retried after a collision."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, partial
 from typing import Any, Generic, TypeVar
 
@@ -9,6 +9,7 @@ from chalicelib.aws.client import Client, Limits
 from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.aws.errors import RefusedError
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.record import Record
 from chalicelib.settings import settings
 from chalicelib.store import lost_time
 from chalicelib.store.codec import Value, decode, encode, value_of
@@ -30,8 +31,7 @@ def _client(limits: Limits) -> Client:
     return Client(DYNAMODB, limits)
 
 
-@dataclass(frozen=True)
-class Key(Generic[R]):
+class Key(Record, Generic[R]):
     """The key of one record, and the class the record is read as."""
 
     table: str
@@ -47,8 +47,7 @@ class AlreadyExistsError(Exception):
     """A condition that does not hold, as a rule because a record with this key exists already."""
 
 
-@dataclass(frozen=True)
-class Write:
+class Write(Record):
     """One conditional write, and the exception to raise when its condition does not hold."""
 
     kind: str  # Put, Update, Delete or ConditionCheck

@@ -1,4 +1,4 @@
-"""The command `make reference`: writes the OpenAPI document, the page, guides of docs/ and the Postman collection."""
+"""The command `make reference`: writes the OpenAPI document, the page, guides of docs/ and what else is generated."""
 
 import contextlib
 import io
@@ -11,6 +11,7 @@ from infra.reference.document import openapi_document
 from infra.reference.errors import errors_guide
 from infra.reference.examples import documented_values, keep_recorded_values, run_examples
 from infra.reference.page import render_page
+from infra.reference.phone_formats import phone_formats
 from infra.reference.postman import postman_collection
 
 
@@ -23,6 +24,7 @@ def generated_files() -> dict[str, str]:
         "docs/payments.postman_collection.json": to_json(postman_collection(document)),
         "docs/errors.md": errors_guide(),
         "docs/alarms.md": alarms_guide(),
+        "chalicelib/phone_formats.json": phone_formats(),
     }
 
 

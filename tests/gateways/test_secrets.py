@@ -1,4 +1,7 @@
+import itertools
 import json
+from collections.abc import Mapping
+from threading import current_thread, main_thread
 
 import boto3
 import pytest
@@ -8,6 +11,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.settings import settings
+from chalicelib.store import lost_time
 
 pytestmark = pytest.mark.usefixtures("moto")
 
@@ -122,3 +126,40 @@ def test_when_nothing_is_remembered_an_outage_is_903(monkeypatch: pytest.MonkeyP
 
     assert refusal.value.error is ErrorCode.STORE_UNAVAILABLE
     assert refusal.value.headers == {"Retry-After": "1"}
+
+
+def test_what_was_fetched_early_is_not_fetched_again() -> None:
+    threads = []
+
+    def load() -> Mapping[str, str]:
+        threads.append(current_thread())
+        return {"digest_key": "key"}
+
+    document = type(secrets.document)(load)
+    document.begin()
+
+    assert [document(), document()] == [{"digest_key": "key"}] * 2
+    assert len(threads) == 1
+    assert threads[0] is not main_thread()
+
+
+def test_after_an_early_fetch_that_failed_the_request_fetches_and_has_lost_the_time_it_waited(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def load() -> Mapping[str, str]:
+        if current_thread() is not main_thread():
+            raise ServiceError(ErrorCode.STORE_UNAVAILABLE, "a text that may quote something")
+        return {"digest_key": "key"}
+
+    clock = _Clock()
+    monkeypatch.setattr(clock, "monotonic", itertools.count(1000.0, 1.0).__next__)  # each look is a second later
+    monkeypatch.setattr(secrets, "time", clock)
+    document = type(secrets.document)(load)
+    document.begin()
+
+    with lost_time.limit_lost_time(lost_time.HURRIED.longest + 0.5):
+        assert document() == {"digest_key": "key"}
+        with pytest.raises(ServiceError):  # a second is lost, and less is left than the next call may take
+            lost_time.check()
+    line = json.loads(capsys.readouterr().out)
+    assert line == {"event": "secret_not_fetched_early", "stage": "local", "error": "ServiceError"}

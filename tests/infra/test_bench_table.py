@@ -26,7 +26,9 @@ Between.
 def test_a_table_takes_the_place_of_the_former_one_and_others_stay() -> None:
     text = put_into(SHOWN, [PAGES])
 
-    assert text.startswith("Before.\n\n<!-- bench: pages -->\n| page | calls |\n|---|---:|\n| first | 5 |\n| last | 6 |\n")
+    assert text.startswith(
+        "Before.\n\n<!-- bench: pages -->\n| page | calls |\n|---|---:|\n| first | 5 |\n| last | 6 |\n"
+    )
     assert "| old |" not in text
     assert text.endswith("<!-- bench: other -->\n| kept |\n<!-- bench: end -->\n")
 

@@ -8,7 +8,6 @@ from typing import Protocol
 from chalicelib.domain.acquirer import AcquirerAnswer, AuthorizationRequest, LinkAnswer, LinkRequest, ReversalRequest
 from chalicelib.domain.transaction import InputType
 from chalicelib.errors import Finding
-from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.settings import ISO8583, SANDBOX, settings
 
 
@@ -87,6 +86,12 @@ class Acquirer(Protocol):
         ...
 
 
+def _sandbox() -> Acquirer:
+    from chalicelib.gateways.acquirers.sandbox import Sandbox  # noqa: PLC0415  no production stage needs it
+
+    return Sandbox()
+
+
 def _iso8583() -> Acquirer:
     from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583  # noqa: PLC0415  a stage without it loads no codec
 
@@ -94,7 +99,7 @@ def _iso8583() -> Acquirer:
 
 
 # An acquirer stays here until its last transaction is finished: the sweep looks after those that are named here.
-KNOWN: Mapping[str, Callable[[], Acquirer]] = {SANDBOX: Sandbox, ISO8583: _iso8583}
+KNOWN: Mapping[str, Callable[[], Acquirer]] = {SANDBOX: _sandbox, ISO8583: _iso8583}
 
 
 @cache

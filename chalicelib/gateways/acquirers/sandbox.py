@@ -8,7 +8,7 @@ import hashlib
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -28,6 +28,7 @@ from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import KINDS
 from chalicelib.errors import Finding, ServiceError
 from chalicelib.gateways.acquirers.sandbox_answers import SandboxRecord, answer_of, answer_to, duplicate
+from chalicelib.record import Record
 from chalicelib.settings import settings
 from chalicelib.store.table import AlreadyExistsError, Key, Write, commit, put_new, read, update, write_one
 
@@ -51,8 +52,7 @@ NOT_ARRIVED_MINOR = 0  # the amount of a payment that was reversed before it arr
 INVALID_AMOUNT, INVALID_CARD = 13, 14
 
 
-@dataclass(frozen=True)
-class SandboxToken:
+class SandboxToken(Record):
     """The token of a linked card, and the code its number decides; None leaves it to the cents."""
 
     id: str

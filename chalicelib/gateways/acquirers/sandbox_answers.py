@@ -1,7 +1,6 @@
 """The answers of SANDBOX: everything but the code follows from the reference, so a repeated request gets the same."""
 
 import hashlib
-from dataclasses import dataclass
 
 from chalicelib.domain.acquirer import (
     APPROVED_CODE,
@@ -11,14 +10,14 @@ from chalicelib.domain.acquirer import (
     Reversed,
     message_of,
 )
+from chalicelib.record import Record
 
 PIN_REQUIRED = 65
 PIN_ONLINE = 1  # PINMode of a payment that must be repeated with a PIN
 ADDITIONAL_TITLE = "Sandbox"  # AdditionalAcquiringFieldsTitle of an approval
 
 
-@dataclass(frozen=True)
-class SandboxRecord:
+class SandboxRecord(Record):
     """The stored answer to one request, under its reference."""
 
     id: str

@@ -5,12 +5,13 @@ No error quotes a message, nor holds one: it may be a card's.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import iso8583
 
 from chalicelib.domain.dialect import LENGTHS, MTI, Dialect, FieldFormat
+from chalicelib.record import Record
 
 EBCDIC = "cp500"
 LEAST_BYTES, MOST_BYTES = 12, 2048  # of a message
@@ -23,8 +24,7 @@ class CodecError(ValueError):
     """It is no message of this dialect."""
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(Record):
     """A message: its type, and its fields by their numbers. A field of format b is upper-case hexadecimal."""
 
     mti: str
