@@ -150,10 +150,11 @@ def guess(account: Account, times: int, now: datetime) -> list[ErrorCode | None]
 
 
 def is_401(reply: Reply, code: int) -> bool:
-    """Return whether a reply is a complete refusal of a credential."""
+    """Return whether a reply is a complete refusal of a credential; API Gateway renames a header of a function's."""
+    scheme = reply.headers.get("WWW-Authenticate") or reply.headers.get("x-amzn-Remapped-WWW-Authenticate")
     return (
         reply.error == (401, code)
         and reply.body.keys() == {"ErrorCode", "ErrorMessage", "Validations"}
-        and reply.headers["WWW-Authenticate"] == 'Basic realm="payments"'
+        and scheme == 'Basic realm="payments"'
         and reply.headers["Content-Type"] == "application/json"
     )

@@ -21,6 +21,7 @@ from chalicelib.services import payment_sweep
 from infra import demo_partner, engines, local
 from infra.deployed import compare
 from tests import deployment
+from tests.accounts import accept_test_tokens
 from tests.iam import enforced_policies, no_call_denied
 from tests.packages import build, sam
 
@@ -175,7 +176,12 @@ def server(request: pytest.FixtureRequest, aws: None, tmp_path_factory: pytest.T
                 package, tmp_path_factory.mktemp("deployed"), settings=compare.settings_as_local()
             ) as running,
         ):
-            request.getfixturevalue("when_tables_change").append(running.forget)
+
+            def begin_anew() -> None:
+                accept_test_tokens()  # before its functions read the secret, which they remember for minutes
+                running.forget()
+
+            request.getfixturevalue("when_tables_change").append(begin_anew)
             yield running.url
     else:
         with demo_partner.serve(), local.serve(importlib.import_module("app").app) as local_stage:
