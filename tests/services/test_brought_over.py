@@ -61,7 +61,7 @@ def check(books: Books, **wanted: str) -> None:
 
 
 def in_order(books: Books, *, some: bool = False) -> None:
-    """Check that each entry stands among those of all agents as it stands among those of its own; `some` may not yet."""
+    """Check that each entry stands among those of all agents as among those of its own; `some`: if it does already."""
     for month in months_of(books):
         partition = f"{books.merchant.id}#{month}"
         by_agent = {history.order_of(item["at"]["S"]): item for item in items(partition, history.ENTRY)}
