@@ -72,10 +72,12 @@ def in_order(books: Books, *, some: bool = False) -> None:
 
 @pytest.fixture
 def old(dynamodb_local: str) -> Books:
-    """A merchant with a year of payments, written by an earlier version."""
+    """A merchant with a year of payments, some of them today, written by an earlier version."""
     del dynamodb_local
     books = a_merchant_with_agents(count=4)
     fill(books, 130, NOW, seed=3)
+    for number in range(4):
+        books.record(paid(books, books.agents[number], NOW - number * HOUR, description="Coffee"))
     make_old(books)
     return books
 
