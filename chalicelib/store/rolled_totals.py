@@ -21,7 +21,7 @@ from chalicelib.domain.rolled_totals import ALL_AGENTS, DaySlots, RolledMonth, R
 from chalicelib.record import Record
 from chalicelib.store.codec import value_of
 from chalicelib.store.query import Item, Range, items_of
-from chalicelib.store.table import AlreadyExistsError, Key, Write, commit, read_item, table_name, update, write_one
+from chalicelib.store.table import AlreadyExistsError, Key, Write, commit, table_name, update, write_one
 from chalicelib.store.totals import COUNT, MONEY, TABLE, counter_of, kind_text
 
 LATE_SHARDS = 16
@@ -63,8 +63,9 @@ def of_months(client_id: int, months: Sequence[str]) -> dict[str, StoredMonth]:
 
 def slots_of(client_id: int, day: date) -> RolledSlots | None:
     """Read the slots that were rolled up of a day; None when none were."""
-    item = read_item(_slots_key(client_id, day))
-    if not item:
+    key = _slots_key(client_id, day).key
+    item = next(items_of(Range(TABLE, ("month", key["month"]), "at", key["at"], key["at"])), None)
+    if item is None:
         return None
     slots = tuple(
         DaySlots(counter_of(ALL_AGENTS, kind), day, {name: int(value["N"]) for name, value in numbers["M"].items()})
