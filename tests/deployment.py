@@ -71,7 +71,7 @@ def served(
         stage.deployed(
             build,
             folder / "stage",
-            {**stage.settings_of_this_aws(aws), **(settings or {})},
+            {**_reached_at(aws), **(settings or {})},
             log=written,
             freezes=freezes,
         ) as it,
@@ -79,6 +79,13 @@ def served(
         gateway = Gateway(it.resources["RestAPI"], it.functions)
         with Front(gateway) as front:
             yield Deployed(front.url, it, gateway, log)
+
+
+def _reached_at(aws: str) -> dict[str, str]:
+    """Return the settings with which a function reaches the tables of whichever engine a test chooses."""
+    settings = stage.settings_of_this_aws(aws)
+    settings.pop(engines.ENDPOINT_VARIABLE, None)
+    return settings
 
 
 def skip_what_is_local(items: list[pytest.Item]) -> None:
