@@ -21,7 +21,8 @@ SIMULATOR := .engines/iso8583sim/.stamp-$(SIMULATOR_PACKAGE)
 .DEFAULT_GOAL := run
 .PHONY: run test check bench format lock engine linter simulator interop reference fuzz certify package deploy clean
 
-run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data ACQUIRER=iso8583
+run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data ACQUIRER=iso8583 LOG=json
+	@echo "The local stage starts, which takes some seconds:"
 	@$(BIN)/python -m infra.local
 
 test: $(VENV) engine linter  ## every test: ARGS="-k name" for some
