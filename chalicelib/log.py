@@ -3,17 +3,28 @@
 import json
 import sys
 import traceback
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from chalicelib.settings import settings
+
+Writer = Callable[[str, Mapping[str, Any]], None]
 
 FRAMES = 8  # of the stack trace of a defect, innermost last
 
 
 def log(event: str, **facts: Any) -> None:
     """Write one line."""
+    write(event, facts)
+
+
+def write_json(event: str, facts: Mapping[str, Any]) -> None:
+    """Write one line of JSON."""
     sys.stdout.write(json.dumps({"event": event, "stage": settings().stage, **facts}, default=str) + "\n")
     sys.stdout.flush()
+
+
+write: Writer = write_json  # the local stage sets another, for a person at a terminal
 
 
 def log_defect(defect: BaseException, **facts: Any) -> None:

@@ -20,7 +20,7 @@ from chalicelib.schemas.base import Answer, from_query, merge_inputs, validation
 from chalicelib.schemas.base import Request as RequestModel
 
 MEGABYTE = 1024 * 1024
-JSON_HEADERS = {"Content-Type": "application/json"}
+JSON_HEADERS = {"Content-Type": "application/json", "Cache-Control": "no-store"}
 BY_STATUS = {405: ErrorCode.METHOD_NOT_ALLOWED, 415: ErrorCode.MEDIA_TYPE, 404: ErrorCode.UNKNOWN_PATH}
 
 
@@ -29,18 +29,19 @@ class Headers(dict[str, str]):
 
 
 class Enveloped(Response):
-    """An answer of ours: its body has the envelope, and its ErrorCode can be logged without parsing it."""
+    """An answer of ours: its body has the envelope. Its ErrorCode, and the fields it names, are logged."""
 
     def __init__(self, body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> None:
         sent: dict[str, str | list[str]] = {**JSON_HEADERS, **(headers or {})}
         super().__init__(exact_json.text(body), sent, status)
         self.error_code = body["ErrorCode"]
+        self.fields = [item["Property"] for item in (body.get("Validations") or ())[:10]]  # that are wrong
 
 
 class Document(Response):
     """A file of the service, served as it is: the one thing that has no envelope."""
 
-    error_code = 0
+    error_code, fields = 0, ()
 
     def __init__(self, text: str, media_type: str) -> None:
         headers: dict[str, str | list[str]] = {
@@ -233,6 +234,7 @@ def edge(request: Request, get_response: Callable[[Request], Response]) -> Respo
         merchant=context.get("client"),
         status=response.status_code,
         error_code=response.error_code,
+        fields=response.fields,
         milliseconds=round((time.perf_counter() - started) * 1000, 1),
     )
     return response

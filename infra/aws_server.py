@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
+from infra import mail_viewer
 from infra.engines import ENDPOINT_VARIABLE, HOST, MOTO_LOCK
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ class _Application:
         if url and environ.get("HTTP_X_AMZ_TARGET", "").startswith("DynamoDB_"):
             return _forward_to_dynamodb_local(url, environ, body, start_response)
         with MOTO_LOCK:
+            if environ.get("PATH_INFO") == mail_viewer.PATH:
+                return mail_viewer.page(start_response)
             return list(self._moto({**environ, "wsgi.input": io.BytesIO(body)}, start_response))
 
 
@@ -58,6 +61,11 @@ def _forward_to_dynamodb_local(
     return [content]
 
 
+def url(port: int) -> str:
+    """Return the address of the local AWS on a port."""
+    return f"http://{HOST}:{port}"
+
+
 @contextlib.contextmanager
 def serve(port: int) -> Iterator[str]:
     """Serve the AWS of this process on 127.0.0.1 and yield its URL. Raises OSError when the port is in use."""
@@ -72,7 +80,7 @@ def serve(port: int) -> Iterator[str]:
         )
         threading.Thread(target=server.serve_forever, daemon=True).start()
         try:
-            yield f"http://{HOST}:{port}"
+            yield url(port)
         finally:
             server.shutdown()
             server.server_close()

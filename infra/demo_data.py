@@ -19,6 +19,7 @@ from chalicelib.schemas.merchants import CreateMerchant
 from chalicelib.schemas.terminals import CreateTerminal
 from chalicelib.services import agents, linked_cards, merchants, terminals
 from chalicelib.settings import SANDBOX, settings
+from infra import mail_viewer
 from infra.operator import create_system_user
 
 SYSTEM = ("system@demo.example", "system-demo-password")
@@ -112,9 +113,18 @@ def _caller_of(agent: Agent) -> Caller:
     return Caller(agent.id, agent.client_id, agent.credential_version)
 
 
-def print_welcome(url: str, folder: Path | None, *, is_first_start: bool) -> None:
-    """Print where data is kept, the demo logins, and a first payment to paste into a shell."""
-    print(f"\nThe payment service is on {url} with an AWS of its own in this process. Ctrl-C ends both.")
+def print_welcome(url: str, aws_url: str, folder: Path | None, *, is_first_start: bool) -> None:
+    """Print where everything is, where data is kept, the demo logins, and a first payment to paste into a shell."""
+    print(
+        f"\nThe payment service is on {url}, and what it needs of AWS is simulated in this process. Ctrl-C ends both.\n"
+    )
+    for what, address in (
+        ("The reference of the interface", f"{url}/docs"),
+        ("The OpenAPI document", f"{url}/api/v1/openapi.json"),
+        ("E-mails and text messages that were sent", f"{aws_url}{mail_viewer.PATH}"),
+    ):
+        print(f"  {what:<42} {address}")
+    print()
     if folder is None:
         print("All data is lost at the end. To keep it: `make run ENGINE=dynamodb-local DATA=./data`.\n")
     else:

@@ -1,8 +1,9 @@
 """The local stage: an AWS in this process, the resources of `resources.json`, demo data, and the service on HTTP.
 
-`python -m infra.local`, with PORT (8000), AWS_PORT (8001), ENGINE (moto, dynamodb-local) and DATA from the environment.
-DATA is the folder in which dynamodb-local keeps the data; without it all data is lost at the end. ACQUIRER=iso8583
-starts a bank beside the service; ACQUIRERS, DEFAULT_ACQUIRER and ISO8583_... are the service's settings.
+`python -m infra.local`, with PORT (8000), AWS_PORT (8001), ENGINE (moto, dynamodb-local), DATA, LOG (text, json) of
+the environment. DATA is the folder in which dynamodb-local keeps the data; without it all data is lost at the end.
+Without LOG the log is for a person at a terminal, and JSON as in the cloud elsewhere. ACQUIRER=iso8583 starts a bank
+beside the service; ACQUIRERS, DEFAULT_ACQUIRER and ISO8583_... are the service's settings.
 """
 
 import contextlib
@@ -10,14 +11,16 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 
 from chalice.app import Chalice
 
 from app import app
-from infra import aws_server, data_folder, demo_data, demo_partner, engines, kept_aws, scheduler
+from chalicelib import log
+from infra import aws_server, data_folder, demo_data, demo_partner, engines, kept_aws, readable_log, scheduler
 from infra.bank import local as bank
 from infra.bank.local import AcquirerSettingsError
 from infra.data_folder import DataFolder, DataFolderError
@@ -39,28 +42,50 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     engine, data = _engine_settings()
+    log.write = _log_writer()
     port, aws_port = port_setting("PORT", PORT), port_setting("AWS_PORT", AWS_PORT)
 
     with contextlib.ExitStack() as stack:
         try:
             folder = stack.enter_context(data_folder.open_folder(data)) if data else None
             acquirers = stack.enter_context(bank.acquirers(folder.path / "bank" if folder else None))
-            _start_aws(stack, engine, folder, acquirers.environment)
+            with _step(f"tables, key, secret and bucket on {engine}"):
+                _start_aws(stack, engine, folder, acquirers.environment)
         except (AcquirerSettingsError, DataFolderError, EngineMissingError) as refusal:
             sys.exit(str(refusal))
         server = _listen(stack, port, aws_port)
         stack.enter_context(demo_partner.serve())
         is_first_start = not (folder and folder.seeded)
         if is_first_start:
-            demo_data.seed()
+            with _step("demo merchants, agents and terminals"):
+                demo_data.seed()
         if folder:
             folder.mark_seeded()
         stack.enter_context(server)
         stack.enter_context(scheduler.run_jobs_every())
-        demo_data.print_welcome(server.url, folder.path if folder else None, is_first_start=is_first_start)
+        demo_data.print_welcome(
+            server.url, aws_server.url(aws_port), folder.path if folder else None, is_first_start=is_first_start
+        )
         if acquirers.welcome:
             print(acquirers.welcome, flush=True)
         threading.Event().wait()
+
+
+@contextlib.contextmanager
+def _step(name: str) -> Iterator[None]:
+    """Print what the start is waiting for, and the seconds it took."""
+    began = time.monotonic()
+    print(f"  {name} ...", end="", flush=True)
+    yield
+    print(f" {time.monotonic() - began:.1f} s", flush=True)
+
+
+def _log_writer() -> log.Writer:
+    """Return what writes the log: for a person or for a program; exit with one line if LOG is neither."""
+    chosen = os.environ.get("LOG") or ("text" if sys.stdout.isatty() else "json")
+    if chosen not in {"text", "json"}:
+        sys.exit(f"LOG is text or json, not {chosen}.")
+    return readable_log.write if chosen == "text" else log.write_json
 
 
 def _start_aws(

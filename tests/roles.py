@@ -141,6 +141,7 @@ ROWS = [
         "of a colleague",
     ),
     Row("payments_status_public", _nothing, EVERYBODY, lambda world: {"tranId": world.payment}),
+    Row("health_check", _nothing, EVERYBODY),
     Row("payments_reverse", _reverse(2), (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, OK, TRANSACTION), what="of a colleague"),
     Row(
         "payments_reverse_cnp",

@@ -28,8 +28,10 @@ ENDPOINTS = (
     Endpoint("POST", "/api/v1/payment/reverse", "payments.reverse"),
     Endpoint("POST", "/api/v1/payment/reversecnp", "payments.reverse_cnp"),
     Endpoint("POST", "/api/v1/payment/GetLinkedCards", "cards.linked"),
+    Endpoint("GET", "/api/v1/health", "health.check", public=True),
 )
 DOCUMENTS = (
+    Endpoint("GET", "/", "reference.home", public=True),
     Endpoint("GET", "/api/v1/openapi.json", "reference.document", public=True),
     Endpoint("GET", "/docs", "reference.page", public=True),
 )

@@ -1,14 +1,36 @@
-"""The reference of the interface: the OpenAPI document and the page, as `make reference` wrote them.
+"""What a browser looks at: the links of `/`, and the reference, as `make reference` wrote it.
 
-They are files, because building them needs modules that would slow down every cold start.
+The OpenAPI document and the page are files, because building them needs modules that would slow down every cold start.
 """
 
 from functools import cache
 from pathlib import Path
 
-from chalicelib.web import Document
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.web import Document, Headers
 
 FOLDER = Path(__file__).parents[1] / "reference"
+
+
+HOME = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Payments</title>
+<h1>Payments</h1>
+<ul>
+<li><a href="docs">The reference of the interface</a></li>
+<li><a href="api/v1/openapi.json">The OpenAPI document</a></li>
+</ul>
+</html>
+"""
+
+
+def home(headers: Headers) -> Document:
+    """Show a person where to go; a program that does not ask for HTML gets 404/207, as on any unknown path."""
+    if "text/html" not in headers.get("accept", ""):
+        raise ServiceError(ErrorCode.UNKNOWN_PATH)
+    return Document(HOME, "text/html; charset=utf-8")
 
 
 def document() -> Document:

@@ -67,7 +67,7 @@ def _serve(port: int, aws_port: int) -> None:
         stack.enter_context(front)
         stack.enter_context(schedules.kept(deployed))
         stack.callback(report.print_report, deployed)
-        demo_data.print_welcome(front.url, None, is_first_start=True)
+        demo_data.print_welcome(front.url, url, None, is_first_start=True)
         print("These are the functions of build/deployment.zip behind build/sam.json. Ctrl-C prints what they cost.\n")
         threading.Event().wait()
 

@@ -39,10 +39,11 @@ def test_every_endpoint_has_a_row_in_the_matrix_and_every_row_an_endpoint() -> N
     assert {row.endpoint for row in ROWS} == {endpoint.name for endpoint in ENDPOINTS}
 
 
-def test_public_endpoints_are_the_two_of_the_contract() -> None:
+def test_public_endpoints_are_the_two_of_the_contract_and_the_health_check() -> None:
     assert {endpoint.name for endpoint in ENDPOINTS if endpoint.public} == {
         "accounts_session",
         "payments_status_public",
+        "health_check",
     }
 
 

@@ -9,8 +9,11 @@ import pytest
 
 from infra.cloud import dependencies, package, zipped
 
-RUNTIME, DEVELOPMENT = "requirements.txt", "requirements-dev.txt"
-LOCKS = {RUNTIME: "requirements.lock", DEVELOPMENT: "requirements-dev.lock"}
+LOCKS = {
+    "requirements.txt": "requirements.lock",
+    "requirements-stage.txt": "requirements-stage.lock",
+    "requirements-dev.txt": "requirements-dev.lock",
+}
 PINNED = re.compile(r"^([\w.-]+)(?:\[[^]]*\])?==([^\s;]+)")
 
 
@@ -61,10 +64,10 @@ def test_a_lock_names_no_index(lock: str) -> None:
     assert re.findall(r"://|--(?:extra-)?index-url|--find-links", text(lock)) == []
 
 
-def test_what_is_deployed_is_what_is_tested() -> None:
-    deployed, tested = pinned(blocks("requirements.lock")), pinned(blocks("requirements-dev.lock"))
+def test_what_is_deployed_is_what_runs_locally_and_is_tested() -> None:
+    deployed, local, tested = (pinned(blocks(lock)) for lock in LOCKS.values())
 
-    assert deployed.items() <= tested.items(), "run `make lock`"
+    assert deployed.items() <= local.items() <= tested.items(), "run `make lock`"
 
 
 def test_the_zip_holds_what_is_locked_and_no_other(build: Path) -> None:

@@ -44,6 +44,7 @@ def url_of(process: "subprocess.Popen[str]", printed: list[str] | None = None) -
 def refusal_of(process: "subprocess.Popen[str]") -> str:
     """Return the one line that a stage printed instead of starting."""
     out, err = process.communicate(timeout=60)
-    assert (out, process.returncode) == ("", 1)
+    assert all(line.startswith("  ") for line in out.splitlines()), "only the steps of the start"
+    assert process.returncode == 1
     assert err.count("\n") == 1
     return err.strip()

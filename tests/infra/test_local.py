@@ -17,11 +17,12 @@ from chalice.app import Chalice
 app = Chalice(app_name="small")
 app.route("/hello")(lambda: {"hello": "you"})
 sys.modules["app"] = types.SimpleNamespace(app=app)
-welcome = lambda url, folder, is_first_start: print("at", url, flush=True)
+welcome = lambda url, aws_url, folder, is_first_start: print("at", url, flush=True)
 sys.modules["infra.demo_data"] = types.SimpleNamespace(seed=lambda: None, print_welcome=welcome)
 from infra import local
 local.main()
 """
+URLS = ("http://127.0.0.1:8000", "http://127.0.0.1:8001")  # of the service and of its AWS
 SMALL = ("-c", PROGRAM)
 
 
@@ -74,16 +75,16 @@ def test_a_folder_of_something_else_is_one_clear_line(tmp_path: Path) -> None:
 
 
 def test_the_first_lines_say_that_data_is_lost_and_how_to_keep_it(capsys: pytest.CaptureFixture[str]) -> None:
-    demo_data.print_welcome("http://127.0.0.1:8000", None, is_first_start=True)
+    demo_data.print_welcome(*URLS, None, is_first_start=True)
 
-    second = capsys.readouterr().out.strip().splitlines()[1]
-    assert second == "All data is lost at the end. To keep it: `make run ENGINE=dynamodb-local DATA=./data`."
+    lines = capsys.readouterr().out.strip().splitlines()
+    assert lines[6] == "All data is lost at the end. To keep it: `make run ENGINE=dynamodb-local DATA=./data`."
 
 
 @pytest.mark.parametrize("is_first_start", [True, False])
 def test_the_first_lines_say_where_data_is_kept(capsys: pytest.CaptureFixture[str], *, is_first_start: bool) -> None:
-    demo_data.print_welcome("http://127.0.0.1:8000", Path("/home/ann/data"), is_first_start=is_first_start)
+    demo_data.print_welcome(*URLS, Path("/home/ann/data"), is_first_start=is_first_start)
 
     text = capsys.readouterr().out
-    assert "Data is kept in /home/ann/data, except e-mails and text messages." in text.strip().splitlines()[1]
+    assert "Data is kept in /home/ann/data, except e-mails and text messages." in text.strip().splitlines()[6]
     assert ("Data of an earlier run was found" in text) is not is_first_start

@@ -1,0 +1,22 @@
+"""The log of the local stage as a person reads it: one line for each request, the fields of a refusal at its end."""
+
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+
+def write(event: str, facts: Mapping[str, Any]) -> None:
+    """Write one line."""
+    sys.stdout.write(line(event, facts, datetime.now().astimezone()) + "\n")
+    sys.stdout.flush()
+
+
+def line(event: str, facts: Mapping[str, Any], now: datetime) -> str:
+    """Return the line: `12:30:05  POST /api/v1/payment/submit  400/202  12 ms  BasicTran.Amount`."""
+    if event != "request":
+        known = (f"{name}={value}" for name, value in facts.items() if value not in (None, [], ""))
+        return f"{now:%H:%M:%S}  {event}  {' '.join(known)}"
+    code = f"{facts['status']}/{facts['error_code']}"
+    parts = [f"{facts['method']} {facts['route']}", code, f"{facts['milliseconds']:.0f} ms", *facts["fields"]]
+    return f"{now:%H:%M:%S}  " + "  ".join(parts)

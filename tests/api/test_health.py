@@ -1,0 +1,55 @@
+"""The health check, and what a person and a program find at the root."""
+
+import pytest
+
+from infra import engines
+from tests.calls import store_calls
+from tests.http import call, get
+from tests.outages import OUTAGES, without
+
+HEALTH = "/api/v1/health"
+
+
+def test_anybody_is_told_that_the_service_is_up_without_a_look_at_the_store(stage: str) -> None:
+    with store_calls() as calls:
+        reply = get(stage, HEALTH, None)
+
+    assert (reply.error, reply.headers["Cache-Control"]) == ((200, 0), "no-store")
+    assert calls == []
+
+
+def test_a_deep_check_reads_the_store_once(stage: str) -> None:
+    with store_calls() as calls:
+        reply = get(stage, f"{HEALTH}?deep=1", None)
+
+    assert reply.error == (200, 0)
+    assert calls == ["GetItem"]
+
+
+def test_a_deep_check_without_a_store_is_503_and_a_shallow_one_is_not(
+    stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with OUTAGES["closed"]() as url, without(monkeypatch, url, engines.ENDPOINT_VARIABLE):
+        deep, shallow = get(stage, f"{HEALTH}?deep=1", None), get(stage, HEALTH, None)
+
+    assert (deep.error, shallow.error) == ((503, 903), (200, 0))
+
+
+def test_another_depth_is_refused_by_name(stage: str) -> None:
+    reply = get(stage, f"{HEALTH}?deep=2", None)
+
+    assert [item["Property"] for item in reply.body["Validations"]] == ["deep"]
+
+
+def test_a_person_at_the_root_finds_links_that_lead_somewhere(stage: str) -> None:
+    reply = call(stage, "GET", "/", None, None, {"Accept": "text/html,*/*"})
+
+    assert (reply.status, reply.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    for path in ("docs", "api/v1/openapi.json"):
+        assert f'<a href="{path}">' in reply.text
+        assert get(stage, f"/{path}", None).status == 200
+
+
+@pytest.mark.parametrize("accept", ["", "*/*", "application/json"])
+def test_a_program_at_the_root_is_at_an_unknown_path(stage: str, accept: str) -> None:
+    assert call(stage, "GET", "/", None, None, {"Accept": accept}).error == (404, 207)

@@ -1,0 +1,40 @@
+"""The page of the messages that the local stage has sent."""
+
+import http.client
+
+import boto3
+
+from infra import aws_server, engines, mail_viewer
+
+
+def shown() -> tuple[int, str, str]:
+    """Return status, content security policy and body of the page."""
+    with aws_server.serve(engines.free_port()) as url:
+        connection = http.client.HTTPConnection(url.removeprefix("http://"))
+        connection.request("GET", mail_viewer.PATH)
+        response = connection.getresponse()
+        return response.status, response.headers["Content-Security-Policy"], response.read().decode()
+
+
+def test_mails_and_text_messages_are_shown_and_nothing_in_them_is_run() -> None:
+    mail = {
+        "Subject": {"Data": "Lunch <b>&</b>"},
+        "Body": {"Html": {"Data": "<p>Paid</p><script>alert(1)</script>"}, "Text": {"Data": "Paid"}},
+    }
+    boto3.client("sesv2").send_email(
+        FromEmailAddress="receipts@payments.example",
+        Destination={"ToAddresses": ["ann@example.com"]},
+        Content={"Simple": mail},  # type: ignore[typeddict-item]
+    )
+    boto3.client("sns").publish(PhoneNumber="+27829876543", Message="Paid <i>12.30</i>")
+
+    status, policy, page = shown()
+
+    assert status == 200
+    assert "script-src" not in policy
+    assert policy.startswith("default-src 'none'")
+    assert "<h3>Lunch &lt;b&gt;&amp;&lt;/b&gt;</h3>" in page
+    assert "ann@example.com" in page
+    assert "Paid &lt;i&gt;12.30&lt;/i&gt;" in page
+    assert "<script" not in page
+    assert "<iframe sandbox title" in page
