@@ -9,6 +9,7 @@ from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.terminal import ENTRY_CAPS
 from chalicelib.domain.transaction import KINDS, InputType
 from chalicelib.errors import Check, ErrorCode
+from chalicelib.schemas.field_types import PASSWORD_LENGTH, SECRET_KEY_LENGTH
 from chalicelib.schemas.merchants import CLIENT_IMPORTANCES, CLIENT_MODES, CLIENT_TYPES
 
 INPUT_TYPES = {int(kind): KINDS[kind].name for kind in InputType}
@@ -34,10 +35,16 @@ DICTIONARIES: Mapping[str, Mapping[Any, str]] = {
     | {code: f"{name.replace('_', ' ').lower()}: as the ErrorCode" for code, name in REFERENCES.items()},
     "Finding.Type": {1: "error", 2: "warning: the request went on"},
 }
+AGENTS = ("CreateAgent", "UpdateAgent", "BulkItem")
+SECRETS = {
+    name: {"minLength": shortest, "maxLength": longest}
+    for name, (shortest, longest) in {"Password": PASSWORD_LENGTH, "SecretKey": SECRET_KEY_LENGTH}.items()
+}
 CHECKED: Mapping[str, Mapping[str, Any]] = {
     "BasicTran.Amount": {"exclusiveMinimum": 0},
     "BasicReverseTran.Amount": {"exclusiveMinimum": 0},
     "ListBasicModel.ID": {"pattern": f"^{GUID_PATTERN}$"},
+    **{f"{agent}.{secret}": length for agent in AGENTS for secret, length in SECRETS.items()},
     "Image.Data": {"minLength": 8},
     "PictureFile.FileCode": {"minLength": 8},
 }
