@@ -56,8 +56,8 @@ REFUSAL = {
     "description": "A refusal: nothing was done.",
     "required": ["ErrorCode", "ErrorMessage", "Validations"],
     "properties": {
-        "ErrorCode": {"type": "integer", "description": "See Errors."},
-        "ErrorMessage": {"type": "string", "description": "The reason, in words."},
+        "ErrorCode": {"type": "integer", "description": "The reason as a number, by which a client decides."},
+        "ErrorMessage": {"type": "string", "description": "The reason in words, for people: it may change."},
         "Validations": {
             "anyOf": [{"type": "array", "items": {"$ref": SCHEMA_REF + "Finding"}}, {"type": "null"}],
             "description": "Every finding about the request; null when there is none.",
