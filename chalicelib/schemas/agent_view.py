@@ -97,7 +97,7 @@ class PosAnswer(Answer):
 class BulkAnswer(Answer):
     """The answer to updating several agents: the findings about those that were not updated."""
 
-    pos: None = None
+    pos: PosView | None = None
 
     @classmethod
     def of(cls, findings: list[Validation]) -> Self:

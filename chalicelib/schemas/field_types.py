@@ -150,7 +150,7 @@ def _or_number(value: Any, as_text: ValidatorFunctionWrapHandler) -> Any:
     return value if type(value) is int and abs(value) <= MAX_QUEUE_ID else as_text(value)
 
 
-QUEUE_ID_SCHEMA = WithJsonSchema({"anyOf": [{"type": "string", "maxLength": 512}, {"type": "integer"}]})
+QUEUE_ID_SCHEMA = WithJsonSchema({"type": "string", "maxLength": 512})  # that a number is read, too, is described
 QueueId = Annotated[SerializeAsAny[Text], WrapValidator(_or_number), QUEUE_ID_SCHEMA]
 
 

@@ -16,17 +16,17 @@ def _file(value: Any) -> Picture:
     return parse_picture(value, MAX_FILE_MB * MEGABYTE)
 
 
-class File(Request):
+class PictureFile(Request):
     """A photo or a signature taken with the payment."""
 
     file_type: Literal["PHOTO", "SIGNATURE"]
     file_code: Annotated[Picture, PlainValidator(_file), BASE64] = Field(repr=False)
 
 
-def _one_of_each(files: list[File]) -> list[File]:
+def _one_of_each(files: list[PictureFile]) -> list[PictureFile]:
     if len({file.file_type for file in files}) < len(files):
         raise problem(Check.TWICE, "A payment has one photo and one signature.")
     return files
 
 
-Files = Annotated[list[File], Field(max_length=5), AfterValidator(_one_of_each)]
+Files = Annotated[list[PictureFile], Field(max_length=5), AfterValidator(_one_of_each)]

@@ -41,7 +41,7 @@ class PreparedFieldView(View):
 class PrepareAnswer(PaymentFields):
     """The answer to payment/prepare: the filled-in fields, and the fields of a payment's answer, all null."""
 
-    require_signature: None = None  # type: ignore[assignment]  # unknown: there is no payment yet
+    require_signature: bool | None = None  # type: ignore[assignment]  # unknown: there is no payment yet
     prepared_fields: list[PreparedFieldView]
 
     @classmethod

@@ -1,21 +1,13 @@
 """The purchases of a payment or reversal: the lines of what was bought."""
 
-from decimal import Decimal
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from chalicelib.domain import purchase
-from chalicelib.errors import Check
-from chalicelib.schemas.base import Exact, Request, Text, problem
+from chalicelib.schemas.base import Exact, Request, Text
 
 MAX_ITEMS = 100  # of any list in a payment
-
-
-def _quantity(value: Decimal) -> Decimal:
-    if value <= 0:
-        raise problem(Check.OUT_OF_RANGE, "The quantity is above zero.")
-    return value
 
 
 Bounded = Annotated[Exact, Field(ge=0, lt=10**15, max_digits=20)]
@@ -26,7 +18,7 @@ class Purchase(Request):
 
     title: Text
     price: Bounded
-    quantity: Annotated[Bounded, AfterValidator(_quantity)]
+    quantity: Annotated[Exact, Field(gt=0, lt=10**15, max_digits=20)]
     tax_code: Annotated[list[Text], Field(max_length=MAX_ITEMS)] | None = None
     tags: Annotated[list[Any], Field(max_length=MAX_ITEMS)] | None = None  # fiscal tags: stored as they are
 

@@ -26,7 +26,7 @@ class Counters(View):
 class TransactionList(Answer):
     """The list wrapper of history, by-ID and external-ID queries."""
 
-    days: None = None
+    days: list[dict[str, Any]] | None = None
     not_finished_actual_trans: list[TransactionView]
     in_process: list[TransactionView]
     transactions: list[TransactionView]

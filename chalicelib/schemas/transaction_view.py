@@ -4,9 +4,9 @@ from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from chalicelib.domain import money
 from chalicelib.domain.local_time import text_of, zone_of
@@ -23,6 +23,7 @@ from chalicelib.schemas.transaction_parts import (
 )
 from chalicelib.schemas.transaction_states import Section, status_of, wire_state
 
+OF_EITHER_TYPE = WithJsonSchema({})  # a generated client has no type for a text or a number
 OPERATIONS = {"payment": 1, "cancel": 2, "return": 3}
 SignUrl = Callable[[str], str | None]  # makes the expiring address of an object in the bucket
 
@@ -109,10 +110,10 @@ class TransactionView(View):
     is_not_finished: bool
     is_archive: bool = False
     emv_data: EmvView | None
-    external_payment: None = None
-    attachments: None = None
-    offline_queue_id: str | int | None = Field(alias="OfflineQueueId")
-    pan_tags: None = Field(None, alias="PANTags")
+    external_payment: dict[str, Any] | None = None
+    attachments: list[dict[str, Any]] | None = None
+    offline_queue_id: Annotated[str | int | None, OF_EITHER_TYPE] = Field(alias="OfflineQueueId")
+    pan_tags: dict[str, Any] | None = Field(None, alias="PANTags")
     can_server_fiscalize_for_cnp_reverse: bool = False
     can_fiscal_remote_correction: bool = False
     result: ResultView | None

@@ -17,7 +17,7 @@ from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.errors import ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import keyed_digest
-from chalicelib.schemas.files import File
+from chalicelib.schemas.files import PictureFile
 from chalicelib.schemas.payment_request import SubmitPayment
 from chalicelib.services import outbox, outcomes, pictures, signatures
 from chalicelib.services.admission import admit
@@ -88,7 +88,7 @@ def _terminal_of(agent: Agent, terminal: Terminal | None) -> Terminal:
 
 
 def _take_without_acquirer(
-    order: PaymentOrder, till: Till, files: list[File], now: datetime
+    order: PaymentOrder, till: Till, files: list[PictureFile], now: datetime
 ) -> tuple[Transaction, bool]:
     """Take a payment that needs no acquirer: one store transaction, with its receipts."""
     transaction = payment.without_acquirer(order, till, now)
@@ -104,7 +104,7 @@ def _take_without_acquirer(
 
 
 def _take_by_card(
-    order: PaymentOrder, till: Till, linked: LinkedCard | None, files: list[File], now: datetime
+    order: PaymentOrder, till: Till, linked: LinkedCard | None, files: list[PictureFile], now: datetime
 ) -> tuple[Transaction, bool]:
     """Take a payment an acquirer decides: stored first, then authorized under its own ID, then finished."""
     transaction, request = with_card(
@@ -129,7 +129,9 @@ def _acquirers_for(order: PaymentOrder) -> tuple[str, ...]:
     return acquirers.taking(order.input_type) if KINDS[order.input_type].acquirer is None else ()
 
 
-def _replay(order: PaymentOrder, stored: Transaction, files: list[File], now: datetime) -> tuple[Transaction, bool]:
+def _replay(
+    order: PaymentOrder, stored: Transaction, files: list[PictureFile], now: datetime
+) -> tuple[Transaction, bool]:
     """Return the stored payment, with the signature it owes if this request brings it, and whether it brought none.
 
     A card that cannot be read is refused: it cannot be compared.

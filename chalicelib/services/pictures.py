@@ -5,7 +5,7 @@ from typing import Any
 
 from chalicelib.gateways import files
 from chalicelib.schemas.field_types import Image
-from chalicelib.schemas.files import File
+from chalicelib.schemas.files import PictureFile
 
 
 def store_picture(image: Image | None, owner: str) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def store_picture(image: Image | None, owner: str) -> dict[str, Any]:
     return {"avatar_key": name}
 
 
-def store_files(requested: Sequence[File], transaction_id: str) -> dict[str, Any]:
+def store_files(requested: Sequence[PictureFile], transaction_id: str) -> dict[str, Any]:
     """Store the photo and the signature of a payment, and return the fields of its record that name them.
 
     A name holds a digest of the content: a repeated request with other pictures overwrites nothing.

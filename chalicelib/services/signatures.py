@@ -6,7 +6,7 @@ from datetime import datetime
 from chalicelib.domain import outcome
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
-from chalicelib.schemas.files import File
+from chalicelib.schemas.files import PictureFile
 from chalicelib.services import outbox, pictures
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import transactions
@@ -16,7 +16,7 @@ ATTEMPTS = 4  # to store it while the sweep or another delivery moves the paymen
 SIGNED = "signed"  # the occasion of the receipt
 
 
-def deliver(payment: Transaction, files: Sequence[File], now: datetime) -> tuple[Transaction, bool]:
+def deliver(payment: Transaction, files: Sequence[PictureFile], now: datetime) -> tuple[Transaction, bool]:
     """Return the payment, and whether the request changed nothing: then it is the replay of an earlier one.
 
     The file is stored first, under a digest of its content. One conditional write then adds it to the payment: of two

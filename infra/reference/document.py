@@ -18,7 +18,11 @@ Every answer carries `ErrorCode` (0 on success), `ErrorMessage` and `Validations
 case-sensitive; unknown fields are ignored and `null` means absent. Amounts are JSON numbers or decimal strings \
 with no more decimals than the currency has. Times have no zone and three fraction digits: they are local times of the \
 request's `GMT` (of a GET, in the query), or of the merchant's zone when the request names none. What is sent is read \
-in the same way, so a time that is sent back as it came means the same; an offset or `Z` in it is honoured."""
+in the same way, so a time that is sent back as it came means the same; an offset or `Z` in it is honoured.
+
+A request that is sent again with the same ID is done once (idempotency): see `submitPayment`. A refund or a void is a \
+reversal. A caller over the rate limit gets 429 with `Retry-After`. A method that a path does not take gets 405 with \
+`ErrorCode` 206: The path does not take this method. Answers may get more fields: ignore those you do not know."""
 SCHEMES = {
     "Basic": {
         "type": "http",
@@ -47,13 +51,17 @@ HEADERS = {
     },
 }
 REFUSAL = {
+    "title": "Refusal",
     "type": "object",
     "description": "A refusal: nothing was done.",
     "required": ["ErrorCode", "ErrorMessage", "Validations"],
     "properties": {
-        "ErrorCode": {"type": "integer", "description": "See Errors."},
-        "ErrorMessage": {"type": "string", "description": "The reason, in words."},
-        "Validations": {"anyOf": [{"type": "array", "items": {"$ref": SCHEMA_REF + "Finding"}}, {"type": "null"}]},
+        "ErrorCode": {"type": "integer", "description": "The reason as a number, by which a client decides."},
+        "ErrorMessage": {"type": "string", "description": "The reason in words, for people: it may change."},
+        "Validations": {
+            "anyOf": [{"type": "array", "items": {"$ref": SCHEMA_REF + "Finding"}}, {"type": "null"}],
+            "description": "Every finding about the request; null when there is none.",
+        },
     },
 }
 IDEMPOTENCY_KEY = {
@@ -75,17 +83,35 @@ def openapi_document() -> dict[str, Any]:
         paths[endpoint.path][endpoint.method.lower()] = describe_operation(endpoint, schemas)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Payments", "version": "1", "description": INTRODUCTION},
+        "info": {
+            "title": "Payments",
+            "version": "1",
+            "summary": "Take card and cash payments, give them back, look them up.",
+            "description": INTRODUCTION,
+            "contact": {"name": "The operator of this stage"},
+            "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
+        },
         "servers": [{"url": "/"}],
         "tags": [{"name": noun, "description": _tag_description(noun)} for noun in dict.fromkeys(map(_tag, endpoints))],
         "paths": dict(paths),
         "components": {
-            "schemas": {**schemas, "Refusal": REFUSAL},
-            "responses": {f"Refused{status}": _refusal_response(status) for status in sorted(_errors_by_status())},
+            "schemas": _used(schemas) | {"Refusal": REFUSAL},
+            "responses": {
+                f"Refused{status}": _refusal_response(status)
+                for status in sorted(_errors_by_status())
+                if f"Refused{status}" in str(paths)
+            },
             "headers": HEADERS,
             "securitySchemes": SCHEMES,
         },
     }
+
+
+def _used(schemas: dict[str, Any]) -> dict[str, Any]:
+    """Return the schemas that an operation refers to: not those whose fields are the parameters of a query."""
+    in_query = {one.body.__name__ for one in ENDPOINTS if one.body and one.method == "GET"}
+    in_bodies = {one.body.__name__ for one in ENDPOINTS if one.body and one.method != "GET"}
+    return {name: schema for name, schema in schemas.items() if name not in in_query - in_bodies}
 
 
 def _tag(endpoint: Endpoint) -> str:
@@ -102,13 +128,13 @@ def _tag_description(noun: str) -> str:
 
 def describe_operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
     """Return the description of one endpoint."""
-    texts = read_json("operations.json").get(_endpoint_key(endpoint), {})
+    texts = read_json("operations.json")[_endpoint_key(endpoint)]
     examples = examples_of(_endpoint_key(endpoint))
     described: dict[str, Any] = {
-        "operationId": endpoint.name,
+        "operationId": texts["id"],
         "tags": [_tag(endpoint)],
         "summary": endpoint.summary,
-        "description": texts.get("about", ""),
+        "description": texts["about"],
         "parameters": _parameters(endpoint, schemas) + ([IDEMPOTENCY_KEY] if "headers" in endpoint.arguments else []),
         "responses": {"200": _success_response(endpoint, examples, replays=bool(texts.get("replays")))}
         | _refusal_references(endpoint),
@@ -119,7 +145,7 @@ def describe_operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str,
         if examples:
             content["examples"] = {one.name: {"summary": one.summary, "value": one.shown} for one in examples}
         described["requestBody"] = {"required": True, "content": {"application/json": content}}
-    return {name: value for name, value in described.items() if value != ""}
+    return described
 
 
 def _parameters(endpoint: Endpoint, schemas: dict[str, Any]) -> list[dict[str, Any]]:
@@ -130,7 +156,7 @@ def _parameters(endpoint: Endpoint, schemas: dict[str, Any]) -> list[dict[str, A
             "in": "path",
             "required": True,
             "description": texts[name],
-            "schema": {"type": "string"} if name == "tranId" else {"type": "integer", "minimum": 0},
+            "schema": {"type": "string"} if name == "tranId" else {"type": "integer", "format": "int64", "minimum": 0},
         }
         for name in re.findall(r"\{(\w+)\}", endpoint.path)
     ]

@@ -1,5 +1,10 @@
-"""The collection for Postman (format 2.1): the examples as requests, in order, in one folder for each tag."""
+"""The collection for Postman (format 2.1): the examples as requests, in order.
 
+A folder holds the requests of one tag that follow each other. A tag that comes up again gets a second folder, because
+its requests need what the folders between have made, and a runner goes from top to bottom.
+"""
+
+from itertools import groupby
 from typing import Any
 
 import simplejson
@@ -25,9 +30,10 @@ def postman_collection(document: dict[str, Any]) -> dict[str, Any]:
     captured = [name for example in examples() for name in example.capture or ()]
     generated = simplejson.dumps({name: GENERATED_VALUES[one["fresh"]] for name, one in variables.items()})
     script = [line.format(generated=generated) for line in PREREQUEST_SCRIPT]
-    folders: dict[str, list[Any]] = {}
-    for example in examples():
-        folders.setdefault(_tag(document, example), []).append(_item(example))
+    folders: list[dict[str, Any]] = []
+    for tag, of_tag in groupby(examples(), lambda example: _tag(document, example)):
+        again = any(folder["name"] == tag.capitalize() for folder in folders)
+        folders.append({"name": tag.capitalize() + ", continued" * again, "item": [_item(one) for one in of_tag]})
     return {
         "info": {
             "name": document["info"]["title"],
@@ -44,7 +50,7 @@ def postman_collection(document: dict[str, Any]) -> dict[str, Any]:
                 "script": {"exec": script},
             }
         ],
-        "item": [{"name": tag.capitalize(), "item": items} for tag, items in folders.items()],
+        "item": folders,
     }
 
 

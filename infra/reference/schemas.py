@@ -9,48 +9,21 @@ from pydantic import BaseModel
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaMode, JsonSchemaValue, models_json_schema
 from pydantic_core import core_schema
 
-from chalicelib.domain.reversibility import ReverseMode
-from chalicelib.domain.terminal import ENTRY_CAPS
-from chalicelib.domain.transaction import KINDS, InputType
-from chalicelib.errors import Check
 from chalicelib.schemas.agents import BulkItem
 from chalicelib.schemas.base import Request
-from chalicelib.schemas.merchants import CLIENT_IMPORTANCES, CLIENT_MODES, CLIENT_TYPES
-from chalicelib.schemas.reversal_request import ALIASES
 from infra.reference import read_json
+from infra.reference.dictionaries import CHECKED, dictionary_of, name_of_value
 
 SCHEMA_REF = "#/components/schemas/"
 NULL = {"type": "null"}
-DECIMAL_PATTERN = r"^-?[0-9]{1,20}(\.[0-9]{1,20})?$"
+INT32 = 2**31 - 1
 BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
 
-INPUT_TYPES = {int(kind): KINDS[kind].name for kind in InputType}
-# The values of a field and their meanings. These fields are checked by functions, which pydantic cannot describe.
-DICTIONARIES: Mapping[str, Mapping[Any, str]] = {
-    "CardInputMode": {1: "card data", 2: "linked card"},
-    "ClientImportance": CLIENT_IMPORTANCES,
-    "ClientMode": CLIENT_MODES,
-    "ClientType": CLIENT_TYPES,
-    "EntryCaps": ENTRY_CAPS,
-    "BasicTran.InputType": INPUT_TYPES | {30: "Payment link: refused with 312", 100: "Recurring: refused with 312"},
-    "BasicReverseTran.InputType": INPUT_TYPES,
-    "TransactionView.InputType": INPUT_TYPES,
-    "ReverseMode": {
-        ReverseMode.CANCEL: "Cancel: before the Deadline, in full (/reverse)",
-        ReverseMode.RETURN: "Return: any time while something remains (/reverse)",
-        ReverseMode.CANCEL_CNP: "Cancel, card not present (/reversecnp)",
-        ReverseMode.AUTO_CANCEL: "Automatic cancel: by the service alone",
-        ReverseMode.RETURN_CNP: "Return, card not present (/reversecnp)",
-        ReverseMode.CREDIT_VOUCHER: "Credit voucher: refused with 312",
-    },
-    "Finding.Code": {check.value: check.name.replace("_", " ").lower() for check in Check}
-    | dict.fromkeys(range(561, 570), "reference to an object that does not exist, as the ErrorCode"),
-    "Finding.Type": {1: "error", 2: "warning: the request went on"},
-}
 # Lists that are validated item by item, so that one wrong item does not stop the others: to pydantic, lists of Any.
 ITEMS: Mapping[str, type[Request]] = {"BulkUpdate.PosBulk": BulkItem}
 FINDING = {
     "type": "object",
+    "description": "One thing that is wrong with a request, or worth a warning.",
     "required": ["Type", "Property", "Code", "Message"],
     "properties": {
         "Type": {"type": "integer"},
@@ -65,24 +38,9 @@ class WireSchema(GenerateJsonSchema):
     """A generator of schemas as on the wire: amounts are exact numbers, and an answer has all its fields."""
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
-        """Return a number; in a request also a decimal string, unless `function_before_schema` removes it."""
+        """Return a number. That a request may have it as a text is in the descriptions alone (decision 96)."""
         del schema
-        number = {"type": "number"}
-        return (
-            number
-            if self.mode == "serialization"
-            else {"anyOf": [number, {"type": "string", "pattern": DECIMAL_PATTERN}]}
-        )
-
-    def function_before_schema(self, schema: core_schema.BeforeValidatorFunctionSchema) -> JsonSchemaValue:
-        """Return the schema of a type, changed by the validator in front of it."""
-        inner: JsonSchemaValue = super().function_before_schema(schema)
-        check = getattr(schema["function"]["function"], "__name__", "")
-        if check == "_number":
-            return dict(inner["anyOf"][0])
-        if check == "_alias":
-            return {"anyOf": [inner, {"type": "string", "enum": list(ALIASES)}]}
-        return inner
+        return {"type": "number"}
 
     def field_is_required(self, field: Any, total: bool) -> bool:  # noqa: FBT001  the signature is pydantic's
         """Return True for every field of an answer, which is null when there is no value."""
@@ -100,9 +58,9 @@ def schemas_of(requests: Collection[type[BaseModel]], answers: Collection[type[B
     schemas = _short_names(definitions["$defs"])
     roots = {model.__name__ for model in (*requests, *answers)}
     used = _referenced(roots, schemas)
-    spellings = {model.__name__: model.SPELLINGS for model in _request_models(Request)}
-    described = {name: _complete_schema(name, schemas[name], spellings.get(name, {})) for name in sorted(used)}
-    return {**described, "Finding": _complete_schema("Finding", FINDING, {})}
+    of_requests = {model.__name__: model for model in _request_models(Request)}
+    described = {name: _complete_schema(name, schemas[name], of_requests.get(name)) for name in sorted(used)}
+    return {**described, "Finding": _complete_schema("Finding", FINDING, None)}
 
 
 def _referenced(names: set[str], schemas: Mapping[str, Any]) -> set[str]:
@@ -135,28 +93,56 @@ def _short_names(definitions: Mapping[str, Any]) -> dict[str, Any]:
     return {short[name]: renamed(schema) for name, schema in definitions.items()}
 
 
-def _complete_schema(name: str, schema: Mapping[str, Any], spellings: Mapping[str, str]) -> dict[str, Any]:
-    """Return the schema of one model with its fields described, their values, and their other spellings."""
+def _complete_schema(name: str, schema: Mapping[str, Any], request: type[Request] | None) -> dict[str, Any]:
+    """Return the schema of one model with its fields described, and their values.
+
+    Other spellings of a field are named in its description alone: as properties they would be fields of their own to
+    a generated client. What a request need not have, it may have as null.
+    """
+    required = schema.get("required", [])
     properties: dict[str, Any] = {}
     for field, described in schema.get("properties", {}).items():
         properties[field] = _field_schema(name, field, described)
-    for other, field in spellings.items():
-        properties[other] = {**properties[field], "deprecated": True, "description": f"Another spelling of {field}."}
+        if request and field not in required:
+            properties[field] = _or_null(properties[field])
+    for other, field in (request.SPELLINGS if request else {}).items():
+        properties[field]["description"] += f" Also read as `{other}`."
     complete = {key: value for key, value in schema.items() if key not in {"title", "properties", "required"}}
-    required = {"required": schema["required"]} if schema.get("required") else {}
-    return {**complete, "properties": properties, **required}
+    return {
+        "title": _title(name),
+        **complete,
+        "properties": properties,
+        **({"required": required} if required else {}),
+    }
+
+
+def _title(schema: str) -> str:
+    """Return the name of an object without its suffix: Transaction for TransactionView."""
+    return re.sub(r"(?<=.)(View|In)$", "", schema)
+
+
+def _or_null(field: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a field that may be null, too."""
+    description = {"description": field["description"]}
+    parts = field.get("anyOf") or [{key: value for key, value in field.items() if key != "description"}]
+    return {"anyOf": parts if NULL in parts else [*parts, NULL], **description}
 
 
 def _field_schema(model: str, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     field = _plain_schema({key: value for key, value in schema.items() if key not in {"title", "default"}})
-    meanings = DICTIONARIES.get(f"{model}.{name}") or DICTIONARIES.get(name)
+    meanings = dictionary_of(model, name)
     if f"{model}.{name}" in ITEMS:
         field["items"] = {"$ref": SCHEMA_REF + ITEMS[f"{model}.{name}"].__name__}
     if name == "Validations":
         field = {"anyOf": [{"type": "array", "items": {"$ref": SCHEMA_REF + "Finding"}}, NULL]}
     elif meanings:
-        _add_enum(field, [int(value) if isinstance(value, int) else value for value in meanings])
-    return {**field, "description": describe_field(model, name, meanings or {})}
+        _add_enum(field, meanings)
+    for part in (field, *field.get("anyOf", [])):
+        if part.get("type") in {"string", "number"}:
+            part.update(CHECKED.get(f"{model}.{name}", {}))
+        if part.get("type") == "integer" and name.endswith(("ID", "Id")):
+            part["format"] = "int64"
+    return {**field, "description": describe_field(model, name, meanings)}
 
 
 def _plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,15 +157,21 @@ def _plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
         plain["pattern"] = re.sub(r"\\u\{(\w+)\}", lambda code: chr(int(code[1], 16)), plain["pattern"])
     if "items" in plain:
         plain["items"] = _plain_schema(plain["items"])
-    return plain | bounds
+    if plain.get("type") == "number":  # without a format, clients in Go have 32 bits: seven digits of an amount
+        plain["format"] = "double"
+    plain |= bounds
+    if plain.get("type") == "integer" and plain.get("maximum", 0) > INT32:
+        plain["format"] = "int64"
+    return plain
 
 
-def _add_enum(field: dict[str, Any], values: list[Any]) -> None:
-    """Add the values to the alternative that has their type."""
+def _add_enum(field: dict[str, Any], meanings: Mapping[Any, str]) -> None:
+    """Add the values, and names for them, to the alternative that has their type."""
+    values = [int(value) if isinstance(value, int) else value for value in meanings]
     kind = "integer" if isinstance(values[0], int) else "string"
     for part in (field, *field.get("anyOf", [])):
         if part.get("type") == kind and "enum" not in part:
-            part["enum"] = values
+            part |= {"enum": values, "x-enum-varnames": [name_of_value(meaning) for meaning in meanings.values()]}
 
 
 def describe_field(model: str, name: str, meanings: Mapping[Any, str]) -> str:

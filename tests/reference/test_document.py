@@ -1,0 +1,161 @@
+"""The OpenAPI document is one that people can read, and that generators make clients of."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chalicelib.routes import ENDPOINTS
+from chalicelib.schemas.base import Request
+from chalicelib.schemas.reversal_request import ALIASES
+from infra.reference.document import openapi_document
+from infra.reference.schemas import NULL
+
+DOCUMENT = openapi_document()
+SCHEMAS = DOCUMENT["components"]["schemas"]
+OPERATIONS = {
+    operation["operationId"]: operation for methods in DOCUMENT["paths"].values() for operation in methods.values()
+}
+PROPERTIES = {
+    f"{schema}.{name}": described
+    for schema, model in SCHEMAS.items()
+    for name, described in model["properties"].items()
+}
+
+
+def parts(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield every schema in a schema, itself first."""
+    yield schema
+    for key, inner in schema.items():
+        if key in {"anyOf", "oneOf"}:
+            for one in inner:
+                yield from parts(one)
+        elif key in {"items", "additionalProperties"} and isinstance(inner, dict):
+            yield from parts(inner)
+
+
+def requests(model: type[Request] = Request) -> Iterator[type[Request]]:
+    for child in model.__subclasses__():
+        yield child
+        yield from requests(child)
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_an_operation_says_in_a_sentence_what_it_does_and_more_than_a_sentence_of_it(operation: str) -> None:
+    described = OPERATIONS[operation]
+
+    assert described["summary"].endswith(".")
+    assert len(described["description"].split()) >= 10
+    assert described["description"] != described["summary"]
+    assert all(len(one["description"].split()) >= 3 for one in described["parameters"])
+
+
+def test_every_object_and_every_field_is_described_in_more_than_its_name() -> None:
+    assert [name for name, schema in SCHEMAS.items() if len(schema["description"].split()) < 3] == []
+    assert [name for name, schema in SCHEMAS.items() if not schema["title"]] == []
+    poor = {
+        path
+        for path, described in PROPERTIES.items()
+        if len(described["description"].split()) < 2
+        or described["description"].rstrip(".").replace(" ", "").lower() == path.partition(".")[2].lower()
+    }
+    assert poor == set()
+
+
+def test_no_field_has_null_as_its_only_type() -> None:
+    """A generator makes a type "Null" of it, which no language has."""
+    assert [path for path, described in PROPERTIES.items() if described.get("type") == "null"] == []
+    assert [path for path, described in PROPERTIES.items() if described.get("anyOf") == [NULL]] == []
+
+
+def test_a_field_has_one_type_beside_null() -> None:
+    """Clients in several languages make an object without fields of a choice between a number and a text."""
+    choices = {path: [one for one in each.get("anyOf", []) if one != NULL] for path, each in PROPERTIES.items()}
+
+    assert [path for path, choice in choices.items() if len(choice) > 1] == []
+
+
+def test_what_a_request_need_not_have_may_be_null_and_what_it_must_have_may_not() -> None:
+    bodies = {model.__name__ for model in requests()} & set(SCHEMAS)
+    wrong = {
+        f"{name}.{field}"
+        for name in bodies
+        for field, described in SCHEMAS[name]["properties"].items()
+        if (NULL in described.get("anyOf", [])) == (field in SCHEMAS[name].get("required", []))
+    }
+
+    assert len(bodies) > 30
+    assert wrong == set()
+
+
+def test_another_spelling_of_a_field_is_in_its_description_and_no_field_of_its_own() -> None:
+    spellings = {
+        (model.__name__, other, field)
+        for model in requests()
+        for other, field in model.SPELLINGS.items()
+        if model.__name__ in SCHEMAS
+    }
+
+    assert len(spellings) >= 8
+    for model, other, field in spellings:
+        assert f"`{other}`" in PROPERTIES[f"{model}.{field}"]["description"]
+        assert f"{model}.{other}" not in PROPERTIES
+    assert all(text in PROPERTIES["BasicReverseTran.ReverseMode"]["description"] for text in ALIASES)
+
+
+def test_an_amount_may_be_a_text_as_its_description_says() -> None:
+    amounts = ("BasicTran.Amount", "BasicReverseTran.Amount", "BasicTran.AmountCashGot", "Purchase.Price")
+
+    assert all("decimal string" in PROPERTIES[path]["description"] for path in (*amounts, "Purchase.Quantity"))
+
+
+def test_numbers_are_as_wide_as_the_service_has_them() -> None:
+    """Without a format a client in Go has 32 bits: seven digits of an amount, IDs up to 2^31."""
+    found = [(path, part) for path, described in PROPERTIES.items() for part in parts(described)]
+
+    assert {part["format"] for _, part in found if part.get("type") == "number"} == {"double"}
+    assert [
+        path
+        for path, part in found
+        if part.get("type") == "integer" and path.endswith(("ID", "Id")) and part.get("format") != "int64"
+    ] == []
+    narrow = [path for path, part in found if part.get("maximum", 0) >= 2**31 and "format" not in part]
+    assert narrow == []
+
+
+def test_the_values_of_a_dictionary_have_names() -> None:
+    enums = {
+        path: part
+        for path, described in PROPERTIES.items()
+        for part in parts(described)
+        if isinstance(next(iter(part.get("enum", [])), None), int)
+    }
+
+    assert len(enums) >= 10
+    for path, part in enums.items():
+        names = part["x-enum-varnames"]
+        assert len(set(names)) == len(names) == len(part["enum"]), path
+        assert all(re.fullmatch("[A-Z][A-Z0-9_]*[A-Z0-9]", name) for name in names), path
+
+
+def test_every_component_is_used() -> None:
+    text = str([DOCUMENT["paths"], DOCUMENT["components"]])
+    names = {(kind, name) for kind in ("schemas", "responses", "headers") for name in DOCUMENT["components"][kind]}
+
+    assert [name for kind, name in names if f"#/components/{kind}/{name}'" not in text] == []
+
+
+def test_the_words_people_look_for_are_in_the_document() -> None:
+    text = str(DOCUMENT).lower()
+
+    words = ("refund", "void", "idempotency", "4000000000000002", "rate limit", "decline")
+    assert [word for word in words if word not in text] == []
+
+
+def test_the_parameters_of_a_query_are_the_fields_of_its_model() -> None:
+    for endpoint in ENDPOINTS:
+        if endpoint.method == "GET" and endpoint.body:
+            described = DOCUMENT["paths"][endpoint.path]["get"]["parameters"]
+            names = {one["name"] for one in described if one["in"] == "query"}
+            assert names == {field.alias for field in endpoint.body.model_fields.values()}
