@@ -12,6 +12,7 @@ from pydantic import BaseModel, ValidationError
 
 from chalicelib import exact_json
 from chalicelib.authorizer import authorizer
+from chalicelib.documents import Document
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.credential import Source
 from chalicelib.errors import ErrorCode, ServiceError, Validation, envelope
@@ -28,6 +29,12 @@ class Headers(dict[str, str]):
     """The request's headers, lower case, for a function that needs them."""
 
 
+class Path(str):
+    """The path of the request as the caller wrote it, with the name of the gateway's stage where that is in front."""
+
+    __slots__ = ()
+
+
 class Enveloped(Response):
     """An answer of ours: its body has the envelope, and its ErrorCode can be logged without parsing it."""
 
@@ -37,20 +44,6 @@ class Enveloped(Response):
         self.error_code = body["ErrorCode"]
 
 
-class Document(Response):
-    """A file of the service, served as it is: the one thing that has no envelope."""
-
-    error_code = 0
-
-    def __init__(self, text: str, media_type: str) -> None:
-        headers: dict[str, str | list[str]] = {
-            "Content-Type": media_type,
-            "Cache-Control": "max-age=300",
-            "X-Content-Type-Options": "nosniff",
-        }
-        super().__init__(text, headers, 200)
-
-
 View = Callable[..., Answer | Document]
 
 
@@ -58,8 +51,8 @@ View = Callable[..., Answer | Document]
 class Endpoint:
     """One operation: method and path, and the function of `chalicelib.routes` that serves it, loaded when it is needed.
 
-    Of the function's arguments `body` comes parsed and validated, `caller` is who the authorizer let in, `headers` and
-    `source` are the request's, and everything else is a part of the path, an int or a str as annotated.
+    Of the function's arguments `body` comes parsed and validated, `caller` is who the authorizer let in, `headers`,
+    `source` and a `Path` are the request's, and everything else is a part of the path, an int or a str as annotated.
     """
 
     method: str
@@ -138,6 +131,8 @@ def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str]) -
             arguments[name] = _caller(request)
         elif hint is Headers:
             arguments[name] = Headers(request.headers)
+        elif hint is Path:
+            arguments[name] = Path(request.context["path"])
         elif hint is Source:
             arguments[name] = Source(request.context["identity"]["sourceIp"])
         else:

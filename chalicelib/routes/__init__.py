@@ -32,4 +32,5 @@ ENDPOINTS = (
 DOCUMENTS = (
     Endpoint("GET", "/api/v1/openapi.json", "reference.document", public=True),
     Endpoint("GET", "/docs", "reference.page", public=True),
+    Endpoint("GET", "/docs/{name}", "reference.part", public=True),
 )
