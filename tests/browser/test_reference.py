@@ -52,10 +52,14 @@ def test_a_request_is_tried_against_the_stage_it_is_on(reference: Visit, stage: 
     page = reference.page
     page.get_by_role("button", name="Test Request").first.click()
     client = page.get_by_role("dialog", name="API Client")
+    send = client.get_by_role("button", name="Send post request")
+    send.click()
+    expect(client.get_by_text("401 Unauthorized")).to_be_visible()
+    assert reference.complaints.pop().endswith("401 (Unauthorized)")  # the browser's own note
     client.get_by_role("combobox", name="Username").fill(TILL[0])
     client.get_by_label("Password", exact=True).fill(TILL[1])
     with page.expect_response(f"{stage}/api/v1/payment/submit") as answered:
-        client.get_by_role("button", name="Send post request").click()
+        send.click()
 
     assert answered.value.json()["Transaction"]["Substate"] == 411
     expect(client.get_by_text("200 OK")).to_be_visible()
@@ -69,6 +73,16 @@ def test_it_complains_of_nothing_and_asks_nobody_else(reference: Visit, server: 
     assert reference.requests_elsewhere(server) == []
 
 
+@pytest.fixture(scope="module")
+def page(browser: Browser, server: str) -> Iterator[Page]:
+    """The reference at the operation that takes a payment, on a desk."""
+    shown = browser.new_page()
+    shown.goto(f"{server}/docs{PAYMENT}")
+    wait_for_the_payment(shown)
+    yield shown
+    shown.close()
+
+
 @pytest.mark.parametrize(
     ("words", "found"),
     [
@@ -79,41 +93,19 @@ def test_it_complains_of_nothing_and_asks_nobody_else(reference: Visit, server: 
         ("rate limit", "Sending again"),
     ],
 )
-def test_the_search_finds_what_people_look_for(words: str, found: str, searched: Page) -> None:
-    searched.locator("[role=search] input").fill(words)
-
-    expect(searched.get_by_role("option").filter(has_text=found).first).to_be_visible()
-
-
-@pytest.fixture(scope="module")
-def searched(browser: Browser, server: str) -> Iterator[Page]:
-    """The reference with its search open."""
-    page = browser.new_page()
-    page.goto(f"{server}/docs")
+def test_the_search_finds_what_people_look_for(words: str, found: str, page: Page) -> None:
     page.get_by_role("button", name="Search").first.click()
-    yield page
-    page.close()
+    page.locator("[role=search] input").fill(words)
+
+    expect(page.get_by_role("option").filter(has_text=found).first).to_be_visible()
+    page.keyboard.press("Escape")
 
 
-def test_there_are_samples_in_the_languages_of_shops(visit_at_a_desk: Visit, server: str) -> None:
-    page = visit_at_a_desk.page
-    page.goto(f"{server}/docs{PAYMENT}")
-    wait_for_the_payment(page)
+def test_there_are_samples_in_the_languages_of_shops(page: Page) -> None:
     page.get_by_role("button", name="Shell Curl").first.click()
 
     for language in ("C#", "Go", "Java", "JavaScript", "Kotlin", "Node.js", "PHP", "Python", "Ruby", "Swift"):
         expect(page.get_by_text(language, exact=True).first).to_be_attached()
-
-
-def test_a_request_without_a_credential_is_shown_refused(visit_at_a_desk: Visit, stage: str) -> None:
-    page = visit_at_a_desk.page
-    page.goto(f"{stage}/docs{PAYMENT}")
-    wait_for_the_payment(page)
-    page.get_by_role("button", name="Test Request").first.click()
-    client = page.get_by_role("dialog", name="API Client")
-    client.get_by_role("button", name="Send post request").click()
-
-    expect(client.get_by_text("401 Unauthorized")).to_be_visible()
 
 
 def test_it_works_behind_the_name_of_a_stage(visit_at_a_desk: Visit, gateway: str) -> None:
