@@ -29,7 +29,7 @@ class Headers(dict[str, str]):
     """The request's headers, lower case, for a function that needs them."""
 
 
-class Path(str):
+class RequestPath(str):
     """The path of the request as the caller wrote it, with the name of the gateway's stage where that is in front."""
 
     __slots__ = ()
@@ -52,7 +52,8 @@ class Endpoint:
     """One operation: method and path, and the function of `chalicelib.routes` that serves it, loaded when it is needed.
 
     Of the function's arguments `body` comes parsed and validated, `caller` is who the authorizer let in, `headers`,
-    `source` and a `Path` are the request's, and everything else is a part of the path, an int or a str as annotated.
+    `source` and a `RequestPath` are the request's, and everything else is a part of the path, an int or a str as
+    annotated.
     """
 
     method: str
@@ -131,8 +132,8 @@ def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str]) -
             arguments[name] = _caller(request)
         elif hint is Headers:
             arguments[name] = Headers(request.headers)
-        elif hint is Path:
-            arguments[name] = Path(request.context["path"])
+        elif hint is RequestPath:
+            arguments[name] = RequestPath(request.context["path"])
         elif hint is Source:
             arguments[name] = Source(request.context["identity"]["sourceIp"])
         else:

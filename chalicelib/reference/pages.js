@@ -33,6 +33,9 @@ function mend() {
     const label = document.querySelector(`label[for="${field.parentElement.id}"]`);
     field.setAttribute("aria-label", label?.textContent || field.dataset.placeholder || "Value");
   });
+  each("input[role=combobox]:not([aria-label])", (field) => {
+    if (!field.labels.length) field.setAttribute("aria-label", field.placeholder || "Search");
+  });
   each("button.group\\/copy-button:not([aria-label])", (button) => button.setAttribute("aria-label", "Copy"));
   each("button.group\\/copy-button[aria-controls]", (button) => button.removeAttribute("aria-controls"));
   each("button[role=none]", (button) => button.removeAttribute("role"));

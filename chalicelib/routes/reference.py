@@ -5,13 +5,13 @@ They are files, because building them needs modules that would slow down every c
 
 import lzma
 from functools import cache
-from pathlib import Path as File
+from pathlib import Path
 
 from chalicelib.documents import Document, Moved
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.web import Path
+from chalicelib.web import RequestPath
 
-FOLDER = File(__file__).parents[1] / "reference"
+FOLDER = Path(__file__).parents[1] / "reference"
 RENDERER = "scalar-1.72.1.js"
 PARTS = {
     "guides.json": "application/json",
@@ -26,12 +26,12 @@ def document() -> Document:
     return Document(_text("openapi.json"), "application/json")
 
 
-def page(path: Path) -> Document:
+def page(path: RequestPath) -> Document:
     """Return the page of the reference."""
     return _page("index.html", path)
 
 
-def part(name: str, path: Path) -> Document:
+def part(name: str, path: RequestPath) -> Document:
     """Return a guide, or what the pages load."""
     if name in GUIDES:
         return _page(f"{name}.html", path)
@@ -42,7 +42,7 @@ def part(name: str, path: Path) -> Document:
     raise ServiceError(ErrorCode.UNKNOWN_PATH)
 
 
-def _page(name: str, path: Path) -> Document:
+def _page(name: str, path: RequestPath) -> Document:
     """Return a page. Its addresses are relative, so its own must not end with a slash: then the answer leads there."""
     if path.endswith("/"):
         return Moved("../" + path.rstrip("/").rpartition("/")[2])

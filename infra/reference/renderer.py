@@ -7,6 +7,7 @@ package lacks. The packed file is committed, so nobody needs npm to run or to de
 import base64
 import hashlib
 import lzma
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -25,6 +26,8 @@ SHA256 = "bf091006bdc3af6067af77c2f534812e3e633e94a94e87138069f570f33b762c"  # o
 
 def main() -> None:
     """Fetch the package, check it, and write the packed file."""
+    if not shutil.which("npm"):
+        sys.exit("npm is not installed: it fetches the package of the renderer.")
     with tempfile.TemporaryDirectory() as folder:
         command = ["npm", "pack", "--silent", "--pack-destination", folder, PACKAGE]
         subprocess.run(command, check=True)  # noqa: S603  every word of the command is ours

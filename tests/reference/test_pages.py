@@ -6,7 +6,6 @@ import lzma
 import re
 from collections.abc import Iterator
 from html import unescape
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -87,7 +86,7 @@ def test_the_renderer_is_the_file_of_its_package() -> None:
 
 
 def test_the_renderer_is_not_larger_than_an_answer_of_a_function() -> None:
-    answer = reference.part(RENDERER, web.Path(f"/docs/{RENDERER}")).to_dict([])
+    answer = reference.part(RENDERER, web.RequestPath(f"/docs/{RENDERER}")).to_dict([])
 
     assert len(json.dumps(answer)) < MAX_ANSWER_BYTES
 
@@ -141,4 +140,4 @@ def test_the_guides_are_listed_for_the_search_with_the_words_people_look_for() -
 def test_every_file_of_the_folder_is_served() -> None:
     served = {"openapi.json", f"{RENDERER}.xz", *PARTS, *PAGES.values()}
 
-    assert {path.name for path in Path(FOLDER).iterdir()} == served
+    assert {path.name for path in FOLDER.iterdir()} == served
