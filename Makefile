@@ -9,6 +9,7 @@ PEER_PACKAGE := localstripe==1.15.10
 LAMBDA_PACKAGE := awslambdaric==4.2.2
 GENERATOR_PACKAGE := openapi-generator-cli==7.26.0
 CLIENT_PACKAGES := newman@6.2.2 @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3 typescript@5.9.3
+AXE_PACKAGE := axe-core@4.14.1
 PARALLEL ?= -n auto --dist loadfile  # a module of tests stays in one process: its tables are its own
 STAGE ?= dev
 STACK ?= payments-$(STAGE)
@@ -25,9 +26,10 @@ PEER_STAMP := .engines/localstripe/.stamp-$(PEER_PACKAGE)
 LAMBDA := .engines/awslambdaric/.stamp-$(LAMBDA_PACKAGE)
 GENERATOR := .engines/openapi-generator/.stamp-$(GENERATOR_PACKAGE)
 CLIENT_TOOLS := .engines/client-tools/.stamp-$(firstword $(shell echo '$(CLIENT_PACKAGES)' | cksum))
+AXE := .engines/axe/.stamp-$(AXE_PACKAGE)
 
 .DEFAULT_GOAL := run
-.PHONY: run deployed test check bench format lock engine linter lambda simulator interop client-tools clients reference fuzz certify package deploy clean
+.PHONY: run deployed test check bench format lock engine linter lambda browser simulator interop client-tools clients reference renderer fuzz certify package deploy clean
 
 run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data ACQUIRER=iso8583 LOG=json
 	@echo "The local stage starts, which takes some seconds:"
@@ -36,10 +38,10 @@ run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local
 deployed: $(STAGE_VENV) $(LAMBDA) engine  ## what is deployed, run here: PORT=8000 AWS_PORT=8001; ARGS=measure what it costs, ARGS=compare how it differs from `make run`
 	@$(BIN)/python -m infra.deployed $(ARGS)
 
-test: $(VENV) engine linter lambda  ## every test: ARGS="-k name" for some
+test: $(VENV) engine linter lambda browser  ## every test: ARGS="-k name" for some
 	@$(BIN)/pytest $(PARALLEL) $(ARGS)
 
-check: $(VENV) engine linter lambda  ## what .ci/run runs: format, lint, types, tests with coverage
+check: $(VENV) engine linter lambda browser  ## what .ci/run runs: format, lint, types, tests with coverage
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -67,6 +69,8 @@ linter: $(LINTER)  ## cfn-lint, in an environment of its own
 
 lambda: $(LAMBDA)  ## AWS's client of Lambda's Runtime API, in an environment of its own
 
+browser: $(AXE)  ## axe-core, for the tests of pages, where npm is at hand; Chromium is the machine's own
+
 simulator: $(SIMULATOR)  ## iso8583sim, a host program that is not ours, in an environment of its own: it is under the AGPL
 
 interop: $(VENV) $(SIMULATOR)  ## the tests with that program; `make test` has them too, once it is installed
@@ -77,8 +81,11 @@ client-tools: $(GENERATOR) $(CLIENT_TOOLS)  ## openapi-generator, and Redocly, S
 clients: $(VENV) client-tools  ## clients generated of the OpenAPI document, and the collection for Postman, against a local stage; `make test` has them too, once the tools are installed
 	@$(BIN)/pytest $(PARALLEL) -rs tests/clients
 
-reference: $(STAGE_VENV)  ## write the OpenAPI document, the pages of /docs, docs/errors.md, the collection for Postman and the table of telephone formats
+reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/errors.md, the collection for Postman and the table of telephone formats
 	@$(BIN)/python -m infra.reference
+
+renderer: $(VENV)  ## pack the renderer of the reference, of the version in chalicelib/routes/reference.py: needs npm
+	@$(BIN)/python -m infra.reference.renderer
 
 fuzz: $(VENV) $(FUZZER)  ## throw what the reference allows, and what it does not, at a local stage: SECONDS=120
 	@$(BIN)/python -m infra.fuzz
@@ -136,6 +143,15 @@ $(CLIENT_TOOLS):
 		touch $@; \
 	else \
 		echo "npm is not installed: the OpenAPI document is not linted, and the collection for Postman not run."; \
+	fi
+
+$(AXE):
+	@if command -v npm >/dev/null; then \
+		mkdir -p $(@D) && \
+		npm install --prefix $(@D) --no-save --silent --no-audit --no-fund --ignore-scripts $(AXE_PACKAGE) && \
+		touch $@; \
+	else \
+		echo "npm is not installed: axe-core is not available."; \
 	fi
 
 $(LINTER) $(LOCKER) $(FUZZER) $(SIMULATOR) $(PEER_STAMP) $(GENERATOR):

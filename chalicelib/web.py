@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 
 from chalicelib import exact_json
 from chalicelib.authorizer import authorizer
+from chalicelib.documents import Document
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.credential import Source
 from chalicelib.errors import ErrorCode, ServiceError, Validation, envelope
@@ -28,6 +29,12 @@ class Headers(dict[str, str]):
     """The request's headers, lower case, for a function that needs them."""
 
 
+class RequestPath(str):
+    """The path of the request as the caller wrote it, with the name of the gateway's stage where that is in front."""
+
+    __slots__ = ()
+
+
 class Enveloped(Response):
     """An answer of ours: its body has the envelope. Its ErrorCode, and the fields it names, are logged."""
 
@@ -38,28 +45,15 @@ class Enveloped(Response):
         self.fields = [item["Property"] for item in (body.get("Validations") or ())[:10]]  # that are wrong
 
 
-class Document(Response):
-    """A file of the service, served as it is: the one thing that has no envelope."""
-
-    error_code, fields = 0, ()
-
-    def __init__(self, text: str, media_type: str) -> None:
-        headers: dict[str, str | list[str]] = {
-            "Content-Type": media_type,
-            "Cache-Control": "max-age=300",
-            "X-Content-Type-Options": "nosniff",
-        }
-        super().__init__(text, headers, 200)
-
-
 View = Callable[..., Answer | Document]
 
 
 class Endpoint(Record):
     """One operation: method and path, and the function of `chalicelib.routes` that serves it, loaded when it is needed.
 
-    Of the function's arguments `body` comes parsed and validated, `caller` is who the authorizer let in, `headers` and
-    `source` are the request's, and everything else is a part of the path, an int or a str as annotated.
+    Of the function's arguments `body` comes parsed and validated, `caller` is who the authorizer let in, `headers`,
+    `source` and a `RequestPath` are the request's, and everything else is a part of the path, an int or a str as
+    annotated.
     """
 
     method: str
@@ -138,6 +132,8 @@ def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str]) -
             arguments[name] = _caller(request)
         elif hint is Headers:
             arguments[name] = Headers(request.headers)
+        elif hint is RequestPath:
+            arguments[name] = RequestPath(request.context["path"])
         elif hint is Source:
             arguments[name] = Source(request.context["identity"]["sourceIp"])
         else:

@@ -34,4 +34,5 @@ DOCUMENTS = (
     Endpoint("GET", "/", "reference.home", public=True),
     Endpoint("GET", "/api/v1/openapi.json", "reference.document", public=True),
     Endpoint("GET", "/docs", "reference.page", public=True),
+    Endpoint("GET", "/docs/{name}", "reference.part", public=True),
 )

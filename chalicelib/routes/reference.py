@@ -1,15 +1,24 @@
-"""What a browser looks at: the links of `/`, and the reference, as `make reference` wrote it.
+"""What a browser looks at: the links of `/`, and the reference and its guides, as `make reference` wrote them.
 
-The OpenAPI document and the page are files, because building them needs modules that would slow down every cold start.
+The OpenAPI document and the pages are files, because building them needs modules that would slow down every cold start.
 """
 
+import lzma
 from functools import cache
 from pathlib import Path
 
+from chalicelib.documents import Document, Moved
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.web import Document, Headers
+from chalicelib.web import Headers, RequestPath
 
 FOLDER = Path(__file__).parents[1] / "reference"
+RENDERER = "scalar-1.72.1.js"
+PARTS = {
+    "guides.json": "application/json",
+    "pages.css": "text/css; charset=utf-8",
+    "pages.js": "text/javascript; charset=utf-8",
+}
+GUIDES = ("first-payment", "cards", "life-of-a-payment", "idempotency", "errors")
 
 
 HOME = """<!doctype html>
@@ -38,11 +47,34 @@ def document() -> Document:
     return Document(_text("openapi.json"), "application/json")
 
 
-def page() -> Document:
-    """Return the page; it needs no other file and no other host."""
-    return Document(_text("index.html"), "text/html; charset=utf-8")
+def page(path: RequestPath) -> Document:
+    """Return the page of the reference."""
+    return _page("index.html", path)
+
+
+def part(name: str, path: RequestPath) -> Document:
+    """Return a guide, or what the pages load."""
+    if name in GUIDES:
+        return _page(f"{name}.html", path)
+    if name in PARTS:
+        return Document(_text(name), PARTS[name])
+    if name == RENDERER:
+        return Document(_renderer(), "text/javascript; charset=utf-8", cached="max-age=31536000, immutable")
+    raise ServiceError(ErrorCode.UNKNOWN_PATH)
+
+
+def _page(name: str, path: RequestPath) -> Document:
+    """Return a page. Its addresses are relative, so its own must not end with a slash: then the answer leads there."""
+    if path.endswith("/"):
+        return Moved("../" + path.rstrip("/").rpartition("/")[2])
+    return Document(_text(name), "text/html; charset=utf-8")
 
 
 @cache
 def _text(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
+
+
+def _renderer() -> str:
+    """Return the renderer. It is not kept in memory (17 MB as text): a browser asks for it once in a year."""
+    return lzma.decompress((FOLDER / f"{RENDERER}.xz").read_bytes()).decode()

@@ -1,4 +1,4 @@
-"""The command `make reference`: writes the OpenAPI document, the page, guides of docs/ and what else is generated."""
+"""The command `make reference`: writes the OpenAPI document, the pages, guides of docs/ and what else is generated."""
 
 import contextlib
 import io
@@ -10,7 +10,7 @@ from infra.reference.alarms import alarms_guide
 from infra.reference.document import openapi_document
 from infra.reference.errors import errors_guide
 from infra.reference.examples import documented_values, keep_recorded_values, run_examples
-from infra.reference.page import render_page
+from infra.reference.pages import pages
 from infra.reference.phone_formats import phone_formats
 from infra.reference.postman import postman_collection
 
@@ -20,7 +20,7 @@ def generated_files() -> dict[str, str]:
     document = openapi_document()
     return {
         "chalicelib/reference/openapi.json": to_json(document),
-        "chalicelib/reference/index.html": render_page(document),
+        **{f"chalicelib/reference/{name}": content for name, content in pages().items()},
         "docs/payments.postman_collection.json": to_json(postman_collection(document)),
         "docs/errors.md": errors_guide(),
         "docs/alarms.md": alarms_guide(),

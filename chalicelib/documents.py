@@ -1,0 +1,30 @@
+"""What is served as it is: pages and files, without the envelope, with the headers that keep a page to itself."""
+
+from chalice.app import Response
+
+# A page loads and asks what is at its own origin only, and nobody shows it in a frame. Styles in the page are allowed,
+# because the renderer of the reference makes them as it runs.
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+
+
+class Document(Response):
+    """A file of the service; `cached` is its Cache-Control."""
+
+    error_code, fields = 0, ()
+
+    def __init__(self, text: str, media_type: str, cached: str = "max-age=300") -> None:
+        super().__init__(text, {**HEADERS, "Content-Type": media_type, "Cache-Control": cached}, 200)
+
+
+class Moved(Document):
+    """The way to a document from another address; `location` may be relative to the address that was asked for."""
+
+    def __init__(self, location: str) -> None:
+        super().__init__("", "text/plain")
+        self.status_code = 308
+        self.headers["Location"] = location

@@ -1,0 +1,110 @@
+"""A browser for the tests of pages: the Chromium of the machine, driven by Playwright, and axe-core.
+
+What a page asks for and complains about is noted, so that a test can expect nothing of it.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import Any, NamedTuple, NoReturn
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+from infra.reference import ROOT
+from tests.conftest import CI
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+AXE = ROOT / ".engines" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+WAIT_MILLISECONDS = 60_000  # for what a page shows at last, on a busy machine
+VIOLATIONS = """async () => {
+  for (const one of document.getAnimations()) if (one.effect.getTiming().iterations !== Infinity) one.finish();
+  const { violations } = await axe.run();
+  return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.html.slice(0, 200)}`));
+}"""
+
+
+class Screen(NamedTuple):
+    """A size in CSS pixels, and the colours the person prefers."""
+
+    width: int
+    height: int
+    colours: Any
+
+    def __str__(self) -> str:
+        return f"{self.width}-{self.colours}"
+
+
+DESK, PHONE = (1440, 900), (390, 844)
+SCREENS = [Screen(*size, colours) for size in (DESK, PHONE) for colours in ("light", "dark")]
+
+
+class Visit:
+    """A page in the browser, with what it asked for and what it complained about."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.requests: list[str] = []
+        self.complaints: list[str] = []
+        page.set_default_timeout(WAIT_MILLISECONDS)
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("console", self._note)
+
+    def _note(self, message: ConsoleMessage) -> None:
+        if message.type in {"error", "warning"}:
+            self.complaints.append(message.text)
+
+    def requests_elsewhere(self, origin: str) -> list[str]:
+        """Return the addresses that were asked for and are not at the origin."""
+        return [url for url in self.requests if not url.startswith((f"{origin}/", "data:", "blob:"))]
+
+    def violations(self) -> list[str]:
+        """Return what axe finds wrong with the page as it is now."""
+        self.page.evaluate(AXE.read_text(encoding="utf-8"))
+        found: list[str] = self.page.evaluate(VIOLATIONS)
+        return found
+
+    def overflow(self) -> int:
+        """Return how many pixels of the page are right of the screen."""
+        pixels: int = self.page.evaluate("() => document.documentElement.scrollWidth - window.innerWidth")
+        return pixels
+
+
+def _missing(what: str) -> NoReturn:
+    """Skip for want of a tool; fail in CI, unless CI says that it can have no browser."""
+    (pytest.fail if CI and os.environ.get("NO_BROWSER") != "true" else pytest.skip)(what)
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """A browser for the tests of this folder."""
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        _missing("Chromium is not installed: `apt-get install chromium` runs the tests of pages.")
+    if not AXE.exists():
+        _missing("axe-core is not installed: `make browser` fetches it, where npm is at hand.")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=program)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module", params=SCREENS, ids=str)
+def visit(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Visit]:
+    """A page on a desk and on a phone, light and dark."""
+    yield from _visit(browser, request.param)
+
+
+@pytest.fixture
+def visit_at_a_desk(browser: Browser) -> Iterator[Visit]:
+    """A new page on a desk."""
+    yield from _visit(browser, SCREENS[0])
+
+
+def _visit(browser: Browser, screen: Screen) -> Iterator[Visit]:
+    context = browser.new_context(
+        viewport={"width": screen.width, "height": screen.height}, color_scheme=screen.colours
+    )
+    yield Visit(context.new_page())
+    context.close()
