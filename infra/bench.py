@@ -17,14 +17,18 @@ from chalicelib.domain.agent import Caller
 from chalicelib.services import authentication, outbox, payment_sweep
 from infra import demo_data, engines
 from infra.bench_codecs import print_codecs
-from infra.bench_history import print_history
-from infra.bench_payment import print_processor_time
+from infra.bench_history import history_tables
+from infra.bench_moto import print_moto
+from infra.bench_payment import processor_table
 from infra.bench_peer import PeerError, compare_with
 from infra.bench_reconcile import print_reconciliation
 from infra.bench_sign_in import attempts, print_sign_in
 from infra.bench_sweep import print_sweep
-from infra.bench_table import Table, show
+from infra.bench_table import Table, show, write_documents
 from infra.capacity_meter import measure_capacity
+from infra.deployed.__main__ import cold_start_table
+from infra.deployed.task import RuntimeMissingError
+from infra.engines import EngineMissingError
 from infra.lambda_client import LambdaClient
 
 if TYPE_CHECKING:
@@ -127,33 +131,45 @@ def _import_ms(statement: str) -> float:
 
 
 def main() -> None:
-    """Print everything, measured on DynamoDB Local with the demo data; or the service beside the program PEER names."""
-    if peer := os.environ.get("PEER"):
-        try:
-            show(compare_with(peer))
-        except PeerError as problem:
-            sys.exit(str(problem))
-        return
+    """Print everything; with `documents` measure every table of the documents, and put them there."""
+    wanted, peer = set(sys.argv[1:]), os.environ.get("PEER")
+    if "documents" in wanted:
+        tables = [*_tables({*wanted, "history"}), show(compare_with("localstripe")), show(cold_start_table())]
+        print(f"\nwritten: {', '.join(write_documents(tables)) or 'nothing new'}")
+    elif peer:
+        show(compare_with(peer))
+    else:
+        _tables(wanted)
+        print_import_time()
+        if "codecs" in wanted:
+            print_codecs()
+
+
+def _tables(wanted: set[str]) -> list[Table]:
+    """Print what is measured on DynamoDB Local with the demo data; return what documents show of it."""
     with engines.moto_engine(), engines.dynamodb_local() as url:
         engines.select(url)
         demo_data.seed()
         caller = authenticate()
         agent = LambdaClient(app, caller)
         agent.call("POST", SUBMIT, cash_payment())
-        show(operations_table(agent))
+        tables = [show(operations_table(agent)), show(processor_table(agent, caller, cash_payment))]
         print_sign_in()
-        print_processor_time(agent, caller, cash_payment)
-        if "history" in sys.argv[1:]:
-            print_history()
-        if "sweep" in sys.argv[1:]:
+        if "history" in wanted:
+            tables += history_tables()
+        if "sweep" in wanted:
             print_sweep()
-        if "reconcile" in sys.argv[1:]:
+        if "reconcile" in wanted:
             print_reconciliation()
-        os.environ.pop(engines.ENDPOINT_VARIABLE, None)
-        print_import_time()
-    if "codecs" in sys.argv[1:]:
-        print_codecs()
+    if "moto" in wanted:
+        with engines.moto_engine():
+            demo_data.seed()
+            print_moto(LambdaClient(app, authenticate()), cash_payment)
+    return tables
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (PeerError, EngineMissingError, RuntimeMissingError) as problem:
+        sys.exit(str(problem))

@@ -8,7 +8,7 @@ import json
 import statistics
 import sys
 import time
-from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -16,7 +16,8 @@ from app import app
 from chalicelib.domain.agent import Caller
 from infra import engines
 from infra.bench_shop import Shop, create_shop
-from infra.bench_tills import print_tills
+from infra.bench_table import Table, show
+from infra.bench_tills import tills_table
 from infra.bulk_load import write_in_bulk
 from infra.capacity_meter import measure_capacity
 from infra.lambda_client import LambdaClient
@@ -26,38 +27,53 @@ SIZE, MILLION = 10_000, 1_000_000
 RUNS = 9
 YEAR_DAYS, MONTH_DAYS = 365, 31
 LIST_HISTORY = "/api/v1/payment/listHistoryEx"
-COLUMNS = "store calls | RCU | processor ms | ms |"
 
 
-def print_history() -> None:
-    """Print the tables, on the DynamoDB Local that was selected before."""
-    for size in (SIZE, MILLION) if "million" in sys.argv[1:] else (SIZE,):
-        print_pages(size)
-    print_searches(SIZE)
-    print_tills()
+@dataclass(frozen=True)
+class Measured:
+    """The cost of a list."""
+
+    calls: int
+    read_units: float
+    processor_ms: float
+
+    def __str__(self) -> str:
+        return f"{self.calls}, {self.read_units:.0f}"
 
 
-def print_pages(size: int) -> None:
-    """Print what pages of a year of so many payments cost, by the number of tills."""
-    print(f"\nA page of a list of a year, {size:,} payments of one merchant:\n")
-    print(f"| tills | page | {COLUMNS}\n|---:|---|---:|---:|---:|---:|")
+def history_tables() -> list[Table]:
+    """Print the tables as they are measured, on the DynamoDB Local that was selected before; and return them."""
+    tables = [show(pages_table("history", SIZE))]
+    if "million" in sys.argv[1:]:
+        tables.append(show(pages_table("history-million", MILLION)))
+    return [*tables, show(searches_table(SIZE)), show(tills_table())]
+
+
+def pages_table(name: str, size: int) -> Table:
+    """Return what pages of a list of a year of so many payments cost, by the number of tills."""
+    middle, last = size // 200, size // 100
+    rows = []
     for tills in TILLS:
         shop, first = _filled_shop(tills, size, YEAR_DAYS)
-        print(f"| {tills} | 1, the first list ever | {_measure_once(shop, first)}")
-        for page in (1, size // 200, size // 100):
-            print(f"| {tills} | {page:,} | {_measure(shop, first, Page=page)}")
-        print(f"| {tills} | 1, of one agent | {_measure(shop, first, AccountID=shop.agents[-1].id)}", flush=True)
+        first_list = _measure_once(shop, first)
+        pages = [_measure(shop, first, Page=page) for page in (1, middle, last)]
+        of_agent = _measure(shop, first, AccountID=shop.agents[-1].id)
+        times = f"{pages[0].processor_ms:.0f}"
+        rows.append((str(tills), *(str(one) for one in (first_list, *pages, of_agent)), times))
+    columns = ("the first list", "page 1", f"page {middle:,}", f"page {last:,}", "page 1 of one agent", "processor ms")
+    return Table(name, (f"tills, of {size:,} payments: calls, read units", *columns), rows)
 
 
-def print_searches(size: int) -> None:
-    """Print what a text searched in a month of so many payments costs."""
-    print(f"\nText searched in a month of {size:,}:\n")
-    print(f"| tills | Search | found | {COLUMNS}\n|---:|---|---:|---:|---:|---:|---:|")
+def searches_table(size: int) -> Table:
+    """Return what a text searched in a month of so many payments costs."""
+    texts = ("nothing of the kind", "table 77,", "newspaper")
+    rows = []
     for tills in SEARCHING_TILLS:
         shop, first = _filled_shop(tills, size, MONTH_DAYS)
-        for text in ("nothing of the kind", "table 77,", "newspaper"):
-            found = _list(shop, first, {"Search": text})["TransactionsCounters"]["ItemCountTtl"]
-            print(f"| {tills} | {text} | {found:,} | {_measure(shop, first, Search=text)}", flush=True)
+        found = [_list(shop, first, {"Search": text})["TransactionsCounters"]["ItemCountTtl"] for text in texts]
+        rows.append((str(tills), *(str(_measure(shop, first, Search=text)) for text in texts)))
+    columns = (f"{number:,} found" for number in found)
+    return Table("search", (f"tills, text searched in a month of {size:,}: calls, read units", *columns), rows)
 
 
 def _filled_shop(tills: int, size: int, days: int) -> tuple[Shop, date]:
@@ -67,30 +83,24 @@ def _filled_shop(tills: int, size: int, days: int) -> tuple[Shop, date]:
     return shop, (shop.now - timedelta(days=days)).date()
 
 
-def _measure_once(shop: Shop, first: date, **model: Any) -> str:
-    """Return the cells of a row: store calls, RCU, processor time and wall time of one list."""
-    processor_start, wall_start = time.process_time(), time.perf_counter()
+def _measure_once(shop: Shop, first: date, **model: Any) -> Measured:
+    """Return what one list costs."""
+    started = time.process_time()
     with measure_capacity() as meter:
         _list(shop, first, model)
-    return _cells(meter, time.process_time() - processor_start, time.perf_counter() - wall_start)
+    return Measured(meter["calls"], meter["RCU"], (time.process_time() - started) * 1000)
 
 
-def _measure(shop: Shop, first: date, **model: Any) -> str:
-    """Return the cells of a row, the times as the median of several lists."""
+def _measure(shop: Shop, first: date, **model: Any) -> Measured:
+    """Return what a list costs when it is asked for again, the time as the median of several."""
     _list(shop, first, model)
-    with measure_capacity() as meter:
-        _list(shop, first, model)
-    processor_times, wall_times = [], []
+    measured = _measure_once(shop, first, **model)
+    times = []
     for _ in range(RUNS):
-        processor_start, wall_start = time.process_time(), time.perf_counter()
+        started = time.process_time()
         _list(shop, first, model)
-        processor_times.append(time.process_time() - processor_start)
-        wall_times.append(time.perf_counter() - wall_start)
-    return _cells(meter, statistics.median(processor_times), statistics.median(wall_times))
-
-
-def _cells(meter: Mapping[str, float], processor_seconds: float, wall_seconds: float) -> str:
-    return f"{meter['calls']} | {meter['RCU']:.0f} | {processor_seconds * 1000:.0f} | {wall_seconds * 1000:.0f} |"
+        times.append((time.process_time() - started) * 1000)
+    return replace(measured, processor_ms=statistics.median(times))
 
 
 def _list(shop: Shop, first: date, model: dict[str, Any]) -> Any:
@@ -104,7 +114,7 @@ def main() -> None:
     """Print the tables, measured on a DynamoDB Local of their own."""
     with engines.moto_engine(), engines.dynamodb_local() as url:
         engines.select(url)
-        print_history()
+        history_tables()
 
 
 if __name__ == "__main__":

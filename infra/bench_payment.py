@@ -19,6 +19,7 @@ from chalicelib.aws.credentials import credentials, region
 from chalicelib.aws.endpoints import DYNAMODB, endpoint_of
 from chalicelib.aws.signature import signed
 from chalicelib.domain.agent import Caller
+from infra.bench_table import Table
 from infra.lambda_client import LambdaClient
 
 ROUNDS = 300
@@ -27,20 +28,19 @@ SUBMIT = "/api/v1/payment/submit"
 Send = Callable[[str, dict[str, Any]], object]
 
 
-def print_processor_time(agent: LambdaClient, caller: Caller, payment: Callable[[], dict[str, Any]]) -> None:
-    """Print the processor time of a cash payment, and of bare Chalice routes that make the same two store calls."""
+def processor_table(agent: LambdaClient, caller: Caller, payment: Callable[[], dict[str, Any]]) -> Table:
+    """Return the processor time of a cash payment, and of bare Chalice routes that make the same two store calls."""
     reads, writes = _recorded_calls(lambda: agent.call("POST", SUBMIT, payment()))
     plain = LambdaClient(_bare_app(reads, writes, _plain_http()), caller)
     through_boto3 = LambdaClient(_bare_app(reads, writes, _boto3()), caller)
-    medians = _medians_ms(
-        lambda: agent.call("POST", SUBMIT, payment()),
-        lambda: plain.call("POST", SUBMIT, payment()),
-        lambda: through_boto3.call("POST", SUBMIT, payment()),
-    )
-    print(
-        f"\ncash submit, processor ms: service {medians[0]:.2f}, a bare route with its two calls {medians[1]:.2f} "
-        f"as plain signed HTTP, {medians[2]:.2f} through boto3"
-    )
+    operations = {
+        "a cash payment": lambda: agent.call("POST", SUBMIT, payment()),
+        "a bare route with its two calls as plain signed HTTP": lambda: plain.call("POST", SUBMIT, payment()),
+        "a bare route with its two calls through boto3": lambda: through_boto3.call("POST", SUBMIT, payment()),
+    }
+    medians = _medians_ms(*operations.values())
+    rows = [(name, f"{median:.2f}") for name, median in zip(operations, medians, strict=True)]
+    return Table("payment", ("", "processor ms"), rows)
 
 
 def _recorded_calls(operation: Callable[[], Any]) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from unittest import mock
 from chalicelib.store import transactions
 from chalicelib.store.table import Write, commit
 from infra.bench_shop import Shop, create_shop
+from infra.bench_table import Table
 
 AT_ONCE, EACH = 64, 10  # tills, and payments of each
 ALONE = 50  # payments that show how long one takes
@@ -36,15 +37,13 @@ class Sent:
     ended: float
 
 
-def print_tills() -> None:
-    """Print the table, on the DynamoDB Local that was selected before."""
+def tills_table() -> Table:
+    """Return how often transactions of tills that pay at once meet, on the DynamoDB Local that was selected before."""
     shop = create_shop(AT_ONCE)
     seconds = statistics.median(one.ended - one.began for one in _pay_at_once(shop, {}, tills=1, each=ALONE))
-    print(f"\n{AT_ONCE} tills of one merchant, {EACH} payments each, all at once.")
-    print(f"One alone takes {seconds * 1000:.0f} ms.\n")
-    print("| | payments | meet in an item | in which | p50 ms | p95 ms |\n|---|---:|---:|---|---:|---:|")
     one_agent = replace(shop, agents=shop.agents[:1] * AT_ONCE)
     of_last_week = {"date": shop.now - LAST_WEEK}
+    rows = []
     for name, shop_of_tills, changes in (
         ("cash", shop, {}),
         ("cash, taken offline last week", shop, of_last_week),
@@ -55,7 +54,9 @@ def print_tills() -> None:
         where = ", ".join(f"{item} {number}" for item, number in met.most_common()) or "-"
         times = sorted((one.ended - one.began) * 1000 for one in sent)
         p50, p95 = statistics.median(times), times[len(times) * 95 // 100]
-        print(f"| {name} | {len(sent)} | {met.total()} | {where} | {p50:.0f} | {p95:.0f} |", flush=True)
+        rows.append((name, str(len(sent)), str(met.total()), where, f"{p50:.0f}", f"{p95:.0f}"))
+    columns = ("payments", f"pairs that meet, of {seconds * 1000:.0f} ms each", "in which item", "p50 ms", "p95 ms")
+    return Table("tills", (f"{AT_ONCE} tills at once", *columns), rows)
 
 
 def _pay_at_once(shop: Shop, changes: Mapping[str, Any], tills: int = AT_ONCE, each: int = EACH) -> list[Sent]:

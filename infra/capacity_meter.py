@@ -1,6 +1,7 @@
 """A meter of the calls to DynamoDB and the capacity units they cost, as DynamoDB Local reports them.
 
-For a transaction DynamoDB Local reports the units of one item of each table; the meter counts them for every item.
+For a transaction DynamoDB Local reports the units of one item of each table; the meter counts them for every item. For
+a query that finds nothing it reports none; DynamoDB charges the least, which the meter counts.
 """
 
 import contextlib
@@ -29,6 +30,8 @@ def measure_capacity() -> Iterator[Counter[str]]:
         consumed = answer.get("ConsumedCapacity") or []
         tables = consumed if isinstance(consumed, list) else [consumed]
         units = sum(table["CapacityUnits"] * (items[table["TableName"]] or 1) for table in tables)
+        if operation == "Query":
+            units = max(units, 1 if parameters.get("ConsistentRead") else 0.5)
         meter.update({"calls": 1, "RCU" if operation in READS else "WCU": units, operation: 1})
         return answer
 

@@ -115,9 +115,11 @@ def _caller_of(agent: Agent) -> Caller:
 
 def print_welcome(url: str, aws_url: str, folder: Path | None, *, is_first_start: bool) -> None:
     """Print where everything is, where data is kept, the demo logins, and a first payment to paste into a shell."""
-    print(
-        f"\nThe payment service is on {url}, and what it needs of AWS is simulated in this process. Ctrl-C ends both.\n"
-    )
+    print(f"\nThe payment service is on {url}. What it needs of AWS is simulated in this process. Ctrl-C ends both.")
+    if folder is None:
+        print("All data is lost at the end. To keep it: `make run ENGINE=dynamodb-local DATA=./data`.\n")
+    else:
+        print(f"Data is kept in {folder}, except e-mails and text messages. Delete the folder to begin anew.\n")
     for what, address in (
         ("The reference of the interface", f"{url}/docs"),
         ("The OpenAPI document", f"{url}/api/v1/openapi.json"),
@@ -125,10 +127,6 @@ def print_welcome(url: str, aws_url: str, folder: Path | None, *, is_first_start
     ):
         print(f"  {what:<42} {address}")
     print()
-    if folder is None:
-        print("All data is lost at the end. To keep it: `make run ENGINE=dynamodb-local DATA=./data`.\n")
-    else:
-        print(f"Data is kept in {folder}, except e-mails and text messages. Delete the folder to begin anew.\n")
     if not is_first_start:
         print("Data of an earlier run was found. The demo logins, as they were before any change:\n")
     for role, (email, password) in (

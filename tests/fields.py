@@ -673,6 +673,7 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "GetLinkedCards": {"LinkedCards": ["LinkedCard"]},
     "AuthAccount": AUTH_ACCOUNT_ANSWER,
     "Session": {"Data": {"SessionID": S}},
+    "Health": {},  # ours: nothing beside the envelope
 }
 # The object each endpoint answers beside the envelope.
 ANSWERS = {
@@ -695,6 +696,7 @@ ANSWERS = {
     "/api/v1/payment/reverse": "Reversal",
     "/api/v1/payment/reversecnp": "Reversal",
     "/api/v1/payment/GetLinkedCards": "GetLinkedCards",
+    "/api/v1/health": "Health",
 }
 
 # The fields that are null in every answer; the reference says of each why. Every other has a value in some answer.

@@ -4,12 +4,16 @@ import contextlib
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
+from chalicelib.aws import connections
+from chalicelib.aws.connections import Answer
+from chalicelib.aws.endpoints import Endpoint
+from chalicelib.aws.errors import UnansweredError
 from infra import engines
 
 SECRETS_VARIABLE = "AWS_ENDPOINT_URL_SECRETS_MANAGER"
@@ -78,6 +82,24 @@ def damaged() -> contextlib.AbstractContextManager[str]:
 
 
 OUTAGES = {"hanging": hanging, "closed": closed, "throttling": throttling, "breaking": breaking, "damaged": damaged}
+
+
+def lose_an_answer(patch: pytest.MonkeyPatch, operation: str, table: str) -> list[str]:
+    """Let the answer to the next such call about a table be lost after it took effect; return the calls it saw."""
+    seen: list[str] = []
+    really = connections.exchange
+
+    def exchange(endpoint: Endpoint, headers: Mapping[str, str], body: bytes, *seconds: float) -> Answer:
+        answer = really(endpoint, headers, body, *seconds)
+        if headers["x-amz-target"].endswith(f".{operation}") and f'-{table}"'.encode() in body:
+            seen.append(operation)
+            if len(seen) == 1:
+                message = "the connection was cut"
+                raise UnansweredError(message)
+        return answer
+
+    patch.setattr(connections, "exchange", exchange)
+    return seen
 
 
 @contextlib.contextmanager

@@ -27,6 +27,7 @@ HEAD_BYTES = 64 * 1024
 BODY_BYTES = 64 * 1024 * 1024  # DynamoDB answers with 16 MB at most
 DIGITS = 12  # of a length
 CHUNK = 64 * 1024
+SLOWEST = 64 * 1024  # bytes a second that keep an answer from being too late
 
 
 class Answer(NamedTuple):
@@ -45,8 +46,10 @@ class _Connection:
     """One connection, and what of the present answer has arrived."""
 
     def __init__(self, endpoint: Endpoint, seconds: float) -> None:
-        plain = socket.create_connection((endpoint.host, endpoint.port), timeout=seconds)
+        self._until = time.monotonic() + seconds
+        plain = _dialled(endpoint, self._until)
         try:
+            plain.settimeout(_left(self._until))
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             self._sock = _tls().wrap_socket(plain, server_hostname=endpoint.host) if endpoint.is_secure else plain
@@ -72,8 +75,9 @@ class _Connection:
         return bool(poll.poll(0))
 
     def ask(self, request: bytes, seconds: float) -> Answer:
-        """Send a request and return the answer; no wait for the next bytes is longer than `seconds`."""
+        """Send a request and return the answer; it takes no longer than `seconds`, a long one as `SLOWEST` allows."""
         self.is_kept = False
+        self._until = time.monotonic() + seconds
         self._sock.settimeout(seconds)
         self._sock.sendall(request)
         status = 0
@@ -136,12 +140,38 @@ class _Connection:
         return taken
 
     def _receive(self) -> None:
+        self._sock.settimeout(_left(self._until))
         received = self._sock.recv(CHUNK)
         if not received:
             raise EOFError
         self._arrived += received
+        self._until += len(received) / SLOWEST
         if len(self._arrived) > HEAD_BYTES + BODY_BYTES:
             raise _DamagedError
+
+
+def _left(until: float) -> float:
+    """Return the seconds left, above zero; raise TimeoutError when there are none."""
+    if (left := until - time.monotonic()) <= 0:
+        raise TimeoutError
+    return left
+
+
+def _dialled(endpoint: Endpoint, until: float) -> socket.socket:
+    """Return a socket that is connected to one of the addresses; together they get no longer than one."""
+    error = OSError("no address")
+    found = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
+    for number, (family, kind, protocol, _, address) in enumerate(found):
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.settimeout(_left(until) / (len(found) - number))
+            sock.connect(address)
+        except OSError as failure:
+            error = failure
+            sock.close()
+        else:
+            return sock
+    raise error
 
 
 def _number(text: str, base: int) -> int:

@@ -80,7 +80,7 @@ class _Cached:
             began = time.monotonic()
             early.join(lost_time.HURRIED_SECRET.longest)
             if self._result is None:
-                lost_time.spend(time.monotonic() - began)
+                lost_time.spend(min(time.monotonic() - began, lost_time.HURRIED_SECRET.longest))
 
     def _renew(self) -> Mapping[str, Any]:
         result = self._load()

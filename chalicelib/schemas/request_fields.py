@@ -19,7 +19,6 @@ AGENTS = {"CurrentAccountID", "AccountID", "AccountId"}
 ZEROS = AGENTS | {"AmountCashGot", "InputType", "CardInputMode", "LinkedCardId", "TerminalGroupID"}
 POSITIONS = {"Location", "OfflineLocation"}
 COORDINATES = {"latitude", "longitude"}
-INTEGER_DIGITS = 20  # of 2.0 or 1E2, which JSON Schema counts as integers; none of the interface has more
 
 
 class Contradiction:
@@ -43,7 +42,6 @@ class RequestFields(Record):
     texts: frozenset[str]
     zeros: frozenset[str]
     positions: frozenset[str]
-    integers: frozenset[str]
 
 
 @cache
@@ -58,24 +56,7 @@ def fields_of(model: type[BaseModel]) -> RequestFields:
         texts=optional & DECIMAL_TEXTS | {name for name in optional if _holds(fields[name].annotation)},
         zeros=optional & ZEROS,
         positions=optional & POSITIONS,
-        integers=frozenset(name for name, field in fields.items() if _is_integer(field.annotation)),
     )
-
-
-def _is_integer(hint: Any) -> bool:
-    """Return whether a whole number, or a list of them, is expected."""
-    if get_origin(hint) in (Union, UnionType, Annotated, list):
-        return any(map(_is_integer, get_args(hint)))
-    return hint is int
-
-
-def _as_integer(value: object) -> object:
-    """Return the int that a number with a decimal point means, in a list too; anything else as it is."""
-    if isinstance(value, list):
-        return [_as_integer(item) for item in value]
-    if isinstance(value, Decimal) and value.adjusted() < INTEGER_DIGITS and value == value.to_integral_value():
-        return int(value)
-    return value
 
 
 def _holds(hint: Any, kinds: tuple[type, ...] = (str, Secret, SecretStr, date)) -> bool:
@@ -115,6 +96,6 @@ def as_meant(data: Mapping[str, Any], fields: RequestFields, spellings: Mapping[
         if not name or _is_nothing(name, sent, fields):
             continue
         is_known = written in fields.names or written in spellings
-        value = (_as_integer(sent) if name in fields.integers else sent) if is_known else OtherCapitals(written)
+        value = sent if is_known else OtherCapitals(written)
         meant[name] = _merged(meant.get(name, value), value)
     return meant

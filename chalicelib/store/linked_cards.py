@@ -1,11 +1,13 @@
 """Linked cards by ID, and by the agent they belong to: no card number, only the acquirer's token."""
 
+from contextlib import suppress
+
 from chalicelib.domain.card import CARD_ACTIVE, VERIFIED, LinkedCard
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store.codec import value_of
 from chalicelib.store.expressions import attribute_names, set_attributes
 from chalicelib.store.query import list_records
-from chalicelib.store.table import Key, Write, put_new, table_name, update, write_one
+from chalicelib.store.table import AlreadyExistsError, Key, Write, put_new, table_name, update, write_one
 
 TABLE = "cards"
 
@@ -16,8 +18,9 @@ def key(card_id: int) -> Key[LinkedCard]:
 
 
 def create(card: LinkedCard) -> None:
-    """Store a new card."""
-    write_one(put_new(TABLE, card, "id"))
+    """Store a new card. One that is there already is this one, whose first answer was lost: its ID is given once."""
+    with suppress(AlreadyExistsError):
+        write_one(put_new(TABLE, card, "id"))
 
 
 def finish(card: LinkedCard) -> None:

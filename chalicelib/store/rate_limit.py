@@ -1,6 +1,7 @@
 """The rate limit of the configuration call: apart from the login, which every sign-in reads."""
 
 from datetime import datetime, timedelta
+from secrets import token_hex
 
 from chalicelib.record import Record
 from chalicelib.store.table import Key, read, update, write_one
@@ -13,6 +14,7 @@ class LastCall(Record):
 
     name: str
     at: datetime
+    by: str | None = None  # a random name of the call, so that its repeat, after a lost answer, is known as its own
 
 
 class TooSoonError(Exception):
@@ -28,9 +30,9 @@ def take(agent_id: int, now: datetime, interval: timedelta) -> timedelta | None:
     key = Key(TABLE, LastCall, {"name": f"asked#{agent_id}"})
     call = update(
         key,
-        "SET #at = :now",
-        {"now": now, "before": now - interval},
-        condition="attribute_not_exists(#at) OR #at <= :before",
+        "SET #at = :now, #by = :by",
+        {"now": now, "before": now - interval, "by": token_hex(8)},
+        condition="attribute_not_exists(#at) OR #at <= :before OR #by = :by",
         otherwise=TooSoonError(),
     )
     try:

@@ -1,11 +1,12 @@
 """Sessions by the digest of their ID: a reader of the table can use none of them."""
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.domain.session import Session, expiry
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store.table import Key, put_new, update, write_one
+from chalicelib.store.table import AlreadyExistsError, Key, put_new, update, write_one
 
 TABLE = "sessions"
 
@@ -16,8 +17,9 @@ def key(digest: str) -> Key[Session]:
 
 
 def create(session: Session) -> None:
-    """Store a new session."""
-    write_one(put_new(TABLE, session, "digest"))
+    """Store a new session. One that is there already is this one, whose first answer was lost: its ID is random."""
+    with suppress(AlreadyExistsError):
+        write_one(put_new(TABLE, session, "digest"))
 
 
 def touch(session: Session, now: datetime) -> Session:

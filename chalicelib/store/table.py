@@ -1,5 +1,8 @@
 """The access to DynamoDB: strong reads, conditional writes, and transactions that are retried after a collision."""
 
+import random
+import time
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from functools import cache, partial
@@ -123,11 +126,15 @@ def commit(*writes: Write) -> None:
     A collision with another transaction decides nothing: the call is repeated with jitter, a bounded number of times.
     """
     wire = [write.wire() for write in writes]
+    token = str(uuid.uuid4())
 
     def attempt() -> None:
+        nonlocal token
         try:
-            client().call("TransactWriteItems", TransactItems=wire)
+            client().call("TransactWriteItems", TransactItems=wire, ClientRequestToken=token)
         except RefusedError as error:
+            if error.reasons:  # cancelled, so it did not happen; after any other error it may have, under this token
+                token = str(uuid.uuid4())
             for write, reason in zip(writes, error.reasons, strict=False):
                 if reason == "ConditionalCheckFailed":
                     raise write.otherwise from None
@@ -201,13 +208,14 @@ def _read_batch(keys: Sequence[Key[Any]], only: Sequence[str]) -> dict[tuple[str
             pending[table_name(key.table)]["Keys"].append(key.wire())
 
     found: dict[tuple[str, str], Any] = {}
-    for _ in range(ATTEMPTS):
+    for number in range(ATTEMPTS):
         response = with_retries(partial(client().call, "BatchGetItem", RequestItems=pending))
         for name, items in response["Responses"].items():
             found.update({(name, _identity(item, by_table[name])): item for item in items})
         pending = response.get("UnprocessedKeys") or {}
         if not pending:
             return found
+        time.sleep(random.uniform(0, 0.02 * 2**number))  # noqa: S311  jitter, not a secret
     raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY)
 
 

@@ -15,6 +15,7 @@ import threading
 from pathlib import Path
 
 from infra import demo_data, demo_partner, local
+from infra.bench_table import Table
 from infra.cloud import package
 from infra.deployed import compare, measure, report, schedules, stage
 from infra.deployed.front import Front
@@ -90,7 +91,13 @@ def _compare(requests: int, seed: int) -> int:
     return 1 if comparison.differences else 0
 
 
-def _measure(builds: list[Path], rounds: int) -> None:
+def cold_start_table() -> Table:
+    """Package the stage, and return what its functions cost."""
+    package.package(STAGE, package.BUILD)
+    return _measure([], measure.ROUNDS)
+
+
+def _measure(builds: list[Path], rounds: int) -> Table:
     with contextlib.ExitStack() as stack:
         url = stack.enter_context(stage.local_aws(ENGINE))
         demo_data.seed()
@@ -101,7 +108,7 @@ def _measure(builds: list[Path], rounds: int) -> None:
             name: stack.enter_context(stage.deployed(build, FOLDER / str(number), settings, log=log))
             for number, (name, build) in enumerate(packages.items())
         }
-        measure.print_costs(stages, FOLDER, rounds)
+        return measure.print_costs(stages, FOLDER, rounds)
 
 
 if __name__ == "__main__":

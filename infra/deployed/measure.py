@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from infra import demo_data
+from infra.bench_table import Table
 from infra.deployed.functions import Function
 from infra.deployed.instance import Cost, Outcome
 from infra.deployed.stage import Stage
@@ -36,8 +37,11 @@ NOTHING, MEASURE = MEASURES
 AUTHORIZER, API = "Authorizer", "APIHandler"
 
 
-def print_costs(stages: Mapping[str, Stage], folder: Path, rounds: int = ROUNDS) -> None:
-    """Print the medians of so many cold starts of each function of each stage, the multiples, and warm requests."""
+def print_costs(stages: Mapping[str, Stage], folder: Path, rounds: int = ROUNDS) -> Table:
+    """Print the medians of so many cold starts of each function of each stage, the multiples, and warm requests.
+
+    Return the table of the first stage, as documents show it.
+    """
     costs: dict[str, list[Cost]] = defaultdict(list)
     measures = _measures(next(iter(stages.values())), folder)
     for _ in range(rounds):
@@ -49,6 +53,28 @@ def print_costs(stages: Mapping[str, Stage], folder: Path, rounds: int = ROUNDS)
     _print_cold(costs)
     _print_multiples(costs, stages)
     _print_warm(stages)
+    return _table(costs, *next(iter(stages.items())))
+
+
+def _table(costs: Mapping[str, list[Cost]], name: str, stage: Stage) -> Table:
+    rows = []
+    for title, key in (("authorizer", AUTHORIZER), ("API", API), ("both: the first payment", "first payment")):
+        cold = costs[f"{name}{key}"]
+        multiples = [own.cpu_ms / measure.cpu_ms for own, measure in zip(cold, costs[MEASURE], strict=True)]
+        wall, cpu = (statistics.median(getattr(cost, kind) for cost in cold) for kind in ("wall_ms", "cpu_ms"))
+        warm = ["", ""]
+        if function := stage.functions.get(key):
+            warm_cpu = statistics.median(outcome.cost.cpu_ms for outcome in function.outcomes)
+            warm = [f"{warm_cpu:.2f}", f"{max(instance.peak_mb for instance in function.started):.0f}"]
+        rows.append((title, f"{wall:.0f}", f"{cpu:.0f}", f"{statistics.median(multiples):.2f}", *warm))
+    columns = (
+        "cold, wall ms",
+        "cold, processor ms",
+        "as a multiple of chalice, boto3 and a client",
+        "warm, processor ms",
+        "peak MB",
+    )
+    return Table("cold-start", ("function", *columns), rows)
 
 
 def _measures(stage: Stage, folder: Path) -> dict[str, Function]:

@@ -349,4 +349,4 @@ def test_a_reversal_with_a_client_time_is_one_read_and_one_transaction(stage: st
     with store_calls() as calls:
         returned(stage, payment, "2026-11-21T10:00:00", -5)
 
-    assert calls == ["BatchGetItem", "TransactWriteItems"]
+    assert calls == ["GetItem", "BatchGetItem", "TransactWriteItems"]  # the first is the authorizer's

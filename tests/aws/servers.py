@@ -57,8 +57,8 @@ class Scripted:
             while True:
                 sock = listener.accept()[0]
                 self._open.append(sock)
-                threading.Thread(target=self.answer, args=(sock, self.connections), daemon=True).start()
-                self.connections += 1
+                number, self.connections = self.connections, self.connections + 1
+                threading.Thread(target=self.answer, args=(sock, number), daemon=True).start()
 
     def close(self) -> None:
         """Close every connection, as a peer does with those that wait too long."""

@@ -82,7 +82,7 @@ def test_a_connection_that_waited_for_a_minute_is_not_used(monkeypatch: pytest.M
     with scripted(sends(http(200, b"{}"))) as server:
         ask(server)
         later = time.time() + connections.IDLE_SECONDS + 1
-        monkeypatch.setattr(connections, "time", SimpleNamespace(time=lambda: later))
+        monkeypatch.setattr(connections, "time", SimpleNamespace(time=lambda: later, monotonic=time.monotonic))
 
         assert ask(server).status == 200
         assert server.connections == 2
@@ -112,6 +112,56 @@ def test_a_connection_that_may_carry_something_else_is_not_kept(last: Step) -> N
         assert ask(server).body == b"{}"
         assert ask(server).body == b'{"second": 2}'
         assert server.connections == 2
+
+
+def test_an_answer_that_drips_is_too_late_as_a_whole() -> None:
+    def drips(sock: socket.socket) -> bool:
+        sock.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+        while not ended.wait(0.01):  # each byte is in time
+            sock.sendall(b"a")
+        return False
+
+    ended = threading.Event()
+    with scripted(drips) as server:
+        began = time.monotonic()
+        with pytest.raises(TimedOutError):
+            ask(server, read_seconds=0.2)
+        ended.set()
+
+    assert time.monotonic() - began < 10  # it would drip for ever
+
+
+def test_a_long_answer_gets_time_for_its_length() -> None:
+    body = b"[" + b"1," * connections.SLOWEST + b"1]"
+
+    def pauses(sock: socket.socket) -> bool:
+        whole = http(200, body)
+        sock.sendall(whole[:-2])
+        threading.Event().wait(0.4)
+        sock.sendall(whole[-2:])
+        return True
+
+    with scripted(pauses) as server:
+        assert ask(server, read_seconds=0.2).body == body
+
+
+def test_addresses_that_do_not_answer_have_no_more_time_together_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.1", 443))] * 4
+    limits: list[float] = []
+
+    class Deaf:
+        settimeout, close = limits.append, staticmethod(lambda: None)
+
+        def connect(self, _: object) -> None:
+            raise TimeoutError
+
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
+    monkeypatch.setattr(socket, "socket", lambda *_: Deaf())
+    endpoint = Endpoint("dynamodb.example", 443, is_secure=True, authority="dynamodb.example")
+    with pytest.raises(UnreachableError):
+        exchange(endpoint, {}, b"", 0.5, SECONDS)
+
+    assert [round(limit, 1) for limit in limits] == [0.1, 0.2, 0.2, 0.5]
 
 
 def test_a_connection_without_an_answer_in_time_is_not_kept() -> None:

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from chalicelib.services import payment_sweep
-from infra import demo_partner
-from infra.deployed import compare, report, schedules
+from infra.deployed import report, schedules
 from tests.deployment import Deployed, served, until
 from tests.http import OTHER_TILL, TILL, Reply, call, get, post
 from tests.tills import is_charged, kept
@@ -97,7 +96,7 @@ def test_requests_at_once_have_an_instance_each_and_the_instances_freeze_afterwa
     assert [reply.error for reply in replies] == [(200, 0)] * 4
     alive = [instance for instance in function.started if instance.is_alive]
     assert len(alive) > 1
-    assert {instance.state for instance in alive} == {"T"}
+    until(lambda: {instance.state for instance in alive} == {"T"})  # after its answer has gone out
 
 
 def test_the_sweeps_run_and_have_a_schedule(deployed: Deployed) -> None:
@@ -173,17 +172,3 @@ def test_the_gateway_waits_no_longer_than_its_limit_and_the_function_works_on(sl
         until(lambda: is_charged(body["BasicTran"]["ID"]))
 
     assert (reply.error, reply.headers["Retry-After"]) == ((503, 901), "1")
-
-
-def test_it_answers_as_the_local_stage_does(deployed: Deployed, build: Path, tmp_path: Path) -> None:
-    del deployed
-    comparison = compare.Comparison()
-    with (
-        demo_partner.serve(),
-        compare.make_run("moto") as local_url,
-        served(build, tmp_path, settings=compare.settings_as_local() | compare.COMPARED_SETTINGS) as it,
-    ):
-        compare.compare(comparison, (local_url, it.url), 200)
-
-    assert comparison.differences == []
-    assert comparison.requests.total() == 200

@@ -2,6 +2,7 @@ import itertools
 import json
 from collections.abc import Mapping
 from threading import current_thread, main_thread
+from types import SimpleNamespace
 
 import boto3
 import pytest
@@ -163,3 +164,21 @@ def test_after_an_early_fetch_that_failed_the_request_fetches_and_has_lost_the_t
             lost_time.check()
     line = json.loads(capsys.readouterr().out)
     assert line == {"event": "secret_not_fetched_early", "stage": "local", "error": "ServiceError"}
+
+
+def test_a_request_that_waited_in_vain_for_an_early_fetch_still_makes_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = _Clock()
+    monkeypatch.setattr(secrets, "time", clock)
+
+    def join(seconds: float) -> None:
+        clock.now += seconds + 0.001  # a wait is never exact
+
+    def load() -> Mapping[str, str]:
+        lost_time.check()
+        return {"digest_key": "key"}
+
+    document = type(secrets.document)(load)
+    document._early = SimpleNamespace(join=join)  # type: ignore[assignment]  # noqa: SLF001  it hangs
+
+    with lost_time.limit_lost_time(lost_time.HURRIED.longest + lost_time.HURRIED_SECRET.longest):
+        assert document() == {"digest_key": "key"}

@@ -7,7 +7,16 @@ import pytest
 
 from infra.bench_table import DOCUMENTS, ROOT, Table, names_in, put_into, write_documents
 
-MADE = {"operations", "peer", "history", "cold-start"}  # by infra.bench
+MADE = {
+    "operations",
+    "payment",
+    "history",
+    "history-million",
+    "search",
+    "tills",
+    "peer",
+    "cold-start",
+}  # by infra.bench
 PAGES = Table("pages", ("page", "calls"), [("first", "5"), ("last", "6")])
 SHOWN = """Before.
 

@@ -78,7 +78,7 @@ def test_the_first_lines_say_that_data_is_lost_and_how_to_keep_it(capsys: pytest
     demo_data.print_welcome(*URLS, None, is_first_start=True)
 
     lines = capsys.readouterr().out.strip().splitlines()
-    assert lines[6] == "All data is lost at the end. To keep it: `make run ENGINE=dynamodb-local DATA=./data`."
+    assert lines[1] == "All data is lost at the end. To keep it: `make run ENGINE=dynamodb-local DATA=./data`."
 
 
 @pytest.mark.parametrize("is_first_start", [True, False])
@@ -86,5 +86,5 @@ def test_the_first_lines_say_where_data_is_kept(capsys: pytest.CaptureFixture[st
     demo_data.print_welcome(*URLS, Path("/home/ann/data"), is_first_start=is_first_start)
 
     text = capsys.readouterr().out
-    assert "Data is kept in /home/ann/data, except e-mails and text messages." in text.strip().splitlines()[6]
+    assert "Data is kept in /home/ann/data, except e-mails and text messages." in text.strip().splitlines()[1]
     assert ("Data of an earlier run was found" in text) is not is_first_start

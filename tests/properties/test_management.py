@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -37,18 +37,23 @@ class Target:
     login: tuple[str, str]
 
 
+def is_name(value: object) -> TypeGuard[str]:
+    """Return whether something may be stored under it: a text, in any script, that can be written in UTF-8."""
+    return isinstance(value, str) and 0 < len(value.encode(errors="ignore")) == len(value.encode(errors="replace"))
+
+
 def targets(shop: Shop) -> dict[str, Target]:
     agent = shop.agent(ImageAvatar=None)
     light = {"Password": None, "ImageAvatar": None, "Image": None, "SendWelcomeEmail": None}
 
     def created_agent(body: dict[str, Any]) -> Any:
         email = body.get("Email")
-        login = read(logins.key(email)) if isinstance(email, str) and email.isascii() and email.strip() else None
+        login = read(logins.key(email)) if is_name(email) else None
         return login and (login.agent_id, read(agents.key(login.agent_id)) is not None)
 
     def created_terminal(body: dict[str, Any]) -> Any:
         name = body.get("Name")
-        claim = read(sequences.tid_key(shop.id, name)) if isinstance(name, str) and name.isascii() else None
+        claim = read(sequences.tid_key(shop.id, name)) if is_name(name) else None
         return claim and (claim.holder, read(terminals.key(claim.holder)) is not None)
 
     def changed_agent(_: object) -> Any:

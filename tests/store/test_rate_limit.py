@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from chalicelib.store import rate_limit
+from tests.outages import lose_an_answer
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 INTERVAL = timedelta(minutes=10)
@@ -36,3 +37,10 @@ def test_accounts_do_not_wait_for_each_other() -> None:
     rate_limit.take(next(_ids), NOW, INTERVAL)
 
     assert rate_limit.take(next(_ids), NOW, INTERVAL) is None
+
+
+def test_a_call_whose_answer_was_lost_does_not_wait_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = lose_an_answer(monkeypatch, "UpdateItem", "sequences")
+
+    assert rate_limit.take(next(_ids), NOW, INTERVAL) is None
+    assert len(seen) == 2

@@ -7,7 +7,8 @@ import pytest
 from chalicelib.domain.session import Session, expiry, new_session
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import sessions
-from chalicelib.store.table import AlreadyExistsError, read
+from chalicelib.store.table import read
+from tests.outages import lose_an_answer
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 
@@ -30,8 +31,18 @@ def test_no_session_overwrites_another() -> None:
     session = _session()
     sessions.create(session)
 
-    with pytest.raises(AlreadyExistsError):
-        sessions.create(replace(session, agent_id=18))
+    sessions.create(replace(session, agent_id=18))
+
+    assert read(sessions.key(session.digest)) == session
+
+
+def test_a_session_whose_answer_was_lost_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    session, seen = _session(), lose_an_answer(monkeypatch, "PutItem", "sessions")
+
+    sessions.create(session)
+
+    assert read(sessions.key(session.digest)) == session
+    assert len(seen) == 2
 
 
 def test_a_touch_extends_a_session_and_its_time_to_live() -> None:

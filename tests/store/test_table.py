@@ -5,7 +5,7 @@ import pytest
 
 from chalicelib.aws.errors import RefusedError, UnreachableError
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import retries, transactions
+from chalicelib.store import retries, table, transactions
 from chalicelib.store.retries import ATTEMPTS
 from chalicelib.store.table import AlreadyExistsError, client, commit, put_new, read_all
 from tests.transactions import a_guid, a_payment
@@ -17,6 +17,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     pauses: list[float] = []
     clock = SimpleNamespace(sleep=pauses.append, monotonic=lambda: 0.0)
     monkeypatch.setattr(retries, "time", clock)  # not the whole process's
+    monkeypatch.setattr(table, "time", clock)
     return pauses
 
 
@@ -121,3 +122,51 @@ def test_a_defect_of_ours_is_not_called_an_outage(monkeypatch: pytest.MonkeyPatc
 
     with pytest.raises(RefusedError):
         transactions.record(a_payment())
+
+
+@pytest.mark.usefixtures("impatient", "engine")
+@pytest.mark.parametrize(
+    ("failure", "is_repeated_as_one"),
+    [
+        (RefusedError("TransactWriteItems", "TransactionInProgressException"), True),
+        (RefusedError("TransactWriteItems", "ThrottlingException"), True),
+        (cancelled("None", "TransactionConflict"), False),
+    ],
+    ids=["in progress", "throttled", "cancelled"],
+)
+def test_a_transaction_that_may_still_happen_is_repeated_as_the_same_one(
+    monkeypatch: pytest.MonkeyPatch, failure: RefusedError, *, is_repeated_as_one: bool
+) -> None:
+    tokens: list[str] = []
+    really = client().call
+
+    def call(operation: str, **parameters: Any) -> Any:
+        tokens.append(parameters["ClientRequestToken"])
+        if len(tokens) == 1:
+            raise failure
+        return really(operation, **parameters)
+
+    monkeypatch.setattr(client(), "call", call)
+    commit(put_new("transactions", a_payment(), "id"))
+
+    assert (tokens[0] == tokens[1]) is is_repeated_as_one
+
+
+@pytest.mark.usefixtures("engine")
+def test_what_a_batch_leaves_out_is_asked_for_again_after_a_pause(
+    impatient: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payment = a_payment()
+    commit(put_new("transactions", payment, "id"))
+    really, asked = client().call, []
+
+    def call(operation: str, **parameters: Any) -> Any:
+        asked.append(operation)
+        if len(asked) < ATTEMPTS:
+            return {"Responses": {}, "UnprocessedKeys": parameters["RequestItems"]}
+        return really(operation, **parameters)
+
+    monkeypatch.setattr(client(), "call", call)
+
+    assert [found.id for found in read_all([transactions.key(payment.id)])] == [payment.id]
+    assert len(impatient) == ATTEMPTS - 1
