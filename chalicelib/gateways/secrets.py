@@ -50,15 +50,14 @@ class _Cached:
 
     def __call__(self) -> Mapping[str, Any]:
         if self._result is None:
-            self._wait()
-        if self._result is None:
             return self._renew()
-        if time.monotonic() >= self._until:
+        # By the clock on the wall, because the other one may stand still in a frozen function.
+        if not 0 < self._until - (now := time.time()) <= REMEMBERED_S:
             began = time.monotonic()
-            self._until = began + RETRY_S  # before the call: one thread calls, the others go on
+            self._until = now + RETRY_S  # before the call: one thread calls, the others go on
             with suppress(CallError, ServiceError):  # the last: no time is left for the call
                 return self._renew()
-            lost_time.spend(time.monotonic() - began)
+            _spend_since(began)
         return self._result
 
     def begin(self) -> None:
@@ -73,23 +72,28 @@ class _Cached:
         except Exception as failure:  # noqa: BLE001  whatever it is, the first request meets it again, and answers
             log("secret_not_fetched_early", error=type(failure).__name__)
 
-    def _wait(self) -> None:
+    def wait(self) -> None:
         """Wait for the early call, if there is one, as long as it may take. After a failure this time is lost."""
         early, self._early = self._early, None
-        if early:
+        if early and self._result is None:
             began = time.monotonic()
             early.join(lost_time.HURRIED_SECRET.longest)
             if self._result is None:
-                lost_time.spend(min(time.monotonic() - began, lost_time.HURRIED_SECRET.longest))
+                _spend_since(began)
 
     def _renew(self) -> Mapping[str, Any]:
         result = self._load()
         self._result = result
-        self._until = time.monotonic() + REMEMBERED_S
+        self._until = time.time() + REMEMBERED_S
         return result
 
     def _clear(self) -> None:
         self._result = None
+
+
+def _spend_since(began: float) -> None:
+    """Count the time of a wait for the secret as lost; it is never exact, and what is over must not cost a call."""
+    lost_time.spend(min(time.monotonic() - began, lost_time.HURRIED_SECRET.longest))
 
 
 def fetch_early() -> None:
@@ -172,6 +176,7 @@ def _with_key(operation: str, agent_id: int, **content: str) -> dict[str, Any]:
 
 
 def _document() -> Mapping[str, Any]:
+    document.wait()  # before the retries, which count their own time
     return with_retries(document)
 
 

@@ -23,6 +23,9 @@ class _Clock:
     def __init__(self) -> None:
         self.now = 1000.0
 
+    def time(self) -> float:
+        return self.now
+
     def monotonic(self) -> float:
         return self.now
 
@@ -138,6 +141,7 @@ def test_what_was_fetched_early_is_not_fetched_again() -> None:
 
     document = type(secrets.document)(load)
     document.begin()
+    document.wait()
 
     assert [document(), document()] == [{"digest_key": "key"}] * 2
     assert len(threads) == 1
@@ -159,6 +163,7 @@ def test_after_an_early_fetch_that_failed_the_request_fetches_and_has_lost_the_t
     document.begin()
 
     with lost_time.limit_lost_time(lost_time.HURRIED.longest + 0.5):
+        document.wait()
         assert document() == {"digest_key": "key"}
         with pytest.raises(ServiceError):  # a second is lost, and less is left than the next call may take
             lost_time.check()
@@ -181,4 +186,21 @@ def test_a_request_that_waited_in_vain_for_an_early_fetch_still_makes_its_own(mo
     document._early = SimpleNamespace(join=join)  # type: ignore[assignment]  # noqa: SLF001  it hangs
 
     with lost_time.limit_lost_time(lost_time.HURRIED.longest + lost_time.HURRIED_SECRET.longest):
+        document.wait()
         assert document() == {"digest_key": "key"}
+
+
+def test_a_clock_that_is_set_back_does_not_make_a_secret_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, loaded = _Clock(), []
+    monkeypatch.setattr(secrets, "time", clock)
+
+    def load() -> Mapping[str, str]:
+        loaded.append(clock.now)
+        return {"digest_key": "key"}
+
+    document = type(secrets.document)(load)
+    document()
+    clock.now -= 86_400
+    document()
+
+    assert len(loaded) == 2

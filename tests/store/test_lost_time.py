@@ -31,6 +31,9 @@ class _Clock:
     def __init__(self) -> None:
         self.now = 1000.0
 
+    def time(self) -> float:
+        return self.monotonic()
+
     def monotonic(self) -> float:
         return self.now
 
