@@ -6,20 +6,14 @@ HTTP/1.1 as these services answer it is read here: a whole HTTP client would cos
 import atexit
 import os
 import select
-import socket
 import time
 from collections import deque
 from collections.abc import Mapping
-from functools import cache
-from importlib.util import find_spec
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from chalicelib.aws.endpoints import Endpoint
 from chalicelib.aws.errors import TimedOutError, UnansweredError, UnreachableError
-
-if TYPE_CHECKING:
-    from ssl import SSLContext
+from chalicelib.aws.sockets import connected, time_left
 
 IDLE_MOST = 64  # connections to one address that wait for a request: the threads of a sweep are the most there are
 IDLE_SECONDS = 60  # then a peer or a network between may have forgotten it, without a sign that reaches us
@@ -47,15 +41,7 @@ class _Connection:
 
     def __init__(self, endpoint: Endpoint, seconds: float) -> None:
         self._until = time.monotonic() + seconds
-        plain = _dialled(endpoint, self._until)
-        try:
-            plain.settimeout(_left(self._until))
-            plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            self._sock = _tls().wrap_socket(plain, server_hostname=endpoint.host) if endpoint.is_secure else plain
-        except BaseException:
-            plain.close()
-            raise
+        self._sock = connected(endpoint, self._until)
         self._arrived = bytearray()
         self._idle_since = time.time()
         self.is_kept = False  # whether it takes another request
@@ -140,7 +126,7 @@ class _Connection:
         return taken
 
     def _receive(self) -> None:
-        self._sock.settimeout(_left(self._until))
+        self._sock.settimeout(time_left(self._until))
         received = self._sock.recv(CHUNK)
         if not received:
             raise EOFError
@@ -148,30 +134,6 @@ class _Connection:
         self._until += len(received) / SLOWEST
         if len(self._arrived) > HEAD_BYTES + BODY_BYTES:
             raise _DamagedError
-
-
-def _left(until: float) -> float:
-    """Return the seconds left, above zero; raise TimeoutError when there are none."""
-    if (left := until - time.monotonic()) <= 0:
-        raise TimeoutError
-    return left
-
-
-def _dialled(endpoint: Endpoint, until: float) -> socket.socket:
-    """Return a socket that is connected to one of the addresses; together they get no longer than one."""
-    error = OSError("no address")
-    found = socket.getaddrinfo(endpoint.host, endpoint.port, type=socket.SOCK_STREAM)
-    for number, (family, kind, protocol, _, address) in enumerate(found):
-        sock = socket.socket(family, kind, protocol)
-        try:
-            sock.settimeout(_left(until) / (len(found) - number))
-            sock.connect(address)
-        except OSError as failure:
-            error = failure
-            sock.close()
-        else:
-            return sock
-    raise error
 
 
 def _number(text: str, base: int) -> int:
@@ -246,18 +208,3 @@ def _forget() -> None:
 
 os.register_at_fork(after_in_child=_forget)
 atexit.register(_forget)
-
-
-@cache
-def _tls() -> "SSLContext":
-    """Return the context of all connections. Making one parses every certificate of the bundle."""
-    import ssl  # noqa: PLC0415  a local stage needs none
-
-    if bundle := os.environ.get("AWS_CA_BUNDLE"):
-        return ssl.create_default_context(cafile=bundle)
-    paths = ssl.get_default_verify_paths()
-    if paths.cafile or paths.capath:
-        return ssl.create_default_context()
-    found = find_spec("botocore")  # a Python whose own bundle is missing; this one is not imported, only read
-    beside = Path(found.origin).with_name("cacert.pem") if found and found.origin else None
-    return ssl.create_default_context(cafile=beside)

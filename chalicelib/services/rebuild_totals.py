@@ -1,14 +1,14 @@
 """Counting a merchant's totals anew from its transactions, and bringing its entries over, while payments come in."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, TypeVar
 
 from chalicelib.domain.history import entry_of
 from chalicelib.record import Record
 from chalicelib.store import history, rolled_totals, totals, transactions
-from chalicelib.store.table import commit, read_all, write_one
+from chalicelib.store.table import Write, commit, read_all, write_one
 
 if TYPE_CHECKING:
     from chalicelib.domain.transaction import Transaction
@@ -27,6 +27,7 @@ class Difference(Record):
     name: str
     stored: int
     counted: int
+    exists: bool = True  # whether the number was stored at all
 
 
 class Outcome(Record):
@@ -56,18 +57,15 @@ def rebuild(client_id: int, month: str) -> Outcome:
     made = 0
     for _ in range(ROUNDS):
         moving = []
-        for group in _differences(client_id, month):
-            key = totals.counters_key(group[0].month, group[0].at)
+        for groups in _differences(client_id, month):
             try:
-                before = {one.name: one.stored for one in group}
-                after = {one.name: one.counted for one in group}
-                commit(totals.correction(key, before, after), rolled_totals.outdate(client_id, month))
+                commit(*map(_correction, groups), rolled_totals.outdate(client_id, month))
             except totals.CounterChangedError:
-                moving += group
+                moving += chain.from_iterable(groups)
             else:
-                is_made = group[0].at.startswith(totals.SLOTS) and not any(before.values())
-                made += is_made
-                mended += [] if is_made else group
+                new = [group for group in groups if _is_new(group)]
+                made += len(new)
+                mended += chain.from_iterable(group for group in groups if group not in new)
         if not moving:
             break
     if next(totals.read_counters(client_id, month, totals.TOTAL), None):
@@ -92,22 +90,44 @@ def _bring_over(client_id: int, month: str) -> tuple[int, int]:
     return brought, left
 
 
-def _differences(client_id: int, month: str) -> Iterator[list[Difference]]:
-    """Yield the counters that differ, those of one item together."""
+def _correction(group: Sequence[Difference]) -> Write:
+    """Return the write that puts the counters of one item right."""
+    before = {one.name: one.stored if one.exists else None for one in group}
+    key = totals.counters_key(group[0].month, group[0].at)
+    return totals.correction(key, before, {one.name: one.counted for one in group})
+
+
+def _is_new(group: Sequence[Difference]) -> bool:
+    """Return whether these are slots that version 1.0 did not write."""
+    return group[0].at.startswith(totals.SLOTS) and not any(one.stored for one in group)
+
+
+def _differences(client_id: int, month: str) -> Iterator[list[list[Difference]]]:
+    """Yield the counters that differ: those of one item together, and with them those of its other currencies.
+
+    Version 1.0 counted without a currency: what leaves its counter and enters ours must do so at once.
+    """
     stored: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for prefix in (totals.TOTAL, totals.SLOTS):
         found = totals.read_counters(client_id, month, prefix)
         stored.update((at, Counter(numbers)) for at, numbers in found if not totals.is_slots_of_version_1(at))
     counted = _counted(client_id, month)
-    for at in sorted(stored.keys() | counted.keys()):
-        names = sorted(stored[at].keys() | counted[at].keys())
-        group = [
-            Difference(f"{client_id}#{month}", at, name, stored[at][name], counted[at][name])
-            for name in names
-            if stored[at][name] != counted[at][name]
-        ]
-        if group:
-            yield group
+    for _, items in groupby(sorted(stored.keys() | counted.keys(), key=_together), totals.without_currency):
+        differing = (_differing(f"{client_id}#{month}", at, stored[at], counted[at]) for at in items)
+        if groups := [group for group in differing if group]:
+            yield groups
+
+
+def _together(at: str) -> tuple[str, str]:
+    return totals.without_currency(at), at
+
+
+def _differing(partition: str, at: str, stored: Counter[str], counted: Counter[str]) -> list[Difference]:
+    return [
+        Difference(partition, at, name, stored[name], counted[name], name in stored)
+        for name in sorted(stored.keys() | counted.keys())
+        if stored[name] != counted[name]
+    ]
 
 
 def _counted(client_id: int, month: str) -> defaultdict[str, Counter[str]]:

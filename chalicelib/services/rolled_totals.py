@@ -18,6 +18,8 @@ from chalicelib.domain.rolled_totals import (
     of_all_agents,
     slots_of_all_agents,
 )
+from chalicelib.errors import ServiceError
+from chalicelib.log import log
 from chalicelib.record import Record
 from chalicelib.store import rolled_totals, totals
 from chalicelib.store.rolled_totals import StoredMonth
@@ -52,7 +54,7 @@ def of_merchant(client_id: int, period: Period, now: datetime) -> Counted:
     stored = rolled_totals.of_months(client_id, names)
     months = [_month(client_id, _days_in(begun, name), stored[name], now) for name in names]
     if made := [month.made for month in months if month.made]:
-        rolled_totals.store_months(client_id, made)
+        _store_if_possible(partial(rolled_totals.store_months, client_id, made))
     slots = [one for month in months for one in month.slots]
     day_totals = [one for month in months for one in month.day_totals]
     return Counted(day_totals, partial(_slots, client_id, slots, stored, now))
@@ -100,5 +102,13 @@ def _slots(
     rolled = rolled_totals.slots_of(client_id, day)
     if rolled is None or rolled.version != version:
         rolled = RolledSlots(day, version, slots_of_all_agents(day, totals.slots_of(client_id, day, None)))
-        rolled_totals.store_slots(client_id, rolled)
+        _store_if_possible(partial(rolled_totals.store_slots, client_id, rolled))
     return rolled.slots
+
+
+def _store_if_possible(store: Callable[[], None]) -> None:
+    """Store what was rolled up. A list that needed it is right without it, and the next one makes it again."""
+    try:
+        store()
+    except ServiceError as outage:
+        log("rolled_totals_not_stored", error_code=outage.error.code)

@@ -7,6 +7,7 @@ They are counters in the month's partition of the history table, in two grains:
 Both stay below 1 KB however many transactions there are, so counting costs the same for the first and the millionth.
 """
 
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -23,6 +24,7 @@ SHARDS = 2  # of each counter: a busy agent does not collide with itself
 TOTAL, SLOTS = "total#", "slots#"
 NOW, BEFORE = "~", "#"  # behind the day of slots: those of version 1.0, which reads quarters alone, are beside ours
 COUNT, MONEY = "n", "m"
+CURRENCY = re.compile(r"^([^.]*\.[0-9]+\.[0-9])[A-Z]*\.")  # of a sort key
 
 Counters = Mapping[str, int]
 
@@ -66,14 +68,22 @@ def slot_counters(entry: HistoryEntry) -> Counters:
     return {f"{entry.at:%H}{entry.at.minute // 15 * 15:02d}": 1, **money}
 
 
-def correction(key: Key[Any], before: Counters, after: Counters) -> Write:
-    """Set counters to `after`; raise CounterChangedError, and change nothing, unless they are still `before`."""
+def correction(key: Key[Any], before: Mapping[str, int | None], after: Counters) -> Write:
+    """Set counters to `after`; raise CounterChangedError, and change nothing, unless they are still `before`.
+
+    None is a number that the item does not have. The condition of all quarters of a day stays below DynamoDB's limits:
+    4 KB and 300 operators.
+    """
     as_read = " AND ".join(
-        f"#{name} = :was{name}" if before[name] else f"(attribute_not_exists(#{name}) OR #{name} = :was{name})"
-        for name in after
+        f"attribute_not_exists(#{name})" if before[name] is None else f"#{name} = :was{name}" for name in after
     )
-    values = {**after, **{f"was{name}": before[name] for name in after}}
+    values = {**after, **{f"was{name}": number for name, number in before.items() if number is not None}}
     return update(key, set_attributes(after), values, condition=as_read, otherwise=CounterChangedError())
+
+
+def without_currency(at: str) -> str:
+    """Return the sort key under which version 1.0 counted what a counter counts: total#17#10.0.2.1.CASH."""
+    return CURRENCY.sub(r"\1.", at)
 
 
 def total_key(client_id: int, entry: HistoryEntry) -> Key[Any]:

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.aws import connections
+from chalicelib.aws import connections, sockets
 from chalicelib.aws.connections import Answer, exchange
 from chalicelib.aws.endpoints import Endpoint
 from chalicelib.aws.errors import TimedOutError, UnansweredError, UnreachableError
@@ -320,7 +320,7 @@ def https(tmp_path: Path) -> Iterator[Callable[[Authority], Endpoint]]:
 
     yield serve
     connections._forget()  # noqa: SLF001  the server waits for its one connection to end
-    connections._tls.cache_clear()  # noqa: SLF001
+    sockets._tls.cache_clear()  # noqa: SLF001
     for server in servers:
         server.shutdown()
         server.server_close()
@@ -331,13 +331,13 @@ def test_tls_is_verified_against_the_bundle_of_the_environment(
 ) -> None:
     authority = an_authority(engines.HOST)
     monkeypatch.setenv("AWS_CA_BUNDLE", str(authority.write(tmp_path, "bundle.pem")))
-    connections._tls.cache_clear()  # noqa: SLF001
+    sockets._tls.cache_clear()  # noqa: SLF001
     endpoint = https(authority)
 
     answers = [exchange(endpoint, {"host": endpoint.authority}, b"{}", SECONDS, SECONDS).body for _ in range(3)]
 
     assert answers == [b"{}"] * 3
-    assert connections._tls() is connections._tls()  # noqa: SLF001  it is made once
+    assert sockets._tls() is sockets._tls()  # noqa: SLF001  it is made once
 
 
 @pytest.mark.parametrize("name", [engines.HOST, "another.example"])
@@ -347,7 +347,7 @@ def test_a_certificate_of_nobody_or_for_another_name_is_no_connection(
     authority = an_authority(name)
     trusted = authority if name != engines.HOST else an_authority(engines.HOST)
     monkeypatch.setenv("AWS_CA_BUNDLE", str(trusted.write(tmp_path, "bundle.pem")))
-    connections._tls.cache_clear()  # noqa: SLF001
+    sockets._tls.cache_clear()  # noqa: SLF001
     endpoint = https(authority)
 
     with pytest.raises(UnreachableError) as refused:
@@ -364,10 +364,10 @@ def test_there_are_certificates_to_trust_even_where_python_has_none(
     if not has_bundle:
         nothing = SimpleNamespace(cafile=None, capath=None)
         monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: nothing)
-    connections._tls.cache_clear()  # noqa: SLF001
+    sockets._tls.cache_clear()  # noqa: SLF001
 
-    context = connections._tls()  # noqa: SLF001
-    connections._tls.cache_clear()  # noqa: SLF001
+    context = sockets._tls()  # noqa: SLF001
+    sockets._tls.cache_clear()  # noqa: SLF001
 
     assert len(context.get_ca_certs()) > 50
     assert context.verify_mode is ssl.CERT_REQUIRED

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.services import rebuild_totals
 from chalicelib.services.rebuild_totals import rebuild
 from chalicelib.store import history, rolled_totals, totals, transactions
 from chalicelib.store.query import items_of, range_of_prefix
@@ -206,3 +208,58 @@ def committed_once(*writes: Write) -> None:
     """Commit the writes as an earlier version did: each entry once, no total in its slots."""
     single = {str(write.parameters.get("Item", write.parameters.get("Key"))): write for write in writes}
     table_commit(*single.values())
+
+
+@pytest.fixture
+def without_currencies(dynamodb_local: str, monkeypatch: pytest.MonkeyPatch) -> Books:
+    """A merchant of two tills with payments of two months, counted without a currency, as version 1.0 did."""
+    del dynamodb_local
+    books = a_merchant_with_agents(count=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(totals, "_money_text", lambda counter: str(counter.digits))
+        for number in range(10):
+            at = NOW - (20 * DAY if number < 6 else 0 * DAY) - number * HOUR
+            books.record(paid(books, books.agents[number % 2], at, description="Coffee"))
+        make_old(books)
+    return books
+
+
+def test_lists_are_right_between_any_two_writes_of_a_rebuild(
+    without_currencies: Books, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def commit(*writes: Write) -> None:
+        table_commit(*writes)
+        check(without_currencies)
+
+    monkeypatch.setattr(rebuild_totals, "commit", commit)
+    outcomes = [rebuild(without_currencies.merchant.id, month) for month in months_of(without_currencies)]
+
+    assert all(one.mended and not one.moving for one in outcomes)
+    check(without_currencies)
+
+
+def test_a_till_that_is_busy_round_the_clock_is_brought_over(
+    dynamodb_local: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The quarters of its day are all in one condition, which DynamoDB limits."""
+    del dynamodb_local
+    monkeypatch.setattr(totals, "SHARDS", 1)
+    books = a_merchant_with_agents(count=1)
+    midnight = datetime(2028, 3, 5, 22, 0, tzinfo=UTC)
+    for quarter in range(96):
+        books.record(paid(books, books.agents[0], midnight + quarter * timedelta(minutes=15)))
+    make_old(books)
+
+    outcome = rebuild(books.merchant.id, "2028-03")
+
+    assert (outcome.moving, outcome.left) == ((), 0)
+    check(books)
+
+
+def test_a_list_is_right_when_what_it_rolled_up_cannot_be_stored(old: Books, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unavailable(*_: object) -> None:
+        raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
+
+    monkeypatch.setattr(rolled_totals, "store_months", unavailable)
+
+    check(old)
