@@ -25,6 +25,7 @@ HOME = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
+<link rel="icon" href="data:,">
 <title>Payments</title>
 <h1>Payments</h1>
 <ul>

@@ -40,7 +40,7 @@ def shown() -> Iterator[dict[str, object]]:
         return {**json.loads(before), **({"iso8583": entry} if entry else {})}
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(secrets, "document", load)
+        patch.setattr(secrets, "_document", load)
         yield entry
 
 
