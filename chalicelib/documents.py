@@ -1,4 +1,4 @@
-"""What is served as it is: pages and files, without the envelope, with the headers that keep a page to itself."""
+"""Pages and files that are served as they are, without the envelope; their headers keep a page to itself."""
 
 from chalice.app import Response
 

@@ -24,7 +24,7 @@ from urllib.parse import urlencode
 
 from infra import demo_data
 from infra.bench_table import Table
-from infra.engines import ENGINES_DIR, HOST
+from infra.engines import ENGINES_DIR, HOST, free_port
 
 SIZES = (100, 400, 1_400)  # payments that were taken before
 WINDOW = 50  # payments whose median is shown: the last ones before each size
@@ -98,7 +98,7 @@ def compare_with(peer: str) -> Table:
 @contextlib.contextmanager
 def _service() -> Iterator[Till]:
     """Run the local stage on DynamoDB Local until the block ends."""
-    port, aws_port = _free_port(), _free_port()
+    port, aws_port = free_port(), free_port()
     settings = {"ENGINE": "dynamodb-local", "PORT": str(port), "AWS_PORT": str(aws_port), "DATA": "", "ACQUIRER": ""}
     with _process([sys.executable, "-m", "infra.local"], port, settings):
         yield Till(port, demo_data.TILL, _pay_here)
@@ -107,7 +107,7 @@ def _service() -> Iterator[Till]:
 @contextlib.contextmanager
 def _localstripe() -> Iterator[Till]:
     """Run localstripe until the block ends, and remove the file it leaves."""
-    port = _free_port()
+    port = free_port()
     try:
         with _process([str(LOCALSTRIPE), "--from-scratch", "--port", str(port)], port, {}):
             till = Till(port, ("sk_test_bench", ""), _pay_there)
@@ -160,10 +160,3 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
         time.sleep(0.1)
     message = f"{process.args!r} did not start: nothing listens on port {port}."
     raise PeerError(message)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -18,7 +18,7 @@ NO_CREDENTIALS = "there are no credentials for AWS"
 
 
 class Credentials(NamedTuple):
-    """What a request is signed with."""
+    """The names and secrets that a request is signed with."""
 
     access_key: str
     secret_key: Secret

@@ -1,4 +1,4 @@
-"""What a browser looks at: the links of `/`, and the reference and its guides, as `make reference` wrote them.
+"""Pages: the links of `/`, and the reference and its guides, as `make reference` wrote them.
 
 The OpenAPI document and the pages are files, because building them needs modules that would slow down every cold start.
 """

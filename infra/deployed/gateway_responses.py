@@ -1,4 +1,4 @@
-"""What API Gateway answers itself, as `GatewayResponses` of the template says.
+"""Answers that API Gateway gives itself, as `GatewayResponses` of the template says.
 
 https://docs.aws.amazon.com/apigateway/latest/developerguide/supported-gateway-response-types.html
 """

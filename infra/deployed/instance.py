@@ -26,7 +26,7 @@ INIT_SECONDS = 60  # Lambda waits for ten, then begins anew; this machine may be
 
 @dataclass(frozen=True)
 class Cost:
-    """What a step of an instance took: milliseconds on the clock, and of processor time."""
+    """The time a step of an instance took: milliseconds on the clock, and of processor time."""
 
     wall_ms: float
     cpu_ms: float
@@ -37,7 +37,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What Lambda answers to who invokes a function: a payload, or the kind of the function's error."""
+    """The answer of Lambda to who invokes a function: a payload, or the kind of the function's error."""
 
     payload: bytes
     error: str | None = None
@@ -46,7 +46,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Process:
-    """How the process of an instance is started; `log` is where it writes to, None is where this process does."""
+    """The command and environment of an instance; `log` is where it writes, None: where this process does."""
 
     command: list[str]
     folder: Path
