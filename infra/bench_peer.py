@@ -10,7 +10,6 @@ import contextlib
 import http.client
 import json
 import os
-import socket
 import statistics
 import subprocess
 import sys
@@ -24,11 +23,10 @@ from urllib.parse import urlencode
 
 from infra import demo_data
 from infra.bench_table import Table
-from infra.engines import ENGINES_DIR, HOST, free_port
+from infra.engines import ENGINES_DIR, HOST, START_SECONDS, begins_to_listen, free_port
 
 SIZES = (100, 400, 1_400)  # payments that were taken before
 WINDOW = 50  # payments whose median is shown: the last ones before each size
-START_SECONDS = 60
 LOCALSTRIPE = ENGINES_DIR / "localstripe" / "bin" / "localstripe"
 LOCALSTRIPE_FILE = Path("/tmp/localstripe.pickle")  # noqa: S108  where it keeps its objects, whatever it is told
 PAN, EXPIRY_MONTH, EXPIRY_YEAR, CVV2 = "4242424242424242", "12", "2035", "123"
@@ -146,17 +144,9 @@ def _process(command: list[str], port: int, settings: dict[str, str]) -> Iterato
     environment = {**os.environ, **settings}
     with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # noqa: S603
         try:
-            _wait_for(port, process)
+            if not begins_to_listen(port, process):
+                message = f"{command[0]} did not start: nothing listens on port {port}."
+                raise PeerError(message)
             yield
         finally:
             process.terminate()
-
-
-def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
-    until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until and process.poll() is None:
-        with contextlib.suppress(OSError), socket.create_connection((HOST, port), timeout=1):
-            return
-        time.sleep(0.1)
-    message = f"{process.args!r} did not start: nothing listens on port {port}."
-    raise PeerError(message)

@@ -167,7 +167,9 @@ def dynamodb_local(folder: DataFolder | None = None, *, expiring: bool = True) -
         umask=0o077,
     ) as child:
         try:
-            _wait_for_port(port, child)
+            if not begins_to_listen(port, child):
+                message = f"DynamoDB Local did not start within {START_SECONDS} seconds."
+                raise EngineMissingError(message)
             url = f"http://{HOST}:{port}"
             _prepare_tables(url, folder, expiring=expiring)
             yield url
@@ -212,14 +214,14 @@ def _command(port: int, folder: DataFolder | None) -> list[str]:
     return [java, f"-Djava.library.path={libraries}", "-jar", str(jars[-1]), *arguments]
 
 
-def _wait_for_port(port: int, child: "subprocess.Popen[bytes]") -> None:
+def begins_to_listen(port: int, child: "subprocess.Popen[bytes]") -> bool:
+    """Wait until something listens on the port; return False when the child ended or took too long."""
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and child.poll() is None:
         with contextlib.suppress(OSError), socket.create_connection((HOST, port), timeout=1):
-            return
+            return True
         time.sleep(0.05)
-    message = f"DynamoDB Local did not start within {START_SECONDS} seconds."
-    raise EngineMissingError(message)
+    return False
 
 
 def free_port() -> int:

@@ -1,4 +1,4 @@
-"""What the functions of the zip cost: from their start to their first answer, and when they are warm.
+"""The costs of the functions of the zip: from their start to their first answer, and when they are warm.
 
 The measure is a function that imports chalice and boto3 and makes one DynamoDB client: the same interpreter, packages
 and runtime client, started in turn with the functions, so that a busy machine slows all of them. Processor time is of

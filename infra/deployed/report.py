@@ -1,4 +1,4 @@
-"""What the functions of a stage cost while it served."""
+"""The costs of the functions of a stage while it served."""
 
 import statistics
 from collections.abc import Iterable
