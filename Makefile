@@ -47,7 +47,7 @@ check: $(VENV) engine linter lambda browser  ## what .ci/run runs: format, lint,
 	$(BIN)/mypy
 	$(BIN)/pytest $(PARALLEL) --cov
 
-bench: $(VENV) engine $(if $(PEER)$(findstring documents,$(ARGS)),$(PEER_STAMP)) $(if $(findstring documents,$(ARGS)),$(LAMBDA))  ## what requests cost: calls, capacity units, our own time, the cold start; ARGS="history sweep reconcile codecs moto": lists, catching up, a day compared, messages compared, the default engine; PEER=localstripe: beside another program; ARGS=documents: every table of the documents, from one run
+bench: $(VENV) engine $(if $(PEER)$(findstring documents,$(ARGS)),$(PEER_STAMP)) $(if $(findstring documents,$(ARGS)),$(LAMBDA))  ## what requests cost: calls, capacity units, our own time, the cold start; ARGS="history sweep reconcile codecs moto store": lists, catching up, a day compared, messages compared, the default engine, the store of the simulation compared; PEER=localstripe: beside another program; ARGS=documents: every table of the documents, from one run
 	@PEER=$(PEER) $(BIN)/python -m infra.bench $(ARGS)
 
 format: $(VENV)  ## put the code in shape

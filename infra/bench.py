@@ -23,6 +23,7 @@ from infra.bench_payment import processor_table
 from infra.bench_peer import PeerError, compare_with
 from infra.bench_reconcile import print_reconciliation
 from infra.bench_sign_in import attempts, print_sign_in
+from infra.bench_store import print_store
 from infra.bench_sweep import print_sweep
 from infra.bench_table import Table, show, write_documents
 from infra.capacity_meter import measure_capacity
@@ -161,6 +162,9 @@ def _tables(wanted: set[str]) -> list[Table]:
             print_sweep()
         if "reconcile" in wanted:
             print_reconciliation()
+    if "store" in wanted:
+        with engines.moto_engine():
+            print_store()
     if "moto" in wanted:
         with engines.moto_engine():
             demo_data.seed()
