@@ -29,7 +29,7 @@ CLIENT_TOOLS := .engines/client-tools/.stamp-$(firstword $(shell echo '$(CLIENT_
 AXE := .engines/axe/.stamp-$(AXE_PACKAGE)
 
 .DEFAULT_GOAL := run
-.PHONY: run deployed test check bench format lock engine linter lambda browser simulator interop client-tools clients reference renderer fuzz certify package deploy clean
+.PHONY: run deployed test check bench simulate format lock engine linter lambda browser simulator interop client-tools clients reference renderer fuzz certify package deploy clean
 
 run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data ACQUIRER=iso8583 LOG=json
 	@echo "The local stage starts, which takes some seconds:"
@@ -49,6 +49,9 @@ check: $(VENV) engine linter lambda browser  ## what .ci/run runs: format, lint,
 
 bench: $(VENV) engine $(if $(PEER)$(findstring documents,$(ARGS)),$(PEER_STAMP)) $(if $(findstring documents,$(ARGS)),$(LAMBDA))  ## what requests cost: calls, capacity units, our own time, the cold start; ARGS="history sweep reconcile codecs moto store": lists, catching up, a day compared, messages compared, the default engine, the store of the simulation compared; PEER=localstripe: beside another program; ARGS=documents: every table of the documents, from one run
 	@PEER=$(PEER) $(BIN)/python -m infra.bench $(ARGS)
+
+simulate: $(VENV)  ## lives of the whole service by seed, with every fault there is: SEED=1 SEEDS=1000 MINUTES=10 PROCESSES=2; a life that fails is told, and lived again by its seed
+	@SEED=$(SEED) SEEDS=$(SEEDS) MINUTES=$(MINUTES) PROCESSES=$(PROCESSES) PYTHONHASHSEED=0 $(BIN)/python -m tests.simulation
 
 format: $(VENV)  ## put the code in shape
 	@$(BIN)/ruff check --fix --exit-zero --quiet .

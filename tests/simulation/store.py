@@ -94,10 +94,10 @@ class Store:
         """Return every item of a table."""
         return list(self.tables[name].items.items.values())
 
-    def expire(self) -> None:
-        """Delete everything that has expired."""
+    def expire(self, epoch: float) -> None:
+        """Delete everything that has expired at that time, as DynamoDB does some time after."""
         for table in self.tables.values():
-            table.expire(self._clock())
+            table.expire(epoch, self._clock())
 
     def _table(self, parameters: Mapping[str, Any]) -> Table:
         name = parameters["TableName"]

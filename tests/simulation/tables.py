@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.simulation.values import MAX_KEY_BYTES, InvalidError, Item, Value, comparable, item_size
+from tests.simulation.values import MAX_KEY_BYTES, InvalidError, Item, Value, comparable, item_size, number_of
 
 Key = tuple[Any, ...]  # the comparable values of a key
 Clock = Callable[[], float]
@@ -142,16 +142,15 @@ class Table:
         for follower in (self.replica, *self.indexes.values()):
             follower.waiting.append((visible_at, key, item))
 
-    def expire(self, now: float) -> None:
-        """Delete what has expired, as the store does some time after."""
+    def expire(self, epoch: float, now: float) -> None:
+        """Delete what has expired."""
         ttl = self.ttl
         if ttl is None:
             return
-        over = [
-            key for key, item in self.items.items.items() if "N" in (at := item.get(ttl, {})) and float(at["N"]) < now
-        ]
-        for key in over:
-            self.apply(key, None, now)
+        for key, item in list(self.items.items.items()):
+            at = item.get(ttl, {}).get("N")
+            if at is not None and number_of(at) < epoch:
+                self.apply(key, None, now)
 
     def copy(self) -> "Table":
         other = object.__new__(Table)

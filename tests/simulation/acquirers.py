@@ -1,0 +1,283 @@
+"""The acquirers of a simulated life: one that can be inquired, and a host that cannot, with books of their own.
+
+They keep the contract of `Acquirer`. What may go wrong is between them and the service: no connection, a lost answer, a
+request that arrives late, an outage of hours, a defect of the adapter.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from chalicelib.domain.acquirer import (
+    PARTIAL,
+    TOO_LATE,
+    AcquirerAnswer,
+    AnswerLostError,
+    AuthorizationRequest,
+    LinkAnswer,
+    LinkRequest,
+    ReversalKind,
+    ReversalRequest,
+    Reversed,
+    UnreachableError,
+    message_of,
+)
+from chalicelib.domain.transaction import KINDS, InputType
+from tests.simulation.faults import Faults
+from tests.simulation.scheduler import Scheduler
+
+DECLINED, SIGNED, TOO_MUCH, NOT_FOUND = 5, 8, 13, 25  # cents of an amount, and response codes
+AUTOMATIC = frozenset({ReversalKind.AUTOMATIC, ReversalKind.AUTOMATIC_OF_RETURN})
+WEIGHTS = {"unreachable": 1.0, "lost": 1.5, "late": 1.0, "dies": 0.7, "freezes": 0.7, "defect": 0.3, "down": 0.4}
+SHARE_OF_SLOW = 0.2
+OUTAGES = (30, 600, 10_000)  # seconds
+
+
+@dataclass
+class Entry:
+    """A payment or a reversal in an acquirer's books."""
+
+    amount_minor: int
+    answer: AcquirerAnswer
+    original: Any = None  # of a reversal: the key of its payment
+    reversed_minor: int = 0
+    is_cancelled: bool = False
+    is_partial: bool = False  # it took less than the amount, and says so
+
+
+@dataclass
+class Acquirer:
+    """An acquirer that can be inquired. `books` are by reference."""
+
+    scheduler: Scheduler
+    faults: Faults
+    name: str = "Simulated"
+    quiet: timedelta = timedelta(seconds=60)
+    can_inquire: bool = True
+    institution: str = ""
+    takes: frozenset[InputType] = frozenset(kind for kind, facts in KINDS.items() if facts.acquirer is None)
+    books: dict[Any, Entry] = field(default_factory=dict)
+    trace: Callable[[str], None] | None = None
+    down_until: float = 0.0
+
+    def refuse(self, _: Any) -> tuple[()]:
+        """Take everything."""
+        return ()
+
+    def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
+        """Take a payment, or decline it."""
+        key = self.key_of_payment(request)
+        answer = self._asked(f"authorize {request.reference[:8]}", lambda: self._authorized(key, request), within_s)
+        return self._known(answer)
+
+    def reverse(self, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
+        """Give back, or decline."""
+        text = f"{request.kind} {request.amount_minor} of {request.original[:8]} under {request.reference[:8]}"
+        return self._known(self._asked(text, lambda: self._reversed(request), within_s))
+
+    def inquire(self, reference: str, within_s: float) -> AcquirerAnswer | None:
+        """Return the answer that was given before."""
+        return self._asked(f"inquire {reference[:8]}", lambda: self._inquired(reference), within_s, changes=False)
+
+    def link(self, request: LinkRequest, within_s: float) -> LinkAnswer:
+        """Link no card."""
+        del request, within_s
+        raise UnreachableError
+
+    def taken(self, key: Any) -> tuple[int, int] | None:
+        """Return what a payment took and what was given back of it; None where it took nothing, or was cancelled."""
+        entry = self.books.get(key)
+        if entry is None or not (entry.answer.is_approved or entry.is_partial) or entry.is_cancelled:
+            return None
+        return entry.amount_minor, entry.reversed_minor
+
+    def key_of_payment(self, request: AuthorizationRequest) -> Any:
+        """Return what the acquirer knows a payment by."""
+        return request.reference
+
+    def key_of_original(self, request: ReversalRequest) -> Any:
+        """Return what the acquirer knows the payment of a reversal by."""
+        return request.original
+
+    def key_of_reversal(self, request: ReversalRequest) -> Any:
+        """Return what the acquirer knows a reversal by."""
+        return request.reference
+
+    @staticmethod
+    def _known(answer: AcquirerAnswer | None) -> AcquirerAnswer:
+        if answer is None:
+            raise AnswerLostError
+        return answer
+
+    def _asked(
+        self, text: str, carry_out: Callable[[], AcquirerAnswer | None], within_s: float, *, changes: bool = True
+    ) -> AcquirerAnswer | None:
+        """Carry out a request, with what may go wrong on the way."""
+        scheduler, faults = self.scheduler, self.faults
+        task = scheduler.current
+        if task is None:
+            return carry_out()
+        fault = faults.draw(self.name, WEIGHTS, more=5)
+        if fault == "down":
+            self.down_until = scheduler.now + task.chance.choice(OUTAGES)
+        if fault == "unreachable" or (scheduler.now < self.down_until and not faults.is_over):
+            scheduler.pause(task.chance.uniform(0.01, 1))
+            self._tell(text, "no connection")
+            raise UnreachableError
+        delay = task.chance.uniform(0.02, 1.5)
+        if self.faults.is_slow and task.chance.random() < SHARE_OF_SLOW:
+            delay = task.chance.uniform(1, within_s)
+        if fault == "late" and changes:
+            arrives = task.chance.uniform(0, max(self.quiet.total_seconds() - 1, 0.1))
+            scheduler.spawn(
+                f"{task.name}.late{task.faults}", lambda: self._tell(text, carry_out()), scheduler.now + arrives
+            )
+            scheduler.pause(within_s)
+            raise AnswerLostError
+        scheduler.pause(delay)
+        if fault in {"dies", "freezes"} and task.chance.random() < 0.5:
+            faults.happen(fault)
+            fault = None
+        answer = carry_out()
+        self._tell(text, answer)
+        faults.happen(fault)
+        if fault in {"lost", "late"}:
+            scheduler.pause(max(within_s - delay, 0))
+            raise AnswerLostError
+        if fault == "defect":
+            message = "a defect of the adapter: 4111111111111111"
+            raise RuntimeError(message)
+        scheduler.pause(task.chance.uniform(0.02, 0.5))
+        return answer
+
+    def _tell(self, text: str, answer: Any) -> None:
+        if self.trace is not None:
+            shown = f"{answer.code} {answer.message}" if isinstance(answer, AcquirerAnswer) else answer or "not known"
+            self.trace(f"{self.name} is asked to {text} -> {shown}")
+
+    def _authorized(self, key: Any, request: AuthorizationRequest) -> AcquirerAnswer | None:
+        known = self.books.get(key)
+        if known is not None:
+            return known.answer if known.amount_minor else AcquirerAnswer(TOO_LATE, "Too late")
+        cents = request.amount_minor % 100
+        code = cents if cents in {DECLINED, PARTIAL} else 0
+        answer = AcquirerAnswer(code, message_of(code), "A1", "123456789012", signature_required=cents == SIGNED)
+        self.books[key] = Entry(request.amount_minor, answer, is_partial=code == PARTIAL)
+        return answer
+
+    def _reversed(self, request: ReversalRequest) -> AcquirerAnswer | None:
+        key = self.key_of_reversal(request)
+        known = self.books.get(key)
+        if known is not None:
+            return known.answer
+        answer = self._given_back(request)
+        self.books[key] = Entry(request.amount_minor, answer, original=self.key_of_original(request))
+        return answer
+
+    def _given_back(self, request: ReversalRequest) -> AcquirerAnswer:
+        proof = Reversed(request.original, request.amount_minor)
+        original = self.books.get(self.key_of_original(request))
+        if request.kind in AUTOMATIC or original is None:
+            if original is None:  # it has not arrived, and is declined should it arrive
+                self.books[self.key_of_original(request)] = Entry(0, AcquirerAnswer(TOO_LATE, "Too late"))
+            else:
+                original.is_cancelled = True
+            return AcquirerAnswer(0, "Approved", reverses=proof)
+        if not original.answer.is_approved:
+            return AcquirerAnswer(0, "Approved", reverses=proof)
+        if request.amount_minor % 100 == DECLINED:
+            return AcquirerAnswer(DECLINED, "Declined", reverses=proof)
+        if original.is_cancelled or original.reversed_minor + request.amount_minor > original.amount_minor:
+            return AcquirerAnswer(TOO_MUCH, "Invalid amount", reverses=proof)
+        original.reversed_minor += request.amount_minor
+        return AcquirerAnswer(0, "Approved", approval_code="B2", reverses=proof)
+
+    def _inquired(self, reference: str) -> AcquirerAnswer | None:
+        entry = self.books.get(reference)
+        return None if entry is None or not entry.amount_minor else entry.answer
+
+
+@dataclass
+class Host(Acquirer):
+    """A host that cannot be inquired: it knows a message by its RRN and its trace."""
+
+    name: str = "Host"
+    quiet: timedelta = timedelta(0)
+    can_inquire: bool = False
+    institution: str = "123456"
+    takes: frozenset[InputType] = frozenset({InputType.MANUAL_ENTRY, InputType.MAGNETIC_STRIPE, InputType.CHIP})
+
+    def key_of_payment(self, request: AuthorizationRequest) -> Any:
+        """Return RRN and number of the message."""
+        assert request.message is not None
+        return request.message.rrn, request.message.trace.stan
+
+    def key_of_original(self, request: ReversalRequest) -> Any:
+        """Return RRN and number of the message that is reversed."""
+        assert request.message is not None
+        assert request.original_trace is not None
+        return request.message.rrn, request.original_trace.stan
+
+    def key_of_reversal(self, request: ReversalRequest) -> Any:
+        """Return RRN and number of the message."""
+        assert request.message is not None
+        return request.message.rrn, request.message.trace.stan
+
+    def inquire(self, reference: str, within_s: float) -> AcquirerAnswer | None:
+        """Know no inquiries."""
+        del reference, within_s
+        message = "a host that cannot be inquired was"
+        raise AssertionError(message)
+
+    def _authorized(self, key: Any, request: AuthorizationRequest) -> AcquirerAnswer | None:
+        if key in self.books and self.books[key].amount_minor:
+            return None  # it is not carried out again, and the answer decides nothing
+        return super()._authorized(key, request)
+
+    def _reversed(self, request: ReversalRequest) -> AcquirerAnswer | None:
+        if request.kind is ReversalKind.RETURN:
+            return self._returned(request)
+        if request.kind is ReversalKind.AUTOMATIC_OF_RETURN:
+            return self._return_undone(request)
+        return super()._reversed(request)
+
+    def _returned(self, request: ReversalRequest) -> AcquirerAnswer | None:
+        key = self.key_of_reversal(request)
+        if key in self.books:
+            undone = not self.books[key].amount_minor
+            return AcquirerAnswer(TOO_LATE, "Too late") if undone else None
+        payment = self._payment_of(request)
+        answer = AcquirerAnswer(NOT_FOUND, "Original transaction not found")
+        if payment is not None and payment.answer.is_approved and not payment.is_cancelled:
+            over = payment.reversed_minor + request.amount_minor > payment.amount_minor
+            code = TOO_MUCH if over else DECLINED if request.amount_minor % 100 == DECLINED else 0
+            answer = AcquirerAnswer(code, "Approved" if not code else "Declined", reverses=_proof(request))
+            payment.reversed_minor += 0 if code else request.amount_minor
+        self.books[key] = Entry(request.amount_minor, answer, original=payment)
+        return answer
+
+    def _payment_of(self, request: ReversalRequest) -> Entry | None:
+        """Return the payment of a return, whose message has an RRN of its own."""
+        assert request.original_trace is not None
+        stan = request.original_trace.stan
+        found = [entry for (_, number), entry in self.books.items() if number == stan and entry.original is None]
+        return found[0] if found else None
+
+    def _return_undone(self, request: ReversalRequest) -> AcquirerAnswer:
+        own, undone = self.key_of_reversal(request), self.key_of_original(request)
+        if own not in self.books:
+            entry = self.books.get(undone)
+            if entry is None:
+                self.books[undone] = Entry(0, AcquirerAnswer(TOO_LATE, "Too late"))
+            elif entry.answer.is_approved and not entry.is_cancelled:
+                entry.is_cancelled = True
+                entry.original.reversed_minor -= entry.amount_minor
+            self.books[own] = Entry(
+                request.amount_minor, AcquirerAnswer(0, "Approved", reverses=_proof(request)), undone
+            )
+        return self.books[own].answer
+
+
+def _proof(request: ReversalRequest) -> Reversed:
+    return Reversed(request.original, request.amount_minor)

@@ -1,0 +1,113 @@
+"""Planted defects: small patches of the service, that the simulation has to find.
+
+`python -m tests.simulation.defects` gives a copy of the service one patch at a time; lives are lived in it, one seed
+after the other, until one fails. That is done from several first seeds, and the median of the numbers of lives stands
+in docs/simulation.md. MOST=1000 lives are lived at most; words as arguments choose defects by their names.
+"""
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.simulation import environment
+from tests.simulation.life import TOWN
+from tests.simulation.running import failure_of
+
+ROOT = Path(__file__).parents[2]
+STARTS = tuple(map(int, (os.environ.get("STARTS") or "1000000,2000000,3000000").split(",")))
+TABLE = Path(__file__).with_name("defects.json")
+
+
+class Patch(NamedTuple):
+    """The text of a module of chalicelib before and after."""
+
+    module: str
+    before: str
+    after: str
+
+
+class Defect(NamedTuple):
+    """A defect: what it is, and its patches."""
+
+    name: str
+    patches: tuple[Patch, ...]
+
+
+def defects() -> list[Defect]:
+    """Return all of them."""
+    table = json.loads(TABLE.read_text(encoding="utf-8"))
+    return [Defect(name, tuple(Patch(*patch) for patch in patches)) for name, patches in table.items()]
+
+
+def planted(defect: Defect, folder: Path) -> Path:
+    """Make a copy of the service with the defect in it."""
+    copy = folder / "copy"
+    shutil.rmtree(copy, ignore_errors=True)
+    copy.mkdir()
+    for name in ("app.py", "infra", "tests", ".chalice", "CONTRIBUTING.md"):
+        (copy / name).symlink_to(ROOT / name)
+    shutil.copytree(ROOT / "chalicelib", copy / "chalicelib", ignore=shutil.ignore_patterns("__pycache__"))
+    for patch in defect.patches:
+        path = copy / "chalicelib" / patch.module
+        path.write_text(patched(path.read_text(encoding="utf-8"), patch), encoding="utf-8")
+    return copy
+
+
+def patched(source: str, patch: Patch) -> str:
+    """Return the text of a module with a patch; raise ValueError where its text is not there once."""
+    if source.count(patch.before) != 1:
+        message = f"{patch.before!r} is {source.count(patch.before)} times in {patch.module}"
+        raise ValueError(message)
+    return source.replace(patch.before, patch.after)
+
+
+def lives_until_found(copy: Path, first: int, most: int) -> tuple[int | None, str]:
+    """Return how many lives were lived until one failed, None if none did; and what was broken."""
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-P", "-m", "tests.simulation.defects", "live", str(first), str(most)]
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    last = done.stdout.strip().rpartition("\n")[2]
+    if not last.startswith("{"):
+        return 1, f"it does not start: {done.stderr.strip().rpartition(chr(10))[2][:100]}"
+    found: Mapping[str, object] = json.loads(last)
+    number = found["lives"]
+    return (int(str(number)) if number is not None else None), str(found["rule"])
+
+
+def _live(first: int, most: int) -> None:
+    with environment.simulated():
+        TOWN.found()
+        for number in range(most):
+            if failure := failure_of(str(first + number)):
+                print(json.dumps({"lives": number + 1, "rule": failure.rule, "what": failure.what}))
+                return
+    print(json.dumps({"lives": None, "rule": ""}))
+
+
+def measured(wanted: list[str], most: int) -> Iterator[str]:
+    """Yield a line of the table for each defect: its name, the median number of lives, and what was broken."""
+    with tempfile.TemporaryDirectory() as folder:
+        for defect in defects():
+            if wanted and not any(word in defect.name for word in wanted):
+                continue
+            copy = planted(defect, Path(folder))
+            found = [lives_until_found(copy, first, most) for first in STARTS]
+            numbers = [number if number is not None else most + 1 for number, _ in found]
+            rules = ", ".join(sorted({rule.replace("_", " ") for _, rule in found if rule}))
+            median = int(statistics.median(numbers))
+            yield f"| {defect.name} | {median if median <= most else f'not in {most}'} | {rules} |"
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["live"]:
+        _live(int(sys.argv[2]), int(sys.argv[3]))
+    else:
+        for line in measured(sys.argv[1:], int(os.environ.get("MOST") or 1000)):
+            print(line, flush=True)

@@ -1,0 +1,213 @@
+"""The world around the service while it is simulated: clock, randomness, its processes' memory, and its doors.
+
+The code of the service is the real one. Replaced are what it asks for time and randomness, the wire to AWS, the port of
+acquirers and the senders of messages. What a process keeps in a module is kept for each instance instead: the module's
+name leads to the instance that runs.
+"""
+
+import importlib
+import os
+import pkgutil
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta, tzinfo
+from pathlib import Path
+from typing import Any, Protocol
+from unittest.mock import patch
+
+import argon2
+
+import chalicelib
+from chalicelib import log
+from chalicelib.aws import connections
+from chalicelib.aws.client import Client
+from chalicelib.aws.endpoints import DYNAMODB
+from chalicelib.domain.outbox import Outbox
+from chalicelib.gateways import acquirers, mail, secrets, sms
+from chalicelib.services import passwords, payment_sweep
+from chalicelib.settings import settings
+from chalicelib.store import table
+from infra import engines
+from tests.simulation.scheduler import Scheduler
+
+MORNING = datetime(2026, 3, 14, 7, 0, tzinfo=UTC)
+ACQUIRERS = {
+    "ACQUIRERS": "SANDBOX,ISO8583",
+    "ISO8583_HOST": "127.0.0.1",
+    "ISO8583_PORT": "9",
+    "ISO8583_INSTITUTION": "123456",
+    "ISO8583_TLS": "off",
+    "SWEEP_CONCURRENCY": "1",
+}
+QUICK = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)  # a life has thousands of passwords
+
+
+class Instance:
+    """One process of the service: what it remembers, and how far its clock is ahead."""
+
+    def __init__(self, name: str, ahead: float) -> None:
+        self.name, self.ahead = name, ahead
+        self.is_busy = False
+        self.is_dead = False
+        self.clients: dict[Any, Client] = {}
+        self.verified = passwords.VerifiedPasswords()
+        self.sweep = payment_sweep.Memory()
+        self.document = secrets._Cached(secrets._load_document)  # noqa: SLF001  what a process keeps there
+
+
+class Life(Protocol):
+    """What the doors need of the life that runs: see `tests.simulation.life`."""
+
+    scheduler: Scheduler
+    exchange: Callable[..., connections.Answer]
+    began: datetime
+
+    @property
+    def acquirers(self) -> Mapping[str, Any]:
+        """The acquirers by their codes."""
+
+    def deliver(self, message: Outbox, to: str) -> str:
+        """Deliver a message to an address."""
+
+    def note(self, event: str, facts: Any) -> None:
+        """Take a line of the log."""
+
+
+class _Present:
+    """The life that runs, and who runs in it."""
+
+    life: Life
+    outside = Instance("outside", 0)
+
+    @property
+    def instance(self) -> Instance:
+        task = self.life.scheduler.current
+        found = task.instance if task is not None else None
+        return found if isinstance(found, Instance) else self.outside
+
+    def now(self) -> float:
+        return self.life.scheduler.now
+
+    def clock(self) -> datetime:
+        """Return what the clock of the instance shows."""
+        return self.life.began + timedelta(seconds=self.now() + self.instance.ahead)
+
+    def chance(self) -> random.Random:
+        task = self.life.scheduler.current
+        return task.chance if task is not None else SETTING_UP
+
+
+SETTING_UP = random.Random(0)  # noqa: S311  the order of a test, not a secret
+present = _Present()
+
+
+class _Clock(datetime):
+    """The class that modules of the service take the time from; the times are those of `datetime` itself."""
+
+    @classmethod
+    def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+        return present.clock().astimezone(tz or UTC)
+
+
+class _OfInstance:
+    """A name in a module that leads to what the instance that runs has."""
+
+    def __init__(self, attribute: str) -> None:
+        self._attribute = attribute
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(getattr(present.instance, self._attribute), name)
+
+    def __call__(self) -> Any:
+        return getattr(present.instance, self._attribute)()
+
+
+def _client(limits: Any) -> Client:
+    clients = present.instance.clients
+    if limits not in clients:
+        clients[limits] = Client(DYNAMODB, limits)
+    return clients[limits]
+
+
+def _headers(client: Client, operation: str, _: bytes) -> dict[str, str]:
+    return {"x-amz-target": f"{client.service.target}.{operation}"}
+
+
+def _random_bytes(count: int) -> bytes:
+    return present.chance().randbytes(count)
+
+
+def _time() -> float:
+    return present.clock().timestamp()
+
+
+def _sleep(seconds: float) -> None:
+    present.life.scheduler.pause(seconds)
+
+
+def _random() -> float:
+    return present.chance().random()
+
+
+def _exchange(*arguments: Any) -> connections.Answer:
+    return present.life.exchange(*arguments)
+
+
+def _deliver(message: Outbox, to: str) -> str:
+    return present.life.deliver(message, to)
+
+
+def _note(event: str, facts: Any) -> None:
+    present.life.note(event, facts)
+
+
+@contextmanager
+def simulated() -> Iterator[None]:
+    """Replace the world around the service until the block ends."""
+    with ExitStack() as stack:
+        stack.enter_context(patch.dict(os.environ, {**engines.environment(), **ACQUIRERS}))
+        settings.cache_clear()
+        for name in [found.name for found in pkgutil.walk_packages(chalicelib.__path__, "chalicelib.")]:
+            module = importlib.import_module(name)
+            if getattr(module, "datetime", None) is datetime and "datetime.now(" in _source(module):
+                stack.enter_context(patch.object(module, "datetime", _Clock))
+        for target, name, value in _replacements():
+            stack.enter_context(patch.object(target, name, value))
+        try:
+            yield
+        finally:
+            settings.cache_clear()
+
+
+def _source(module: Any) -> str:
+    return Path(module.__file__).read_text(encoding="utf-8")
+
+
+def _replacements() -> list[tuple[Any, str, Any]]:
+    def named(code: str) -> Any:
+        return present.life.acquirers[code]
+
+    return [
+        (time, "time", _time),
+        (time, "monotonic", present.now),
+        (time, "perf_counter", present.now),
+        (time, "sleep", _sleep),
+        (os, "urandom", _random_bytes),
+        (random, "_urandom", _random_bytes),
+        (random, "random", _random),
+        (random, "uniform", lambda low, high: present.chance().uniform(low, high)),
+        (connections, "exchange", _exchange),
+        (Client, "_headers", _headers),
+        (table, "_client", _client),
+        (passwords, "_verified", _OfInstance("verified")),
+        (passwords, "hasher", lambda: QUICK),
+        (passwords, "UNKNOWN_LOGIN_HASH", QUICK.hash("nobody has it")),
+        (payment_sweep, "memory", lambda: present.instance.sweep),
+        (secrets, "document", _OfInstance("document")),
+        (acquirers, "named", named),
+        (mail, "send", _deliver),
+        (sms, "send", _deliver),
+        (log, "write", _note),
+    ]

@@ -1,0 +1,119 @@
+"""Tasks of a simulated life: one runs at a time, on a clock that jumps to whoever is next.
+
+A task is a greenlet. It goes on until it waits; then the one whose time is the earliest goes on. Everything it draws,
+it draws from chance of its own, made of the seed and its name: what one task draws, no other task changes.
+"""
+
+import random
+from collections.abc import Callable
+from heapq import heappop, heappush
+
+import greenlet
+
+
+class DiedError(BaseException):
+    """The process ends here. Nothing in the service catches it, as nothing catches a power cut."""
+
+
+class EndlessError(Exception):
+    """A life that does not end."""
+
+
+class Task:
+    """A function that runs by itself, and its chance."""
+
+    def __init__(self, name: str, chance: random.Random, function: Callable[[], None]) -> None:
+        self.name, self.chance = name, chance
+        self.instance: object | None = None  # the process it runs in, if it is one of the service's
+        self.faults = 0
+        self.ticket = 0
+        self.is_over = False
+        self.greenlet = greenlet.greenlet(function)
+
+
+class Scheduler:
+    """The tasks of one life, in the order of their times. `now` are seconds since the life began."""
+
+    MOST_STEPS = 400_000
+
+    def __init__(self, seed: str) -> None:
+        self.seed = seed
+        self.now = 0.0
+        self.current: Task | None = None
+        self.failure: BaseException | None = None
+        self._queue: list[tuple[float, int, int, Task]] = []
+        self._order = 0
+        self._steps = 0
+        self._hub = greenlet.getcurrent()
+
+    def spawn(self, name: str, function: Callable[[], None], at: float | None = None) -> Task:
+        """Begin a task, now or at that time."""
+        task = Task(name, self.chance_of(name), lambda: self._run(task, function))
+        self._enqueue(self.now if at is None else max(at, self.now), task)
+        return task
+
+    def chance_of(self, name: str) -> random.Random:
+        """Return the chance that belongs to a name in this life."""
+        return random.Random(f"{self.seed}/{name}")  # noqa: S311  the order of a test, not a secret
+
+    def run(self) -> None:
+        """Run until no task waits for a time; raise what one of them raised."""
+        while self._queue and self.failure is None:
+            at, _, ticket, task = heappop(self._queue)
+            if ticket != task.ticket or task.is_over:
+                continue
+            self._steps += 1
+            if self._steps > self.MOST_STEPS:
+                raise EndlessError
+            self.now, self.current = at, task
+            task.greenlet.switch()
+            self.current = None
+        if self.failure is not None:
+            raise self.failure
+
+    def pause(self, seconds: float) -> None:
+        """Let the present task go on in so many seconds."""
+        self._sleep(self.now + seconds)
+
+    def park(self, until: float) -> None:
+        """Let the present task go on at that time, or when it is woken."""
+        self._sleep(until)
+
+    def wake(self, task: Task) -> None:
+        """Let a parked task go on now."""
+        if not task.is_over:
+            task.ticket += 1
+            self._enqueue(self.now, task)
+
+    def _sleep(self, until: float) -> None:
+        task = self.current
+        if task is None:
+            self.now = max(self.now, until)  # before the life begins nobody else is there
+            return
+        if self._queue and self._queue[0][0] <= until:
+            task.ticket += 1
+            self._enqueue(until, task)
+            self._hub.switch()
+        else:
+            self.now = until  # nobody is before it
+
+    def _enqueue(self, at: float, task: Task) -> None:
+        self._order += 1
+        heappush(self._queue, (at, self._order, task.ticket, task))
+
+    def _run(self, task: Task, function: Callable[[], None]) -> None:
+        try:
+            function()
+        except greenlet.GreenletExit:
+            raise
+        except BaseException as failure:  # noqa: BLE001  raised again by `run`
+            self.failure = self.failure or failure
+        finally:
+            task.is_over = True
+
+    def abandon(self) -> None:
+        """End the tasks that still wait."""
+        for _, _, _, task in self._queue:
+            if not task.is_over and task.greenlet:
+                task.is_over = True
+                task.greenlet.throw(greenlet.GreenletExit)

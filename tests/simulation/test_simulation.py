@@ -1,0 +1,57 @@
+"""Whole lives of the service, by seed: as many as fit in a minute, from a seed of the date."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.simulation.defects import Defect, defects, patched, planted
+
+ROOT = Path(__file__).parents[2]
+MINUTES = "1"
+FOUND_SOON = "a reversal's outcome releases nothing"
+
+
+def simulate(folder: Path = ROOT, **settings: str) -> subprocess.CompletedProcess[str]:
+    """Run `make simulate` without make, in a process of its own: it replaces time and randomness."""
+    environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONHASHSEED": "0", "PROCESSES": "1", **settings}
+    command = [sys.executable, "-P", "-m", "tests.simulation"]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def defect(name: str) -> Defect:
+    return next(one for one in defects() if one.name == name)
+
+
+def test_what_is_always_true_is_true_of_the_lives_of_this_minute() -> None:
+    ran = simulate(MINUTES=MINUTES)
+
+    print(ran.stdout)
+    assert ran.returncode == 0, f"{ran.stdout}\n{ran.stderr}"
+    assert "seeds from" in ran.stdout
+    assert "lives in" in ran.stdout
+
+
+def test_a_planted_defect_is_found_and_told_in_few_lines_and_again_the_same(tmp_path: Path) -> None:
+    copy = planted(defect(FOUND_SOON), tmp_path)
+
+    told = simulate(copy, SEED="1000000", SEEDS="20")
+    again = simulate(copy, SEED=told.stdout.rpartition("SEED=")[2].split()[0], SEEDS="1", PYTHONHASHSEED="1")
+
+    assert told.returncode == again.returncode == 1
+    assert "amounts agree? No:" in told.stdout
+    assert "Declined" in told.stdout
+    assert told.stdout.count("\n") < 80
+    assert told.stdout.splitlines()[1:] == again.stdout.splitlines()[1:]
+
+
+@pytest.mark.parametrize("one", defects(), ids=lambda one: one.name)
+def test_each_planted_defect_fits_the_code_as_it_is(one: Defect) -> None:
+    for patch in one.patches:
+        source = (ROOT / "chalicelib" / patch.module).read_text(encoding="utf-8")
+        after = patched(source, patch)
+
+        assert after != source
+        compile(after, patch.module, "exec")

@@ -1,0 +1,106 @@
+"""Calls of the store in words, for the timeline of a life that failed."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from chalicelib.aws.connections import Answer
+
+Call = Mapping[str, Any]
+
+LONGEST = 64  # characters of a value
+KEYS = ("id", "email", "digest", "name", "object", "month", "at")
+ASIDE = frozenset({"history", "audit"})  # tables whose writes are only counted beside others
+NOUNS = {"transactions": "transaction", "agents": "agent", "merchants": "merchant", "terminals": "terminal"}
+# Attributes by which a person follows what happens.
+TOLD = (
+    *("phase", "state", "amount_minor", "reversed_minor", "reserved_minor", "reversals", "original_id", "due_at"),
+    *("attempts", "sent_at", "failed_attempts", "locked_until", "credential_version", "version"),
+)
+WORDS = {"GetItem": "reads", "PutItem": "stores", "UpdateItem": "changes", "DeleteItem": "deletes"}
+OF_TRANSACTION = {"Put": "stores", "Update": "changes", "Delete": "deletes", "ConditionCheck": "checks"}
+
+
+def described(operation: str, parameters: Call) -> str:
+    """Return what a call is for, in one line."""
+    if operation == "TransactWriteItems":
+        return _together(parameters["TransactItems"])
+    if operation == "BatchGetItem":
+        requests = parameters["RequestItems"].items()
+        return "reads " + ", ".join(_thing(name, key) for name, request in requests for key in request["Keys"])
+    if operation == "Query":
+        sought = " to ".join(map(_value, parameters["ExpressionAttributeValues"].values()))
+        index = f" by {parameters['IndexName']}" if "IndexName" in parameters else ""
+        return f"lists {_table(parameters['TableName'])}{index}: {sought}"
+    return f"{WORDS[operation]} {_written(parameters)}"
+
+
+def summary(answer: Answer) -> str:
+    """Return an answer of the store in a few words."""
+    content = json.loads(answer.body)
+    if "message" in content:
+        reasons = [reason["Code"] for reason in content.get("CancellationReasons", ())]
+        failed = ", ".join(sorted({reason for reason in reasons if reason != "None"}))
+        return f"refused: {content['message']}{f' ({failed})' if failed else ''}"
+    item = content.get("Item") or content.get("Attributes")
+    if item:
+        return f"found {_told(item)}".rstrip()
+    if "Items" in content:
+        return f"{len(content['Items'])} found" + (", and more" if "LastEvaluatedKey" in content else "")
+    if "Responses" in content:
+        found = sum(map(len, content["Responses"].values()))
+        return f"{found} found" + (", others later" if content["UnprocessedKeys"] else "")
+    return "done"
+
+
+def _together(items: list[Call]) -> str:
+    """Return what the writes of a transaction do; those that only keep its history are counted."""
+    aside: Counter[str] = Counter()
+    told = []
+    for kind, write in ((kind, write) for item in items for kind, write in item.items()):
+        if _table(write["TableName"]) in ASIDE:
+            aside[_table(write["TableName"])] += 1
+        else:
+            told.append(f"{OF_TRANSACTION[kind]} {_written(write)}")
+    told += [f"{number} of the {table}" for table, number in aside.items()]
+    return "all or nothing: " + "; ".join(told)
+
+
+def _written(write: Call) -> str:
+    item = write.get("Key") or {name: write["Item"][name] for name in KEYS if name in write["Item"]}
+    text = _thing(write["TableName"], item)
+    if "Item" in write:
+        text += f" ({_told(write['Item'])})"
+    expression, condition = write.get("UpdateExpression"), write.get("ConditionExpression")
+    values = write.get("ExpressionAttributeValues", {})
+    if expression:
+        text += f": {_filled(expression, values)}"
+    if condition and "attribute_not_exists(#key)" not in condition:
+        text += f", if {_filled(condition, values)}"
+    return text
+
+
+def _filled(expression: str, values: Mapping[str, Any]) -> str:
+    """Return an expression with its values in the places of their names."""
+    for name in sorted(values, key=len, reverse=True):
+        expression = expression.replace(name, _value(values[name]))
+    return expression.replace("#", "")
+
+
+def _thing(table: str, key: Mapping[str, Any]) -> str:
+    name = _table(table)
+    return f"{NOUNS.get(name, name)} {'/'.join(map(_value, key.values()))}"
+
+
+def _told(item: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {_value(item[name])}" for name in TOLD if name in item)
+
+
+def _table(name: str) -> str:
+    return name.rpartition("-")[2]
+
+
+def _value(value: Mapping[str, Any]) -> str:
+    text = str(next(iter(value.values())))
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
