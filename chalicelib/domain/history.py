@@ -13,6 +13,7 @@ from chalicelib.domain.transaction import Transaction
 from chalicelib.record import Record
 
 MAX_CANDIDATES = 50_000  # entries one list may look at
+QUARTER = timedelta(minutes=15)
 
 
 class CounterKey(Record):
@@ -34,6 +35,7 @@ class HistoryEntry(Record):
     counter: CounterKey
     taken_minor: int = 0  # of a payment that took money
     amount_minor: int | None = None  # of any; version 1.0 stored it of payments that took money alone
+    given_back_minor: int = 0  # of a reversal that gave money back; not stored
     ext_id: str | None = None
     invoice: str | None = None
     original_invoice: str | None = None
@@ -47,6 +49,11 @@ class HistoryEntry(Record):
     agent: str | None = None  # its name
     receipts: tuple[str, ...] = ()  # e-mail addresses and E.164 numbers
     client_product_code: str | None = None  # exactly as it was sent
+
+    @property
+    def moved_minor(self) -> int:
+        """Return the money that it moved: what a payment took, or, below zero, what a reversal gave back."""
+        return self.taken_minor - self.given_back_minor
 
     @property
     def amount(self) -> Decimal | None:
@@ -100,6 +107,7 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         ),
         taken_minor=transaction.amount_minor if transaction.took_money else 0,
         amount_minor=transaction.amount_minor,
+        given_back_minor=transaction.amount_minor if transaction.gave_back_money else 0,
         receipts=_receipts_of(transaction),
         client_product_code=carried.client_product_code,
         **{name: folded(text) for name, text in texts.items() if text},
@@ -193,6 +201,7 @@ def days_of(day_totals: Iterable[DayTotal], *, newest_first: bool) -> list[TimeR
 def quarters_of(day: TimeRange, slots: Iterable[Mapping[str, int]], *, newest_first: bool) -> list[TimeRange]:
     """Return the quarters of an hour of a day that hold transactions, in the order of the list.
 
+    `slots` have counts by the number of the quarter, 00 to 95.
     The whole day when they hold less than the day does: a range may be too long, never too short.
     """
     counts = Counter[str]()
@@ -201,8 +210,7 @@ def quarters_of(day: TimeRange, slots: Iterable[Mapping[str, int]], *, newest_fi
     if counts.total() < day.count:
         return [day]
     quarters = sorted(counts.items(), reverse=newest_first)
-    hours = ((timedelta(hours=int(name[:2]), minutes=int(name[2:])), count) for name, count in quarters)
-    return [_range(day.begin + past, timedelta(minutes=15), count) for past, count in hours]
+    return [_range(day.begin + int(number) * QUARTER, QUARTER, count) for number, count in quarters]
 
 
 def _range(begin: datetime, length: timedelta, count: int) -> TimeRange:
