@@ -92,5 +92,6 @@ def test_longer_names_than_an_answer_holds_are_refused() -> None:
     check_size(["Till 1"] * takings.MOST_ROWS)
     check_size([None] * takings.MOST_ROWS)
 
-    with pytest.raises(ServiceError):
-        check_size(["日" * 256] * takings.MOST_ROWS)
+    for long in ("日", '"', "\\", "\n", "x"):
+        with pytest.raises(ServiceError):
+            check_size([long * 256] * takings.MOST_ROWS)

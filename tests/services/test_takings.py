@@ -1,5 +1,6 @@
 """Takings of what was paid and given back through the store, on both engines: exact, few calls, counted once."""
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
@@ -9,13 +10,15 @@ from typing import Any
 
 import pytest
 
+from chalicelib import exact_json
 from chalicelib.domain import outcome, takings
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.history import entry_of
 from chalicelib.domain.reversibility import ReverseMode
+from chalicelib.domain.takings import Taking
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.schemas.takings import ReportTakings
+from chalicelib.schemas.takings import ReportTakings, TakingsAnswer
 from chalicelib.services import steps
 from chalicelib.services.rebuild_totals import rebuild
 from chalicelib.services.takings import report
@@ -306,3 +309,16 @@ def test_a_signature_that_comes_later_counts_nothing_again(dynamodb_local: str) 
     steps.store(owing, outcome.completed(owing), NOW)
 
     assert [row[:2] for row in ask(books, {}).values()] == [(1, Decimal("12.30"))]
+
+
+@pytest.mark.parametrize("letter", ["日", '"', "\\", "\x00", "é", "😀", "x"])
+def test_no_row_is_longer_in_an_answer_than_it_is_taken_for(letter: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    most = 10**9
+    row = Taking(NOW.date(), 23, 10**15, 10, "A" * 32, "ZAR", most, Decimal("12345678901234.56"), most, Decimal("0.01"))
+    view = TakingsAnswer.of([row], {row.agent_id: letter * 256}).takings[0]
+    in_an_answer = json.dumps(exact_json.text(view.model_dump(by_alias=True)))
+
+    monkeypatch.setattr(takings, "MOST_BYTES", len(in_an_answer) - 1)
+
+    with pytest.raises(ServiceError):
+        takings.check_size([view.agent_name])
