@@ -153,6 +153,8 @@ ROWS = [
     Row("history_list_history", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
     Row("history_list_by_days", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
     Row("history_list_by_days", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
+    Row("history_export", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
+    Row("history_export", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
     Row("cards_linked", _cards, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), what="of a colleague"),
     Row("cards_linked", lambda _: {}, EVERYBODY, what="of itself"),
     Row("prepare_prepare", _prepare, (ROLE_MAY_NOT, *[PRODUCT] * 5)),
