@@ -95,6 +95,7 @@ def operations_table(agent: LambdaClient) -> Table:
         "a page of history": lambda: agent.call(
             "POST", "/api/v1/payment/listHistoryEx", {"ListBasicModel": {"Page": 1}}
         ),
+        "an export of its rows": lambda: agent.call("POST", "/api/v1/report/export", {}),
         "both sweeps, with nothing to do": lambda: run_sweeps(payment_sweep.EMPTY_LOOKS),
         "both sweeps, the first run of a process": lambda: run_sweeps(0),
     }
