@@ -100,6 +100,7 @@ def operations_table(agent: LambdaClient) -> Table:
         ),
         "takings of today, by hour": lambda: agent.call("POST", TAKINGS, {"By": "hour", "Period": {"From": today}}),
         "takings of a month, by day": lambda: agent.call("POST", TAKINGS, {}),
+        "an export of its rows": lambda: agent.call("POST", "/api/v1/report/export", {}),
         "both sweeps, with nothing to do": lambda: run_sweeps(payment_sweep.EMPTY_LOOKS),
         "both sweeps, the first run of a process": lambda: run_sweeps(0),
     }

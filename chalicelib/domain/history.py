@@ -2,14 +2,15 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from unicodedata import normalize
 
-from chalicelib.domain.local_time import to_local
+from chalicelib.domain.local_time import text_of, to_local
 from chalicelib.domain.paging import PAGE_SIZE
 from chalicelib.domain.period import Period
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.transaction import TRANSITIONS, Phase, Transaction
 from chalicelib.record import Record
 
 MAX_CANDIDATES = 50_000  # entries one list may look at
@@ -35,7 +36,6 @@ class HistoryEntry(Record):
     counter: CounterKey
     taken_minor: int = 0  # of a payment that took money
     amount_minor: int | None = None  # of any; version 1.0 stored it of payments that took money alone
-    given_back_minor: int = 0  # of a reversal that gave money back; not stored
     ext_id: str | None = None
     invoice: str | None = None
     original_invoice: str | None = None
@@ -49,11 +49,18 @@ class HistoryEntry(Record):
     agent: str | None = None  # its name
     receipts: tuple[str, ...] = ()  # e-mail addresses and E.164 numbers
     client_product_code: str | None = None  # exactly as it was sent
+    phase: Phase | None = None  # if it is the last one; None: its record knows, as of all that version 1.0 wrote
+    original_id: str | None = None  # of a reversal
+    exact: Mapping[str, str] = field(default_factory=dict)  # texts of an export that folding would change
 
     @property
     def moved_minor(self) -> int:
         """Return the money that it moved: what a payment took, or, below zero, what a reversal gave back."""
-        return self.taken_minor - self.given_back_minor
+        return -(self.amount_minor or 0) if self.phase is Phase.REVERSAL_APPROVED else self.taken_minor
+
+    def text(self, name: str) -> str:
+        """Return a text of the entry as it was written, empty without one."""
+        return self.exact.get(name) or getattr(self, name) or ""
 
     @property
     def amount(self) -> Decimal | None:
@@ -70,6 +77,7 @@ SEARCHED = (
     *("ext_id", "invoice", "original_invoice", "reverse_invoice", "rrn", "approval_code", "description", "card"),
     *("cardholder", "terminal", "agent"),
 )
+EXPORTED = ("agent", "terminal", "invoice", "rrn", "approval_code", "card", "ext_id", "description")  # of the texts
 
 
 def folded(text: str) -> str:
@@ -94,6 +102,9 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         "terminal": transaction.terminal_name,
         "agent": transaction.agent.name,
     }
+    exact = {name: text for name in EXPORTED if (text := texts[name]) and text != folded(text)}
+    if transaction.date is not None and transaction.date > at:  # by the clock of a till that is fast
+        exact["date"] = text_of(transaction.date, transaction.gmt)
     return HistoryEntry(
         id=transaction.id,
         at=to_local(at, transaction.gmt),
@@ -107,9 +118,11 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         ),
         taken_minor=transaction.amount_minor if transaction.took_money else 0,
         amount_minor=transaction.amount_minor,
-        given_back_minor=transaction.amount_minor if transaction.gave_back_money else 0,
         receipts=_receipts_of(transaction),
         client_product_code=carried.client_product_code,
+        phase=None if TRANSITIONS[transaction.phase] else transaction.phase,
+        original_id=transaction.original_id,
+        exact=exact,
         **{name: folded(text) for name, text in texts.items() if text},
     )
 
