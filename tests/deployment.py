@@ -64,7 +64,12 @@ class Deployed:
 
 @contextlib.contextmanager
 def served(
-    build: Path, folder: Path, *, freezes: bool = False, settings: Mapping[str, str] | None = None
+    build: Path,
+    folder: Path,
+    *,
+    freezes: bool = False,
+    settings: Mapping[str, str] | None = None,
+    parameters: Mapping[str, str] | None = None,
 ) -> Iterator[Deployed]:
     """Serve the package in `build`, unpacked into `folder`. Without AWS's runtime client skip, in CI fail."""
     if not task.is_installed():
@@ -77,6 +82,7 @@ def served(
             build,
             folder / "stage",
             {**_reached_at(aws), **(settings or {})},
+            parameters=parameters,
             log=written,
             freezes=freezes,
         ) as it,

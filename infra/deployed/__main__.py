@@ -1,9 +1,10 @@
 """The command `make deployed`: serve the stage that is packaged, measure its functions, or compare it with `make run`.
 
 `python -m infra.deployed` serves: PORT (8000), AWS_PORT (8001), ENGINE (dynamodb-local, moto) and ALLOWED_ORIGINS come
-from the environment. `measure [--rounds 15] [BUILD ...]` prints what the functions cost. A BUILD is a folder with a package made
-before (`sam.json`, `deployment.zip`), such as one of another branch: they take turns in one run. `compare [--requests
-100000] [--seed 1]` sends random requests to this stage and to that of `make run`; the exit code is 1 if answers differ.
+from the environment. `measure [--rounds 15] [BUILD ...]` prints what the functions cost. A BUILD is a folder with a
+package made before (`sam.json`, `deployment.zip`), such as one of another branch: they take turns in one run. `compare
+[--requests 100000] [--seed 1]` sends random requests to this stage and to that of `make run`; the exit code is 1 if
+answers differ.
 """
 
 import argparse

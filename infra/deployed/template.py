@@ -98,8 +98,9 @@ class _Template:
         return str(separator).join(items) if isinstance(items, list) else str(items)
 
     def _select(self, argument: list[Any]) -> Any:
-        number, items = argument
-        return self.resolved(items)[number]
+        number, items = argument[0], self.resolved(argument[1])
+        known = all(isinstance(item, str) for item in items)
+        return items[number] if known else {"Fn::Select": [number, items]}
 
     def _split(self, argument: list[Any]) -> list[str]:
         separator, text = argument
