@@ -33,9 +33,3 @@ def permission(methods: str) -> dict[str, str]:
         "Access-Control-Allow-Headers": REQUEST_HEADERS,
         "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),
     }
-
-
-def of_the_gateway() -> dict[str, str]:
-    """Return the headers of an answer that API Gateway gives itself, where it cannot look the origin up in a list."""
-    allowed = settings().allowed_origins
-    return readable_by(allowed[0] if len(allowed) == 1 else "*") if allowed else {}

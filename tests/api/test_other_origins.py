@@ -19,9 +19,8 @@ SENT = "Authorization, Content-Type, Idempotency-Key"
 
 
 @pytest.fixture
-def shop(stage: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def shop(stage: str) -> Iterator[str]:
     """The local stage, which allows the pages of a shop: its URL."""
-    del monkeypatch  # the process of the stage is changed
     with allowed(SHOP):
         yield stage
 

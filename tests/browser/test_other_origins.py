@@ -16,7 +16,7 @@ SUBMIT, LOGIN = "/api/v1/payment/submit", "/api/v1/user/login/session"
 AUTH_ACCOUNT = "/api/v1/payment/AuthAccount"
 # As a shop's page does it; what the browser does not let the page read is null.
 FETCH = """async ([url, method, headers, body]) => {
-  const reply = await fetch(url, { method, headers, body: body && JSON.stringify(body), credentials: "omit" });
+  const reply = await fetch(url, { method, headers, body: body && JSON.stringify(body) });
   const names = ["Retry-After", "Idempotent-Replayed", "x-amzn-RequestId", "Content-Encoding"];
   const read = Object.fromEntries(names.map((name) => [name, reply.headers.get(name)]));
   return { status: reply.status, headers: read, body: await reply.json() };
@@ -106,3 +106,10 @@ def test_it_is_refused_by_the_browser_where_its_origin_is_not_listed(
 
     assert outcomes == ["TypeError"] * 3
     assert get(stage, f"/api/v1/payment/{body['BasicTran']['ID']}").error == (404, 568)  # it was not even sent
+
+
+def test_the_browsers_own_credentials_are_never_let_in(page: Page, stage: str, site: str) -> None:
+    asked = "(url) => fetch(url, { credentials: 'include' }).then(() => 'answered', (error) => error.name)"
+    with allowed(site):
+        assert page.evaluate(asked, f"{stage}/api/v1/health") == "TypeError"
+        assert page.evaluate(asked.replace("include", "omit"), f"{stage}/api/v1/health") == "answered"
