@@ -8,6 +8,7 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "Referrer-Policy": "no-referrer",
+    "Vary": "Accept-Encoding",  # the gateway compresses it for whoever takes that, and caches keep it
     "X-Content-Type-Options": "nosniff",
 }
 

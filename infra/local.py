@@ -3,7 +3,7 @@
 `python -m infra.local`, with PORT (8000), AWS_PORT (8001), ENGINE (moto, dynamodb-local), DATA, LOG (text, json) of
 the environment. DATA is the folder in which dynamodb-local keeps the data; without it all data is lost at the end.
 Without LOG the log is for a person at a terminal, and JSON as in the cloud elsewhere. ACQUIRER=iso8583 starts a bank
-beside the service; ACQUIRERS, DEFAULT_ACQUIRER and ISO8583_... are the service's settings.
+beside the service; ACQUIRERS, DEFAULT_ACQUIRER, ISO8583_... and ALLOWED_ORIGINS are the service's settings.
 """
 
 import contextlib
