@@ -29,8 +29,8 @@ ROW = "width:100%;border-collapse:collapse"
 LABEL = "padding:3px 12px 3px 0;vertical-align:top;color:#5a6068;white-space:nowrap"
 VALUE = "padding:3px 0;vertical-align:top;text-align:right;overflow-wrap:anywhere"
 BELOW = "padding:0 0 3px;text-align:right;overflow-wrap:anywhere"
-SIZES = ("font-size:14px", "font-size:16px", "font-size:20px;font-weight:700;color:#1a1c1f")
-FINE, PLAIN, LARGE = SIZES
+SIZES = ("font-size:12px", "font-size:14px", "font-size:16px", "font-size:20px;font-weight:700;color:#1a1c1f")
+SMALL, FINE, PLAIN, LARGE = SIZES
 ROOM = {FINE: 38, PLAIN: 32, LARGE: 24}  # letters of a label and its value on one line of the narrowest telephone
 
 # Every style a receipt may have: a page that shows one can allow these and no other by their hashes.
@@ -81,8 +81,11 @@ def _line(line: Line) -> str:
 def _pair(fact: Fact, size: str) -> str:
     label, value = fact
     beside = _width(label) + _width(value) <= ROOM[size]
-    cells = (_cell(label, f"{LABEL};{size}"), _cell(value, f"{VALUE if beside else BELOW};{size}"))
-    return PAIR.format(rows=f"<tr>{('' if beside else '</tr><tr>').join(cells)}</tr>")
+    named = _cell(label, f"{LABEL};{size}")
+    if beside:
+        return PAIR.format(rows=f"<tr>{named}{_cell(value, f'{VALUE};{size}')}</tr>")
+    smaller = SMALL if size == FINE else size  # the ID of a transaction has room on a line then
+    return PAIR.format(rows=f"<tr>{named}</tr>{_whole(value, f'{BELOW};{smaller}')}")
 
 
 def _cell(text: str, style: str) -> str:
