@@ -32,7 +32,7 @@ AXE := .engines/axe/.stamp-$(AXE_PACKAGE)
 .DEFAULT_GOAL := run
 .PHONY: run deployed test check bench format lock engine linter lambda browser simulator interop client-tools clients reference renderer fuzz certify package deploy clean
 
-run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data ACQUIRER=iso8583 LOG=json
+run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json
 	@echo "The local stage starts, which takes some seconds:"
 	@$(BIN)/python -m infra.local
 

@@ -121,7 +121,7 @@ def _caller_of(agent: Agent) -> Caller:
 
 def print_welcome(url: str, aws_url: str, folder: Path | None, *, is_first_start: bool) -> None:
     """Print where everything is, where data is kept, the demo logins, and a first payment to paste into a shell."""
-    print(f"\nThe payment service is on {url}. What it needs of AWS is simulated in this process. Ctrl-C ends both.")
+    print(f"\nThe payment service is on {url}. What it uses of AWS is simulated: no account is needed. Ctrl-C ends it.")
     if folder is None:
         print("All data is lost at the end. To keep it: `make run ENGINE=dynamodb-local DATA=./data`.\n")
     else:

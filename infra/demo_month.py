@@ -78,7 +78,7 @@ def take(body: dict[str, Any], place: OpenTill, at: datetime) -> Transaction:
     if KINDS[order.input_type].acquirer:
         return payment.without_acquirer(order, place.till, at)
     transaction, request = payments.begin_by_card(order, place.till, None, at)
-    answer = acquirers.named(SANDBOX).authorize(request, AUTHORIZE_SECONDS)
+    answer = acquirers.named(transaction.acquirer).authorize(request, AUTHORIZE_SECONDS)
     return outcome.with_answer(transaction, answer)
 
 

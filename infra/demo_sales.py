@@ -11,11 +11,12 @@ from typing import Any
 
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import KINDS, InputType
+from chalicelib.settings import SANDBOX
 from infra.certify.client import card_of
 
 PAYMENTS = (38, 40, 42, 44, 52, 68, 54)  # a day, from Monday to Sunday
 HOURS = {7: 4, 8: 9, 9: 8, 10: 7, 11: 6, 12: 9, 13: 10, 14: 7, 15: 6, 16: 5, 17: 3}  # and their share of a day
-SUNDAY, SUNDAY_HOURS = 6, range(9, 15)
+SUNDAY, SUNDAY_HOURS = 6, range(8, 15)
 TILLS = (6, 3, 1)  # the share of each till
 ENTRIES = {  # and their share; the linked card is the first till's
     InputType.CASH: 40,
@@ -89,7 +90,8 @@ def _sale(day: date, linked_card: int | None, chance: Random) -> Sale:
         "Description": ", ".join(f"{quantity} x {title}" if quantity > 1 else title for title, _, quantity in lines),
         "AuxDataInput": {"AuxData": {"Purchases": [dict(zip(LINE, line, strict=True)) for line in lines]}},
     }
-    body: dict[str, Any] = {"BasicTran": transaction}
+    acquirer = KINDS[input_type].acquirer or SANDBOX
+    body: dict[str, Any] = {"BasicTran": transaction, "AcqTran": {"AcquirerCode": acquirer}}
     if input_type is InputType.CASH:
         transaction["AmountCashGot"] = _handed_over(amount, chance)
     elif input_type is InputType.LINKED_CARD:

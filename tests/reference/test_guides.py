@@ -59,6 +59,10 @@ CODES = {  # of the answers to a document's requests, in their order
 }
 
 
+def test_the_readme_is_a_page() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
 def test_no_other_document_has_requests() -> None:
     documents = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *GUIDES]
 
