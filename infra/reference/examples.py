@@ -53,6 +53,7 @@ VOLATILE = frozenset(
         "ExtID",
         "Email",
         "Property",
+        "Url",  # of an export
     ]
 )
 
