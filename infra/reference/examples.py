@@ -54,6 +54,7 @@ VOLATILE = frozenset(
         "Email",
         "Property",
         *("Html", "Text", "ShortText"),  # of a receipt, which prints its ID, number and time
+        "Url",  # of an export
     ]
 )
 
