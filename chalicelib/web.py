@@ -3,6 +3,7 @@
 import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, get_type_hints
 
@@ -161,7 +162,9 @@ def _number(text: str) -> int:
 def _caller(request: Request) -> Caller:
     context = request.context["authorizer"]
     terminal_id = int(context["terminal"]) if context.get("terminal") else None
-    return Caller(int(context["agent"]), int(context["client"]), int(context["version"]), terminal_id)
+    ends = context.get("session_ends")
+    session_ends_at = datetime.fromtimestamp(int(ends), UTC) if ends else None
+    return Caller(int(context["agent"]), int(context["client"]), int(context["version"]), terminal_id, session_ends_at)
 
 
 def _body_of(request: Request, limit: int) -> bytes:

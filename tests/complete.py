@@ -411,4 +411,6 @@ def ask(run: Run) -> None:
     run.post(f"{PAYMENT}/GetLinkedCards", linked_cards_of(run.ids))
     query = "&".join(f"{name}={value}" for name, value in auth_account(run.ids).items())
     run.get(f"{PAYMENT}/AuthAccount", f"{PAYMENT}/AuthAccount?{query}")
-    run.post("/api/v1/user/login/session", {"Email": run.till[0], "Password": PASSWORD})
+    session = run.post("/api/v1/user/login/session", {"Email": run.till[0], "Password": PASSWORD})
+    login = (run.till[0], session.body["Data"]["SessionID"])
+    run.look("/api/v1/user/me", http.get(run.shop.stage, "/api/v1/user/me", login))

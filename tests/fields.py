@@ -649,6 +649,21 @@ AUTH_ACCOUNT_ANSWER = {
     "ProductDescListPhone": A,
 }
 
+ME = {
+    "AgentID": I,
+    "Name": S,
+    "Email": S,
+    "ClientID": I,
+    "ClientName": S,
+    "CurrencyID": S,
+    "GMT": I,
+    "Today": S,
+    "IsAdministrator": B,
+    "IsSystemUser": B,
+    "Rights": [I],
+    "ExpiresAt": S,
+}
+
 # The objects of answers. A path such as Transaction.Card.BankName begins with one of them, wherever it stands.
 OBJECTS: dict[str, dict[str, Any]] = {
     "Envelope": ENVELOPE,
@@ -673,11 +688,13 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "GetLinkedCards": {"LinkedCards": ["LinkedCard"]},
     "AuthAccount": AUTH_ACCOUNT_ANSWER,
     "Session": {"Data": {"SessionID": S}},
+    "Me": {"Data": ME},  # ours
     "Health": {},  # ours: nothing beside the envelope
 }
 # The object each endpoint answers beside the envelope.
 ANSWERS = {
     "/api/v1/user/login/session": "Session",
+    "/api/v1/user/me": "Me",
     "/api/v1/payment/AuthAccount": "AuthAccount",
     "/api/v1/merchant/create": "CreateMerchant",
     "/api/v1/merchant/{merchantId}/update": "CreateMerchant",

@@ -120,6 +120,7 @@ ROWS = [
         lambda world: {"Email": world.colleague.email, "Password": PASSWORD},
         EVERYBODY,
     ),
+    Row("accounts_me", _nothing, EVERYBODY),
     Row("accounts_configuration", _nothing, EVERYBODY),
     Row("merchants_create", lambda _: merchant_body(), (OK, *[ROLE_MAY_NOT] * 5)),
     Row("merchants_update", lambda _: merchant_update(), MANAGERS, _home),

@@ -10,6 +10,7 @@ WITH_FILES = 5 * MEGABYTE
 
 ENDPOINTS = (
     Endpoint("POST", "/api/v1/user/login/session", "accounts.session", public=True),
+    Endpoint("GET", "/api/v1/user/me", "accounts.me"),
     Endpoint("GET", "/api/v1/payment/AuthAccount", "accounts.configuration"),
     Endpoint("POST", "/api/v1/merchant/create", "merchants.create", max_bytes=WITH_PICTURE),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/update", "merchants.update", max_bytes=WITH_PICTURE),
