@@ -270,6 +270,7 @@ EVERYTHING: dict[str, Callable[[Ids], dict[str, Any]]] = {
     f"{PAYMENT}/prepare": prepare,
     f"{PAYMENT}/listHistoryEx": history,
     f"{PAYMENT}/listByDaysEx": history,
+    "/api/v1/report/export": history,
     f"{PAYMENT}/reverse": every_reverse,
     f"{PAYMENT}/reversecnp": reversal_cnp,
     f"{PAYMENT}/GetLinkedCards": linked_cards_of,
@@ -407,6 +408,7 @@ def ask(run: Run) -> None:
     run.get(f"{PAYMENT}/statusPublic/{{tranId}}", f"{PAYMENT}/statusPublic/{run.ids.cash}")
     run.post(f"{PAYMENT}/listHistoryEx", {})
     run.post(f"{PAYMENT}/listByDaysEx", {})
+    run.post("/api/v1/report/export", {})
     run.post(f"{PAYMENT}/prepare", prepare(run.ids))
     run.post(f"{PAYMENT}/GetLinkedCards", linked_cards_of(run.ids))
     query = "&".join(f"{name}={value}" for name, value in auth_account(run.ids).items())

@@ -1,8 +1,8 @@
-"""Pictures in object storage: the bucket is never public, and a picture is shown through a URL that expires."""
+"""Files in object storage: the bucket is never public, and a file is shown through a URL that expires."""
 
 from functools import cache
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 from chalicelib.aws.endpoints import S3, endpoint_of
 from chalicelib.domain.picture import Picture
@@ -14,20 +14,34 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 EXPIRES_S = 900
+CSV = "text/csv; charset=utf-8"
 
 
 def put(name: str, picture: Picture) -> None:
     """Store a picture; raise 903 when the storage is out of reach."""
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  loaded for a picture alone
+    _put(Key=name, Body=picture.content, ContentType=picture.media_type)
+
+
+def put_export(name: str, content: IO[bytes], file_name: str) -> None:
+    """Store a CSV file, which a browser saves as `file_name`; raise 903 when the storage is out of reach.
+
+    It is sent from the file, so that it need not fit in memory.
+    """
+    disposition = f'attachment; filename="{file_name}"'
+    _put(Key=name, Body=content, ContentType=CSV, ContentDisposition=disposition, CacheControl="no-store")
+
+
+def _put(**parameters: Any) -> None:
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  loaded for a file alone
 
     try:
-        _client().put_object(Bucket=settings().bucket, Key=name, Body=picture.content, ContentType=picture.media_type)
+        _client().put_object(Bucket=settings().bucket, **parameters)
     except (BotoCoreError, ClientError) as error:
         raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY) from error
 
 
 def signed_url(name: str) -> str:
-    """Return a URL of the picture that is valid for a quarter of an hour; it is computed here, without a call."""
+    """Return a URL of the file that is valid for a quarter of an hour; it is computed here, without a call."""
     return _client().generate_presigned_url(
         "get_object", Params={"Bucket": settings().bucket, "Key": name}, ExpiresIn=EXPIRES_S
     )

@@ -26,6 +26,7 @@ ENDPOINTS = (
     Endpoint("GET", "/api/v1/payment/statusPublic/{tranId}", "payments.status_public", public=True),
     Endpoint("POST", "/api/v1/payment/listHistoryEx", "history.list_history"),
     Endpoint("POST", "/api/v1/payment/listByDaysEx", "history.list_by_days"),
+    Endpoint("POST", "/api/v1/report/export", "history.export"),
     Endpoint("POST", "/api/v1/payment/reverse", "payments.reverse"),
     Endpoint("POST", "/api/v1/payment/reversecnp", "payments.reverse_cnp"),
     Endpoint("POST", "/api/v1/payment/GetLinkedCards", "cards.linked"),

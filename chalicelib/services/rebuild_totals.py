@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from chalicelib.domain.history import entry_of
 from chalicelib.record import Record
-from chalicelib.store import history, rolled_totals, totals, transactions
+from chalicelib.store import history, history_renewal, rolled_totals, totals, transactions
 from chalicelib.store.table import Write, commit, read_all, write_one
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ class Difference(Record):
 class Outcome(Record):
     """The counters that were corrected, and those that were written to whenever they were counted.
 
-    And what version 1.0 lacks, by number: entries that were put among those of all agents, entries that changed each
-    time, and slots that were made.
+    And what version 1.0 lacks, by number: entries that were made anew, entries that changed each time, and slots that
+    were made.
     """
 
     mended: tuple[Difference, ...]
@@ -74,14 +74,14 @@ def rebuild(client_id: int, month: str) -> Outcome:
 
 
 def _bring_over(client_id: int, month: str) -> tuple[int, int]:
-    """Put entries of an earlier version among those of all agents; return how many were, and how many kept changing."""
+    """Make entries of an earlier version anew; return how many were, and how many kept changing."""
     brought, left = 0, 0
     for _ in range(ROUNDS):
         left = 0
-        for entries in _groups(history.out_of_order(client_id, month), history.AT_ONCE):
+        for entries in _groups(history_renewal.outdated(client_id, month), history_renewal.AT_ONCE):
             try:
-                history.put_in_order(entries)
-            except history.EntryChangedError:
+                history_renewal.renew(entries)
+            except history_renewal.EntryChangedError:
                 left += len(entries)
             else:
                 brought += len(entries)
