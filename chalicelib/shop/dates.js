@@ -27,6 +27,6 @@ export const formatDay = written({ weekday: "long", day: "numeric", month: "long
 export const formatShortDay = written({ weekday: "short", day: "numeric", month: "short" });
 export const formatWeekday = written({ weekday: "long" });
 export const formatDate = written({ day: "numeric", month: "short", year: "numeric" });
-export const formatTime = written({ hour: "2-digit", minute: "2-digit" });
+export const formatTime = written({ timeStyle: "short" });
 export const formatMoment = written({ dateStyle: "medium", timeStyle: "short" });
 export const formatHour = (hour) => formatTime(`2000-01-01T${String(hour).padStart(2, "0")}:00:00.000`);

@@ -15,10 +15,12 @@ async function refresh() {
 
 function Header({ view, views }) {
   const { me } = session();
+  const chosen = merchant().Name;
   const link = ([name, { title }]) =>
     html`<a href=${address(name)} aria-current=${name === view ? "page" : undefined}>${title}</a>`;
   return html`<header>
-    <p class="who"><b>${merchant().Name ?? me.ClientName ?? texts.name}</b> <span>${me.Name}</span></p>
+    <p class="who"><b>${chosen ?? me.ClientName ?? texts.name}</b> <span>${me.Name}</span>
+      ${chosen && html` <a href=${address("merchant")}>${texts.merchant.another}</a>`}</p>
     <button type="button" class="quiet" onClick=${signOut}>${texts.signOut}</button>
     <nav aria-label=${texts.navigation}>${Object.entries(views).filter(([, one]) => one.isListed !== false).map(link)}</nav>
   </header>`;
@@ -44,7 +46,7 @@ export function Frame({ views }) {
 
   if (!signedIn) return html`<${SignIn} />`;
   const needsMerchant = signedIn.me.IsSystemUser && !signedIn.merchant;
-  const View = needsMerchant ? views.merchant.view : shown.view;
+  const View = needsMerchant ? views.merchant.view : (id && shown.one) || shown.view;
   return html`
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>${texts.skip}</a>
     <${Header} view=${view in views ? view : "today"} views=${views} />

@@ -1,5 +1,5 @@
 // Small parts of views.
-import { format, isNegative } from "./money.js";
+import { format, formatCount, isNegative } from "./money.js";
 import { texts } from "./texts.js";
 import { html, useEffect, useRef } from "./view.js";
 
@@ -59,9 +59,9 @@ export function Table({ caption, head, rows, foot, empty = texts.nothing }) {
 // A row of sums: its name, payments, taken, given back, net.
 export function SumRow({ name, sums }) {
   const money = (amount) => html`<td class="figure"><${Money} amount=${amount} currency=${sums.currency} /></td>`;
-  return html`<tr>
+  return html`<tr class="sum">
     <th scope="row">${name}</th>
-    <td class="figure">${sums.payments}</td>
+    <td class="figure">${formatCount(sums.payments)}</td>
     ${money(sums.amount)}
     <td class="figure">${sums.reversals ? html`<${Money} amount=${sums.reversed} currency=${sums.currency} /> <small>(${sums.reversals})</small>` : "–"}</td>
     ${money(sums.net)}

@@ -39,7 +39,7 @@ function ByHour({ rows, before, currency }) {
   }));
   return html`<section class="card">
     <h2>${texts.today.byHour}</h2>
-    <${Chart} label=${texts.today.byHour} bars=${bars} currency=${currency} />
+    <${Chart} label=${texts.today.byHour} bars=${bars} currency=${currency} labelWidth=${24} />
     <p class="legend"><span class="now"></span>${texts.today.title} <span class="before"></span>${texts.today.weekBefore}</p>
   </section>`;
 }
@@ -51,8 +51,8 @@ function Sums({ rows, currency }) {
       rows=${grouped(rows, key, currency).sort(byNet).map((sums) => html`<${SumRow} name=${sums.name} sums=${sums} />`)} />
   </section>`;
   return html`
-    ${list((row) => kindName(row.InputType), texts.today.byKind)}
-    ${seesAll() && list((row) => row.AgentName, texts.today.byTill)}`;
+    ${list((row) => kindName(row.InputType), texts.byKind)}
+    ${seesAll() && list((row) => row.AgentName, texts.byTill)}`;
 }
 
 function OfCurrency({ rows, day, currency, isFirst }) {
@@ -60,11 +60,11 @@ function OfCurrency({ rows, day, currency, isFirst }) {
   const before = of(rows.filter((row) => row.Day === addDays(day, -7)), currency);
   const sums = total(now, currency);
   return html`<section class="card headline">
-      <h2>${isFirst ? texts.today.net : texts.today.netIn(currency)}</h2>
+      <h2>${isFirst ? texts.netTakings : texts.netTakingsIn(currency)}</h2>
       <p class="net"><${Money} amount=${sums.net} currency=${currency} testid=${isFirst ? "net" : undefined} /></p>
       <${Compared} net=${sums.net} before=${before} day=${day} currency=${currency} hour=${hourInZone(session().me.GMT)} />
       <dl>
-        <div><dt>${texts.payments}</dt><dd>${sums.payments}</dd></div>
+        <div><dt>${texts.payments.title}</dt><dd>${sums.payments}</dd></div>
         <div><dt>${texts.taken}</dt><dd><${Money} amount=${sums.amount} currency=${currency} /></dd></div>
         <div><dt>${texts.returns}</dt><dd>${sums.reversals}</dd></div>
         <div><dt>${texts.givenBack}</dt><dd><${Money} amount=${sums.reversed} currency=${currency} /></dd></div>
