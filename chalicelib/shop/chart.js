@@ -40,6 +40,8 @@ export function Chart({ label, bars, currency, labelWidth = LABEL_WIDTH }) {
   const y = (value) => TOP + ((top - value) / (top - low)) * (HEIGHT - TOP - BOTTOM);
   const lines = Array.from({ length: Math.round((top - low) / size) + 1 }, (_, number) => low + number * size);
   const room = (width - LEFT) / bars.length;
+  // Every so many bars have their label, if it does not end beyond the chart.
+  const isLabelled = (number) => number % labelEvery === 0 && (bars.length - number - 0.5) * room >= labelWidth / 3;
 
   const bar = (value, kind, left, wide) => value !== 0 && html`<rect class=${kind} x=${left} width=${wide}
     y=${Math.min(y(value), y(0))} height=${Math.max(1, Math.abs(y(value) - y(0)))} rx="2" />`;
@@ -54,7 +56,7 @@ export function Chart({ label, bars, currency, labelWidth = LABEL_WIDTH }) {
       <rect class="ground" x=${LEFT + number * room} width=${room} y=${TOP} height=${HEIGHT - TOP - BOTTOM} />
       ${bar(one.before ?? 0, "before", LEFT + (number + 0.05) * room, room * 0.9)}
       ${bar(one.value, "now", LEFT + (number + 0.2) * room, room * 0.6)}
-      ${number % labelEvery === 0 && html`<text x=${LEFT + (number + 0.5) * room} y=${HEIGHT - 6} text-anchor="middle">${one.label}</text>`}
+      ${isLabelled(number) && html`<text x=${LEFT + (number + 0.5) * room} y=${HEIGHT - 6} text-anchor="middle">${one.label}</text>`}
     </g>`)}
   </svg>`;
 }

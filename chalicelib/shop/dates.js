@@ -25,6 +25,7 @@ const written = (options) => {
 
 export const formatDay = written({ weekday: "long", day: "numeric", month: "long", year: "numeric" });
 export const formatShortDay = written({ weekday: "short", day: "numeric", month: "short" });
+export const formatDayOfMonth = written({ day: "numeric", month: "short" });
 export const formatWeekday = written({ weekday: "long" });
 export const formatDate = written({ day: "numeric", month: "short", year: "numeric" });
 export const formatTime = written({ timeStyle: "short" });

@@ -1,6 +1,6 @@
 // Days: what each day of a period brought.
 import { Chart } from "./chart.js";
-import { addDays, daysBetween, daysOf, firstOfMonth, formatDate, formatShortDay, isDay } from "./dates.js";
+import { addDays, daysBetween, daysOf, firstOfMonth, formatDate, formatDayOfMonth, formatShortDay, isDay } from "./dates.js";
 import { useLoaded } from "./load.js";
 import { approximate, format, formatCount } from "./money.js";
 import { Failure, Field, Loaded, Money, SumRow, Table } from "./parts.js";
@@ -44,7 +44,7 @@ function OfCurrency({ rows, first, last, currency, isFirst }) {
   const bars = days.map((day) => {
     const sums = byDay.get(day) ?? total([], currency);
     const title = texts.days.bar(formatShortDay(day), format(sums.net, currency), formatCount(sums.payments));
-    return { label: formatShortDay(day), value: approximate(sums.net), title };
+    return { label: formatDayOfMonth(day), value: approximate(sums.net), title };
   });
   const all = total(held, currency);
   const name = (day) => html`<a href=${address("day-report", { day })}>${formatShortDay(day)}</a>`;

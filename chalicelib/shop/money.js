@@ -1,6 +1,8 @@
 // Money is exact: an amount is the text of a decimal, as it stands in the service's answer, and is never a float.
 import { locale } from "./texts.js";
 
+const MAX_SHARE = 5;
+
 function parts(amount) {
   const [, sign, whole, fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(String(amount));
   return { units: BigInt(sign + whole + fraction), digits: fraction.length };
@@ -43,9 +45,10 @@ export function formatScale(number, currency) {
 
 export const formatCount = (count) => new Intl.NumberFormat(locale).format(count);
 
+// A part of a whole in per cent; nothing when it says nothing: of nothing, or many times the whole.
 export function formatShare(amount, whole) {
-  const share = approximate(amount) / Math.abs(approximate(whole));
-  return new Intl.NumberFormat(locale, { style: "percent", signDisplay: "always" }).format(share);
+  const share = Math.abs(approximate(amount) / approximate(whole));
+  return share < MAX_SHARE ? new Intl.NumberFormat(locale, { style: "percent" }).format(share) : "";
 }
 
 // What a person types, as a decimal: spaces between thousands are dropped, a comma is a point. Null for anything else.

@@ -61,9 +61,9 @@ export function SumRow({ name, sums }) {
   const money = (amount) => html`<td class="figure"><${Money} amount=${amount} currency=${sums.currency} /></td>`;
   return html`<tr class="sum">
     <th scope="row">${name}</th>
-    <td class="figure">${formatCount(sums.payments)}</td>
+    <td class="figure" data-unit=${texts.unit(sums.payments)}>${formatCount(sums.payments)}</td>
     ${money(sums.amount)}
-    <td class="figure">${sums.reversals ? html`<${Money} amount=${sums.reversed} currency=${sums.currency} /> <small>(${sums.reversals})</small>` : "–"}</td>
+    <td class=${`figure${sums.reversals ? "" : " none"}`}>${sums.reversals ? html`<${Money} amount=${sums.reversed} currency=${sums.currency} /> <small>(${formatCount(sums.reversals)})</small>` : "–"}</td>
     ${money(sums.net)}
   </tr>`;
 }

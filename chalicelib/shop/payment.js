@@ -6,7 +6,7 @@ import { kindName } from "./kinds.js";
 import { useLoaded } from "./load.js";
 import { format, isZero } from "./money.js";
 import { Loaded, Money } from "./parts.js";
-import { Badge, shownAmount } from "./payments.js";
+import { Badge, latestList, shownAmount } from "./payments.js";
 import { ReceiptOf } from "./receipt.js";
 import { address } from "./route.js";
 import { texts } from "./texts.js";
@@ -88,7 +88,7 @@ export function Payment({ id }) {
   const operation = state.data && texts.operations[state.data.OperationID];
   return html`<div class="title">
       <h1>${operation ?? texts.operations[1]}</h1>
-      <p><a href=${address("payments")} onClick=${(event) => { event.preventDefault(); history.back(); }}>${texts.payment.back}</a></p>
+      <p><a href=${latestList()}>${texts.payment.back}</a></p>
     </div>
     <${Loaded} state=${state}>${(payment) => html`<${Shown} payment=${payment} reload=${state.reload} />`}<//>`;
 }

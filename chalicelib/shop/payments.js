@@ -13,7 +13,7 @@ import { html, useState } from "./view.js";
 
 export function Badge({ payment }) {
   const kind = isUnknown(payment) ? "warn" : tookMoney(payment) ? "good" : payment.IsNotFinished ? "warn" : "bad";
-  return html`<span class=${`badge ${kind}`}>${payment.StateDisplay}</span>`;
+  return html`<span class=${`badge ${kind}`}>${texts.states[payment.Substate] ?? payment.StateDisplay}</span>`;
 }
 
 export const shownAmount = (payment) => (isReversal(payment) ? negative(payment.Amount) : payment.Amount);
@@ -49,11 +49,13 @@ function Filters({ query }) {
   const option = (value, name, chosen) => html`<option value=${value} selected=${String(value) === (chosen ?? "")}>${name}</option>`;
   const input = (name, type = "search") => html`<${Field} id=${`filter-${name}`} name=${name} type=${type}
     label=${texts.filters[name]} defaultValue=${query[name] ?? ""} />`;
-  const more = ["invoice", "rrn", "extid", "acquirer"];
+  const more = ["kind", "till", "invoice", "rrn", "extid", "acquirer"];
   return html`<form class="filters" onSubmit=${submit} role="search">
     ${input("search")}
     ${input("from", "date")}
     ${input("to", "date")}
+    <div class="actions"><button class="main">${texts.filters.apply}</button><a class="button" href=${address("payments")}>${texts.filters.none}</a></div>
+    <details open=${more.some((name) => query[name])}><summary>${texts.filters.more}</summary>
     <${Field} id="filter-kind" label=${texts.filters.kind}>
       <select id="filter-kind" name="kind">${option("", texts.filters.every, query.kind)}${KINDS.map((kind) => option(kind, kindName(kind), query.kind))}</select>
     <//>
@@ -63,8 +65,8 @@ function Filters({ query }) {
         ${(tills.data ?? [{ ID: query.till, Name: query.till }]).map((till) => option(till.ID, till.Name, query.till))}
       </select>
     <//>`}
-    <details open=${more.some((name) => query[name])}><summary>${texts.filters.more}</summary>${more.map((name) => input(name))}</details>
-    <div class="actions"><button class="main">${texts.filters.apply}</button><a class="button" href=${address("payments")}>${texts.filters.none}</a></div>
+    ${more.slice(2).map((name) => input(name))}
+    </details>
   </form>`;
 }
 
@@ -104,7 +106,12 @@ function Listed({ query, page: { payments, counters } }) {
     <${Pages} query=${query} counters=${counters} />`;
 }
 
+// The list that was looked at last: a payment leads back to it.
+let latest = address("payments");
+export const latestList = () => latest;
+
 export function Payments({ query }) {
+  latest = address("payments", query);
   const wanted = JSON.stringify([merchant().ClientID, bodyOf(query)]);
   const state = useLoaded(() => listed(query), wanted);
   return html`<div class="title"><h1>${texts.payments.title}</h1><${Export} query=${query} /></div>

@@ -1,10 +1,13 @@
 // Today: what was taken, by kind and till, hour by hour, beside the same day of last week.
 import { Chart } from "./chart.js";
 import { addDays, formatDay, formatHour, formatWeekday, hourInZone } from "./dates.js";
+import { isUnknown, listed } from "./history.js";
 import { kindName } from "./kinds.js";
 import { useLoaded } from "./load.js";
-import { approximate, difference, format, formatShare, isNegative, isZero } from "./money.js";
+import { approximate, difference, format, formatShare, isNegative, isZero, negative } from "./money.js";
 import { Loaded, Money, SumRow, Table } from "./parts.js";
+import { Rows } from "./payments.js";
+import { address } from "./route.js";
 import { merchant, session, seesAll, today } from "./session.js";
 import { byNet, currencies, grouped, of, takings, total } from "./takings.js";
 import { texts } from "./texts.js";
@@ -18,10 +21,10 @@ function Compared({ net, before, day, currency, hour }) {
   const weekday = formatWeekday(addDays(day, -7));
   if (isZero(all.amount)) return html`<p class="compared">${texts.today.noneBefore(weekday)}</p>`;
   const more = difference(net, until.net);
-  const share = isZero(until.net) ? "" : ` (${formatShare(more, until.net)})`;
+  const share = formatShare(more, until.net);
   const words = isNegative(more) ? texts.today.less : texts.today.more;
   return html`<p class="compared">
-    ${words(format(isNegative(more) ? more.slice(1) : more, currency) + share, weekday, formatHour((hour + 1) % 24))}
+    ${words(format(isNegative(more) ? negative(more) : more, currency) + (share && ` (${share})`), weekday, formatHour((hour + 1) % 24))}
     <small>${texts.today.allBefore(weekday, format(all.net, currency))}</small>
   </p>`;
 }
@@ -74,6 +77,23 @@ function OfCurrency({ rows, day, currency, isFirst }) {
     <${Sums} rows=${now} currency=${currency} />`;
 }
 
+const LATELY = 5;
+
+// What came last, and what has no known outcome: asked for by itself, the figures do not wait for it.
+function Lately({ day }) {
+  const state = useLoaded(() => listed({ from: day, to: day }), `${merchant().ClientID} ${day}`);
+  return html`<section class="lately">
+    <h2>${texts.payments.lately}</h2>
+    <${Loaded} state=${state}>${({ payments }) => {
+      const unknown = payments.filter(isUnknown);
+      const rest = payments.filter((payment) => !isUnknown(payment));
+      return html`${unknown.length > 0 && html`<p class="note warn">${texts.payments.unknown(unknown.length)}</p>`}
+        <${Rows} payments=${[...unknown, ...rest.slice(0, LATELY)]} />
+        <p><a href=${address("payments", { from: day, to: day })}>${texts.payments.all}</a></p>`;
+    }}<//>
+  </section>`;
+}
+
 export function Today() {
   const day = today();
   const state = useLoaded(() => takings(addDays(day, -7), day, "hour"), `${merchant().ClientID} ${day}`);
@@ -89,5 +109,6 @@ export function Today() {
       <button type="button" class="quiet" onClick=${state.reload}>${texts.refresh}</button>
     </div>
     <${Loaded} state=${state}>${(rows) => currencies(rows.filter((row) => row.Day === day)).map((currency, number) =>
-      html`<${OfCurrency} key=${currency} rows=${rows} day=${day} currency=${currency} isFirst=${number === 0} />`)}<//>`;
+      html`<${OfCurrency} key=${currency} rows=${rows} day=${day} currency=${currency} isFirst=${number === 0} />`)}<//>
+    <${Lately} key=${state.data?.length} day=${day} />`;
 }

@@ -18,9 +18,22 @@ export const en = {
   netTakingsIn: (currency) => `Net takings in ${currency}`,
   byKind: "By kind of payment",
   byTill: "By till",
+  unit: (count) => (count === 1 ? "payment" : "payments"),
   sumColumns: ["", "Payments", "Taken", "Given back", "Net"],
   errors: {
     noAnswer: "No answer came from the service. Look at the connection and try again.",
+  },
+  states: {
+    201: "Not known yet",
+    202: "Rejected",
+    401: "Signature owed",
+    403: "Being cancelled",
+    404: "Cancelled",
+    411: "Paid",
+    412: "Declined",
+    502: "Returned",
+    503: "In process",
+    505: "In process",
   },
   operations: { 1: "Payment", 2: "Cancellation", 3: "Return" },
   kinds: {
@@ -74,6 +87,8 @@ export const en = {
     page: (page, pages) => `Page ${page} of ${pages}`,
     counted: (count, taken) => `${count} in all, ${taken} taken.`,
     nothing: "No payment matches.",
+    lately: "Latest payments",
+    all: "All payments",
     unknown: (count) =>
       `${count === 1 ? "One has" : `${count} have`} no known outcome yet. Do not take the money again: the service is asking the bank. Open the payment to see what is known.`,
   },
