@@ -254,6 +254,12 @@ def history(ids: Ids) -> dict[str, Any]:
     }
 
 
+def takings(ids: Ids) -> dict[str, Any]:
+    today = datetime.now(UTC)
+    period = {"From": f"{today - timedelta(days=2):%Y-%m-%d}", "To": f"{today + timedelta(days=2):%Y-%m-%d}"}
+    return context(ids) | {"Period": period, "AccountID": ids.agent, "By": "hour"}
+
+
 def auth_account(ids: Ids) -> dict[str, Any]:
     return {"CurrentAccountID": ids.agent, "Lang": "en", "IP": "10.0.0.1"}
 
@@ -274,6 +280,7 @@ EVERYTHING: dict[str, Callable[[Ids], dict[str, Any]]] = {
     f"{PAYMENT}/reverse": every_reverse,
     f"{PAYMENT}/reversecnp": reversal_cnp,
     f"{PAYMENT}/GetLinkedCards": linked_cards_of,
+    "/api/v1/report/takings": takings,
 }
 
 
@@ -409,6 +416,7 @@ def ask(run: Run) -> None:
     run.post(f"{PAYMENT}/listHistoryEx", {})
     run.post(f"{PAYMENT}/listByDaysEx", {})
     run.post("/api/v1/report/export", {})
+    run.post("/api/v1/report/takings", takings(run.ids))
     run.post(f"{PAYMENT}/prepare", prepare(run.ids))
     run.post(f"{PAYMENT}/GetLinkedCards", linked_cards_of(run.ids))
     query = "&".join(f"{name}={value}" for name, value in auth_account(run.ids).items())

@@ -347,6 +347,12 @@ AUTH_ACCOUNT = {"CurrentAccountID": (I, False), "Lang": (S, False), "IP": (S, Fa
 SIGN_IN = {"Email": (S, True), "Password": (S, True)}
 LIST_AGENTS: dict[str, Any] = {"Email": (S, False), "Search": (S, False), "State": (I, False), "Page": (I, False)}
 
+TAKINGS: dict[str, Any] = CONTEXT | {
+    "Period": LIST_HISTORY["Period"],
+    "AccountID": (I, False),
+    "By": (S, False),
+}  # ours
+
 REQUESTS: dict[str, dict[str, Any]] = {
     "/api/v1/user/login/session": SIGN_IN,
     "/api/v1/payment/AuthAccount": AUTH_ACCOUNT,
@@ -365,6 +371,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "/api/v1/payment/reverse": REVERSE,
     "/api/v1/payment/reversecnp": REVERSE_CNP,
     "/api/v1/payment/GetLinkedCards": GET_LINKED_CARDS,
+    "/api/v1/report/takings": TAKINGS,
 }
 
 FINDING = {"Type": I, "Property": S, "Code": I, "Message": S}
@@ -664,6 +671,20 @@ ME = {
     "Rights": [I],
     "ExpiresAt": S,
 }
+TAKING = {
+    "Day": S,
+    "Hour": I,
+    "AgentID": I,
+    "AgentName": S,
+    "InputType": I,
+    "AcquirerCode": S,
+    "CurrencyID": S,
+    "Payments": I,
+    "Amount": D,
+    "Reversals": I,
+    "AmountReversed": D,
+    "Net": D,
+}
 
 # The objects of answers. A path such as Transaction.Card.BankName begins with one of them, wherever it stands.
 OBJECTS: dict[str, dict[str, Any]] = {
@@ -691,12 +712,14 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "AuthAccount": AUTH_ACCOUNT_ANSWER,
     "Session": {"Data": {"SessionID": S}},
     "Me": {"Data": ME},  # ours
+    "Takings": {"Takings": [TAKING]},  # ours
     "Health": {},  # ours: nothing beside the envelope
 }
 # The object each endpoint answers beside the envelope.
 ANSWERS = {
     "/api/v1/user/login/session": "Session",
     "/api/v1/user/me": "Me",
+    "/api/v1/report/takings": "Takings",
     "/api/v1/payment/AuthAccount": "AuthAccount",
     "/api/v1/merchant/create": "CreateMerchant",
     "/api/v1/merchant/{merchantId}/update": "CreateMerchant",

@@ -106,6 +106,10 @@ def _history(world: World) -> dict[str, Any]:
     return {"ListBasicModel": {"AccountID": world.colleague.agent.id}}
 
 
+def _takings(world: World) -> dict[str, Any]:
+    return {"AccountID": world.colleague.agent.id}
+
+
 def _cards(world: World) -> dict[str, Any]:
     return {"AccountId": world.colleague.agent.id}
 
@@ -154,6 +158,8 @@ ROWS = [
     Row("history_list_history", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
     Row("history_list_by_days", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
     Row("history_list_by_days", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
+    Row("takings_report", _takings, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
+    Row("takings_report", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
     Row("cards_linked", _cards, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), what="of a colleague"),
     Row("cards_linked", lambda _: {}, EVERYBODY, what="of itself"),
     Row("prepare_prepare", _prepare, (ROLE_MAY_NOT, *[PRODUCT] * 5)),

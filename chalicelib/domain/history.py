@@ -14,6 +14,7 @@ from chalicelib.domain.transaction import TRANSITIONS, Phase, Transaction
 from chalicelib.record import Record
 
 MAX_CANDIDATES = 50_000  # entries one list may look at
+QUARTER = timedelta(minutes=15)
 
 
 class CounterKey(Record):
@@ -35,6 +36,7 @@ class HistoryEntry(Record):
     counter: CounterKey
     taken_minor: int = 0  # of a payment that took money
     amount_minor: int | None = None  # of any; version 1.0 stored it of payments that took money alone
+    given_back_minor: int = 0  # of a reversal that gave money back; not stored
     ext_id: str | None = None
     invoice: str | None = None
     original_invoice: str | None = None
@@ -52,14 +54,14 @@ class HistoryEntry(Record):
     original_id: str | None = None  # of a reversal
     exact: Mapping[str, str] = field(default_factory=dict)  # texts of an export that folding would change
 
-    @property
-    def moved_minor(self) -> int:
-        """Return the money that it moved: what a payment took, or, below zero, what a reversal gave back."""
-        return -(self.amount_minor or 0) if self.phase is Phase.REVERSAL_APPROVED else self.taken_minor
-
     def text(self, name: str) -> str:
         """Return a text of the entry as it was written, empty without one."""
         return self.exact.get(name) or getattr(self, name) or ""
+
+    @property
+    def moved_minor(self) -> int:
+        """Return the money that it moved: what a payment took, or, below zero, what a reversal gave back."""
+        return self.taken_minor - self.given_back_minor
 
     @property
     def amount(self) -> Decimal | None:
@@ -117,6 +119,7 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         ),
         taken_minor=transaction.amount_minor if transaction.took_money else 0,
         amount_minor=transaction.amount_minor,
+        given_back_minor=transaction.amount_minor if transaction.gave_back_money else 0,
         receipts=_receipts_of(transaction),
         client_product_code=carried.client_product_code,
         phase=None if TRANSITIONS[transaction.phase] else transaction.phase,
@@ -213,6 +216,7 @@ def days_of(day_totals: Iterable[DayTotal], *, newest_first: bool) -> list[TimeR
 def quarters_of(day: TimeRange, slots: Iterable[Mapping[str, int]], *, newest_first: bool) -> list[TimeRange]:
     """Return the quarters of an hour of a day that hold transactions, in the order of the list.
 
+    `slots` have counts by the number of the quarter, 00 to 95.
     The whole day when they hold less than the day does: a range may be too long, never too short.
     """
     counts = Counter[str]()
@@ -221,8 +225,7 @@ def quarters_of(day: TimeRange, slots: Iterable[Mapping[str, int]], *, newest_fi
     if counts.total() < day.count:
         return [day]
     quarters = sorted(counts.items(), reverse=newest_first)
-    hours = ((timedelta(hours=int(name[:2]), minutes=int(name[2:])), count) for name, count in quarters)
-    return [_range(day.begin + past, timedelta(minutes=15), count) for past, count in hours]
+    return [_range(day.begin + int(number) * QUARTER, QUARTER, count) for number, count in quarters]
 
 
 def _range(begin: datetime, length: timedelta, count: int) -> TimeRange:

@@ -30,6 +30,7 @@ ENDPOINTS = (
     Endpoint("POST", "/api/v1/payment/reverse", "payments.reverse"),
     Endpoint("POST", "/api/v1/payment/reversecnp", "payments.reverse_cnp"),
     Endpoint("POST", "/api/v1/payment/GetLinkedCards", "cards.linked"),
+    Endpoint("POST", "/api/v1/report/takings", "takings.report"),
     Endpoint("GET", "/api/v1/health", "health.check", public=True),
 )
 DOCUMENTS = (

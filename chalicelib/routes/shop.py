@@ -6,7 +6,8 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import pictures
 from chalicelib.web import RequestPath
 
-# Scripts and styles of our own origin alone, none in the page, and no text becomes HTML but a receipt. Pictures are in the bucket.
+# Scripts and styles of our own origin alone, none in the page, and no text becomes HTML but a receipt. Pictures are in
+# the bucket.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: {bucket}; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "

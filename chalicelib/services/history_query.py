@@ -3,32 +3,23 @@
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
 
-from chalicelib.domain import permissions
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.history import MAX_CANDIDATES, HistoryEntry, entry_of, is_within
 from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.period import Period, business_day, period_of
 from chalicelib.domain.transaction import Transaction
-from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
 from chalicelib.schemas.history import OLDEST_FIRST, ListBasicModel, ListHistory
 from chalicelib.services import rolled_totals
 from chalicelib.services.admission import Admitted, admit
 from chalicelib.services.history_entries import TOO_MANY
+from chalicelib.services.history_scope import Scope, scope_of
 from chalicelib.services.rolled_totals import Counted
 from chalicelib.store import agents, history, merchants, transactions
 from chalicelib.store.table import Key, read
 
 ChoosePeriod = Callable[[date | None, date | None, date], Period]
-
-
-class Scope(Record):
-    """The transactions a caller may list: a merchant's, of one agent or (None) of all; and its merchant's zone."""
-
-    client_id: int
-    agent_id: int | None
-    gmt: int
-    currency: str | None  # the merchant's
 
 
 class HistoryQuery(Record):
@@ -96,22 +87,10 @@ def matching(query: HistoryQuery, candidates: Sequence[HistoryEntry]) -> list[Hi
 
 
 def _scope(admitted: Admitted, model: ListBasicModel, account: Agent | None, found: Transaction | None) -> Scope:
-    """Return the transactions the caller may list; an account that does not exist is answered as a foreign one."""
-    if model.account_id is not None and account is None:
-        raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
-    if admitted.merchant is not None:
-        own = admitted.merchant
-        return Scope(*permissions.history_scope(admitted.agent, account), own.gmt, own.currency_id)
-    if account is None and model.id is not None:  # a system user sees every transaction
+    """Return the transactions the caller may list; a system user finds every transaction by its ID."""
+    if admitted.merchant is None and model.account_id is None and model.id is not None:
         return _scope_of(found) if found else Scope(0, None, 0, None)
-    if account is None:
-        message = "A system user names the merchant through one of its accounts."
-        raise invalid(Finding("account_id", Check.REQUIRED, message))
-    client_id, agent_id = permissions.history_scope(admitted.agent, account)
-    merchant = read(merchants.key(client_id))
-    if merchant is None:
-        raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
-    return Scope(client_id, agent_id, merchant.gmt, merchant.currency_id)
+    return scope_of(admitted, model.account_id, account)
 
 
 def _scope_of(transaction: Transaction) -> Scope:

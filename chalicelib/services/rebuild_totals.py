@@ -54,7 +54,7 @@ def rebuild(client_id: int, month: str) -> Outcome:
     brought, left = _bring_over(client_id, month)
     mended: list[Difference] = []
     moving: list[Difference] = []
-    made = 0
+    made: set[str] = set()
     for _ in range(ROUNDS):
         moving = []
         for groups in _differences(client_id, month):
@@ -64,13 +64,13 @@ def rebuild(client_id: int, month: str) -> Outcome:
                 moving += chain.from_iterable(groups)
             else:
                 new = [group for group in groups if _is_new(group)]
-                made += len(new)
+                made |= {group[0].at for group in new}
                 mended += chain.from_iterable(group for group in groups if group not in new)
         if not moving:
             break
     if next(totals.read_counters(client_id, month, totals.TOTAL), None):
         write_one(rolled_totals.outdate(client_id, month))
-    return Outcome(tuple(mended), tuple(moving), brought, left, made)
+    return Outcome(tuple(mended), tuple(moving), brought, left, len(made))
 
 
 def _bring_over(client_id: int, month: str) -> tuple[int, int]:
@@ -114,7 +114,10 @@ def _differences(client_id: int, month: str) -> Iterator[list[list[Difference]]]
     counted = _counted(client_id, month)
     for _, items in groupby(sorted(stored.keys() | counted.keys(), key=_together), totals.without_currency):
         differing = (_differing(f"{client_id}#{month}", at, stored[at], counted[at]) for at in items)
-        if groups := [group for group in differing if group]:
+        groups = [group for group in differing if group]
+        if any(len(group) > totals.AT_ONCE for group in groups):  # of slots: a total has fewer
+            yield from ([part] for group in groups for part in _groups(group, totals.AT_ONCE))
+        elif groups:
             yield groups
 
 

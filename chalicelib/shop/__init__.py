@@ -41,11 +41,13 @@ def page() -> str:
 
 def script() -> str:
     """Return the modules as one script, each after those it imports, behind the licences of the libraries."""
-    licences = [f"/*! {path.stem}\n\n{path.read_text(encoding='utf-8')}*/\n" for path in FOLDER.glob("libraries/*.LICENSE")]
+    licences = [
+        f"/*! {path.stem}\n\n{path.read_text(encoding='utf-8')}*/\n" for path in sorted(FOLDER.glob("*/*.LICENSE"))
+    ]
     modules: dict[Path, str] = {}
     for path in _in_order(FOLDER / "main.js", ()):
         modules.setdefault(path, f"const {_name(path)} = (() => {{\n{_scoped(path)}}})();\n")
-    return "".join([*sorted(licences), *modules.values()])
+    return "".join([*licences, *modules.values()])
 
 
 def _in_order(path: Path, importers: tuple[Path, ...]) -> Iterator[Path]:

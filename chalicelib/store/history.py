@@ -53,12 +53,14 @@ def writes_for_new(transaction: Transaction) -> list[Write]:
 
 
 def writes_for_outcome(transaction: Transaction, now: datetime) -> list[Write]:
-    """Return the writes that add an outcome to the history: the references, and the money if it took any."""
+    """Return the writes that add an outcome to the history: the references, and the money if it moved any.
+
+    What is rolled up has the money that payments took alone: only theirs outdates it.
+    """
     entry, client_id = entry_of(transaction), transaction.client_id
-    money = []
-    if entry.taken_minor:
-        money = [*totals.add_money(client_id, entry), *rolled_totals.count_late(client_id, entry, now)]
-    return [*_entry_writes(transaction, entry), *money]
+    money = totals.add_money(client_id, entry) if entry.moved_minor else []
+    late = rolled_totals.count_late(client_id, entry, now) if entry.taken_minor else []
+    return [*_entry_writes(transaction, entry), *money, *late]
 
 
 def writes_for_reversed(original: Transaction, reversal: Transaction) -> list[Write]:

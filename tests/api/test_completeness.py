@@ -231,6 +231,7 @@ SUBMIT, REVERSE, REVERSE_CNP = (f"{PAYMENT}/{name}" for name in ("submit", "reve
 HISTORY, BY_DAYS, CARDS = (f"{PAYMENT}/{name}" for name in ("listHistoryEx", "listByDaysEx", "GetLinkedCards"))
 PREPARE, AUTH_ACCOUNT, SIGN_IN = f"{PAYMENT}/prepare", f"{PAYMENT}/AuthAccount", "/api/v1/user/login/session"
 BY_CASH, BY_CHIP, KEYED = (lambda run, name=name: run.made[name].sent for name in ("cash", "chip", "keyed"))
+TAKINGS = "/api/v1/report/takings"
 OTHERS = (403, 152)
 
 
@@ -447,6 +448,37 @@ OF_A_LIST_BY_DAYS = of_a_list(
 )
 
 
+def reporting(right: dict[str, Any], wrong: dict[str, Any]) -> Evidence:
+    """Expect rows with the one request, and none with the other; the days of periods are counted from today."""
+
+    def rows(run: Run, sent: dict[str, Any]) -> Any:
+        today = datetime.now(UTC)
+        days = {"From": -2, "To": 2} | sent.get("Period", {})
+        period = {name: f"{today + timedelta(days=number):%Y-%m-%d}" for name, number in days.items()}
+        reply = run.post(TAKINGS, {**sent, "Period": period}, run.shop.owner)
+        assert reply.error == (200, 0)
+        return reply.body["Takings"]
+
+    def check(run: Run, field: str) -> None:
+        assert field
+        with_ids = {"AccountID": run.ids.agent} if field == "AccountID" else {}
+        with_others = {"AccountID": run.shop.owner_id} if field == "AccountID" else {}
+        assert rows(run, right | with_ids)
+        assert rows(run, right | with_ids) != rows(run, wrong | with_others)
+
+    return check
+
+
+OF_TAKINGS = {
+    **each(context_of(fields.TAKINGS), accepted),
+    "CurrentAccountID": refused(TAKINGS, lambda run: complete.takings(run.ids), 1, OTHERS),
+    "Period.From": reporting({}, {"Period": {"From": 2}}),
+    "Period.To": reporting({}, {"Period": {"To": -2}}),
+    "AccountID": reporting({}, {}),
+    "By": reporting({"By": "day"}, {"By": "hour"}),
+}
+
+
 def of_linked_cards() -> dict[str, Evidence]:
     def linked(run: Run) -> Any:
         return run.ids.linked_card
@@ -481,6 +513,7 @@ EVIDENCE: dict[str, dict[str, Evidence]] = {
     HISTORY: OF_HISTORY,
     BY_DAYS: OF_A_LIST_BY_DAYS,
     CARDS: of_linked_cards(),
+    TAKINGS: OF_TAKINGS,
     PREPARE: {
         **each(context_of(fields.PREPARE), accepted),
         "CurrentAccountID": refused(PREPARE, prepared, 1, OTHERS),
