@@ -36,7 +36,6 @@ class HistoryEntry(Record):
     counter: CounterKey
     taken_minor: int = 0  # of a payment that took money
     amount_minor: int | None = None  # of any; version 1.0 stored it of payments that took money alone
-    given_back_minor: int = 0  # of a reversal that gave money back; not stored
     ext_id: str | None = None
     invoice: str | None = None
     original_invoice: str | None = None
@@ -61,7 +60,7 @@ class HistoryEntry(Record):
     @property
     def moved_minor(self) -> int:
         """Return the money that it moved: what a payment took, or, below zero, what a reversal gave back."""
-        return self.taken_minor - self.given_back_minor
+        return -(self.amount_minor or 0) if self.phase is Phase.REVERSAL_APPROVED else self.taken_minor
 
     @property
     def amount(self) -> Decimal | None:
@@ -119,7 +118,6 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         ),
         taken_minor=transaction.amount_minor if transaction.took_money else 0,
         amount_minor=transaction.amount_minor,
-        given_back_minor=transaction.amount_minor if transaction.gave_back_money else 0,
         receipts=_receipts_of(transaction),
         client_product_code=carried.client_product_code,
         phase=None if TRANSITIONS[transaction.phase] else transaction.phase,

@@ -41,13 +41,12 @@ def page() -> str:
 
 def script() -> str:
     """Return the modules as one script, each after those it imports, behind the licences of the libraries."""
-    licences = [
-        f"/*! {path.stem}\n\n{path.read_text(encoding='utf-8')}*/\n" for path in sorted(FOLDER.glob("*/*.LICENSE"))
-    ]
+    licences = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("libraries/*.LICENSE"))}
+    notices = [f"/*! {name}\n\n{text}*/\n" for name, text in licences.items()]
     modules: dict[Path, str] = {}
     for path in _in_order(FOLDER / "main.js", ()):
         modules.setdefault(path, f"const {_name(path)} = (() => {{\n{_scoped(path)}}})();\n")
-    return "".join([*licences, *modules.values()])
+    return "".join([*notices, *modules.values()])
 
 
 def _in_order(path: Path, importers: tuple[Path, ...]) -> Iterator[Path]:

@@ -51,8 +51,12 @@ export function ReturnDialog({ payment, onClose, onAnswered }) {
   const submit = async (event) => {
     event.preventDefault();
     if (sending.current) return;
-    const typed = form.current.elements.amount.value;
-    const next = attempt ?? begun(payment, typedAmount(typed) ?? typed);
+    const amount = attempt?.amount ?? typedAmount(form.current.elements.amount.value);
+    if (amount === null) {
+      setError({ message: texts.return.noAmount });
+      return;
+    }
+    const next = attempt ?? begun(payment, amount);
     sending.current = true;
     setBusy(true);
     setError(null);

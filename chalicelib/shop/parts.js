@@ -1,7 +1,7 @@
 // Small parts of views.
 import { format, formatCount, isNegative } from "./money.js";
 import { texts } from "./texts.js";
-import { html, useEffect, useRef } from "./view.js";
+import { html, useEffect, useId, useRef } from "./view.js";
 
 export function Money({ amount, currency, testid }) {
   const minus = isNegative(amount) ? " minus" : "";
@@ -35,13 +35,14 @@ export function Field({ label, hint, children, ...input }) {
 // A modal dialog: the browser keeps the focus in it and gives it back. `onClose` is called for the key Escape too.
 export function Dialog({ title, onClose, children }) {
   const dialog = useRef(null);
+  const name = useId();
   useEffect(() => { dialog.current.showModal(); }, []);
   const cancel = (event) => {
     event.preventDefault();
     onClose?.();
   };
-  return html`<dialog ref=${dialog} aria-labelledby="dialog-title" onCancel=${cancel}>
-    <h2 id="dialog-title">${title}</h2>
+  return html`<dialog ref=${dialog} aria-labelledby=${name} onCancel=${cancel}>
+    <h2 id=${name}>${title}</h2>
     ${children}
   </dialog>`;
 }

@@ -21,7 +21,7 @@ export const shownAmount = (payment) => (isReversal(payment) ? negative(payment.
 function Row({ payment }) {
   const what = isReversal(payment) ? texts.operations[payment.OperationID] : kindName(payment.InputType);
   const card = payment.Card.PANEnding && `•••• ${payment.Card.PANEnding}`;
-  const words = [what, card, payment.Description].filter(Boolean).join(" · ");
+  const words = [payment.Description, what, card].filter(Boolean).join(" · ");
   const moved = tookMoney(payment) ? "" : " none";
   return html`<li data-id=${payment.ID}><a href=${address("payments", {}, payment.ID)}>
     <time>${formatTime(payment.Date)}</time>

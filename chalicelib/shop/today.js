@@ -80,8 +80,7 @@ function OfCurrency({ rows, day, currency, isFirst }) {
 const LATELY = 5;
 
 // What came last, and what has no known outcome: asked for by itself, the figures do not wait for it.
-function Lately({ day }) {
-  const state = useLoaded(() => listed({ from: day, to: day }), `${merchant().ClientID} ${day}`);
+function Lately({ day, state }) {
   return html`<section class="lately">
     <h2>${texts.payments.lately}</h2>
     <${Loaded} state=${state}>${({ payments }) => {
@@ -97,18 +96,23 @@ function Lately({ day }) {
 export function Today() {
   const day = today();
   const state = useLoaded(() => takings(addDays(day, -7), day, "hour"), `${merchant().ClientID} ${day}`);
+  const lately = useLoaded(() => listed({ from: day, to: day }), `${merchant().ClientID} ${day}`);
+  const refresh = () => {
+    state.reload();
+    lately.reload();
+  };
   useEffect(() => {
-    const look = () => document.visibilityState === "visible" && state.reload();
+    const look = () => document.visibilityState === "visible" && refresh();
     document.addEventListener("visibilitychange", look);
     return () => document.removeEventListener("visibilitychange", look);
-  }, [state.reload]);
+  }, [state.reload, lately.reload]);
 
   return html`<div class="title">
       <h1>${texts.today.title}</h1>
       <p>${formatDay(day)}</p>
-      <button type="button" class="quiet" onClick=${state.reload}>${texts.refresh}</button>
+      <button type="button" class="quiet" onClick=${refresh}>${texts.refresh}</button>
     </div>
     <${Loaded} state=${state}>${(rows) => currencies(rows.filter((row) => row.Day === day)).map((currency, number) =>
       html`<${OfCurrency} key=${currency} rows=${rows} day=${day} currency=${currency} isFirst=${number === 0} />`)}<//>
-    <${Lately} key=${state.data?.length} day=${day} />`;
+    <${Lately} day=${day} state=${lately} />`;
 }

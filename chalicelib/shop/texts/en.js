@@ -142,6 +142,7 @@ export const en = {
     title: "Return",
     remains: (amount) => `${amount} can be returned.`,
     amount: "Amount",
+    noAmount: "Type an amount, such as 12.30.",
     button: "Return",
     busy: "Returning…",
     cancel: "Cancel",
