@@ -13,6 +13,7 @@ MADE = {
     "history",
     "history-million",
     "search",
+    "takings",
     "tills",
     "peer",
     "cold-start",
