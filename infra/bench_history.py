@@ -1,4 +1,5 @@
-"""The cost of lists at 1, 3, 30 and 300 tills of one merchant, and what tills that pay at once have in common.
+"""The cost of lists at 1, 3, 30 and 300 tills of one merchant, of exports, and what tills that pay at once have in
+common.
 
 `python -m infra.bench_history`, and a part of `make bench ARGS=history`; with `million` beside it a year of a million
 payments too, which takes many minutes and 6 GB of memory.
@@ -16,6 +17,7 @@ from app import app
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.period import business_day
 from infra import engines
+from infra.bench_export import export_table
 from infra.bench_shop import Shop, create_shop
 from infra.bench_table import Table, show
 from infra.bench_tills import tills_table
@@ -48,7 +50,7 @@ def history_tables() -> list[Table]:
     tables = [show(pages_table("history", SIZE))]
     if "million" in sys.argv[1:]:
         tables.append(show(pages_table("history-million", MILLION)))
-    return [*tables, show(searches_table(SIZE)), show(takings_table(SIZE)), show(tills_table())]
+    return [*tables, show(searches_table(SIZE)), show(takings_table(SIZE)), show(export_table()), show(tills_table())]
 
 
 def pages_table(name: str, size: int) -> Table:

@@ -160,6 +160,8 @@ ROWS = [
     Row("history_list_by_days", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
     Row("takings_report", _takings, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
     Row("takings_report", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
+    Row("history_export", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
+    Row("history_export", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
     Row("cards_linked", _cards, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), what="of a colleague"),
     Row("cards_linked", lambda _: {}, EVERYBODY, what="of itself"),
     Row("prepare_prepare", _prepare, (ROLE_MAY_NOT, *[PRODUCT] * 5)),

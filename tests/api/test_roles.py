@@ -136,6 +136,7 @@ IN_THE_BODY: dict[str, Callable[[Any], Any]] = {
     "terminals_create": lambda body: {**body, "BranchID": 999_999_999},
     "history_list_history of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
     "history_list_by_days of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
+    "history_export of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
     "cards_linked of a colleague": lambda _: {"AccountId": 999_999_999},
     "payments_reverse of a colleague": lambda body: {
         "BasicReverseTran": {**body["BasicReverseTran"], "TransactionID": str(uuid4())}

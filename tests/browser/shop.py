@@ -87,7 +87,9 @@ class Store:
     def pay_by_card(self, amount: str) -> str:
         """Take a payment by a card that is typed in; its cents decide what the sandbox answers."""
         basic = a_body(Amount=amount, InputType=1)["BasicTran"]
-        return self._submit({"BasicTran": basic, "Card": {"CardDataInput": {"PAN": PAN, "EXP": EXP, "CVV2": "123"}}}, None)
+        return self._submit(
+            {"BasicTran": basic, "Card": {"CardDataInput": {"PAN": PAN, "EXP": EXP, "CVV2": "123"}}}, None
+        )
 
     def _submit(self, body: dict[str, Any], by: Login | None) -> str:
         paid: str = post(self.stage, "/api/v1/payment/submit", body, by or self.till).body["TransactionID"]
@@ -106,7 +108,9 @@ class Store:
         """Return what the interface says was taken."""
         day = get(self.stage, "/api/v1/user/me", login or self.owner).body["Data"]["Today"]
         body = {"Period": {"From": day, "To": day}}
-        rows: list[dict[str, Any]] = post(self.stage, "/api/v1/report/takings", body, login or self.owner).body["Takings"]
+        rows: list[dict[str, Any]] = post(self.stage, "/api/v1/report/takings", body, login or self.owner).body[
+            "Takings"
+        ]
         return rows
 
 

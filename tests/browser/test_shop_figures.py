@@ -68,7 +68,9 @@ def test_the_day_report_names_the_first_and_the_last_number(shop: Shop, store: S
         shop.page.go_back()
     shop.look_at("Day report")
 
-    assert [shop.page.locator(f"dt:text-is('{name} number') + dd").inner_text() for name in ("First", "Last")] == numbers
+    assert [
+        shop.page.locator(f"dt:text-is('{name} number') + dd").inner_text() for name in ("First", "Last")
+    ] == numbers
 
 
 def test_an_exported_file_sums_to_the_figure_of_the_page(shop: Shop, store: Store) -> None:
