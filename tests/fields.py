@@ -696,6 +696,7 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "LinkedCard": LINKED_CARD,
     "PaymentOption": PAYMENT_OPTION,
     "PublicStatus": PUBLIC_STATUS,
+    "Receipt": {"Language": S, "Subject": S, "Html": S, "Text": S, "ShortText": S},  # ours
     "CreatePos": {"Pos": "Pos"},
     "UpdateBulk": {"Pos": "Pos"},
     "PosList": {"PosList": ["Pos"], "PosCounters": COUNTERS},
@@ -708,6 +709,7 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "TransactionList": LIST_WRAPPER,
     "StatusPublic": {"Transaction": "PublicStatus"},
     "Export": {"Url": S},
+    "ReceiptOf": {"Receipt": "Receipt"},
     "GetLinkedCards": {"LinkedCards": ["LinkedCard"]},
     "AuthAccount": AUTH_ACCOUNT_ANSWER,
     "Session": {"Data": {"SessionID": S}},
@@ -732,6 +734,7 @@ ANSWERS = {
     "/api/v1/payment/submit": "Submit",
     "/api/v1/payment/prepare": "Prepare",
     "/api/v1/payment/{tranId}": "TransactionList",
+    "/api/v1/payment/{tranId}/receipt": "ReceiptOf",
     "/api/v1/payment/statusPublic/{tranId}": "StatusPublic",
     "/api/v1/payment/listHistoryEx": "TransactionList",
     "/api/v1/payment/listByDaysEx": "TransactionList",

@@ -145,6 +145,13 @@ ROWS = [
         lambda world: {"tranId": world.payment},
         "of a colleague",
     ),
+    Row(
+        "payments_receipt",
+        _nothing,
+        (OK, OK, ROLE_MAY_NOT, OK, OK, TRANSACTION),
+        lambda world: {"tranId": world.payment},
+        "of a colleague",
+    ),
     Row("payments_status_public", _nothing, EVERYBODY, lambda world: {"tranId": world.payment}),
     Row("health_check", _nothing, EVERYBODY),
     Row("payments_reverse", _reverse(2), (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, OK, TRANSACTION), what="of a colleague"),

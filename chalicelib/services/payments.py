@@ -20,7 +20,7 @@ from chalicelib.gateways.secrets import keyed_digest
 from chalicelib.schemas.files import PictureFile
 from chalicelib.schemas.payment_request import SubmitPayment
 from chalicelib.services import outbox, outcomes, pictures, signatures
-from chalicelib.services.admission import admit
+from chalicelib.services.admission import admit, admit_to_transaction
 from chalicelib.services.host_identity import identify_payment
 from chalicelib.services.identifiers import card_digest, derived_guid, new_guid
 from chalicelib.services.replay import replay, replay_first
@@ -93,7 +93,7 @@ def _take_without_acquirer(
     """Take a payment that needs no acquirer: one store transaction, with its receipts."""
     transaction = payment.without_acquirer(order, till, now)
     transaction = replace(transaction, **pictures.store_files(files, transaction.id))
-    receipts = outbox.receipts_for(transaction, till.merchant, till.terminal, now)
+    receipts = outbox.receipts_for(transaction, now)
 
     try:
         transactions.record(transaction, *map(outbox_store.put, receipts))
@@ -151,12 +151,7 @@ def get(transaction_id: str, caller: Caller, now: datetime) -> Page:
 
     404 for what is missing and for what is another merchant's.
     """
-    keys = [transactions.key(transaction_id.upper())] if is_guid(transaction_id) else []
-    admitted = admit(caller, *keys)
-    transaction: Transaction | None = next(iter(admitted.others), None)
-    if transaction is None:
-        raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
-    permissions.check_can_see_transaction(admitted.agent, transaction.client_id, transaction.agent.id)
+    admitted, transaction = admit_to_transaction(caller, transaction_id)
     transaction = outcomes.refresh(transaction, now)
     merchant = admitted.merchant or read(merchants.key(transaction.client_id))  # a system user has none of its own
     return Page([transaction], 1, amount_taken([entry_of(transaction)], merchant.currency_id if merchant else None))

@@ -96,6 +96,7 @@ FOREIGN: dict[str, tuple[str, str]] = {
     "agents_update_bulk": ("merchantId", "999999999"),
     "agents_search": ("merchantId", "999999999"),
     "payments_get of a colleague": ("tranId", str(uuid4())),
+    "payments_receipt of a colleague": ("tranId", str(uuid4())),
 }
 
 
