@@ -3,16 +3,9 @@
 from chalicelib import shop
 from chalicelib.documents import FOR_A_YEAR, Document, Moved
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import pictures
+from chalicelib.services.page_policy import policy
 from chalicelib.web import RequestPath
 
-# Scripts and styles of our own origin alone, none in the page, and no text becomes HTML but a receipt. Pictures are in
-# the bucket.
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: {bucket}; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
-    "trusted-types receipt"
-)
 MEDIA_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 
 
@@ -23,8 +16,7 @@ def page(path: RequestPath) -> Document:
     """
     if path.endswith("/"):
         return Moved("../app")
-    policy = POLICY.format(bucket=pictures.origin())
-    return Document(shop.page(), "text/html; charset=utf-8", cached="no-cache", policy=policy)
+    return Document(shop.page(), "text/html; charset=utf-8", cached="no-cache", policy=policy())
 
 
 def part(name: str) -> Document:

@@ -33,10 +33,6 @@ def store_files(requested: Sequence[PictureFile], transaction_id: str) -> dict[s
     return names
 
 
-def origin() -> str:
-    """Return the origin of the signed URLs."""
-    return files.origin()
-
 
 def signed_url(name: str | None) -> str | None:
     """Return the signed URL of the picture that is stored under this name, or None without a name."""
