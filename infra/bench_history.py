@@ -1,5 +1,4 @@
-"""The cost of lists at 1, 3, 30 and 300 tills of one merchant, of exports, and what tills that pay at once have in
-common.
+"""The cost of lists at 1, 3, 30 and 300 tills of one merchant, of exports, and what tills in use at once share.
 
 `python -m infra.bench_history`, and a part of `make bench ARGS=history`; with `million` beside it a year of a million
 payments too, which takes many minutes and 6 GB of memory.

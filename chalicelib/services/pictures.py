@@ -33,7 +33,6 @@ def store_files(requested: Sequence[PictureFile], transaction_id: str) -> dict[s
     return names
 
 
-
 def signed_url(name: str | None) -> str | None:
     """Return the signed URL of the picture that is stored under this name, or None without a name."""
     return files.signed_url(name) if name else None
