@@ -30,7 +30,7 @@ CLIENT_TOOLS := .engines/client-tools/.stamp-$(firstword $(shell echo '$(CLIENT_
 AXE := .engines/axe/.stamp-$(AXE_PACKAGE)
 
 .DEFAULT_GOAL := run
-.PHONY: run deployed test check bench format lock engine linter lambda browser simulator interop client-tools clients reference renderer fuzz certify package deploy clean
+.PHONY: run deployed test check bench format lock engine linter lambda browser simulator interop client-tools clients reference renderer libraries screenshots fuzz certify package deploy clean
 
 run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000
 	@echo "The local stage starts, which takes some seconds:"
@@ -87,6 +87,12 @@ reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/erro
 
 renderer: $(VENV)  ## pack the renderer of the reference, of the version in chalicelib/routes/reference.py: needs npm
 	@$(BIN)/python -m infra.reference.renderer
+
+libraries: $(VENV)  ## the libraries of the shop's page, of the versions in infra/shop_libraries.py: needs npm
+	@$(BIN)/python -m infra.shop_libraries
+
+screenshots: $(VENV)  ## docs/images: the views of the shop's page with the demo month, by Chromium
+	@$(BIN)/python -m infra.screenshots
 
 fuzz: $(VENV) $(FUZZER)  ## throw what the reference allows, and what it does not, at a local stage: SECONDS=120
 	@$(BIN)/python -m infra.fuzz

@@ -384,6 +384,8 @@ POS = {
     "Email": S,
     "Phone": S,
     "SecretKey": S,
+    "TerminalID": I,
+    "TID": S,
     "Logon": {"LastLogon": S, "FailedAttempts": I, "LockedUntil": S},
     "AvatarUrl": S,
     "HasAvatar": B,

@@ -1,8 +1,10 @@
 """Files in object storage: the bucket is never public, and a file is shown through a URL that expires."""
 
 from functools import cache, lru_cache
+from ipaddress import ip_address
 from typing import IO, TYPE_CHECKING, Any
 
+from chalicelib.aws.endpoints import S3, endpoint_of
 from chalicelib.domain.picture import Picture
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.gateways.clients import create
@@ -50,6 +52,18 @@ def signed_url(name: str) -> str:
     return _client().generate_presigned_url(
         "get_object", Params={"Bucket": settings().bucket, "Key": name}, ExpiresIn=EXPIRES_S
     )
+
+
+def origin() -> str:
+    """Return the origin of the signed URLs, as boto3 makes them; it is not loaded for that."""
+    endpoint, bucket = endpoint_of(S3), settings().bucket
+    scheme = "https" if endpoint.is_secure else "http"
+    try:
+        ip_address(endpoint.host.strip("[]"))
+    except ValueError:
+        authority = endpoint.authority.replace("s3.us-east-1.", "s3.")  # this region is named by no name
+        return f"{scheme}://{bucket}.{authority}"
+    return f"{scheme}://{endpoint.authority}"
 
 
 @cache

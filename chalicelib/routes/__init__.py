@@ -36,6 +36,8 @@ ENDPOINTS = (
 )
 DOCUMENTS = (
     Endpoint("GET", "/", "reference.home", public=True),
+    Endpoint("GET", "/app", "shop.page", public=True),
+    Endpoint("GET", "/app/{name}", "shop.part", public=True),
     Endpoint("GET", "/api/v1/openapi.json", "reference.document", public=True),
     Endpoint("GET", "/docs", "reference.page", public=True),
     Endpoint("GET", "/docs/{name}", "reference.part", public=True),
