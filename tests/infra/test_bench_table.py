@@ -13,6 +13,7 @@ MADE = {
     "history",
     "history-million",
     "search",
+    "export",
     "tills",
     "peer",
     "cold-start",
