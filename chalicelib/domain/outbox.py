@@ -13,6 +13,7 @@ from chalicelib.record import Record
 
 WELCOME, RECEIPT = "welcome", "receipt"
 EMAIL, SMS = "email", "sms"
+LOGO_IN_MAIL = "cid:logo"  # the address of the picture that a mail brings with it
 RETRIES = 3  # when the request does not say
 HELD_FOR = timedelta(seconds=60)  # longer than a request (29 s) or a sending may last
 PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=6)  # after the first failure; at the most
@@ -39,8 +40,8 @@ class Outbox(Record):
     subject: str | None = None
     text: str | None = None
     html: str | None = None
+    logo_key: str | None = None  # the picture in the HTML, by its name in object storage
     transaction_id: str | None = None
-    terminal_id: int | None = None
     attempts: int = 0
     retries: int = RETRIES
     due_at: datetime | None = None

@@ -6,9 +6,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.domain import outbox
-from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.merchant import MerchantSnapshot, snapshot_of
 from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, NotSentError, Outbox
-from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import ReceiptAddresses, Transaction
 from chalicelib.gateways import mail, sms
 from chalicelib.log import log, log_defect
@@ -26,18 +25,10 @@ SWEEP_SECONDS = 20  # of a sweep; with the last sending well within the time an 
 GATEWAYS = {EMAIL: mail, SMS: sms}
 
 
-def receipts_for(
-    transaction: Transaction,
-    merchant: Merchant | None,
-    terminal: Terminal | None,
-    now: datetime,
-    *,
-    occasion: str | None = None,
-) -> list[Outbox]:
+def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | None = None) -> list[Outbox]:
     """Return the receipts to store beside the transaction (`store.outbox.put`) and to send once it is stored.
 
-    None of what was declined or is pending. Without the merchant or the terminal, sending reads them. `occasion` names
-    a further receipt of a transaction: there is one of each.
+    None of what was declined or is pending. `occasion` names a further receipt of a transaction: there is one of each.
     """
     wanted = transaction.receipt or ReceiptAddresses()
     addresses = {EMAIL: wanted.emails, SMS: wanted.phones}
@@ -53,10 +44,10 @@ def receipts_for(
                 channel=channel,
                 created_at=now,
                 transaction_id=transaction.id,
-                terminal_id=transaction.terminal_id,
                 retries=outbox.RETRIES if wanted.retries is None else wanted.retries,
             ),
-            (transaction, merchant, terminal),
+            transaction,
+            transaction.merchant,
         )
         for channel, to in addresses.items()
         if to
@@ -87,6 +78,14 @@ def deliver_due(now: datetime, limit: int = 25) -> int:
 def lag_seconds(now: datetime) -> int:
     """Return for how long the oldest message has been due."""
     return due_index.lag_seconds(outbox_store.TABLE, now)
+
+
+def merchant_of(transaction: Transaction) -> MerchantSnapshot | None:
+    """Return the merchant as the transaction keeps it; of one made by version 1.0, which keeps none, as it is now."""
+    if transaction.merchant is not None:
+        return transaction.merchant
+    merchant, terminal = read_all([merchants.key(transaction.client_id), terminals.key(transaction.terminal_id)])
+    return snapshot_of(merchant, terminal.back_retailer_id if terminal else None) if merchant else None
 
 
 def _attempt(held: Outbox, now: datetime, until: float) -> None:
@@ -134,27 +133,27 @@ def _send_one(message: Outbox, address: str, until: float) -> None:
 
 
 def _with_text_again(entry: Outbox) -> Outbox:
-    """Return a receipt with its text, from its transaction as it is now."""
-    keys = (
-        transactions.key(entry.transaction_id or ""),
-        merchants.key(entry.client_id),
-        terminals.key(entry.terminal_id or 0),
-    )
-    transaction, merchant, terminal = read_all(keys)
-    return _with_text(entry, (transaction, merchant, terminal))
+    """Return a receipt with its text, made again from its transaction."""
+    transaction = transactions.get(entry.transaction_id or "")
+    return _with_text(entry, transaction, merchant_of(transaction)) if transaction else entry
 
 
-def _with_text(entry: Outbox, about: tuple[Transaction | None, Merchant | None, Terminal | None]) -> Outbox:
+def _with_text(entry: Outbox, transaction: Transaction, merchant: MerchantSnapshot | None) -> Outbox:
     """Return the entry with its text; without it when it cannot be written, which stops no payment."""
-    transaction, merchant, terminal = about
-    if transaction is None or merchant is None or terminal is None:
+    if merchant is None:
         return entry
     try:
         if entry.channel == SMS:
-            return replace(entry, text=as_sms(transaction, merchant.name))
-        receipt = receipt_of(transaction, merchant, terminal)
-        sender, subject = receipt.merchant, receipt.subject
-        return replace(entry, sender=sender, subject=subject, text=as_text(receipt), html=as_html(receipt))
+            return replace(entry, text=as_sms(transaction, merchant))
+        receipt = receipt_of(transaction, merchant)
+        return replace(
+            entry,
+            sender=receipt.merchant,
+            subject=receipt.subject,
+            text=as_text(receipt),
+            html=as_html(receipt, outbox.LOGO_IN_MAIL if receipt.logo_key else None),
+            logo_key=receipt.logo_key,
+        )
     except Exception as defect:  # noqa: BLE001  see the docstring
         log_defect(defect, outbox=entry.id)
         return entry

@@ -98,7 +98,7 @@ def _reverse(
             return replay(first, order, reversal.fingerprint(order, agent.id), now), True
         begun = reversal.begin(reversal_id, order, original, agent, amount_minor, now)
         transaction = identify_reversal(begun, original)
-        receipts = outbox.receipts_for(transaction, None, None, now)
+        receipts = outbox.receipts_for(transaction, now)
         try:
             transactions.reserve(original, transaction, *map(outbox_store.put, receipts), follows_latest=keyless)
         except AlreadyExistsError:

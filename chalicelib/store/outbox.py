@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from chalicelib.domain.outbox import HELD_FOR, Outbox, held_by_writer
 from chalicelib.store.codec import decode
@@ -11,6 +12,7 @@ from chalicelib.store.expressions import set_attributes
 from chalicelib.store.table import Key, Write, put_new, update, write_one
 
 TABLE = "outbox"
+NO_TEXT: dict[str, Any] = dict.fromkeys(("sender", "subject", "text", "html", "logo_key"))
 
 
 class NotHeldError(Exception):
@@ -27,7 +29,7 @@ def put(entry: Outbox) -> Write:
 
     A receipt is stored without its text, which is made again from the transaction when it is needed again.
     """
-    stored = replace(entry, sender=None, subject=None, text=None, html=None) if entry.transaction_id else entry
+    stored = replace(entry, **NO_TEXT) if entry.transaction_id else entry
     return put_new(TABLE, held_by_writer(stored), "id", index={"due_shard": shard_of(entry.id)})
 
 

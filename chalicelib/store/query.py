@@ -63,11 +63,17 @@ def list_records(table: str, record: type[R], partition: Partition, index: str |
 
 
 def items_of(
-    span: Range, matching: Filter | None = None, only: Sequence[str] = (), looked_at: list[int] | None = None
+    span: Range,
+    matching: Filter | None = None,
+    only: Sequence[str] = (),
+    looked_at: list[int] | None = None,
+    *,
+    newest_first: bool = False,
 ) -> Iterator[Item]:
-    """Yield the items of a range that match the filter; with `only`, these attributes of each.
+    """Yield the items of a range that match the filter, in the order of the sort key or the reverse of it.
 
-    The numbers of items that were read for it, whether they match or not, are appended to `looked_at`.
+    With `only` they have these attributes alone. The numbers of items that were read for it, whether they match or not,
+    are appended to `looked_at`.
     """
     name, value = span.partition
     key_condition = f"#{name} = :partition AND #{span.sort_key} BETWEEN :low AND :high"
@@ -82,6 +88,7 @@ def items_of(
         "ConsistentRead": True,
         **({"FilterExpression": filter_expression} if filter_expression else {}),
         **({"ProjectionExpression": projection} if projection else {}),
+        **({"ScanIndexForward": False} if newest_first else {}),
     }
     for page in _pages(parameters):
         if looked_at is not None:

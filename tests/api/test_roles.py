@@ -96,6 +96,7 @@ FOREIGN: dict[str, tuple[str, str]] = {
     "agents_update_bulk": ("merchantId", "999999999"),
     "agents_search": ("merchantId", "999999999"),
     "payments_get of a colleague": ("tranId", str(uuid4())),
+    "payments_receipt of a colleague": ("tranId", str(uuid4())),
 }
 
 
@@ -136,6 +137,7 @@ IN_THE_BODY: dict[str, Callable[[Any], Any]] = {
     "terminals_create": lambda body: {**body, "BranchID": 999_999_999},
     "history_list_history of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
     "history_list_by_days of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
+    "history_export of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
     "cards_linked of a colleague": lambda _: {"AccountId": 999_999_999},
     "payments_reverse of a colleague": lambda body: {
         "BasicReverseTran": {**body["BasicReverseTran"], "TransactionID": str(uuid4())}

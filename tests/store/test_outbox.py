@@ -1,6 +1,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -8,6 +9,7 @@ from chalicelib.domain.outbox import Outbox, failed, held_by_writer, sent
 from chalicelib.store import due_index, outbox
 from chalicelib.store.table import AlreadyExistsError, commit, read
 from tests.receipts import a_moment, an_entry, when_due
+from tests.transactions import a_guid
 
 SECOND = timedelta(seconds=1)
 
@@ -47,9 +49,17 @@ def test_a_welcome_reads_back_whole() -> None:
 
 @pytest.mark.usefixtures("engine")
 def test_a_receipt_is_stored_without_its_text() -> None:
-    entry = stored(an_entry(transaction_id="T", terminal_id=3, html="<p>R 5", text="R 5", subject="R 5", sender="Shop"))
+    words: dict[str, Any] = {
+        "text": "R 5",
+        "html": "<p>R 5",
+        "subject": "R 5",
+        "sender": "Shop",
+        "logo_key": "merchants/7/a.png",
+    }
+    entry = stored(an_entry(transaction_id="T", text=None, subject=None))
+    wordy = stored(replace(entry, id=a_guid(), **words))
 
-    assert read(outbox.key(entry.id)) == held_by_writer(replace(entry, html=None, text=None, subject=None, sender=None))
+    assert read(outbox.key(wordy.id)) == held_by_writer(replace(entry, id=wordy.id))
 
 
 @pytest.mark.usefixtures("engine")
