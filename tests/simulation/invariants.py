@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from chalicelib.domain.outcome import was_not_attempted
+from chalicelib.domain.period import Period
 from chalicelib.domain.transaction import MONEY_TAKEN, PENDING, Phase, Transaction
-from chalicelib.store import history, totals
+from chalicelib.store import history, history_renewal, takings, totals
 from chalicelib.store.codec import decode
 from infra.engines import STACK
 from tests.accounts import basic
@@ -97,8 +98,27 @@ def totals_agree(life: Life) -> Iterator[str]:
             money = sum(entry.taken_minor for entry in entries)
             if money != taken:
                 yield f"the entries of {month} say {money} was taken, a recount {taken}"
-            if any(True for _ in history.out_of_order(merchant, month)):
-                yield f"the entries of {month} of all agents are not those of each"
+            for late in history_renewal.outdated(merchant, month):
+                yield f"an entry of {late.transaction.id} in {month} is not what its transaction says"
+        yield from _takings_agree(merchant, of_merchant)
+
+
+def _takings_agree(merchant: int, own: list[Transaction]) -> Iterator[str]:
+    """Yield what the takings do not say: what was taken and what was given back, in number and money."""
+    days = [_local(one).date() for one in own]
+    found = {False: [0, 0], True: [0, 0]}
+    for moved in takings.by_day(merchant, Period(min(days), max(days)), None, []):
+        sums = found[bool(moved.counter.reverse_mode)]
+        sums[0], sums[1] = sums[0] + moved.number, sums[1] + moved.amount_minor
+    for is_reversal, sums in found.items():
+        moving = [one for one in own if one.is_reversal is is_reversal and _moved(one)]
+        recount = [len(moving), sum(one.amount_minor for one in moving)]
+        if sums != recount:
+            yield f"the takings say {sums} of {'reversals' if is_reversal else 'payments'}, a recount {recount}"
+
+
+def _moved(one: Transaction) -> bool:
+    return one.phase in MONEY_TAKEN or one.phase is Phase.REVERSAL_APPROVED
 
 
 def _local(one: Transaction) -> datetime:
