@@ -214,9 +214,7 @@ def guesses_are_limited(life: Life) -> Iterator[str]:
             by_login.setdefault(seen.body["Email"], []).append(seen)
     for email, attempts in by_login.items():
         wrong = [one for one in attempts if one.error == 102]
-        name = next(person.name for person in TOWN.people.by_name.values() if person.email == email)
-        unsure = [one for one in life.clients.seen if one.header and one.act.client == name]
-        if len(wrong) > LOCK_AFTER and not any(_is_right(one) for one in (*attempts, *unsure)):
+        if len(wrong) > LOCK_AFTER and not _was_reset(wrong, life, email):
             yield f"{len(wrong)} guesses at {email} were told that they are wrong"
         if len(wrong) >= LOCK_AFTER:
             tenth = sorted(one.answered_at or 0 for one in wrong)[LOCK_AFTER - 1]
@@ -226,19 +224,19 @@ def guesses_are_limited(life: Life) -> Iterator[str]:
                     yield f"{one.act.name} signed in at {one.asked_at:.1f} s although the login was locked"
 
 
-def _is_right(one: Seen) -> bool:
-    """Return whether a password may have been right: it ends the count, also of an agent that is blocked."""
-    return one.status in {0, 200} or one.error == BLOCKED or one.status >= 500
-
-
 def _was_reset(wrong: list[Seen], life: Life, email: str) -> bool:
     """Return whether a right password may have ended the count between the guesses."""
     first, last = min(one.asked_at for one in wrong), max(one.answered_at or 0 for one in wrong)
     name = next(person.name for person in TOWN.people.by_name.values() if person.email == email)
     return any(
-        one.act.client == name and one.kind != "guess" and one.asked_at <= last and (one.answered_at or last) >= first
+        one.act.client == name and _is_by_password(one) and one.asked_at <= last and (one.answered_at or last) >= first
         for one in life.clients.seen
     )
+
+
+def _is_by_password(one: Seen) -> bool:
+    """Return whether the right password may have come with it: of a blocked agent, too, it ends the count."""
+    return one.kind == "sign in" or (one.kind != "guess" and one.act.facts.get("signs") == "password")
 
 
 def others_see_nothing(life: Life) -> Iterator[str]:
@@ -310,6 +308,27 @@ def lists_agree(life: Life) -> Iterator[str]:
             yield f"the last list shows {len(ids)} of {len(own)}"
 
 
+def lists_show_what_was_answered(life: Life) -> Iterator[str]:
+    """A list of the owner shows each payment of its merchant that was answered before."""
+    for seen in life.clients.seen:
+        if seen.kind != "list" or seen.status != 200:
+            continue
+        shown = {view["ID"] for name in SECTIONS for view in seen.answer[name]}
+        for one in of_kind(life, "pay"):
+            is_before = one.answered_at is not None and one.answered_at < seen.asked_at
+            if is_before and one.answer.get("Transaction") and one.answer["TransactionID"] not in shown:
+                yield f"{seen.act.name} is not shown {one.answer['TransactionID']}, which {one.act.name} was told of"
+
+
+def nobody_is_refused_wrongly(life: Life) -> Iterator[str]:
+    """Who signs in with what was never changed is not told that it is wrong, or blocked."""
+    changed = {change.till for change in life.clients.changes}
+    for seen in life.clients.seen:
+        honest = seen.kind != "guess" and not str(seen.act.facts.get("signs")).startswith("old")
+        if honest and seen.act.client not in changed and seen.error in {102, BLOCKED}:
+            yield f"{seen.act.name} was answered {seen.error}"
+
+
 def messages_are_sent_once(life: Life) -> Iterator[str]:
     """Where nothing goes wrong, a message is delivered once to each address."""
     for message, number in Counter(life.delivered).items():
@@ -352,6 +371,8 @@ ALWAYS: tuple[Callable[[Life], Iterator[str]], ...] = (
     answers_are_about_what_was_asked,
     nothing_is_done_twice,
     lists_agree,
+    lists_show_what_was_answered,
+    nobody_is_refused_wrongly,
     messages_are_sent_once,
     sessions_end,
 )

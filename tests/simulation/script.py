@@ -124,7 +124,10 @@ class Script:
 
     def _accounts(self) -> None:
         chance = self._chance
-        at = chance.uniform(0, 300)
+        at = chance.uniform(20, 300)
+        for till in TILLS:
+            self._act(at - chance.uniform(1, 20), till, "sign in")
+            self._act(at - chance.uniform(0, 1), till, "account", facts={"signs": "password"})
         for _ in range(chance.choice((1, 2, 3))):
             what = chance.choice(("password", "key", "block", "unblock", "password"))
             self._act(at, "owner", "change", facts={"till": chance.choice(TILLS), "what": what, "signs": "key"})
@@ -141,4 +144,5 @@ class Script:
         for number in range(chance.choice((9, 10, 11, 14))):
             self._act(at + number * apart, till, "guess", facts={"attempts": 1, "patience": 40.0})
         for _ in range(chance.choice((1, 2))):
-            self._act(at + chance.uniform(0, 60), till, "sign in", facts={"attempts": 1})
+            soon = chance.uniform(0, chance.choice((0.05, 60)))
+            self._act(at + soon, till, "sign in", facts={"attempts": 1})
