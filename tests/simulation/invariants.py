@@ -20,7 +20,8 @@ from tests.simulation.payments import contradictions, minor
 
 ENVELOPE = frozenset({"ErrorCode", "ErrorMessage", "Validations"})
 CVV2 = re.compile(r'"CVV2": ?"\d')
-LOCK_AFTER, BLOCKED = 10, 103
+LOCK_AFTER = 10
+WRONG = frozenset({102, 103, 108})  # a credential, a blocked agent, a blocked merchant
 REPEATED_SECONDS = 110  # in which a reversal without a key is the same one
 SECTIONS = ("NotFinishedActualTrans", "InProcess", "Transactions")
 LOCK_SECONDS, REMEMBERED_SECONDS = 30 * 60, 62
@@ -325,7 +326,7 @@ def nobody_is_refused_wrongly(life: Life) -> Iterator[str]:
     changed = {change.till for change in life.clients.changes}
     for seen in life.clients.seen:
         honest = seen.kind != "guess" and not str(seen.act.facts.get("signs")).startswith("old")
-        if honest and seen.act.client not in changed and seen.error in {102, BLOCKED}:
+        if honest and seen.act.client not in changed and seen.error in WRONG:
             yield f"{seen.act.name} was answered {seen.error}"
 
 

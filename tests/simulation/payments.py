@@ -141,7 +141,7 @@ def _observed(one: Seen, steps: Steps) -> Iterator[Observation]:
         yield from _of_reversal(one, view, steps, text, end)
     elif one.kind == "reverse" and one.error in {EXCEEDS, ALREADY, UNFINISHED} and one.status:
         yield Observation(text, one.asked_at, end, lambda happened: _refused(one, steps, happened))
-    elif one.kind == "look" and one.error == NOT_FOUND and one.act.client != "till of another merchant":
+    elif one.kind in {"look", "reverse"} and one.error == NOT_FOUND and one.act.client != "till of another merchant":
         yield Observation(text, one.asked_at, end, lambda happened: STORED not in happened)
 
 

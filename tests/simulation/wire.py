@@ -82,13 +82,13 @@ class Wire:
         """Answer with a part of what was asked for, as DynamoDB may: the rest is asked for again."""
         if operation == "Query":
             return self._carried_out(operation, {**parameters, "Limit": min(parameters.get("Limit", 2), 2)})
+        requests = parameters["RequestItems"]
+        keys = [(name, key) for name, request in requests.items() for key in request["Keys"]]
         now: dict[str, Any] = {}
         later: dict[str, Any] = {}
-        for name, request in parameters["RequestItems"].items():
-            half = (len(request["Keys"]) + 1) // 2
-            for part, keys in ((now, request["Keys"][:half]), (later, request["Keys"][half:])):
-                if keys:
-                    part[name] = {**request, "Keys": keys}
+        for part, chosen in ((now, keys[: (len(keys) + 1) // 2]), (later, keys[(len(keys) + 1) // 2 :])):
+            for name, key in chosen:
+                part.setdefault(name, {**requests[name], "Keys": []})["Keys"].append(key)
         try:
             answer = self._store.call(operation, {"RequestItems": now})
         except RefusedError as error:
