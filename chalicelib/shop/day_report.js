@@ -4,7 +4,7 @@ import { listed } from "./history.js";
 import { kindName } from "./kinds.js";
 import { useLoaded } from "./load.js";
 import { formatCount } from "./money.js";
-import { Field, Loaded, Money, SumRow, Table } from "./parts.js";
+import { Field, Loaded, Money, SumRow, SumTable } from "./parts.js";
 import { address, go } from "./route.js";
 import { merchant, session, seesAll, today } from "./session.js";
 import { byNet, currencies, grouped, of, takings, total } from "./takings.js";
@@ -27,7 +27,7 @@ function OfCurrency({ rows, currency, day }) {
   const sums = total(held, currency);
   const names = texts.report;
   const money = (amount) => html`<${Money} amount=${amount} currency=${currency} />`;
-  const list = (key, title) => html`<h3>${title}</h3><${Table} caption=${`${title}, ${currency}`} head=${texts.sumColumns}
+  const list = (key, title, first) => html`<h3>${title}</h3><${SumTable} caption=${`${title}, ${currency}`} first=${first}
     rows=${grouped(held, key, currency).sort(byNet).map((one) => html`<${SumRow} name=${one.name} sums=${one} />`)}
     foot=${html`<${SumRow} name=${texts.total} sums=${sums} />`} />`;
   return html`<section>
@@ -37,9 +37,9 @@ function OfCurrency({ rows, currency, day }) {
       <div><dt>${texts.returns} (${formatCount(sums.reversals)})</dt><dd>${money(sums.reversed)}</dd></div>
       <div class="sum"><dt>${names.net}</dt><dd>${money(sums.net)}</dd></div>
     </dl>
-    ${list((row) => kindName(row.InputType), texts.byKind)}
-    ${seesAll() && list((row) => row.AgentName, texts.byTill)}
-    ${seesAll() && list((row) => `${row.AgentName}, ${kindName(row.InputType)}`, names.byTillAndKind)}
+    ${list((row) => kindName(row.InputType), texts.byKind, texts.columns.kind)}
+    ${seesAll() && list((row) => row.AgentName, texts.byTill, texts.columns.till)}
+    ${seesAll() && list((row) => `${row.AgentName}, ${kindName(row.InputType)}`, names.byTillAndKind, texts.columns.till)}
   </section>`;
 }
 

@@ -3,7 +3,7 @@ import { Chart } from "./chart.js";
 import { addDays, daysBetween, daysOf, firstOfMonth, formatDate, formatDayOfMonth, formatShortDay, isDay } from "./dates.js";
 import { useLoaded } from "./load.js";
 import { approximate, format, formatCount } from "./money.js";
-import { Failure, Field, Loaded, Money, SumRow, Table } from "./parts.js";
+import { Failure, Field, Loaded, Money, SumRow, SumTable } from "./parts.js";
 import { address, go } from "./route.js";
 import { merchant, today } from "./session.js";
 import { currencies, grouped, of, takings, total } from "./takings.js";
@@ -55,7 +55,7 @@ function OfCurrency({ rows, first, last, currency, isFirst }) {
     </section>
     <section class="card">
       <h2>${texts.days.byDay}</h2>
-      <${Table} caption=${texts.days.byDay} head=${texts.sumColumns} empty=${texts.days.nothing}
+      <${SumTable} caption=${texts.days.byDay} first=${texts.columns.day} empty=${texts.days.nothing}
         rows=${[...byDay.keys()].sort().reverse().map((day) => html`<${SumRow} key=${day} name=${name(day)} sums=${byDay.get(day)} />`)}
         foot=${html`<${SumRow} name=${texts.total} sums=${all} />`} />
     </section>`;

@@ -47,11 +47,12 @@ export function Dialog({ title, onClose, children }) {
   </dialog>`;
 }
 
-export function Table({ caption, head, rows, foot, empty = texts.nothing }) {
+// Sums by what the first column names.
+export function SumTable({ caption, first, rows, foot, empty = texts.nothing }) {
   if (!rows.length) return html`<p class="empty">${empty}</p>`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${caption}><table>
     <caption class="unseen">${caption}</caption>
-    <thead><tr>${head.map((text, number) => html`<th scope="col" class=${number ? "figure" : ""}>${text}</th>`)}</tr></thead>
+    <thead><tr>${[first, ...texts.sumColumns].map((text, number) => html`<th scope="col" class=${number ? "figure" : ""}>${text}</th>`)}</tr></thead>
     <tbody>${rows}</tbody>
     ${foot && html`<tfoot>${foot}</tfoot>`}
   </table></div>`;

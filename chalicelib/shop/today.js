@@ -5,7 +5,7 @@ import { isUnknown, listed } from "./history.js";
 import { kindName } from "./kinds.js";
 import { useLoaded } from "./load.js";
 import { approximate, difference, format, formatShare, isNegative, isZero, negative } from "./money.js";
-import { Loaded, Money, SumRow, Table } from "./parts.js";
+import { Loaded, Money, SumRow, SumTable } from "./parts.js";
 import { Rows } from "./payments.js";
 import { address } from "./route.js";
 import { merchant, session, seesAll, today } from "./session.js";
@@ -48,14 +48,14 @@ function ByHour({ rows, before, currency }) {
 }
 
 function Sums({ rows, currency }) {
-  const list = (key, title) => html`<section class="card">
+  const list = (key, title, first) => html`<section class="card">
     <h2>${title}</h2>
-    <${Table} caption=${title} head=${texts.sumColumns}
+    <${SumTable} caption=${title} first=${first}
       rows=${grouped(rows, key, currency).sort(byNet).map((sums) => html`<${SumRow} name=${sums.name} sums=${sums} />`)} />
   </section>`;
   return html`
-    ${list((row) => kindName(row.InputType), texts.byKind)}
-    ${seesAll() && list((row) => row.AgentName, texts.byTill)}`;
+    ${list((row) => kindName(row.InputType), texts.byKind, texts.columns.kind)}
+    ${seesAll() && list((row) => row.AgentName, texts.byTill, texts.columns.till)}`;
 }
 
 function OfCurrency({ rows, day, currency, isFirst }) {

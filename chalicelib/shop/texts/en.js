@@ -19,7 +19,8 @@ export const en = {
   byKind: "By kind of payment",
   byTill: "By till",
   unit: (count) => (count === 1 ? "payment" : "payments"),
-  sumColumns: ["", "Payments", "Taken", "Given back", "Net"],
+  columns: { day: "Day", kind: "Kind", till: "Till" },
+  sumColumns: ["Payments", "Taken", "Given back", "Net"],
   errors: {
     noAnswer: "No answer came from the service. Look at the connection and try again.",
   },
