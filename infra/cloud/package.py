@@ -41,7 +41,10 @@ class PackageError(Exception):
 def package(stage: str, build: Path) -> None:
     """Write `sam.json` and `deployment.zip` of a stage into `build`."""
     if sys.version_info[:2] != RUNTIME:
-        message = f"Packages are made with Python {'.'.join(map(str, RUNTIME))}: make package PYTHON=python3.11"
+        wanted, own = (".".join(map(str, version[:2])) for version in (RUNTIME, sys.version_info))
+        message = (
+            f"A package is made with Python {wanted}, and .venv has {own}: add PYTHON=python{wanted} to the command."
+        )
         raise PackageError(message)
     config = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
     if stage not in config["stages"] or stage == "local":

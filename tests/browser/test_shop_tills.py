@@ -59,7 +59,12 @@ def test_a_till_is_created_with_its_terminal_and_key(shop: Shop, store: Store) -
     email = an_email()
     shop.button("New till").click()
     dialog = shop.page.get_by_role("dialog")
-    for name, text in {"Name": "Market till", "E-mail": email, "Phone": "+27 82 987 6543", "Password": PASSWORD}.items():
+    for name, text in {
+        "Name": "Market till",
+        "E-mail": email,
+        "Phone": "+27 82 987 6543",
+        "Password": PASSWORD,
+    }.items():
         dialog.get_by_label(name, exact=True).fill(text)
     dialog.get_by_label("Terminal", exact=True).fill("NO SUCH")
     dialog.get_by_role("button", name="Create").click()

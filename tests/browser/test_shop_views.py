@@ -137,7 +137,9 @@ def test_the_list_goes_on_page_by_page(by_phone: Shop, store: Store) -> None:
     expect(by_phone.page.locator("[data-id]")).to_have_count(100)
 
 
-@pytest.mark.parametrize("address", ["#/nothing", "#/payments/x", "#/days?from=2026-13-99&to=x", "#/day-report?day=x", "#/%"])
+@pytest.mark.parametrize(
+    "address", ["#/nothing", "#/payments/x", "#/days?from=2026-13-99&to=x", "#/day-report?day=x", "#/%"]
+)
 def test_an_address_that_somebody_mistyped_is_answered(address: str, by_phone: Shop, store: Store) -> None:
     by_phone.sign_in(store.owner, address)
     by_phone.wait_until_loaded()
