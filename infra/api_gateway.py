@@ -4,6 +4,7 @@ The gateway's own answers are made from the `GatewayResponses` that are deployed
 """
 
 import base64
+import gzip
 import json
 import re
 import threading
@@ -75,6 +76,16 @@ def gateway_response(kind: str, *, context: Mapping[str, Any] | None = None, mes
 def _error_reply(error: ErrorCode, headers: Mapping[str, str]) -> Reply:
     """Return a refusal for which there is no gateway response."""
     return _json(error.status, envelope(error.code, error.message), headers)
+
+
+def _compressed(reply: Reply, request: Request) -> Reply:
+    """Return the answer as gzip, if it is large enough and the client takes it."""
+    accepted = {name.lower(): value for name, value in request.headers.items()}.get("accept-encoding", "")
+    if "gzip" not in accepted or len(reply.body) < resources.minimum_compression_size():
+        return reply
+    return replace(
+        reply, headers={**reply.headers, "Content-Encoding": "gzip"}, body=gzip.compress(reply.body, 6, mtime=0)
+    )
 
 
 def _json(status: int, body: Mapping[str, Any], headers: Mapping[str, str]) -> Reply:
@@ -163,7 +174,7 @@ class Gateway(LocalGateway):
     def answer(self, request: Request) -> Reply:
         """Return the answer to a request, whatever happens, with the ID that the app logs for the request."""
         context = self._generate_lambda_context()
-        reply = self._answer(request, context)
+        reply = _compressed(self._answer(request, context), request)
         return replace(reply, headers={REQUEST_ID: context.aws_request_id, **reply.headers})
 
     def _answer(self, request: Request, context: LambdaContext) -> Reply:

@@ -1,5 +1,6 @@
 """API Gateway, made from the API of the template alone: routes, authorizer, integrations, and its own answers."""
 
+import gzip
 import json
 import re
 from collections.abc import Mapping
@@ -31,6 +32,7 @@ class Gateway:
     def __init__(self, api: Mapping[str, Any], functions: Mapping[str, Function]) -> None:
         body = api["Properties"]["DefinitionBody"]
         self._functions = functions
+        self._compressed_from: int | None = api["Properties"].get("MinimumCompressionSize")
         self._responses = GatewayResponses(api["Properties"]["GatewayResponses"])
         self._routes = _Routes(body["paths"])
         self.authorizers = {
@@ -44,7 +46,16 @@ class Gateway:
             reply = self._answer(request)
         except Refusal as refusal:
             reply = self._responses.reply(refusal)
-        return Reply(reply.status, (("x-amzn-RequestId", request.id), *reply.headers), reply.body)
+        headers, body = reply.headers, reply.body
+        if self._compresses(request, body):
+            headers, body = (*headers, ("Content-Encoding", "gzip")), gzip.compress(body, 6, mtime=0)
+        return Reply(reply.status, (("x-amzn-RequestId", request.id), *headers), body)
+
+    def _compresses(self, request: Request, body: bytes) -> bool:
+        """Return whether an answer is sent compressed: it is large enough, and the client takes it."""
+        return self._compressed_from is not None and (
+            len(body) >= self._compressed_from and "gzip" in request.header("Accept-Encoding")
+        )
 
     def refuse(self, kind: Kind) -> Reply:
         """Return the answer to a request that is refused before it is read."""

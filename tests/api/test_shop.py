@@ -2,8 +2,10 @@
 
 import gzip
 import hashlib
+import http.client
 import re
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -53,6 +55,18 @@ def test_what_the_page_loads_is_kept_for_a_year_under_the_digest_of_its_content(
         reply = get(stage, f"/{name}", login=None)
         assert (reply.status, reply.headers["Cache-Control"]) == (200, "max-age=31536000, immutable")
         assert hashlib.sha256(reply.text.encode()).hexdigest()[:16] in name
+
+
+def test_what_the_page_loads_comes_compressed_to_who_takes_it(stage: str) -> None:
+    url, name = urlsplit(stage), next(iter(shop.files()))
+    connection = http.client.HTTPConnection(url.hostname or "", url.port)
+    connection.request("GET", f"/app/{name}", headers={"Accept-Encoding": "gzip, deflate"})
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(body).decode() == shop.files()[name]
 
 
 def test_all_that_is_shipped_for_the_page_has_a_hundred_kilobytes_at_most() -> None:
