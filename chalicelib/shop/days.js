@@ -28,9 +28,9 @@ export function PeriodForm({ first, last, view, query = {} }) {
 function Presets({ day, first, last }) {
   const presets = [
     [texts.days.week, addDays(day, -6)],
-    [texts.days.month, firstOfMonth(day)],
-    [texts.days.days(31), addDays(day, -30)],
-    [texts.days.days(MAX_BARS), addDays(day, 1 - MAX_BARS)],
+    [texts.days.thisMonth, firstOfMonth(day)],
+    [texts.days.month, addDays(day, -30)],
+    [texts.days.quarter, addDays(day, 1 - MAX_BARS)],
   ];
   const isShown = (from) => from === first && last === day;
   return html`<nav class="presets" aria-label=${texts.days.presets}>${presets.map(([name, from]) =>
