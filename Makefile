@@ -32,11 +32,11 @@ AXE := .engines/axe/.stamp-$(AXE_PACKAGE)
 .DEFAULT_GOAL := run
 .PHONY: run deployed test check bench format lock engine linter lambda browser simulator interop client-tools clients reference renderer libraries screenshots fuzz certify package deploy clean
 
-run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json
+run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000
 	@echo "The local stage starts, which takes some seconds:"
 	@$(BIN)/python -m infra.local
 
-deployed: $(STAGE_VENV) $(LAMBDA) engine  ## what is deployed, run here: PORT=8000 AWS_PORT=8001; ARGS=measure what it costs, ARGS=compare how it differs from `make run`
+deployed: $(STAGE_VENV) $(LAMBDA) engine  ## what is deployed, run here: PORT=8000 AWS_PORT=8001 ALLOWED_ORIGINS=...; ARGS=measure what it costs, ARGS=compare how it differs from `make run`
 	@$(BIN)/python -m infra.deployed $(ARGS)
 
 test: $(VENV) engine linter lambda browser  ## every test: ARGS="-k name" for some

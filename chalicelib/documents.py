@@ -8,7 +8,11 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
-HEADERS = {"Referrer-Policy": "no-referrer", "X-Content-Type-Options": "nosniff"}
+HEADERS = {
+    "Referrer-Policy": "no-referrer",
+    "Vary": "Accept-Encoding",  # the gateway compresses it for whoever takes that, and caches keep it
+    "X-Content-Type-Options": "nosniff",
+}
 FOR_A_YEAR = "max-age=31536000, immutable"  # a file whose name changes with its content
 
 

@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 from chalice.app import Chalice, Request, Response
 from pydantic import BaseModel, ValidationError
 
-from chalicelib import exact_json
+from chalicelib import exact_json, origins
 from chalicelib.authorizer import authorizer
 from chalicelib.documents import Document
 from chalicelib.domain.agent import Caller
@@ -223,6 +223,7 @@ def edge(request: Request, get_response: Callable[[Request], Response]) -> Respo
     started = time.perf_counter()
     answered = get_response(request)
     response = answered if isinstance(answered, Enveloped | Document) else _enveloped(answered, request)
+    origins.mark(response.headers, request.headers.get("origin"))
     context = request.context.get("authorizer") or {}
     log(
         "request",

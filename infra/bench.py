@@ -94,12 +94,14 @@ def operations_table(agent: LambdaClient) -> Table:
         "card payment, with the sandbox's own records": lambda: agent.call("POST", SUBMIT, card_payment()),
         "reversal of a part, cash": lambda: agent.call("POST", "/api/v1/payment/reverse", {"BasicReverseTran": half}),
         "payment by ID": lambda: agent.call("GET", "/api/v1/payment/{tranId}", tranId=transaction_id),
+        "receipt of a payment": lambda: agent.call("GET", "/api/v1/payment/{tranId}/receipt", tranId=transaction_id),
         "statusPublic": lambda: agent.call("GET", "/api/v1/payment/statusPublic/{tranId}", tranId=transaction_id),
         "a page of history": lambda: agent.call(
             "POST", "/api/v1/payment/listHistoryEx", {"ListBasicModel": {"Page": 1}}
         ),
         "takings of today, by hour": lambda: agent.call("POST", TAKINGS, {"By": "hour", "Period": {"From": today}}),
         "takings of a month, by day": lambda: agent.call("POST", TAKINGS, {}),
+        "an export of its rows": lambda: agent.call("POST", "/api/v1/report/export", {}),
         "both sweeps, with nothing to do": lambda: run_sweeps(payment_sweep.EMPTY_LOOKS),
         "both sweeps, the first run of a process": lambda: run_sweeps(0),
     }

@@ -1,4 +1,4 @@
-"""The cost of lists at 1, 3, 30 and 300 tills of one merchant, of exports, and what tills in use at once share.
+"""The cost of lists at 1, 3, 30 and 300 tills of a merchant, of exports, and what tills that pay at once share.
 
 `python -m infra.bench_history`, and a part of `make bench ARGS=history`; with `million` beside it a year of a million
 payments too, which takes many minutes and 6 GB of memory.
@@ -49,7 +49,7 @@ def history_tables() -> list[Table]:
     tables = [show(pages_table("history", SIZE))]
     if "million" in sys.argv[1:]:
         tables.append(show(pages_table("history-million", MILLION)))
-    return [*tables, show(searches_table(SIZE)), show(takings_table(SIZE)), show(export_table()), show(tills_table())]
+    return [*tables, show(searches_table(SIZE)), show(export_table()), show(takings_table(SIZE)), show(tills_table())]
 
 
 def pages_table(name: str, size: int) -> Table:

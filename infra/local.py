@@ -4,7 +4,7 @@
 of the environment. DATA is the folder in which dynamodb-local keeps the data; without it all data is lost at the end.
 DEMO=month adds a month of payments to the demo data.
 Without LOG the log is for a person at a terminal, and JSON as in the cloud elsewhere. ACQUIRER=iso8583 starts a bank
-beside the service; ACQUIRERS, DEFAULT_ACQUIRER and ISO8583_... are the service's settings.
+beside the service; ACQUIRERS, DEFAULT_ACQUIRER, ISO8583_... and ALLOWED_ORIGINS are the service's settings.
 """
 
 import contextlib

@@ -26,12 +26,6 @@ def gateway_responses() -> dict[str, dict[str, Any]]:
     return responses
 
 
-def minimum_compression_size() -> int:
-    """Return the bytes from which API Gateway compresses an answer, for who accepts it."""
-    size: int = definition()["Resources"]["RestAPI"]["Properties"]["MinimumCompressionSize"]
-    return size
-
-
 def properties_of(resource_type: str) -> list[dict[str, Any]]:
     """Return the properties of each resource of this type."""
     return [item["Properties"] for item in definition()["Resources"].values() if item.get("Type") == resource_type]

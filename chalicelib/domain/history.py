@@ -53,14 +53,15 @@ class HistoryEntry(Record):
     original_id: str | None = None  # of a reversal
     exact: Mapping[str, str] = field(default_factory=dict)  # texts of an export that folding would change
 
-    def text(self, name: str) -> str:
-        """Return a text of the entry as it was written, empty without one."""
-        return self.exact.get(name) or getattr(self, name) or ""
-
     @property
     def moved_minor(self) -> int:
         """Return the money that it moved: what a payment took, or, below zero, what a reversal gave back."""
-        return -(self.amount_minor or 0) if self.phase is Phase.REVERSAL_APPROVED else self.taken_minor
+        given_back = self.counter.reverse_mode and self.phase is Phase.REVERSAL_APPROVED
+        return -(self.amount_minor or 0) if given_back else self.taken_minor
+
+    def text(self, name: str) -> str:
+        """Return a text of the entry as it was written, empty without one."""
+        return self.exact.get(name) or getattr(self, name) or ""
 
     @property
     def amount(self) -> Decimal | None:

@@ -241,8 +241,3 @@ class Transaction(Record):
     def took_money(self) -> bool:
         """Return whether it is a payment that took money, reversed later or not."""
         return not self.is_reversal and self.phase in MONEY_TAKEN
-
-    @property
-    def gave_back_money(self) -> bool:
-        """Return whether it is a reversal that gave money back."""
-        return self.is_reversal and self.phase is Phase.REVERSAL_APPROVED

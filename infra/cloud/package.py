@@ -102,7 +102,7 @@ def check_settings(sam: dict[str, Any], project: Path) -> None:
             continue
         own = item["Properties"].get("Environment", {}).get("Variables", {})
         variables = {
-            key: value if isinstance(value, str) else "decided when it is deployed"
+            key: value if isinstance(value, str) else _by_default(value, sam["Parameters"])
             for key, value in (shared | own).items()
         }
         done = subprocess.run(
@@ -116,6 +116,12 @@ def check_settings(sam: dict[str, Any], project: Path) -> None:
         if done.returncode:
             message = f"{name}: {done.stderr.strip().splitlines()[-1]}"
             raise PackageError(message)
+
+
+def _by_default(value: dict[str, Any], parameters: dict[str, Any]) -> str:
+    """Return what a variable is without a decision of whoever deploys: a parameter's default, or some text."""
+    parameter = parameters.get(value.get("Ref", ""), {})
+    return str(parameter.get("Default", "decided when it is deployed"))
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from chalicelib.domain.permissions import Right
 from chalicelib.settings import settings
 from tests.accounts import Account, a_stored_merchant, a_stored_terminal, an_account
 from tests.exports import key_of, net_of, object_of, rows_of
 from tests.http import SYSTEM, Reply, post
-from tests.roles import Right
 from tests.transactions import a_body
 
 EXPORT, SUBMIT = "/api/v1/report/export", "/api/v1/payment/submit"

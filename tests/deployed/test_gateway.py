@@ -116,19 +116,6 @@ def test_headers_that_api_gateway_renames_are_renamed(sam: dict[str, Any]) -> No
     )
 
 
-def test_a_large_answer_is_compressed_for_who_takes_it(sam: dict[str, Any]) -> None:
-    def sent(size: int, **headers: str) -> tuple[str | None, int]:
-        gateway = a_gateway(sam, Fake({"statusCode": 200, "body": "x" * size}))
-        reply = gateway.answer(a_request("GET", "/app", **headers))
-        return dict(reply.headers).get("Content-Encoding"), len(reply.body)
-
-    least = deployed(sam)["RestAPI"]["Properties"]["MinimumCompressionSize"]
-    assert sent(least) == (None, least)
-    assert sent(least - 1, Accept_Encoding="gzip") == (None, least - 1)
-    encoding, size = sent(least, Accept_Encoding="br, gzip")
-    assert (encoding, size < least) == ("gzip", True)
-
-
 def test_a_mock_takes_json_alone(sam: dict[str, Any]) -> None:
     gateway = a_gateway(sam, Fake())
 

@@ -14,6 +14,7 @@ MADE = {
     "history-million",
     "search",
     "takings",
+    "export",
     "tills",
     "peer",
     "cold-start",
