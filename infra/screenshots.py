@@ -14,6 +14,7 @@ from infra.reference import ROOT
 IMAGES = ROOT / "docs" / "images"
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 DESK, PHONE = (1280, 860), (360, 740)
+WAIT_MILLISECONDS = 180_000  # the stage listens before it has filled the month
 
 
 class View(NamedTuple):
@@ -58,6 +59,7 @@ def main() -> None:
 def _signed_in(browser: Browser, view: View, url: str) -> Page:
     width, height = view.size
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme="light", locale="en-ZA")
+    page.set_default_timeout(WAIT_MILLISECONDS)
     page.goto(url + view.address)
     email, password = demo_data.OWNER
     page.get_by_label("E-mail").fill(email)

@@ -82,7 +82,7 @@ def test_a_session_that_has_ended_is_begun_again_where_it_was(shop: Shop) -> Non
     paid = post(shop.stage, "/api/v1/payment/submit", a_body(Description="After the break")).body["TransactionID"]
     shop.sign_in()
     end_session(shop)
-    shop.page.get_by_role("link", name="Payments", exact=True).click()
+    shop.open("#/payments")
     again = shop.page.get_by_role("dialog", name="Sign in again")
     again.get_by_label("Password").fill(OWNER[1])
     again.get_by_role("button", name="Sign in").click()
@@ -94,7 +94,7 @@ def test_a_session_that_has_ended_is_begun_again_where_it_was(shop: Shop) -> Non
 def test_who_signs_in_as_somebody_else_begins_anew(shop: Shop) -> None:
     shop.sign_in(OWNER, "#/days")
     end_session(shop)
-    shop.page.get_by_role("link", name="Tills", exact=True).click()
+    shop.open("#/tills")
     shop.fill_in(OTHER_OWNER)
 
     expect(shop.page.get_by_text("Other Store", exact=True)).to_be_visible()
@@ -106,7 +106,7 @@ def test_who_signs_in_as_somebody_else_begins_anew(shop: Shop) -> None:
 def test_a_session_that_has_ended_can_be_left(shop: Shop) -> None:
     shop.sign_in()
     end_session(shop)
-    shop.page.get_by_role("link", name="Days", exact=True).click()
+    shop.open("#/days")
     again = shop.page.get_by_role("dialog", name="Sign in again")
 
     expect(again.get_by_label("E-mail")).to_have_value(OWNER[0])
