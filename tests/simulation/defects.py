@@ -1,8 +1,8 @@
 """Planted defects: small patches of the service, that the simulation has to find.
 
 `python -m tests.simulation.defects` gives a copy of the service one patch at a time; lives are lived in it, one seed
-after the other, until one fails. That is done from several first seeds, and the median is printed; docs/simulation.md has
-the table. MOST=1000 lives are lived at most; words as arguments choose defects by their names.
+after the other, until one fails. That is done from several first seeds, and the median is printed; docs/simulation.md
+has the table. MOST=1000 lives are lived at most; words as arguments choose defects by their names.
 """
 
 import json
