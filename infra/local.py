@@ -20,7 +20,7 @@ from chalice.app import Chalice
 
 from app import app
 from chalicelib import log
-from infra import aws_server, data_folder, demo_data, demo_partner, engines, kept_aws, readable_log, scheduler
+from infra import aws_server, data_folder, demo_data, demo_partner, engines, kept_aws, readable_log, scheduler, streams
 from infra.bank import local as bank
 from infra.bank.local import AcquirerSettingsError
 from infra.data_folder import DataFolder, DataFolderError
@@ -63,6 +63,7 @@ def main() -> None:
             folder.mark_seeded()
         stack.enter_context(server)
         stack.enter_context(scheduler.run_jobs_every())
+        stack.enter_context(streams.fed())
         demo_data.print_welcome(
             server.url, aws_server.url(aws_port), folder.path if folder else None, is_first_start=is_first_start
         )

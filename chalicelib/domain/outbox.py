@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from chalicelib.domain.merchant import Merchant
 from chalicelib.record import Record
 
-WELCOME, RECEIPT = "welcome", "receipt"
+WELCOME, RECEIPT, NOTICE = "welcome", "receipt", "notice"
 EMAIL, SMS = "email", "sms"
 RETRIES = 3  # when the request does not say
 HELD_FOR = timedelta(seconds=60)  # longer than a request (29 s) or a sending may last
@@ -68,6 +68,18 @@ def welcome_merchant(entry_id: str, merchant: Merchant, now: datetime) -> Outbox
         "Its administrator's account is opened next; no password is ever sent by e-mail.\n"
     )
     return Outbox(entry_id, WELCOME, merchant.id, (email,), EMAIL, now, subject="Welcome", text=text)
+
+
+def failing_webhook(entry_id: str, merchant: Merchant, webhook_id: int, now: datetime) -> Outbox:
+    """Return the e-mail that tells the manager of a merchant that a webhook has been failing for a day."""
+    text = (
+        f"Hello {one_line(merchant.manager.name)},\n\n"
+        f"webhook {webhook_id} of {one_line(merchant.name)} has not taken an event for a day or longer.\n"
+        "Each event is tried for three days and then given up; it can be sent again for 30 days.\n"
+        "The list of events says what the webhook answered.\n"
+    )
+    subject = f"Webhook {webhook_id} fails"
+    return Outbox(entry_id, NOTICE, merchant.id, (merchant.manager.email,), EMAIL, now, subject=subject, text=text)
 
 
 def held_by_writer(entry: Outbox) -> Outbox:

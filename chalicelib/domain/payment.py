@@ -165,6 +165,7 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
         "purchases": order.purchases,
         "receipt": order.receipt,
         "single_step": order.single_step,
+        "makes_events": merchant.makes_events(now) or None,
     }
     return Transaction(**{**facts, **decided})
 

@@ -13,6 +13,7 @@ import pytest
 from chalicelib.errors import ErrorCode, envelope
 from chalicelib.routes import DOCUMENTS, ENDPOINTS
 from infra import resources
+from infra.cloud import alarm as alarm_parts
 from infra.cloud import alarms, monitoring, parameters, template
 from infra.cloud.package import ROOT
 from tests.http import call
@@ -117,7 +118,7 @@ def test_an_alarm_is_about_a_metric_that_exists_and_describes_what_to_do(sam: di
     for name, alarm in of_type(sam, "AWS::CloudWatch::Alarm").items():
         assert alarm["AlarmActions"] == [{"Ref": "Alerts"}], name
         assert len(alarm["AlarmDescription"]) < 1024
-        if alarm["Namespace"] == alarms.NAMESPACE:
+        if alarm["Namespace"] == alarm_parts.NAMESPACE:
             assert alarm["MetricName"] in metrics
         for dimension in alarm["Dimensions"]:
             value = dimension["Value"]
