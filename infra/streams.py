@@ -23,7 +23,7 @@ from infra import engines
 Record = dict[str, Any]
 Invoke = Callable[[str, dict[str, Any]], Mapping[str, Any] | None]  # a function by its name, with an event
 
-FUNCTIONS: Mapping[str, str] = {"events": "deliver_events"}
+FUNCTIONS: Mapping[str, str] = {"events": "deliver_events", "outbox": "deliver_outbox"}
 BATCH = jobs.BATCH
 INTERVAL_SECONDS = 0.2
 THREADS = 32  # batches at once

@@ -65,6 +65,8 @@ def calling_function() -> str | None:
             found = "api"
         elif place.endswith("chalicelib/services/payment_sweep.py"):
             found = "sweep-payments"
+        elif place.endswith("chalicelib/services/outbox_stream.py"):
+            found = "deliver-outbox"
         elif place.endswith("chalicelib/services/event_stream.py"):
             found = "deliver-events"
         elif place.endswith(("chalicelib/services/event_sweep.py", "chalicelib/services/delivery_queues.py")):

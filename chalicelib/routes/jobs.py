@@ -53,6 +53,14 @@ def deliver_events(event: DynamoDBEvent) -> dict[str, Any]:
     return _batch_failures(event_stream.deliver(_stored(event)))
 
 
+@jobs.on_dynamodb_record("Outbox", batch_size=BATCH, starting_position="TRIM_HORIZON")
+def deliver_outbox(event: DynamoDBEvent) -> dict[str, Any]:
+    """Send the messages that were just stored; report the records that are to come again."""
+    from chalicelib.services import outbox_stream  # noqa: PLC0415  see above
+
+    return _batch_failures(outbox_stream.deliver(_stored(event)))
+
+
 def _stored(event: DynamoDBEvent) -> list[tuple[str, Mapping[str, Any]]]:
     return [(record.sequence_number, record.new_image) for record in event if record.new_image]
 

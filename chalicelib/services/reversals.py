@@ -101,7 +101,7 @@ def _reverse(
             return replay(first, order, reversal.fingerprint(order, agent.id), now), True
         begun = reversal.begin(reversal_id, order, original, agent, amount_minor, now)
         transaction = identify_reversal(replace(begun, makes_events=makes_events or None), original)
-        receipts = outbox.receipts_for(transaction, None, None, now)
+        receipts = outbox.receipts_for(transaction, now)
         try:
             transactions.reserve(original, transaction, *map(outbox_store.put, receipts), follows_latest=keyless)
         except AlreadyExistsError:
@@ -109,7 +109,6 @@ def _reverse(
         except transactions.RemainderChangedError:
             original = transactions.get(original.id) or original
         else:
-            outbox.send(receipts, now)
             if transaction.is_pending:
                 request = host.reversal_request(transaction, order, card, is_repeat=False)
                 transaction = outcomes.reverse(transaction, request, now)

@@ -30,12 +30,11 @@ def deliver(payment: Transaction, files: Sequence[PictureFile], now: datetime) -
         key = key or pictures.store_files(signature, payment.id)["signature_key"]
         after = outcome.signed(payment, key)
         is_paid_now = after.phase is not payment.phase and not after.is_reversed_in_full
-        receipts = outbox.receipts_for(after, None, None, now, occasion=SIGNED) if is_paid_now else []
+        receipts = outbox.receipts_for(after, now, occasion=SIGNED) if is_paid_now else []
         try:
             transactions.store_step(payment, after, now, *map(outbox_store.put, receipts))
         except transactions.PhaseChangedError:
             payment = transactions.get(payment.id) or payment
         else:
-            outbox.send(receipts, now)
             return after, False
     raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)

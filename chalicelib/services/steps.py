@@ -35,7 +35,7 @@ def store(before: Transaction, after: Transaction, now: datetime) -> None:
     Raise PhaseChangedError when another process has moved the transaction.
     """
     decided = before.is_pending and not after.is_pending
-    receipts = outbox.receipts_for(after, None, None, now) if decided else []
+    receipts = outbox.receipts_for(after, now) if decided else []
     facts = history.writes_for_outcome(after, now) if decided else []
 
     released = [transactions.release(after)] if decided and after.is_reversal else []
@@ -45,4 +45,3 @@ def store(before: Transaction, after: Transaction, now: datetime) -> None:
     counted = [] if linked is None else [linked_cards.count_payment(linked)]
 
     transactions.store_step(before, after, now, *facts, *released, *counted, *map(outbox_store.put, receipts))
-    outbox.send(receipts, now)

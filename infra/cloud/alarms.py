@@ -5,6 +5,8 @@ from infra.cloud.alarm import Alarm, MetricFilter, lambda_metric
 from infra.cloud.event_alarms import EVENT_ALARMS, EVENT_FILTERS
 
 SIGNING_IN = ("Authorizer", "APIHandler")  # credentials are checked by the one, session logins by the other
+SENDING_MESSAGES = ("DeliverOutbox", "SweepOutbox")
+GIVEN_UP = '{ $.event = "outbox" && $.outcome = "given up" }'
 MANY_PLACES = '{ $.event = "login_from_many_places" }'
 API_DIMENSIONS = {"ApiName": {"Ref": "AWS::StackName"}, "Stage": "api"}
 
@@ -24,9 +26,9 @@ METRIC_FILTERS = (
     MetricFilter("ReversalsOutstanding", "SweepPayments", '{ $.event = "reversal_outstanding" }'),
     MetricFilter("AcquirersSilent", "SweepPayments", '{ $.event = "acquirer_silent" }'),
     MetricFilter("PaymentsBehindSeconds", "SweepPayments", '{ $.event = "sweep" }', "$.behind_seconds"),
-    MetricFilter("OutboxDefects", "SweepOutbox", '{ $.event = "defect" }'),
+    *(MetricFilter("OutboxDefects", function, '{ $.event = "defect" }') for function in SENDING_MESSAGES),
     MetricFilter("OutboxBehindSeconds", "SweepOutbox", '{ $.event = "sweep" }', "$.behind_seconds"),
-    MetricFilter("MessagesGivenUp", "SweepOutbox", '{ $.event = "outbox" && $.outcome = "given up" }'),
+    *(MetricFilter("MessagesGivenUp", function, GIVEN_UP) for function in SENDING_MESSAGES),
     *EVENT_FILTERS,
     *(MetricFilter("Denials", function, '{ $.event = "denied" }') for function in SIGNING_IN),
     *(MetricFilter("LoginsFromManyPlaces", function, MANY_PLACES) for function in SIGNING_IN),

@@ -52,6 +52,16 @@ EVENT_ALARMS = (
         minutes=(3, 5),
     ),
     Alarm(
+        "OutboxStreamBehind",
+        "Messages wait in the stream of their table for a minute: receipts are late.",
+        "Look at the log of `deliver-outbox`: the line `outbox` has the reason. The sweep of the outbox sends what is "
+        "older than a minute.",
+        **lambda_metric("IteratorAge", "DeliverOutbox"),
+        statistic="Maximum",
+        threshold=60_000,
+        minutes=(3, 5),
+    ),
+    Alarm(
         "StreamRecordsLost",
         "Lambda gave records of a stream up: they are reported in the queue LostRecords.",
         "The sweeps do what they ask for; see that `EventsBehind` and `OutboxBehind` are quiet. Look for the `defect` "

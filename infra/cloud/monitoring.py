@@ -54,7 +54,8 @@ def _alarm(alarm: Alarm) -> dict[str, Any]:
 
 
 def _dashboard() -> dict[str, Any]:
-    functions = ("APIHandler", "Authorizer", "SweepPayments", "SweepOutbox", "SweepEvents", "DeliverEvents")
+    jobs = ("SweepPayments", "SweepOutbox", "SweepEvents", "DeliverEvents", "DeliverOutbox")
+    functions = ("APIHandler", "Authorizer", *jobs)
     api = ["ApiName", "${AWS::StackName}", "Stage", "api"]
     own = [[NAMESPACE["Fn::Sub"], metric] for metric in dict.fromkeys(one.metric for one in METRIC_FILTERS)]
     widgets = [

@@ -16,6 +16,7 @@ WANTED: dict[str, list[str]] = {
         '{"eventName": ["INSERT"], "dynamodb": {"NewImage": {"kind": {"S": [{"exists": true}]}}}}',
         '{"dynamodb": {"NewImage": {"is_urgent": {"BOOL": [true]}}}}',
     ],
+    "Outbox": ['{"eventName": ["INSERT"]}'],
 }
 
 
