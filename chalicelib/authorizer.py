@@ -74,6 +74,7 @@ def _allow(caller: Caller) -> AuthResponse:
         "client": str(caller.client_id),
         "version": str(caller.credential_version),
         "terminal": "" if caller.terminal_id is None else str(caller.terminal_id),
+        "session_ends": "" if caller.session_ends_at is None else str(int(caller.session_ends_at.timestamp())),
     }
     return AuthResponse(routes=["*"], principal_id=str(caller.agent_id), context=context)
 

@@ -3,13 +3,14 @@
 import importlib
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any, get_type_hints
 
 from chalice.app import Chalice, Request, Response
 from pydantic import BaseModel, ValidationError
 
-from chalicelib import exact_json
+from chalicelib import exact_json, origins
 from chalicelib.authorizer import authorizer
 from chalicelib.documents import Document
 from chalicelib.domain.agent import Caller
@@ -161,7 +162,9 @@ def _number(text: str) -> int:
 def _caller(request: Request) -> Caller:
     context = request.context["authorizer"]
     terminal_id = int(context["terminal"]) if context.get("terminal") else None
-    return Caller(int(context["agent"]), int(context["client"]), int(context["version"]), terminal_id)
+    ends = context.get("session_ends")
+    session_ends_at = datetime.fromtimestamp(int(ends), UTC) if ends else None
+    return Caller(int(context["agent"]), int(context["client"]), int(context["version"]), terminal_id, session_ends_at)
 
 
 def _body_of(request: Request, limit: int) -> bytes:
@@ -220,6 +223,7 @@ def edge(request: Request, get_response: Callable[[Request], Response]) -> Respo
     started = time.perf_counter()
     answered = get_response(request)
     response = answered if isinstance(answered, Enveloped | Document) else _enveloped(answered, request)
+    origins.mark(response.headers, request.headers.get("origin"))
     context = request.context.get("authorizer") or {}
     log(
         "request",

@@ -10,6 +10,7 @@ import threading
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,8 +25,10 @@ from chalice.local import (
     NotAuthorizedError,
 )
 
+from chalicelib import origins
 from chalicelib.errors import ErrorCode, envelope
-from infra import resources
+from chalicelib.settings import settings
+from infra import compression, resources
 
 LAMBDA_TIMEOUT_SECONDS = 29
 REQUEST_ID = "x-amzn-RequestId"
@@ -69,15 +72,22 @@ def gateway_response(kind: str, *, context: Mapping[str, Any] | None = None, mes
     if message:
         body["ErrorMessage"] = message
     headers = response.get("ResponseParameters", {}).get("Headers", {})
-    return _json(int(response["StatusCode"]), body, {name: value.strip("'") for name, value in headers.items()})
+    own = {name: value.strip("'") for name, value in headers.items()}
+    return _json(int(response["StatusCode"]), body, own | _readable())
 
 
-def _error_reply(error: ErrorCode, headers: Mapping[str, str]) -> Reply:
+def _readable() -> dict[str, str]:
+    """Return what lets a page read an answer of the gateway itself, which cannot look its origin up in a list."""
+    allowed = settings().allowed_origins
+    return origins.readable_by(allowed[0] if len(allowed) == 1 else "*") if allowed else {}
+
+
+def _error_reply(error: ErrorCode, headers: Mapping[str, str | list[str]]) -> Reply:
     """Return a refusal for which there is no gateway response."""
     return _json(error.status, envelope(error.code, error.message), headers)
 
 
-def _json(status: int, body: Mapping[str, Any], headers: Mapping[str, str]) -> Reply:
+def _json(status: int, body: Mapping[str, Any], headers: Mapping[str, str | list[str]]) -> Reply:
     return Reply(status, {"Content-Type": "application/json", **headers}, json.dumps(body).encode())
 
 
@@ -164,7 +174,10 @@ class Gateway(LocalGateway):
         """Return the answer to a request, whatever happens, with the ID that the app logs for the request."""
         context = self._generate_lambda_context()
         reply = self._answer(request, context)
-        return replace(reply, headers={REQUEST_ID: context.aws_request_id, **reply.headers})
+        headers = {REQUEST_ID: context.aws_request_id, **reply.headers}
+        if not compression.applies(request.headers, reply.body):
+            return replace(reply, headers=headers)
+        return replace(reply, headers=headers | compression.HEADERS, body=compression.compressed(reply.body))
 
     def _answer(self, request: Request, context: LambdaContext) -> Reply:
         method, path = request.method, request.path
@@ -195,7 +208,11 @@ class Gateway(LocalGateway):
         if media_type not in {"", "application/json"}:
             return gateway_response("UNSUPPORTED_MEDIA_TYPE")
         allowed = ", ".join(sorted(self._app_object.routes[resource]))
-        return _error_reply(ErrorCode.METHOD_NOT_ALLOWED, {"Allow": allowed})
+        answered: dict[str, str | list[str]] = {"Allow": allowed}
+        origins.mark(answered, headers.get("origin"))
+        if request.method == "OPTIONS" and headers.get("origin") in settings().allowed_origins:
+            return Reply(HTTPStatus.NO_CONTENT, answered | origins.permission(allowed), b"")
+        return _error_reply(ErrorCode.METHOD_NOT_ALLOWED, answered)
 
     def _authorize(self, path: str, event: dict[str, Any], context: LambdaContext) -> Reply | None:
         """Call the authorizer, which puts its context in the event; return an answer if it does not allow the call."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from app import app
 from chalicelib.domain.agent import Caller
+from chalicelib.domain.period import business_day
 from chalicelib.services import authentication, outbox, payment_sweep
 from infra import demo_data, engines
 from infra.bench_codecs import print_codecs
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 COLD_STARTS = 15
 SUBMIT = "/api/v1/payment/submit"
+TAKINGS = "/api/v1/report/takings"
 
 
 def cash_payment() -> dict[str, Any]:
@@ -82,6 +84,7 @@ def operations_table(agent: LambdaClient) -> Table:
     """Return the store calls and capacity units of the operations, each made once."""
     body = cash_payment()
     transaction_id = body["BasicTran"]["ID"]
+    today = str(business_day(datetime.now(UTC), demo_data.CONTEXT["GMT"]))
     half = {"TransactionID": transaction_id, "ReverseMode": 2, "Amount": "6.15", "PartialReverse": True}
     operations: dict[str, Callable[[], Any]] = {
         "authorizer, by secret key": authenticate,
@@ -91,10 +94,14 @@ def operations_table(agent: LambdaClient) -> Table:
         "card payment, with the sandbox's own records": lambda: agent.call("POST", SUBMIT, card_payment()),
         "reversal of a part, cash": lambda: agent.call("POST", "/api/v1/payment/reverse", {"BasicReverseTran": half}),
         "payment by ID": lambda: agent.call("GET", "/api/v1/payment/{tranId}", tranId=transaction_id),
+        "receipt of a payment": lambda: agent.call("GET", "/api/v1/payment/{tranId}/receipt", tranId=transaction_id),
         "statusPublic": lambda: agent.call("GET", "/api/v1/payment/statusPublic/{tranId}", tranId=transaction_id),
         "a page of history": lambda: agent.call(
             "POST", "/api/v1/payment/listHistoryEx", {"ListBasicModel": {"Page": 1}}
         ),
+        "takings of today, by hour": lambda: agent.call("POST", TAKINGS, {"By": "hour", "Period": {"From": today}}),
+        "takings of a month, by day": lambda: agent.call("POST", TAKINGS, {}),
+        "an export of its rows": lambda: agent.call("POST", "/api/v1/report/export", {}),
         "both sweeps, with nothing to do": lambda: run_sweeps(payment_sweep.EMPTY_LOOKS),
         "both sweeps, the first run of a process": lambda: run_sweeps(0),
     }

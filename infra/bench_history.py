@@ -1,4 +1,4 @@
-"""The cost of lists at 1, 3, 30 and 300 tills of one merchant, and what tills that pay at once have in common.
+"""The cost of lists at 1, 3, 30 and 300 tills of a merchant, of exports, and what tills that pay at once share.
 
 `python -m infra.bench_history`, and a part of `make bench ARGS=history`; with `million` beside it a year of a million
 payments too, which takes many minutes and 6 GB of memory.
@@ -14,7 +14,9 @@ from typing import Any
 
 from app import app
 from chalicelib.domain.agent import Caller
+from chalicelib.domain.period import business_day
 from infra import engines
+from infra.bench_export import export_table
 from infra.bench_shop import Shop, create_shop
 from infra.bench_table import Table, show
 from infra.bench_tills import tills_table
@@ -27,6 +29,7 @@ SIZE, MILLION = 10_000, 1_000_000
 RUNS = 9
 YEAR_DAYS, MONTH_DAYS = 365, 31
 LIST_HISTORY = "/api/v1/payment/listHistoryEx"
+TAKINGS = "/api/v1/report/takings"
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ def history_tables() -> list[Table]:
     tables = [show(pages_table("history", SIZE))]
     if "million" in sys.argv[1:]:
         tables.append(show(pages_table("history-million", MILLION)))
-    return [*tables, show(searches_table(SIZE)), show(tills_table())]
+    return [*tables, show(searches_table(SIZE)), show(export_table()), show(takings_table(SIZE)), show(tills_table())]
 
 
 def pages_table(name: str, size: int) -> Table:
@@ -74,6 +77,34 @@ def searches_table(size: int) -> Table:
         rows.append((str(tills), *(str(_measure(shop, first, Search=text)) for text in texts)))
     columns = (f"{number:,} found" for number in found)
     return Table("search", (f"tills, text searched in a month of {size:,}: calls, read units", *columns), rows)
+
+
+def takings_table(size: int) -> Table:
+    """Return what takings of a year of so many payments cost, by the number of tills."""
+    rows = []
+    for tills in TILLS:
+        shop, first = _filled_shop(tills, size, YEAR_DAYS)
+        month = (shop.now - timedelta(days=MONTH_DAYS - 2)).date()
+        today = business_day(shop.now, shop.merchant.gmt)
+        asked = ({"From": first}, {"From": month}, {"From": month, "By": "hour"}, {"From": today, "By": "hour"})
+        rows.append((str(tills), *(str(_measure_takings(shop, **one)) for one in asked)))
+    columns = ("a year by day", "a month by day", "a month by hour", "today by hour")
+    return Table("takings", (f"tills, of {size:,} payments: calls, read units, processor ms, KB", *columns), rows)
+
+
+def _measure_takings(shop: Shop, **asked: Any) -> str:
+    """Return what the takings from a day on cost, the time as the median of several."""
+    client = _client_of_all(shop)
+    body = {"Period": {"From": str(asked.pop("From"))}, **asked}
+    answer = client.call("POST", TAKINGS, body)
+    with measure_capacity() as meter:
+        client.call("POST", TAKINGS, body)
+    times = []
+    for _ in range(RUNS):
+        started = time.process_time()
+        client.call("POST", TAKINGS, body)
+        times.append((time.process_time() - started) * 1000)
+    return f"{meter['calls']}, {meter['RCU']:.0f}, {statistics.median(times):.0f}, {len(answer) / 1024:.0f}"
 
 
 def _filled_shop(tills: int, size: int, days: int) -> tuple[Shop, date]:
@@ -105,9 +136,14 @@ def _measure(shop: Shop, first: date, **model: Any) -> Measured:
 
 def _list(shop: Shop, first: date, model: dict[str, Any]) -> Any:
     """Return the answer of listHistoryEx to the first agent."""
+    body = {"Period": {"From": str(first)}, "ListBasicModel": model}
+    return json.loads(_client_of_all(shop).call("POST", LIST_HISTORY, body))
+
+
+def _client_of_all(shop: Shop) -> LambdaClient:
+    """Return a client of the first agent, who may see everything."""
     agent = shop.agents[0]
-    client = LambdaClient(app, Caller(agent.id, agent.client_id, agent.credential_version))
-    return json.loads(client.call("POST", LIST_HISTORY, {"Period": {"From": str(first)}, "ListBasicModel": model}))
+    return LambdaClient(app, Caller(agent.id, agent.client_id, agent.credential_version))
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ up first. Nothing else may write to the same days at the same time.
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from chalicelib.domain.transaction import Transaction
@@ -19,10 +19,10 @@ Item = dict[str, Any]
 ItemKey = tuple[str, str]  # of an item of the history table
 
 
-def write_in_bulk(many: Iterable[Transaction]) -> None:
-    """Store transactions that are not stored yet, with their entries in the history."""
+def write_in_bulk(many: Iterable[Transaction], keep: Callable[[Item], bool] = bool) -> None:
+    """Store transactions that are not stored yet, with their entries in the history; of the items those to `keep`."""
     counters: dict[ItemKey, Counter[str]] = defaultdict(Counter)
-    _write_batches(_items(many, counters))
+    _write_batches(one for one in _items(many, counters) if keep(one[1]))
     _write_batches((table_name(history.TABLE), item) for item in _counter_items(counters))
 
 

@@ -61,10 +61,10 @@ FIRST_PAYMENT = (
 ALL_FEATURES = {wire_name(name): True for name in vars(DEFAULT_FEATURES) if name != "inherited"}
 
 
-def seed() -> None:
+def seed() -> Agent:
     """Create a system user, and two merchants with an administrator, an agent and a terminal each; link a card.
 
-    The card is linked where the stage has the acquirer that links cards.
+    The card is linked where the stage has the acquirer that links cards. Return the agent of the first merchant.
     """
     secrets.rotate_signing(Secret(SIGNING_SECRET))
     system = _caller_of(create_system_user("System", SYSTEM[0], Secret(SYSTEM[1])))
@@ -73,6 +73,7 @@ def seed() -> None:
     if SANDBOX in settings().acquirers:  # the one that links cards
         _link_card(till, *VISA)
     _create_merchant(system, "Other Store", ("OTHER001", "DEMOBANK0000002"), (OTHER_OWNER, OTHER_TILL), {})
+    return till
 
 
 def _link_card(agent: Agent, pan: str, expiry: str) -> None:
@@ -109,13 +110,18 @@ def terminal_body(merchant_id: int, name: str, terminal: tuple[str, str], entry_
     return body | place | {"EntryCaps": entry_caps, "CountryCode": "ZA", "DeviceInfo": DEVICE}
 
 
+def further_till(number: int) -> tuple[str, str]:
+    """Return the login of a till that `make run DEMO=month` adds: the second or the third."""
+    return f"till{number}@demo.example", f"till{number}-demo-password"
+
+
 def _caller_of(agent: Agent) -> Caller:
     return Caller(agent.id, agent.client_id, agent.credential_version)
 
 
 def print_welcome(url: str, aws_url: str, folder: Path | None, *, is_first_start: bool) -> None:
     """Print where everything is, where data is kept, the demo logins, and a first payment to paste into a shell."""
-    print(f"\nThe payment service is on {url}. What it needs of AWS is simulated in this process. Ctrl-C ends both.")
+    print(f"\nThe payment service is on {url}. What it uses of AWS is simulated: no account is needed. Ctrl-C ends it.")
     if folder is None:
         print("All data is lost at the end. To keep it: `make run ENGINE=dynamodb-local DATA=./data`.\n")
     else:

@@ -1,9 +1,10 @@
 """The local stage: an AWS in this process, the resources of `resources.json`, demo data, and the service on HTTP.
 
-`python -m infra.local`, with PORT (8000), AWS_PORT (8001), ENGINE (moto, dynamodb-local), DATA, LOG (text, json) of
-the environment. DATA is the folder in which dynamodb-local keeps the data; without it all data is lost at the end.
+`python -m infra.local`, with PORT (8000), AWS_PORT (8001), ENGINE (moto, dynamodb-local), DATA, DEMO, LOG (text, json)
+of the environment. DATA is the folder in which dynamodb-local keeps the data; without it all data is lost at the end.
+DEMO=month adds a month of payments to the demo data.
 Without LOG the log is for a person at a terminal, and JSON as in the cloud elsewhere. ACQUIRER=iso8583 starts a bank
-beside the service; ACQUIRERS, DEFAULT_ACQUIRER and ISO8583_... are the service's settings.
+beside the service; ACQUIRERS, DEFAULT_ACQUIRER, ISO8583_... and ALLOWED_ORIGINS are the service's settings.
 """
 
 import contextlib
@@ -13,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
@@ -20,7 +22,18 @@ from chalice.app import Chalice
 
 from app import app
 from chalicelib import log
-from infra import aws_server, data_folder, demo_data, demo_partner, engines, kept_aws, readable_log, scheduler, streams
+from infra import (
+    aws_server,
+    data_folder,
+    demo_data,
+    demo_month,
+    demo_partner,
+    engines,
+    kept_aws,
+    readable_log,
+    scheduler,
+    streams,
+)
 from infra.bank import local as bank
 from infra.bank.local import AcquirerSettingsError
 from infra.data_folder import DataFolder, DataFolderError
@@ -42,6 +55,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     engine, data = _engine_settings()
+    with_month = _demo_setting()
     log.write = _log_writer()
     port, aws_port = port_setting("PORT", PORT), port_setting("AWS_PORT", AWS_PORT)
 
@@ -55,12 +69,7 @@ def main() -> None:
             sys.exit(str(refusal))
         server = _listen(stack, port, aws_port)
         stack.enter_context(demo_partner.serve())
-        is_first_start = not (folder and folder.seeded)
-        if is_first_start:
-            with _step("demo merchants, agents and terminals"):
-                demo_data.seed()
-        if folder:
-            folder.mark_seeded()
+        is_first_start = _seed(folder, with_month=with_month)
         stack.enter_context(server)
         stack.enter_context(scheduler.run_jobs_every())
         stack.enter_context(streams.fed())
@@ -98,6 +107,30 @@ def _start_aws(
         stack.enter_context(kept_aws.kept_in(folder))
     if engine == "dynamodb-local":
         engines.select(stack.enter_context(engines.dynamodb_local(folder)))
+
+
+def _seed(folder: DataFolder | None, *, with_month: bool) -> bool:
+    """Make the demo data, unless the folder has that of an earlier start; return whether it was made."""
+    if folder and folder.seeded:
+        if with_month:
+            print("  DEMO=month fills a new folder only: this one stays as it is.", flush=True)
+        return False
+    with _step("demo merchants, agents and terminals"):
+        till = demo_data.seed()
+    if with_month:
+        with _step("a month of payments"):
+            demo_month.fill(till, datetime.now(UTC))
+    if folder:
+        folder.mark_seeded()
+    return True
+
+
+def _demo_setting() -> bool:
+    """Return whether the demo data has a month of payments; exit with one line if DEMO is something else."""
+    chosen = os.environ.get("DEMO")
+    if chosen not in {None, "", "month"}:
+        sys.exit(f"DEMO is month or nothing, not {chosen}.")
+    return bool(chosen)
 
 
 def _listen(stack: contextlib.ExitStack, port: int, aws_port: int) -> Server:

@@ -1,4 +1,4 @@
-"""The command `python -m infra.operator rebuild-totals`: totals counted anew, entries put in order."""
+"""The command `python -m infra.operator rebuild-totals`: totals counted anew, entries brought up to date."""
 
 import argparse
 import sys
@@ -39,7 +39,7 @@ def rebuild_totals_command(options: argparse.Namespace) -> None:
             made += outcome.made
             busy += len(outcome.moving) + outcome.left
     if brought or made:
-        print(f"{brought} entries of an earlier version put among those of all agents, {made} slots made.")
+        print(f"{brought} entries of an earlier version made anew, {made} slots made.")
     print(f"{corrected} counters corrected.")
     if busy:
         sys.exit(f"{busy} more were being written to: run the command again.")

@@ -256,6 +256,12 @@ def history(ids: Ids) -> dict[str, Any]:
     }
 
 
+def takings(ids: Ids) -> dict[str, Any]:
+    today = datetime.now(UTC)
+    period = {"From": f"{today - timedelta(days=2):%Y-%m-%d}", "To": f"{today + timedelta(days=2):%Y-%m-%d}"}
+    return context(ids) | {"Period": period, "AccountID": ids.agent, "By": "hour"}
+
+
 def auth_account(ids: Ids) -> dict[str, Any]:
     return {"CurrentAccountID": ids.agent, "Lang": "en", "IP": "10.0.0.1"}
 
@@ -272,9 +278,11 @@ EVERYTHING: dict[str, Callable[[Ids], dict[str, Any]]] = {
     f"{PAYMENT}/prepare": prepare,
     f"{PAYMENT}/listHistoryEx": history,
     f"{PAYMENT}/listByDaysEx": history,
+    "/api/v1/report/export": history,
     f"{PAYMENT}/reverse": every_reverse,
     f"{PAYMENT}/reversecnp": reversal_cnp,
     f"{PAYMENT}/GetLinkedCards": linked_cards_of,
+    "/api/v1/report/takings": takings,
 }
 
 
@@ -408,14 +416,19 @@ def ask(run: Run) -> None:
     """Use what only answers."""
     for name in ("cash", "lost"):
         run.get(f"{PAYMENT}/{{tranId}}", f"{PAYMENT}/{run.made[name].stored.id}")
+    run.get(f"{PAYMENT}/{{tranId}}/receipt", f"{PAYMENT}/{run.ids.cash}/receipt")
     run.get(f"{PAYMENT}/statusPublic/{{tranId}}", f"{PAYMENT}/statusPublic/{run.ids.cash}")
     run.post(f"{PAYMENT}/listHistoryEx", {})
     run.post(f"{PAYMENT}/listByDaysEx", {})
+    run.post("/api/v1/report/takings", takings(run.ids))
+    run.post("/api/v1/report/export", {})
     run.post(f"{PAYMENT}/prepare", prepare(run.ids))
     run.post(f"{PAYMENT}/GetLinkedCards", linked_cards_of(run.ids))
     query = "&".join(f"{name}={value}" for name, value in auth_account(run.ids).items())
     run.get(f"{PAYMENT}/AuthAccount", f"{PAYMENT}/AuthAccount?{query}")
-    run.post("/api/v1/user/login/session", {"Email": run.till[0], "Password": PASSWORD})
+    session = run.post("/api/v1/user/login/session", {"Email": run.till[0], "Password": PASSWORD})
+    login = (run.till[0], session.body["Data"]["SessionID"])
+    run.look("/api/v1/user/me", http.get(run.shop.stage, "/api/v1/user/me", login))
 
 
 def subscribe(run: Run) -> None:

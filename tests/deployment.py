@@ -22,6 +22,7 @@ IN_PROCESS = "reads what its own process does"
 REMEMBERED = "API Gateway remembers a denial for a minute"
 NO_TEXT = "API Gateway passes bytes that are no UTF-8 on as U+FFFD"
 DIFFERENT = {
+    "test_other_origins.py": "changes the settings of its own process; tests/deployed/test_origins.py asks both",
     "test_iso8583.py": "tells its own process of the host it starts",
     'test_a_body_that_is_no_json_object_is_201[b\'{"Lang"': NO_TEXT,
     "test_json_is_utf_8[1-latin-1]": NO_TEXT,
@@ -65,7 +66,12 @@ class Deployed:
 
 @contextlib.contextmanager
 def served(
-    build: Path, folder: Path, *, freezes: bool = False, settings: Mapping[str, str] | None = None
+    build: Path,
+    folder: Path,
+    *,
+    freezes: bool = False,
+    settings: Mapping[str, str] | None = None,
+    parameters: Mapping[str, str] | None = None,
 ) -> Iterator[Deployed]:
     """Serve the package in `build`, unpacked into `folder`. Without AWS's runtime client skip, in CI fail."""
     if not task.is_installed():
@@ -78,6 +84,7 @@ def served(
             build,
             folder / "stage",
             {**_reached_at(aws), **(settings or {})},
+            parameters=parameters,
             log=written,
             freezes=freezes,
         ) as it,

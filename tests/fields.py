@@ -362,6 +362,12 @@ LIST_EVENTS: dict[str, Any] = {
 RESEND_EVENT: dict[str, Any] = {"WebhookID": (I, False)}
 LIST_AGENTS: dict[str, Any] = {"Email": (S, False), "Search": (S, False), "State": (I, False), "Page": (I, False)}
 
+TAKINGS: dict[str, Any] = CONTEXT | {
+    "Period": LIST_HISTORY["Period"],
+    "AccountID": (I, False),
+    "By": (S, False),
+}  # ours
+
 REQUESTS: dict[str, dict[str, Any]] = {
     "/api/v1/user/login/session": SIGN_IN,
     "/api/v1/payment/AuthAccount": AUTH_ACCOUNT,
@@ -382,9 +388,11 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "/api/v1/payment/prepare": PREPARE,
     "/api/v1/payment/listHistoryEx": LIST_HISTORY,
     "/api/v1/payment/listByDaysEx": LIST_HISTORY,
+    "/api/v1/report/export": LIST_HISTORY,
     "/api/v1/payment/reverse": REVERSE,
     "/api/v1/payment/reversecnp": REVERSE_CNP,
     "/api/v1/payment/GetLinkedCards": GET_LINKED_CARDS,
+    "/api/v1/report/takings": TAKINGS,
 }
 
 FINDING = {"Type": I, "Property": S, "Code": I, "Message": S}
@@ -397,6 +405,8 @@ POS = {
     "Email": S,
     "Phone": S,
     "SecretKey": S,
+    "TerminalID": I,
+    "TID": S,
     "Logon": {"LastLogon": S, "FailedAttempts": I, "LockedUntil": S},
     "AvatarUrl": S,
     "HasAvatar": B,
@@ -698,6 +708,34 @@ EVENT = {
     "Substate": I,
     "Deliveries": [DELIVERY],
 }
+ME = {
+    "AgentID": I,
+    "Name": S,
+    "Email": S,
+    "ClientID": I,
+    "ClientName": S,
+    "CurrencyID": S,
+    "GMT": I,
+    "Today": S,
+    "IsAdministrator": B,
+    "IsSystemUser": B,
+    "Rights": [I],
+    "ExpiresAt": S,
+}
+TAKING = {
+    "Day": S,
+    "Hour": I,
+    "AgentID": I,
+    "AgentName": S,
+    "InputType": I,
+    "AcquirerCode": S,
+    "CurrencyID": S,
+    "Payments": I,
+    "Amount": D,
+    "Reversals": I,
+    "AmountReversed": D,
+    "Net": D,
+}
 
 # The objects of answers. A path such as Transaction.Card.BankName begins with one of them, wherever it stands.
 OBJECTS: dict[str, dict[str, Any]] = {
@@ -709,6 +747,7 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "LinkedCard": LINKED_CARD,
     "PaymentOption": PAYMENT_OPTION,
     "PublicStatus": PUBLIC_STATUS,
+    "Receipt": {"Language": S, "Subject": S, "Html": S, "Text": S, "ShortText": S},  # ours
     "CreatePos": {"Pos": "Pos"},
     "UpdateBulk": {"Pos": "Pos"},
     "PosList": {"PosList": ["Pos"], "PosCounters": COUNTERS},
@@ -720,6 +759,8 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "Reversal": PAYMENT_ANSWER | {"TransactionReverseID": S},
     "TransactionList": LIST_WRAPPER,
     "StatusPublic": {"Transaction": "PublicStatus"},
+    "Export": {"Url": S},
+    "ReceiptOf": {"Receipt": "Receipt"},
     "GetLinkedCards": {"LinkedCards": ["LinkedCard"]},
     "AuthAccount": AUTH_ACCOUNT_ANSWER,
     "Session": {"Data": {"SessionID": S}},
@@ -730,11 +771,15 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "TestWebhook": {"EventID": S},
     "ListEvents": {"Events": ["Event"], "EventsCounters": {"Pagesize": I, "ItemCountPage": I}},
     "ResendEvent": {},  # ours: nothing beside the envelope
+    "Me": {"Data": ME},  # ours
+    "Takings": {"Takings": [TAKING]},  # ours
     "Health": {},  # ours: nothing beside the envelope
 }
 # The object each endpoint answers beside the envelope.
 ANSWERS = {
     "/api/v1/user/login/session": "Session",
+    "/api/v1/user/me": "Me",
+    "/api/v1/report/takings": "Takings",
     "/api/v1/payment/AuthAccount": "AuthAccount",
     "/api/v1/merchant/create": "CreateMerchant",
     "/api/v1/merchant/{merchantId}/update": "CreateMerchant",
@@ -753,9 +798,11 @@ ANSWERS = {
     "/api/v1/payment/submit": "Submit",
     "/api/v1/payment/prepare": "Prepare",
     "/api/v1/payment/{tranId}": "TransactionList",
+    "/api/v1/payment/{tranId}/receipt": "ReceiptOf",
     "/api/v1/payment/statusPublic/{tranId}": "StatusPublic",
     "/api/v1/payment/listHistoryEx": "TransactionList",
     "/api/v1/payment/listByDaysEx": "TransactionList",
+    "/api/v1/report/export": "Export",
     "/api/v1/payment/reverse": "Reversal",
     "/api/v1/payment/reversecnp": "Reversal",
     "/api/v1/payment/GetLinkedCards": "GetLinkedCards",

@@ -124,6 +124,10 @@ def _history(world: World) -> dict[str, Any]:
     return {"ListBasicModel": {"AccountID": world.colleague.agent.id}}
 
 
+def _takings(world: World) -> dict[str, Any]:
+    return {"AccountID": world.colleague.agent.id}
+
+
 def _cards(world: World) -> dict[str, Any]:
     return {"AccountId": world.colleague.agent.id}
 
@@ -138,6 +142,7 @@ ROWS = [
         lambda world: {"Email": world.colleague.email, "Password": PASSWORD},
         EVERYBODY,
     ),
+    Row("accounts_me", _nothing, EVERYBODY),
     Row("accounts_configuration", _nothing, EVERYBODY),
     Row("merchants_create", lambda _: merchant_body(), (OK, *[ROLE_MAY_NOT] * 5)),
     Row("merchants_update", lambda _: merchant_update(), MANAGERS, _home),
@@ -164,6 +169,13 @@ ROWS = [
         lambda world: {"tranId": world.payment},
         "of a colleague",
     ),
+    Row(
+        "payments_receipt",
+        _nothing,
+        (OK, OK, ROLE_MAY_NOT, OK, OK, TRANSACTION),
+        lambda world: {"tranId": world.payment},
+        "of a colleague",
+    ),
     Row("payments_status_public", _nothing, EVERYBODY, lambda world: {"tranId": world.payment}),
     Row("health_check", _nothing, EVERYBODY),
     Row("payments_reverse", _reverse(2), (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, OK, TRANSACTION), what="of a colleague"),
@@ -177,6 +189,10 @@ ROWS = [
     Row("history_list_history", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
     Row("history_list_by_days", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
     Row("history_list_by_days", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
+    Row("takings_report", _takings, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
+    Row("takings_report", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
+    Row("history_export", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
+    Row("history_export", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
     Row("cards_linked", _cards, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), what="of a colleague"),
     Row("cards_linked", lambda _: {}, EVERYBODY, what="of itself"),
     Row("prepare_prepare", _prepare, (ROLE_MAY_NOT, *[PRODUCT] * 5)),

@@ -32,6 +32,7 @@ class Service(NamedTuple):
 
 DYNAMODB = Service("dynamodb", "DYNAMODB", "DynamoDB_20120810", "application/x-amz-json-1.0")
 SECRETS_MANAGER = Service("secretsmanager", "SECRETS_MANAGER", "secretsmanager", "application/x-amz-json-1.1")
+S3 = Service("s3", "S3", "", "")  # its address alone: boto3 calls it
 KMS = Service("kms", "KMS", "TrentService", "application/x-amz-json-1.1")
 
 

@@ -109,9 +109,13 @@ class Login(Record):
 
 
 class Caller(Record):
-    """The agent that the authorizer let in, and the credential version it read."""
+    """The agent that the authorizer let in, the credential version it read, and the end of its session.
+
+    `session_ends_at` is when a session ends unless it is used again; None for any other credential.
+    """
 
     agent_id: int
     client_id: int
     credential_version: int
     terminal_id: int | None = None
+    session_ends_at: datetime | None = None

@@ -7,11 +7,15 @@ from chalicelib.record import Record
 
 
 class Profile(Record):
-    """An agent, its merchant and login, and the signed URL of its picture; its secret key where it is shown."""
+    """An agent, its merchant and login, the name of its terminal, and the signed URL of its picture.
+
+    With its secret key where it is shown.
+    """
 
     agent: Agent
     merchant: Merchant
     login: Login | None = None
+    tid: str | None = None
     avatar_url: str | None = None
     secret_key: Secret | None = None
 

@@ -2,17 +2,19 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from unicodedata import normalize
 
-from chalicelib.domain.local_time import to_local
+from chalicelib.domain.local_time import text_of, to_local
 from chalicelib.domain.paging import PAGE_SIZE
 from chalicelib.domain.period import Period
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.transaction import TRANSITIONS, Phase, Transaction
 from chalicelib.record import Record
 
 MAX_CANDIDATES = 50_000  # entries one list may look at
+QUARTER = timedelta(minutes=15)
 
 
 class CounterKey(Record):
@@ -47,6 +49,19 @@ class HistoryEntry(Record):
     agent: str | None = None  # its name
     receipts: tuple[str, ...] = ()  # e-mail addresses and E.164 numbers
     client_product_code: str | None = None  # exactly as it was sent
+    phase: Phase | None = None  # if it is the last one; None: its record knows, as of all that version 1.0 wrote
+    original_id: str | None = None  # of a reversal
+    exact: Mapping[str, str] = field(default_factory=dict)  # texts of an export that folding would change
+
+    @property
+    def moved_minor(self) -> int:
+        """Return the money that it moved: what a payment took, or, below zero, what a reversal gave back."""
+        given_back = self.counter.reverse_mode and self.phase is Phase.REVERSAL_APPROVED
+        return -(self.amount_minor or 0) if given_back else self.taken_minor
+
+    def text(self, name: str) -> str:
+        """Return a text of the entry as it was written, empty without one."""
+        return self.exact.get(name) or getattr(self, name) or ""
 
     @property
     def amount(self) -> Decimal | None:
@@ -63,6 +78,7 @@ SEARCHED = (
     *("ext_id", "invoice", "original_invoice", "reverse_invoice", "rrn", "approval_code", "description", "card"),
     *("cardholder", "terminal", "agent"),
 )
+EXPORTED = ("agent", "terminal", "invoice", "rrn", "approval_code", "card", "ext_id", "description")  # of the texts
 
 
 def folded(text: str) -> str:
@@ -87,6 +103,9 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         "terminal": transaction.terminal_name,
         "agent": transaction.agent.name,
     }
+    exact = {name: text for name in EXPORTED if (text := texts[name]) and text != folded(text)}
+    if transaction.date is not None and transaction.date > at:  # by the clock of a till that is fast
+        exact["date"] = text_of(transaction.date, transaction.gmt)
     return HistoryEntry(
         id=transaction.id,
         at=to_local(at, transaction.gmt),
@@ -102,6 +121,9 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         amount_minor=transaction.amount_minor,
         receipts=_receipts_of(transaction),
         client_product_code=carried.client_product_code,
+        phase=None if TRANSITIONS[transaction.phase] else transaction.phase,
+        original_id=transaction.original_id,
+        exact=exact,
         **{name: folded(text) for name, text in texts.items() if text},
     )
 
@@ -193,6 +215,7 @@ def days_of(day_totals: Iterable[DayTotal], *, newest_first: bool) -> list[TimeR
 def quarters_of(day: TimeRange, slots: Iterable[Mapping[str, int]], *, newest_first: bool) -> list[TimeRange]:
     """Return the quarters of an hour of a day that hold transactions, in the order of the list.
 
+    `slots` have counts by the number of the quarter, 00 to 95.
     The whole day when they hold less than the day does: a range may be too long, never too short.
     """
     counts = Counter[str]()
@@ -201,8 +224,7 @@ def quarters_of(day: TimeRange, slots: Iterable[Mapping[str, int]], *, newest_fi
     if counts.total() < day.count:
         return [day]
     quarters = sorted(counts.items(), reverse=newest_first)
-    hours = ((timedelta(hours=int(name[:2]), minutes=int(name[2:])), count) for name, count in quarters)
-    return [_range(day.begin + past, timedelta(minutes=15), count) for past, count in hours]
+    return [_range(day.begin + int(number) * QUARTER, QUARTER, count) for number, count in quarters]
 
 
 def _range(begin: datetime, length: timedelta, count: int) -> TimeRange:

@@ -26,6 +26,17 @@ class Manager(Record):
     phone: str
 
 
+class MerchantSnapshot(Record):
+    """The merchant as it was when a transaction was made: later changes of it do not rewrite the receipt."""
+
+    name: str
+    address: str
+    phone: str
+    tax_id: str | None = None
+    mid: str | None = None  # of the terminal
+    logo_key: str | None = None
+
+
 class Merchant(Record):
     """A stored merchant. `gmt` is its time zone in hours, fixed at creation: its business days are days there."""
 
@@ -73,3 +84,15 @@ class Merchant(Record):
     def makes_events(self, now: datetime) -> bool:
         """Return whether a transaction that begins now makes events."""
         return self.events_until is not None and now < self.events_until
+
+
+def snapshot_of(merchant: Merchant, mid: str | None) -> MerchantSnapshot:
+    """Return what receipts say of a merchant; `mid` is the merchant identifier of the terminal."""
+    return MerchantSnapshot(
+        name=merchant.name,
+        address=merchant.address_de_jure or merchant.address_de_facto,
+        phone=merchant.phone,
+        tax_id=merchant.tax_id,
+        mid=mid,
+        logo_key=merchant.avatar_key,
+    )

@@ -13,6 +13,7 @@ from chalicelib.record import Record
 
 WELCOME, RECEIPT, NOTICE = "welcome", "receipt", "notice"
 EMAIL, SMS = "email", "sms"
+LOGO_IN_MAIL = "cid:logo"  # the address of the picture that a mail brings with it
 RETRIES = 3  # when the request does not say
 HELD_FOR = timedelta(seconds=60)  # for the stream, or by who sends it: longer than a sending may last
 STREAMS_TURN = timedelta(seconds=30)  # of them: a record that comes later is left to the sweep
@@ -40,8 +41,8 @@ class Outbox(Record):
     subject: str | None = None
     text: str | None = None
     html: str | None = None
+    logo_key: str | None = None  # the picture in the HTML, by its name in object storage
     transaction_id: str | None = None
-    terminal_id: int | None = None
     attempts: int = 0
     retries: int = RETRIES
     due_at: datetime | None = None

@@ -12,10 +12,11 @@ from chalicelib.domain.account_configuration import is_enabled
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.card import CardData
 from chalicelib.domain.effective_settings import effective
+from chalicelib.domain.language import language_of
 from chalicelib.domain.local_time import instant_of, zone_of
-from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.merchant import Merchant, snapshot_of
 from chalicelib.domain.period import business_day, end_of_day
-from chalicelib.domain.purchase import Purchase, total_of
+from chalicelib.domain.purchase import Purchase, Taxes, total_of
 from chalicelib.domain.references import check_group
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import (
@@ -50,7 +51,9 @@ class PaymentOrder(Record):
     terminal_group: Mapping[str, int | str] = field(default_factory=dict)  # its ID or code, by the field that holds it
     amount_cash_got: Decimal | None = None
     purchases: tuple[Purchase, ...] = ()
+    taxes: Taxes | None = None
     receipt: ReceiptAddresses | None = None
+    language: str | None = None  # a tag, as sent; None: the merchant's
     single_step: bool = True
     offline: bool = False
     offline_invoice: str | None = None
@@ -163,7 +166,10 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
         "raw_request": order.raw_request,
         "particulars": order.particulars,
         "purchases": order.purchases,
+        "taxes": order.taxes,
         "receipt": order.receipt,
+        "language": language_of(order.language or merchant.language),
+        "merchant": snapshot_of(merchant, terminal.back_retailer_id),
         "single_step": order.single_step,
         "makes_events": merchant.makes_events(now) or None,
     }

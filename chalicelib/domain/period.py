@@ -48,12 +48,12 @@ def days_of_month(month: str) -> Period:
     return Period(first, first.replace(day=monthrange(first.year, first.month)[1]))
 
 
-def period_of(first: date | None, last: date | None, today: date) -> Period:
+def period_of(first: date | None, last: date | None, today: date, longest: int = LONGEST) -> Period:
     """Return the period of a list.
 
     A first day alone begins a period that ends today; a last day alone is a period of one day; without both it is the
     usual number of days up to today. Raise VALIDATION_FAILED when the period ends before it begins, PERIOD_TOO_LONG
-    when it is longer than a list may be.
+    when it has more than `longest` days.
     """
     if last is None:
         last = today if first is None else max(first, today)
@@ -63,8 +63,8 @@ def period_of(first: date | None, last: date | None, today: date) -> Period:
         first = _days_before(last, USUAL)
     if first > last:
         raise invalid(Finding("period.first", Check.CONTRADICTION, "The period ends before it begins."))
-    if (last - first).days >= LONGEST:
-        raise ServiceError(ErrorCode.PERIOD_TOO_LONG, f"A period has at most {LONGEST} days.")
+    if (last - first).days >= longest:
+        raise ServiceError(ErrorCode.PERIOD_TOO_LONG, f"A period has at most {longest} days.")
     return Period(first, last)
 
 

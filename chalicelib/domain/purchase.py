@@ -14,12 +14,20 @@ class Purchase(Record):
     title: str
     price: Decimal
     quantity: Decimal
+    tax_codes: tuple[str, ...] = ()
 
     @property
     def total(self) -> Decimal:
         """Return the exact price of the line."""
         with localcontext(prec=PRECISION):
             return self.price * self.quantity
+
+
+class Taxes(Record):
+    """The taxes of a whole payment, as the till named them."""
+
+    codes: tuple[str, ...] = ()
+    scheme: str | None = None
 
 
 def total_of(purchases: Iterable[Purchase]) -> Decimal:

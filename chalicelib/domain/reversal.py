@@ -7,6 +7,7 @@ from typing import Any
 
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.card import Findings
+from chalicelib.domain.language import language_of
 from chalicelib.domain.money import canonical, from_minor
 from chalicelib.domain.payment import APPROVED_TEXT, fingerprint_of, invoice_of, minor
 from chalicelib.domain.period import end_of_day
@@ -37,6 +38,7 @@ class ReversalOrder(Record):
     receipt_email: str | None = None
     receipt_phone: str | None = None
     receipt: ReceiptAddresses | None = None
+    language: str | None = None  # a tag, as sent; None: the payment's
     purchases: tuple[Purchase, ...] = ()
     endpoint: str | None = None  # the one that was used
     acquirer: str | None = None
@@ -133,6 +135,7 @@ def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
         signature_required=order.force_signature,
         purchases=order.purchases,
         receipt=order.receipt,
+        language=language_of(order.language or original.language),
         result_code=None if needs_acquirer else 0,
         result_message=None if needs_acquirer else APPROVED_TEXT,
         original_id=original.id,

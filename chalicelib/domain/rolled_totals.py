@@ -18,7 +18,7 @@ FIRST_ZONE = timedelta(hours=14)  # ahead of UTC
 
 
 class DaySlots(Record):
-    """The transactions of a counter in each quarter of an hour of one day (0715), and the minor units they took."""
+    """The transactions of a counter in each quarter of an hour of one day (00 to 95), and the minor units they took."""
 
     counter: CounterKey
     day: date

@@ -1,5 +1,6 @@
 """A session: issued for a password, valid for 12 hours, or until it is not used for 30 minutes."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.record import Record
@@ -27,7 +28,12 @@ def new_session(digest: str, agent_id: int, credential_version: int, now: dateti
 
 def is_alive(session: Session, now: datetime) -> bool:
     """Return whether the session is still valid. The store deletes late, so an expired session may be read."""
-    return now < session.opened_at + MAX_AGE and now < session.used_at + MAX_IDLE
+    return now < ends_at(session)
+
+
+def ends_at(session: Session) -> datetime:
+    """Return when the session ends unless it is used again."""
+    return min(session.opened_at + MAX_AGE, session.used_at + MAX_IDLE)
 
 
 def is_use_to_record(session: Session, now: datetime) -> bool:
@@ -37,7 +43,7 @@ def is_use_to_record(session: Session, now: datetime) -> bool:
 
 def expiry(session: Session, now: datetime) -> int:
     """Return when (epoch s) the store may delete a session that is used now."""
-    return _epoch(min(session.opened_at + MAX_AGE, now + MAX_IDLE))
+    return _epoch(ends_at(replace(session, used_at=now)))
 
 
 def _epoch(at: datetime) -> int:

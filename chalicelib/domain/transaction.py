@@ -9,8 +9,10 @@ from decimal import Decimal
 from enum import IntEnum, StrEnum
 
 from chalicelib.domain.host_facts import HostFacts
+from chalicelib.domain.language import ENGLISH
+from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency
-from chalicelib.domain.purchase import Purchase
+from chalicelib.domain.purchase import Purchase, Taxes
 from chalicelib.record import Record
 
 
@@ -169,7 +171,10 @@ class Transaction(Record):
     raw_request: str = field(metadata={"stored_as": "details"})  # JSON text, no card, no files; never read
     particulars: Particulars = field(default_factory=Particulars, metadata={"inline": True})
     purchases: tuple[Purchase, ...] = ()
+    taxes: Taxes | None = None
     receipt: ReceiptAddresses | None = None
+    language: str = ENGLISH  # of its receipts
+    merchant: MerchantSnapshot | None = None  # None: made by version 1.0
     date: datetime | None = None  # of an offline payment: when it was taken
     amount_cash_got_minor: int | None = None
     result_code: int | None = None

@@ -1,8 +1,10 @@
-"""Pictures in object storage: the bucket is never public, and a picture is shown through a URL that expires."""
+"""Files in object storage: the bucket is never public, and a file is shown through a URL that expires."""
 
-from functools import cache
-from typing import TYPE_CHECKING
+from functools import cache, lru_cache
+from ipaddress import ip_address
+from typing import IO, TYPE_CHECKING, Any
 
+from chalicelib.aws.endpoints import S3, endpoint_of
 from chalicelib.domain.picture import Picture
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.gateways.clients import create
@@ -12,31 +14,64 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 EXPIRES_S = 900
+CSV = "text/csv; charset=utf-8"
 
 
 def put(name: str, picture: Picture) -> None:
     """Store a picture; raise 903 when the storage is out of reach."""
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  loaded for a picture alone
+    _put(Key=name, Body=picture.content, ContentType=picture.media_type)
+
+
+def put_export(name: str, content: IO[bytes], file_name: str) -> None:
+    """Store a CSV file, which a browser saves as `file_name`; raise 903 when the storage is out of reach.
+
+    It is sent from the file, so that it need not fit in memory.
+    """
+    disposition = f'attachment; filename="{file_name}"'
+    _put(Key=name, Body=content, ContentType=CSV, ContentDisposition=disposition, CacheControl="no-store")
+
+
+def _put(**parameters: Any) -> None:
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  loaded for a file alone
 
     try:
-        _client().put_object(Bucket=settings().bucket, Key=name, Body=picture.content, ContentType=picture.media_type)
+        _client().put_object(Bucket=settings().bucket, **parameters)
     except (BotoCoreError, ClientError) as error:
         raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY) from error
 
 
+@lru_cache(maxsize=16)  # a name holds a digest of the content
+def get(name: str) -> bytes:
+    """Return a stored picture in three seconds at the latest; raise ClientError or BotoCoreError."""
+    with _client(attempts=1, read_seconds=2).get_object(Bucket=settings().bucket, Key=name)["Body"] as body:
+        return body.read()
+
+
 def signed_url(name: str) -> str:
-    """Return a URL of the picture that is valid for a quarter of an hour; it is computed here, without a call."""
+    """Return a URL of the file that is valid for a quarter of an hour; it is computed here, without a call."""
     return _client().generate_presigned_url(
         "get_object", Params={"Bucket": settings().bucket, "Key": name}, ExpiresIn=EXPIRES_S
     )
 
 
+def origin() -> str:
+    """Return the origin of the signed URLs, as boto3 makes them; it is not loaded for that."""
+    endpoint, bucket = endpoint_of(S3), settings().bucket
+    scheme = "https" if endpoint.is_secure else "http"
+    try:
+        ip_address(endpoint.host.strip("[]"))
+    except ValueError:
+        authority = endpoint.authority.replace("s3.us-east-1.", "s3.")  # this region is named by no name
+        return f"{scheme}://{bucket}.{authority}"
+    return f"{scheme}://{endpoint.authority}"
+
+
 @cache
-def _client() -> "S3Client":
+def _client(attempts: int = 3, read_seconds: float = 5) -> "S3Client":
     client: S3Client = create(
         "s3",
-        attempts=3,
-        read_seconds=5,
+        attempts=attempts,
+        read_seconds=read_seconds,
         signature_version="s3v4",  # S3 requires it for objects encrypted under a KMS key
         s3={"addressing_style": "virtual"},  # the bucket's regional host: S3 refuses a URL signed for another
     )

@@ -1,58 +1,97 @@
-"""A receipt as a page of its own: no script, nothing fetched, styles inline because mail programs drop the others."""
+"""A receipt as a page of its own: no script, nothing fetched but its logo, styles inline as mail programs need them.
+
+Each text says by its first letter in which direction it is read. A label and its value stand on one line, in a table of
+their own so that no other line takes their room; a value that is too long for that stands below its label.
+"""
 
 from html import escape
+from unicodedata import east_asian_width
 
-from chalicelib.receipts.receipt import Fact, Receipt
+from chalicelib.receipts.receipt import Fact, Line, Receipt
 
+SCREEN = (
+    "margin:0;padding:12px;background:#f2f3f5;color:#1a1c1f;"
+    "font:16px/1.45 -apple-system,Roboto,Helvetica,Arial,sans-serif"
+)
+PAPER = (
+    "width:100%;max-width:420px;margin:0 auto;background:#fff;border-radius:8px;border-collapse:separate;padding:16px"
+)
+LOGO_ROW = "text-align:center;padding-bottom:8px"
+LOGO = "max-width:200px;max-height:80px"
+NAME = "text-align:center;font-size:20px;font-weight:700;overflow-wrap:anywhere"
+FAINT = "text-align:center;font-size:14px;color:#5a6068;overflow-wrap:anywhere"
+NOTE = f"{FAINT};padding-top:14px"
+TITLE = "text-align:center;padding:14px 0 10px;font-weight:700;letter-spacing:2px"
+BOUGHT = "padding-top:3px;overflow-wrap:anywhere"
+TAXES = "font-size:14px;color:#5a6068;overflow-wrap:anywhere"
+RULE_ROW, RULE_LINE = "padding:8px 0", "border-top:1px dashed #b6bbc2"
+ROW = "width:100%;border-collapse:collapse"
+LABEL = "padding:3px 12px 3px 0;vertical-align:top;color:#5a6068;white-space:nowrap"
+VALUE = "padding:3px 0;vertical-align:top;text-align:right;overflow-wrap:anywhere"
+BELOW = "padding:0 0 3px;text-align:right;overflow-wrap:anywhere"
+SIZES = ("font-size:12px", "font-size:14px", "font-size:16px", "font-size:20px;font-weight:700;color:#1a1c1f")
+SMALL, FINE, PLAIN, LARGE = SIZES
+ROOM = {FINE: 38, PLAIN: 32, LARGE: 24}  # letters of a label and its value on one line of the narrowest telephone
+
+# Every style a receipt may have: a page that shows one can allow these and no other by their hashes.
+STYLES = frozenset((
+    *(SCREEN, PAPER, LOGO_ROW, LOGO, NAME, FAINT, NOTE, TITLE, BOUGHT, TAXES, RULE_ROW, RULE_LINE, ROW),
+    *(f"{place};{size}" for place in (LABEL, VALUE, BELOW) for size in SIZES),
+))  # fmt: skip
 PAGE = (
-    '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+    '<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
     '<meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title></head>'
-    '<body style="margin:0;padding:12px;background:#f2f3f5;color:#1a1c1f;'
-    'font:16px/1.45 -apple-system,Roboto,Helvetica,Arial,sans-serif">'
-    '<table role="presentation" align="center" cellpadding="0" cellspacing="0" style="width:100%;max-width:420px;'
-    'margin:0 auto;background:#fff;border-radius:8px;border-collapse:separate;padding:20px">{rows}</table>'
-    "</body></html>"
+    f'<body style="{SCREEN}"><table role="presentation" align="center" cellpadding="0" cellspacing="0" style="{PAPER}">'
+    "{rows}</table></body></html>"
 )
-WHOLE = '<tr><td colspan="2" style="{style}">{text}</td></tr>'
-PAIR = (
-    '<tr><td style="padding:3px 12px 3px 0;vertical-align:top;color:#5a6068;{style}">{label}</td>'
-    '<td style="padding:3px 0;vertical-align:top;text-align:right;word-break:break-word;{style}">{value}</td></tr>'
-)
-RULE = '<tr><td colspan="2" style="padding:8px 0"><div style="border-top:1px dashed #b6bbc2"></div></td></tr>'
-CENTRE = "text-align:center;"
-FAINT = f"{CENTRE}font-size:14px;color:#5a6068;"
-LARGE = "font-size:20px;font-weight:700;color:#1a1c1f;"
-FINE = "font-size:14px;"
+RULE = f'<tr><td style="{RULE_ROW}"><div style="{RULE_LINE}"></div></td></tr>'
+PAIR = f'<tr><td><table role="presentation" cellpadding="0" cellspacing="0" style="{ROW}">{{rows}}</table></td></tr>'
 
 
-def as_html(receipt: Receipt) -> str:
-    """Return the receipt as HTML; every text in it is escaped."""
-    (label, value), *totals = receipt.totals
+def as_html(receipt: Receipt, logo: str | None = None) -> str:
+    """Return the receipt as HTML; every text in it is escaped. `logo` is the address of the merchant's picture."""
+    total, *totals = receipt.totals
     rows = [
-        _whole(receipt.merchant, f"{CENTRE}font-size:20px;font-weight:700"),
+        f'<tr><td style="{LOGO_ROW}"><img src="{escape(logo)}" alt="" style="{LOGO}"></td></tr>' if logo else "",
+        _whole(receipt.merchant, NAME),
         *(_whole(line, FAINT) for line in receipt.letterhead),
-        _whole(receipt.title, f"{CENTRE}padding:14px 0 10px;font-weight:700;letter-spacing:2px"),
-        *_pairs(receipt.facts, FINE),
+        _whole(receipt.title, TITLE),
+        *(_pair(fact, FINE) for fact in receipt.facts),
         RULE if receipt.lines else "",
-        *(_whole(line.title, "padding-top:3px") + _pair((line.detail, line.amount), FINE) for line in receipt.lines),
+        *(_line(line) for line in receipt.lines),
         RULE,
-        _pair((label, value), LARGE),
-        *_pairs(tuple(totals)),
+        _pair(total, LARGE),
+        *(_pair(fact, PLAIN) for fact in totals),
         RULE,
-        *_pairs(receipt.payment, FINE),
-        *(_whole(note, f"{FAINT}padding-top:14px") for note in receipt.notes),
+        *(_pair(fact, FINE) for fact in receipt.payment),
+        *(_whole(note, NOTE) for note in receipt.notes),
     ]
-    return PAGE.format(title=escape(f"{receipt.title.capitalize()}: {receipt.merchant}"), rows="".join(rows))
+    return PAGE.format(language=receipt.language, title=escape(receipt.subject), rows="".join(rows))
 
 
 def _whole(text: str, style: str) -> str:
-    return WHOLE.format(text=escape(text), style=style)
+    return f"<tr>{_cell(text, style)}</tr>"
 
 
-def _pairs(facts: tuple[Fact, ...], style: str = "") -> list[str]:
-    return [_pair(fact, style) for fact in facts]
+def _line(line: Line) -> str:
+    taxes = _whole(line.taxes, TAXES) if line.taxes else ""
+    return _whole(line.title, BOUGHT) + _pair((line.detail.strip(), line.amount), FINE) + taxes
 
 
-def _pair(fact: Fact, style: str) -> str:
+def _pair(fact: Fact, size: str) -> str:
     label, value = fact
-    return PAIR.format(label=escape(label), value=escape(value), style=style)
+    beside = _width(label) + _width(value) <= ROOM[size]
+    named = _cell(label, f"{LABEL};{size}")
+    if beside:
+        return PAIR.format(rows=f"<tr>{named}{_cell(value, f'{VALUE};{size}')}</tr>")
+    smaller = SMALL if size == FINE else size  # the ID of a transaction has room on a line then
+    return PAIR.format(rows=f"<tr>{named}</tr>{_whole(value, f'{BELOW};{smaller}')}")
+
+
+def _cell(text: str, style: str) -> str:
+    return f'<td dir="auto" style="{style}">{escape(text)}</td>'
+
+
+def _width(text: str) -> int:
+    """Return how many letters wide a text is: those of East Asia count twice."""
+    return sum(2 if east_asian_width(letter) in "FW" else 1 for letter in text)

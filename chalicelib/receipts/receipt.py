@@ -1,18 +1,19 @@
 """A receipt: its content, decided once, which text, HTML and SMS then set.
 
-Of a card it shows the brand and the last four digits: card schemes want no more on a cardholder's copy.
+It is made of what is stored with the transaction alone, so it is the same whenever it is made. Of a card it shows the
+brand and the last four digits: card schemes want no more on a cardholder's copy.
 """
 
 from decimal import Decimal, localcontext
 
 from chalicelib.domain import money
 from chalicelib.domain.local_time import to_local
-from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.outbox import one_line
-from chalicelib.domain.purchase import PRECISION, total_of
+from chalicelib.domain.purchase import PRECISION, Purchase, Taxes, total_of
 from chalicelib.domain.reversibility import CANCELS
-from chalicelib.domain.terminal import Terminal
-from chalicelib.domain.transaction import KINDS, MONEY_TAKEN, EmvData, Phase, Transaction
+from chalicelib.domain.transaction import MONEY_TAKEN, EmvData, Phase, Transaction
+from chalicelib.receipts.words import Words, number, time, words_of
 from chalicelib.record import Record
 
 WITH_RECEIPT = MONEY_TAKEN | {Phase.REVERSAL_APPROVED}  # money moved
@@ -20,18 +21,22 @@ Fact = tuple[str, str]
 
 
 class Line(Record):
-    """One purchase: what, how many at which price, and what they come to."""
+    """One purchase: what, how many at which price, what they come to, and their tax codes."""
 
     title: str
     detail: str
     amount: str
+    taxes: str
 
 
 class Receipt(Record):
     """The content of a receipt, in its order; no character in it can break a line or a header."""
 
+    language: str
+    subject: str  # of the e-mail
     title: str
     merchant: str
+    logo_key: str | None  # the name of the merchant's picture in object storage
     letterhead: tuple[str, ...]
     facts: tuple[Fact, ...]
     lines: tuple[Line, ...]
@@ -39,114 +44,124 @@ class Receipt(Record):
     payment: tuple[Fact, ...]
     notes: tuple[str, ...]
 
-    @property
-    def subject(self) -> str:
-        """Return the subject of the e-mail."""
-        return f"{self.title.capitalize()} from {self.merchant}: {self.totals[0][1]}"
-
 
 def has_receipt(transaction: Transaction) -> bool:
     """Return whether money moved; a transaction that was declined or is pending has no receipt."""
     return transaction.phase in WITH_RECEIPT
 
 
-def receipt_of(transaction: Transaction, merchant: Merchant, terminal: Terminal) -> Receipt:
-    """Return the receipt of a transaction, with times in the merchant's zone."""
+def receipt_of(transaction: Transaction, merchant: MerchantSnapshot) -> Receipt:
+    """Return the receipt of a transaction in its language, with times in the merchant's zone."""
     with localcontext(prec=PRECISION):
-        return _receipt(transaction, merchant, terminal)
+        return _receipt(transaction, merchant, words_of(transaction.language))
 
 
-def _receipt(transaction: Transaction, merchant: Merchant, terminal: Terminal) -> Receipt:
-    title = title_of(transaction)
-    amount = money.text(transaction.amount_minor, transaction.currency)
+def _receipt(transaction: Transaction, merchant: MerchantSnapshot, words: Words) -> Receipt:
+    title = words[f"{kind_of(transaction)}_title"]
     name = one_line(merchant.name)
-    letterhead = (merchant.address_de_jure or merchant.address_de_facto, merchant.phone)
-    tax = (f"Tax no. {merchant.tax_id}",) if merchant.tax_id else ()
+    totals = _present(_totals(transaction, words))
+    tax_id = words["tax_id"].format(number=merchant.tax_id) if merchant.tax_id else None
     notes = (
         transaction.particulars.description,
-        "AUTHORIZED, NOT YET COMPLETED" if transaction.phase is Phase.AWAITING_COMPLETION else None,
-        "Please keep this receipt.",
+        words["not_completed"] if transaction.phase is Phase.AWAITING_COMPLETION else None,
+        words["keep"],
     )
     return Receipt(
-        title=title,
+        language=transaction.language,
+        subject=words["subject"].format(title=title, merchant=name, amount=totals[0][1]),
+        title=title.upper(),
         merchant=name,
-        letterhead=tuple(map(one_line, (*letterhead, *tax))),
-        facts=_present(_facts(transaction, terminal)),
-        lines=_lines(transaction),
-        totals=_present(_totals(transaction, amount)),
-        payment=_present(_payment(transaction)),
-        notes=tuple(one_line(note) for note in notes if note),
+        logo_key=merchant.logo_key,
+        letterhead=_each_on_one_line(merchant.address, merchant.phone, tax_id),
+        facts=_present(_facts(transaction, merchant, words)),
+        lines=tuple(_line(purchase, transaction, words) for purchase in transaction.purchases),
+        totals=totals,
+        payment=_present(_payment(transaction, words)),
+        notes=_each_on_one_line(*notes),
     )
 
 
-def title_of(transaction: Transaction) -> str:
-    """Return RECEIPT, CANCEL or RETURN."""
+def kind_of(transaction: Transaction) -> str:
+    """Return payment, cancel or return: what the keys of its words begin with."""
     if not transaction.is_reversal:
-        return "RECEIPT"
-    return "CANCEL" if transaction.reverse_mode in CANCELS else "RETURN"
+        return "payment"
+    return "cancel" if transaction.reverse_mode in CANCELS else "return"
+
+
+def time_of(transaction: Transaction, words: Words) -> str:
+    """Return when it was made, in the merchant's zone."""
+    return time(to_local(transaction.date or transaction.created_at, transaction.gmt), transaction.gmt, words)
+
+
+def _each_on_one_line(*texts: str | None) -> tuple[str, ...]:
+    return tuple(one_line(text) for text in texts if text)
 
 
 def _present(facts: list[tuple[str, str | None]]) -> tuple[Fact, ...]:
     return tuple((label, one_line(value)) for label, value in facts if value)
 
 
-def _facts(transaction: Transaction, terminal: Terminal) -> list[tuple[str, str | None]]:
+def _facts(transaction: Transaction, merchant: MerchantSnapshot, words: Words) -> list[tuple[str, str | None]]:
     return [
-        ("Receipt no.", transaction.invoice),
-        ("Original receipt no.", transaction.original_invoice),
-        ("Date", time_of(transaction)),
-        ("Terminal (TID)", transaction.terminal_name),
-        ("Merchant (MID)", terminal.back_retailer_id),
-        ("Served by", transaction.agent.name),
+        (words["number"], transaction.invoice),
+        (words["original_number"], transaction.original_invoice),
+        (words["date"], time_of(transaction, words)),
+        (words["tid"], transaction.terminal_name),
+        (words["mid"], merchant.mid),
+        (words["agent"], transaction.agent.name),
     ]
 
 
-def time_of(transaction: Transaction) -> str:
-    """Return when it was made, in the merchant's zone: 2026-03-14 11:26 (UTC+2)."""
-    at = to_local(transaction.date or transaction.created_at, transaction.gmt)
-    return f"{at:%Y-%m-%d %H:%M} (UTC{transaction.gmt:+d})"
-
-
-def _totals(transaction: Transaction, amount: str) -> list[tuple[str, str | None]]:
-    label = {"RECEIPT": "PAID", "CANCEL": "CANCELLED", "RETURN": "RETURNED"}[title_of(transaction)]
+def _totals(transaction: Transaction, words: Words) -> list[tuple[str, str | None]]:
     goods = total_of(transaction.purchases)
     differs = goods and goods != money.from_minor(transaction.amount_minor, transaction.currency)
     got = None if transaction.is_reversal else transaction.amount_cash_got_minor
+    taxes = transaction.taxes or Taxes()
     return [
-        (f"{label} {transaction.currency.code}", amount),
-        ("Purchases come to", _exact(goods, transaction) if differs else None),
-        ("Cash received", None if got is None else money.text(got, transaction.currency)),
-        ("Change", None if got is None else money.text(got - transaction.amount_minor, transaction.currency)),
+        (
+            words[f"{kind_of(transaction)}_total"].format(currency=transaction.currency.code),
+            _amount(transaction.amount_minor, transaction, words),
+        ),
+        (words["purchases"], _exact(goods, transaction, words) if differs else None),
+        (words["cash"], None if got is None else _amount(got, transaction, words)),
+        (words["change"], None if got is None else _amount(got - transaction.amount_minor, transaction, words)),
+        (words["taxes"], ", ".join(taxes.codes)),
+        (words["tax_scheme"], taxes.scheme),
     ]
 
 
-def _payment(transaction: Transaction) -> list[tuple[str, str | None]]:
+def _payment(transaction: Transaction, words: Words) -> list[tuple[str, str | None]]:
     card, emv = transaction.card, transaction.emv or EmvData()
     return [
-        ("Returned by" if transaction.is_reversal else "Paid by", KINDS[transaction.input_type].name),
+        (words[f"{kind_of(transaction)}_by"], words[f"kind_{transaction.input_type:d}"]),
         (card.brand if card else "", f"************{card.last4}" if card and card.last4 else None),
-        ("Approval code", transaction.approval_code),
-        ("RRN", transaction.rrn),
-        ("Application", emv.apn),
-        ("AID", emv.aid),
-        ("TVR", emv.tvr),
-        ("TSI", emv.tsi),
-        ("Transaction", transaction.id),
+        (words["approval_code"], transaction.approval_code),
+        (words["rrn"], transaction.rrn),
+        (words["application"], emv.apn),
+        (words["aid"], emv.aid),
+        (words["tvr"], emv.tvr),
+        (words["tsi"], emv.tsi),
+        (words["transaction"], transaction.id),
     ]
 
 
-def _lines(transaction: Transaction) -> tuple[Line, ...]:
-    return tuple(
-        Line(
-            one_line(line.title),
-            f"  {line.quantity.normalize():f} x {_exact(line.price, transaction)}",
-            _exact(line.total, transaction),
-        )
-        for line in transaction.purchases
+def _line(purchase: Purchase, transaction: Transaction, words: Words) -> Line:
+    quantity = number(purchase.quantity.normalize(), words)
+    return Line(
+        title=one_line(purchase.title),
+        detail=f"  {quantity} x {_exact(purchase.price, transaction, words)}",
+        amount=_exact(purchase.total, transaction, words),
+        taxes=one_line(words["tax_code"].format(codes=", ".join(purchase.tax_codes))) if purchase.tax_codes else "",
     )
 
 
-def _exact(amount: Decimal, transaction: Transaction) -> str:
+def _amount(amount_minor: int, transaction: Transaction, words: Words) -> str:
+    """Return an amount with the sign of its currency: R 12.30."""
+    currency = transaction.currency
+    return f"{currency.sign} {number(money.from_minor(amount_minor, currency), words)}"
+
+
+def _exact(amount: Decimal, transaction: Transaction, words: Words) -> str:
     """Return an amount that was not rounded: with the decimals of the currency, or more where it has more."""
     cut = amount.quantize(Decimal(1).scaleb(-transaction.currency.digits))
-    return f"{cut if cut == amount else amount.normalize():,f}"
+    return number(cut if cut == amount else amount.normalize(), words)

@@ -19,7 +19,7 @@ def as_text(receipt: Receipt) -> str:
         [
             text
             for line in receipt.lines
-            for text in [*textwrap.wrap(line.title, WIDTH), *_pair(line.detail, line.amount)]
+            for text in [*textwrap.wrap(line.title, WIDTH), *_pair(line.detail, line.amount), *_indented(line.taxes)]
         ],
         [rule, *_lines(receipt.totals), rule, *_lines(receipt.payment), ""],
         [line.center(WIDTH).rstrip() for note in receipt.notes for line in textwrap.wrap(note, WIDTH)],
@@ -29,6 +29,10 @@ def as_text(receipt: Receipt) -> str:
 
 def _lines(facts: tuple[Fact, ...]) -> list[str]:
     return [line for label, value in facts for line in _pair(label, value)]
+
+
+def _indented(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def _pair(label: str, value: str) -> list[str]:

@@ -10,6 +10,7 @@ WITH_FILES = 5 * MEGABYTE
 
 ENDPOINTS = (
     Endpoint("POST", "/api/v1/user/login/session", "accounts.session", public=True),
+    Endpoint("GET", "/api/v1/user/me", "accounts.me"),
     Endpoint("GET", "/api/v1/payment/AuthAccount", "accounts.configuration"),
     Endpoint("POST", "/api/v1/merchant/create", "merchants.create", max_bytes=WITH_PICTURE),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/update", "merchants.update", max_bytes=WITH_PICTURE),
@@ -28,16 +29,21 @@ ENDPOINTS = (
     Endpoint("POST", "/api/v1/payment/submit", "payments.submit", max_bytes=WITH_FILES),
     Endpoint("POST", "/api/v1/payment/prepare", "prepare.prepare"),
     Endpoint("GET", "/api/v1/payment/{tranId}", "payments.get"),
+    Endpoint("GET", "/api/v1/payment/{tranId}/receipt", "payments.receipt"),
     Endpoint("GET", "/api/v1/payment/statusPublic/{tranId}", "payments.status_public", public=True),
     Endpoint("POST", "/api/v1/payment/listHistoryEx", "history.list_history"),
     Endpoint("POST", "/api/v1/payment/listByDaysEx", "history.list_by_days"),
+    Endpoint("POST", "/api/v1/report/export", "history.export"),
     Endpoint("POST", "/api/v1/payment/reverse", "payments.reverse"),
     Endpoint("POST", "/api/v1/payment/reversecnp", "payments.reverse_cnp"),
     Endpoint("POST", "/api/v1/payment/GetLinkedCards", "cards.linked"),
+    Endpoint("POST", "/api/v1/report/takings", "takings.report"),
     Endpoint("GET", "/api/v1/health", "health.check", public=True),
 )
 DOCUMENTS = (
     Endpoint("GET", "/", "reference.home", public=True),
+    Endpoint("GET", "/app", "shop.page", public=True),
+    Endpoint("GET", "/app/{name}", "shop.part", public=True),
     Endpoint("GET", "/api/v1/openapi.json", "reference.document", public=True),
     Endpoint("GET", "/docs", "reference.page", public=True),
     Endpoint("GET", "/docs/{name}", "reference.part", public=True),

@@ -1,17 +1,26 @@
-"""Accounts: session login, and the configuration of the caller's account."""
+"""Accounts: session login, who the caller is, and the configuration of its account."""
 
 from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.credential import Source
 from chalicelib.schemas.account_configuration import AccountAnswer, AuthAccount
+from chalicelib.schemas.identity import IdentityAnswer
+from chalicelib.schemas.request_context import ZoneQuery
 from chalicelib.schemas.session_login import SessionAnswer, SignIn
 from chalicelib.services import account_configuration, sessions
+from chalicelib.services.admission import admit
 
 
 def session(body: SignIn, source: Source) -> SessionAnswer:
     """Sign in with an e-mail and a password; the session lasts 12 hours, or 30 minutes without use."""
     return SessionAnswer.of(sessions.sign_in(body, datetime.now(UTC), source))
+
+
+def me(body: ZoneQuery, caller: Caller) -> IdentityAnswer:
+    """Return who the caller is, and what it may do."""
+    admitted = admit(caller)
+    return IdentityAnswer.of(admitted.agent, admitted.merchant, caller.session_ends_at, datetime.now(UTC), body.gmt)
 
 
 def configuration(body: AuthAccount, caller: Caller) -> AccountAnswer:

@@ -7,11 +7,12 @@ from chalicelib.domain.reversibility import CARD_PRESENT, CNP
 from chalicelib.schemas.idempotency_key import idempotency_key
 from chalicelib.schemas.payment_answer import PaymentAnswer, ReversalAnswer
 from chalicelib.schemas.payment_request import SubmitPayment
+from chalicelib.schemas.receipt_view import ReceiptAnswer
 from chalicelib.schemas.request_context import ZoneQuery
 from chalicelib.schemas.reversal_request import ReversePayment
 from chalicelib.schemas.transaction_list import StatusAnswer, TransactionList
 from chalicelib.schemas.transaction_view import TransactionView
-from chalicelib.services import payments, pictures, reversals
+from chalicelib.services import payments, pictures, receipts, reversals
 from chalicelib.web import Headers
 
 
@@ -32,6 +33,11 @@ def get(tran_id: str, body: ZoneQuery, caller: Caller) -> TransactionList:
 def status_public(tran_id: str) -> StatusAnswer:
     """Return state and result of one transaction to anybody who knows its ID."""
     return StatusAnswer.of(payments.public(tran_id), datetime.now(UTC))
+
+
+def receipt(tran_id: str, caller: Caller) -> ReceiptAnswer:
+    """Return the receipt of one transaction as its customer gets it."""
+    return ReceiptAnswer(receipt=receipts.get(tran_id, caller))
 
 
 def reverse(body: ReversePayment, caller: Caller, headers: Headers) -> ReversalAnswer:

@@ -7,7 +7,7 @@ import lzma
 from functools import cache
 from pathlib import Path
 
-from chalicelib.documents import Document, Moved
+from chalicelib.documents import FOR_A_YEAR, Document, Moved
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.web import Headers, RequestPath
 
@@ -29,6 +29,7 @@ HOME = """<!doctype html>
 <title>Payments</title>
 <h1>Payments</h1>
 <ul>
+<li><a href="app">The shop's page</a></li>
 <li><a href="docs">The reference of the interface</a></li>
 <li><a href="api/v1/openapi.json">The OpenAPI document</a></li>
 </ul>
@@ -60,7 +61,7 @@ def part(name: str, path: RequestPath) -> Document:
     if name in PARTS:
         return Document(_text(name), PARTS[name])
     if name == RENDERER:
-        return Document(_renderer(), "text/javascript; charset=utf-8", cached="max-age=31536000, immutable")
+        return Document(_renderer(), "text/javascript; charset=utf-8", cached=FOR_A_YEAR)
     raise ServiceError(ErrorCode.UNKNOWN_PATH)
 
 

@@ -44,6 +44,8 @@ class PosView(View):
     email: str
     phone: str
     secret_key: str | None
+    terminal_id: int | None
+    tid: str | None
     logon: LogonView | None
     avatar_url: str | None
     has_avatar: bool
@@ -71,6 +73,7 @@ class PosView(View):
             agent,
             phone=format_international(agent.phone),
             secret_key=profile.secret_key and profile.secret_key.reveal(),
+            tid=profile.tid,
             logon=profile.login and LogonView.of(profile.login, now, zone_of(gmt, merchant.gmt)),
             avatar_url=profile.avatar_url,
             has_avatar=agent.avatar_key is not None,

@@ -10,6 +10,7 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from chalicelib import exact_json
 from chalicelib.domain.guid import GUID_PATTERN
 from chalicelib.domain.payment import PaymentOrder, supported
+from chalicelib.domain.purchase import Taxes
 from chalicelib.domain.transaction import NOT_SUPPORTED, InputType, Particulars
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Exact, Identifier, LongText, Request, Text, problem, wire_name
@@ -121,6 +122,11 @@ class TaxesModel(Request):
     taxes: Annotated[list[Text], Field(max_length=MAX_ITEMS)] | None = None
     code: Text | None = None
 
+    def to_domain(self) -> Taxes | None:
+        """Return the taxes, None when nothing was named."""
+        codes = tuple(filter(None, self.taxes or ()))
+        return Taxes(codes, self.code) if codes or self.code else None
+
 
 # The specification lists these without a parent object: they stand in BasicTran or beside it.
 IN_EITHER_PLACE = ("terminal_group_id", "terminal_group_code", "skip_fiscalization", "fiscal_route_profile_code")
@@ -192,7 +198,9 @@ class SubmitPayment(StoredRequest):
             terminal_group=self._terminal_group(),
             amount_cash_got=basic.amount_cash_got,
             purchases=basic.aux_data_input.to_domain(),
+            taxes=self.taxes_model.to_domain() if self.taxes_model else None,
             receipt=self.receipt.to_domain(),
+            language=self.lang,
             single_step=acquirer.single_step_auth_mode is not False,
             offline=bool(offline.offline_mode),
             offline_invoice=offline.invoice,

@@ -36,4 +36,7 @@ class AuxDataInput(Request):
 
     def to_domain(self) -> tuple[purchase.Purchase, ...]:
         """Return the lines, none when nothing was listed."""
-        return tuple(purchase.Purchase(line.title, line.price, line.quantity) for line in self.aux_data.purchases)
+        return tuple(
+            purchase.Purchase(line.title, line.price, line.quantity, tuple(filter(None, line.tax_code or ())))
+            for line in self.aux_data.purchases
+        )

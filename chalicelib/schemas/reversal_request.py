@@ -84,6 +84,7 @@ class ReversePayment(StoredRequest):
             receipt_email=self.receipt.email,
             receipt_phone=self.receipt.phone,
             receipt=self.receipt.to_domain(),
+            language=self.lang,
             purchases=basic.aux_data_input.to_domain() if basic.aux_data_input else (),
             endpoint=endpoint,
             acquirer=acquirer.acquirer_code,

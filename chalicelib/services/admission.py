@@ -2,12 +2,15 @@
 
 from typing import Any
 
+from chalicelib.domain import permissions
 from chalicelib.domain.agent import NO_CLIENT, Agent, Caller
+from chalicelib.domain.guid import is_guid
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.state import ACTIVE
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
-from chalicelib.store import agents, merchants
+from chalicelib.store import agents, merchants, transactions
 from chalicelib.store.table import Key, read_all
 
 
@@ -38,6 +41,17 @@ def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None
     if current_account_id not in (None, caller.agent_id):
         raise ServiceError(ErrorCode.NOT_THE_CALLER)
     return Admitted(agent, merchant, tuple(found))
+
+
+def admit_to_transaction(caller: Caller, transaction_id: str) -> tuple[Admitted, Transaction]:
+    """Return the caller and the transaction, which it may see; 404 for one that is missing or another merchant's."""
+    keys = [transactions.key(transaction_id.upper())] if is_guid(transaction_id) else []
+    admitted = admit(caller, *keys)
+    transaction: Transaction | None = next(iter(admitted.others), None)
+    if transaction is None:
+        raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
+    permissions.check_can_see_transaction(admitted.agent, transaction.client_id, transaction.agent.id)
+    return admitted, transaction
 
 
 def _check_agent(agent: Agent | None, caller: Caller) -> None:

@@ -23,7 +23,7 @@ def search(body: ListAgents, caller: Caller, merchant_id: int) -> tuple[list[Pro
     merchant = require_merchant(admitted.others[0])
 
     candidates = agents.of_merchant(merchant_id) if body.email is None else _with_email(body.email, merchant_id)
-    names = {terminal.id: terminal.tid for terminal in terminals.of_merchant(merchant_id)} if body.search else {}
+    names = {terminal.id: terminal.tid for terminal in terminals.of_merchant(merchant_id)}
     found = [
         agent
         for agent in candidates
@@ -38,6 +38,7 @@ def search(body: ListAgents, caller: Caller, merchant_id: int) -> tuple[list[Pro
             agent,
             merchant,
             login,
+            names.get(agent.terminal_id or 0),
             avatar_url=pictures.signed_url(agent.avatar_key),
             secret_key=None if body.email is None else secret_key_of(agent),
         )

@@ -27,7 +27,7 @@ from chalicelib.store import agents, logins, merchants, sequences, terminals
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.optimistic import ChangedMeanwhileError, retry_on_change
-from chalicelib.store.table import Key, read
+from chalicelib.store.table import Key, read, read_all
 
 
 def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -> Profile:
@@ -44,7 +44,7 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
     mail = [welcome] if body.send_welcome_email else []
 
     agents.create(agent, login, Act("create", caller.agent_id, now), *map(outbox_store.put, mail))
-    return _profile(agent, merchant, login)
+    return _profile(agent, merchant)
 
 
 def get(caller: Caller, merchant_id: int, pos_id: int) -> Profile:
@@ -52,7 +52,7 @@ def get(caller: Caller, merchant_id: int, pos_id: int) -> Profile:
     admitted = admit(caller, merchants.key(merchant_id), agents.key(pos_id))
     permissions.check_can_see_agent(admitted.agent, merchant_id, pos_id)
     merchant, agent = require_merchant(admitted.others[0]), _agent_of_merchant(merchant_id, admitted.others[1])
-    return replace(_profile(agent, merchant, read(logins.key(agent.email))), secret_key=secret_key_of(agent))
+    return replace(_profile(agent, merchant), secret_key=secret_key_of(agent))
 
 
 def secret_key_of(agent: Agent) -> Secret | None:
@@ -82,7 +82,7 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
 
         if changed_fields(before, after) or login != LoginChange():
             agents.change(before, after, login, Act("update", caller.agent_id, now))
-        return _profile(after, merchant, read(logins.key(after.email)))
+        return _profile(after, merchant)
 
     return retry_on_change(attempt)
 
@@ -119,8 +119,11 @@ def _agent_of_merchant(merchant_id: int, agent: Agent | None) -> Agent:
     return agent
 
 
-def _profile(agent: Agent, merchant: Merchant, login: Login | None) -> Profile:
-    return Profile(agent, merchant, login, pictures.signed_url(agent.avatar_key))
+def _profile(agent: Agent, merchant: Merchant) -> Profile:
+    keys: list[Key[Any]] = [logins.key(agent.email)]
+    keys += [terminals.key(agent.terminal_id)] if agent.terminal_id is not None else []
+    login, *at = read_all(keys)
+    return Profile(agent, merchant, login, at[0].tid if at and at[0] else None, pictures.signed_url(agent.avatar_key))
 
 
 def _terminal_keys(body: CreateAgent | UpdateAgent, merchant_id: int) -> list[Key[Any]]:

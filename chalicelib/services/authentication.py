@@ -22,7 +22,7 @@ from chalicelib.domain.credential import (
 )
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.session import Session, is_alive, is_use_to_record
+from chalicelib.domain.session import Session, ends_at, is_alive, is_use_to_record
 from chalicelib.domain.state import ACTIVE
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
@@ -61,8 +61,11 @@ def caller_of(authorization: str, now: datetime, attempt: Attempt | None = None)
     credential = basic(value) if scheme is Scheme.BASIC else json_web_tokens.credential_of(value)
     attempt.login = credential.login
     login = read(logins.key(credential.login))
-    if _is_key(login, credential.secret) or _is_session_of(login, credential.secret, now):
+    if _is_key(login, credential.secret):
         return _caller_of_login(login)
+    session = _session_of(login, credential.secret, now)
+    if login is not None and session is not None:
+        return _caller_of_login(login, session)
     return _caller_of_login(_check_password(login, credential, attempt, now))
 
 
@@ -89,15 +92,18 @@ def _is_key(login: Login | None, secret: Secret) -> TypeGuard[Login]:
     return login is not None and login.key_digest is not None and compare_digest(login.key_digest, digest)
 
 
-def _is_session_of(login: Login | None, secret: Secret, now: datetime) -> TypeGuard[Login]:
+def _session_of(login: Login | None, secret: Secret, now: datetime) -> Session | None:
+    """Return the session of this login whose ID the secret is, and record its use; None when it is no such ID.
+
+    It is looked for when nobody has the login, too, so that this costs the same.
+    """
     session = _session(secret) if is_guid(secret.reveal()) else None
     if login is None or session is None or session.agent_id != login.agent_id:
-        return False
+        return None
     _check_active(login)
     if not is_alive(session, now) or session.credential_version != login.credential_version:
         raise ServiceError(ErrorCode.SESSION_EXPIRED)
-    _record_use(session, now)
-    return True
+    return _recorded(session, now)
 
 
 def _check_password(
@@ -153,17 +159,17 @@ def _caller_of_session(secret: Secret, now: datetime) -> Caller:
         raise ServiceError(ErrorCode.AGENT_BLOCKED)
     if agent.credential_version != session.credential_version:
         raise ServiceError(ErrorCode.SESSION_EXPIRED)
-    _record_use(session, now)
-    return Caller(agent.id, agent.client_id, agent.credential_version, agent.terminal_id)
+    end = ends_at(_recorded(session, now))
+    return Caller(agent.id, agent.client_id, agent.credential_version, agent.terminal_id, end)
 
 
 def _session(secret: Secret) -> Session | None:
     return read(sessions.key(session_digest(secret)))
 
 
-def _record_use(session: Session, now: datetime) -> None:
-    if is_use_to_record(session, now):
-        sessions.touch(session, now)
+def _recorded(session: Session, now: datetime) -> Session:
+    """Record the use of a session if it is time to, and return the session as it is then."""
+    return sessions.touch(session, now) if is_use_to_record(session, now) else session
 
 
 def _check_active(login: Login) -> None:
@@ -171,6 +177,7 @@ def _check_active(login: Login) -> None:
         raise ServiceError(ErrorCode.AGENT_BLOCKED)
 
 
-def _caller_of_login(login: Login) -> Caller:
+def _caller_of_login(login: Login, session: Session | None = None) -> Caller:
     _check_active(login)
-    return Caller(login.agent_id, login.client_id, login.credential_version, login.terminal_id)
+    end = ends_at(session) if session else None
+    return Caller(login.agent_id, login.client_id, login.credential_version, login.terminal_id, end)

@@ -43,7 +43,7 @@ def list_events(
 def _matching(body: ListEvents, spans: list[tuple[str, str, str]]) -> Iterator[tuple[Event, list[Delivery]]]:
     looked_at = 0
     for span in reversed(spans):
-        for found in events.between(*span, backwards=True):
+        for found in events.between(*span, newest_first=True):
             looked_at += 1
             if looked_at > MAX_CANDIDATES:
                 raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_FAR)

@@ -41,7 +41,13 @@ def of_ranges(
         entries, looked_at = history.in_order(client_id, begin, end, wanted)
         if looked_at >= number if wanted.by_text else len(entries) >= sum(one.count for one in held):
             return entries
-    of_agents = [one for month in days.months for one in totals.of_month(client_id, month, None)]
+    return by_agent(client_id, wanted, begin, end)
+
+
+def by_agent(client_id: int, wanted: HistoryFilter, begin: datetime, end: datetime) -> list[HistoryEntry]:
+    """List the matching entries of all agents, agent by agent: version 1.0 may have written some of them."""
+    months = _days_of(begin, end).months
+    of_agents = [one for month in months for one in totals.of_month(client_id, month, None)]
     return _by_agent(client_id, wanted, begin, end, of_agents)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.domain import outbox
+from chalicelib.domain.merchant import MerchantSnapshot, snapshot_of
 from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, NotSentError, Outbox
 from chalicelib.domain.transaction import ReceiptAddresses, Transaction
 from chalicelib.gateways import mail, sms
@@ -42,7 +43,6 @@ def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | Non
             channel=channel,
             created_at=now,
             transaction_id=transaction.id,
-            terminal_id=transaction.terminal_id,
             retries=outbox.RETRIES if wanted.retries is None else wanted.retries,
         )
         for channel, to in addresses.items()
@@ -76,6 +76,14 @@ def deliver_due(now: datetime, limit: int = 25) -> int:
 def lag_seconds(now: datetime) -> int:
     """Return for how long the oldest message has been due."""
     return due_index.lag_seconds(outbox_store.TABLE, now)
+
+
+def merchant_of(transaction: Transaction) -> MerchantSnapshot | None:
+    """Return the merchant as the transaction keeps it; of one made by version 1.0, which keeps none, as it is now."""
+    if transaction.merchant is not None:
+        return transaction.merchant
+    merchant, terminal = read_all([merchants.key(transaction.client_id), terminals.key(transaction.terminal_id)])
+    return snapshot_of(merchant, terminal.back_retailer_id if terminal else None) if merchant else None
 
 
 def _attempt(held: Outbox, now: datetime, until: float) -> None:
@@ -123,21 +131,23 @@ def _send_one(message: Outbox, address: str, until: float) -> None:
 
 
 def _with_text(entry: Outbox) -> Outbox:
-    """Return a receipt with its text, from its transaction as it is now; without it when it cannot be written."""
-    keys = (
-        transactions.key(entry.transaction_id or ""),
-        merchants.key(entry.client_id),
-        terminals.key(entry.terminal_id or 0),
-    )
-    transaction, merchant, terminal = read_all(keys)
-    if transaction is None or merchant is None or terminal is None:
+    """Return a receipt with its text, made from its transaction; without it when it cannot be written."""
+    transaction = transactions.get(entry.transaction_id or "")
+    merchant = merchant_of(transaction) if transaction else None
+    if transaction is None or merchant is None:
         return entry
     try:
         if entry.channel == SMS:
-            return replace(entry, text=as_sms(transaction, merchant.name))
-        receipt = receipt_of(transaction, merchant, terminal)
-        sender, subject = receipt.merchant, receipt.subject
-        return replace(entry, sender=sender, subject=subject, text=as_text(receipt), html=as_html(receipt))
+            return replace(entry, text=as_sms(transaction, merchant))
+        receipt = receipt_of(transaction, merchant)
+        return replace(
+            entry,
+            sender=receipt.merchant,
+            subject=receipt.subject,
+            text=as_text(receipt),
+            html=as_html(receipt, outbox.LOGO_IN_MAIL if receipt.logo_key else None),
+            logo_key=receipt.logo_key,
+        )
     except Exception as defect:  # noqa: BLE001  see the docstring
         log_defect(defect, outbox=entry.id)
         return entry

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from chalicelib.domain import host, payment, permissions
+from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.card_payment import with_card
@@ -20,7 +21,7 @@ from chalicelib.gateways.secrets import keyed_digest
 from chalicelib.schemas.files import PictureFile
 from chalicelib.schemas.payment_request import SubmitPayment
 from chalicelib.services import outbox, outcomes, pictures, signatures
-from chalicelib.services.admission import admit
+from chalicelib.services.admission import admit, admit_to_transaction
 from chalicelib.services.host_identity import identify_payment
 from chalicelib.services.identifiers import card_digest, derived_guid, new_guid
 from chalicelib.services.replay import replay, replay_first
@@ -34,7 +35,7 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
 
     `key` is the Idempotency-Key; the ID the caller chose counts when both are there.
     """
-    order = _identified(body.to_domain(), caller, key)
+    order = identified(body.to_domain(), caller, key)
     keys = _keys(order, caller)
     admitted = admit(caller, *keys.values(), current_account_id=body.current_account_id)
     found = dict(zip(keys, admitted.others, strict=True))
@@ -52,7 +53,7 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
     return _take_without_acquirer(order, till, body.files, now)
 
 
-def _identified(order: PaymentOrder, caller: Caller, key: str | None) -> PaymentOrder:
+def identified(order: PaymentOrder, caller: Caller, key: str | None) -> PaymentOrder:
     """Return the order with its ID (the caller's, else the key's, else a new one) and its content's fingerprint."""
     card_digest = ""
     if order.card is not None:
@@ -106,14 +107,8 @@ def _take_by_card(
     order: PaymentOrder, till: Till, linked: LinkedCard | None, files: list[PictureFile], now: datetime
 ) -> tuple[Transaction, bool]:
     """Take a payment an acquirer decides: stored first, then authorized under its own ID, then finished."""
-    transaction, request = with_card(
-        order, till, now, acquirers=_acquirers_for(order), linked=linked, refuse=acquirers.refuse
-    )
-    files_of_it = pictures.store_files(files, transaction.id)
-    digest = card_digest(transaction.id, order.card.pan) if order.card else None
-    transaction = replace(transaction, auto_cancel_id=new_guid(), card_digest=digest, **files_of_it)
-    transaction = identify_payment(transaction, till.terminal)
-    request = replace(request, message=host.message_of(transaction))
+    transaction, request = begin_by_card(order, till, linked, now)
+    transaction = replace(transaction, **pictures.store_files(files, transaction.id))
     checks = [linked_cards.check_usable(linked.id, till.agent.id)] if linked else []
 
     try:
@@ -121,6 +116,19 @@ def _take_by_card(
     except AlreadyExistsError:
         return signatures.deliver(replay_first(order.id, order, order.fingerprint, now), files, now)
     return outcomes.require_attempted(outcomes.authorize(transaction, request, now)), False
+
+
+def begin_by_card(
+    order: PaymentOrder, till: Till, linked: LinkedCard | None, now: datetime
+) -> tuple[Transaction, AuthorizationRequest]:
+    """Return a card payment as it is stored before its acquirer is called, and the request to the acquirer."""
+    transaction, request = with_card(
+        order, till, now, acquirers=_acquirers_for(order), linked=linked, refuse=acquirers.refuse
+    )
+    digest = card_digest(transaction.id, order.card.pan) if order.card else None
+    transaction = replace(transaction, auto_cancel_id=new_guid(), card_digest=digest)
+    transaction = identify_payment(transaction, till.terminal)
+    return transaction, replace(request, message=host.message_of(transaction))
 
 
 def _acquirers_for(order: PaymentOrder) -> tuple[str, ...]:
@@ -150,12 +158,7 @@ def get(transaction_id: str, caller: Caller, now: datetime) -> Page:
 
     404 for what is missing and for what is another merchant's.
     """
-    keys = [transactions.key(transaction_id.upper())] if is_guid(transaction_id) else []
-    admitted = admit(caller, *keys)
-    transaction: Transaction | None = next(iter(admitted.others), None)
-    if transaction is None:
-        raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
-    permissions.check_can_see_transaction(admitted.agent, transaction.client_id, transaction.agent.id)
+    admitted, transaction = admit_to_transaction(caller, transaction_id)
     transaction = outcomes.refresh(transaction, now)
     merchant = admitted.merchant or read(merchants.key(transaction.client_id))  # a system user has none of its own
     return Page([transaction], 1, amount_taken([entry_of(transaction)], merchant.currency_id if merchant else None))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from chalicelib.domain.history import entry_of
 from chalicelib.record import Record
-from chalicelib.store import history, rolled_totals, totals, transactions
+from chalicelib.store import history, history_renewal, rolled_totals, totals, transactions
 from chalicelib.store.table import Write, commit, read_all, write_one
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ class Difference(Record):
 class Outcome(Record):
     """The counters that were corrected, and those that were written to whenever they were counted.
 
-    And what version 1.0 lacks, by number: entries that were put among those of all agents, entries that changed each
-    time, and slots that were made.
+    And what version 1.0 lacks, by number: entries that were made anew, entries that changed each time, and slots that
+    were made.
     """
 
     mended: tuple[Difference, ...]
@@ -54,7 +54,7 @@ def rebuild(client_id: int, month: str) -> Outcome:
     brought, left = _bring_over(client_id, month)
     mended: list[Difference] = []
     moving: list[Difference] = []
-    made = 0
+    made: set[str] = set()
     for _ in range(ROUNDS):
         moving = []
         for groups in _differences(client_id, month):
@@ -64,24 +64,24 @@ def rebuild(client_id: int, month: str) -> Outcome:
                 moving += chain.from_iterable(groups)
             else:
                 new = [group for group in groups if _is_new(group)]
-                made += len(new)
+                made |= {group[0].at for group in new}
                 mended += chain.from_iterable(group for group in groups if group not in new)
         if not moving:
             break
     if next(totals.read_counters(client_id, month, totals.TOTAL), None):
         write_one(rolled_totals.outdate(client_id, month))
-    return Outcome(tuple(mended), tuple(moving), brought, left, made)
+    return Outcome(tuple(mended), tuple(moving), brought, left, len(made))
 
 
 def _bring_over(client_id: int, month: str) -> tuple[int, int]:
-    """Put entries of an earlier version among those of all agents; return how many were, and how many kept changing."""
+    """Make entries of an earlier version anew; return how many were, and how many kept changing."""
     brought, left = 0, 0
     for _ in range(ROUNDS):
         left = 0
-        for entries in _groups(history.out_of_order(client_id, month), history.AT_ONCE):
+        for entries in _groups(history_renewal.outdated(client_id, month), history_renewal.AT_ONCE):
             try:
-                history.put_in_order(entries)
-            except history.EntryChangedError:
+                history_renewal.renew(entries)
+            except history_renewal.EntryChangedError:
                 left += len(entries)
             else:
                 brought += len(entries)
@@ -114,7 +114,10 @@ def _differences(client_id: int, month: str) -> Iterator[list[list[Difference]]]
     counted = _counted(client_id, month)
     for _, items in groupby(sorted(stored.keys() | counted.keys(), key=_together), totals.without_currency):
         differing = (_differing(f"{client_id}#{month}", at, stored[at], counted[at]) for at in items)
-        if groups := [group for group in differing if group]:
+        groups = [group for group in differing if group]
+        if any(len(group) > totals.AT_ONCE for group in groups):  # of slots: a total has fewer
+            yield from ([part] for group in groups for part in _groups(group, totals.AT_ONCE))
+        elif groups:
             yield groups
 
 

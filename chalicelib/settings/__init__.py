@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,12 @@ SANDBOX = "SANDBOX"
 ISO8583 = "ISO8583"
 ACQUIRERS = (SANDBOX, ISO8583)
 
+# As a browser writes one: lower case, no path, no default port; http on a developer's machine alone. CloudFormation
+# reads it, too.
+ORIGIN = (
+    r"(https://[a-z0-9][a-z0-9.-]*(?!:443(?![0-9]))|http://(localhost|127\.0\.0\.1)(?!:80(?![0-9])))"
+    r"(:[1-9][0-9]{0,4})?"
+)
 PARTNER_SECONDS = 20  # the longest timeout of a partner: API Gateway waits 29 s for the whole request
 MAX_SWEEP_CONCURRENCY = 64  # the connections that the store holds open
 
@@ -50,6 +57,7 @@ class Settings(Record):
     mail_from: str | None  # without it, no e-mail leaves the stage
     sms_sender: str | None  # without it, no SMS leaves the stage
     sweep_concurrency: int  # transactions the sweep of payments resolves at once
+    allowed_origins: tuple[str, ...]  # whose pages may call from a browser
 
     @property
     def is_local(self) -> bool:
@@ -78,6 +86,7 @@ def settings() -> Settings:
         mail_from=os.environ.get("MAIL_FROM") or None,
         sms_sender=os.environ.get("SMS_SENDER") or None,
         sweep_concurrency=_sweep_concurrency(os.environ.get("SWEEP_CONCURRENCY") or "16"),
+        allowed_origins=_allowed_origins(os.environ.get("ALLOWED_ORIGINS") or ""),
     )
 
 
@@ -131,6 +140,17 @@ def _sweep_concurrency(text: str) -> int:
         message = f"SWEEP_CONCURRENCY is {text}; it is a number from 1 to {MAX_SWEEP_CONCURRENCY}."
         raise SystemExit(message)
     return int(text)
+
+
+def _allowed_origins(text: str) -> tuple[str, ...]:
+    named = _comma_separated(text)
+    if wrong := [origin for origin in named if not re.fullmatch(ORIGIN, origin)]:
+        message = (
+            f"ALLOWED_ORIGINS names {', '.join(wrong)}; an origin is https://host[:port], or http://localhost[:port], "
+            "in lower case and without a path."
+        )
+        raise SystemExit(message)
+    return named
 
 
 def _partners(text: str, stage: str) -> dict[str, Partner]:

@@ -71,10 +71,10 @@ def with_id(client_id: int, event_id: str) -> tuple[Event, list[Delivery]] | Non
 
 
 def between(
-    day: str, low: str = START, high: str = END, *, backwards: bool = False
+    day: str, low: str = START, high: str = END, *, newest_first: bool = False
 ) -> Iterator[tuple[Event, list[Delivery]]]:
     """Yield the events of a partition from one place to another, oldest or newest first, each with its deliveries."""
-    items = items_of(Range(TABLE, ("day", day), "place", low, high, backwards, AT_ONCE))
+    items = items_of(Range(TABLE, ("day", day), "place", low, high, AT_ONCE), newest_first=newest_first)
     for _, group in groupby(items, lambda item: "#".join(item["place"]["S"].split("#")[:2])):
         found = list(group)
         made = [decode(Event, item) for item in found if "kind" in item]  # none: what is left of an event that expired

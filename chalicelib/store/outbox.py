@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from datetime import datetime
+from typing import Any
 
 from chalicelib.domain.outbox import HELD_FOR, Outbox, held_for_stream
 from chalicelib.store.codec import decode
@@ -10,6 +11,7 @@ from chalicelib.store.expressions import set_attributes
 from chalicelib.store.table import Key, Write, put_new, update, write_one
 
 TABLE = "outbox"
+NO_TEXT: dict[str, Any] = dict.fromkeys(("sender", "subject", "text", "html", "logo_key"))
 
 
 class NotHeldError(Exception):

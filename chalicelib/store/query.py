@@ -23,7 +23,7 @@ LIMIT = 20_000  # records in one list
 
 
 class Range(Record):
-    """The items of a partition whose sort key is from `low` to `high`, both included, in its order or `backwards`.
+    """The items of a partition whose sort key is from `low` to `high`, both included.
 
     A call reads `at_once` of them at the most: for who may not want all.
     """
@@ -33,7 +33,6 @@ class Range(Record):
     sort_key: str
     low: str
     high: str
-    backwards: bool = False
     at_once: int | None = None
 
 
@@ -72,10 +71,13 @@ def items_of(
     matching: Filter | None = None,
     only: Sequence[str] = (),
     looked_at: list[int] | None = None,
+    *,
+    newest_first: bool = False,
 ) -> Iterator[Item]:
-    """Yield the items of a range that match the filter; with `only`, these attributes of each.
+    """Yield the items of a range that match the filter, in the order of the sort key or the reverse of it.
 
-    The numbers of items that were read for it, whether they match or not, are appended to `looked_at`.
+    With `only` they have these attributes alone. The numbers of items that were read for it, whether they match or not,
+    are appended to `looked_at`.
     """
     name, value = span.partition
     key_condition = f"#{name} = :partition AND #{span.sort_key} BETWEEN :low AND :high"
@@ -88,10 +90,10 @@ def items_of(
         "ExpressionAttributeNames": attribute_names(f"{key_condition} {filter_expression} {projection}"),
         "ExpressionAttributeValues": {f":{placeholder}": value_of(each) for placeholder, each in values.items()},
         "ConsistentRead": True,
-        "ScanIndexForward": not span.backwards,
         **({"Limit": span.at_once} if span.at_once else {}),
         **({"FilterExpression": filter_expression} if filter_expression else {}),
         **({"ProjectionExpression": projection} if projection else {}),
+        **({"ScanIndexForward": False} if newest_first else {}),
     }
     for page in pages_of(parameters):
         if looked_at is not None:

@@ -1,9 +1,11 @@
 """Totals of a merchant's transactions, written with each transaction, so that no list counts by reading.
 
 They are counters in the month's partition of the history table, in two grains:
-- a total: the transactions of a counter on each day of the month (n05), and the money they took (m05);
-- slots: its transactions in each quarter of an hour of one day (0715), which locate a page within a busy day, and
-  their money (m). While the day lasts they are its total, because a query of a day is shorter than one of a month.
+- a total: the transactions of a counter on each day of the month (n05), those that moved money (k05), and the money:
+  what payments took (m05), or what reversals gave back (g05);
+- slots: its transactions in each quarter of an hour of one day (00 to 95), which locate a page within a busy day, and
+  those of each hour that moved money (k07), with the money (m07, g07). While the day lasts they are its total, because
+  a query of a day is shorter than one of a month.
 Both stay below 1 KB however many transactions there are, so counting costs the same for the first and the millionth.
 """
 
@@ -20,10 +22,11 @@ from chalicelib.store.query import Item, Range, items_of, range_of_prefix
 from chalicelib.store.table import Key, Write, update
 
 TABLE = "history"
+AT_ONCE = 100  # counters in one correction
 SHARDS = 2  # of each counter: a busy agent does not collide with itself
 TOTAL, SLOTS = "total#", "slots#"
 NOW, BEFORE = "~", "#"  # behind the day of slots: those of version 1.0, which reads quarters alone, are beside ours
-COUNT, MONEY = "n", "m"
+COUNT, MONEY, GIVEN_BACK, MOVED = "n", "m", "g", "k"
 CURRENCY = re.compile(r"^([^.]*\.[0-9]+\.[0-9])[A-Z]*\.")  # of a sort key
 
 Counters = Mapping[str, int]
@@ -39,39 +42,47 @@ def month_of(client_id: int, day: date) -> str:
 
 
 def add_to_total(client_id: int, entry: HistoryEntry) -> Write:
-    """Count a transaction, and the money it took, in the total of its month."""
+    """Count a transaction, and the money it moved, in the total of its month."""
     return _add(total_key(client_id, entry), total_counters(entry))
 
 
 def add_money(client_id: int, entry: HistoryEntry) -> list[Write]:
-    """Add the money of a transaction that was counted before it took any."""
+    """Add the money of a transaction that was counted before it moved any."""
     return [
-        _add(total_key(client_id, entry), {f"m{entry.at:%d}": entry.taken_minor}),
-        _add(slots_key(client_id, entry), {MONEY: entry.taken_minor}),
+        _add(total_key(client_id, entry), _moved(entry, f"{entry.at:%d}")),
+        _add(slots_key(client_id, entry), _moved(entry, f"{entry.at:%H}")),
     ]
 
 
 def add_to_slots(client_id: int, entry: HistoryEntry) -> Write:
-    """Count a transaction in its quarter of an hour, and the money it took in its day."""
+    """Count a transaction in its quarter of an hour, and the money it moved in its hour."""
     return _add(slots_key(client_id, entry), slot_counters(entry))
 
 
 def total_counters(entry: HistoryEntry) -> Counters:
     """Return the numbers a transaction adds to its total."""
-    money = {f"m{entry.at:%d}": entry.taken_minor} if entry.taken_minor else {}
-    return {f"n{entry.at:%d}": 1, **money}
+    day = f"{entry.at:%d}"
+    return {f"{COUNT}{day}": 1, **_moved(entry, day)}
 
 
 def slot_counters(entry: HistoryEntry) -> Counters:
     """Return the numbers a transaction adds to its slots."""
-    money = {MONEY: entry.taken_minor} if entry.taken_minor else {}
-    return {f"{entry.at:%H}{entry.at.minute // 15 * 15:02d}": 1, **money}
+    quarter = entry.at.hour * 4 + entry.at.minute // 15
+    return {f"{quarter:02d}": 1, **_moved(entry, f"{entry.at:%H}")}
+
+
+def _moved(entry: HistoryEntry, when: str) -> Counters:
+    """Return the money a transaction adds to a day or an hour, and itself among those that moved any."""
+    if not entry.moved_minor:
+        return {}
+    money = MONEY if entry.moved_minor > 0 else GIVEN_BACK
+    return {f"{money}{when}": abs(entry.moved_minor), f"{MOVED}{when}": 1}
 
 
 def correction(key: Key[Any], before: Mapping[str, int | None], after: Counters) -> Write:
     """Set counters to `after`; raise CounterChangedError, and change nothing, unless they are still `before`.
 
-    None is a number that the item does not have. The condition of all quarters of a day stays below DynamoDB's limits:
+    None is a number that the item does not have. The condition of `AT_ONCE` counters stays below DynamoDB's limits:
     4 KB and 300 operators.
     """
     as_read = " AND ".join(
@@ -103,23 +114,31 @@ def counters_key(partition: str, at: str) -> Key[Any]:
 
 def of_month(client_id: int, month: str, agent_id: int | None) -> list[DayTotal]:
     """List the totals of a month (2026-03), of one agent or of all: a total for each day and shard of a counter."""
-    prefix = f"{TOTAL}{agent_id}#" if agent_id is not None else TOTAL
     return [
         DayTotal(
-            _counter(at, TOTAL),
+            counter_at(at),
             date.fromisoformat(f"{month}-{day}"),
-            numbers.get(f"n{day}", 0),
-            numbers.get(f"m{day}", 0),
+            numbers.get(f"{COUNT}{day}", 0),
+            numbers.get(f"{MONEY}{day}", 0),
         )
-        for at, numbers in read_counters(client_id, month, prefix)
+        for at, numbers in read_counters(client_id, month, total_prefix(agent_id))
         for day in sorted({name[1:] for name in numbers})
     ]
 
 
+def total_prefix(agent_id: int | None) -> str:
+    """Return how the sort keys of the totals of an agent, or of all, begin."""
+    return TOTAL if agent_id is None else f"{TOTAL}{agent_id}#"
+
+
+def slots_prefix(day: date, agent_id: int | None) -> str:
+    """Return how the sort keys of the slots of a day, of an agent or of all, begin: without those of version 1.0."""
+    return f"{SLOTS}{day:%d}{NOW}" if agent_id is None else f"{SLOTS}{day:%d}{NOW}{agent_id}#"
+
+
 def slots_of(client_id: int, day: date, agent_id: int | None) -> list[DaySlots]:
     """List the slots of a day, of one agent or of all: one item for each shard. Those of version 1.0 are left out."""
-    prefix = f"{SLOTS}{day:%d}{NOW}" if agent_id is None else f"{SLOTS}{day:%d}{NOW}{agent_id}#"
-    found = read_counters(client_id, day.isoformat()[:7], prefix)
+    found = read_counters(client_id, day.isoformat()[:7], slots_prefix(day, agent_id))
     return [_slots(day, at, numbers) for at, numbers in found]
 
 
@@ -128,11 +147,23 @@ def slots_of_days(client_id: int, first: date, last: date) -> list[DaySlots] | N
 
     None when version 1.0 counted something on them: its slots say nothing of money.
     """
-    span = Range(TABLE, ("month", month_of(client_id, first)), "at", f"{SLOTS}{first:%d}", f"{SLOTS}{last:%d}{NOW}~")
-    found = list(_counters_of(span))
+    found = list(read_slots(client_id, first, last))
     if any(is_slots_of_version_1(at) for at, _ in found):
         return None
-    return [_slots(first.replace(day=int(at.removeprefix(SLOTS)[:2])), at, numbers) for at, numbers in found]
+    return [_slots(first.replace(day=day_of_slots(at)), at, numbers) for at, numbers in found]
+
+
+def read_slots(
+    client_id: int, first: date, last: date, pages: list[int] | None = None
+) -> Iterator[tuple[str, Counters]]:
+    """Yield the slots of days of one month, of all agents and versions, each with its sort key."""
+    partition = ("month", month_of(client_id, first))
+    return _counters_of(Range(TABLE, partition, "at", f"{SLOTS}{first:%d}", f"{SLOTS}{last:%d}{NOW}~"), pages)
+
+
+def day_of_slots(at: str) -> int:
+    """Return the day of the month of the slots with this sort key."""
+    return int(at.removeprefix(SLOTS)[:2])
 
 
 def is_slots_of_version_1(at: str) -> bool:
@@ -141,17 +172,23 @@ def is_slots_of_version_1(at: str) -> bool:
 
 
 def _slots(day: date, at: str, numbers: Counters) -> DaySlots:
-    quarters = {name: number for name, number in numbers.items() if name != MONEY}
-    return DaySlots(_counter(at, f"{SLOTS}{day:%d}{NOW}"), day, quarters, numbers.get(MONEY, 0))
+    quarters = {name: number for name, number in numbers.items() if name.isdecimal()}
+    taken = sum(number for name, number in numbers.items() if name[0] == MONEY)
+    return DaySlots(counter_at(at), day, quarters, taken)
 
 
-def read_counters(client_id: int, month: str, prefix: str) -> Iterator[tuple[str, Counters]]:
-    """Yield the counters of a month (2026-03) whose sort key begins with `prefix`, each with its sort key."""
-    return _counters_of(range_of_prefix(TABLE, ("month", f"{client_id}#{month}"), "at", prefix))
+def read_counters(
+    client_id: int, month: str, prefix: str, pages: list[int] | None = None
+) -> Iterator[tuple[str, Counters]]:
+    """Yield the counters of a month (2026-03) whose sort key begins with `prefix`, each with its sort key.
+
+    The numbers of items in each page that was read are appended to `pages`.
+    """
+    return _counters_of(range_of_prefix(TABLE, ("month", f"{client_id}#{month}"), "at", prefix), pages)
 
 
-def _counters_of(span: Range) -> Iterator[tuple[str, Counters]]:
-    for item in items_of(span):
+def _counters_of(span: Range, pages: list[int] | None = None) -> Iterator[tuple[str, Counters]]:
+    for item in items_of(span, looked_at=pages):
         yield item["at"]["S"], _numbers(item)
 
 
@@ -190,7 +227,9 @@ def _counter_text(entry: HistoryEntry) -> str:
     return f"{counter.agent_id}#{kind}.{shard}.{counter.acquirer}"
 
 
-def _counter(at: str, prefix: str) -> CounterKey:
-    agent_id, _, text = at.removeprefix(prefix).partition("#")
+def counter_at(at: str) -> CounterKey:
+    """Return the counter of the total or the slots with this sort key."""
+    start = len(TOTAL) if at.startswith(TOTAL) else at.index(NOW) + 1
+    agent_id, _, text = at[start:].partition("#")
     input_type, reverse_mode, money, _, acquirer = text.split(".", 4)
     return counter_of(int(agent_id), f"{input_type}.{reverse_mode}.{money}.{acquirer}")

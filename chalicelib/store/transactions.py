@@ -69,7 +69,8 @@ def store_step(before: Transaction, after: Transaction, now: datetime, *beside: 
 
     Only changed attributes are written, so the reservation of a reversal made at the same time is not undone. Of two
     steps that bring a signature one is stored. "Nothing was attempted" is not stored of a reversal that was claimed:
-    whoever claimed it may have requested it, too.
+    whoever claimed it may have requested it, too. A completion is in the history as well, and must not undo there what
+    a reversal wrote at the same time.
     """
     stored = attributes_of(before)
     changed = {name: value for name, value in attributes_of(after).items() if value != stored[name]}
@@ -79,13 +80,17 @@ def store_step(before: Transaction, after: Transaction, now: datetime, *beside: 
     expression = set_attributes(values)
     if removed:
         expression += " REMOVE " + ", ".join(f"#{name}" for name in removed)
+    values["was"] = before.phase
     condition = "#phase = :was" + (UNSIGNED if "signature_key" in changed else "")
     if after.is_reversal and was_not_attempted(after):
         condition += UNCLAIMED
+    if before.phase is Phase.AWAITING_COMPLETION and "phase" in changed:
+        beside += tuple(history.writes_for_completion(after))
+        condition += _latest_done_is(before, values)
     step = update(
         key(after.id),
         expression,
-        {**values, "was": before.phase},
+        values,
         condition=condition,
         otherwise=PhaseChangedError(),
     )
@@ -94,6 +99,14 @@ def store_step(before: Transaction, after: Transaction, now: datetime, *beside: 
         commit(step, *told, *beside)
     else:
         write_one(step)
+
+
+def _latest_done_is(payment: Transaction, values: dict[str, Any]) -> str:
+    """Return the condition that no other reversal of a payment was done since it was read; add what it names."""
+    if payment.reverse_id is None:
+        return " AND attribute_not_exists(#reverse_id)"
+    values["done"] = payment.reverse_id
+    return " AND #reverse_id = :done"
 
 
 def claim(transaction: Transaction, now: datetime) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 from chalice.app import Chalice
 
 from chalicelib.errors import ErrorCode, envelope
+from infra.cloud import origins
 
 Template = dict[str, Any]
 
@@ -74,10 +75,11 @@ def address_limit() -> Template:
 
 
 def _address_rule() -> Template:
+    readable = [origins.if_any({"Name": name, "Value": value}) for name, value in origins.of_the_gateway().items()]
     response = {
         "ResponseCode": ErrorCode.THROTTLED.status,
         "CustomResponseBodyKey": "Throttled",
-        "ResponseHeaders": [{"Name": "Retry-After", "Value": str(RETRY_AFTER_SECONDS)}],
+        "ResponseHeaders": [{"Name": "Retry-After", "Value": str(RETRY_AFTER_SECONDS)}, *readable],
     }
     limit = {
         "Limit": {"Ref": "AddressRateLimit"},

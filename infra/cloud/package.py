@@ -41,7 +41,10 @@ class PackageError(Exception):
 def package(stage: str, build: Path) -> None:
     """Write `sam.json` and `deployment.zip` of a stage into `build`."""
     if sys.version_info[:2] != RUNTIME:
-        message = f"Packages are made with Python {'.'.join(map(str, RUNTIME))}: make package PYTHON=python3.11"
+        wanted, own = (".".join(map(str, version[:2])) for version in (RUNTIME, sys.version_info))
+        message = (
+            f"A package is made with Python {wanted}, and .venv has {own}: add PYTHON=python{wanted} to the command."
+        )
         raise PackageError(message)
     config = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
     if stage not in config["stages"] or stage == "local":
@@ -99,7 +102,7 @@ def check_settings(sam: dict[str, Any], project: Path) -> None:
             continue
         own = item["Properties"].get("Environment", {}).get("Variables", {})
         variables = {
-            key: value if isinstance(value, str) else "decided when it is deployed"
+            key: value if isinstance(value, str) else _by_default(value, sam["Parameters"])
             for key, value in (shared | own).items()
         }
         done = subprocess.run(
@@ -113,6 +116,12 @@ def check_settings(sam: dict[str, Any], project: Path) -> None:
         if done.returncode:
             message = f"{name}: {done.stderr.strip().splitlines()[-1]}"
             raise PackageError(message)
+
+
+def _by_default(value: dict[str, Any], parameters: dict[str, Any]) -> str:
+    """Return what a variable is without a decision of whoever deploys: a parameter's default, or some text."""
+    parameter = parameters.get(value.get("Ref", ""), {})
+    return str(parameter.get("Default", "decided when it is deployed"))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,9 @@
 
 from typing import Any
 
+from chalicelib.settings import ORIGIN
+from infra.cloud import origins
+
 Template = dict[str, Any]
 
 # CloudWatch Logs takes these numbers of days and no others.
@@ -53,6 +56,13 @@ PARAMETERS = {
         AllowedPattern="0|[1-9][0-9]{1,8}",
         ConstraintDescription="0, or a number from 10 to 999999999",
     ),
+    "AllowedOrigins": _text(
+        "Origins whose pages may call from a browser, comma-separated, such as https://shop.example.com; without them "
+        "none may.",
+        AllowedPattern=f"({ORIGIN}(,{ORIGIN})*)?",
+        ConstraintDescription="https://host[:port] or http://localhost[:port], lower case, no path, no spaces",
+        MaxLength=1024,
+    ),
     "LogDays": _number("Days the logs are stored.", 365, AllowedValues=list(RETENTION_DAYS)),
     "GatewayLogRole": _text(
         "create: this stack sets the role with which API Gateway writes logs, of which an account has one a region; "
@@ -84,6 +94,8 @@ CONDITIONS = {
     "HasAddressRateLimit": _differs("AddressRateLimit", "0"),
     "CreatesGatewayLogRole": {"Fn::Equals": [{"Ref": "GatewayLogRole"}, "create"]},
     "HasSubnets": {"Fn::Not": [{"Fn::Equals": [{"Fn::Join": ["", {"Ref": "SubnetIds"}]}, ""]}]},
+    "HasAllowedOrigins": _differs("AllowedOrigins", ""),
+    "HasOneAllowedOrigin": {"Fn::Equals": [{"Fn::Select": [0, origins.LIST]}, {"Ref": "AllowedOrigins"}]},
     "HasBaseDomain": _differs("BaseDomain", ""),
     "HasProcessingDomain": _differs("ProcessingDomain", ""),
 }

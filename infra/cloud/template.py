@@ -9,7 +9,7 @@ from chalice.app import Chalice, DynamoDBEventConfig
 
 from chalicelib.errors import ErrorCode, envelope
 from infra import resources
-from infra.cloud import limits, logs, network, streams
+from infra.cloud import limits, logs, network, origins, streams
 from infra.cloud.monitoring import monitoring_resources
 from infra.cloud.parameters import CONDITIONS, PARAMETERS
 
@@ -57,7 +57,7 @@ def _function_resources(app: Chalice) -> Template:
         items[name] = {"Properties": {"LoggingConfig": {"LogGroup": {"Ref": f"{name}Logs"}}}}
     for name in network.FUNCTIONS:
         items[name]["Properties"] |= network.vpc_config()
-    items["APIHandler"]["Properties"] |= limits.reserved_concurrency("Api")
+    items["APIHandler"]["Properties"] |= limits.reserved_concurrency("Api") | origins.environment()
     for handler in app.builtin_auth_handlers:
         items[_logical_id(handler.name)]["Properties"] |= limits.reserved_concurrency("Authorizer")
     for event in app.event_sources:
@@ -73,9 +73,11 @@ def _api_properties(app: Chalice) -> Template:
     return {
         "Name": {"Ref": "AWS::StackName"},
         "OpenApiVersion": "2.0",  # without it SAM makes a second stage, "Stage", without any of the limits below
+        "AlwaysDeploy": True,  # the stage serves a copy of the API, which SAM renews for no change of a parameter
         "TracingEnabled": True,
         "MethodSettings": limits.method_settings(app),
         "AccessLogSetting": logs.access_log_setting(),
+        "GatewayResponses": origins.gateway_responses(),
         "DefinitionBody": {
             "securityDefinitions": _authorizers_of_requests(app),
             "paths": {
@@ -100,9 +102,10 @@ def _methods_by_path(app: Chalice) -> dict[str, set[str]]:
 
 
 def _method_not_allowed(allowed: list[str]) -> Template:
-    """Return a mock method that answers 405, as the local stage does, to any other method of a path."""
+    """Return a mock method that answers any other method of a path: 405, and the preflights of allowed origins."""
     error = ErrorCode.METHOD_NOT_ALLOWED
-    headers = {"Allow": ", ".join(allowed)}
+    methods = ", ".join(allowed)
+    body = json.dumps(envelope(error.code, error.message))
     return {
         "responses": {"405": {"description": error.message, "headers": {"Allow": {"type": "string"}}}},
         "x-amazon-apigateway-integration": {
@@ -112,10 +115,8 @@ def _method_not_allowed(allowed: list[str]) -> Template:
             "responses": {
                 "default": {
                     "statusCode": str(error.status),
-                    "responseParameters": {
-                        f"method.response.header.{name}": f"'{value}'" for name, value in headers.items()
-                    },
-                    "responseTemplates": {"application/json": json.dumps(envelope(error.code, error.message))},
+                    "responseParameters": {"method.response.header.Allow": f"'{methods}'"},
+                    "responseTemplates": {"application/json": origins.or_a_preflight(body, methods)},
                 }
             },
         },

@@ -1,9 +1,10 @@
 """The command `make deployed`: serve the stage that is packaged, measure its functions, or compare it with `make run`.
 
-`python -m infra.deployed` serves: PORT (8000), AWS_PORT (8001) and ENGINE (dynamodb-local, moto) come from the
-environment. `measure [--rounds 15] [BUILD ...]` prints what the functions cost. A BUILD is a folder with a package made
-before (`sam.json`, `deployment.zip`), such as one of another branch: they take turns in one run. `compare [--requests
-100000] [--seed 1]` sends random requests to this stage and to that of `make run`; the exit code is 1 if answers differ.
+`python -m infra.deployed` serves: PORT (8000), AWS_PORT (8001), ENGINE (dynamodb-local, moto) and ALLOWED_ORIGINS come
+from the environment. `measure [--rounds 15] [BUILD ...]` prints what the functions cost. A BUILD is a folder with a
+package made before (`sam.json`, `deployment.zip`), such as one of another branch: they take turns in one run. `compare
+[--requests 100000] [--seed 1]` sends random requests to this stage and to that of `make run`; the exit code is 1 if
+answers differ.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import sys
 import threading
 from pathlib import Path
 
+from chalicelib.settings import settings as configured
 from infra import demo_data, demo_partner, local
 from infra.bench_table import Table
 from infra.cloud import package
@@ -60,7 +62,9 @@ def _serve(port: int, aws_port: int) -> None:
         try:
             url = stack.enter_context(stage.local_aws(os.environ.get("ENGINE") or ENGINE, aws_port))
             settings = stage.settings_of_this_aws(url)
-            deployed = stack.enter_context(stage.deployed(package.BUILD, FOLDER, settings, freezes=True))
+            deployed = stack.enter_context(
+                stage.deployed(package.BUILD, FOLDER, settings, parameters=_parameters(), freezes=True)
+            )
             front = Front(Gateway(deployed.resources["RestAPI"], deployed.functions), port)
         except OSError as problem:
             sys.exit(f"PORT={port} or AWS_PORT={aws_port} is in use: {problem.strerror}.")
@@ -72,6 +76,11 @@ def _serve(port: int, aws_port: int) -> None:
         demo_data.print_welcome(front.url, url, None, is_first_start=True)
         print("These are the functions of build/deployment.zip behind build/sam.json. Ctrl-C prints what they cost.\n")
         threading.Event().wait()
+
+
+def _parameters() -> dict[str, str]:
+    """Return the parameters of the template that the environment decides, under the names of `make run`."""
+    return {"AllowedOrigins": ",".join(configured().allowed_origins)}
 
 
 def _compare(requests: int, seed: int) -> int:

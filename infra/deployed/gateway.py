@@ -1,5 +1,6 @@
 """API Gateway, made from the API of the template alone: routes, authorizer, integrations, and its own answers."""
 
+import gzip
 import json
 import re
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from infra.deployed.gateway_responses import JSON, GatewayResponses, Kind, Refus
 from infra.deployed.instance import Outcome
 from infra.deployed.requests import Match, Reply, Request, proxy_event
 from infra.deployed.runtime_api import MAX_PAYLOAD_BYTES
+from infra.deployed.velocity import rendered
 
 MAX_BODY_BYTES = 10 * 1024 * 1024
 INTEGRATION, ANY_METHOD = "x-amazon-apigateway-integration", "x-amazon-apigateway-any-method"
@@ -22,6 +24,7 @@ METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}  # those 
 # Headers of a function's answer that API Gateway renames.
 # https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-known-issues.html
 REMAPPED = {"authorization", "connection", "content-md5", "date", "proxy-authenticate", "server", "www-authenticate"}
+GZIP = re.compile(r"\s*gzip\s*(;(?!\s*q=0(\.0*)?\s*$).*)?", re.IGNORECASE)  # one that is not refused
 VARIABLE = re.compile(r"\{(\w+)\}")
 
 
@@ -33,6 +36,7 @@ class Gateway:
         self._functions = functions
         self._responses = GatewayResponses(api["Properties"]["GatewayResponses"])
         self._routes = _Routes(body["paths"])
+        self._compressed_from: int = api["Properties"]["MinimumCompressionSize"]
         self.authorizers = {
             name: Authorizer(definition[AUTHORIZER], functions[_function_name(definition[AUTHORIZER]["authorizerUri"])])
             for name, definition in body["securityDefinitions"].items()
@@ -41,7 +45,7 @@ class Gateway:
     def answer(self, request: Request) -> Reply:
         """Return the answer to a request: of a function, of a mock, or of the gateway itself."""
         try:
-            reply = self._answer(request)
+            reply = self._compressed(self._answer(request), request)
         except Refusal as refusal:
             reply = self._responses.reply(refusal)
         return Reply(reply.status, (("x-amzn-RequestId", request.id), *reply.headers), reply.body)
@@ -49,6 +53,12 @@ class Gateway:
     def refuse(self, kind: Kind) -> Reply:
         """Return the answer to a request that is refused before it is read."""
         return self._responses.reply(Refusal(kind))
+
+    def _compressed(self, reply: Reply, request: Request) -> Reply:
+        """Return an answer of an integration as it is sent to whom names a coding it takes; `*` names none."""
+        if len(reply.body) < self._compressed_from or not _takes_gzip(request.header("Accept-Encoding")):
+            return reply
+        return Reply(reply.status, (*reply.headers, ("Content-Encoding", "gzip")), gzip.compress(reply.body, mtime=0))
 
     def _answer(self, request: Request) -> Reply:
         method, match = self._routes.find(request)
@@ -111,11 +121,21 @@ def _mock(integration: Mapping[str, Any], request: Request) -> Reply:
     status = str(json.loads(template)["statusCode"])
     response = integration["responses"].get(status) or integration["responses"]["default"]
     prefix = "method.response.header."
-    headers = tuple(
-        (name.removeprefix(prefix), value.strip("'")) for name, value in response.get("responseParameters", {}).items()
+    constants = response.get("responseParameters", {}).items()
+    headers = {name.removeprefix(prefix): value.strip("'") for name, value in constants}
+    override: dict[str, Any] = {"status": int(response["statusCode"]), "header": {}}
+    parameters = {"header": dict(request.headers)}
+    context = {"httpMethod": request.method, "responseOverride": override}
+    body = rendered(
+        response.get("responseTemplates", {}).get(JSON, ""),
+        {"context": context, "input": {"params": lambda: parameters}},
     )
-    body = response.get("responseTemplates", {}).get(JSON, "")
-    return Reply(int(response["statusCode"]), (("Content-Type", JSON), *headers), body.encode())
+    sent = {"Content-Type": JSON, **headers, **override["header"]}
+    return Reply(override["status"], tuple(sent.items()), body.encode())
+
+
+def _takes_gzip(accepted: str) -> bool:
+    return any(GZIP.fullmatch(coding) for coding in accepted.split(","))
 
 
 def _in_time(function: Function, event: bytes, seconds: float) -> Outcome:

@@ -29,18 +29,25 @@ class Stage:
 
 
 @contextlib.contextmanager
-def deployed(
-    build: Path, folder: Path, settings: Mapping[str, str], *, log: IO[bytes] | None = None, freezes: bool = False
+def deployed(  # noqa: PLR0913  what a stage is made of
+    build: Path,
+    folder: Path,
+    settings: Mapping[str, str],
+    *,
+    parameters: Mapping[str, str] | None = None,
+    log: IO[bytes] | None = None,
+    freezes: bool = False,
 ) -> Iterator[Stage]:
     """Unpack the package in `build` into `folder`, and yield its stage; its instances end with the block.
 
-    `settings` are added to the environment of the functions: where AWS is. Raises RuntimeMissingError.
+    `settings` are added to the environment of the functions: where AWS is. `parameters` are those of the template.
+    Raises RuntimeMissingError.
     """
     shutil.rmtree(folder, ignore_errors=True)
     runtime = task.runtime(folder / "runtime")
     unpacked = task.unpacked(build / "deployment.zip", folder / "task")
     sam = json.loads((build / "sam.json").read_text(encoding="utf-8"))
-    resources = template.deployed(sam)
+    resources = template.deployed(sam, **(parameters or {}))
     variables = {**template.variables(sam), **settings}
     found = {name: item["Properties"] for name, item in resources.items() if item["Type"] == functions.TYPE}
     processes = {

@@ -62,6 +62,8 @@ class _Template:
             "Fn::Equals": self._equals,
             "Fn::Join": self._join,
             "Fn::Not": self._not,
+            "Fn::Select": self._select,
+            "Fn::Split": self._split,
             "Fn::Sub": self._substituted,
             "Ref": self._value_of,
         }
@@ -71,7 +73,7 @@ class _Template:
 
     def resolved(self, value: Any) -> Any:
         if isinstance(value, list):
-            return [self.resolved(item) for item in value]
+            return [item for item in map(self.resolved, value) if item != NO_VALUE]
         if not isinstance(value, dict):
             return value
         for function, argument in value.items():
@@ -94,6 +96,15 @@ class _Template:
     def _join(self, argument: list[Any]) -> str:
         separator, items = argument[0], self.resolved(argument[1])
         return str(separator).join(items) if isinstance(items, list) else str(items)
+
+    def _select(self, argument: list[Any]) -> Any:
+        number, items = argument[0], self.resolved(argument[1])
+        known = all(isinstance(item, str) for item in items)
+        return items[number] if known else {"Fn::Select": [number, items]}
+
+    def _split(self, argument: list[Any]) -> list[str]:
+        separator, text = argument
+        return str(self.resolved(text)).split(separator)
 
     def _value_of(self, name: str) -> Any:
         return self._values.get(name, {"Ref": name})

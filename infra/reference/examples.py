@@ -58,6 +58,8 @@ VOLATILE = frozenset(
         "ExtID",
         "Email",
         "Property",
+        *("Html", "Text", "ShortText"),  # of a receipt, which prints its ID, number and time
+        "Url",  # of an export
     ]
 )
 

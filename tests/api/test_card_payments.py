@@ -1,4 +1,4 @@
-"""Card payments as a till makes them. The table of the sandbox is the README's."""
+"""Card payments as a till makes them. The table of the sandbox is that of docs/cards.md."""
 
 import base64
 import re

@@ -22,6 +22,7 @@ from infra.reference.schemas import SCHEMA_REF
 from tests import complete, fields, http
 from tests.builders import PASSWORD, PNG
 from tests.complete import PAYMENT, Made, Run, a_run
+from tests.exports import rows_of
 from tests.tables import MISSING, at, documented, leaves, put_at, steps
 from tests.transactions import a_guid
 
@@ -228,9 +229,11 @@ def has_photo(run: Run, field: str) -> None:
 
 
 SUBMIT, REVERSE, REVERSE_CNP = (f"{PAYMENT}/{name}" for name in ("submit", "reverse", "reversecnp"))
+EXPORT = "/api/v1/report/export"
 HISTORY, BY_DAYS, CARDS = (f"{PAYMENT}/{name}" for name in ("listHistoryEx", "listByDaysEx", "GetLinkedCards"))
 PREPARE, AUTH_ACCOUNT, SIGN_IN = f"{PAYMENT}/prepare", f"{PAYMENT}/AuthAccount", "/api/v1/user/login/session"
 BY_CASH, BY_CHIP, KEYED = (lambda run, name=name: run.made[name].sent for name in ("cash", "chip", "keyed"))
+TAKINGS = "/api/v1/report/takings"
 OTHERS = (403, 152)
 
 
@@ -338,6 +341,8 @@ def listed(run: Run, endpoint: str, body: dict[str, Any]) -> list[Any]:
     reply = run.post(endpoint, body, login)
     if reply.status != 200:
         return []
+    if endpoint == EXPORT:
+        return [row["ID"] for row in rows_of(reply.body["Url"])]
     lists = ("LinkedCards",) if endpoint == CARDS else ("Transactions", "NotFinishedActualTrans", "InProcess")
     return [item["ID"] for name in lists for item in reply.body[name]]
 
@@ -387,15 +392,18 @@ def id_of(name: str) -> Callable[[Run], Any]:
     return lambda run: run.made[name].stored.id
 
 
+def dates(run: Run, endpoint: str, sort: str) -> list[str]:
+    """Return the times of what a list shows, in its order."""
+    body = run.post(endpoint, {"ListBasicModel": {"Sort": sort}}).body
+    return [item["Date"] for item in (rows_of(body["Url"]) if endpoint == EXPORT else body["Transactions"])]
+
+
 def sorting(endpoint: str) -> Evidence:
     """Expect the other order."""
 
     def check(run: Run, field: str) -> None:
         assert field == "ListBasicModel.Sort"
-        newest, oldest = (
-            [item["Date"] for item in run.post(endpoint, {"ListBasicModel": {"Sort": sort}}).body["Transactions"]]
-            for sort in ("Date desc", "Date asc")
-        )
+        newest, oldest = (dates(run, endpoint, sort) for sort in ("Date desc", "Date asc"))
         assert newest == sorted(newest, reverse=True)
         assert oldest == sorted(newest) != newest
 
@@ -438,6 +446,13 @@ OF_HISTORY = of_a_list(
         "Period.To": in_period(HISTORY, {"From": -2, "To": 2}, {"From": -2, "To": -2}),
     },
 )
+OF_AN_EXPORT = of_a_list(
+    EXPORT,
+    {
+        "Period.From": in_period(EXPORT, {"From": -2, "To": 2}, {"From": 2, "To": 2}),
+        "Period.To": in_period(EXPORT, {"From": -2, "To": 2}, {"From": -2, "To": -2}),
+    },
+) | {"ListBasicModel.Page": narrowing(EXPORT, id_of("cash"), always(2))}
 OF_A_LIST_BY_DAYS = of_a_list(
     BY_DAYS,
     {
@@ -445,6 +460,37 @@ OF_A_LIST_BY_DAYS = of_a_list(
         "Period.To": in_period(BY_DAYS, {"To": 2}, {"To": -2}),
     },
 )
+
+
+def reporting(right: dict[str, Any], wrong: dict[str, Any]) -> Evidence:
+    """Expect rows with the one request, and none with the other; the days of periods are counted from today."""
+
+    def rows(run: Run, sent: dict[str, Any]) -> Any:
+        today = datetime.now(UTC)
+        days = {"From": -2, "To": 2} | sent.get("Period", {})
+        period = {name: f"{today + timedelta(days=number):%Y-%m-%d}" for name, number in days.items()}
+        reply = run.post(TAKINGS, {**sent, "Period": period}, run.shop.owner)
+        assert reply.error == (200, 0)
+        return reply.body["Takings"]
+
+    def check(run: Run, field: str) -> None:
+        assert field
+        with_ids = {"AccountID": run.ids.agent} if field == "AccountID" else {}
+        with_others = {"AccountID": run.shop.owner_id} if field == "AccountID" else {}
+        assert rows(run, right | with_ids)
+        assert rows(run, right | with_ids) != rows(run, wrong | with_others)
+
+    return check
+
+
+OF_TAKINGS = {
+    **each(context_of(fields.TAKINGS), accepted),
+    "CurrentAccountID": refused(TAKINGS, lambda run: complete.takings(run.ids), 1, OTHERS),
+    "Period.From": reporting({}, {"Period": {"From": 2}}),
+    "Period.To": reporting({}, {"Period": {"To": -2}}),
+    "AccountID": reporting({}, {}),
+    "By": reporting({"By": "day"}, {"By": "hour"}),
+}
 
 
 def of_linked_cards() -> dict[str, Evidence]:
@@ -480,7 +526,9 @@ EVIDENCE: dict[str, dict[str, Evidence]] = {
     REVERSE_CNP: OF_A_REVERSAL_CNP,
     HISTORY: OF_HISTORY,
     BY_DAYS: OF_A_LIST_BY_DAYS,
+    EXPORT: OF_AN_EXPORT,
     CARDS: of_linked_cards(),
+    TAKINGS: OF_TAKINGS,
     PREPARE: {
         **each(context_of(fields.PREPARE), accepted),
         "CurrentAccountID": refused(PREPARE, prepared, 1, OTHERS),
@@ -526,6 +574,6 @@ def test_the_bodies_hold_every_field(endpoint: str) -> None:
     assert [field for field in leaves(fields.REQUESTS[endpoint]) if at(body, field) is MISSING] == []
 
 
-@pytest.mark.parametrize("endpoint", [HISTORY, BY_DAYS])
+@pytest.mark.parametrize("endpoint", [HISTORY, BY_DAYS, EXPORT])
 def test_a_list_takes_every_filter_at_once(run: Run, endpoint: str) -> None:
     assert run.post(endpoint, complete.history(run.ids)).error == (200, 0)

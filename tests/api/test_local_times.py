@@ -191,7 +191,7 @@ def test_a_merchant_in_the_west_has_its_own_zone(stage: str) -> None:
 
 
 @pytest.mark.parametrize(("gmt", "code"), MALFORMED)
-@pytest.mark.parametrize("path", ["payment/1", "merchant/1/pos/1", "payment/AuthAccount"])
+@pytest.mark.parametrize("path", ["payment/1", "merchant/1/pos/1", "payment/AuthAccount", "user/me"])
 def test_a_malformed_gmt_of_a_query_is_named(stage: str, path: str, gmt: str, code: int) -> None:
     reply = get(stage, f"/api/v1/{path}?GMT={quote(gmt)}")
 

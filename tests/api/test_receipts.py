@@ -1,6 +1,7 @@
 """Receipts from the till to the customer's inbox."""
 
 import itertools
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,14 +10,15 @@ import pytest
 
 from chalicelib.errors import Check
 from chalicelib.services import outbox
-from tests import streams
-from tests.builders import PASSWORD, a_shop, an_email
+from tests import http, streams
+from tests.builders import JPEG, PASSWORD, a_shop, an_email, image, merchant_update
 from tests.capacity import write_units
-from tests.http import Reply, post
+from tests.http import Reply, get, post
 from tests.receipts import mails, messages, ses
-from tests.transactions import a_body
+from tests.transactions import a_body, a_guid
 
 SUBMIT = "/api/v1/payment/submit"
+KEY = "a secret key of some length"
 _numbers: Iterator[int] = itertools.count(27_821_000_000)
 
 
@@ -24,9 +26,10 @@ def a_number() -> str:
     return f"+{next(_numbers)}"
 
 
-def pay(stage: str, receipt: Any, body: dict[str, Any] | None = None) -> Reply:
+def pay(stage: str, receipt: Any, body: dict[str, Any] | None = None, login: Any = None) -> Reply:
     """Pay, and let the stream send the receipt."""
-    reply = post(stage, SUBMIT, {**(body or a_body()), "Receipt": receipt})
+    sent = {**(body or a_body()), "Receipt": receipt}
+    reply = post(stage, SUBMIT, sent, login) if login else post(stage, SUBMIT, sent)
     streams.deliver_all()
     return reply
 
@@ -63,6 +66,89 @@ def test_everybody_named_gets_one_of_their_own(stage: str) -> None:
     assert reply.status == 200
     assert [len(mails(address)) for address in to] == [1, 1, 1]
     assert [len(messages(number)) for number in numbers] == [1, 1]
+
+
+def receipt_of(stage: str, transaction_id: str, login: Any = None) -> Reply:
+    path = f"/api/v1/payment/{transaction_id}/receipt"
+    return get(stage, path, login) if login else get(stage, path)
+
+
+def test_the_interface_shows_what_the_customer_got(stage: str) -> None:
+    to, number = an_email(), a_number()
+    paid = pay(stage, {"Email": to, "Phone": number}, a_body(Description="<script>alert(1)</script>")).body
+
+    shown = receipt_of(stage, paid["TransactionID"]).body["Receipt"]
+    (mail,), (message,) = mails(to), messages(number)
+    assert (shown["Subject"], shown["Html"], shown["ShortText"]) == (mail.subject, mail.body, message.body)
+    assert paid["Transaction"]["Invoice"] in shown["Text"]
+    assert "<script" not in shown["Html"]
+
+
+def test_a_later_change_of_the_merchant_changes_no_receipt(stage: str) -> None:
+    shop = a_shop(stage)
+    agent = shop.agent(TerminalID=shop.terminal(Currency="710")["ID"], SecretKey=KEY)
+    to, till = an_email(), (agent["Email"], KEY)
+    paid = pay(stage, {"Email": to}, login=till).body["TransactionID"]
+    before = receipt_of(stage, paid, till).body["Receipt"]
+    changed = merchant_update(Name="Another Name", AddressDeJure="Elsewhere", Image=image(JPEG))
+    assert post(stage, f"/api/v1/merchant/{shop.id}/update", changed, http.SYSTEM).error == (200, 0)
+
+    after = receipt_of(stage, paid, till).body["Receipt"]
+    (mail,) = mails(to)
+    picture = re.compile(r'src="([^"]+)"')
+    assert mail.body == picture.sub('src="cid:logo"', after["Html"])
+    assert re.search(r"https://.*merchants/[0-9]+/[0-9a-f]{32}\.png\?", picture.findall(after["Html"])[0])
+    assert {**before, "Html": ""} == {**after, "Html": ""}
+    assert "Another Name" not in mail.body
+
+
+@pytest.mark.parametrize(("sent", "language"), [({"Lang": "af-ZA"}, "af"), ({"Lang": "xx"}, "en"), ({}, "en")])
+def test_a_receipt_is_in_the_language_of_the_request_whenever_it_is_sent(
+    stage: str, sent: dict[str, str], language: str, mail_is_down: pytest.MonkeyPatch
+) -> None:
+    to = an_email()
+    paid = pay(stage, {"Email": to}, {**a_body(), **sent}).body["TransactionID"]
+    mail_is_down.undo()
+    sweep()
+
+    (mail,) = mails(to)
+    assert mail.subject.startswith({"af": "Kwitansie van", "en": "Receipt from"}[language])
+    assert receipt_of(stage, paid).body["Receipt"]["Language"] == language
+
+
+def test_a_reversal_speaks_the_language_of_its_payment_unless_it_names_one(stage: str) -> None:
+    paid = pay(stage, None, {**a_body(), "Lang": "af"}).body["TransactionID"]
+    answers = []
+    for lang in ({}, {"Lang": "en"}):
+        part = {"TransactionID": paid, "ReverseMode": 2, "Amount": 1, "PartialReverse": True, "ID": a_guid()}
+        reversal = post(stage, "/api/v1/payment/reverse", {"BasicReverseTran": part, **lang}).body
+        answers.append(receipt_of(stage, reversal["TransactionReverseID"]).body["Receipt"]["Subject"])
+
+    assert answers == ["Terugbetaling van Demo Store: R 1,00", "Return from Demo Store: R 1.00"]
+
+
+def test_what_the_till_says_of_taxes_is_printed(stage: str) -> None:
+    line = {"Title": "Tea", "Price": "12.30", "Quantity": "1", "TaxCode": ["VAT15", "", "CITY"]}
+    body = a_body(AuxDataInput={"AuxData": {"Purchases": [line]}})
+    paid = pay(stage, None, {**body, "TaxesModel": {"Taxes": ["VAT15"], "Code": "STANDARD"}}).body["TransactionID"]
+
+    text = receipt_of(stage, paid).body["Receipt"]["Text"]
+    assert "Tax code VAT15, CITY" in text
+    assert re.search(r"Tax codes +VAT15\nTax scheme +STANDARD\n", text)
+
+
+def test_what_moved_no_money_has_a_receipt_of_null(stage: str) -> None:
+    card = {"CardInputMode": 1, "CardDataInput": {"PAN": "4000000000000002", "EXP": "1230", "CVV2": "123"}}
+    declined = pay(stage, None, {"BasicTran": {"InputType": 1, "Amount": 12.30}, "AcqTran": {}, "Card": card}).body
+
+    assert receipt_of(stage, declined["TransactionID"]).body == {
+        "ErrorCode": 0, "ErrorMessage": None, "Validations": None, "Receipt": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["00000000-0000-4000-8000-000000000000", "nothing", "0"])
+def test_a_missing_transaction_has_no_receipt(stage: str, name: str) -> None:
+    assert receipt_of(stage, name).error == (404, 568)
 
 
 def test_a_repeated_payment_sends_no_second_receipt(stage: str) -> None:

@@ -102,6 +102,7 @@ FOREIGN: dict[str, tuple[str, str]] = {
     "events_listed": ("merchantId", "999999999"),
     "events_resend": ("merchantId", "999999999"),
     "payments_get of a colleague": ("tranId", str(uuid4())),
+    "payments_receipt of a colleague": ("tranId", str(uuid4())),
 }
 
 
@@ -142,6 +143,7 @@ IN_THE_BODY: dict[str, Callable[[Any], Any]] = {
     "terminals_create": lambda body: {**body, "BranchID": 999_999_999},
     "history_list_history of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
     "history_list_by_days of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
+    "history_export of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
     "cards_linked of a colleague": lambda _: {"AccountId": 999_999_999},
     "payments_reverse of a colleague": lambda body: {
         "BasicReverseTran": {**body["BasicReverseTran"], "TransactionID": str(uuid4())}

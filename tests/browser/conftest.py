@@ -37,6 +37,8 @@ class Screen(NamedTuple):
 
 DESK, PHONE = (1440, 900), (390, 844)
 SCREENS = [Screen(*size, colours) for size in (DESK, PHONE) for colours in ("light", "dark")]
+SHOPS_DESK, SMALL_PHONE = (1280, 900), (360, 740)
+SHOPS_SCREENS = [Screen(*size, colours) for size in (SHOPS_DESK, SMALL_PHONE) for colours in ("light", "dark")]
 
 
 class Visit:
@@ -100,6 +102,18 @@ def visit(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Visit]:
 def visit_at_a_desk(browser: Browser) -> Iterator[Visit]:
     """A new page on a desk."""
     yield from _visit(browser, SCREENS[0])
+
+
+@pytest.fixture(params=SHOPS_SCREENS, ids=str)
+def visit_of_a_shop(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Visit]:
+    """A new page on a desk and on a small phone, light and dark."""
+    yield from _visit(browser, request.param)
+
+
+@pytest.fixture
+def visit_by_phone(browser: Browser) -> Iterator[Visit]:
+    """A new page on a small phone."""
+    yield from _visit(browser, Screen(*SMALL_PHONE, "light"))
 
 
 def _visit(browser: Browser, screen: Screen) -> Iterator[Visit]:

@@ -127,6 +127,18 @@ def test_an_address_over_its_limit_gets_the_answer_of_a_throttled_request(sam: d
     assert {header["Name"] for header in answer["ResponseHeaders"]} == {"Retry-After"}
 
 
+def test_a_page_of_an_allowed_origin_can_read_that_its_address_is_over_the_limit(sam: dict[str, Any]) -> None:
+    shop = "https://shop.example"
+
+    acl = deployed(sam, AddressRateLimit="2000", AllowedOrigins=shop)["WebACL"]["Properties"]
+
+    headers = {
+        one["Name"]: one["Value"] for one in acl["Rules"][0]["Action"]["Block"]["CustomResponse"]["ResponseHeaders"]
+    }
+    assert headers["Access-Control-Allow-Origin"] == shop
+    assert "Retry-After" in headers["Access-Control-Expose-Headers"]
+
+
 def test_the_web_acl_stores_no_samples_of_requests_which_would_hold_credentials(sam: dict[str, Any]) -> None:
     acl = deployed(sam, AddressRateLimit="2000")["WebACL"]["Properties"]
 

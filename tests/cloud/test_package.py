@@ -1,6 +1,9 @@
 """Packaging reports what is wrong with a stage before it is deployed."""
 
 import copy
+import os
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +71,30 @@ def test_a_stage_nobody_deploys_is_not_packaged(stage: str, tmp_path: Path) -> N
 def test_a_package_is_made_by_the_python_it_is_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(package, "RUNTIME", (2, 7))
 
-    with pytest.raises(package.PackageError, match=r"Packages are made with Python 2\.7"):
+    with pytest.raises(package.PackageError, match=r"made with Python 2\.7.*add PYTHON=python2\.7 to the command\.$"):
         package.package("dev", tmp_path)
+
+
+@pytest.mark.parametrize(("named", "is_built_anew"), [((), False), (("3.11",), False), (("3.12",), True)])
+def test_make_builds_the_environment_anew_for_another_python_that_is_named(
+    named: tuple[str, ...],
+    is_built_anew: bool,  # noqa: FBT001
+    tmp_path: Path,
+) -> None:
+    for name in ("Makefile", "requirements-stage.lock"):
+        shutil.copy2(package.ROOT / name, tmp_path / name)
+    (tmp_path / ".venv").mkdir()
+    for stamp in (".stamp-stage", ".stamp-stage-3.11"):
+        (tmp_path / ".venv" / stamp).touch()
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho {''.join(named)}\n")
+    python.chmod(0o700)
+
+    words = ["make", "--dry-run", "package", *(f"PYTHON={python}" for _ in named)]
+    outside = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "PYTHON"}}
+    done = subprocess.run(words, cwd=tmp_path, env=outside, capture_output=True, text=True, check=True)
+
+    assert ("-m venv --clear .venv" in done.stdout) is is_built_anew
 
 
 def test_prod_takes_no_sandbox_unless_the_settings_allow_it(monkeypatch: pytest.MonkeyPatch) -> None:

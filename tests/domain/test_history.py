@@ -60,7 +60,7 @@ def test_days_come_in_the_order_of_the_list_without_those_that_hold_nothing() ->
 def test_a_busy_day_falls_into_quarters_of_an_hour() -> None:
     day = TimeRange(MIDNIGHT, MIDNIGHT + timedelta(days=1), 6)
 
-    quarters = quarters_of(day, [{"0715": 1, "2345": 2}, {"0715": 3}], newest_first=False)
+    quarters = quarters_of(day, [{"29": 1, "95": 2}, {"29": 3}], newest_first=False)
 
     assert [(one.begin.hour, one.begin.minute, one.count) for one in quarters] == [(7, 15, 4), (23, 45, 2)]
     assert [one.end - one.begin for one in quarters] == [timedelta(minutes=15)] * 2
@@ -70,7 +70,7 @@ def test_a_busy_day_falls_into_quarters_of_an_hour() -> None:
 def test_quarters_that_hold_less_than_the_day_are_not_believed() -> None:
     day = TimeRange(MIDNIGHT, MIDNIGHT + timedelta(days=1), 6)
 
-    assert quarters_of(day, [{"0715": 5}], newest_first=True) == [day]
+    assert quarters_of(day, [{"29": 5}], newest_first=True) == [day]
 
 
 def test_an_entry_stands_in_the_merchants_zone() -> None:
@@ -105,6 +105,17 @@ def test_a_payment_adds_to_the_sum_when_it_took_money(phase: Phase, taken: int) 
 
 def test_a_reversal_adds_nothing_to_the_sum() -> None:
     assert entry_of(a_payment(original_id="A", reverse_mode=2, phase=Phase.REVERSAL_APPROVED)).taken_minor == 0
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_a_reversal_moved_money_when_it_was_approved(phase: Phase) -> None:
+    moved = entry_of(a_payment(original_id="A", reverse_mode=2, phase=phase)).moved_minor
+
+    assert moved == (-1230 if phase is Phase.REVERSAL_APPROVED else 0)
+
+
+def test_a_payment_moved_what_it_took() -> None:
+    assert [entry_of(a_payment(phase=phase)).moved_minor for phase in (Phase.APPROVED, Phase.SENT)] == [1230, 0]
 
 
 @pytest.mark.parametrize(

@@ -74,12 +74,12 @@ def test_totals_of_agents_are_added_up_by_kind_and_day() -> None:
 
 
 def test_slots_of_agents_are_added_up_by_kind() -> None:
-    slots = [DaySlots(COUNTER, DAY, {"0715": 1, "0730": 2}), DaySlots(COUNTER, DAY, {"0715": 4})]
+    slots = [DaySlots(COUNTER, DAY, {"29": 1, "30": 2}), DaySlots(COUNTER, DAY, {"29": 4})]
 
     (added,) = slots_of_all_agents(DAY, slots)
 
-    assert (added.counter.agent_id, added.quarters) == (ALL_AGENTS, {"0715": 5, "0730": 2})
+    assert (added.counter.agent_id, added.quarters) == (ALL_AGENTS, {"29": 5, "30": 2})
 
 
 def test_slots_are_the_total_of_their_day() -> None:
-    assert DaySlots(COUNTER, DAY, {"0715": 1, "0730": 2}, 3690).total == DayTotal(COUNTER, DAY, 3, 3690)
+    assert DaySlots(COUNTER, DAY, {"29": 1, "30": 2}, 3690).total == DayTotal(COUNTER, DAY, 3, 3690)

@@ -7,9 +7,11 @@ import pytest
 from botocore.exceptions import ReadTimeoutError
 
 from chalicelib.domain.outbox import NotSentError
-from chalicelib.gateways import mail, sms
-from tests.builders import an_email
+from chalicelib.domain.picture import Picture
+from chalicelib.gateways import files, mail, sms
+from tests.builders import PNG, an_email
 from tests.receipts import an_entry, mails, messages, ses
+from tests.wire import failing
 
 pytestmark = pytest.mark.usefixtures("moto")
 
@@ -34,6 +36,51 @@ def test_a_name_in_any_script_arrives_in_words_that_mail_can_carry(name: str) ->
     assert str(make_header(decode_header(encoded))) == name[:40]
     assert max(map(len, encoded.split())) <= 75
     assert len(sent.source) <= 320
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What SES was asked: moto forgets attachments."""
+    asked: list[dict[str, Any]] = []
+    really = mail._client().send_email  # noqa: SLF001
+
+    def send_email(**request: Any) -> Any:
+        asked.append(request)
+        return really(**request)
+
+    monkeypatch.setattr(mail._client(), "send_email", send_email)  # noqa: SLF001
+    return asked
+
+
+def test_a_mail_brings_the_logo_that_its_html_names(requests: list[dict[str, Any]]) -> None:
+    files.put("merchants/7/logo.png", Picture(PNG, "image/png"))
+    mail.send(an_entry(html='<img src="cid:logo">', logo_key="merchants/7/logo.png"), an_email())
+
+    assert requests[0]["Content"]["Simple"]["Attachments"] == [
+        {
+            "RawContent": PNG,
+            "FileName": "logo.png",
+            "ContentType": "image/png",
+            "ContentDisposition": "INLINE",
+            "ContentId": "logo",
+        }
+    ]
+
+
+def test_a_mail_whose_logo_is_gone_is_sent_without(
+    requests: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    mail.send(an_entry(logo_key="merchants/7/never.png"), an_email())
+
+    assert requests[0]["Content"]["Simple"]["Attachments"] == []
+    assert "logo_missing" in capsys.readouterr().out
+
+
+def test_a_mail_waits_for_a_storage_out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "get", failing(ReadTimeoutError(endpoint_url="https://s3.example")))
+
+    with pytest.raises(NotSentError, match="ReadTimeoutError"):
+        mail.send(an_entry(logo_key="merchants/7/other.png"), an_email())
 
 
 def test_a_mail_without_a_name_is_from_the_stage() -> None:

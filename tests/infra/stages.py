@@ -16,7 +16,13 @@ WHOLE = ("-m", "infra.local")
 @contextmanager
 def a_stage(*program: str, **environment: str) -> Iterator["subprocess.Popen[str]"]:
     """Run the program, or the whole service if none is given, as a stage on free ports until the block ends."""
-    defaults = {"PORT": str(engines.free_port()), "AWS_PORT": str(engines.free_port()), "ENGINE": "", "DATA": ""}
+    defaults = {
+        "PORT": str(engines.free_port()),
+        "AWS_PORT": str(engines.free_port()),
+        "ENGINE": "",
+        "DATA": "",
+        "DEMO": "",
+    }
     with subprocess.Popen(
         [sys.executable, *(program or WHOLE)],
         env={**os.environ, **defaults, **environment},

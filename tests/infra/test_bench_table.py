@@ -13,6 +13,8 @@ MADE = {
     "history",
     "history-million",
     "search",
+    "takings",
+    "export",
     "tills",
     "peer",
     "cold-start",

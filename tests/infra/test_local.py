@@ -18,6 +18,7 @@ app = Chalice(app_name="small")
 app.route("/hello")(lambda: {"hello": "you"})
 sys.modules["app"] = types.SimpleNamespace(app=app)
 welcome = lambda url, aws_url, folder, is_first_start: print("at", url, flush=True)
+sys.modules["infra.demo_month"] = types.SimpleNamespace(fill=lambda till, now: None)
 sys.modules["infra.demo_data"] = types.SimpleNamespace(seed=lambda: None, print_welcome=welcome)
 from infra import local
 local.main()
@@ -49,7 +50,9 @@ def test_a_busy_port_is_one_clear_line(name: str) -> None:
             assert refusal_of(process).startswith(f"Port {port} is in use: `make run {name}=...` takes another")
 
 
-@pytest.mark.parametrize(("name", "value"), [("PORT", "http"), ("PORT", "70000"), ("ENGINE", "sqlite")])
+@pytest.mark.parametrize(
+    ("name", "value"), [("PORT", "http"), ("PORT", "70000"), ("ENGINE", "sqlite"), ("DEMO", "year")]
+)
 def test_a_wrong_setting_is_one_clear_line(name: str, value: str) -> None:
     with a_stage(*SMALL, **{name: value}) as process:
         refusal = refusal_of(process)

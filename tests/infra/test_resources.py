@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from chalicelib.errors import ErrorCode
-from infra import engines, resources
+from infra import chalice_local, engines, resources
 
 RESPONSES = resources.gateway_responses()
 ERRORS = {error.code: error for error in ErrorCode}
@@ -100,4 +100,4 @@ def test_chalice_local_is_configured_as_the_local_stage_is() -> None:
     config = json.loads((resources.FILE.parents[1] / ".chalice" / "config.json").read_text(encoding="utf-8"))
 
     variables = config["stages"]["local"]["environment_variables"]
-    assert variables == engines.environment() | {"AWS_ENDPOINT_URL": "http://127.0.0.1:8001"}
+    assert variables == engines.environment() | {chalice_local.USUAL_ADDRESS: "http://127.0.0.1:8001"}

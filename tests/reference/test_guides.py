@@ -1,15 +1,16 @@
 """The guides describe the service as it is."""
 
+import json
 import re
 from pathlib import Path
 
 import pytest
 
 from chalicelib.domain.transaction import TRANSITIONS, Phase
-from infra import demo_data, operator
+from infra import operator
 from infra.reference import ROOT
 from infra.reference.examples import examples
-from tests.http import call
+from tests import guides
 
 GUIDES = sorted((ROOT / "docs").glob("*.md"))
 OF_REVERSALS = {Phase.CANCELLING, Phase.RETURNING, Phase.REVERSAL_APPROVED}
@@ -31,7 +32,7 @@ def test_the_diagram_of_a_payment_is_the_table_of_transitions() -> None:
 def test_a_guide_leads_to_guides_that_exist(guide: Path) -> None:
     text = guide.read_text(encoding="utf-8")
 
-    for target in re.findall(r"\]\(([^)#]+)\)", text):
+    for target in re.findall(r"\]\((?!https://)([^)#]+)\)", text):
         assert (ROOT / "docs" / target).exists()
 
 
@@ -47,15 +48,56 @@ def test_a_path_and_an_operators_command_of_a_guide_exist(guide: Path) -> None:
     ] == []
 
 
-def test_the_first_payment_of_the_guide_can_be_taken_and_half_given_back(stage: str) -> None:
-    text = (ROOT / "docs" / "first-payment.md").read_text(encoding="utf-8")
-    pasted = re.findall(r"http://127\.0\.0\.1:8000(/api\S+) -u (\S+?):(\S+)(?:.*?-d '(.*?)'\n)?", text, re.DOTALL)
+OPERATORS_GUIDE = "docs/operator.md"
+CODES = {  # of the answers to a document's requests, in their order
+    "README.md": [0, 202],
+    "docs/first-payment.md": [0, 0, 0],
+    "docs/cards.md": [1005],
+    "docs/idempotency.md": [0],
+    "docs/requests.md": [0] * 15,
+    OPERATORS_GUIDE: [0] * 12,
+}
 
-    (paid, back, seen) = [
-        call(stage, "POST" if body.strip() else "GET", path, body or None, login=(login, password)).body
-        for path, login, password, body in [(one[0], one[1], one[2], one[3]) for one in pasted]
-    ]
-    assert (login := demo_data.TILL[0]) in text, login
+
+def test_the_readme_is_a_page() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
+def test_no_other_document_has_requests() -> None:
+    documents = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *GUIDES]
+
+    assert {
+        name
+        for name in (str(document.relative_to(ROOT)) for document in documents)
+        if any(command.startswith("curl ") for command in guides.commands(name))
+    } == set(CODES)
+
+
+@pytest.mark.parametrize("document", [name for name in CODES if name != OPERATORS_GUIDE])
+def test_the_requests_of_a_document_are_answered_as_it_says(document: str, stage: str) -> None:
+    answers = guides.run(document, stage)
+
+    assert [answer["ErrorCode"] for answer in answers] == CODES[document]
+
+
+def test_the_first_payment_of_the_guide_is_half_given_back(stage: str) -> None:
+    paid, _, seen = guides.run("docs/first-payment.md", stage)
+
     assert paid["Transaction"]["Substate"] == 411
-    assert back["ErrorCode"] == 0
     assert seen["Transactions"][0]["AmountEff"] == 125
+
+
+def test_the_refusal_of_the_readme_is_the_one_it_shows(stage: str) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    (shown,) = re.findall(r"```json\n(.*?)\n```", text, re.DOTALL)
+    assert guides.run("README.md", stage)[1] == json.loads(shown)
+
+
+def test_the_operators_guide_ends_with_a_paid_till(stage: str) -> None:
+    answers = guides.run(OPERATORS_GUIDE, stage)
+    cash, card, listed = answers[5:8]
+
+    assert [answer["ErrorCode"] for answer in answers] == CODES[OPERATORS_GUIDE]
+    assert [answer["Transaction"]["Substate"] for answer in (cash, card)] == [411, 411]
+    assert listed["TransactionsCounters"]["AmountCvt"] == 275

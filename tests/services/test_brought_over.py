@@ -11,7 +11,8 @@ from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import rebuild_totals
 from chalicelib.services.rebuild_totals import rebuild
-from chalicelib.store import history, rolled_totals, totals, transactions
+from chalicelib.store import history, history_renewal, rolled_totals, totals, transactions
+from chalicelib.store.history_items import ENTRY, IN_ORDER
 from chalicelib.store.query import items_of, range_of_prefix
 from chalicelib.store.table import Write, client, table_name
 from chalicelib.store.table import commit as table_commit
@@ -40,14 +41,22 @@ def make_old(books: Books) -> None:
     name = table_name(TABLE)
     for month in months_of(books):
         partition = f"{books.merchant.id}#{month}"
-        for item in [*items(partition, history.IN_ORDER), *items(partition[:-3], "0"), *items(partition[:-3], "1")]:
+        for item in [*items(partition, IN_ORDER), *items(partition[:-3], "0"), *items(partition[:-3], "1")]:
             client().call("DeleteItem", TableName=name, Key={key: item[key] for key in ("month", "at")})
+        for item in items(partition, totals.TOTAL):
+            kept = {key: value for key, value in item.items() if key[0] not in {totals.MOVED, totals.GIVEN_BACK}}
+            client().call("PutItem", TableName=name, Item=kept)
         for item in items(partition, totals.SLOTS):
             client().call("DeleteItem", TableName=name, Key={key: item[key] for key in ("month", "at")})
             if totals.NOW in item["at"]["S"]:
                 at = {"S": item["at"]["S"].replace(totals.NOW, totals.BEFORE, 1)}
-                quarters = {key: value for key, value in item.items() if key != totals.MONEY}
-                client().call("PutItem", TableName=name, Item={**quarters, "at": at})
+                quarters = {_old_quarter(key): value for key, value in item.items() if key.isdecimal()}
+                client().call("PutItem", TableName=name, Item={**quarters, "month": item["month"], "at": at})
+
+
+def _old_quarter(number: str) -> str:
+    """Return the name that version 1.0 gave to a quarter of an hour: 0715 for 29."""
+    return f"{int(number) // 4:02d}{int(number) % 4 * 15:02d}"
 
 
 def check(books: Books, **wanted: str) -> None:
@@ -66,8 +75,8 @@ def in_order(books: Books, *, some: bool = False) -> None:
     """Check that each entry stands among those of all agents as among those of its own; `some`: if it does already."""
     for month in months_of(books):
         partition = f"{books.merchant.id}#{month}"
-        by_agent = {history.order_of(item["at"]["S"]): item for item in items(partition, history.ENTRY)}
-        of_all = {item["at"]["S"]: item for item in items(partition, history.IN_ORDER)}
+        by_agent = {history.order_of(item["at"]["S"]): item for item in items(partition, ENTRY)}
+        of_all = {item["at"]["S"]: item for item in items(partition, IN_ORDER)}
         known = {at: {**item, "at": {"S": at}} for at, item in by_agent.items() if at in of_all or not some}
         assert known == of_all
 
@@ -100,7 +109,9 @@ def test_what_was_brought_over_is_right_and_read_in_the_order_of_all_agents(old:
     again = [rebuild(old.merchant.id, month) for month in months_of(old)]
 
     assert sum(one.brought for one in outcomes) == len(old.kept)
-    assert {(one.mended, one.moving, one.left) for one in (*outcomes, *again)} == {((), (), 0)}
+    assert {(one.moving, one.left) for one in outcomes} == {((), 0)}
+    assert {one.name[0] for outcome in outcomes for one in outcome.mended} == {totals.MOVED, totals.GIVEN_BACK}
+    assert {(one.mended, one.moving, one.left) for one in again} == {((), (), 0)}
     assert {(one.brought, one.made) for one in again} == {(0, 0)}
     assert all(one.made for one in outcomes if one.brought)
     in_order(old)
@@ -111,18 +122,18 @@ def test_what_was_brought_over_is_right_and_read_in_the_order_of_all_agents(old:
 
 
 def test_bringing_over_that_was_stopped_goes_on(old: Books, monkeypatch: pytest.MonkeyPatch) -> None:
-    put = history.put_in_order
+    renew = history_renewal.renew
     done: list[int] = []
 
-    def put_two_groups(entries: Any) -> None:
+    def renew_two_groups(entries: Any) -> None:
         if len(done) == 2:
             raise KeyboardInterrupt
-        put(entries)
+        renew(entries)
         done.append(len(entries))
 
     with monkeypatch.context() as until:
-        until.setattr(history, "put_in_order", put_two_groups)
-        until.setattr(history, "AT_ONCE", 5)
+        until.setattr(history_renewal, "renew", renew_two_groups)
+        until.setattr(history_renewal, "AT_ONCE", 5)
         with pytest.raises(KeyboardInterrupt):
             rebuild(old.merchant.id, "2028-02")
     check(old)

@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.merchant import snapshot_of
 from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
-from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import Phase, ReceiptAddresses, Transaction
 from chalicelib.gateways import mail
 from chalicelib.receipts.sms import as_sms
@@ -37,20 +36,21 @@ def now_kept(entry: Outbox) -> Outbox:
     return found
 
 
-def a_sale(**changes: Any) -> tuple[Transaction, Merchant, Terminal]:
-    """A payment that is kept, with its merchant and terminal."""
+def a_sale(**changes: Any) -> Transaction:
+    """A payment that is kept; its merchant is called otherwise now."""
     merchant = a_merchant(name="Bean & Leaf")
     terminal = a_terminal(client_id=merchant.id)
-    payment = a_payment(client_id=merchant.id, terminal_id=terminal.id, **changes)
-    commit(put_new(merchants.TABLE, merchant, "id"), put_new(terminals.TABLE, terminal, "id"))
+    facts = {"client_id": merchant.id, "terminal_id": terminal.id, "merchant": snapshot_of(merchant, None)}
+    payment = a_payment(**facts | changes)
+    renamed = replace(merchant, name="Another Name")
+    commit(put_new(merchants.TABLE, renamed, "id"), put_new(terminals.TABLE, terminal, "id"))
     transactions.record(payment)
-    return payment, merchant, terminal
+    return payment
 
 
-def wanted(sale: tuple[Transaction, Merchant, Terminal], **receipt: Any) -> tuple[Transaction, Merchant, Terminal]:
+def wanted(payment: Transaction, **receipt: Any) -> Transaction:
     """The same sale, whose customer wants a receipt."""
-    payment, merchant, terminal = sale
-    return replace(payment, receipt=Receipt.model_validate(receipt).to_domain()), merchant, terminal
+    return replace(payment, receipt=Receipt.model_validate(receipt).to_domain())
 
 
 @pytest.fixture
@@ -81,9 +81,9 @@ def no_sender(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("moto")
 def test_a_receipt_is_one_entry_for_the_mails_and_one_for_the_messages() -> None:
-    both = ["b@shop.example", "a@shop.example"]
-    sale = wanted(a_sale(), Email="A@shop.example", Emails=both, Phone=NUMBER)
-    entries = outbox.receipts_for(sale[0], a_moment())
+    entries = outbox.receipts_for(
+        wanted(a_sale(), Email="A@shop.example", Emails=["b@shop.example", "a@shop.example"], Phone=NUMBER), a_moment()
+    )
 
     assert [(entry.channel, entry.to) for entry in entries] == [
         (EMAIL, ("A@shop.example", "b@shop.example")),
@@ -93,19 +93,19 @@ def test_a_receipt_is_one_entry_for_the_mails_and_one_for_the_messages() -> None
 
 @pytest.mark.usefixtures("moto")
 def test_who_wants_no_receipt_gets_none() -> None:
-    assert outbox.receipts_for(wanted(a_sale())[0], a_moment()) == []
+    assert outbox.receipts_for(wanted(a_sale()), a_moment()) == []
 
 
 @pytest.mark.usefixtures("moto")
 @pytest.mark.parametrize("phase", [Phase.DECLINED, Phase.SENT, Phase.UNKNOWN, Phase.REJECTED])
 def test_what_took_no_money_has_no_receipt(phase: Phase) -> None:
-    assert outbox.receipts_for(wanted(a_sale(phase=phase), Email=an_email())[0], a_moment()) == []
+    assert outbox.receipts_for(wanted(a_sale(phase=phase), Email=an_email()), a_moment()) == []
 
 
 @pytest.mark.usefixtures("moto")
 @pytest.mark.parametrize(("sent", "retries"), [({}, 3), ({"RetryNum": 0}, 0), ({"RetryNum": 7}, 7)])
 def test_the_request_says_how_often_a_receipt_is_tried_again(sent: dict[str, int], retries: int) -> None:
-    (entry,) = outbox.receipts_for(wanted(a_sale(), Email=an_email(), **sent)[0], a_moment())
+    (entry,) = outbox.receipts_for(wanted(a_sale(), Email=an_email(), **sent), a_moment())
 
     assert entry.retries == retries
 
@@ -127,7 +127,7 @@ def test_what_was_just_kept_is_sent_and_owed_no_more() -> None:
     to = an_email()
     sale = wanted(a_sale(), Email=to, Phone=NUMBER)
     now = a_moment()
-    entries = outbox.receipts_for(sale[0], now)
+    entries = outbox.receipts_for(sale, now)
     commit(*map(outbox_store.put, entries))
     outbox.send_new(map(now_kept, entries), now)
 
@@ -135,14 +135,15 @@ def test_what_was_just_kept_is_sent_and_owed_no_more() -> None:
     assert sent.subject == "Receipt from Bean & Leaf: R 12.30"
     assert sent.source == "Bean & Leaf <receipts@payments.example>"
     assert sent.body.startswith("<!doctype html>")
-    assert messages(NUMBER)[-1].body == as_sms(sale[0], sale[1].name)
+    assert sale.merchant
+    assert messages(NUMBER)[-1].body == as_sms(sale, sale.merchant)
     assert [now_kept(entry).sent_at for entry in entries] == [now, now]
 
 
 @pytest.mark.usefixtures("engine")
 def test_a_sweep_sends_what_the_stream_did_not() -> None:
     to, other = an_email(), an_email()
-    (receipt_kept,) = outbox.receipts_for(wanted(a_sale(), Email=to)[0], a_moment())
+    (receipt_kept,) = outbox.receipts_for(wanted(a_sale(), Email=to), a_moment())
     kept(receipt_kept)
     welcome = kept(an_entry(to=(other,), created_at=receipt_kept.created_at))
     outbox.deliver_due(when_due(welcome))
@@ -153,15 +154,15 @@ def test_a_sweep_sends_what_the_stream_did_not() -> None:
 
 
 @pytest.mark.usefixtures("moto")
-def test_a_receipt_is_written_from_what_is_stored() -> None:
+def test_the_receipt_of_a_payment_of_version_1_0_names_the_merchant_as_it_is() -> None:
     to = an_email()
-    payment, _, _ = wanted(a_sale(), Email=to)
+    payment = wanted(a_sale(merchant=None), Email=to)
     now = a_moment()
     entries = outbox.receipts_for(payment, now)
     commit(*map(outbox_store.put, entries))
     outbox.send_new(map(now_kept, entries), now)
 
-    assert [mail.subject for mail in mails(to)] == ["Receipt from Bean & Leaf: R 12.30"]
+    assert [mail.subject for mail in mails(to)] == ["Receipt from Another Name: R 12.30"]
 
 
 @pytest.mark.usefixtures("moto")
@@ -237,7 +238,7 @@ def test_a_defect_while_sending_is_logged_and_the_entry_stays_owed(
 def test_a_receipt_that_cannot_be_worded_stops_no_payment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox, "receipt_of", failing(ZeroDivisionError()))
     now = a_moment()
-    entries = outbox.receipts_for(wanted(a_sale(), Email=an_email())[0], now)
+    entries = outbox.receipts_for(wanted(a_sale(), Email=an_email()), now)
     commit(*map(outbox_store.put, entries))
     outbox.send_new(map(now_kept, entries), now)
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("engine", "signing")
 def test_a_session_lets_in_under_its_scheme_and_as_a_basic_secret() -> None:
     account = an_account(terminal_id=3)
     session_id = a_session(account, NOW)
-    caller = Caller(account.agent.id, account.agent.client_id, 1, 3)
+    caller = Caller(account.agent.id, account.agent.client_id, 1, 3, NOW + MAX_IDLE)
 
     assert caller_of(f"Session {session_id}", NOW) == caller
     assert caller_of(f"session {session_id.upper()}", NOW) == caller
@@ -75,6 +75,21 @@ def test_a_use_of_a_session_is_recorded_once_a_minute() -> None:
 
     assert first == ["GetItem", "GetItem"]
     assert second == ["GetItem", "GetItem", "UpdateItem"]
+
+
+def test_the_caller_of_a_session_knows_when_it_ends() -> None:
+    account = an_account()
+    session_id = a_session(account, NOW)
+    minute = timedelta(minutes=1)
+
+    def end(now: datetime) -> datetime | None:
+        return caller_of(f"Session {session_id}", now).session_ends_at
+
+    assert end(NOW + minute / 2) == NOW + MAX_IDLE  # this use is not recorded: the end is never later than the true one
+    assert end(NOW + minute) == NOW + minute + MAX_IDLE
+    for number in range(1, 29):
+        assert end(NOW + number * MAX_IDLE * 0.8) == min(NOW + number * MAX_IDLE * 0.8 + MAX_IDLE, NOW + MAX_AGE)
+    assert caller_of(account.basic, NOW).session_ends_at is None
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,12 @@
+"""Takings: what was taken and given back."""
+
+from datetime import UTC, datetime
+
+from chalicelib.domain.agent import Caller
+from chalicelib.schemas.takings import ReportTakings, TakingsAnswer
+from chalicelib.services import takings
+
+
+def report(body: ReportTakings, caller: Caller) -> TakingsAnswer:
+    """Report what was taken and given back, by day or by hour, for each agent and kind of payment."""
+    return TakingsAnswer.of(*takings.report(body, caller, datetime.now(UTC)))

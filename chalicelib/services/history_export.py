@@ -1,0 +1,133 @@
+"""Export of a history: a CSV file in object storage, made of entries page by page.
+
+Rows are made of entries alone, but for those whose state an entry does not say: of transactions that are not finished,
+of payments with a reversal, and of all that version 1.0 wrote.
+"""
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from io import TextIOWrapper
+from itertools import islice
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, TextIO
+
+from chalicelib.domain.agent import Caller
+from chalicelib.domain.history import MAX_CANDIDATES, HistoryEntry, days_of, entry_of
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.gateways import files
+from chalicelib.schemas.history import ListHistory
+from chalicelib.schemas.history_export import COLUMNS, row_of
+from chalicelib.schemas.transaction_states import WIRE_STATES, WireState, wire_state
+from chalicelib.services import history_entries, history_query
+from chalicelib.services.history_query import HistoryQuery
+from chalicelib.services.identifiers import new_guid
+from chalicelib.store import history, transactions
+from chalicelib.store.history import Stretch
+from chalicelib.store.history_items import EXPORTED
+from chalicelib.store.table import read_all
+
+if TYPE_CHECKING:
+    from chalicelib.domain.transaction import Transaction
+
+MAX_ROWS = 100_000
+MAX_LOOKED_AT = 2 * MAX_ROWS  # entries, for those of some kinds
+MAX_RECORDS = 20_000  # transactions that are read for their state
+MAX_BYTES = 256 * 1024 * 1024  # a half of what a function may keep in files
+AT_ONCE = 2_000  # entries in memory
+BOM = "\ufeff"  # without it spreadsheets do not read UTF-8
+
+
+def export(body: ListHistory, caller: Caller, now: datetime) -> str:
+    """Return the address of a file of everything that a list of history has, on all of its pages.
+
+    Raise PERIOD_TOO_LONG when there is too much of it: before anything is read where totals can tell.
+    """
+    query = history_query.decide(body, caller, now)
+    name = f"exports/{query.client_id}/{new_guid()}.csv"
+    with TemporaryFile() as content:
+        text = TextIOWrapper(content, encoding="utf-8", newline="")
+        _write(query, text, now)
+        text.detach()
+        content.seek(0)
+        files.put_export(name, content, _file_name(query))
+    return files.signed_url(name)
+
+
+def _write(query: HistoryQuery, file: TextIO, now: datetime) -> None:
+    found = history_query.found_by_key(query)
+    if found is not None:
+        _write_rows(file, sorted(found, key=lambda entry: entry.order, reverse=query.newest_first))
+        return
+    inside = [one for one in history_query.counted(query, now).day_totals if one.day in query.period]
+    fitting = [one for one in inside if query.wanted.takes(one.counter)]
+    days = days_of(fitting, newest_first=False)
+    if query.wanted.by_text:
+        _limit(sum(one.count for one in days), MAX_CANDIDATES, "operations would have to be looked at")
+    else:
+        _limit(sum(one.count for one in days), MAX_ROWS, "operations are not exported at once")
+    if not days:
+        _write_rows(file, ())
+        return
+    stretch = Stretch(query.client_id, query.wanted.agent_id, days[0].begin, days[-1].end)
+    number = sum(one.count for one in inside if days[0].begin.date() <= one.day < days[-1].end.date())
+    _limit(number, MAX_LOOKED_AT, "operations would have to be looked at")
+
+    looked_at: list[int] = []
+    only = () if query.wanted.by_text else EXPORTED
+    _write_rows(file, history.in_turn(stretch, query.wanted, only, looked_at, newest_first=query.newest_first))
+    if stretch.agent_id is None and sum(looked_at) < number:
+        _write_rows(file, _by_agent(query, stretch, number))
+
+
+def _by_agent(query: HistoryQuery, stretch: Stretch, number: int) -> Sequence[HistoryEntry]:
+    """Return the entries in their order when they do not stand in it: version 1.0 wrote some of them."""
+    _limit(number, MAX_CANDIDATES, "operations of an earlier version would have to be looked at")
+    entries = history_entries.by_agent(query.client_id, query.wanted, stretch.begin, stretch.end)
+    return sorted(entries, key=lambda entry: entry.order, reverse=query.newest_first)
+
+
+def _limit(number: int, most: int, what: str) -> None:
+    if number > most:
+        raise ServiceError(ErrorCode.PERIOD_TOO_LONG, f"More than {most} {what}: narrow the period.")
+
+
+def _write_rows(file: TextIO, entries: Iterable[HistoryEntry]) -> None:
+    """Write the file anew."""
+    file.seek(0)
+    file.truncate()
+    file.write(BOM)
+    writer = csv.writer(file)
+    writer.writerow(COLUMNS)
+    remaining, looked_up = iter(entries), 0
+    while some := list(islice(remaining, AT_ONCE)):
+        unknown = [entry.id for entry in some if _is_told_by_record(entry)]
+        looked_up += len(unknown)
+        _limit(looked_up, MAX_RECORDS, "of these operations have to be looked up")
+        writer.writerows(row_of(*row) for row in _with_states(some, unknown))
+        _limit(file.tell(), MAX_BYTES, "bytes are not exported at once")
+
+
+def _is_told_by_record(entry: HistoryEntry) -> bool:
+    """Return whether its record alone knows its state: reversed in full or in part, for one."""
+    return entry.phase is None or entry.reverse_invoice is not None
+
+
+def _with_states(entries: Iterable[HistoryEntry], unknown: Sequence[str]) -> Iterator[tuple[HistoryEntry, WireState]]:
+    """Yield each entry with its state; of `unknown` IDs both are those of the transaction as it is now."""
+    records: list[Transaction | None] = read_all([transactions.key(one) for one in unknown])
+    known = dict(zip(unknown, records, strict=True))
+    for entry in entries:
+        transaction = known.get(entry.id)
+        if transaction is not None:
+            yield entry_of(transaction), wire_state(transaction)
+        elif entry.phase is not None:
+            yield entry, WIRE_STATES[entry.phase]
+
+
+def _file_name(query: HistoryQuery) -> str:
+    """Return payments-2026-11-01-2026-11-30.csv."""
+    by_key = query.wanted.id is not None or query.wanted.ext_id is not None
+    if by_key and query.anytime:
+        return "payments.csv"
+    return f"payments-{query.period.first}-{query.period.last}.csv"

@@ -1,0 +1,93 @@
+"""The files of the shop's page: its HTML, its style, and its modules, which are joined into one script.
+
+A browser would ask for each module by itself, and each request is one of the API's function: a visitor would take
+thirty of the instances that tills need. Joining keeps the modules as they are written, each in a scope of its own, so
+a changed word needs no build. Names hold a digest of the content, so a browser keeps a file for a year.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+LIBRARIES = {"preact": "libraries/preact.mjs", "preact/hooks": "libraries/hooks.mjs", "htm": "libraries/htm.mjs"}
+# The forms of import and export that the modules use. `import name` is of a library's default.
+IMPORT = re.compile(r'^import *(?:\{([^}]*)\}|(\w+)) *from *"([^"]+)";?', re.MULTILINE)
+EXPORT_DEFAULT = re.compile(r"\bexport default (?=function)")
+EXPORT_DECLARED = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
+EXPORT_LISTED = re.compile(r"\bexport *\{([^}]*)\};?")
+SOURCE_MAP = re.compile(r"^//# sourceMappingURL=.*$", re.MULTILINE)
+
+
+@cache
+def files() -> dict[str, str]:
+    """Return what the page loads: text by file name, each name with a digest of the text."""
+    style = "".join(path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("styles/*.css")))
+    return {
+        f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.{kind}": text
+        for name, kind, text in (("shop", "css", style), ("shop", "js", script()))
+    }
+
+
+@cache
+def page() -> str:
+    """Return the HTML, whose addresses are relative to that of the page."""
+    style, program = files()
+    text = (FOLDER / "index.html").read_text(encoding="utf-8")
+    return text.replace("{style}", f"app/{style}").replace("{script}", f"app/{program}")
+
+
+def script() -> str:
+    """Return the modules as one script, each after those it imports, behind the licences of the libraries."""
+    licences = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("libraries/*.LICENSE"))}
+    notices = [f"/*! {name}\n\n{text}*/\n" for name, text in licences.items()]
+    modules: dict[Path, str] = {}
+    for path in _in_order(FOLDER / "main.js", ()):
+        modules.setdefault(path, f"const {_name(path)} = (() => {{\n{_scoped(path)}}})();\n")
+    return "".join([*notices, *modules.values()])
+
+
+def _in_order(path: Path, importers: tuple[Path, ...]) -> Iterator[Path]:
+    """Yield the modules that a module needs, each before its importer; raise ValueError when they need each other."""
+    if path in importers:
+        message = f"{path.name} imports itself, through {', '.join(one.name for one in importers)}."
+        raise ValueError(message)
+    for _, _, source in IMPORT.findall(path.read_text(encoding="utf-8")):
+        yield from _in_order(_located(source, path), (*importers, path))
+    yield path
+
+
+def _located(source: str, importer: Path) -> Path:
+    return FOLDER / LIBRARIES[source] if source in LIBRARIES else (importer.parent / source).resolve()
+
+
+def _name(path: Path) -> str:
+    return "_".join(path.relative_to(FOLDER).with_suffix("").parts).replace("-", "_") + "_module"
+
+
+def _scoped(path: Path) -> str:
+    """Return a module as the body of a function that returns what it exports; raise ValueError for another form."""
+    text = SOURCE_MAP.sub("", path.read_text(encoding="utf-8"))
+    exported = [name for _, name in EXPORT_DECLARED.findall(text)]
+    exported += [_as_properties(names, renamed="{1}: {0}") for names in EXPORT_LISTED.findall(text)]
+    exported += ["standard"] if EXPORT_DEFAULT.search(text) else []
+    text = EXPORT_LISTED.sub("", EXPORT_DECLARED.sub(r"\1", EXPORT_DEFAULT.sub("const standard = ", text)))
+    text = IMPORT.sub(lambda found: _imported(found, path), text)
+    if left := re.search(r"^(import|export)\b.*", text, re.MULTILINE):
+        message = f"{path.name}: {left[0]}"
+        raise ValueError(message)
+    return f"{text.rstrip()}\nreturn {{ {', '.join(exported)} }};\n"
+
+
+def _imported(found: re.Match[str], importer: Path) -> str:
+    names, standard, source = found.groups()
+    taken = f"standard: {standard}" if standard else _as_properties(names, renamed="{0}: {1}")
+    return f"const {{ {taken} }} = {_name(_located(source, importer))};"
+
+
+def _as_properties(names: str, renamed: str) -> str:
+    """Return the names of an import or export as properties of an object."""
+    pairs = [name.split(" as ") for name in re.split(r"\s*,\s*", names.strip().rstrip(",").strip())]
+    return ", ".join(renamed.format(*pair) if len(pair) > 1 else pair[0] for pair in pairs)

@@ -1,0 +1,75 @@
+// The day report (Z report): counts and sums of a day, for the books; it prints on A4 and on 80 mm paper.
+import { addDays, formatDay, formatMoment, isDay } from "./dates.js";
+import { listed } from "./history.js";
+import { kindName } from "./kinds.js";
+import { useLoaded } from "./load.js";
+import { formatCount } from "./money.js";
+import { Field, Loaded, Money, SumRow, Table } from "./parts.js";
+import { address, go } from "./route.js";
+import { merchant, session, seesAll, today } from "./session.js";
+import { byNet, currencies, grouped, of, takings, total } from "./takings.js";
+import { texts } from "./texts.js";
+import { html } from "./view.js";
+
+async function load(day) {
+  const period = { from: day, to: day };
+  const [rows, oldest, newest] = await Promise.all([
+    takings(day, day, "day"),
+    listed({ ...period, sort: "asc" }),
+    listed(period),
+  ]);
+  const numbers = [oldest.payments[0], newest.payments[0]].map((payment) => payment?.Invoice);
+  return { rows, numbers, count: newest.counters.ItemCountTtl };
+}
+
+function OfCurrency({ rows, currency, day }) {
+  const held = of(rows, currency);
+  const sums = total(held, currency);
+  const names = texts.report;
+  const money = (amount) => html`<${Money} amount=${amount} currency=${currency} />`;
+  const list = (key, title) => html`<h3>${title}</h3><${Table} caption=${`${title}, ${currency}`} head=${texts.sumColumns}
+    rows=${grouped(held, key, currency).sort(byNet).map((one) => html`<${SumRow} name=${one.name} sums=${one} />`)}
+    foot=${html`<${SumRow} name=${texts.total} sums=${sums} />`} />`;
+  return html`<section>
+    <h2>${currency ?? ""}</h2>
+    <dl class="sums">
+      <div><dt>${texts.payments.title} (${formatCount(sums.payments)})</dt><dd>${money(sums.amount)}</dd></div>
+      <div><dt>${texts.returns} (${formatCount(sums.reversals)})</dt><dd>${money(sums.reversed)}</dd></div>
+      <div class="sum"><dt>${names.net}</dt><dd>${money(sums.net)}</dd></div>
+    </dl>
+    ${list((row) => kindName(row.InputType), texts.byKind)}
+    ${seesAll() && list((row) => row.AgentName, texts.byTill)}
+    ${seesAll() && list((row) => `${row.AgentName}, ${kindName(row.InputType)}`, names.byTillAndKind)}
+  </section>`;
+}
+
+function Report({ day, report: { rows, numbers, count } }) {
+  const names = texts.report;
+  const { me } = session();
+  return html`<article class="card report">
+    <p class="brand">${merchant().Name ?? me.ClientName}</p>
+    <h2>${names.of(formatDay(day))}</h2>
+    <dl class="sums">
+      <div><dt>${names.transactions}</dt><dd>${formatCount(count)}</dd></div>
+      ${numbers[0] && html`<div><dt>${names.first}</dt><dd>${numbers[0]}</dd></div><div><dt>${names.last}</dt><dd>${numbers[1]}</dd></div>`}
+    </dl>
+    ${currencies(rows).map((currency) => html`<${OfCurrency} key=${currency} rows=${rows} currency=${currency} day=${day} />`)}
+    <p class="made"><small>${names.made(formatMoment(new Date(Date.now() + me.GMT * 3_600_000).toISOString()), me.Name)}
+      ${day === today() && html` ${names.notOver}`}</small></p>
+  </article>`;
+}
+
+export function DayReport({ query }) {
+  const day = isDay(query.day) ? query.day : today();
+  const state = useLoaded(() => load(day), `${merchant().ClientID} ${day}`);
+  const to = (other) => address("day-report", { day: other });
+  return html`<div class="title"><h1>${texts.report.title}</h1></div>
+    <div class="filters unprinted">
+      <a class="button" href=${to(addDays(day, -1))}>${texts.report.before}</a>
+      <${Field} id="day" type="date" label=${texts.report.day} value=${day}
+        onChange=${(event) => isDay(event.target.value) && go("day-report", { day: event.target.value })} />
+      <a class="button" href=${to(addDays(day, 1))}>${texts.report.after}</a>
+      <button type="button" class="main" onClick=${() => print()}>${texts.report.print}</button>
+    </div>
+    <${Loaded} state=${state}>${(report) => html`<${Report} day=${day} report=${report} />`}<//>`;
+}

@@ -1,0 +1,55 @@
+// The frame around every view: navigation, who is signed in, and the sign-in when there is no session.
+import { callAs, expired, signOut } from "./api.js";
+import { address, useRoute } from "./route.js";
+import { change, merchant, session, useSession } from "./session.js";
+import { SignIn, SignInAgain } from "./sign_in.js";
+import { texts } from "./texts.js";
+import { html, useEffect, useRef, useState } from "./view.js";
+
+// Who is signed in may have changed since: rights, the day. A session that ended is noticed by what a view asks for.
+async function refresh() {
+  const { token } = session();
+  const { Data: me } = await callAs(token, "user/me");
+  if (session()?.token === token) change({ me, askedAt: Date.now() });
+}
+
+function Header({ view, views }) {
+  const { me } = session();
+  const chosen = merchant().Name;
+  const link = ([name, { title }]) =>
+    html`<a href=${address(name)} aria-current=${name === view ? "page" : undefined}>${title}</a>`;
+  return html`<header>
+    <p class="who"><b>${chosen ?? me.ClientName ?? texts.name}</b> <span>${me.Name}</span>
+      ${chosen && html` <a href=${address("merchant")}>${texts.merchant.another}</a>`}</p>
+    <button type="button" class="quiet" onClick=${signOut}>${texts.signOut}</button>
+    <nav aria-label=${texts.navigation}>${Object.entries(views).filter(([, one]) => one.isListed !== false).map(link)}</nav>
+  </header>`;
+}
+
+// `views` are {title, view} by the name in the address.
+export function Frame({ views }) {
+  const signedIn = useSession();
+  const { view, id, query } = useRoute();
+  const [isExpired, setExpired] = useState(false);
+  const main = useRef(null);
+  const shown = views[view] ?? views.today;
+
+  useEffect(() => {
+    expired.onAsk = () => setExpired(true);
+    if (session()) refresh().catch(() => {}); // it is known well enough; what a view asks for will say what is wrong
+  }, []);
+  useEffect(() => {
+    document.title = signedIn ? `${shown.title} · ${merchant().Name ?? signedIn.me.ClientName ?? texts.name}` : texts.name;
+    if (signedIn) main.current.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }, [view, id, Boolean(signedIn)]);
+
+  if (!signedIn) return html`<${SignIn} />`;
+  const needsMerchant = signedIn.me.IsSystemUser && !signedIn.merchant;
+  const View = needsMerchant ? views.merchant.view : (id && shown.one) || shown.view;
+  return html`
+    <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>${texts.skip}</a>
+    <${Header} view=${view in views ? view : "today"} views=${views} />
+    <main id="main" ref=${main} tabindex="-1"><${View} key=${`${view}/${id}`} id=${id} query=${query} /></main>
+    ${isExpired && html`<${SignInAgain} onDone=${() => setExpired(false)} />`}`;
+}

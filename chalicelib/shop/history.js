@@ -1,0 +1,49 @@
+// The history of payments: the interface's filters, as they stand in the address of the view.
+import { call } from "./api.js";
+import { isDay } from "./dates.js";
+import { account } from "./session.js";
+
+// The filters by their names in the address, and in the interface.
+export const FILTERS = {
+  search: "Search",
+  till: "AccountID",
+  kind: "InputType",
+  acquirer: "AcquirerCode",
+  invoice: "Invoice",
+  rrn: "RRN",
+  extid: "ExtID",
+};
+const NUMBERS = new Set(["till", "kind"]);
+
+export function bodyOf(query) {
+  const model = { ...account(), Sort: query.sort === "asc" ? "Date asc" : "Date desc", Page: Number(query.page) || 1 };
+  for (const [name, field] of Object.entries(FILTERS)) {
+    if (query[name]) model[field] = NUMBERS.has(name) ? Number(query[name]) || query[name] : query[name];
+  }
+  const period = {};
+  if (isDay(query.from)) period.From = query.from;
+  if (isDay(query.to)) period.To = query.to;
+  return { Period: period, ListBasicModel: model };
+}
+
+// One list of a page: the interface has what is pending in lists of its own.
+export async function listed(query) {
+  const answer = await call("payment/listHistoryEx", bodyOf(query));
+  const all = [...answer.InProcess, ...answer.NotFinishedActualTrans, ...answer.Transactions];
+  const newestFirst = all.sort((one, other) => (one.Date < other.Date ? 1 : -1));
+  return { payments: query.sort === "asc" ? newestFirst.reverse() : newestFirst, counters: answer.TransactionsCounters };
+}
+
+export async function exported(query) {
+  return (await call("report/export", bodyOf({ ...query, page: "" }))).Url;
+}
+
+export async function found(id) {
+  const answer = await call(`payment/${encodeURIComponent(id)}`);
+  return answer.Transactions[0];
+}
+
+export const isReversal = (payment) => payment.OperationID !== 1;
+export const isUnknown = (payment) => payment.IsNotFinished && payment.Substate !== 401;
+// Whether it moved money: a payment that took it, a reversal that gave it back.
+export const tookMoney = (payment) => (isReversal(payment) ? payment.Substate === 502 : [401, 411, 502].includes(payment.Substate));

@@ -1,0 +1,26 @@
+// What a view shows of the service: asked for when the view or its filters change, and again on request.
+import { useCallback, useEffect, useRef, useState } from "./view.js";
+
+// `wanted` names what is loaded: another one is loaded anew, and an answer that comes too late is passed by.
+export function useLoaded(load, wanted) {
+  const [state, setState] = useState({ wanted: null });
+  const latest = useRef(0);
+
+  const reload = useCallback(async () => {
+    const number = ++latest.current;
+    const show = (next) => number === latest.current && setState({ ...next, wanted });
+    setState((before) => ({ ...before, isLoading: true }));
+    try {
+      show({ data: await load() });
+    } catch (error) {
+      show({ error });
+    }
+  }, [wanted]);
+
+  useEffect(() => {
+    reload();
+    return () => { latest.current += 1; };
+  }, [reload]);
+
+  return state.wanted === wanted ? { ...state, reload } : { isLoading: true, reload };
+}

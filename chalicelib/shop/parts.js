@@ -1,0 +1,70 @@
+// Small parts of views.
+import { format, formatCount, isNegative } from "./money.js";
+import { texts } from "./texts.js";
+import { html, useEffect, useId, useRef } from "./view.js";
+
+export function Money({ amount, currency, testid }) {
+  const minus = isNegative(amount) ? " minus" : "";
+  return html`<span class=${`money${minus}`} data-amount=${String(amount)} data-testid=${testid}>${format(amount, currency)}</span>`;
+}
+
+export function Failure({ error, retry }) {
+  return html`<div class="note bad" role="alert">
+    <p>${error.message}</p>
+    ${error.findings?.length > 0 && html`<ul>${error.findings.map((one) => html`<li>${one.Property}: ${one.Message}</li>`)}</ul>`}
+    ${retry && html`<button type="button" onClick=${retry}>${texts.retry}</button>`}
+  </div>`;
+}
+
+// What a view shows until its data is there, and when it does not come.
+export function Loaded({ state, children }) {
+  if (state.error) return html`<${Failure} error=${state.error} retry=${state.reload} />`;
+  if (!state.data) return html`<p class="loading" role="status">${texts.loading}</p>`;
+  return html`<div class="loaded" aria-busy=${state.isLoading ? "true" : "false"}>${children(state.data)}</div>`;
+}
+
+export function Field({ label, hint, children, ...input }) {
+  const described = hint ? `${input.id}-hint` : undefined;
+  return html`<div class="field">
+    <label for=${input.id}>${label}</label>
+    ${children ?? html`<input ...${input} aria-describedby=${described} />`}
+    ${hint && html`<small id=${described}>${hint}</small>`}
+  </div>`;
+}
+
+// A modal dialog: the browser keeps the focus in it and gives it back. `onClose` is called for the key Escape too.
+export function Dialog({ title, onClose, children }) {
+  const dialog = useRef(null);
+  const name = useId();
+  useEffect(() => { dialog.current.showModal(); }, []);
+  const cancel = (event) => {
+    event.preventDefault();
+    onClose?.();
+  };
+  return html`<dialog ref=${dialog} aria-labelledby=${name} onCancel=${cancel}>
+    <h2 id=${name}>${title}</h2>
+    ${children}
+  </dialog>`;
+}
+
+export function Table({ caption, head, rows, foot, empty = texts.nothing }) {
+  if (!rows.length) return html`<p class="empty">${empty}</p>`;
+  return html`<div class="scroll" tabindex="0" role="region" aria-label=${caption}><table>
+    <caption class="unseen">${caption}</caption>
+    <thead><tr>${head.map((text, number) => html`<th scope="col" class=${number ? "figure" : ""}>${text}</th>`)}</tr></thead>
+    <tbody>${rows}</tbody>
+    ${foot && html`<tfoot>${foot}</tfoot>`}
+  </table></div>`;
+}
+
+// A row of sums: its name, payments, taken, given back, net.
+export function SumRow({ name, sums }) {
+  const money = (amount) => html`<td class="figure"><${Money} amount=${amount} currency=${sums.currency} /></td>`;
+  return html`<tr class="sum">
+    <th scope="row">${name}</th>
+    <td class="figure" data-unit=${texts.unit(sums.payments)}>${formatCount(sums.payments)}</td>
+    ${money(sums.amount)}
+    <td class=${`figure${sums.reversals ? "" : " none"}`}>${sums.reversals ? html`<${Money} amount=${sums.reversed} currency=${sums.currency} /> <small>(${formatCount(sums.reversals)})</small>` : "–"}</td>
+    ${money(sums.net)}
+  </tr>`;
+}

@@ -1,0 +1,94 @@
+// A payment: its state, its card, what was given back, its receipt, photo and signature.
+import { formatMoment } from "./dates.js";
+import { canReturn, ReturnDialog, unfinished, Unfinished } from "./giving_back.js";
+import { found, isReversal, isUnknown } from "./history.js";
+import { kindName } from "./kinds.js";
+import { useLoaded } from "./load.js";
+import { format, isZero } from "./money.js";
+import { Loaded, Money } from "./parts.js";
+import { Badge, latestList, shownAmount } from "./payments.js";
+import { ReceiptOf } from "./receipt.js";
+import { address } from "./route.js";
+import { texts } from "./texts.js";
+import { html, useState } from "./view.js";
+
+const UNKNOWN = 310;
+
+function Facts({ payment }) {
+  const names = texts.payment;
+  const money = (amount) => html`<${Money} amount=${amount} currency=${payment.CurrencyID} />`;
+  const link = (id) => html`<a href=${address("payments", {}, id)}>${id}</a>`;
+  const facts = [
+    [names.kind, kindName(payment.InputType)],
+    [names.acquirer, payment.AcquirerID],
+    [names.card, payment.Card.PANMasked && `${payment.Card.IIN} ${payment.Card.PANMasked}`],
+    [names.cardholder, payment.CardholderName],
+    [names.till, payment.TransPos.Name],
+    [names.terminal, payment.TerminalName],
+    [names.description, payment.Description],
+    [names.cashGot, payment.AmountCashGot !== null && money(payment.AmountCashGot)],
+    [names.givenBack, !isReversal(payment) && payment.CountRvs > 0 && money(payment.AmountRvs)],
+    [names.remains, !isReversal(payment) && payment.CountRvs > 0 && money(payment.AmountEff)],
+    [isReversal(payment) ? names.original : names.lastReturn, payment.ReverseID && link(payment.ReverseID)],
+    [names.state, `${payment.Status} · ${payment.State}/${payment.Substate}`],
+    [names.result, payment.Result && [payment.Result.Code, payment.Result.Message].filter((one) => one !== null).join(" · ")],
+    [names.invoice, payment.Invoice],
+    [names.approval, payment.ApprovalCode],
+    [names.rrn, payment.RRN],
+    [names.extId, payment.ExtID],
+    [names.receiptTo, [payment.ReceiptEmail, payment.ReceiptPhone].filter(Boolean).join(", ")],
+    [names.id, payment.ID],
+  ];
+  return html`<dl class="facts">${facts.filter(([, value]) => value).map(([name, value]) =>
+    html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}
+
+function Pictures({ payment }) {
+  const shown = [[payment.PhotoUrl, texts.payment.photo], [payment.SignatureUrl, texts.payment.signature]].filter(([url]) => url);
+  return shown.map(([url, name]) => html`<section class="card"><h2>${name}</h2><img class="picture" src=${url} alt=${name} /></section>`);
+}
+
+// What became of a return, in a sentence; the service's words when it was declined.
+function Outcome({ answer }) {
+  const { Amount, CurrencyID } = answer.Transaction;
+  const amount = format(Amount, CurrencyID);
+  if (answer.ErrorCode === 0) return html`<p class="note good" role="status">${texts.return.done(amount)}</p>`;
+  if (answer.ErrorCode === UNKNOWN) return html`<p class="note warn" role="status">${texts.return.unknown(amount)}</p>`;
+  return html`<p class="note bad" role="alert">${texts.return.declined(answer.ErrorMessage ?? "")}</p>`;
+}
+
+function Shown({ payment, reload }) {
+  const [isReturning, setReturning] = useState(false);
+  const [answer, setAnswer] = useState(null);
+  const attempt = unfinished(payment.ID);
+  const answered = (next) => {
+    setReturning(false);
+    setAnswer(next);
+    reload();
+  };
+  return html`
+    <section class="card headline">
+      <p class="line"><${Badge} payment=${payment} /> <span>${formatMoment(payment.Date)}</span></p>
+      <p class="net"><${Money} amount=${shownAmount(payment)} currency=${payment.CurrencyID} /></p>
+      ${answer && html`<${Outcome} answer=${answer} />`}
+      ${isUnknown(payment) && html`<div class="note warn"><p>${isReversal(payment) ? texts.payment.unknownReturn : texts.payment.unknown}</p>
+        <button type="button" onClick=${reload}>${texts.payment.ask}</button></div>`}
+      ${attempt && !isReturning && html`<${Unfinished} payment=${payment} attempt=${attempt} onAgain=${() => setReturning(true)} />`}
+      ${canReturn(payment) && !isZero(payment.AmountEff) && !attempt && !isReturning && html`<div class="actions">
+        <button type="button" onClick=${() => { setAnswer(null); setReturning(true); }}>${texts.return.open}</button></div>`}
+      ${isReturning && html`<${ReturnDialog} payment=${payment} onClose=${() => setReturning(false)} onAnswered=${answered} />`}
+      <${Facts} payment=${payment} />
+    </section>
+    <${Pictures} payment=${payment} />
+    <${ReceiptOf} payment=${payment} />`;
+}
+
+export function Payment({ id }) {
+  const state = useLoaded(() => found(id), id);
+  const operation = state.data && texts.operations[state.data.OperationID];
+  return html`<div class="title">
+      <h1>${operation ?? texts.operations[1]}</h1>
+      <p><a href=${latestList()}>${texts.payment.back}</a></p>
+    </div>
+    <${Loaded} state=${state}>${(payment) => html`<${Shown} payment=${payment} reload=${state.reload} />`}<//>`;
+}

@@ -1,0 +1,120 @@
+// Payments: the history, searched and filtered, page by page. The filters are in the address.
+import { formatDay, formatTime } from "./dates.js";
+import { bodyOf, exported, isReversal, isUnknown, listed, tookMoney } from "./history.js";
+import { KINDS, kindName } from "./kinds.js";
+import { useLoaded } from "./load.js";
+import { format, formatCount, negative } from "./money.js";
+import { Failure, Field, Loaded, Money } from "./parts.js";
+import { address, go } from "./route.js";
+import { isManager, merchant } from "./session.js";
+import { allTills } from "./till_list.js";
+import { texts } from "./texts.js";
+import { html, useState } from "./view.js";
+
+export function Badge({ payment }) {
+  const kind = isUnknown(payment) ? "warn" : tookMoney(payment) ? "good" : payment.IsNotFinished ? "warn" : "bad";
+  return html`<span class=${`badge ${kind}`}>${texts.states[payment.Substate] ?? payment.StateDisplay}</span>`;
+}
+
+export const shownAmount = (payment) => (isReversal(payment) ? negative(payment.Amount) : payment.Amount);
+
+function Row({ payment }) {
+  const what = isReversal(payment) ? texts.operations[payment.OperationID] : kindName(payment.InputType);
+  const card = payment.Card.PANEnding && `•••• ${payment.Card.PANEnding}`;
+  const words = [payment.Description, what, card].filter(Boolean).join(" · ");
+  const moved = tookMoney(payment) ? "" : " none";
+  return html`<li data-id=${payment.ID}><a href=${address("payments", {}, payment.ID)}>
+    <time>${formatTime(payment.Date)}</time>
+    <span class="what">${words}</span>
+    <span class="till">${payment.TransPos.Name}</span>
+    <${Badge} payment=${payment} />
+    <span class=${`amount${moved}`}><${Money} amount=${shownAmount(payment)} currency=${payment.CurrencyID} /></span>
+  </a></li>`;
+}
+
+export function Rows({ payments }) {
+  const days = [...new Set(payments.map((payment) => payment.Date.slice(0, 10)))];
+  return days.map((day) => html`<section key=${day} class="card rows">
+    <h2>${formatDay(day)}</h2>
+    <ul>${payments.filter((one) => one.Date.startsWith(day)).map((one) => html`<${Row} key=${one.ID} payment=${one} />`)}</ul>
+  </section>`);
+}
+
+function Filters({ query }) {
+  const tills = useLoaded(async () => (isManager() ? allTills() : []), merchant().ClientID);
+  const submit = (event) => {
+    event.preventDefault();
+    go("payments", Object.fromEntries(new FormData(event.target)));
+  };
+  const option = (value, name, chosen) => html`<option value=${value} selected=${String(value) === (chosen ?? "")}>${name}</option>`;
+  const input = (name, type = "search") => html`<${Field} id=${`filter-${name}`} name=${name} type=${type}
+    label=${texts.filters[name]} defaultValue=${query[name] ?? ""} />`;
+  const more = ["kind", "till", "invoice", "rrn", "extid", "acquirer"];
+  return html`<form class="filters" onSubmit=${submit} role="search">
+    ${input("search")}
+    ${input("from", "date")}
+    ${input("to", "date")}
+    <div class="actions"><button class="main">${texts.filters.apply}</button><a class="button" href=${address("payments")}>${texts.filters.none}</a></div>
+    <details open=${more.some((name) => query[name])}><summary>${texts.filters.more}</summary>
+    <${Field} id="filter-kind" label=${texts.filters.kind}>
+      <select id="filter-kind" name="kind">${option("", texts.filters.every, query.kind)}${KINDS.map((kind) => option(kind, kindName(kind), query.kind))}</select>
+    <//>
+    ${(tills.data?.length > 0 || query.till) && html`<${Field} id="filter-till" label=${texts.filters.till}>
+      <select id="filter-till" name="till" key=${tills.data?.length}>
+        ${option("", texts.filters.every, query.till)}
+        ${(tills.data ?? [{ ID: query.till, Name: query.till }]).map((till) => option(till.ID, till.Name, query.till))}
+      </select>
+    <//>`}
+    ${more.slice(2).map((name) => input(name))}
+    </details>
+  </form>`;
+}
+
+function Export({ query }) {
+  const [error, setError] = useState(null);
+  const [isBusy, setBusy] = useState(false);
+  const start = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      location.assign(await exported(query)); // it comes as an attachment: the page stays
+    } catch (refusal) {
+      setError(refusal);
+    }
+    setBusy(false);
+  };
+  return html`<button type="button" disabled=${isBusy} onClick=${start}>${texts.payments.export}</button>
+    ${error && html`<${Failure} error=${error} />`}`;
+}
+
+function Pages({ query, counters }) {
+  const page = Number(query.page) || 1;
+  const to = (number) => address("payments", { ...query, page: number > 1 ? number : "" });
+  return html`<nav class="pages" aria-label=${texts.payments.pages}>
+    ${page > 1 && html`<a class="button" rel="prev" href=${to(page - 1)}>${texts.payments.previous}</a>`}
+    <span>${texts.payments.page(formatCount(page), formatCount(Math.max(1, counters.PageCount)))}</span>
+    ${page < counters.PageCount && html`<a class="button" rel="next" href=${to(page + 1)}>${texts.payments.next}</a>`}
+  </nav>`;
+}
+
+function Listed({ query, page: { payments, counters } }) {
+  const unknown = payments.filter(isUnknown).length;
+  const taken = format(counters.AmountCvt, merchant().CurrencyID);
+  return html`<p class="counted">${texts.payments.counted(formatCount(counters.ItemCountTtl), taken)}</p>
+    ${unknown > 0 && html`<p class="note warn">${texts.payments.unknown(unknown)}</p>`}
+    ${payments.length ? html`<${Rows} payments=${payments} />` : html`<p class="empty">${texts.payments.nothing}</p>`}
+    <${Pages} query=${query} counters=${counters} />`;
+}
+
+// The list that was looked at last: a payment leads back to it.
+let latest = address("payments");
+export const latestList = () => latest;
+
+export function Payments({ query }) {
+  latest = address("payments", query);
+  const wanted = JSON.stringify([merchant().ClientID, bodyOf(query)]);
+  const state = useLoaded(() => listed(query), wanted);
+  return html`<div class="title"><h1>${texts.payments.title}</h1><${Export} query=${query} /></div>
+    <${Filters} key=${wanted} query=${query} />
+    <${Loaded} state=${state}>${(page) => html`<${Listed} query=${query} page=${page} />`}<//>`;
+}

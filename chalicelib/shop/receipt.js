@@ -1,0 +1,32 @@
+// The receipt, as the customer got it: a document of its own in a frame that runs no script.
+import { call } from "./api.js";
+import { useLoaded } from "./load.js";
+import { Loaded } from "./parts.js";
+import { texts } from "./texts.js";
+import { html, useRef, useState } from "./view.js";
+
+// The page's policy lets no text become HTML but through this name. The frame that shows it is a sandbox.
+const policy = globalThis.trustedTypes?.createPolicy("receipt", { createHTML: (text) => text });
+
+function Document({ receipt }) {
+  const [height, setHeight] = useState(400);
+  const frame = useRef(null);
+  const fit = () => setHeight(frame.current.contentDocument.documentElement.scrollHeight);
+  return html`<iframe ref=${frame} class="receipt" sandbox="allow-same-origin" title=${receipt.Subject} height=${height}
+    srcdoc=${policy?.createHTML(receipt.Html) ?? receipt.Html} onLoad=${fit}></iframe>`;
+}
+
+function Opened({ id }) {
+  const state = useLoaded(async () => (await call(`payment/${encodeURIComponent(id)}/receipt`)).Receipt ?? "none", id);
+  return html`<${Loaded} state=${state}>${(receipt) => receipt === "none"
+    ? html`<p class="empty">${texts.receipt.none}</p>`
+    : html`<${Document} receipt=${receipt} />`}<//>`;
+}
+
+export function ReceiptOf({ payment }) {
+  const [isOpen, open] = useState(false);
+  return html`<section class="card">
+    <h2>${texts.receipt.title}</h2>
+    ${isOpen ? html`<${Opened} id=${payment.ID} />` : html`<div class="actions"><button type="button" onClick=${() => open(true)}>${texts.receipt.show}</button></div>`}
+  </section>`;
+}

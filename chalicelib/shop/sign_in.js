@@ -1,0 +1,69 @@
+// Signing in: the page before there is a session, and the dialog when it has ended in the middle of things.
+import { callAs, expired, signOut } from "./api.js";
+import { Dialog, Failure, Field } from "./parts.js";
+import { begin, session } from "./session.js";
+import { texts } from "./texts.js";
+import { html, useEffect, useRef, useState } from "./view.js";
+
+async function signIn(email, password) {
+  const { Data } = await callAs(null, "user/login/session", { Email: email, Password: password });
+  const { Data: me } = await callAs(Data.SessionID, "user/me");
+  return { token: Data.SessionID, me };
+}
+
+function SignInForm({ email = "", onSignedIn, children }) {
+  const [error, setError] = useState(null);
+  const [isBusy, setBusy] = useState(false);
+  const form = useRef(null);
+  useEffect(() => { form.current.querySelector(email ? "[type=password]" : "input").focus(); }, []);
+
+  const submit = async (event) => {
+    event.preventDefault();
+    const typed = new FormData(form.current);
+    setBusy(true);
+    setError(null);
+    try {
+      onSignedIn(await signIn(typed.get("email").trim(), typed.get("password")));
+    } catch (refusal) {
+      setError(refusal);
+      setBusy(false);
+      form.current.querySelector("[type=password]").select();
+    }
+  };
+
+  return html`<form ref=${form} onSubmit=${submit}>
+    ${error && html`<${Failure} error=${error} />`}
+    <${Field} id="email" name="email" type="email" label=${texts.signIn.email} autocomplete="username" required
+      defaultValue=${email} readonly=${Boolean(email)} autocapitalize="none" spellcheck=${false} />
+    <${Field} id="password" name="password" type="password" label=${texts.signIn.password} required
+      autocomplete="current-password" />
+    <div class="actions">
+      <button class="main" disabled=${isBusy}>${texts.signIn.button}</button>
+      ${children}
+    </div>
+  </form>`;
+}
+
+export function SignIn() {
+  return html`<main class="sign-in">
+    <div class="card">
+      <p class="brand">${texts.name}</p>
+      <h1>${texts.signIn.title}</h1>
+      <${SignInForm} onSignedIn=${({ token, me }) => begin(token, me)} />
+    </div>
+    <p class="aside"><a href="docs">${texts.signIn.reference}</a></p>
+  </main>`;
+}
+
+export function SignInAgain({ onDone }) {
+  const signedIn = ({ token }) => {
+    onDone();
+    expired.signedIn(token);
+  };
+  return html`<${Dialog} title=${texts.signIn.again}>
+    <p>${texts.signIn.ended}</p>
+    <${SignInForm} email=${session().me.Email} onSignedIn=${signedIn}>
+      <button type="button" onClick=${signOut}>${texts.signOut}</button>
+    <//>
+  <//>`;
+}

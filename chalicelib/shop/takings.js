@@ -1,0 +1,50 @@
+// Takings: rows of the interface, each of a day (and hour), a till, a kind and a currency; summed here as a view needs.
+import { call } from "./api.js";
+import { isZero, sum } from "./money.js";
+import { account, merchant } from "./session.js";
+
+export async function takings(first, last, by) {
+  const answer = await call("report/takings", { Period: { From: first, To: last }, ...account(), By: by });
+  return answer.Takings;
+}
+
+// The sums of some rows, which are of one currency.
+export function total(rows, currency) {
+  const add = (name) => (rows.length ? sum(rows.map((row) => row[name])) : zero(currency));
+  const count = (name) => rows.reduce((counted, row) => counted + row[name], 0);
+  return {
+    currency,
+    payments: count("Payments"),
+    amount: add("Amount"),
+    reversals: count("Reversals"),
+    reversed: add("AmountReversed"),
+    net: add("Net"),
+  };
+}
+
+// Nothing, with the decimals of the currency.
+function zero(currency) {
+  const digits = currency
+    ? new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits
+    : 0;
+  return digits ? `0.${"0".repeat(digits)}` : "0";
+}
+
+// The currencies of rows, the merchant's own first; that one alone when there are no rows.
+export function currencies(rows) {
+  const own = merchant().CurrencyID;
+  const found = [...new Set(rows.map((row) => row.CurrencyID))].sort();
+  if (!own) return found.length ? found : [null];
+  return [own, ...found.filter((currency) => currency !== own)];
+}
+
+export const of = (rows, currency) => rows.filter((row) => row.CurrencyID === currency);
+
+// Sums by what `key` makes of a row, those with most money first.
+export function grouped(rows, key, currency) {
+  const groups = new Map();
+  for (const row of rows) groups.set(key(row), [...(groups.get(key(row)) ?? []), row]);
+  return [...groups].map(([name, held]) => ({ name, row: held[0], ...total(held, currency) }));
+}
+
+export const byNet = (one, other) => Number(other.net) - Number(one.net) || (isZero(one.amount) ? 1 : -1);

@@ -1,0 +1,26 @@
+// The tills of the merchant: the interface's agents.
+import { call } from "./api.js";
+import { merchant } from "./session.js";
+
+export const ACTIVE = 1;
+export const BLOCKED = 0;
+
+export async function tillsPage(clientId, page) {
+  const answer = await call(`merchant/${clientId}/pos/list`, { Page: page });
+  return { tills: answer.PosList, counters: answer.PosCounters };
+}
+
+export async function allTills(clientId = merchant().ClientID) {
+  const first = await tillsPage(clientId, 1);
+  const tills = [...first.tills];
+  for (let page = 2; page <= first.counters.PageCount; page += 1) tills.push(...(await tillsPage(clientId, page)).tills);
+  return tills;
+}
+
+const path = (id) => `merchant/${merchant().ClientID}/pos/${id}`;
+
+export const till = async (id) => (await call(path(id))).Pos;
+export const update = async (id, fields) => (await call(`${path(id)}/update`, fields)).Pos;
+// A till that was created although its answer was lost is found in the list: its e-mail is not taken twice.
+export const create = async (fields) =>
+  (await call(`merchant/${merchant().ClientID}/pos/create`, fields, { isRepeatable: false })).Pos;

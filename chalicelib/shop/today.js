@@ -1,0 +1,118 @@
+// Today: what was taken, by kind and till, hour by hour, beside the same day of last week.
+import { Chart } from "./chart.js";
+import { addDays, formatDay, formatHour, formatWeekday, hourInZone } from "./dates.js";
+import { isUnknown, listed } from "./history.js";
+import { kindName } from "./kinds.js";
+import { useLoaded } from "./load.js";
+import { approximate, difference, format, formatShare, isNegative, isZero, negative } from "./money.js";
+import { Loaded, Money, SumRow, Table } from "./parts.js";
+import { Rows } from "./payments.js";
+import { address } from "./route.js";
+import { merchant, session, seesAll, today } from "./session.js";
+import { byNet, currencies, grouped, of, takings, total } from "./takings.js";
+import { texts } from "./texts.js";
+import { html, useEffect } from "./view.js";
+
+const HOURS = Array.from({ length: 24 }, (_, hour) => hour);
+
+function Compared({ net, before, day, currency, hour }) {
+  const until = total(before.filter((row) => row.Hour <= hour), currency);
+  const all = total(before, currency);
+  const weekday = formatWeekday(addDays(day, -7));
+  if (isZero(all.amount)) return html`<p class="compared">${texts.today.noneBefore(weekday)}</p>`;
+  const more = difference(net, until.net);
+  const share = formatShare(more, until.net);
+  const words = isNegative(more) ? texts.today.less : texts.today.more;
+  return html`<p class="compared">
+    ${words(format(isNegative(more) ? negative(more) : more, currency) + (share && ` (${share})`), weekday, formatHour((hour + 1) % 24))}
+    <small>${texts.today.allBefore(weekday, format(all.net, currency))}</small>
+  </p>`;
+}
+
+function ByHour({ rows, before, currency }) {
+  const nets = (held, hour) => approximate(total(held.filter((row) => row.Hour === hour), currency).net);
+  const busy = HOURS.filter((hour) => nets(rows, hour) || nets(before, hour));
+  if (!busy.length) return null;
+  const [first, last] = [Math.min(8, ...busy), Math.max(17, ...busy)];
+  const bars = HOURS.slice(first, last + 1).map((hour) => ({
+    label: String(hour),
+    value: nets(rows, hour),
+    before: nets(before, hour),
+    title: texts.today.bar(formatHour(hour), format(total(rows.filter((row) => row.Hour === hour), currency).net, currency)),
+  }));
+  return html`<section class="card">
+    <h2>${texts.today.byHour}</h2>
+    <${Chart} label=${texts.today.byHour} bars=${bars} currency=${currency} labelWidth=${24} />
+    <p class="legend"><span class="now"></span>${texts.today.title} <span class="before"></span>${texts.today.weekBefore}</p>
+  </section>`;
+}
+
+function Sums({ rows, currency }) {
+  const list = (key, title) => html`<section class="card">
+    <h2>${title}</h2>
+    <${Table} caption=${title} head=${texts.sumColumns}
+      rows=${grouped(rows, key, currency).sort(byNet).map((sums) => html`<${SumRow} name=${sums.name} sums=${sums} />`)} />
+  </section>`;
+  return html`
+    ${list((row) => kindName(row.InputType), texts.byKind)}
+    ${seesAll() && list((row) => row.AgentName, texts.byTill)}`;
+}
+
+function OfCurrency({ rows, day, currency, isFirst }) {
+  const now = of(rows.filter((row) => row.Day === day), currency);
+  const before = of(rows.filter((row) => row.Day === addDays(day, -7)), currency);
+  const sums = total(now, currency);
+  return html`<section class="card headline">
+      <h2>${isFirst ? texts.netTakings : texts.netTakingsIn(currency)}</h2>
+      <p class="net"><${Money} amount=${sums.net} currency=${currency} testid=${isFirst ? "net" : undefined} /></p>
+      <${Compared} net=${sums.net} before=${before} day=${day} currency=${currency} hour=${hourInZone(session().me.GMT)} />
+      <dl>
+        <div><dt>${texts.payments.title}</dt><dd>${sums.payments}</dd></div>
+        <div><dt>${texts.taken}</dt><dd><${Money} amount=${sums.amount} currency=${currency} /></dd></div>
+        <div><dt>${texts.returns}</dt><dd>${sums.reversals}</dd></div>
+        <div><dt>${texts.givenBack}</dt><dd><${Money} amount=${sums.reversed} currency=${currency} /></dd></div>
+      </dl>
+    </section>
+    <${ByHour} rows=${now} before=${before} currency=${currency} />
+    <${Sums} rows=${now} currency=${currency} />`;
+}
+
+const LATELY = 5;
+
+// What came last, and what has no known outcome: asked for by itself, the figures do not wait for it.
+function Lately({ day, state }) {
+  return html`<section class="lately">
+    <h2>${texts.payments.lately}</h2>
+    <${Loaded} state=${state}>${({ payments }) => {
+      const unknown = payments.filter(isUnknown);
+      const rest = payments.filter((payment) => !isUnknown(payment));
+      return html`${unknown.length > 0 && html`<p class="note warn">${texts.payments.unknown(unknown.length)}</p>`}
+        <${Rows} payments=${[...unknown, ...rest.slice(0, LATELY)]} />
+        <p><a href=${address("payments", { from: day, to: day })}>${texts.payments.all}</a></p>`;
+    }}<//>
+  </section>`;
+}
+
+export function Today() {
+  const day = today();
+  const state = useLoaded(() => takings(addDays(day, -7), day, "hour"), `${merchant().ClientID} ${day}`);
+  const lately = useLoaded(() => listed({ from: day, to: day }), `${merchant().ClientID} ${day}`);
+  const refresh = () => {
+    state.reload();
+    lately.reload();
+  };
+  useEffect(() => {
+    const look = () => document.visibilityState === "visible" && refresh();
+    document.addEventListener("visibilitychange", look);
+    return () => document.removeEventListener("visibilitychange", look);
+  }, [state.reload, lately.reload]);
+
+  return html`<div class="title">
+      <h1>${texts.today.title}</h1>
+      <p>${formatDay(day)}</p>
+      <button type="button" class="quiet" onClick=${refresh}>${texts.refresh}</button>
+    </div>
+    <${Loaded} state=${state}>${(rows) => currencies(rows.filter((row) => row.Day === day)).map((currency, number) =>
+      html`<${OfCurrency} key=${currency} rows=${rows} day=${day} currency=${currency} isFirst=${number === 0} />`)}<//>
+    <${Lately} day=${day} state=${lately} />`;
+}

@@ -1,0 +1,7 @@
+// What the modules use of the libraries: components are functions, their HTML is a template of htm.
+import { h, render } from "preact";
+import { useCallback, useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import htm from "htm";
+
+export const html = htm.bind(h);
+export { render, useCallback, useEffect, useId, useLayoutEffect, useRef, useState };

@@ -1,0 +1,179 @@
+"""The export of a history over HTTP: who gets which rows, and what the file is."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from chalicelib.domain.permissions import Right
+from chalicelib.settings import settings
+from tests.accounts import Account, a_stored_merchant, a_stored_terminal, an_account
+from tests.exports import key_of, net_of, object_of, rows_of
+from tests.http import SYSTEM, Reply, post
+from tests.transactions import a_body
+
+EXPORT, SUBMIT = "/api/v1/report/export", "/api/v1/payment/submit"
+Login = tuple[str, str]
+
+
+class Shop:
+    """A merchant with its administrator and a till, and another merchant's administrator."""
+
+    def __init__(self, stage: str) -> None:
+        merchant, other = a_stored_merchant(), a_stored_merchant()
+        self.stage, self.id = stage, merchant.id
+        self.owner = an_account(Right.ADMINISTRATOR, merchant=merchant, terminal_id=a_stored_terminal(merchant))
+        self.till = an_account(merchant=merchant, terminal_id=a_stored_terminal(merchant))
+        self.stranger = an_account(Right.ADMINISTRATOR, merchant=other, terminal_id=a_stored_terminal(other))
+
+    def pay(self, account: Account, **fields: Any) -> str:
+        body = a_body()
+        body["BasicTran"] = {**body["BasicTran"], **fields}
+        reply = post(self.stage, SUBMIT, body, login_of(account))
+        assert reply.error == (200, 0), reply.text
+        paid: str = reply.body["TransactionID"]
+        return paid
+
+    def export(self, account: Account | Login, **body: Any) -> Reply:
+        login = account if isinstance(account, tuple) else login_of(account)
+        return post(self.stage, EXPORT, body, login)
+
+    def ids(self, account: Account | Login, **body: Any) -> list[str]:
+        reply = self.export(account, **body)
+        assert reply.error == (200, 0), reply.text
+        return [row["ID"] for row in rows_of(reply.body["Url"])]
+
+
+def login_of(account: Account) -> Login:
+    return account.email, account.key
+
+
+@pytest.fixture
+def shop(stage: str) -> Shop:
+    return Shop(stage)
+
+
+def test_the_file_is_what_the_interface_says(shop: Shop) -> None:
+    paid = shop.pay(shop.till, Amount="12.30", Description="Two\r\nCoffees, مرحبا 🧾")
+    url = shop.export(shop.owner, Period={"From": "2026-01-01", "To": "2026-12-31"}).body["Url"]
+    found = object_of(url)
+
+    assert urlsplit(url).netloc == f"{settings().bucket}.s3.eu-west-1.amazonaws.com"
+    assert parse_qs(urlsplit(url).query)["X-Amz-Expires"] == ["900"]
+    assert re.fullmatch(rf"exports/{shop.id}/[0-9A-F-]{{36}}\.csv", key_of(url))
+    assert found["ContentType"] == "text/csv; charset=utf-8"
+    assert found["ContentDisposition"] == 'attachment; filename="payments-2026-01-01-2026-12-31.csv"'
+    assert found["Body"].startswith(
+        b"\xef\xbb\xbfDate,ID,Kind,OriginalID,InputType,AcquirerCode,State,Substate,Amount,"
+    )
+    assert found["Body"].endswith(b"\r\n")
+    assert [(row["ID"], row["Amount"], row["Description"]) for row in rows_of(url)] == [
+        (paid, "12.30", "Two\r\nCoffees, مرحبا 🧾")
+    ]
+
+
+def test_two_exports_have_two_addresses_and_the_same_bytes(shop: Shop) -> None:
+    shop.pay(shop.till)
+    first, second = (shop.export(shop.owner).body["Url"] for _ in range(2))
+
+    assert key_of(first) != key_of(second)
+    assert object_of(first)["Body"] == object_of(second)["Body"]
+
+
+def test_an_agent_gets_its_own_rows_an_administrator_the_merchants(shop: Shop) -> None:
+    own, others = shop.pay(shop.till), shop.pay(shop.owner)
+    account = {"AccountID": shop.owner.agent.id}
+
+    assert shop.ids(shop.till) == [own]
+    assert shop.ids(shop.owner) == [others, own]
+    assert shop.ids(shop.owner, ListBasicModel={"Sort": "Date asc"}) == [own, others]
+    assert shop.ids(SYSTEM, ListBasicModel=account) == [others, own]
+    assert shop.export(shop.till, ListBasicModel=account).error == (403, 151)
+    assert shop.export(SYSTEM).findings == [("ListBasicModel.AccountID", 1)]
+
+
+def test_nobody_gets_a_row_of_another_merchant(shop: Shop) -> None:
+    paid = shop.pay(shop.till, ExtID="order-of-mine")
+
+    assert shop.ids(shop.stranger) == []
+    for model in ({"ID": paid}, {"ExtID": "order-of-mine"}, {"Search": paid}):
+        assert shop.ids(shop.stranger, ListBasicModel=model) == []
+        assert shop.ids(shop.owner, ListBasicModel=model) == [paid]
+    assert shop.export(shop.stranger, ListBasicModel={"AccountID": shop.till.agent.id}).error == (404, 563)
+
+
+def test_amount_sums_to_what_was_taken_less_what_was_given_back(shop: Shop) -> None:
+    paid = shop.pay(shop.till, Amount="100.10")
+    shop.pay(shop.till, Amount="0.05")
+    back = {"TransactionID": paid, "ReverseMode": 2, "InputType": 10, "CurrencyID": "ZAR"}
+    for part in ({"Amount": "30.05", "PartialReverse": True}, {}):
+        reply = post(shop.stage, "/api/v1/payment/reverse", {"BasicReverseTran": {**back, **part}}, login_of(shop.till))
+        assert reply.error == (200, 0)
+        rows = rows_of(shop.export(shop.owner, ListBasicModel={"Sort": "Date asc"}).body["Url"])
+
+        original = post(
+            shop.stage, "/api/v1/payment/listHistoryEx", {"ListBasicModel": {"ID": paid}}, login_of(shop.till)
+        )
+        shown = original.body["Transactions"][0]
+        assert (rows[0]["State"], rows[0]["Substate"]) == (str(shown["State"]), str(shown["Substate"]))
+        assert net_of(rows) == Decimal("0.05") + shown["AmountEff"]
+
+    assert [(row["Kind"], row["OriginalID"], row["Amount"]) for row in rows] == [
+        ("payment", "", "100.10"),
+        ("payment", "", "0.05"),
+        ("reversal", paid, "-30.05"),
+        ("reversal", paid, "-70.05"),
+    ]
+
+
+def test_the_columns_of_a_card_have_its_mask_alone(shop: Shop) -> None:
+    body = a_body()
+    body["BasicTran"] |= {"InputType": 1}
+    body["AcqTran"] = {"AcquirerCode": "SANDBOX"}
+    expiry = datetime.now(UTC) + timedelta(days=700)
+    card = {"PAN": "4242424242424242", "EXP": f"{expiry:%m%y}", "CVV2": "123"}
+    body["Card"] = {"CardInputMode": 1, "CardDataInput": card}
+    reply = post(shop.stage, SUBMIT, body, login_of(shop.till))
+    assert reply.error == (200, 0), reply.text
+    content = object_of(shop.export(shop.owner).body["Url"])["Body"].decode()
+
+    assert ",424242******4242," in content
+    assert "4242424242424242" not in content
+    assert "@" not in content.split("\r\n")[1]
+
+
+def test_a_formula_in_a_description_is_a_text(shop: Shop) -> None:
+    shop.pay(shop.till, Description='=HYPERLINK("https://evil.example";"Total")', ExtID="-1+1")
+    (row,) = rows_of(shop.export(shop.owner).body["Url"])
+
+    assert (row["Description"][:2], row["ExtID"]) == ("'=", "'-1+1")
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ({"Period": {"From": "2024-01-01", "To": "2026-01-01"}}, (400, 404)),
+        ({"Period": {"From": "2026-02-01", "To": "2026-01-01"}}, (400, 202)),
+        ({"Period": {"From": "yesterday"}}, (400, 202)),
+        ({"ListBasicModel": {"Sort": "Amount"}}, (400, 202)),
+        ({"ListBasicModel": {"ID": "7"}}, (400, 202)),
+        ({"ListBasicModel": {"AccountID": 999_999_999}}, (404, 563)),
+        ({"ListBasicModel": {"AccountID": 10**30}}, (400, 202)),
+        ({"CurrentAccountID": 1}, (403, 152)),
+    ],
+    ids=str,
+)
+def test_a_wrong_request_is_refused_as_by_a_list(shop: Shop, body: dict[str, Any], error: tuple[int, int]) -> None:
+    listed = post(shop.stage, "/api/v1/payment/listHistoryEx", body, login_of(shop.owner))
+
+    assert shop.export(shop.owner, **body).error == listed.error == error
+
+
+def test_nothing_is_an_empty_file_with_its_columns(shop: Shop) -> None:
+    url = shop.export(shop.till).body["Url"]
+
+    assert rows_of(url) == []
+    assert object_of(url)["Body"].startswith(b"\xef\xbb\xbfDate,")

@@ -1,0 +1,89 @@
+"""user/me over HTTP: who the caller is."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.permissions import Right
+from chalicelib.domain.session import MAX_IDLE
+from tests.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account
+from tests.http import Reply, call, post
+
+ME, SIGN_IN = "/api/v1/user/me", "/api/v1/user/login/session"
+SECOND = timedelta(seconds=1)
+
+
+def ok(reply: Reply) -> Any:
+    assert reply.error == (200, 0)
+    return reply.body
+
+
+def me(stage: str, authorization: str, query: str = "") -> Reply:
+    return call(stage, "GET", ME + query, None, None, {"Authorization": authorization})
+
+
+def a_session_of(stage: str, account: Account) -> str:
+    body = {"Email": account.email, "Password": PASSWORD}
+    return f"Session {ok(post(stage, SIGN_IN, body, None))['Data']['SessionID']}"
+
+
+def test_an_administrator_is_told_who_it_is_and_the_day_of_its_merchant(stage: str) -> None:
+    merchant = a_stored_merchant(gmt=14, currency_id="ZAR")
+    account = an_account(Right.ADMINISTRATOR, Right.REVERSE_OTHERS, merchant=merchant)
+    before = datetime.now(UTC)
+
+    data = ok(me(stage, account.basic_with_key))["Data"]
+
+    days = {f"{at + timedelta(hours=14):%Y-%m-%d}" for at in (before, datetime.now(UTC))}
+    assert data.pop("Today") in days
+    assert data == {
+        "AgentID": account.agent.id,
+        "Name": account.agent.name,
+        "Email": account.email,
+        "ClientID": merchant.id,
+        "ClientName": merchant.name,
+        "CurrencyID": "ZAR",
+        "GMT": 14,
+        "IsAdministrator": True,
+        "IsSystemUser": False,
+        "Rights": [220, 301],
+        "ExpiresAt": None,
+    }
+
+
+def test_a_system_user_has_no_merchant_and_the_day_of_utc(stage: str) -> None:
+    before = datetime.now(UTC)
+
+    data = ok(me(stage, an_account(system=True).basic_with_key))["Data"]
+
+    assert (data["ClientID"], data["ClientName"], data["CurrencyID"], data["GMT"]) == (0, None, None, 0)
+    assert (data["IsSystemUser"], data["IsAdministrator"], data["Rights"]) == (True, False, [])
+    assert data["Today"] in {f"{at:%Y-%m-%d}" for at in (before, datetime.now(UTC))}
+
+
+@pytest.mark.parametrize(("query", "hours"), [("", 2), ("?GMT=-5", -5), ("?GMT=0", 0)])
+def test_the_end_of_a_session_is_local_time(stage: str, query: str, hours: int) -> None:
+    account = an_account()
+    before = datetime.now(UTC)
+    session = a_session_of(stage, account)
+
+    data = ok(me(stage, session, query))["Data"]
+
+    ends = datetime.fromisoformat(data["ExpiresAt"] + "+00:00") - timedelta(hours=hours)
+    assert before + MAX_IDLE - SECOND <= ends <= datetime.now(UTC) + MAX_IDLE
+    assert data["GMT"] == 2
+
+
+def test_it_may_be_asked_as_often_as_one_likes(stage: str) -> None:
+    account = an_account(terminal_id=a_stored_terminal(a_stored_merchant()))
+
+    assert {me(stage, account.basic_with_key).error for _ in range(5)} == {(200, 0)}
+
+
+def test_a_blocked_agent_is_not_told(stage: str) -> None:
+    account = an_account()
+    session = a_session_of(stage, account)
+    account.change(state=0)
+
+    assert me(stage, session).error == (401, 103)

@@ -1,0 +1,152 @@
+"""report/takings over HTTP: what a shop took and gave back, who may see it, and everything that is no request."""
+
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tests.builders import PASSWORD, Shop, a_shop
+from tests.http import SYSTEM, Reply, post
+from tests.transactions import a_body, a_guid
+
+TAKINGS = "/api/v1/report/takings"
+SUBMIT, REVERSE = "/api/v1/payment/submit", "/api/v1/payment/reverse"
+HISTORY = "/api/v1/payment/listHistoryEx"
+Login = tuple[str, str]
+
+
+@pytest.fixture
+def shop(stage: str) -> Shop:
+    return a_shop(stage)
+
+
+def a_till_of(shop: Shop, name: str) -> tuple[Login, int]:
+    agent = shop.agent(TID=shop.terminal()["Name"], BranchesActions=None, Name=name)
+    return (agent["Email"], PASSWORD), agent["ID"]
+
+
+def pay(shop: Shop, till: Login, amount: str, **basic: Any) -> str:
+    reply = shop.post(SUBMIT, a_body(ID=a_guid(), Amount=amount, **basic), till)
+    assert reply.status == 200, reply.text
+    paid: str = reply.body["TransactionID"]
+    return paid
+
+
+def give_back(shop: Shop, login: Login, payment: str, amount: str) -> None:
+    basic = {"TransactionID": payment, "ReverseMode": 2, "Amount": amount, "PartialReverse": True, "ID": a_guid()}
+    assert shop.post(REVERSE, {"BasicReverseTran": basic}, login).error == (200, 0)
+
+
+def rows(reply: Reply) -> list[dict[str, Any]]:
+    assert reply.error == (200, 0), reply.text
+    found: list[dict[str, Any]] = reply.body["Takings"]
+    return found
+
+
+def test_a_shop_sees_what_each_till_took_and_gave_back_today(shop: Shop) -> None:
+    (first, first_id), (second, second_id) = a_till_of(shop, "Door"), a_till_of(shop, "Bar")
+    paid = [pay(shop, first, amount) for amount in ("12.30", "0.70")]
+    pay(shop, second, "100.00")
+    give_back(shop, first, paid[0], "2.30")
+    give_back(shop, shop.owner, paid[0], "1.00")
+
+    found = rows(shop.post(TAKINGS, {}, shop.owner))
+
+    days = {f"{datetime.now(UTC) + timedelta(hours=2, minutes=-minutes):%Y-%m-%d}" for minutes in (0, 1)}
+    kind = {"Hour": None, "InputType": 10, "AcquirerCode": "CASH", "CurrencyID": "ZAR"}
+    assert {row.pop("Day") for row in found} <= days
+    assert found == [
+        {"AgentID": shop.owner_id, **kind, **_sums(0, "0", 1, "1.00"), "AgentName": found[0]["AgentName"]},
+        {"AgentID": first_id, "AgentName": "Door", **kind, **_sums(2, "13.00", 1, "2.30")},
+        {"AgentID": second_id, "AgentName": "Bar", **kind, **_sums(1, "100.00", 0, "0")},
+    ]
+    by_hour = rows(shop.post(TAKINGS, {"By": "hour"}, shop.owner))
+    assert all(0 <= row["Hour"] <= 23 for row in by_hour)
+    assert sum(row["Net"] for row in by_hour) == sum(row["Net"] for row in found) == Decimal("109.70")
+    listed = shop.post(HISTORY, {}, shop.owner).body["TransactionsCounters"]
+    assert listed["AmountCvt"] == sum(row["Amount"] for row in found)
+
+
+def _sums(payments: int, amount: str, reversals: int, back: str) -> dict[str, Any]:
+    taken, given = Decimal(amount), Decimal(back)
+    return {
+        "Payments": payments,
+        "Amount": taken,
+        "Reversals": reversals,
+        "AmountReversed": given,
+        "Net": taken - given,
+    }
+
+
+def test_a_till_sees_its_own_and_not_that_of_another_by_naming_it(shop: Shop) -> None:
+    (first, first_id), (second, second_id) = a_till_of(shop, "Door"), a_till_of(shop, "Bar")
+    pay(shop, first, "12.30")
+    pay(shop, second, "100.00")
+
+    assert [row["AgentID"] for row in rows(shop.post(TAKINGS, {}, first))] == [first_id]
+    assert [row["AgentID"] for row in rows(shop.post(TAKINGS, {"AccountID": first_id}, first))] == [first_id]
+    assert shop.post(TAKINGS, {"AccountID": second_id}, first).error == (403, 151)
+    assert [row["AgentID"] for row in rows(shop.post(TAKINGS, {"AccountID": second_id}, shop.owner))] == [second_id]
+
+
+def test_a_system_user_names_the_merchant_through_an_account(shop: Shop) -> None:
+    till, till_id = a_till_of(shop, "Door")
+    pay(shop, till, "12.30")
+
+    assert [row["Amount"] for row in rows(shop.post(TAKINGS, {"AccountID": shop.owner_id}, SYSTEM))] == [
+        Decimal("12.3")
+    ]
+    assert [row["AgentID"] for row in rows(shop.post(TAKINGS, {"AccountID": till_id}, SYSTEM))] == [till_id]
+    assert shop.post(TAKINGS, {}, SYSTEM).findings == [("AccountID", 1)]
+
+
+def test_another_merchants_account_is_a_missing_one(stage: str, shop: Shop) -> None:
+    other = a_shop(stage)
+
+    foreign = shop.post(TAKINGS, {"AccountID": other.owner_id}, shop.owner)
+    missing = shop.post(TAKINGS, {"AccountID": 10**15}, shop.owner)
+
+    assert foreign.error == (404, 563)
+    assert foreign.text == missing.text
+
+
+def test_what_took_no_money_is_in_no_row(shop: Shop) -> None:
+    till, _ = a_till_of(shop, "Door")
+    card = {"CardInputMode": 1, "CardDataInput": {"PAN": "4000000000000002", "EXP": "1235", "CVV2": "123"}}
+    body = a_body(ID=a_guid(), InputType=1) | {"AcqTran": {}, "Card": card}
+    lost = a_body(ID=a_guid(), InputType=1, Amount="10.68") | {
+        "AcqTran": {},
+        "Card": card | {"CardDataInput": {"PAN": "4111111111111111", "EXP": "1235", "CVV2": "123"}},
+    }
+    assert [shop.post(SUBMIT, sent, till).error for sent in (body, lost)] == [(200, 1005), (200, 310)]
+
+    assert rows(shop.post(TAKINGS, {}, till)) == []
+
+
+@pytest.mark.parametrize(
+    ("sent", "error", "findings"),
+    [
+        ({"By": "week"}, (400, 202), [("By", 6)]),
+        ({"By": 1}, (400, 202), [("By", 6)]),
+        ({"by": "day"}, (400, 202), [("by", 13)]),
+        ({"Period": {"From": "2026-02-30"}}, (400, 202), [("Period.From", 3)]),
+        ({"Period": {"From": "2026-03-02", "To": "2026-03-01"}}, (400, 202), [("Period.From", 12)]),
+        ({"Period": []}, (400, 202), [("Period", 2)]),
+        ({"AccountID": "1"}, (400, 202), [("AccountID", 2)]),
+        ({"AccountID": 10**15 + 1}, (400, 202), [("AccountID", 5)]),
+        ({"CurrentAccountID": 1}, (403, 152), []),
+        ({"Period": {"From": "2025-01-01", "To": "2026-01-02"}}, (400, 404), []),
+        ({"Period": {"From": "2026-01-01", "To": "2026-02-01"}, "By": "hour"}, (400, 404), []),
+        ({"Period": {"From": "0001-01-01"}}, (400, 404), []),
+        ({"Period": {"To": "9999-12-31"}}, (200, 0), []),
+        ({"Period": {"From": "0001-01-01", "To": "0001-01-31"}, "By": "hour"}, (200, 0), []),
+        ({"Period": {"From": "2025-01-01", "To": "2026-01-01"}}, (200, 0), []),
+        ({"Period": {"From": "2026-01-01", "To": "2026-01-31"}, "By": "hour"}, (200, 0), []),
+        ({"Period": None, "AccountID": 0, "By": ""}, (200, 0), []),
+    ],
+)
+def test_a_request_is_read_strictly(stage: str, sent: Any, error: tuple[int, int], findings: list[Any]) -> None:
+    reply = post(stage, TAKINGS, sent)
+
+    assert (reply.error, reply.findings) == (error, findings)

@@ -1,0 +1,96 @@
+"""The figures of the shop's page equal the interface's."""
+
+import csv
+import io
+from decimal import Decimal
+from urllib.parse import unquote, urlsplit
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from chalicelib.gateways import files
+from chalicelib.settings import settings
+from tests.browser.conftest import Visit
+from tests.browser.shop import Shop, Store, a_store, total
+
+
+@pytest.fixture
+def store(stage: str) -> Store:
+    return a_store(stage)
+
+
+@pytest.fixture
+def shop(visit_at_a_desk: Visit, stage: str) -> Shop:
+    return Shop(visit_at_a_desk, stage)
+
+
+def test_the_figures_of_today_equal_those_of_the_interface(shop: Shop, store: Store) -> None:
+    paid = [store.pay(amount) for amount in ("12.30", "0.01", "8000.00", "99.99")]
+    store.give_back(paid[0], "2.30")
+    store.pay("7.00", store.colleague)
+    shop.sign_in(store.owner)
+    rows = store.takings_of_today()
+
+    assert shop.net == total(rows, "Net") == Decimal("8117.00")
+    assert shop.amount_of("Taken") == total(rows, "Amount")
+    assert shop.amount_of("Given back") == total(rows, "AmountReversed")
+
+
+def test_a_day_without_payments_is_nothing_of_the_merchants_currency(shop: Shop, store: Store) -> None:
+    shop.sign_in(store.owner)
+
+    expect(shop.page.get_by_test_id("net")).to_have_attribute("data-amount", "0.00")
+    expect(shop.page.get_by_test_id("net")).to_have_text("R\u00a00.00")
+
+
+def test_days_and_the_day_report_say_the_same_as_today(shop: Shop, store: Store) -> None:
+    store.give_back(store.pay("45.00"), "44.00")
+    shop.sign_in(store.owner)
+    net = shop.net
+    shop.look_at("Days")
+    assert Decimal(shop.page.get_by_test_id("net-of-period").get_attribute("data-amount") or "") == net
+    shop.page.locator("tbody a").first.click()
+    shop.wait_for("Day report")
+
+    assert shop.amount_of("Net") == net == 1
+
+
+def test_the_day_report_names_the_first_and_the_last_number(shop: Shop, store: Store) -> None:
+    for _ in range(3):
+        store.pay()
+    shop.sign_in(store.owner, "#/day-report")
+    shop.wait_for("Day report")
+    shop.look_at("Payments")
+    numbers = []
+    for row in (shop.page.locator("[data-id]").last, shop.page.locator("[data-id]").first):
+        row.click()
+        numbers.append(shop.page.locator("dt:text-is('Number') + dd").inner_text())
+        shop.page.go_back()
+    shop.look_at("Day report")
+
+    assert [
+        shop.page.locator(f"dt:text-is('{name} number') + dd").inner_text() for name in ("First", "Last")
+    ] == numbers
+
+
+def test_an_exported_file_sums_to_the_figure_of_the_page(shop: Shop, store: Store) -> None:
+    store.give_back(store.pay("20.00", Description="=1+1"), "5.00")
+    store.pay("0.10")
+    shop.sign_in(store.owner)
+    net = shop.net
+    shop.look_at("Payments")
+    shop.page.route(f"{files.origin()}/**", _from_the_bucket)
+    with shop.page.expect_download() as downloaded:
+        shop.button("Export CSV").click()
+
+    rows = list(csv.DictReader(io.StringIO(downloaded.value.path().read_text(encoding="utf-8-sig"))))
+    assert sum(Decimal(row["Amount"]) for row in rows) == net == Decimal("15.10")
+
+
+def _from_the_bucket(route: Route) -> None:
+    """Answer with what is stored: the bucket of these tests is in the process and not on the network."""
+    bucket = settings().bucket
+    key = unquote(urlsplit(route.request.url).path).removeprefix(f"/{bucket}").lstrip("/")
+    stored = files._client().get_object(Bucket=bucket, Key=key)  # noqa: SLF001  the client of the process
+    headers = {"Content-Type": stored["ContentType"], "Content-Disposition": stored["ContentDisposition"]}
+    route.fulfill(body=stored["Body"].read(), headers=headers)

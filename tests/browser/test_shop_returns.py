@@ -1,0 +1,163 @@
+"""Giving back in the shop's page: in three clicks, and once, whatever is clicked, reloaded or lost."""
+
+from decimal import Decimal
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from tests.browser.conftest import Visit
+from tests.browser.shop import Shop, Store, a_store
+from tests.browser.test_shop_sign_in import end_session
+
+REVERSE = "**/api/v1/payment/reverse"
+
+
+@pytest.fixture
+def store(stage: str) -> Store:
+    return a_store(stage)
+
+
+@pytest.fixture
+def shop(visit_by_phone: Visit, store: Store) -> Shop:
+    """The list of payments, with the owner signed in."""
+    shop = Shop(visit_by_phone, store.stage)
+    shop.sign_in(store.owner, "#/payments")
+    shop.wait_for("Payments")
+    return shop
+
+
+def open_payment(shop: Shop, payment: str) -> None:
+    shop.open(f"#/payments/{payment}")
+    shop.wait_for("Payment")
+
+
+def test_a_payment_is_given_back_by_three_clicks(shop: Shop, store: Store) -> None:
+    paid = store.pay("12.30")
+    shop.page.reload()
+    shop.row(paid).click()
+    shop.button("Return…").click()
+    shop.button("Return").click()
+
+    expect(shop.page.get_by_role("status").filter(has_text="12.30 was given back")).to_be_visible()
+    assert store.given_back(paid) == (Decimal("12.30"), 1)
+    expect(shop.button("Return…")).to_have_count(0)
+
+
+def test_a_double_click_gives_back_once(shop: Shop, store: Store) -> None:
+    paid = store.pay("12.30")
+    open_payment(shop, paid)
+    shop.button("Return…").click()
+    shop.page.get_by_label("Amount").fill("2.30")
+    shop.button("Return").dblclick()
+
+    expect(shop.page.get_by_role("dialog")).to_have_count(0)
+    assert store.given_back(paid) == (Decimal("2.30"), 1)
+    expect(shop.button("Return…")).to_be_visible()
+
+
+def test_a_return_can_be_left(shop: Shop, store: Store) -> None:
+    paid = store.pay()
+    open_payment(shop, paid)
+    for key in ("Tab+Tab+Enter", "Escape"):  # over Return to Cancel
+        shop.button("Return…").click()
+        expect(shop.page.get_by_label("Amount")).to_be_focused()
+        for one in key.split("+"):
+            shop.page.keyboard.press(one)
+        expect(shop.page.get_by_role("dialog")).to_have_count(0)
+
+    assert store.given_back(paid) == (Decimal(0), 0)
+
+
+def test_two_returns_of_the_same_amount_are_two(shop: Shop, store: Store) -> None:
+    paid = store.pay("10.00")
+    open_payment(shop, paid)
+    for number in (1, 2):
+        shop.button("Return…").click()
+        shop.page.get_by_label("Amount").fill("3")
+        shop.button("Return").click()
+        expect(shop.page.get_by_role("dialog")).to_have_count(0)
+        assert store.given_back(paid) == (Decimal(3 * number), number)
+
+
+def test_a_refusal_is_shown_in_the_words_of_the_service(shop: Shop, store: Store) -> None:
+    paid = store.pay("10.00")
+    open_payment(shop, paid)
+    shop.button("Return…").click()
+    shop.page.get_by_label("Amount").fill("10.01")
+    shop.button("Return").click()
+
+    expect(shop.page.get_by_role("alert")).to_contain_text(store.give_back(paid, "10.01").body["ErrorMessage"])
+    shop.page.get_by_label("Amount").fill("ten")
+    shop.button("Return").click()
+    expect(shop.page.get_by_role("alert")).to_have_text("Type an amount, such as 12.30.")
+    assert store.given_back(paid) == (Decimal(0), 0)
+
+
+@pytest.mark.parametrize("reloaded", [False, True])
+def test_a_return_whose_answer_is_lost_gives_back_once(shop: Shop, store: Store, *, reloaded: bool) -> None:
+    paid = store.pay("10.00")
+    open_payment(shop, paid)
+    shop.page.route(REVERSE, carried_out_without_an_answer)
+    shop.button("Return…").click()
+    shop.page.get_by_label("Amount").fill("4.00")
+    shop.button("Return").click()
+    expect(shop.page.get_by_role("alert")).to_contain_text("No answer")
+    assert store.given_back(paid) == (Decimal(4), 1)
+
+    shop.page.unroute(REVERSE)
+    if reloaded:
+        shop.page.reload()
+        expect(shop.button("Return…")).to_have_count(0)
+        shop.button("Send again").click()
+    expect(shop.page.get_by_label("Amount")).not_to_be_editable()
+    shop.button("Return").click()
+    expect(shop.page.get_by_text("4.00 was given back")).to_be_visible()
+    assert store.given_back(paid) == (Decimal(4), 1)
+
+
+def carried_out_without_an_answer(route: Route) -> None:
+    route.fetch()
+    route.abort()
+
+
+def test_a_return_that_never_arrived_is_sent_again(shop: Shop, store: Store) -> None:
+    paid = store.pay("10.00")
+    open_payment(shop, paid)
+    shop.page.route(REVERSE, lambda route: route.abort())
+    shop.button("Return…").click()
+    shop.button("Return").click()
+    expect(shop.page.get_by_role("alert")).to_contain_text("No answer")
+    shop.button("Cancel").click()
+    expect(shop.page.get_by_text("its outcome is not known")).to_be_visible()
+
+    shop.page.unroute(REVERSE)
+    shop.button("Send again").click()
+    shop.button("Return").click()
+    expect(shop.page.get_by_text("10.00 was given back")).to_be_visible()
+    assert store.given_back(paid) == (Decimal(10), 1)
+
+
+def test_a_session_that_ends_in_the_middle_of_a_return_gives_back_once(shop: Shop, store: Store) -> None:
+    paid = store.pay("10.00")
+    open_payment(shop, paid)
+    shop.button("Return…").click()
+    shop.page.get_by_label("Amount").fill("6.00")
+    end_session(shop)
+    shop.button("Return").click()
+    again = shop.page.get_by_role("dialog", name="Sign in again")
+    again.get_by_label("Password").fill(store.owner[1])
+    again.get_by_role("button", name="Sign in").click()
+
+    expect(shop.page.get_by_text("6.00 was given back")).to_be_visible()
+    assert store.given_back(paid) == (Decimal(6), 1)
+
+
+def test_a_payment_whose_outcome_is_not_known_says_what_to_do(shop: Shop, store: Store) -> None:
+    unknown = store.pay_by_card("12.69")
+    shop.look_at("Today")
+    expect(shop.page.get_by_text("Do not take the money again")).to_be_visible()
+    shop.row(unknown).click()
+
+    expect(shop.page.get_by_text("Do not take the payment again")).to_be_visible()
+    expect(shop.button("Return…")).to_have_count(0)
+    expect(shop.button("Ask again")).to_be_visible()

@@ -1,0 +1,119 @@
+"""Signing in to the shop's page, signing out, and a session that ends in the middle of things."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from playwright.sync_api import expect
+
+from chalicelib.domain.secret import Secret
+from chalicelib.services.authentication import session_digest
+from chalicelib.store import sessions
+from chalicelib.store.table import update, write_one
+from tests.browser.conftest import Visit
+from tests.browser.shop import VIEWS, Shop
+from tests.http import OTHER_OWNER, OWNER, SYSTEM, TILL, get, post
+from tests.transactions import a_body
+
+
+@pytest.fixture
+def shop(visit_by_phone: Visit, stage: str) -> Shop:
+    return Shop(visit_by_phone, stage)
+
+
+def end_session(shop: Shop) -> None:
+    """Let the session of the page be unused for a day."""
+    token = shop.page.evaluate("JSON.parse(sessionStorage.getItem('payments.session')).token")
+    used_at = datetime.now(UTC) - timedelta(days=1)
+    write_one(update(sessions.key(session_digest(Secret(token))), "SET used_at = :used_at", {"used_at": used_at}))
+
+
+def test_the_owner_signs_in_and_finds_every_view(shop: Shop) -> None:
+    shop.sign_in(OWNER)
+
+    for view in VIEWS:
+        shop.look_at(view)
+    assert shop.visit.complaints == []
+    assert shop.visit.requests_elsewhere(shop.stage) == []
+
+
+def test_a_wrong_password_is_refused_in_the_words_of_the_service(shop: Shop) -> None:
+    shop.open()
+    shop.fill_in((OWNER[0], "not the password"))
+    refused = post(shop.stage, "/api/v1/user/login/session", {"Email": OWNER[0], "Password": "wrong"}, login=None)
+
+    expect(shop.page.get_by_role("alert")).to_have_text(refused.body["ErrorMessage"])
+    expect(shop.page.get_by_role("navigation", name="Main")).to_have_count(0)
+    assert shop.page.evaluate("sessionStorage.length") == 0
+
+
+def test_who_signs_out_has_to_sign_in_again(shop: Shop) -> None:
+    shop.sign_in()
+    shop.button("Sign out").click()
+
+    expect(shop.button("Sign in")).to_be_visible()
+    assert shop.page.evaluate("sessionStorage.length") == 0
+    shop.open("#/payments")
+    expect(shop.button("Sign in")).to_be_visible()
+
+
+def test_nothing_outlives_the_tab(shop: Shop) -> None:
+    shop.sign_in()
+    another = shop.page.context.new_page()
+    another.goto(f"{shop.stage}/app#/payments")
+
+    expect(another.get_by_role("button", name="Sign in")).to_be_visible()
+    assert shop.page.evaluate("localStorage.length") == 0
+    assert shop.page.context.cookies() == []
+    another.close()
+
+
+def test_a_reload_goes_on_where_it_was_with_one_request_for_what_it_shows(shop: Shop) -> None:
+    shop.sign_in(OWNER, "#/days")
+    shop.wait_for("Days")
+    shop.visit.requests.clear()
+    shop.page.reload()
+    shop.wait_for("Days")
+
+    asked = [url.partition("/api/v1/")[2] for url in shop.visit.requests if "/api/v1/" in url]
+    assert sorted(asked) == ["report/takings", "user/me"]
+
+
+def test_a_session_that_has_ended_is_begun_again_where_it_was(shop: Shop) -> None:
+    paid = post(shop.stage, "/api/v1/payment/submit", a_body(Description="After the break")).body["TransactionID"]
+    shop.sign_in()
+    end_session(shop)
+    shop.page.get_by_role("link", name="Payments", exact=True).click()
+    again = shop.page.get_by_role("dialog", name="Sign in again")
+    again.get_by_label("Password").fill(OWNER[1])
+    again.get_by_role("button", name="Sign in").click()
+
+    expect(shop.row(paid)).to_be_visible()
+    expect(again).to_have_count(0)
+
+
+def test_a_session_that_has_ended_is_begun_by_the_same_person_or_left(shop: Shop) -> None:
+    shop.sign_in()
+    end_session(shop)
+    shop.page.get_by_role("link", name="Days", exact=True).click()
+    again = shop.page.get_by_role("dialog", name="Sign in again")
+
+    expect(again.get_by_label("E-mail")).to_have_value(OWNER[0])
+    expect(again.get_by_label("E-mail")).not_to_be_editable()
+    again.get_by_role("button", name="Sign out").click()
+    shop.fill_in(OTHER_OWNER)
+    expect(shop.page.get_by_text("Other Store", exact=True)).to_be_visible()
+
+
+def test_a_system_user_chooses_the_merchant(shop: Shop) -> None:
+    post(shop.stage, "/api/v1/payment/submit", a_body())
+    merchant = get(shop.stage, "/api/v1/user/me", TILL).body["Data"]["ClientID"]
+    shop.sign_in(SYSTEM)
+    shop.page.get_by_label("Merchant number").fill("999999999")
+    shop.button("Choose").click()
+    expect(shop.page.get_by_role("alert")).to_contain_text("not found")
+    shop.page.get_by_label("Merchant number").fill(str(merchant))
+    shop.button("Choose").click()
+
+    assert shop.net > 0
+    shop.look_at("Tills")
+    expect(shop.page.get_by_text(TILL[0])).to_be_visible()

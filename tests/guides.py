@@ -1,0 +1,80 @@
+"""The requests of a document, run one after the other as a reader pastes them into a shell."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from infra.reference import ROOT
+
+BLOCK = re.compile(r"^ *```sh\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
+ASSIGNED = re.compile(r"(?P<name>[A-Z]+)=")
+OF_THE_ANSWER = re.compile(r"# (?P<path>[\w.]+) of the answer$")
+LOCAL = "http://127.0.0.1:8000"
+
+
+def commands(document: str) -> Iterator[str]:
+    """Yield the commands of the document's shell blocks; one may have several lines."""
+    for block in BLOCK.findall((ROOT / document).read_text(encoding="utf-8")):
+        lines: list[str] = []
+        for line in block.splitlines():
+            lines.append(line)
+            if _is_whole(text := "\n".join(lines)):
+                lines.clear()
+                yield text.strip()
+        assert not lines, f"{document}: a command that does not end: {lines}"
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        shlex.split(text, comments=True)
+    except ValueError:
+        return False
+    return not text.endswith("\\")
+
+
+def run(document: str, stage: str) -> list[Any]:
+    """Send the document's requests to the stage, and return the answers; what is assigned between them is assigned.
+
+    A value that a comment says to take from the answer before is taken from it. Other commands are not run.
+    """
+    if not shutil.which("curl"):
+        pytest.skip("curl is not installed")
+    variables: dict[str, str] = {}
+    answers: list[Any] = []
+    for command in commands(document):
+        here = command.replace(LOCAL, stage).replace(".venv/bin/python", sys.executable)
+        if assigned := ASSIGNED.match(here):
+            name = assigned["name"]
+            taken = OF_THE_ANSWER.search(here)
+            variables[name] = (
+                _at(taken["path"], answers[-1]) if taken else _shell(f'{here}\nprintf %s "${name}"', variables)
+            )
+        elif here.startswith("curl "):
+            body = _shell(here, variables).splitlines()[-1]  # behind the headers, if it prints them
+            answers.append(json.loads(body, parse_float=Decimal))
+    return answers
+
+
+def _shell(command: str, variables: dict[str, str]) -> str:
+    """Return what a shell prints that has these variables."""
+    words = ["bash", "-e", "-c", command]
+    done = subprocess.run(
+        words, cwd=ROOT, env={**os.environ, **variables}, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, (command, done.stderr)
+    return done.stdout
+
+
+def _at(path: str, answer: Any) -> str:
+    for name in path.split("."):
+        answer = answer[name]
+    return str(answer)

@@ -1,0 +1,124 @@
+"""Rows of an exported history: what a CSV reader and a spreadsheet make of them."""
+
+import csv
+from decimal import Decimal
+from io import StringIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.domain.history import entry_of
+from chalicelib.domain.money import Currency
+from chalicelib.domain.transaction import CardDetails, Phase, Transaction
+from chalicelib.schemas.history_export import COLUMNS, neutral, row_of
+from chalicelib.schemas.transaction_states import wire_state
+from tests.transactions import NOW, a_payment
+
+DANGEROUS = "=+-@\t\r"
+CHARACTERS = st.characters(codec="utf-8")
+TEXTS = st.one_of(
+    st.text(CHARACTERS, max_size=40),
+    st.builds("".join, st.tuples(st.sampled_from(DANGEROUS), st.text(CHARACTERS, max_size=20))),
+    st.text(st.sampled_from("=+-@\t\r\n\",;' aÄß🧾مر"), max_size=12),
+)
+
+
+def read_back(transaction: Transaction) -> dict[str, str]:
+    """Return the row of a transaction as a CSV reader finds it in a file."""
+    file = StringIO(newline="")
+    csv.writer(file).writerows([COLUMNS, row_of(entry_of(transaction), wire_state(transaction))])
+    (row,) = csv.DictReader(StringIO(file.getvalue().encode().decode(), newline=""), strict=True)
+    return row
+
+
+@given(description=TEXTS, terminal=TEXTS, ext_id=TEXTS, invoice=TEXTS)
+def test_every_text_is_read_back_as_it_was_written_and_none_is_a_formula(
+    description: str, terminal: str, ext_id: str, invoice: str
+) -> None:
+    row = read_back(a_payment(description=description, terminal_name=terminal, ext_id=ext_id, invoice=invoice))
+
+    for name, text in (("Description", description), ("Terminal", terminal), ("ExtID", ext_id), ("Invoice", invoice)):
+        assert row[name] == (f"'{text}" if text[:1] and text[0] in DANGEROUS else text)
+    assert not [cell for name, cell in row.items() if not name.startswith("Amount") and cell[:1] in {*DANGEROUS}]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+27 82", "-5", "@SUM(A1)", "\t=1", "\r=1"])
+def test_what_a_spreadsheet_would_compute_gets_an_apostrophe(text: str) -> None:
+    assert neutral(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("text", ["", "Coffee", " =1", "'=1", "5-3", "مرحبا", "🧾 =1"])
+def test_any_other_text_stays_as_it_is(text: str) -> None:
+    assert neutral(text) == text
+
+
+@pytest.mark.parametrize(
+    ("currency", "minor", "amount"),
+    [
+        (Currency("ZAR", "710", 2), 1230, "12.30"),
+        (Currency("ZAR", "710", 2), 5, "0.05"),
+        (Currency("ZAR", "710", 2), 10**12, "10000000000.00"),
+        (Currency("JPY", "392", 0), 1230, "1230"),
+        (Currency("BHD", "048", 3), 1230, "1.230"),
+        (Currency("BHD", "048", 3), 7, "0.007"),
+    ],
+)
+def test_amounts_have_the_digits_of_their_currency(currency: Currency, minor: int, amount: str) -> None:
+    payment = a_payment(currency=currency, amount_minor=minor)
+    reversal = a_payment(
+        currency=currency, amount_minor=minor, original_id="A", reverse_mode=2, phase=Phase.REVERSAL_APPROVED
+    )
+
+    assert [read_back(payment)[name] for name in ("Amount", "AmountRequested", "Currency")] == [
+        amount, amount, currency.code,
+    ]  # fmt: skip
+    assert [read_back(reversal)[name] for name in ("Amount", "AmountRequested")] == [f"-{amount}", amount]
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_amount_is_what_moved(phase: Phase) -> None:
+    took = phase in (Phase.APPROVED, Phase.AWAITING_COMPLETION)
+    gave_back = phase is Phase.REVERSAL_APPROVED
+
+    payment = a_payment(phase=phase)
+    reversal = a_payment(phase=phase, original_id="A", reverse_mode=2)
+
+    if not gave_back:
+        assert Decimal(read_back(payment)["Amount"]) == (Decimal("12.30") if took else 0)
+    assert Decimal(read_back(reversal)["Amount"]) == (Decimal("-12.30") if gave_back else 0)
+
+
+def test_a_row_has_every_column_in_the_merchants_time() -> None:
+    payment = a_payment(
+        id="A1",
+        created_at=NOW,
+        description="Two Coffees",
+        ext_id="Order-7",
+        rrn="603112345678",
+        approval_code="A1B2C3",
+        card=CardDetails("VISA", "424242", "4242", cardholder="MOKOENA/THANDI"),
+    )
+
+    assert read_back(payment) == {
+        "Date": "2026-03-14T11:26:53.589",
+        "ID": "A1",
+        "Kind": "payment",
+        "OriginalID": "",
+        "InputType": "10",
+        "AcquirerCode": "CASH",
+        "State": "400",
+        "Substate": "411",
+        "Amount": "12.30",
+        "AmountRequested": "12.30",
+        "Currency": "ZAR",
+        "AgentID": "17",
+        "Agent": "Till 1",
+        "Terminal": "SHOP0001",
+        "Invoice": "260314000001",
+        "RRN": "603112345678",
+        "ApprovalCode": "A1B2C3",
+        "Card": "424242******4242",
+        "ExtID": "Order-7",
+        "Description": "Two Coffees",
+    }

@@ -1,0 +1,324 @@
+"""Takings of what was paid and given back through the store, on both engines: exact, few calls, counted once."""
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from chalicelib import exact_json
+from chalicelib.domain import outcome, takings
+from chalicelib.domain.agent import Agent, Caller
+from chalicelib.domain.history import entry_of
+from chalicelib.domain.reversibility import ReverseMode
+from chalicelib.domain.takings import Taking
+from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.schemas.takings import ReportTakings, TakingsAnswer
+from chalicelib.services import steps
+from chalicelib.services.rebuild_totals import rebuild
+from chalicelib.services.takings import report
+from chalicelib.store import takings as store
+from chalicelib.store import totals, transactions
+from chalicelib.store.table import Write, commit, update, write_one
+from infra.bulk_load import write_in_bulk
+from tests.books import PAID, Books, a_merchant_with_agents, fill, local, paid
+from tests.calls import store_calls
+from tests.services.test_brought_over import make_old, months_of
+from tests.transactions import a_guid
+from tests.turns import Turns
+from tests.wire import hooked, told
+
+NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+YEAR = {"From": "2027-03-11"}
+Sums = dict[tuple[Any, ...], tuple[int, Decimal, int, Decimal]]
+
+
+def ask(books: Books, period: Mapping[str, str], by: str = "day", *, of: Agent | None = None, **sent: Any) -> Sums:
+    """Return the rows that an agent is answered; the first sees everything."""
+    agent = of or books.agents[0]
+    body = ReportTakings.model_validate({"Period": period, "By": by, **sent})
+    rows, names = report(body, Caller(agent.id, agent.client_id, agent.credential_version), NOW)
+    assert {names[row.agent_id] for row in rows} <= {one.name for one in books.agents}
+    return {
+        (row.day, row.hour, row.agent_id, row.input_type, row.acquirer, row.currency): (
+            row.payments,
+            row.amount,
+            row.reversals,
+            row.amount_reversed,
+        )
+        for row in rows
+    }
+
+
+def recount(books: Books, by: str = "day", first: str = "", of: Agent | None = None) -> Sums:
+    """Add up the transactions themselves."""
+    found: defaultdict[tuple[Any, ...], list[Any]] = defaultdict(lambda: [0, Decimal(), 0, Decimal()])
+    for one in books.kept:
+        took, gave = one.original_id is None and one.phase in PAID, one.phase is Phase.REVERSAL_APPROVED
+        at = local(one)
+        if not (took or gave) or str(at.date()) < first or (of and one.agent.id != of.id):
+            continue
+        hour = at.hour if by == "hour" else None
+        row = found[at.date(), hour, one.agent.id, int(one.input_type), one.acquirer, one.currency.code]
+        row[0 if took else 2] += 1
+        row[1 if took else 3] += Decimal(one.amount_minor) / 10**one.currency.digits
+    return {key: (row[0], row[1], row[2], row[3]) for key, row in found.items()}
+
+
+def reversal_of(payment: Transaction, phase: Phase, agent: Agent, at: datetime = NOW) -> Transaction:
+    by = replace(payment.agent, id=agent.id, name=agent.name)
+    return replace(
+        payment,
+        id=a_guid(),
+        agent=by,
+        phase=phase,
+        created_at=at,
+        date=None,
+        original_id=payment.id,
+        reverse_mode=int(ReverseMode.RETURN),
+    )
+
+
+@pytest.fixture
+def year(dynamodb_local: str) -> Books:
+    """A merchant with a year of payments and reversals of three tills."""
+    del dynamodb_local
+    books = a_merchant_with_agents(count=3)
+    fill(books, 150, NOW, seed=16)
+    return books
+
+
+def test_takings_of_a_year_are_a_recount_for_all_and_for_each_agent(year: Books) -> None:
+    assert any(row[0] for row in recount(year).values())
+    assert any(row[2] for row in recount(year).values())
+
+    assert ask(year, YEAR) == recount(year)
+    for agent in year.agents:
+        assert ask(year, YEAR, of=agent, AccountID=agent.id) == recount(year, of=agent)
+    month = {"From": "2028-02-08"}
+    assert ask(year, month, "hour") == recount(year, "hour", "2028-02-08")
+    for agent in year.agents:
+        assert ask(year, month, "hour", AccountID=agent.id) == recount(year, "hour", "2028-02-08", of=agent)
+    for agent in year.agents[1:]:
+        assert ask(year, {"From": "2028-03-03"}, "hour", of=agent) == recount(year, "hour", "2028-03-03", of=agent)
+    months = months_of(year)
+    assert [rebuild(year.merchant.id, month).mended for month in months] == [()] * len(months)
+
+
+@pytest.mark.usefixtures("engine")
+def test_what_takes_money_later_stands_where_it_was_made() -> None:
+    books = a_merchant_with_agents(count=2)
+    card = {"phase": Phase.SENT, "input_type": 3, "acquirer": "SANDBOX"}
+    payment = books.record(paid(books, books.agents[0], NOW - 2 * DAY, **card))
+    cash = books.record(paid(books, books.agents[0], NOW - HOUR))
+    returning = reversal_of(cash, Phase.RETURNING, books.agents[1], NOW - DAY)
+    transactions.reserve(cash, returning)
+    before = ask(books, {}), ask(books, {}, "hour")
+
+    for pending, phase in ((payment, Phase.APPROVED), (returning, Phase.REVERSAL_APPROVED)):
+        steps.store(pending, replace(pending, phase=phase), NOW)
+
+    books.kept = [cash]
+    assert before == (recount(books), recount(books, "hour"))
+    books.kept = [cash, replace(payment, phase=Phase.APPROVED), replace(returning, phase=Phase.REVERSAL_APPROVED)]
+    assert (ask(books, {}), ask(books, {}, "hour")) == (recount(books), recount(books, "hour"))
+    assert len(ask(books, {})) == 3
+    assert rebuild(books.merchant.id, "2028-03").mended == ()
+
+
+@pytest.mark.usefixtures("engine")
+@pytest.mark.parametrize("phase", [Phase.DECLINED, Phase.REJECTED])
+def test_a_reversal_that_gave_nothing_back_is_not_counted(phase: Phase) -> None:
+    books = a_merchant_with_agents()
+    cash = books.record(paid(books, books.agents[0], NOW))
+    returning = reversal_of(cash, Phase.RETURNING, books.agents[0])
+    transactions.reserve(cash, returning)
+
+    steps.store(returning, replace(returning, phase=phase), NOW)
+
+    assert ask(books, {}) == recount(books)
+    assert [row[2] for row in ask(books, {}).values()] == [0]
+
+
+@pytest.mark.usefixtures("moto")
+@pytest.mark.parametrize("seed", range(6))
+def test_an_outcome_that_two_find_at_once_is_counted_once(seed: int) -> None:
+    books = a_merchant_with_agents()
+    cash = books.record(paid(books, books.agents[0], NOW))
+    returning = reversal_of(cash, Phase.RETURNING, books.agents[0])
+    transactions.reserve(cash, returning)
+
+    def find() -> None:
+        steps.advance(returning, lambda one: replace(one, phase=Phase.REVERSAL_APPROVED), NOW)
+
+    turns = Turns(seed)
+    with told("seed", seed), hooked(turns.hook):
+        turns.run(find, find, find)
+
+    [row] = ask(books, {}).values()
+    assert row == (1, Decimal("12.30"), 1, Decimal("12.30"))
+    [row] = ask(books, {}, "hour").values()
+    assert row == (1, Decimal("12.30"), 1, Decimal("12.30"))
+
+
+def test_an_outcome_of_a_reversal_says_nothing_that_is_rolled_up(dynamodb_local: str) -> None:
+    del dynamodb_local
+    books = a_merchant_with_agents()
+    cash = books.record(paid(books, books.agents[0], NOW - 60 * DAY))
+    returning = reversal_of(cash, Phase.RETURNING, books.agents[0], NOW - 50 * DAY)
+    transactions.reserve(cash, returning)
+    before = books.ask(NOW, YEAR)
+    with store_calls() as undisturbed:
+        books.ask(NOW, YEAR)
+
+    steps.store(returning, replace(returning, phase=Phase.REVERSAL_APPROVED), NOW)
+
+    with store_calls() as calls:
+        after = books.ask(NOW, YEAR)
+    assert calls == undisturbed
+    assert (after.total, after.amount) == (before.total, before.amount)
+    assert ask(books, YEAR) == recount(replace(books, kept=[cash, replace(returning, phase=Phase.REVERSAL_APPROVED)]))
+
+
+@pytest.mark.parametrize(("by", "days", "calls"), [("day", 364, 15), ("hour", 30, 4), ("hour", 0, 3)])
+def test_takings_cost_the_same_calls_for_any_number_of_payments(
+    dynamodb_local: str, by: str, days: int, calls: int
+) -> None:
+    del dynamodb_local
+    books = a_merchant_with_agents(count=5)
+    counts = []
+    for number in (10, 400):
+        interval = max(days, 1) * DAY / number / 2
+        write_in_bulk(paid(books, books.agents[n % 5], NOW - n * interval) for n in range(number))
+        with store_calls() as made:
+            assert ask(books, {"From": str((NOW + 2 * HOUR - days * DAY).date())}, by)
+        counts.append(len(made))
+
+    assert counts == [calls, calls]
+
+
+@pytest.fixture
+def of_version_1(dynamodb_local: str, monkeypatch: pytest.MonkeyPatch) -> Books:
+    """A merchant with payments and a return of last month, and of today, as version 1.0 counted them."""
+    del dynamodb_local
+    books = a_merchant_with_agents(count=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(totals, "_money_text", lambda counter: str(counter.digits))
+        for number in range(6):
+            books.record(paid(books, books.agents[number % 2], NOW - (20 * DAY if number < 3 else HOUR)))
+        given_back = reversal_of(books.kept[0], Phase.REVERSAL_APPROVED, books.agents[1])
+        transactions.reserve(books.kept[0], given_back)
+        books.kept.append(given_back)
+        make_old(books)
+    return books
+
+
+def refused(books: Books, period: Mapping[str, str], by: str, **sent: Any) -> bool:
+    """Ask; return whether the answer is that version 1.0 counted some of it."""
+    try:
+        ask(books, period, by, **sent)
+    except ServiceError as error:
+        refusal = error
+    else:
+        return False
+    assert refusal.error is ErrorCode.PERIOD_TOO_LONG
+    assert "rebuild-totals" in refusal.message
+    return True
+
+
+@pytest.mark.parametrize("by", ["day", "hour"])
+def test_days_that_version_1_counted_are_refused_until_they_are_counted_anew(of_version_1: Books, by: str) -> None:
+    books = of_version_1
+    books.record(paid(books, books.agents[0], NOW))
+    between, month = {"From": "2028-02-20", "To": "2028-03-08"}, {"From": "2028-02-09"}
+    agents = [{}, {"AccountID": books.agents[0].id}, {"AccountID": books.agents[1].id}]
+
+    assert [refused(books, month, by, **named) for named in agents] == [True, True, True]
+    assert [refused(books, {"From": "2028-03-09"}, by, **named) for named in agents] == [True, True, True]
+    assert ask(books, between, by) == {}
+    for one in months_of(books):
+        assert not rebuild(books.merchant.id, one).moving
+
+    assert ask(books, month, by) == recount(books, by)
+    second = books.agents[1]
+    assert ask(books, month, by, AccountID=second.id) == recount(books, by, of=second)
+
+
+def test_takings_are_refused_or_right_between_any_two_writes_of_a_rebuild(
+    of_version_1: Books, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = set()
+
+    def checked(*writes: Write) -> None:
+        commit(*writes)
+        for by in ("day", "hour"):
+            is_refused = refused(of_version_1, {"From": "2028-02-09"}, by)
+            assert is_refused or ask(of_version_1, {"From": "2028-02-09"}, by) == recount(of_version_1, by)
+            seen.add(is_refused)
+
+    monkeypatch.setattr("chalicelib.services.rebuild_totals.commit", checked)
+    for month in months_of(of_version_1):
+        rebuild(of_version_1.merchant.id, month)
+
+    assert seen == {True, False}
+
+
+def test_numbers_of_money_that_went_wrong_are_mended(dynamodb_local: str) -> None:
+    del dynamodb_local
+    books = a_merchant_with_agents()
+    cash = books.record(paid(books, books.agents[0], NOW))
+    entry = entry_of(cash)
+    for key, name in ((totals.total_key, "k09"), (totals.slots_key, "k23")):
+        write_one(update(key(books.merchant.id, entry), f"SET #{name} = :{name}", {name: 7}))
+
+    mended = rebuild(books.merchant.id, "2028-03").mended
+
+    assert sorted((one.name, one.stored, one.counted) for one in mended) == [("k09", 7, 1), ("k23", 7, 1)]
+    assert ask(books, {}) == recount(books)
+
+
+def test_more_than_a_few_calls_can_read_is_refused(dynamodb_local: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    del dynamodb_local
+    books = a_merchant_with_agents()
+    for number in range(3):
+        books.record(paid(books, books.agents[0], NOW - number * 31 * DAY))
+    monkeypatch.setattr(store, "MOST_PAGES", 2)
+
+    assert len(ask(books, {"From": "2028-02-01"})) == 2
+    with pytest.raises(ServiceError) as long:
+        ask(books, {"From": "2028-01-01"})
+    monkeypatch.setattr("chalicelib.services.takings.MOST_READS", 2)
+    with pytest.raises(ServiceError) as many:
+        ask(books, {"From": "2028-02-01"})
+
+    assert {long.value.error, many.value.error} == {ErrorCode.PERIOD_TOO_LONG}
+    assert {long.value.message, many.value.message} == {takings.too_much().message}
+
+
+def test_a_signature_that_comes_later_counts_nothing_again(dynamodb_local: str) -> None:
+    del dynamodb_local
+    books = a_merchant_with_agents()
+    owing = books.record(paid(books, books.agents[0], NOW, phase=Phase.AWAITING_COMPLETION, signature_required=True))
+
+    steps.store(owing, outcome.completed(owing), NOW)
+
+    assert [row[:2] for row in ask(books, {}).values()] == [(1, Decimal("12.30"))]
+
+
+@pytest.mark.parametrize("letter", ["日", '"', "\\", "\x00", "é", "😀", "x"])
+def test_no_row_is_longer_in_an_answer_than_it_is_taken_for(letter: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    most = 10**9
+    row = Taking(NOW.date(), 23, 10**15, 10, "A" * 32, "ZAR", most, Decimal("12345678901234.56"), most, Decimal("0.01"))
+    view = TakingsAnswer.of([row], {row.agent_id: letter * 256}).takings[0]
+    in_an_answer = json.dumps(exact_json.text(view.model_dump(by_alias=True)))
+
+    monkeypatch.setattr(takings, "MOST_BYTES", len(in_an_answer) - 1)
+
+    with pytest.raises(ServiceError):
+        takings.check_size([view.agent_name])
