@@ -16,7 +16,7 @@ from app import app
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.period import business_day
 from chalicelib.services import authentication, outbox, payment_sweep
-from infra import demo_data, engines
+from infra import bench_events, demo_data, engines
 from infra.bench_codecs import print_codecs
 from infra.bench_history import history_tables
 from infra.bench_moto import print_moto
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 COLD_STARTS = 15
+EVENTS = 100_000
 SUBMIT = "/api/v1/payment/submit"
 TAKINGS = "/api/v1/report/takings"
 
@@ -168,6 +169,9 @@ def _tables(wanted: set[str]) -> list[Table]:
             print_sweep()
         if "reconcile" in wanted:
             print_reconciliation()
+    if "events" in wanted:
+        with engines.moto_engine():
+            show(bench_events.prove(EVENTS, seed=1))
     if "moto" in wanted:
         with engines.moto_engine():
             demo_data.seed()
