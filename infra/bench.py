@@ -95,7 +95,7 @@ def operations_table(agent: LambdaClient) -> Table:
         "card payment, with the sandbox's own records": lambda: agent.call("POST", SUBMIT, card_payment()),
         "reversal of a part, cash": lambda: agent.call("POST", "/api/v1/payment/reverse", {"BasicReverseTran": half}),
         "payment by ID": lambda: agent.call("GET", "/api/v1/payment/{tranId}", tranId=transaction_id),
-        "receipt of a payment": lambda: agent.call("GET", "/api/v1/payment/{tranId}/receipt", tranId=transaction_id),
+        "receipt of a payment": lambda: agent.call("GET", "/api/v1/payment/receipt/{tranId}", tranId=transaction_id),
         "statusPublic": lambda: agent.call("GET", "/api/v1/payment/statusPublic/{tranId}", tranId=transaction_id),
         "a page of history": lambda: agent.call(
             "POST", "/api/v1/payment/listHistoryEx", {"ListBasicModel": {"Page": 1}}

@@ -416,7 +416,7 @@ def ask(run: Run) -> None:
     """Use what only answers."""
     for name in ("cash", "lost"):
         run.get(f"{PAYMENT}/{{tranId}}", f"{PAYMENT}/{run.made[name].stored.id}")
-    run.get(f"{PAYMENT}/{{tranId}}/receipt", f"{PAYMENT}/{run.ids.cash}/receipt")
+    run.get(f"{PAYMENT}/receipt/{{tranId}}", f"{PAYMENT}/receipt/{run.ids.cash}")
     run.get(f"{PAYMENT}/statusPublic/{{tranId}}", f"{PAYMENT}/statusPublic/{run.ids.cash}")
     run.post(f"{PAYMENT}/listHistoryEx", {})
     run.post(f"{PAYMENT}/listByDaysEx", {})

@@ -798,7 +798,7 @@ ANSWERS = {
     "/api/v1/payment/submit": "Submit",
     "/api/v1/payment/prepare": "Prepare",
     "/api/v1/payment/{tranId}": "TransactionList",
-    "/api/v1/payment/{tranId}/receipt": "ReceiptOf",
+    "/api/v1/payment/receipt/{tranId}": "ReceiptOf",
     "/api/v1/payment/statusPublic/{tranId}": "StatusPublic",
     "/api/v1/payment/listHistoryEx": "TransactionList",
     "/api/v1/payment/listByDaysEx": "TransactionList",

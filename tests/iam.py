@@ -131,12 +131,14 @@ def required_permissions(service: str, operation: str, parameters: Mapping[str, 
     elif service == "s3":
         yield Permission(f"s3:{operation}", f"arn:aws:s3:::{parameters['Bucket']}/{parameters['Key']}")
         yield from _key_permissions("s3", READING if operation == "GetObject" else WRITING)
+    elif service == "sesv2":
+        identity = f"arn:aws:ses:{REGION}:{ACCOUNT_ID}:identity/example.com"
+        yield Permission("ses:SendEmail", identity)
+        if "Raw" in parameters["Content"]:
+            yield Permission("ses:SendRawEmail", identity)
     else:
-        action, resource = {
-            "sesv2": ("ses:SendEmail", f"arn:aws:ses:{REGION}:{ACCOUNT_ID}:identity/example.com"),
-            "sns": ("sns:Publish", str(parameters.get("TopicArn") or "+27829876543")),
-        }[service]
-        yield Permission(action, resource)
+        resource = {"sns": str(parameters.get("TopicArn") or "+27829876543")}[service]
+        yield Permission("sns:Publish", resource)
 
 
 def _table_permissions(operation: str, parameters: Mapping[str, Any]) -> Iterator[Permission]:

@@ -12,6 +12,7 @@ from moto.sns.models import sns_backends
 
 from chalicelib.domain import outbox
 from chalicelib.domain.outbox import EMAIL, RECEIPT, Outbox
+from infra import mail_viewer
 from infra.engines import REGION
 from tests.builders import an_email
 from tests.transactions import a_guid
@@ -62,8 +63,7 @@ def ses() -> SESBackend:
 
 def mails(to: str) -> list[Sent]:
     """Return the e-mails SES was given for an address."""
-    sent: list[Any] = list(ses().sent_messages)
-    return [Sent(to, mail.subject, mail.body, mail.source) for mail in sent if to in mail.destinations["ToAddresses"]]
+    return [Sent(to, mail.subject, mail.body, mail.source) for mail in mail_viewer.sent_mails() if to in mail.to]
 
 
 def messages(to: str) -> list[Sent]:

@@ -8,11 +8,12 @@ from chalicelib.domain.outbox import LOGO_IN_MAIL, NotSentError, Outbox
 from chalicelib.gateways import files
 from chalicelib.gateways.clients import Once, create
 from chalicelib.log import log
+from chalicelib.record import Record
 from chalicelib.settings import MAX_SWEEP_CONCURRENCY, settings
 
 if TYPE_CHECKING:
     from mypy_boto3_sesv2 import SESV2Client
-    from mypy_boto3_sesv2.type_defs import AttachmentTypeDef, BodyTypeDef, ContentTypeDef, MessageTypeDef
+    from mypy_boto3_sesv2.type_defs import BodyTypeDef, EmailContentTypeDef
 
 NAME_LENGTH = 40  # in any script: SES takes at most 320 characters of an address with its name
 WORD_LENGTH = 75  # of an encoded word: RFC 2047
@@ -25,17 +26,11 @@ def send(message: Outbox, to: str) -> str:
     """
     from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  loaded for a message alone
 
-    body: BodyTypeDef = {"Text": {"Data": message.text or "", "Charset": "UTF-8"}}
-    if message.html:
-        body["Html"] = {"Data": message.html, "Charset": "UTF-8"}
-    subject: ContentTypeDef = {"Data": message.subject or "", "Charset": "UTF-8"}
-    simple: MessageTypeDef = {"Subject": subject, "Body": body}
+    sender = _from(message.sender)
     try:
-        if message.logo_key:
-            simple["Attachments"] = _logo(message.logo_key)
-        response = _client().send_email(
-            FromEmailAddress=_from(message.sender), Destination={"ToAddresses": [to]}, Content={"Simple": simple}
-        )
+        logo = _logo(message.logo_key) if message.logo_key else None
+        content = _with_logo(message, sender, to, logo) if logo else _simple(message)
+        response = _client().send_email(FromEmailAddress=sender, Destination={"ToAddresses": [to]}, Content=content)
     except ClientError as error:
         raise NotSentError(error.response["Error"]["Code"]) from error
     except BotoCoreError as error:
@@ -43,25 +38,48 @@ def send(message: Outbox, to: str) -> str:
     return response["MessageId"]
 
 
-def _logo(name: str) -> "list[AttachmentTypeDef]":
-    """Return the picture as the one that the HTML names; none when it is gone: the receipt is without it then."""
+class _Logo(Record):
+    """A picture to send, and its kind: png or jpeg."""
+
+    content: bytes
+    kind: str
+
+
+def _logo(name: str) -> _Logo | None:
+    """Return the picture, None when it is gone: the receipt is without it then."""
     from botocore.exceptions import ClientError  # noqa: PLC0415  loaded for a message alone
 
     try:
-        content = files.get(name)
+        return _Logo(files.get(name), name.rpartition(".")[2])
     except ClientError as error:
         log("logo_missing", name=name, reason=error.response["Error"]["Code"])
-        return []
-    media = name.rpartition(".")[2]
-    return [
-        {
-            "RawContent": content,
-            "FileName": f"logo.{media}",
-            "ContentType": f"image/{media}",
-            "ContentDisposition": "INLINE",
-            "ContentId": LOGO_IN_MAIL.removeprefix("cid:"),
-        }
-    ]
+        return None
+
+
+def _simple(message: Outbox) -> "EmailContentTypeDef":
+    body: BodyTypeDef = {"Text": {"Data": message.text or "", "Charset": "UTF-8"}}
+    if message.html:
+        body["Html"] = {"Data": message.html, "Charset": "UTF-8"}
+    return {"Simple": {"Subject": {"Data": message.subject or "", "Charset": "UTF-8"}, "Body": body}}
+
+
+def _with_logo(message: Outbox, sender: str, to: str, logo: _Logo) -> "EmailContentTypeDef":
+    """Return the mail as it goes over the wire, its HTML with the picture that it names.
+
+    SES would put it together, but only for a botocore of 2025, which not every Lambda runtime has.
+    """
+    from email.mime.image import MIMEImage  # noqa: PLC0415  loaded for a logo alone
+    from email.mime.multipart import MIMEMultipart  # noqa: PLC0415
+    from email.mime.text import MIMEText  # noqa: PLC0415
+
+    picture = MIMEImage(logo.content, logo.kind)
+    picture["Content-ID"] = f"<{LOGO_IN_MAIL.removeprefix('cid:')}>"
+    picture.add_header("Content-Disposition", "inline", filename=f"logo.{logo.kind}")
+    html = MIMEMultipart("related", _subparts=[MIMEText(message.html or "", "html", "utf-8"), picture])
+    mail = MIMEMultipart("alternative", _subparts=[MIMEText(message.text or "", "plain", "utf-8"), html])
+    mail["From"], mail["To"] = sender, to
+    mail["Subject"] = Header(message.subject or "", "utf-8", WORD_LENGTH, "Subject").encode(linesep="")
+    return {"Raw": {"Data": mail.as_bytes(policy=mail.policy.clone(linesep="\r\n"))}}
 
 
 def _from(sender: str | None) -> str:

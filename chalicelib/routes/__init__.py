@@ -29,7 +29,7 @@ ENDPOINTS = (
     Endpoint("POST", "/api/v1/payment/submit", "payments.submit", max_bytes=WITH_FILES),
     Endpoint("POST", "/api/v1/payment/prepare", "prepare.prepare"),
     Endpoint("GET", "/api/v1/payment/{tranId}", "payments.get"),
-    Endpoint("GET", "/api/v1/payment/{tranId}/receipt", "payments.receipt"),
+    Endpoint("GET", "/api/v1/payment/receipt/{tranId}", "payments.receipt"),
     Endpoint("GET", "/api/v1/payment/statusPublic/{tranId}", "payments.status_public", public=True),
     Endpoint("POST", "/api/v1/payment/listHistoryEx", "history.list_history"),
     Endpoint("POST", "/api/v1/payment/listByDaysEx", "history.list_by_days"),

@@ -41,12 +41,12 @@ def receipt(tran_id: str, caller: Caller) -> ReceiptAnswer:
 
 
 def reverse(body: ReversePayment, caller: Caller, headers: Headers) -> ReversalAnswer:
-    """Reverse a cash or card-present payment (cancel or return), in full or in part."""
+    """Reverse a cash or card-present payment: cancel (void) or return (refund), in full or in part."""
     return _reversed(body, caller, headers, CARD_PRESENT)
 
 
 def reverse_cnp(body: ReversePayment, caller: Caller, headers: Headers) -> ReversalAnswer:
-    """Reverse a card-not-present payment (cancel or return), in full or in part."""
+    """Reverse a card-not-present payment: cancel (void) or return (refund), in full or in part."""
     return _reversed(body, caller, headers, CNP)
 
 

@@ -14,6 +14,6 @@ class ReceiptView(View):
 
 
 class ReceiptAnswer(Answer):
-    """The answer of payment/{tranId}/receipt; the receipt is null when no money moved."""
+    """The answer of payment/receipt/{tranId}; the receipt is null when no money moved."""
 
     receipt: ReceiptView | None = None

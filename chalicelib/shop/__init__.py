@@ -7,8 +7,9 @@ a changed word needs no build. Names hold a digest of the content, so a browser 
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
@@ -43,20 +44,21 @@ def script() -> str:
     """Return the modules as one script, each after those it imports, behind the licences of the libraries."""
     licences = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("libraries/*.LICENSE"))}
     notices = [f"/*! {name}\n\n{text}*/\n" for name, text in licences.items()]
-    modules: dict[Path, str] = {}
-    for path in _in_order(FOLDER / "main.js", ()):
-        modules.setdefault(path, f"const {_name(path)} = (() => {{\n{_scoped(path)}}})();\n")
-    return "".join([*notices, *modules.values()])
+    modules = [f"const {_name(path)} = (() => {{\n{_scoped(path)}}})();\n" for path in _in_order()]
+    return "".join([*notices, *modules])
 
 
-def _in_order(path: Path, importers: tuple[Path, ...]) -> Iterator[Path]:
-    """Yield the modules that a module needs, each before its importer; raise ValueError when they need each other."""
-    if path in importers:
-        message = f"{path.name} imports itself, through {', '.join(one.name for one in importers)}."
-        raise ValueError(message)
-    for _, _, source in IMPORT.findall(path.read_text(encoding="utf-8")):
-        yield from _in_order(_located(source, path), (*importers, path))
-    yield path
+def _in_order() -> Iterable[Path]:
+    """Return the modules, each before those that import it; raise CycleError when they import each other."""
+    imported: dict[Path, list[Path]] = {}
+    found = [FOLDER / "main.js"]
+    while found:
+        path = found.pop()
+        if path not in imported:
+            sources = [source for _, _, source in IMPORT.findall(path.read_text(encoding="utf-8"))]
+            imported[path] = [_located(source, path) for source in sources]
+            found += imported[path]
+    return TopologicalSorter(imported).static_order()
 
 
 def _located(source: str, importer: Path) -> Path:

@@ -1,13 +1,12 @@
 // The day report (Z report): counts and sums of a day, for the books; it prints on A4 and on 80 mm paper.
 import { addDays, formatDay, formatMoment, isDay } from "./dates.js";
 import { listed } from "./history.js";
-import { kindName } from "./kinds.js";
 import { useLoaded } from "./load.js";
 import { formatCount } from "./money.js";
-import { Field, Loaded, Money, SumRow, Table } from "./parts.js";
+import { Field, Loaded, Money, SumRow, SumTable } from "./parts.js";
 import { address, go } from "./route.js";
 import { merchant, session, seesAll, today } from "./session.js";
-import { byNet, currencies, grouped, of, takings, total } from "./takings.js";
+import { byNet, currencies, grouped, kindOf, of, takings, tillIdOf, tillOf, total } from "./takings.js";
 import { texts } from "./texts.js";
 import { html } from "./view.js";
 
@@ -27,8 +26,8 @@ function OfCurrency({ rows, currency, day }) {
   const sums = total(held, currency);
   const names = texts.report;
   const money = (amount) => html`<${Money} amount=${amount} currency=${currency} />`;
-  const list = (key, title) => html`<h3>${title}</h3><${Table} caption=${`${title}, ${currency}`} head=${texts.sumColumns}
-    rows=${grouped(held, key, currency).sort(byNet).map((one) => html`<${SumRow} name=${one.name} sums=${one} />`)}
+  const list = (key, label, title, first) => html`<h3>${title}</h3><${SumTable} caption=${`${title}, ${currency}`} first=${first}
+    rows=${grouped(held, key, currency).sort(byNet).map((one) => html`<${SumRow} name=${label(one.row)} sums=${one} />`)}
     foot=${html`<${SumRow} name=${texts.total} sums=${sums} />`} />`;
   return html`<section>
     <h2>${currency ?? ""}</h2>
@@ -37,9 +36,9 @@ function OfCurrency({ rows, currency, day }) {
       <div><dt>${texts.returns} (${formatCount(sums.reversals)})</dt><dd>${money(sums.reversed)}</dd></div>
       <div class="sum"><dt>${names.net}</dt><dd>${money(sums.net)}</dd></div>
     </dl>
-    ${list((row) => kindName(row.InputType), texts.byKind)}
-    ${seesAll() && list((row) => row.AgentName, texts.byTill)}
-    ${seesAll() && list((row) => `${row.AgentName}, ${kindName(row.InputType)}`, names.byTillAndKind)}
+    ${list(kindOf, kindOf, texts.byKind, texts.columns.kind)}
+    ${seesAll() && list(tillIdOf, tillOf, texts.byTill, texts.columns.till)}
+    ${seesAll() && list((row) => `${tillIdOf(row)} ${kindOf(row)}`, (row) => `${tillOf(row)}, ${kindOf(row)}`, names.byTillAndKind, texts.columns.till)}
   </section>`;
 }
 

@@ -3,7 +3,7 @@ import { Chart } from "./chart.js";
 import { addDays, daysBetween, daysOf, firstOfMonth, formatDate, formatDayOfMonth, formatShortDay, isDay } from "./dates.js";
 import { useLoaded } from "./load.js";
 import { approximate, format, formatCount } from "./money.js";
-import { Failure, Field, Loaded, Money, SumRow, Table } from "./parts.js";
+import { Failure, Field, Loaded, Money, SumRow, SumTable } from "./parts.js";
 import { address, go } from "./route.js";
 import { merchant, today } from "./session.js";
 import { currencies, grouped, of, takings, total } from "./takings.js";
@@ -28,9 +28,9 @@ export function PeriodForm({ first, last, view, query = {} }) {
 function Presets({ day, first, last }) {
   const presets = [
     [texts.days.week, addDays(day, -6)],
-    [texts.days.month, firstOfMonth(day)],
-    [texts.days.days(31), addDays(day, -30)],
-    [texts.days.days(MAX_BARS), addDays(day, 1 - MAX_BARS)],
+    [texts.days.thisMonth, firstOfMonth(day)],
+    [texts.days.month, addDays(day, -30)],
+    [texts.days.quarter, addDays(day, 1 - MAX_BARS)],
   ];
   const isShown = (from) => from === first && last === day;
   return html`<nav class="presets" aria-label=${texts.days.presets}>${presets.map(([name, from]) =>
@@ -55,7 +55,7 @@ function OfCurrency({ rows, first, last, currency, isFirst }) {
     </section>
     <section class="card">
       <h2>${texts.days.byDay}</h2>
-      <${Table} caption=${texts.days.byDay} head=${texts.sumColumns} empty=${texts.days.nothing}
+      <${SumTable} caption=${texts.days.byDay} first=${texts.columns.day} empty=${texts.days.nothing}
         rows=${[...byDay.keys()].sort().reverse().map((day) => html`<${SumRow} key=${day} name=${name(day)} sums=${byDay.get(day)} />`)}
         foot=${html`<${SumRow} name=${texts.total} sums=${all} />`} />
     </section>`;

@@ -70,7 +70,7 @@ export function ReturnDialog({ payment, onClose, onAnswered }) {
     sending.current = false;
   };
 
-  return html`<${Dialog} title=${texts.return.title} onClose=${() => sending.current || onClose()}>
+  return html`<${Dialog} title=${texts.return.title} onClose=${onClose} mayClose=${() => !sending.current}>
     <p>${texts.return.remains(format(payment.AmountEff, payment.CurrencyID))}</p>
     <form ref=${form} onSubmit=${submit}>
       ${attempt && html`<p class="note warn">${texts.return.again(format(attempt.amount, payment.CurrencyID))}</p>`}

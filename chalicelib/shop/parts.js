@@ -32,26 +32,29 @@ export function Field({ label, hint, children, ...input }) {
   </div>`;
 }
 
-// A modal dialog: the browser keeps the focus in it and gives it back. `onClose` is called for the key Escape too.
-export function Dialog({ title, onClose, children }) {
+// A modal dialog: the browser keeps the focus in it and gives it back. `onClose` is called for the key Escape too,
+// unless the dialog may not be closed now: a browser closes it at a second Escape whatever the page says.
+export function Dialog({ title, onClose, mayClose = () => true, children }) {
   const dialog = useRef(null);
   const name = useId();
   useEffect(() => { dialog.current.showModal(); }, []);
   const cancel = (event) => {
     event.preventDefault();
-    onClose?.();
+    if (mayClose()) onClose();
   };
-  return html`<dialog ref=${dialog} aria-labelledby=${name} onCancel=${cancel}>
+  const closed = () => (mayClose() ? onClose() : dialog.current.showModal());
+  return html`<dialog ref=${dialog} aria-labelledby=${name} onCancel=${cancel} onClose=${closed}>
     <h2 id=${name}>${title}</h2>
     ${children}
   </dialog>`;
 }
 
-export function Table({ caption, head, rows, foot, empty = texts.nothing }) {
+// Sums by what the first column names.
+export function SumTable({ caption, first, rows, foot, empty = texts.nothing }) {
   if (!rows.length) return html`<p class="empty">${empty}</p>`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${caption}><table>
     <caption class="unseen">${caption}</caption>
-    <thead><tr>${head.map((text, number) => html`<th scope="col" class=${number ? "figure" : ""}>${text}</th>`)}</tr></thead>
+    <thead><tr>${[first, ...texts.sumColumns].map((text, number) => html`<th scope="col" class=${number ? "figure" : ""}>${text}</th>`)}</tr></thead>
     <tbody>${rows}</tbody>
     ${foot && html`<tfoot>${foot}</tfoot>`}
   </table></div>`;

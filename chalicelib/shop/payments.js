@@ -40,8 +40,7 @@ export function Rows({ payments }) {
   </section>`);
 }
 
-function Filters({ query }) {
-  const tills = useLoaded(async () => (isManager() ? allTills() : []), merchant().ClientID);
+function Filters({ query, tills }) {
   const submit = (event) => {
     event.preventDefault();
     go("payments", Object.fromEntries(new FormData(event.target)));
@@ -114,7 +113,8 @@ export function Payments({ query }) {
   latest = address("payments", query);
   const wanted = JSON.stringify([merchant().ClientID, bodyOf(query)]);
   const state = useLoaded(() => listed(query), wanted);
+  const tills = useLoaded(async () => (isManager() ? allTills() : []), merchant().ClientID);
   return html`<div class="title"><h1>${texts.payments.title}</h1><${Export} query=${query} /></div>
-    <${Filters} key=${wanted} query=${query} />
+    <${Filters} key=${wanted} query=${query} tills=${tills} />
     <${Loaded} state=${state}>${(page) => html`<${Listed} query=${query} page=${page} />`}<//>`;
 }

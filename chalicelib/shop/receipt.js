@@ -17,7 +17,7 @@ function Document({ receipt }) {
 }
 
 function Opened({ id }) {
-  const state = useLoaded(async () => (await call(`payment/${encodeURIComponent(id)}/receipt`)).Receipt ?? "none", id);
+  const state = useLoaded(async () => (await call(`payment/receipt/${encodeURIComponent(id)}`)).Receipt ?? "none", id);
   return html`<${Loaded} state=${state}>${(receipt) => receipt === "none"
     ? html`<p class="empty">${texts.receipt.none}</p>`
     : html`<${Document} receipt=${receipt} />`}<//>`;

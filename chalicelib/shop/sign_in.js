@@ -34,7 +34,7 @@ function SignInForm({ email = "", onSignedIn, children }) {
   return html`<form ref=${form} onSubmit=${submit}>
     ${error && html`<${Failure} error=${error} />`}
     <${Field} id="email" name="email" type="email" label=${texts.signIn.email} autocomplete="username" required
-      defaultValue=${email} readonly=${Boolean(email)} autocapitalize="none" spellcheck=${false} />
+      defaultValue=${email} autocapitalize="none" spellcheck=${false} />
     <${Field} id="password" name="password" type="password" label=${texts.signIn.password} required
       autocomplete="current-password" />
     <div class="actions">
@@ -56,14 +56,24 @@ export function SignIn() {
 }
 
 export function SignInAgain({ onDone }) {
-  const signedIn = ({ token }) => {
+  // Somebody else begins anew: what was being done is not theirs.
+  const signedIn = ({ token, me }) => {
     onDone();
-    expired.signedIn(token);
+    if (me.AgentID === session().me.AgentID) {
+      expired.signedIn(token);
+    } else {
+      signOut();
+      begin(token, me);
+    }
   };
-  return html`<${Dialog} title=${texts.signIn.again}>
+  const leave = () => {
+    onDone();
+    signOut();
+  };
+  return html`<${Dialog} title=${texts.signIn.again} mayClose=${() => false}>
     <p>${texts.signIn.ended}</p>
     <${SignInForm} email=${session().me.Email} onSignedIn=${signedIn}>
-      <button type="button" onClick=${signOut}>${texts.signOut}</button>
+      <button type="button" onClick=${leave}>${texts.signOut}</button>
     <//>
   <//>`;
 }

@@ -1,5 +1,6 @@
 // Takings: rows of the interface, each of a day (and hour), a till, a kind and a currency; summed here as a view needs.
 import { call } from "./api.js";
+import { kindName } from "./kinds.js";
 import { isZero, sum } from "./money.js";
 import { account, merchant } from "./session.js";
 
@@ -37,6 +38,11 @@ export function currencies(rows) {
   if (!own) return found.length ? found : [null];
   return [own, ...found.filter((currency) => currency !== own)];
 }
+
+export const kindOf = (row) => kindName(row.InputType);
+// Two tills may have the same name.
+export const tillIdOf = (row) => row.AgentID;
+export const tillOf = (row) => row.AgentName ?? String(row.AgentID);
 
 export const of = (rows, currency) => rows.filter((row) => row.CurrencyID === currency);
 

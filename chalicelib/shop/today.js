@@ -2,14 +2,13 @@
 import { Chart } from "./chart.js";
 import { addDays, formatDay, formatHour, formatWeekday, hourInZone } from "./dates.js";
 import { isUnknown, listed } from "./history.js";
-import { kindName } from "./kinds.js";
 import { useLoaded } from "./load.js";
 import { approximate, difference, format, formatShare, isNegative, isZero, negative } from "./money.js";
-import { Loaded, Money, SumRow, Table } from "./parts.js";
+import { Loaded, Money, SumRow, SumTable } from "./parts.js";
 import { Rows } from "./payments.js";
 import { address } from "./route.js";
 import { merchant, session, seesAll, today } from "./session.js";
-import { byNet, currencies, grouped, of, takings, total } from "./takings.js";
+import { byNet, currencies, grouped, kindOf, of, takings, tillIdOf, tillOf, total } from "./takings.js";
 import { texts } from "./texts.js";
 import { html, useEffect } from "./view.js";
 
@@ -48,24 +47,22 @@ function ByHour({ rows, before, currency }) {
 }
 
 function Sums({ rows, currency }) {
-  const list = (key, title) => html`<section class="card">
+  const list = (key, label, title, first) => html`<section class="card">
     <h2>${title}</h2>
-    <${Table} caption=${title} head=${texts.sumColumns}
-      rows=${grouped(rows, key, currency).sort(byNet).map((sums) => html`<${SumRow} name=${sums.name} sums=${sums} />`)} />
+    <${SumTable} caption=${title} first=${first}
+      rows=${grouped(rows, key, currency).sort(byNet).map((sums) => html`<${SumRow} name=${label(sums.row)} sums=${sums} />`)} />
   </section>`;
   return html`
-    ${list((row) => kindName(row.InputType), texts.byKind)}
-    ${seesAll() && list((row) => row.AgentName, texts.byTill)}`;
+    ${list(kindOf, kindOf, texts.byKind, texts.columns.kind)}
+    ${seesAll() && list(tillIdOf, tillOf, texts.byTill, texts.columns.till)}`;
 }
 
-function OfCurrency({ rows, day, currency, isFirst }) {
-  const now = of(rows.filter((row) => row.Day === day), currency);
-  const before = of(rows.filter((row) => row.Day === addDays(day, -7)), currency);
+function OfCurrency({ now, before, day, currency, isFirst }) {
   const sums = total(now, currency);
   return html`<section class="card headline">
       <h2>${isFirst ? texts.netTakings : texts.netTakingsIn(currency)}</h2>
       <p class="net"><${Money} amount=${sums.net} currency=${currency} testid=${isFirst ? "net" : undefined} /></p>
-      <${Compared} net=${sums.net} before=${before} day=${day} currency=${currency} hour=${hourInZone(session().me.GMT)} />
+      ${before && html`<${Compared} net=${sums.net} before=${before} day=${day} currency=${currency} hour=${hourInZone(session().me.GMT)} />`}
       <dl>
         <div><dt>${texts.payments.title}</dt><dd>${sums.payments}</dd></div>
         <div><dt>${texts.taken}</dt><dd><${Money} amount=${sums.amount} currency=${currency} /></dd></div>
@@ -73,7 +70,7 @@ function OfCurrency({ rows, day, currency, isFirst }) {
         <div><dt>${texts.givenBack}</dt><dd><${Money} amount=${sums.reversed} currency=${currency} /></dd></div>
       </dl>
     </section>
-    <${ByHour} rows=${now} before=${before} currency=${currency} />
+    <${ByHour} rows=${now} before=${before ?? []} currency=${currency} />
     <${Sums} rows=${now} currency=${currency} />`;
 }
 
@@ -95,8 +92,10 @@ function Lately({ day, state }) {
 
 export function Today() {
   const day = today();
-  const state = useLoaded(() => takings(addDays(day, -7), day, "hour"), `${merchant().ClientID} ${day}`);
-  const lately = useLoaded(() => listed({ from: day, to: day }), `${merchant().ClientID} ${day}`);
+  const wanted = `${merchant().ClientID} ${day}`;
+  const state = useLoaded(() => takings(day, day, "hour"), wanted);
+  const before = useLoaded(() => takings(addDays(day, -7), addDays(day, -7), "hour"), wanted); // not waited for
+  const lately = useLoaded(() => listed({ from: day, to: day }), wanted);
   const refresh = () => {
     state.reload();
     lately.reload();
@@ -112,7 +111,8 @@ export function Today() {
       <p>${formatDay(day)}</p>
       <button type="button" class="quiet" onClick=${refresh}>${texts.refresh}</button>
     </div>
-    <${Loaded} state=${state}>${(rows) => currencies(rows.filter((row) => row.Day === day)).map((currency, number) =>
-      html`<${OfCurrency} key=${currency} rows=${rows} day=${day} currency=${currency} isFirst=${number === 0} />`)}<//>
+    <${Loaded} state=${state}>${(rows) => currencies(rows).map((currency, number) =>
+      html`<${OfCurrency} key=${currency} now=${of(rows, currency)} before=${before.data && of(before.data, currency)}
+        day=${day} currency=${currency} isFirst=${number === 0} />`)}<//>
     <${Lately} day=${day} state=${lately} />`;
 }

@@ -149,7 +149,6 @@ KEPT_ONLY = {
     "BasicTran.FiscalRouteProfileCode": "PROFILE-7",
     "BasicTran.ServiceID": "SERVICE-7",
     "BasicTran.CPFData": {"ProductsCustomFields": [{"ProductCode": "PRODUCT-7"}]},
-    "TaxesModel": {"Taxes": ["VAT-7"], "Code": "TAX-7"},
     "ServerBuildNumber": "BUILD-7",
     "UserAgent": "AGENT-7",
 }

@@ -140,7 +140,7 @@ def test_a_merchant_is_shown_with_every_field_when_it_is_created_and_when_it_is_
 
 
 def test_an_agent_is_shown_with_every_field_by_its_id_and_without_its_key_elsewhere(shop: Shop) -> None:
-    agent = shop.agent()
+    agent = shop.agent(TerminalID=shop.terminal()["ID"])
     path = f"{shop.path}/pos/{agent['ID']}"
     shown = http.get(shop.stage, path, shop.owner).body
     updated = shop.post(f"{path}/update", builders.agent_update()).body

@@ -69,7 +69,7 @@ def test_everybody_named_gets_one_of_their_own(stage: str) -> None:
 
 
 def receipt_of(stage: str, transaction_id: str, login: Any = None) -> Reply:
-    path = f"/api/v1/payment/{transaction_id}/receipt"
+    path = f"/api/v1/payment/receipt/{transaction_id}"
     return get(stage, path, login) if login else get(stage, path)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from infra.reference import ROOT
 from tests.conftest import CI
@@ -17,6 +17,7 @@ from tests.conftest import CI
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 AXE = ROOT / ".engines" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 WAIT_MILLISECONDS = 60_000  # for what a page shows at last, on a busy machine
+expect.set_options(timeout=WAIT_MILLISECONDS)
 VIOLATIONS = """async () => {
   for (const one of document.getAnimations()) if (one.effect.getTiming().iterations !== Infinity) one.finish();
   const { violations } = await axe.run();

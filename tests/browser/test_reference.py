@@ -101,6 +101,15 @@ def test_the_search_finds_what_people_look_for(words: str, found: str, page: Pag
     page.keyboard.press("Escape")
 
 
+@pytest.mark.parametrize("word", ["refund", "void"])
+def test_the_search_puts_reversals_first_by_the_words_of_other_interfaces(word: str, page: Page) -> None:
+    page.get_by_role("button", name="Search").first.click()
+    page.locator("[role=search] input").fill(word)
+
+    expect(page.get_by_role("option").first).to_contain_text("cancel (void) or return (refund)")
+    page.keyboard.press("Escape")
+
+
 def test_there_are_samples_in_the_languages_of_shops(page: Page) -> None:
     page.get_by_role("button", name="Shell Curl").first.click()
 

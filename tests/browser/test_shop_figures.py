@@ -94,3 +94,16 @@ def _from_the_bucket(route: Route) -> None:
     stored = files._client().get_object(Bucket=bucket, Key=key)  # noqa: SLF001  the client of the process
     headers = {"Content-Type": stored["ContentType"], "Content-Disposition": stored["ContentDisposition"]}
     route.fulfill(body=stored["Body"].read(), headers=headers)
+
+
+@pytest.mark.parametrize("width", [280, 700])  # pixels of what 80 mm and A4 leave
+def test_the_day_report_fits_the_paper(width: int, shop: Shop, store: Store) -> None:
+    store.give_back(store.pay("123456.00"), "1.00")
+    shop.sign_in(store.owner, "#/day-report")
+    shop.wait_for("Day report")
+    shop.page.emulate_media(media="print")
+    shop.page.set_viewport_size({"width": width, "height": 900})
+
+    expect(shop.page.get_by_role("navigation")).to_have_count(0)
+    expect(shop.page.get_by_role("heading", name="Report of")).to_be_visible()
+    assert shop.visit.overflow() <= 0

@@ -1,6 +1,10 @@
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
+from email import message_from_string
 from email.header import decode_header, make_header
+from email.message import EmailMessage
+from email.policy import default
 from typing import Any
 
 import pytest
@@ -9,7 +13,7 @@ from botocore.exceptions import ReadTimeoutError
 from chalicelib.domain.outbox import NotSentError
 from chalicelib.domain.picture import Picture
 from chalicelib.gateways import files, mail, sms
-from tests.builders import PNG, an_email
+from tests.builders import JPEG, PNG, an_email
 from tests.receipts import an_entry, mails, messages, ses
 from tests.wire import failing
 
@@ -38,41 +42,64 @@ def test_a_name_in_any_script_arrives_in_words_that_mail_can_carry(name: str) ->
     assert len(sent.source) <= 320
 
 
-@pytest.fixture
-def requests(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
-    """What SES was asked: moto forgets attachments."""
-    asked: list[dict[str, Any]] = []
-    really = mail._client().send_email  # noqa: SLF001
-
-    def send_email(**request: Any) -> Any:
-        asked.append(request)
-        return really(**request)
-
-    monkeypatch.setattr(mail._client(), "send_email", send_email)  # noqa: SLF001
-    return asked
+def raw(to: str) -> EmailMessage:
+    """Return the mail to an address as it goes over the wire."""
+    (sent,) = [mail for mail in ses().sent_messages if to in mail.destinations]
+    message = message_from_string(sent.raw_data, EmailMessage, policy=default)
+    assert isinstance(message, EmailMessage)
+    return message
 
 
-def test_a_mail_brings_the_logo_that_its_html_names(requests: list[dict[str, Any]]) -> None:
+def test_a_mail_brings_the_logo_that_its_html_names() -> None:
+    to, html = an_email(), '<p dir="auto">Kaffee für مرحبا 🧾' + " x" * 2000 + '<img src="cid:logo">'
     files.put("merchants/7/logo.png", Picture(PNG, "image/png"))
-    mail.send(an_entry(html='<img src="cid:logo">', logo_key="merchants/7/logo.png"), an_email())
+    subject = 'Receipt from "Zoë\'s", Ltd: ₤ 12.30 ' + "日本" * 60
+    sender = "Zoë, <evil@example.com>"
+    mail.send(an_entry(sender=sender, subject=subject, html=html, logo_key="merchants/7/logo.png"), to)
 
-    assert requests[0]["Content"]["Simple"]["Attachments"] == [
-        {
-            "RawContent": PNG,
-            "FileName": "logo.png",
-            "ContentType": "image/png",
-            "ContentDisposition": "INLINE",
-            "ContentId": "logo",
-        }
+    message = raw(to)
+    assert [part.get_content_type() for part in message.walk()] == [
+        *("multipart/alternative", "text/plain", "multipart/related", "text/html", "image/png")
     ]
+    _, text, _, page, picture = message.walk()
+    assert isinstance(picture, EmailMessage)
+    assert (picture["Content-ID"], picture.get_content_disposition()) == ("<logo>", "inline")
+    assert picture.get_content() == PNG
+    assert isinstance(text, EmailMessage)
+    assert isinstance(page, EmailMessage)
+    assert (text.get_content().strip(), page.get_content().strip()) == ("Hello, world.", html)
+    assert (message["To"], message["Subject"]) == (to, subject)
+    (mailbox,) = message["From"].addresses
+    assert (mailbox.display_name, mailbox.addr_spec) == (sender, "receipts@payments.example")
 
 
-def test_a_mail_whose_logo_is_gone_is_sent_without(
-    requests: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
-) -> None:
-    mail.send(an_entry(logo_key="merchants/7/never.png"), an_email())
+def test_a_mail_with_a_logo_is_of_short_lines_of_ascii() -> None:
+    to = an_email()
+    files.put("merchants/7/logo.jpeg", Picture(JPEG, "image/jpeg"))
+    message = an_entry(sender="日" * 300, subject="é" * 900, html="ü" * 9000, text="x" * 9000)
+    mail.send(replace(message, logo_key="merchants/7/logo.jpeg"), to)
 
-    assert requests[0]["Content"]["Simple"]["Attachments"] == []
+    (sent,) = [mail for mail in ses().sent_messages if to in mail.destinations]
+    assert sent.raw_data.isascii()
+    assert max(map(len, sent.raw_data.split("\r\n"))) <= 998
+
+
+def test_a_mail_with_a_logo_needs_nothing_that_an_old_botocore_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    files.put("merchants/7/logo.png", Picture(PNG, "image/png"))
+    model: Any = mail._client().meta.service_model  # noqa: SLF001
+    monkeypatch.delitem(model._shape_resolver._shape_map["Message"]["members"], "Attachments")  # noqa: SLF001  as in 1.34
+    to = an_email()
+
+    mail.send(an_entry(html='<img src="cid:logo">', logo_key="merchants/7/logo.png"), to)
+
+    assert [sent.body for sent in mails(to)] == ['<img src="cid:logo">']
+
+
+def test_a_mail_whose_logo_is_gone_is_sent_without(capsys: pytest.CaptureFixture[str]) -> None:
+    to = an_email()
+    mail.send(an_entry(html="<p>Hello", logo_key="merchants/7/never.png"), to)
+
+    assert [sent.body for sent in mails(to)] == ["<p>Hello"]
     assert "logo_missing" in capsys.readouterr().out
 
 

@@ -1,10 +1,15 @@
 """The page of the messages that the local stage has sent."""
 
 import http.client
+from base64 import b64encode
 
 import boto3
 
+from chalicelib.domain.picture import Picture
+from chalicelib.gateways import files, mail
 from infra import aws_server, engines, mail_viewer
+from tests.builders import PNG, an_email
+from tests.receipts import an_entry
 
 
 def shown() -> tuple[int, str, str]:
@@ -17,14 +22,14 @@ def shown() -> tuple[int, str, str]:
 
 
 def test_mails_and_text_messages_are_shown_and_nothing_in_them_is_run() -> None:
-    mail = {
+    content = {
         "Subject": {"Data": "Lunch <b>&</b>"},
         "Body": {"Html": {"Data": "<p>Paid</p><script>alert(1)</script>"}, "Text": {"Data": "Paid"}},
     }
     boto3.client("sesv2").send_email(
         FromEmailAddress="receipts@payments.example",
         Destination={"ToAddresses": ["ann@example.com"]},
-        Content={"Simple": mail},  # type: ignore[typeddict-item]
+        Content={"Simple": content},  # type: ignore[typeddict-item]
     )
     boto3.client("sns").publish(PhoneNumber="+27829876543", Message="Paid <i>12.30</i>")
 
@@ -38,3 +43,16 @@ def test_mails_and_text_messages_are_shown_and_nothing_in_them_is_run() -> None:
     assert "Paid &lt;i&gt;12.30&lt;/i&gt;" in page
     assert "<script" not in page
     assert "<iframe sandbox title" in page
+
+
+def test_a_picture_that_a_mail_brings_is_shown_in_it() -> None:
+    to = an_email()
+    files.put("merchants/7/shown.png", Picture(PNG, "image/png"))
+    mail.send(an_entry(subject="Zoë's <b>", html='<img src="cid:logo">', logo_key="merchants/7/shown.png"), to)
+
+    _, policy, page = shown()
+
+    assert "img-src data:" in policy
+    assert to in page
+    assert "<h3>Zoë&#x27;s &lt;b&gt;</h3>" in page
+    assert f"src=&quot;data:image/png;base64,{b64encode(PNG).decode()}&quot;" in page

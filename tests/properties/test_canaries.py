@@ -25,10 +25,9 @@ from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
 from chalicelib.settings import settings
 from chalicelib.store import transactions
-from infra import operator
+from infra import mail_viewer, operator
 from tests.cards import EXP, chip_data
 from tests.http import OWNER, SYSTEM, TILL, Reply, get, post
-from tests.receipts import ses
 from tests.tills import a_till
 from tests.wire import broken, failing
 
@@ -169,7 +168,7 @@ def everything_kept() -> str:
         store.get_object(Bucket=bucket, Key=item["Key"])["Body"].read().decode("latin-1")
         for item in store.list_objects_v2(Bucket=bucket).get("Contents", [])
     ]
-    parts += [repr(vars(message)) for message in ses().sent_messages]
+    parts += [repr(mail) for mail in mail_viewer.sent_mails()]
     return "\n".join(parts)
 
 

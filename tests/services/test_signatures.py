@@ -157,7 +157,7 @@ def test_an_unknown_payment_takes_its_signature_once_it_is_resolved() -> None:
     assert (answer.phase, answer.owes_signature, replayed) == (Phase.APPROVED, False, False)
 
 
-def test_a_delivery_is_one_write_and_a_replay_none() -> None:
+def test_a_delivery_is_one_transaction_with_its_entries_and_a_replay_none() -> None:
     till = a_till()
     body = a_card_body("10.08")
     payment = till.pay(body)
@@ -167,6 +167,6 @@ def test_a_delivery_is_one_write_and_a_replay_none() -> None:
     with write_units() as charged:
         till.submit(signed(body, 1), NOW + MINUTE)
 
-    assert calls == ["BatchGetItem", "UpdateItem"]
+    assert calls == ["BatchGetItem", "TransactWriteItems"]
     assert charged == []
     assert transactions.get(payment.id) is not None

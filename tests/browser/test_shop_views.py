@@ -1,0 +1,148 @@
+"""Every view of the shop's page, on a desk and on a small phone, light and dark; and who may see what."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visit
+from tests.browser.shop import VIEWS, Shop, Store, a_store
+from tests.http import get
+
+SCRIPT = '<script>document.title="run"</script><img src=x onerror="document.title=\'run\'">'
+
+
+@pytest.fixture
+def store(stage: str) -> Store:
+    """A store with payments of each kind of outcome."""
+    store = a_store(stage)
+    store.give_back(store.pay("12.30", Description=SCRIPT), "2.30")
+    store.pay_by_card("10.05")  # declined
+    store.pay_by_card("10.69")  # unknown
+    store.pay_by_card("1234.00")
+    return store
+
+
+@pytest.fixture
+def by_phone(visit_by_phone: Visit, stage: str) -> Shop:
+    return Shop(visit_by_phone, stage)
+
+
+def fits_everybody(shop: Shop) -> None:
+    assert shop.visit.violations() == []
+    assert shop.visit.overflow() <= 0
+
+
+def test_everybody_can_use_every_view_on_every_screen(visit_of_a_shop: Visit, store: Store) -> None:
+    shop = Shop(visit_of_a_shop, store.stage)
+    shop.open()
+    fits_everybody(shop)
+    shop.sign_in(store.owner)
+    for view in VIEWS:
+        shop.look_at(view)
+        fits_everybody(shop)
+    shop.look_at("Payments")
+    shop.page.get_by_text("More filters").click()
+    fits_everybody(shop)
+    shop.row(store.pay()).or_(shop.page.locator("[data-id]").last).first.click()
+    shop.wait_for("Payment")
+    shop.button("Show the receipt").click()
+    shop.wait_until_loaded()
+    expect(shop.page.frame_locator("iframe").get_by_text("Corner Store").first).to_be_visible()
+    fits_everybody(shop)
+    shop.button("Return…").click()
+    fits_everybody(shop)
+
+    assert shop.visit.complaints == []
+    assert shop.visit.requests_elsewhere(store.stage) == []
+
+
+def test_a_view_is_used_by_keyboard_alone(by_phone: Shop, store: Store) -> None:
+    by_phone.sign_in(store.owner)
+    by_phone.look_at("Payments")
+    by_phone.page.locator("[data-id] a").first.focus()
+    by_phone.page.keyboard.press("Enter")
+    by_phone.wait_for("Payment")
+    by_phone.page.get_by_role("link", name="Skip to the content").focus()
+    by_phone.page.keyboard.press("Enter")
+
+    expect(by_phone.page.locator("main")).to_be_focused()
+
+
+def test_a_script_in_a_description_does_nothing(by_phone: Shop, store: Store) -> None:
+    paid = store.pay("1.00", Description=SCRIPT)
+    by_phone.sign_in(store.owner, "#/payments")
+    expect(by_phone.row(paid)).to_contain_text("<script>")
+    by_phone.row(paid).click()
+    by_phone.button("Show the receipt").click()
+
+    expect(by_phone.page.locator("dd", has_text="<script>")).to_be_visible()
+    expect(by_phone.page.frame_locator("iframe").get_by_text("<script>").first).to_be_visible()
+    assert by_phone.page.title() != "run"
+    assert by_phone.visit.complaints == []
+
+
+def test_an_agent_sees_its_own(by_phone: Shop, store: Store) -> None:
+    own, others = store.pay("3.00", store.colleague), store.pay("100.00")
+    by_phone.sign_in(store.colleague)
+    assert by_phone.net == 3
+    by_phone.look_at("Payments")
+    expect(by_phone.row(own)).to_be_visible()
+    expect(by_phone.row(others)).to_have_count(0)
+    by_phone.look_at("Tills")
+
+    expect(by_phone.page.get_by_text(store.colleague[0])).to_be_visible()
+    expect(by_phone.page.get_by_text(store.till[0])).to_have_count(0)
+    expect(by_phone.button("Block")).to_have_count(0)
+
+
+def test_an_agent_cannot_see_the_payments_of_another_till_by_typing_addresses(by_phone: Shop, store: Store) -> None:
+    paid = store.pay("100.00", Description="of another till")
+    another = get(store.stage, "/api/v1/user/me", store.till).body["Data"]["AgentID"]
+    refusal = get(store.stage, f"/api/v1/payment/{paid}", store.colleague).body["ErrorMessage"]
+    by_phone.sign_in(store.colleague, f"#/payments/{paid}")
+    expect(by_phone.page.get_by_role("alert")).to_contain_text(refusal)
+    by_phone.open(f"#/payments?till={another}")
+    expect(by_phone.page.get_by_role("alert")).to_contain_text(refusal)
+    by_phone.open(f"#/payments?search={paid}")
+    expect(by_phone.page.get_by_text("No payment matches.")).to_be_visible()
+
+    assert "of another till" not in by_phone.page.inner_text("body")
+
+
+def test_filters_stand_in_the_address(by_phone: Shop, store: Store) -> None:
+    found, other = store.pay("1.00", Description="Rooibos"), store.pay("2.00", Description="Espresso")
+    by_phone.sign_in(store.owner, "#/payments")
+    by_phone.page.get_by_label("Search", exact=True).fill("rooibos")
+    by_phone.button("Search").click()
+    expect(by_phone.row(other)).to_have_count(0)
+    expect(by_phone.page).to_have_url(f"{store.stage}/app#/payments?search=rooibos")
+    by_phone.page.reload()
+    expect(by_phone.row(found)).to_be_visible()
+    by_phone.row(found).click()
+    by_phone.page.get_by_role("link", name="Back to the list").click()
+
+    expect(by_phone.page.get_by_label("Search", exact=True)).to_have_value("rooibos")
+    expect(by_phone.row(other)).to_have_count(0)
+
+
+def test_the_list_goes_on_page_by_page(by_phone: Shop, store: Store) -> None:
+    for _ in range(101):
+        store.pay("1.00")
+    by_phone.sign_in(store.owner, "#/payments")
+    expect(by_phone.page.locator("[data-id]")).to_have_count(100)
+    by_phone.page.get_by_role("link", name="Next").click()
+    expect(by_phone.page.get_by_text("Page 2 of 2")).to_be_visible()
+    expect(by_phone.page.locator("[data-id]")).to_have_count(6)
+    by_phone.page.get_by_role("link", name="Previous").click()
+
+    expect(by_phone.page.locator("[data-id]")).to_have_count(100)
+
+
+@pytest.mark.parametrize(
+    "address", ["#/nothing", "#/payments/x", "#/days?from=2026-13-99&to=x", "#/day-report?day=x", "#/%"]
+)
+def test_an_address_that_somebody_mistyped_is_answered(address: str, by_phone: Shop, store: Store) -> None:
+    by_phone.sign_in(store.owner, address)
+    by_phone.wait_until_loaded()
+
+    expect(by_phone.page.get_by_role("heading", level=1)).to_be_visible()
+    assert [one for one in by_phone.visit.complaints if "404" not in one] == []
