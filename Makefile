@@ -10,6 +10,8 @@ LAMBDA_PACKAGE := awslambdaric==4.2.2
 GENERATOR_PACKAGE := openapi-generator-cli==7.26.0
 CLIENT_PACKAGES := newman@6.2.2 @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3 typescript@5.9.3
 AXE_PACKAGE := axe-core@4.14.1
+WEBHOOKS_PACKAGE := standardwebhooks==1.1.0
+WEBHOOKS_NPM_PACKAGE := standardwebhooks@1.1.1
 PARALLEL ?= -n auto --dist loadfile  # a module of tests stays in one process: its tables are its own
 STAGE ?= dev
 STACK ?= payments-$(STAGE)
@@ -28,9 +30,11 @@ LAMBDA := .engines/awslambdaric/.stamp-$(LAMBDA_PACKAGE)
 GENERATOR := .engines/openapi-generator/.stamp-$(GENERATOR_PACKAGE)
 CLIENT_TOOLS := .engines/client-tools/.stamp-$(firstword $(shell echo '$(CLIENT_PACKAGES)' | cksum))
 AXE := .engines/axe/.stamp-$(AXE_PACKAGE)
+WEBHOOKS := .engines/standardwebhooks/.stamp-$(WEBHOOKS_PACKAGE)
+WEBHOOKS_NPM := .engines/standardwebhooks-npm/.stamp-$(WEBHOOKS_NPM_PACKAGE)
 
 .DEFAULT_GOAL := run
-.PHONY: run deployed test check bench simulate format lock engine linter lambda browser simulator interop client-tools clients reference renderer libraries screenshots fuzz certify package deploy clean
+.PHONY: run deployed test check bench simulate format lock engine linter lambda browser webhook-tools simulator interop client-tools clients reference renderer libraries screenshots fuzz certify package deploy clean
 
 run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000
 	@echo "The local stage starts, which takes some seconds:"
@@ -39,10 +43,10 @@ run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local
 deployed: $(STAGE_VENV) $(LAMBDA) engine  ## what is deployed, run here: PORT=8000 AWS_PORT=8001 ALLOWED_ORIGINS=...; ARGS=measure what it costs, ARGS=compare how it differs from `make run`
 	@$(BIN)/python -m infra.deployed $(ARGS)
 
-test: $(VENV) engine linter lambda browser  ## every test: ARGS="-k name" for some
+test: $(VENV) engine linter lambda browser webhook-tools  ## every test: ARGS="-k name" for some
 	@$(BIN)/pytest $(PARALLEL) $(ARGS)
 
-check: $(VENV) engine linter lambda browser  ## what .ci/run runs: format, lint, types, tests with coverage
+check: $(VENV) engine linter lambda browser webhook-tools  ## what .ci/run runs: format, lint, types, tests with coverage
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -74,6 +78,8 @@ linter: $(LINTER)  ## cfn-lint, in an environment of its own
 lambda: $(LAMBDA)  ## AWS's client of Lambda's Runtime API, in an environment of its own
 
 browser: $(AXE)  ## axe-core, for the tests of pages, where npm is at hand; Chromium is the machine's own
+
+webhook-tools: $(WEBHOOKS) $(WEBHOOKS_NPM)  ## the published packages that verify webhooks, for Python in an environment of its own, and for JavaScript where npm is at hand
 
 simulator: $(SIMULATOR)  ## iso8583sim, a host program that is not ours, in an environment of its own: it is under the AGPL
 
@@ -165,7 +171,16 @@ $(AXE):
 		echo "npm is not installed: axe-core is not available."; \
 	fi
 
-$(LINTER) $(LOCKER) $(FUZZER) $(SIMULATOR) $(PEER_STAMP) $(GENERATOR):
+$(WEBHOOKS_NPM):
+	@if command -v npm >/dev/null; then \
+		mkdir -p $(@D) && \
+		npm install --prefix $(@D) --no-save --silent --no-audit --no-fund --ignore-scripts $(WEBHOOKS_NPM_PACKAGE) && \
+		touch $@; \
+	else \
+		echo "npm is not installed: signatures are not verified in JavaScript."; \
+	fi
+
+$(LINTER) $(LOCKER) $(FUZZER) $(SIMULATOR) $(PEER_STAMP) $(GENERATOR) $(WEBHOOKS):
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(patsubst .stamp-%,%,$(@F))
 	@touch $@

@@ -62,6 +62,8 @@ class ErrorCode(Enum):
     PRODUCT_NOT_FOUND = (567, 404, "The product is not found.")
     TRANSACTION_NOT_FOUND = (568, 404, "The transaction is not found.")
     GROUP_NOT_FOUND = (569, 404, "The terminal group is not found.")
+    WEBHOOK_NOT_FOUND = (570, 404, "The webhook is not found.")
+    EVENT_NOT_FOUND = (571, 404, "The event is not found.")
 
     INTERNAL = (901, 500, "An internal error.")
     DEPENDENCY_UNAVAILABLE = (902, 503, "The acquirer or partner is out of reach; nothing was attempted.")
@@ -74,7 +76,7 @@ class ErrorCode(Enum):
 
 
 class Check(IntEnum):
-    """`Code` of a validation item; 561-569 (a reference to nothing) are written as their ErrorCode."""
+    """`Code` of a validation item; 561-571 (a reference to nothing) are written as their ErrorCode."""
 
     REQUIRED = 1
     TYPE = 2

@@ -32,6 +32,7 @@ from infra import (
     kept_aws,
     readable_log,
     scheduler,
+    streams,
 )
 from infra.bank import local as bank
 from infra.bank.local import AcquirerSettingsError
@@ -71,6 +72,7 @@ def main() -> None:
         is_first_start = _seed(folder, with_month=with_month)
         stack.enter_context(server)
         stack.enter_context(scheduler.run_jobs_every())
+        stack.enter_context(streams.fed())
         demo_data.print_welcome(
             server.url, aws_server.url(aws_port), folder.path if folder else None, is_first_start=is_first_start
         )

@@ -55,7 +55,7 @@ def _restoring(
 
     def transact_write_items(self: "DynamoDBBackend", transact_items: list[dict[str, Any]]) -> None:
         before = [copied for item in transact_items if (copied := _copied(self, item))]
-        streams = {table.name: _records(table) for table in (one.table for one in before)}
+        streams = {table.name: _record_count(table) for table in (one.table for one in before)}
         try:
             with patch.object(table_class, "__deepcopy__", _itself, create=True):
                 carry_out(self, transact_items)
@@ -63,7 +63,7 @@ def _restoring(
             for one in before:
                 one.put_back()
                 if one.table.stream_shard is not None:
-                    one.table.stream_shard.items = streams[one.table.name]
+                    del one.table.stream_shard.items[streams[one.table.name] :]
             raise
 
     return transact_write_items
@@ -73,8 +73,8 @@ def _itself(table: "Table", _: dict[int, Any]) -> "Table":
     return table
 
 
-def _records(table: "Table") -> list[Any]:
-    return list(table.stream_shard.items) if table.stream_shard is not None else []
+def _record_count(table: "Table") -> int:
+    return len(table.stream_shard.items) if table.stream_shard is not None else 0
 
 
 def _copied(backend: "DynamoDBBackend", item: dict[str, Operation]) -> _Before | None:

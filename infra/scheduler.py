@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from chalicelib.log import log_defect
-from chalicelib.services import outbox, payment_sweep
+from chalicelib.services import event_sweep, outbox, payment_sweep
 from chalicelib.services.payment_sweep import Swept
 
 THREAD_NAME = "scheduler"
+EVENT_SECONDS, EVENT_PAUSE = 10, 1.0  # of a run of the sweep of events, and after it: retries wait for seconds
 INTERVAL_SECONDS = 5  # a deployed stage waits for a minute, which is long for somebody who tries the sandbox
 
 
@@ -23,13 +24,18 @@ def run_jobs(sweep_seconds: float = payment_sweep.SECONDS) -> tuple[Swept, int]:
 def run_jobs_every(seconds: float = INTERVAL_SECONDS) -> Iterator[None]:
     """Run the jobs in a thread, every so many seconds, until the block ends."""
     ended = threading.Event()
-    thread = threading.Thread(target=_run_until, args=(ended, seconds), name=THREAD_NAME, daemon=True)
-    thread.start()
+    threads = [
+        threading.Thread(target=target, args=(ended, *arguments), name=THREAD_NAME, daemon=True)
+        for target, arguments in ((_run_until, (seconds,)), (_sweep_events_until, ()))
+    ]
+    for thread in threads:
+        thread.start()
     try:
         yield
     finally:
         ended.set()
-        thread.join(timeout=10)
+        for thread in threads:
+            thread.join(timeout=10)
 
 
 def _run_until(ended: threading.Event, seconds: float) -> None:
@@ -40,5 +46,14 @@ def _run_until(ended: threading.Event, seconds: float) -> None:
         try:
             swept, _ = run_jobs(sweep_seconds=seconds)
             pause = 0 if swept.is_unfinished else seconds
+        except Exception as defect:  # noqa: BLE001  the next run tries again
+            log_defect(defect)
+
+
+def _sweep_events_until(ended: threading.Event) -> None:
+    """Run the sweep of events beside the other jobs: it waits for receivers."""
+    while not ended.wait(EVENT_PAUSE):
+        try:
+            event_sweep.run(datetime.now(UTC), EVENT_SECONDS)
         except Exception as defect:  # noqa: BLE001  the next run tries again
             log_defect(defect)

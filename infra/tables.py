@@ -19,8 +19,12 @@ def create_missing(client: "DynamoDBClient", stack: str) -> None:
         name = arguments["TableName"]
         if name not in existing:
             client.create_table(**arguments)
-        elif _definition(client.describe_table(TableName=name)["Table"]) != _definition(arguments):
+            continue
+        table = client.describe_table(TableName=name)["Table"]
+        if _definition(table) != _definition(arguments):
             raise _changed(name)
+        if "StreamSpecification" in arguments and "StreamSpecification" not in table:
+            client.update_table(TableName=name, StreamSpecification=arguments["StreamSpecification"])
 
 
 def enable_ttl(client: "DynamoDBClient", stack: str) -> None:

@@ -334,3 +334,8 @@ def a_shop(stage: str) -> Shop:
     owner = http.post(stage, f"/api/v1/merchant/{number}/pos/create", body, http.SYSTEM)
     assert owner.status == 200, owner.text
     return Shop(stage, number, (body["Email"], PASSWORD), owner.body["Pos"]["ID"])
+
+
+def a_webhook(**changes: Any) -> dict[str, Any]:
+    """Return the body that creates a webhook, which nobody serves."""
+    return {"Url": "https://shop.example/events", **changes}

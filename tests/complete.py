@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -20,7 +21,8 @@ from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import linked_cards
 from chalicelib.store import agents, transactions
 from chalicelib.store.table import read
-from tests import builders, http
+from infra import engines
+from tests import builders, http, receivers, streams
 from tests.builders import CONTEXT, JPEG, PASSWORD, PNG, Shop, a_shop, an_email
 from tests.cards import EXP, PAN, chip_data
 from tests.tables import Seen
@@ -355,9 +357,11 @@ def a_run(stage: str) -> Run:
     run = Run(shop, (agent["Email"], PASSWORD), ids)
 
     manage(run)
+    subscribe(run)
     pay(run)
     reverse(run)
     ask(run)
+    tell(run)
     return run
 
 
@@ -425,3 +429,29 @@ def ask(run: Run) -> None:
     session = run.post("/api/v1/user/login/session", {"Email": run.till[0], "Password": PASSWORD})
     login = (run.till[0], session.body["Data"]["SessionID"])
     run.look("/api/v1/user/me", http.get(run.shop.stage, "/api/v1/user/me", login))
+
+
+def subscribe(run: Run) -> None:
+    """Create a webhook at a port where nobody listens, change it and list it."""
+    shop = run.shop
+    url = f"http://127.0.0.1:{engines.free_port()}/events"
+    body = {"Url": url, "Types": ["payment.declined"], "Description": "Bookkeeping"}
+    created = run.look(f"{MERCHANT}/webhook/create", shop.post(f"{shop.path}/webhook/create", body))
+    path = f"{shop.path}/webhook/{created.body['Webhook']['ID']}"
+    changes = {"Types": ["payment.approved"], "RotateSecret": True}
+    run.look(f"{MERCHANT}/webhook/{{webhookId}}/update", shop.post(f"{path}/update", changes))
+    run.look(f"{MERCHANT}/webhook/list", shop.post(f"{shop.path}/webhook/list", {}))
+
+
+def tell(run: Run) -> None:
+    """Let the webhook's receiver fail once and answer once, and list what became of the events."""
+    shop = run.shop
+    [hook] = shop.post(f"{shop.path}/webhook/list", {}).body["Webhooks"]
+    streams.deliver_all()
+    with receivers.a_receiver(port=urlsplit(hook["Url"]).port or 0):
+        path = f"{shop.path}/webhook/{hook['ID']}"
+        run.look(f"{MERCHANT}/webhook/{{webhookId}}/test", shop.post(f"{path}/test", {}))
+        streams.deliver_all()
+    listed = run.look(f"{MERCHANT}/event/list", shop.post(f"{shop.path}/event/list", {}))
+    again = f"{shop.path}/event/{listed.body['Events'][-1]['ID']}/resend"
+    run.look(f"{MERCHANT}/event/{{eventId}}/resend", shop.post(again, {}))

@@ -345,6 +345,21 @@ GET_LINKED_CARDS: dict[str, Any] = CONTEXT | {
 }
 AUTH_ACCOUNT = {"CurrentAccountID": (I, False), "Lang": (S, False), "IP": (S, False)}
 SIGN_IN = {"Email": (S, True), "Password": (S, True)}
+# Ours: contract, section 11.
+CREATE_WEBHOOK: dict[str, Any] = {"Url": (S, True), "Types": ([S], False), "Description": (S, False)}
+UPDATE_WEBHOOK: dict[str, Any] = {
+    "Url": (S, False),
+    "Types": ([S], False),
+    "State": (I, False),
+    "Description": (S, False),
+    "RotateSecret": (B, False),
+}
+LIST_EVENTS: dict[str, Any] = {
+    "Period": ({"To": (S, False), "From": (S, False)}, False),
+    "Types": ([S], False),
+    "Page": (I, False),
+}
+RESEND_EVENT: dict[str, Any] = {"WebhookID": (I, False)}
 LIST_AGENTS: dict[str, Any] = {"Email": (S, False), "Search": (S, False), "State": (I, False), "Page": (I, False)}
 
 TAKINGS: dict[str, Any] = CONTEXT | {
@@ -362,6 +377,12 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "/api/v1/merchant/{merchantId}/pos/{posId}/update": UPDATE_AGENT,
     "/api/v1/merchant/{merchantId}/pos/updatebulk": UPDATE_BULK,
     "/api/v1/merchant/{merchantId}/pos/list": LIST_AGENTS,
+    "/api/v1/merchant/{merchantId}/webhook/create": CREATE_WEBHOOK,
+    "/api/v1/merchant/{merchantId}/webhook/list": {},
+    "/api/v1/merchant/{merchantId}/webhook/{webhookId}/update": UPDATE_WEBHOOK,
+    "/api/v1/merchant/{merchantId}/webhook/{webhookId}/test": {},
+    "/api/v1/merchant/{merchantId}/event/list": LIST_EVENTS,
+    "/api/v1/merchant/{merchantId}/event/{eventId}/resend": RESEND_EVENT,
     "/api/v1/terminal/create": CREATE_TERMINAL,
     "/api/v1/payment/submit": SUBMIT,
     "/api/v1/payment/prepare": PREPARE,
@@ -659,6 +680,34 @@ AUTH_ACCOUNT_ANSWER = {
     "ProductDescListPhone": A,
 }
 
+WEBHOOK = {
+    "ID": I,
+    "Url": S,
+    "Types": [S],
+    "State": I,
+    "Description": S,
+    "Created": S,
+    "Updated": S,
+    "Secret": S,
+}
+ATTEMPT = {"Timestamp": S, "Milliseconds": I, "Status": I, "Answer": S, "Reason": S}
+DELIVERY = {
+    "WebhookID": I,
+    "State": S,
+    "Attempts": I,
+    "LastStatus": I,
+    "NextAttempt": S,
+    "AttemptList": [ATTEMPT],
+}
+EVENT = {
+    "ID": S,
+    "Type": S,
+    "Timestamp": S,
+    "TransactionID": S,
+    "State": I,
+    "Substate": I,
+    "Deliveries": [DELIVERY],
+}
 ME = {
     "AgentID": I,
     "Name": S,
@@ -715,6 +764,13 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "GetLinkedCards": {"LinkedCards": ["LinkedCard"]},
     "AuthAccount": AUTH_ACCOUNT_ANSWER,
     "Session": {"Data": {"SessionID": S}},
+    "Webhook": WEBHOOK,
+    "Event": EVENT,
+    "CreateWebhook": {"Webhook": "Webhook"},
+    "ListWebhooks": {"Webhooks": ["Webhook"]},
+    "TestWebhook": {"EventID": S},
+    "ListEvents": {"Events": ["Event"], "EventsCounters": {"Pagesize": I, "ItemCountPage": I}},
+    "ResendEvent": {},  # ours: nothing beside the envelope
     "Me": {"Data": ME},  # ours
     "Takings": {"Takings": [TAKING]},  # ours
     "Health": {},  # ours: nothing beside the envelope
@@ -732,6 +788,12 @@ ANSWERS = {
     "/api/v1/merchant/{merchantId}/pos/{posId}/update": "CreatePos",
     "/api/v1/merchant/{merchantId}/pos/updatebulk": "UpdateBulk",
     "/api/v1/merchant/{merchantId}/pos/list": "PosList",
+    "/api/v1/merchant/{merchantId}/webhook/create": "CreateWebhook",
+    "/api/v1/merchant/{merchantId}/webhook/list": "ListWebhooks",
+    "/api/v1/merchant/{merchantId}/webhook/{webhookId}/update": "CreateWebhook",
+    "/api/v1/merchant/{merchantId}/webhook/{webhookId}/test": "TestWebhook",
+    "/api/v1/merchant/{merchantId}/event/list": "ListEvents",
+    "/api/v1/merchant/{merchantId}/event/{eventId}/resend": "ResendEvent",
     "/api/v1/terminal/create": "CreateTerminal",
     "/api/v1/payment/submit": "Submit",
     "/api/v1/payment/prepare": "Prepare",

@@ -65,6 +65,12 @@ def calling_function() -> str | None:
             found = "api"
         elif place.endswith("chalicelib/services/payment_sweep.py"):
             found = "sweep-payments"
+        elif place.endswith("chalicelib/services/outbox_stream.py"):
+            found = "deliver-outbox"
+        elif place.endswith("chalicelib/services/event_stream.py"):
+            found = "deliver-events"
+        elif place.endswith(("chalicelib/services/event_sweep.py", "chalicelib/services/delivery_queues.py")):
+            found = "sweep-events"
         elif name == "deliver_due":
             found = "sweep-outbox"
         frame = frame.f_back  # type: ignore[assignment]
@@ -85,6 +91,8 @@ def resource_of(value: Any) -> str:
         return KEY
     if value == {"Ref": "Secret"}:
         return SECRET
+    if isinstance(value, dict) and "Fn::GetAtt" in value:
+        return " ".join(value["Fn::GetAtt"])
     text: str = value["Fn::Sub"] if isinstance(value, dict) else value
     for name, local in PSEUDO_PARAMETERS.items():
         text = text.replace(name, local)

@@ -18,7 +18,7 @@ from tests.accounts import (
     an_account,
     basic,
 )
-from tests.builders import CONTEXT, merchant_body, merchant_update, terminal_body
+from tests.builders import CONTEXT, a_webhook, merchant_body, merchant_update, terminal_body
 from tests.http import Reply, call, post
 from tests.transactions import a_body
 
@@ -53,6 +53,24 @@ class World:
         reply = post(self.stage, "/api/v1/payment/submit", a_body(), (self.colleague.email, self.colleague.key))
         paid: str = reply.body["TransactionID"]
         return paid
+
+    @property
+    def webhook(self) -> int:
+        """Create a webhook of the merchant, and return its ID."""
+        administrator = an_account(Right.ADMINISTRATOR, merchant=self.home)
+        path = f"/api/v1/merchant/{self.home.id}/webhook/create"
+        reply = post(self.stage, path, a_webhook(), (administrator.email, administrator.key))
+        created: int = reply.body["Webhook"]["ID"]
+        return created
+
+    @property
+    def event(self) -> str:
+        """Make an event of the merchant, and return its ID."""
+        administrator = an_account(Right.ADMINISTRATOR, merchant=self.home)
+        path = f"/api/v1/merchant/{self.home.id}/webhook/{self.webhook}/test"
+        reply = post(self.stage, path, {}, (administrator.email, administrator.key))
+        made: str = reply.body["EventID"]
+        return made
 
 
 @dataclass(frozen=True)
@@ -136,6 +154,12 @@ ROWS = [
         "agents_update_bulk", lambda world: {"PosBulk": [{"Email": world.colleague.email, "State": 1}]}, MANAGERS, _home
     ),
     Row("agents_search", lambda _: {}, MANAGERS, _home),
+    Row("webhooks_create", lambda _: a_webhook(), MANAGERS, _home),
+    Row("webhooks_listed", lambda _: {}, MANAGERS, _home),
+    Row("webhooks_update", lambda _: {"State": 0}, MANAGERS, lambda world: _home(world) | {"webhookId": world.webhook}),
+    Row("webhooks_test", lambda _: {}, MANAGERS, lambda world: _home(world) | {"webhookId": world.webhook}),
+    Row("events_listed", lambda _: {}, MANAGERS, _home),
+    Row("events_resend", lambda _: {}, MANAGERS, lambda world: _home(world) | {"eventId": world.event}),
     Row("terminals_create", lambda world: terminal_body(world.home.id), (*MANAGERS[:5], BRANCH)),
     Row("payments_submit", lambda _: a_body(), WITH_MERCHANT),
     Row(

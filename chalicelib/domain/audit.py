@@ -7,6 +7,7 @@ from typing import Any
 
 from chalicelib.record import Record
 
+OPERATOR = 0
 BOOKKEEPING = {"version", "credential_version"}
 
 
@@ -21,7 +22,7 @@ class Audit(Record):
 
 
 class Act(Record):
-    """A change of a record: its kind, who makes it and when. `by` is an agent's ID, 0 the operator of the stage."""
+    """A change of a record: its kind, who makes it and when. `by` is an agent's ID, OPERATOR the stage itself."""
 
     kind: str
     by: int

@@ -78,6 +78,12 @@ class Merchant(Record):
     avatar_key: str | None = None
     request_context: str | None = None  # JSON text: device, framework and IP address of the request that created it
     deleted: bool = False
+    webhooks: int = 0  # it has, whether they are on or off
+    events_until: datetime | None = None  # its transactions that begin before then make events; None: none does
+
+    def makes_events(self, now: datetime) -> bool:
+        """Return whether a transaction that begins now makes events."""
+        return self.events_until is not None and now < self.events_until
 
 
 def snapshot_of(merchant: Merchant, mid: str | None) -> MerchantSnapshot:

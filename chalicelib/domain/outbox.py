@@ -1,6 +1,6 @@
 """The outbox: messages stored in the same store transaction as what they report, so that neither is lost.
 
-A new entry is held by the process that wrote it, which sends it right after. An entry is held until `due_at`; then the
+A new entry is held for the stream of its table, which sends it right after. An entry is held until `due_at`; then the
 first process that claims it holds it. So it is sent at least once, and twice only when a process died between sending
 it and storing that.
 """
@@ -11,11 +11,12 @@ from datetime import datetime, timedelta
 from chalicelib.domain.merchant import Merchant
 from chalicelib.record import Record
 
-WELCOME, RECEIPT = "welcome", "receipt"
+WELCOME, RECEIPT, NOTICE = "welcome", "receipt", "notice"
 EMAIL, SMS = "email", "sms"
 LOGO_IN_MAIL = "cid:logo"  # the address of the picture that a mail brings with it
 RETRIES = 3  # when the request does not say
-HELD_FOR = timedelta(seconds=60)  # longer than a request (29 s) or a sending may last
+HELD_FOR = timedelta(seconds=60)  # for the stream, or by who sends it: longer than a sending may last
+STREAMS_TURN = timedelta(seconds=30)  # of them: a record that comes later is left to the sweep
 PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=6)  # after the first failure; at the most
 KEPT_FOR = timedelta(days=30)  # what was sent or given up, to be looked up, then deleted by the table's TTL
 
@@ -71,8 +72,20 @@ def welcome_merchant(entry_id: str, merchant: Merchant, now: datetime) -> Outbox
     return Outbox(entry_id, WELCOME, merchant.id, (email,), EMAIL, now, subject="Welcome", text=text)
 
 
-def held_by_writer(entry: Outbox) -> Outbox:
-    """Return the entry as it is first stored: held by its writer, due for the sweep should that process die."""
+def failing_webhook(entry_id: str, merchant: Merchant, webhook_id: int, now: datetime) -> Outbox:
+    """Return the e-mail that tells the manager of a merchant that a webhook has been failing for a day."""
+    text = (
+        f"Hello {one_line(merchant.manager.name)},\n\n"
+        f"webhook {webhook_id} of {one_line(merchant.name)} has not taken an event for a day or longer.\n"
+        "Each event is tried for three days and then given up; it can be sent again for 30 days.\n"
+        "The list of events says what the webhook answered.\n"
+    )
+    subject = f"Webhook {webhook_id} fails"
+    return Outbox(entry_id, NOTICE, merchant.id, (merchant.manager.email,), EMAIL, now, subject=subject, text=text)
+
+
+def held_for_stream(entry: Outbox) -> Outbox:
+    """Return the entry as it is first stored: held for the stream, due for the sweep should that miss it."""
     return replace(entry, due_at=entry.created_at + HELD_FOR)
 
 

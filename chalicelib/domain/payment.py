@@ -171,6 +171,7 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
         "language": language_of(order.language or merchant.language),
         "merchant": snapshot_of(merchant, terminal.back_retailer_id),
         "single_step": order.single_step,
+        "makes_events": merchant.makes_events(now) or None,
     }
     return Transaction(**{**facts, **decided})
 

@@ -206,6 +206,7 @@ class Transaction(Record):
     reverse_invoice: str | None = None
     latest_reversal_id: str | None = None  # of a payment: the reversal requested last, finished or not
     host: HostFacts | None = None  # at an acquirer that cannot be inquired
+    makes_events: bool | None = None  # as its merchant wished when it began; stored while a phase may follow
 
     @property
     def is_reversal(self) -> bool:

@@ -1,18 +1,17 @@
-"""A POST to a URL that a partner gave: bounded in time, in bytes, and in the addresses it may connect to."""
+"""A POST to a URL that a partner or a merchant gave: bounded in time, in bytes, and in where it may connect to."""
 
 import http.client
 import io
 import socket
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from functools import cache
 from itertools import cycle, islice
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
-from chalicelib.domain.partner import is_public
 from chalicelib.gateways.deadline import Address, Deadline, UnknownNameError, look_up
 from chalicelib.record import Record
 
@@ -77,21 +76,32 @@ class _BoundedSocket:
         pass
 
 
-def post(url: str, body: bytes, headers: Mapping[str, str], *, seconds: float, public_only: bool) -> Reply:
+def post(  # noqa: PLR0913  what a call is made of
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    seconds: float,
+    allowed: Callable[[str], bool],
+    kept_bytes: int | None = None,
+) -> Reply:
     """Send one POST and return the response, within `seconds` in all; a redirect is returned, not followed.
 
-    The name is looked up once. With `public_only` every address of the name must be public. The connection goes to one
-    of the addresses that were checked, even if the name resolves to others by then.
+    The name is looked up once, and every address of it must be `allowed` (see `domain.address`). The connection goes to
+    one of the addresses that were checked, even if the name resolves to others by then. With `kept_bytes` the status
+    is what counts: no more of the body is read, and one that is late or broken off is as long as what came.
     """
     deadline = Deadline(seconds)
     target = urlsplit(url)
     try:
         addresses = _look_up(target, deadline)
-        if public_only and not all(is_public(to[0]) for _, to in addresses):
+        if not all(allowed(to[0]) for _, to in addresses):
             message = "its address is not public"
             raise FailedError(message)
         with closing(_connect(target, addresses, deadline)) as sock:
-            return _exchange(_BoundedSocket(sock, deadline), target, body, headers)
+            response = _exchange(_BoundedSocket(sock, deadline), target, body, headers)
+            content = _all_of(response) if kept_bytes is None else _beginning_of(response, kept_bytes)
+            return Reply(response.status, content)
     except TimeoutError:
         message = "no answer in time"
     except ssl.SSLCertVerificationError:
@@ -150,14 +160,28 @@ def tls() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def _exchange(sock: _BoundedSocket, target: SplitResult, body: bytes, headers: Mapping[str, str]) -> Reply:
+def _exchange(
+    sock: _BoundedSocket, target: SplitResult, body: bytes, headers: Mapping[str, str]
+) -> http.client.HTTPResponse:
+    """Send the request and return the response as far as its body."""
     connection = http.client.HTTPConnection(target.hostname or "")
     connection.sock = sock  # it has all that http.client uses
     path = (target.path or "/") + (f"?{target.query}" if target.query else "")
     connection.request("POST", path, body, {"Host": target.netloc, "Connection": "close", **headers})
-    response = connection.getresponse()
+    return connection.getresponse()
+
+
+def _all_of(response: http.client.HTTPResponse) -> bytes:
     content = response.read(ANSWER_BYTES + 1)
     if len(content) > ANSWER_BYTES or response.length:  # bytes of the announced length that did not arrive
         message = "the answer is too long, or was broken off"
         raise FailedError(message)
-    return Reply(response.status, content)
+    return content
+
+
+def _beginning_of(response: http.client.HTTPResponse, most: int) -> bytes:
+    content = b""
+    with suppress(OSError, http.client.HTTPException, ValueError, FailedError):
+        while len(content) < most and (part := response.read1(most - len(content))):
+            content += part
+    return content

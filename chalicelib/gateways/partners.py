@@ -5,6 +5,7 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
+from chalicelib.domain.address import is_public
 from chalicelib.domain.partner import PartnerRequest, PreparedField, Problem, sign
 from chalicelib.domain.secret import Secret
 from chalicelib.gateways import https
@@ -39,13 +40,17 @@ def request_fields(
         "X-Timestamp": timestamp,
         "X-Signature": sign(secret, timestamp, body),
     }
-    reply = https.post(partner.url, body, headers, seconds=partner.timeout_seconds, public_only=not settings().is_local)
+    reply = https.post(partner.url, body, headers, seconds=partner.timeout_seconds, allowed=_is_allowed)
     if reply.status == HTTPStatus.UNPROCESSABLE_ENTITY:
         raise RefusedError(_problems_of(_parse_object(reply.body)))
     if reply.status != HTTPStatus.OK:
         message = f"it answered {reply.status}"
         raise FailedError(message)
     return _fields_of(_parse_object(reply.body))
+
+
+def _is_allowed(address: str) -> bool:
+    return settings().is_local or is_public(address)
 
 
 def _body_of(request: PartnerRequest) -> bytes:

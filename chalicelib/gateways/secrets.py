@@ -1,4 +1,4 @@
-"""The secrets of the stage: one document in Secrets Manager, and a KMS key that encrypts the agents' secret keys.
+"""The secrets of the stage: a document in Secrets Manager, and a KMS key that encrypts those of agents and webhooks.
 
 The document is JSON, `{"digest_key": text, "signing": [current, previous], "partners": {product: text}, "iso8583":
 {"certificate": PEM, "key": PEM}}`. `signing` signs JSON web tokens; it is absent until an operator first rotates it.
@@ -156,20 +156,19 @@ def rotate_partner(product: str, new: Secret | None = None) -> Secret:
     return new
 
 
-def seal(secret: Secret, agent_id: int) -> bytes:
-    """Encrypt an agent's secret for the store: only the KMS key of the stage decrypts it, and only for this agent."""
+def seal(secret: Secret, owner_id: int, owner: str = "agent") -> bytes:
+    """Encrypt the secret of an agent or a webhook: only the KMS key of the stage decrypts it, and only for this one."""
     text = b64encode(secret.reveal().encode()).decode()
-    return b64decode(_with_key("Encrypt", agent_id, Plaintext=text)["CiphertextBlob"])
+    return b64decode(_with_key("Encrypt", {owner: str(owner_id)}, Plaintext=text)["CiphertextBlob"])
 
 
-def unseal(sealed: bytes, agent_id: int) -> Secret:
-    """Decrypt a secret that was encrypted for this agent."""
-    answer = _with_key("Decrypt", agent_id, CiphertextBlob=b64encode(sealed).decode())
+def unseal(sealed: bytes, owner_id: int, owner: str = "agent") -> Secret:
+    """Decrypt a secret that was encrypted for this agent or webhook."""
+    answer = _with_key("Decrypt", {owner: str(owner_id)}, CiphertextBlob=b64encode(sealed).decode())
     return Secret(b64decode(answer["Plaintext"]).decode())
 
 
-def _with_key(operation: str, agent_id: int, **content: str) -> dict[str, Any]:
-    context = {"agent": str(agent_id)}
+def _with_key(operation: str, context: dict[str, str], **content: str) -> dict[str, Any]:
     return with_retries(
         lambda: _kms_client().call(operation, KeyId=settings().key_id, EncryptionContext=context, **content)
     )

@@ -1,13 +1,18 @@
-"""Scheduled jobs. Each is deployed as a function of its own, which loads neither app.py nor the middleware.
+"""Jobs, on a schedule or at the stream of a table.
 
-The API registers the jobs and runs none, so each imports its modules only when it runs.
+Each is deployed as a function of its own, which loads neither app.py nor the middleware. The API registers
+the jobs and runs none, so each imports its modules only when it runs.
 """
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
-from chalice.app import Blueprint, CloudWatchEvent, Rate
+from chalice.app import Blueprint, CloudWatchEvent, DynamoDBEvent, Rate
 
 jobs = Blueprint(__name__)
+
+BATCH = 10  # records: one slow receiver among them makes nine others wait, once
 
 
 @jobs.schedule(Rate(1, unit=Rate.MINUTES))
@@ -28,3 +33,37 @@ def sweep_outbox(_event: CloudWatchEvent) -> None:
 
     done = outbox.deliver_due(datetime.now(UTC))
     log("sweep", messages=done, behind_seconds=outbox.lag_seconds(datetime.now(UTC)))
+
+
+@jobs.schedule(Rate(1, unit=Rate.MINUTES))
+def sweep_events(_event: CloudWatchEvent) -> None:
+    """Send the events that the stream has missed, and those that are due again."""
+    from chalicelib.log import log  # noqa: PLC0415  see above
+    from chalicelib.services import event_sweep  # noqa: PLC0415
+
+    swept = event_sweep.run(datetime.now(UTC))
+    log("sweep", deliveries=swept.attempts, behind_seconds=swept.behind_seconds)
+
+
+@jobs.on_dynamodb_record("Events", batch_size=BATCH, starting_position="TRIM_HORIZON")
+def deliver_events(event: DynamoDBEvent) -> dict[str, Any]:
+    """Send the events that were just stored; report the records that are to come again."""
+    from chalicelib.services import event_stream  # noqa: PLC0415  see above
+
+    return _batch_failures(event_stream.deliver(_stored(event)))
+
+
+@jobs.on_dynamodb_record("Outbox", batch_size=BATCH, starting_position="TRIM_HORIZON")
+def deliver_outbox(event: DynamoDBEvent) -> dict[str, Any]:
+    """Send the messages that were just stored; report the records that are to come again."""
+    from chalicelib.services import outbox_stream  # noqa: PLC0415  see above
+
+    return _batch_failures(outbox_stream.deliver(_stored(event)))
+
+
+def _stored(event: DynamoDBEvent) -> list[tuple[str, Mapping[str, Any]]]:
+    return [(record.sequence_number, record.new_image) for record in event if record.new_image]
+
+
+def _batch_failures(numbers: Sequence[str]) -> dict[str, Any]:
+    return {"batchItemFailures": [{"itemIdentifier": number} for number in numbers]}

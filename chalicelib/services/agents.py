@@ -17,7 +17,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError, invalid_references
 from chalicelib.gateways.secrets import keyed_digest, seal, unseal
 from chalicelib.schemas.agents import CreateAgent, UpdateAgent
-from chalicelib.services import outbox, pictures
+from chalicelib.services import pictures
 from chalicelib.services.admission import admit
 from chalicelib.services.authentication import new_secret_key
 from chalicelib.services.merchants import check_same_as_path, require_merchant
@@ -44,7 +44,6 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
     mail = [welcome] if body.send_welcome_email else []
 
     agents.create(agent, login, Act("create", caller.agent_id, now), *map(outbox_store.put, mail))
-    outbox.send(mail, now)
     return _profile(agent, merchant)
 
 

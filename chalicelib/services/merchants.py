@@ -13,7 +13,7 @@ from chalicelib.domain.effective_settings import merge_settings
 from chalicelib.domain.merchant import GROUPS, Merchant, TerminalGroup
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError
 from chalicelib.schemas.merchants import CreateMerchant, UpdateMerchant
-from chalicelib.services import outbox, pictures
+from chalicelib.services import pictures
 from chalicelib.services.admission import admit
 from chalicelib.store import merchants, sequences
 from chalicelib.store import outbox as outbox_store
@@ -31,7 +31,6 @@ def create(body: CreateMerchant, caller: Caller, now: datetime) -> Merchant:
     mail = [messages.welcome_merchant(secrets.token_hex(16), merchant, now)] if body.send_welcome_email else []
 
     merchants.create(merchant, Act("create", caller.agent_id, now), *map(outbox_store.put, mail))
-    outbox.send(mail, now)
     return merchant
 
 

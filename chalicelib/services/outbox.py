@@ -1,4 +1,4 @@
-"""The outbox: the receipts of a transaction, and sending messages right after the commit or by the sweep."""
+"""The outbox: the receipts of a transaction, and sending messages: those just stored, and by the sweep."""
 
 import time
 from collections.abc import Iterable
@@ -20,13 +20,13 @@ from chalicelib.store import due_index, merchants, terminals, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import read_all
 
-SEND_SECONDS = 2  # of a request: what is not begun by then is left to the sweep
+STREAM_SECONDS = 20  # of a batch of the stream: what is not begun by then is left to the sweep
 SWEEP_SECONDS = 20  # of a sweep; with the last sending well within the time an entry is held
 GATEWAYS = {EMAIL: mail, SMS: sms}
 
 
 def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | None = None) -> list[Outbox]:
-    """Return the receipts to store beside the transaction (`store.outbox.put`) and to send once it is stored.
+    """Return the receipts to store beside the transaction (`store.outbox.put`).
 
     None of what was declined or is pending. `occasion` names a further receipt of a transaction: there is one of each.
     """
@@ -35,31 +35,29 @@ def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | Non
     if not has_receipt(transaction):
         return []
     return [
-        _with_text(
-            Outbox(
-                id=".".join(filter(None, (transaction.id, occasion, channel))),
-                kind=RECEIPT,
-                client_id=transaction.client_id,
-                to=to,
-                channel=channel,
-                created_at=now,
-                transaction_id=transaction.id,
-                retries=outbox.RETRIES if wanted.retries is None else wanted.retries,
-            ),
-            transaction,
-            transaction.merchant,
+        Outbox(
+            id=".".join(filter(None, (transaction.id, occasion, channel))),
+            kind=RECEIPT,
+            client_id=transaction.client_id,
+            to=to,
+            channel=channel,
+            created_at=now,
+            transaction_id=transaction.id,
+            retries=outbox.RETRIES if wanted.retries is None else wanted.retries,
         )
         for channel, to in addresses.items()
         if to
     ]
 
 
-def send(entries: Iterable[Outbox], now: datetime) -> None:
-    """Send what was just stored. It is bounded in time and raises nothing: what fails is left to the sweep."""
-    until = time.monotonic() + SEND_SECONDS
+def send_new(entries: Iterable[Outbox], now: datetime) -> None:
+    """Send what was just stored, each once however often the stream says so; what fails is left to the sweep."""
+    until = time.monotonic() + STREAM_SECONDS
     for entry in entries:
-        held = outbox.held_by_writer(entry)
-        _attempt(replace(held, attempts=held.attempts + 1), now, until)
+        is_late = entry.due_at is None or now > entry.due_at - outbox.HELD_FOR + outbox.STREAMS_TURN
+        held = None if is_late or time.monotonic() > until else outbox_store.claim_new(entry)
+        if held:
+            _attempt(held, now, until)
 
 
 def deliver_due(now: datetime, limit: int = 25) -> int:
@@ -93,7 +91,7 @@ def _attempt(held: Outbox, now: datetime, until: float) -> None:
     try:
         after, reason = _sent(held, now, until)
         outbox_store.store_attempt(held, after)
-    except Exception as defect:  # noqa: BLE001  a receipt never fails the payment it speaks of, nor the rest of a sweep
+    except Exception as defect:  # noqa: BLE001  one message stops no other
         log_defect(defect, outbox=held.id, attempts=held.attempts)
         return
     outcome = "sent" if after.sent_at else "given up" if after.given_up_at else "failed"
@@ -106,7 +104,7 @@ def _sent(held: Outbox, now: datetime, until: float) -> tuple[Outbox, str | None
         return outbox.given_up(held, now), "no attempt came back"
     if not _has_sender(held):
         return outbox.given_up(held, now), "the stage has no sender"
-    message = held if held.text else _with_text_again(held)
+    message = held if held.text else _with_text(held)
     if not message.text:
         return outbox.failed(held, now), "its text cannot be written"
     left, reason = [], None
@@ -132,15 +130,11 @@ def _send_one(message: Outbox, address: str, until: float) -> None:
     GATEWAYS[message.channel].send(message, address)
 
 
-def _with_text_again(entry: Outbox) -> Outbox:
-    """Return a receipt with its text, made again from its transaction."""
+def _with_text(entry: Outbox) -> Outbox:
+    """Return a receipt with its text, made from its transaction; without it when it cannot be written."""
     transaction = transactions.get(entry.transaction_id or "")
-    return _with_text(entry, transaction, merchant_of(transaction)) if transaction else entry
-
-
-def _with_text(entry: Outbox, transaction: Transaction, merchant: MerchantSnapshot | None) -> Outbox:
-    """Return the entry with its text; without it when it cannot be written, which stops no payment."""
-    if merchant is None:
+    merchant = merchant_of(transaction) if transaction else None
+    if transaction is None or merchant is None:
         return entry
     try:
         if entry.channel == SMS:

@@ -100,7 +100,6 @@ def _take_without_acquirer(
         transactions.record(transaction, *map(outbox_store.put, receipts))
     except AlreadyExistsError:
         return replay_first(order.id, order, order.fingerprint, now), True
-    outbox.send(receipts, now)
     return transaction, False
 
 

@@ -1,5 +1,6 @@
 """Reversing payments: a reversal takes from what remains of a payment, and is a transaction of its own."""
 
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -17,13 +18,13 @@ from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.schemas.reversal_request import ReversePayment
 from chalicelib.services import outbox, outcomes
-from chalicelib.services.admission import admit
+from chalicelib.services.admission import Admitted, admit
 from chalicelib.services.host_identity import identify_reversal
 from chalicelib.services.identifiers import card_digest, derived_guid, new_guid
 from chalicelib.services.replay import answer_again, replay, replay_first
+from chalicelib.store import merchants, transactions
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store import transactions
-from chalicelib.store.table import AlreadyExistsError
+from chalicelib.store.table import AlreadyExistsError, read
 
 ATTEMPTS = 4  # to take from what remains while others take from it too
 
@@ -45,7 +46,7 @@ def reverse(
         return replay(found[chosen_id], order, reversal.fingerprint(order, admitted.agent.id), now), True
 
     reversal_id = chosen_id or _id_of_content(order, original, caller)
-    return _reverse(reversal_id, order, original, admitted.agent, now)
+    return _reverse(reversal_id, order, original, admitted, now)
 
 
 def _chosen_id(order: ReversalOrder, caller: Caller) -> str | None:
@@ -77,13 +78,15 @@ def _checked_card(order: ReversalOrder, original: Transaction, now: datetime) ->
 
 
 def _reverse(
-    named: str | None, order: ReversalOrder, original: Transaction, agent: Agent, now: datetime
+    named: str | None, order: ReversalOrder, original: Transaction, admitted: Admitted, now: datetime
 ) -> tuple[Transaction, bool]:
     """Store the reversal and take its amount from what remains; decide anew when others took from it meanwhile.
 
     `named` is the ID that an equal request has, too; None when nothing names the reversal.
     """
-    reversal_id, keyless = named or new_guid(), named is None
+    reversal_id, keyless, agent = named or new_guid(), named is None, admitted.agent
+    merchant = admitted.merchant or read(merchants.key(original.client_id))  # a system user has none of its own
+    makes_events = merchant is not None and merchant.makes_events(now)
     for _ in range(ATTEMPTS):
         card, findings = _checked_card(order, original, now)
         if keyless and not findings and (repeated := _repeated(order, original, agent, now)):
@@ -97,7 +100,7 @@ def _reverse(
             # An equal request stored it, unseen: after this one looked, or under an ID that follows from the payment.
             return replay(first, order, reversal.fingerprint(order, agent.id), now), True
         begun = reversal.begin(reversal_id, order, original, agent, amount_minor, now)
-        transaction = identify_reversal(begun, original)
+        transaction = identify_reversal(replace(begun, makes_events=makes_events or None), original)
         receipts = outbox.receipts_for(transaction, now)
         try:
             transactions.reserve(original, transaction, *map(outbox_store.put, receipts), follows_latest=keyless)
@@ -106,7 +109,6 @@ def _reverse(
         except transactions.RemainderChangedError:
             original = transactions.get(original.id) or original
         else:
-            outbox.send(receipts, now)
             if transaction.is_pending:
                 request = host.reversal_request(transaction, order, card, is_repeat=False)
                 transaction = outcomes.reverse(transaction, request, now)

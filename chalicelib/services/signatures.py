@@ -36,6 +36,5 @@ def deliver(payment: Transaction, files: Sequence[PictureFile], now: datetime) -
         except transactions.PhaseChangedError:
             payment = transactions.get(payment.id) or payment
         else:
-            outbox.send(receipts, now)
             return after, False
     raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)

@@ -45,4 +45,3 @@ def store(before: Transaction, after: Transaction, now: datetime) -> None:
     counted = [] if linked is None else [linked_cards.count_payment(linked)]
 
     transactions.store_step(before, after, now, *facts, *released, *counted, *map(outbox_store.put, receipts))
-    outbox.send(receipts, now)

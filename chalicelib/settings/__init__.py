@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from chalicelib.domain.credential import Scheme
+from chalicelib.domain.url import scheme_of
 from chalicelib.record import Record
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ SANDBOX = "SANDBOX"
 ISO8583 = "ISO8583"
 ACQUIRERS = (SANDBOX, ISO8583)
 
-PARTNER_URL = re.compile(r"(?P<scheme>https?)://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[!-\"$-~]*)?")
 # As a browser writes one: lower case, no path, no default port; http on a developer's machine alone. CloudFormation
 # reads it, too.
 ORIGIN = (
@@ -165,21 +164,14 @@ def _partners(text: str, stage: str) -> dict[str, Partner]:
 def _partner(product: str, entry: dict[str, Any], stage: str) -> Partner:
     """Return the partner of a product. A stage with an invalid entry does not start: every request would fail."""
     url, seconds = entry.get("url"), entry.get("timeout_seconds", 5)
-    found = PARTNER_URL.fullmatch(url) if isinstance(url, str) else None
-    if not found or not (found["scheme"] == "https" or stage == LOCAL) or not _is_port(str(url)):
+    scheme = scheme_of(url) if isinstance(url, str) else None
+    if not (scheme == "https" or (scheme == "http" and stage == LOCAL)):
         message = f"PARTNERS: the url of {product} must be https://host[:port][/path], without credentials."
         raise SystemExit(message)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= PARTNER_SECONDS:
         message = f"PARTNERS: the timeout_seconds of {product} must be above 0 and at most {PARTNER_SECONDS}."
         raise SystemExit(message)
     return Partner(product, str(url), seconds)
-
-
-def _is_port(url: str) -> bool:
-    try:
-        return urlsplit(url).port != 0
-    except ValueError:  # above 65535
-        return False
 
 
 def _required(name: str) -> str:

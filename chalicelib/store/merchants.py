@@ -21,7 +21,12 @@ def create(merchant: Merchant, act: Act, *also: Write) -> None:
 
 def change(before: Merchant, after: Merchant, act: Act) -> None:
     """Store the next version of a merchant; raise ChangedMeanwhileError when `before` is no longer the stored one."""
-    commit(
+    commit(*next_version(before, after, act))
+
+
+def next_version(before: Merchant, after: Merchant, act: Act) -> tuple[Write, Write]:
+    """Return the writes of the next version, for a transaction with others."""
+    return (
         replace_record(TABLE, after, version=before.version, otherwise=ChangedMeanwhileError()),
         audit.write(f"merchant#{after.id}", act, changed_fields(before, after)),
     )

@@ -1,11 +1,10 @@
 """Messages to send, by ID; those that are due are in a sparse index (`store.due_index`) until they are finished."""
 
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from chalicelib.domain.outbox import HELD_FOR, Outbox, held_by_writer
+from chalicelib.domain.outbox import HELD_FOR, Outbox, held_for_stream
 from chalicelib.store.codec import decode
 from chalicelib.store.due_index import shard_of
 from chalicelib.store.expressions import set_attributes
@@ -25,12 +24,26 @@ def key(entry_id: str) -> Key[Outbox]:
 
 
 def put(entry: Outbox) -> Write:
-    """Store a new entry; the process that commits this write sends it right after.
+    """Store a new entry; the stream of the table sends it right after."""
+    return put_new(TABLE, held_for_stream(entry), "id", index={"due_shard": shard_of(entry.id)})
 
-    A receipt is stored without its text, which is made again from the transaction when it is needed again.
+
+def claim_new(entry: Outbox) -> Outbox | None:
+    """Claim an entry that nobody has tried, while it is held for the stream; None when another process has it.
+
+    It stays held until the same time, so the index of what is due does not change.
     """
-    stored = replace(entry, **NO_TEXT) if entry.transaction_id else entry
-    return put_new(TABLE, held_by_writer(stored), "id", index={"due_shard": shard_of(entry.id)})
+    claimed = update(
+        key(entry.id),
+        "SET #attempts = :one",
+        {"one": 1, "none": 0, "held": entry.due_at},
+        condition="#attempts = :none AND #due_at = :held",
+        otherwise=NotHeldError(),
+    )
+    try:
+        return decode(Outbox, write_one(claimed))
+    except NotHeldError:
+        return None
 
 
 def claim(entry_id: str, now: datetime) -> Outbox | None:

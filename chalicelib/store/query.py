@@ -23,13 +23,17 @@ LIMIT = 20_000  # records in one list
 
 
 class Range(Record):
-    """The items of a partition whose sort key is from `low` to `high`, both included."""
+    """The items of a partition whose sort key is from `low` to `high`, both included.
+
+    A call reads `at_once` of them at the most: for who may not want all.
+    """
 
     table: str
     partition: Partition
     sort_key: str
     low: str
     high: str
+    at_once: int | None = None
 
 
 class Filter(Record):
@@ -55,7 +59,7 @@ def list_records(table: str, record: type[R], partition: Partition, index: str |
         **({"IndexName": index} if index else {"ConsistentRead": True}),
     }
     records: list[R] = []
-    for page in _pages(parameters):
+    for page in pages_of(parameters):
         records.extend(decode(record, item) for item in page["Items"])
         if len(records) > LIMIT:
             raise ServiceError(ErrorCode.PERIOD_TOO_LONG, f"There are more than {LIMIT} to look at: narrow the search.")
@@ -86,17 +90,18 @@ def items_of(
         "ExpressionAttributeNames": attribute_names(f"{key_condition} {filter_expression} {projection}"),
         "ExpressionAttributeValues": {f":{placeholder}": value_of(each) for placeholder, each in values.items()},
         "ConsistentRead": True,
+        **({"Limit": span.at_once} if span.at_once else {}),
         **({"FilterExpression": filter_expression} if filter_expression else {}),
         **({"ProjectionExpression": projection} if projection else {}),
         **({"ScanIndexForward": False} if newest_first else {}),
     }
-    for page in _pages(parameters):
+    for page in pages_of(parameters):
         if looked_at is not None:
             looked_at.append(page["ScannedCount"])
         yield from page["Items"]
 
 
-def _pages(parameters: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
+def pages_of(parameters: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the answer of each page of a query until the last."""
     while True:
         response = with_retries(lambda: client().call("Query", **parameters))

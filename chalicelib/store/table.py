@@ -101,8 +101,9 @@ def update(
         "Key": key.wire(),
         "UpdateExpression": expression,
         "ExpressionAttributeNames": attribute_names(f"{expression} {condition or ''}"),
-        "ExpressionAttributeValues": {f":{name}": value_of(value) for name, value in values.items()},
     }
+    if values:
+        parameters["ExpressionAttributeValues"] = {f":{name}": value_of(value) for name, value in values.items()}
     if condition:
         parameters["ConditionExpression"] = condition
     return Write("Update", parameters, otherwise or AlreadyExistsError())

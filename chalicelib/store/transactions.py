@@ -1,13 +1,15 @@
 """Transactions, payments and reversals alike, by ID."""
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from chalicelib.domain.event import event_of
 from chalicelib.domain.outcome import due_at, was_not_attempted
 from chalicelib.domain.reversibility import CANCELS
-from chalicelib.domain.transaction import Phase, Transaction
-from chalicelib.store import history
+from chalicelib.domain.transaction import TRANSITIONS, Phase, Transaction
+from chalicelib.store import events, history
 from chalicelib.store.codec import Value, attributes_of, decode, value_of
 from chalicelib.store.due_index import NO_ACQUIRER, shard_of
 from chalicelib.store.expressions import set_attributes
@@ -53,11 +55,13 @@ def get_due(transaction_id: str, now: datetime) -> Transaction | None:
 
 
 def record(transaction: Transaction, *beside: Write) -> None:
-    """Store a new transaction, its history and the writes `beside` it: all or nothing.
+    """Store a new transaction, its history, its event and the writes `beside` it: all or nothing.
 
     Raise AlreadyExistsError when its ID was used before: the same payment is never stored twice.
     """
-    commit(_put(transaction), *history.writes_for_new(transaction), *beside)
+    commit(
+        _put(transaction), *history.writes_for_new(transaction), *_told(transaction, transaction.created_at), *beside
+    )
 
 
 def store_step(before: Transaction, after: Transaction, now: datetime, *beside: Write) -> None:
@@ -90,8 +94,9 @@ def store_step(before: Transaction, after: Transaction, now: datetime, *beside: 
         condition=condition,
         otherwise=PhaseChangedError(),
     )
-    if beside:
-        commit(step, *beside)
+    told = _told(after, now) if after.phase is not before.phase else []
+    if beside or told:
+        commit(step, *told, *beside)
     else:
         write_one(step)
 
@@ -183,7 +188,8 @@ def reserve(original: Transaction, reversal: Transaction, *beside: Write, follow
         otherwise=RemainderChangedError(),
     )
     shown = [] if pending else history.writes_for_reversed(original, reversal)
-    commit(_put(reversal), reservation, *history.writes_for_new(reversal), *shown, *beside)
+    told = _told(reversal, reversal.created_at)
+    commit(_put(reversal), reservation, *history.writes_for_new(reversal), *shown, *told, *beside)
 
 
 def release(reversal: Transaction) -> Write:
@@ -201,8 +207,15 @@ def release(reversal: Transaction) -> Write:
     return update(key(reversal.original_id or ""), expression, values)
 
 
+def _told(transaction: Transaction, at: datetime) -> list[Write]:
+    """Store the event of the phase that a transaction reaches, if its merchant wants to be told."""
+    made = event_of(transaction, at)
+    return [events.put(made)] if made else []
+
+
 def _put(transaction: Transaction) -> Write:
-    return put_new(TABLE, transaction, "id", index=_due_attributes(transaction, transaction.created_at))
+    stored = transaction if TRANSITIONS[transaction.phase] else replace(transaction, makes_events=None)
+    return put_new(TABLE, stored, "id", index=_due_attributes(transaction, transaction.created_at))
 
 
 def _due_attributes(transaction: Transaction, now: datetime) -> dict[str, Any]:

@@ -1,25 +1,14 @@
 """The alarms of a stage, with the action to take on each, and the metrics that are read from its logs."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
-
 from chalicelib.errors import ErrorCode
+from infra.cloud.alarm import Alarm, MetricFilter, lambda_metric
+from infra.cloud.event_alarms import EVENT_ALARMS, EVENT_FILTERS
 
-NAMESPACE = {"Fn::Sub": "Payments/${AWS::StackName}"}
 SIGNING_IN = ("Authorizer", "APIHandler")  # credentials are checked by the one, session logins by the other
+SENDING_MESSAGES = ("DeliverOutbox", "SweepOutbox")
+GIVEN_UP = '{ $.event = "outbox" && $.outcome = "given up" }'
 MANY_PLACES = '{ $.event = "login_from_many_places" }'
 API_DIMENSIONS = {"ApiName": {"Ref": "AWS::StackName"}, "Stage": "api"}
-
-
-@dataclass(frozen=True)
-class MetricFilter:
-    """A metric read from those log lines of a function that match a pattern. Several may count in one metric."""
-
-    metric: str
-    function: str
-    pattern: str
-    value: str = "1"
 
 
 METRIC_FILTERS = (
@@ -37,32 +26,13 @@ METRIC_FILTERS = (
     MetricFilter("ReversalsOutstanding", "SweepPayments", '{ $.event = "reversal_outstanding" }'),
     MetricFilter("AcquirersSilent", "SweepPayments", '{ $.event = "acquirer_silent" }'),
     MetricFilter("PaymentsBehindSeconds", "SweepPayments", '{ $.event = "sweep" }', "$.behind_seconds"),
-    MetricFilter("OutboxDefects", "SweepOutbox", '{ $.event = "defect" }'),
+    *(MetricFilter("OutboxDefects", function, '{ $.event = "defect" }') for function in SENDING_MESSAGES),
     MetricFilter("OutboxBehindSeconds", "SweepOutbox", '{ $.event = "sweep" }', "$.behind_seconds"),
-    MetricFilter("MessagesGivenUp", "SweepOutbox", '{ $.event = "outbox" && $.outcome = "given up" }'),
+    *(MetricFilter("MessagesGivenUp", function, GIVEN_UP) for function in SENDING_MESSAGES),
+    *EVENT_FILTERS,
     *(MetricFilter("Denials", function, '{ $.event = "denied" }') for function in SIGNING_IN),
     *(MetricFilter("LoginsFromManyPlaces", function, MANY_PLACES) for function in SIGNING_IN),
 )
-
-
-@dataclass(frozen=True)
-class Alarm:
-    """A condition on a metric, its meaning, and the action the operator takes."""
-
-    name: str
-    meaning: str
-    action: str
-    metric: str
-    namespace: Any = field(default_factory=lambda: NAMESPACE)
-    dimensions: Mapping[str, Any] = field(default_factory=dict)
-    statistic: str = "Sum"
-    threshold: float = 1
-    minutes: tuple[int, int] = (1, 1)  # (3, 5): in 3 of the last 5 minutes
-    below: bool = False  # the alarm is for values below the threshold, and for none at all
-
-
-def _lambda_metric(metric: str, function: str) -> dict[str, Any]:
-    return {"metric": metric, "namespace": "AWS/Lambda", "dimensions": {"FunctionName": {"Ref": function}}}
 
 
 ALARMS = (
@@ -90,7 +60,7 @@ ALARMS = (
         "A request took over 25 s; the gateway stops waiting after 29.",
         "See in the X-Ray trace which call was slow. Payments whose acquirer answers late have an unknown outcome: the "
         "sweep resolves it, and `PaymentsBehind` reports when it does not.",
-        **_lambda_metric("Duration", "APIHandler"),
+        **lambda_metric("Duration", "APIHandler"),
         statistic="Maximum",
         threshold=25_000,
     ),
@@ -98,21 +68,21 @@ ALARMS = (
         "Throttled",
         "Requests were refused because no concurrency was left.",
         "Raise ApiConcurrency, or the account's quota; look for a caller that sends too many.",
-        **_lambda_metric("Throttles", "APIHandler"),
+        **lambda_metric("Throttles", "APIHandler"),
     ),
     Alarm(
         "AuthorizerFails",
         "The authorizer failed: only callers that API Gateway remembers, for a minute, are admitted.",
         "Either the store did not answer (see the AWS health page), or the secret or its key cannot be read (a changed "
         "key policy, a deleted secret): look at the log of `authorizer`.",
-        **_lambda_metric("Errors", "Authorizer"),
+        **lambda_metric("Errors", "Authorizer"),
     ),
     Alarm(
         "AuthorizerThrottled",
         "Requests were refused because no concurrency was left for the authorizer.",
         "Look in the log `access` for a `source` that sends many credentials, and limit it (AddressRateLimit). If "
         "there is none, raise AuthorizerConcurrency, or the account's quota.",
-        **_lambda_metric("Throttles", "Authorizer"),
+        **lambda_metric("Throttles", "Authorizer"),
     ),
     Alarm(
         "Denials",
@@ -153,14 +123,14 @@ ALARMS = (
         "The sweep of payments ends in an error.",
         "Look at the log of `sweep-payments`. A run ends by itself before its 58 s; `Task timed out` means that a call "
         "did not return. Until it runs, unknown outcomes stay unknown; no payment is lost.",
-        **_lambda_metric("Errors", "SweepPayments"),
+        **lambda_metric("Errors", "SweepPayments"),
         minutes=(3, 5),
     ),
     Alarm(
         "PaymentSweepSilent",
         "The sweep of payments has not run for five minutes.",
         "See whether its schedule is enabled, and whether the account has concurrency left.",
-        **_lambda_metric("Invocations", "SweepPayments"),
+        **lambda_metric("Invocations", "SweepPayments"),
         minutes=(5, 5),
         below=True,
     ),
@@ -212,14 +182,14 @@ ALARMS = (
         "OutboxSweepFails",
         "The sweep of the outbox ends in an error.",
         "Look at the log of `sweep-outbox`. Receipts are late; payments are not affected.",
-        **_lambda_metric("Errors", "SweepOutbox"),
+        **lambda_metric("Errors", "SweepOutbox"),
         minutes=(3, 5),
     ),
     Alarm(
         "OutboxSweepSilent",
         "The sweep of the outbox has not run for five minutes.",
         "See whether its schedule is enabled, and whether the account has concurrency left.",
-        **_lambda_metric("Invocations", "SweepOutbox"),
+        **lambda_metric("Invocations", "SweepOutbox"),
         minutes=(5, 5),
         below=True,
     ),
@@ -232,4 +202,5 @@ ALARMS = (
         threshold=600,
         minutes=(3, 3),
     ),
+    *EVENT_ALARMS,
 )

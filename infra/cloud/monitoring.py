@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from infra.cloud.alarms import ALARMS, METRIC_FILTERS, NAMESPACE, Alarm, MetricFilter
+from infra.cloud.alarm import NAMESPACE, Alarm, MetricFilter
+from infra.cloud.alarms import ALARMS, METRIC_FILTERS
 
 PERIOD_SECONDS = 60
 
@@ -53,7 +54,8 @@ def _alarm(alarm: Alarm) -> dict[str, Any]:
 
 
 def _dashboard() -> dict[str, Any]:
-    functions = ("APIHandler", "Authorizer", "SweepPayments", "SweepOutbox")
+    jobs = ("SweepPayments", "SweepOutbox", "SweepEvents", "DeliverEvents", "DeliverOutbox")
+    functions = ("APIHandler", "Authorizer", *jobs)
     api = ["ApiName", "${AWS::StackName}", "Stage", "api"]
     own = [[NAMESPACE["Fn::Sub"], metric] for metric in dict.fromkeys(one.metric for one in METRIC_FILTERS)]
     widgets = [

@@ -5,11 +5,11 @@ import json
 from collections import defaultdict
 from typing import Any
 
-from chalice.app import Chalice
+from chalice.app import Chalice, DynamoDBEventConfig
 
 from chalicelib.errors import ErrorCode, envelope
 from infra import resources
-from infra.cloud import limits, logs, network, origins
+from infra.cloud import limits, logs, network, origins, streams
 from infra.cloud.monitoring import monitoring_resources
 from infra.cloud.parameters import CONDITIONS, PARAMETERS
 
@@ -25,7 +25,7 @@ def template(app: Chalice) -> Template:
     merged["Conditions"] = CONDITIONS
     merged["Resources"] |= _function_resources(app) | _domain_resources() | monitoring_resources() | _subscription()
     merged["Resources"] |= logs.access_log_resources() | limits.address_limit() | _permission()
-    merged["Resources"] |= network.network_policy()
+    merged["Resources"] |= network.network_policy() | streams.lost_records()
     merged["Resources"]["RestAPI"]["Properties"] |= _api_properties(app)
     merged["Outputs"] = {
         "Alerts": {"Value": {"Ref": "Alerts"}, "Description": "The topic alarms go to"},
@@ -62,7 +62,10 @@ def _function_resources(app: Chalice) -> Template:
         items[_logical_id(handler.name)]["Properties"] |= limits.reserved_concurrency("Authorizer")
     for event in app.event_sources:
         properties = items[_logical_id(event.name)]["Properties"]
-        properties |= limits.reserved_concurrency("Sweep") | {"EventInvokeConfig": limits.MISSED_RUN}
+        if isinstance(event, DynamoDBEventConfig):
+            properties |= limits.reserved_concurrency("Stream") | streams.source_of(event)
+        else:
+            properties |= limits.reserved_concurrency("Sweep") | {"EventInvokeConfig": limits.MISSED_RUN}
     return items
 
 

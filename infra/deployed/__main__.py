@@ -19,7 +19,7 @@ from chalicelib.settings import settings as configured
 from infra import demo_data, demo_partner, local
 from infra.bench_table import Table
 from infra.cloud import package
-from infra.deployed import compare, measure, report, schedules, stage
+from infra.deployed import compare, measure, report, schedules, stage, streams
 from infra.deployed.front import Front
 from infra.deployed.gateway import Gateway
 from infra.deployed.task import RuntimeMissingError
@@ -71,6 +71,7 @@ def _serve(port: int, aws_port: int) -> None:
         demo_data.seed()
         stack.enter_context(front)
         stack.enter_context(schedules.kept(deployed))
+        stack.enter_context(streams.fed(deployed))
         stack.callback(report.print_report, deployed)
         demo_data.print_welcome(front.url, url, None, is_first_start=True)
         print("These are the functions of build/deployment.zip behind build/sam.json. Ctrl-C prints what they cost.\n")
@@ -95,6 +96,7 @@ def _compare(requests: int, seed: int) -> int:
         deployed = stack.enter_context(stage.deployed(package.BUILD, FOLDER, settings, log=log))
         front = stack.enter_context(Front(Gateway(deployed.resources["RestAPI"], deployed.functions)))
         stack.enter_context(schedules.kept(deployed))
+        stack.enter_context(streams.fed(deployed))
         stack.callback(compare.print_comparison, comparison)  # also of what was compared until Ctrl-C
         compare.compare(comparison, (local_url, front.url), requests, seed)
     return 1 if comparison.differences else 0

@@ -13,7 +13,7 @@ from chalicelib.schemas.field_types import PASSWORD_LENGTH, SECRET_KEY_LENGTH
 from chalicelib.schemas.merchants import CLIENT_IMPORTANCES, CLIENT_MODES, CLIENT_TYPES
 
 INPUT_TYPES = {int(kind): KINDS[kind].name for kind in InputType}
-REFERENCES = {error.code: error.name for error in ErrorCode if 561 <= error.code <= 569}  # noqa: PLR2004  see errors.md
+REFERENCES = {error.code: error.name for error in ErrorCode if 561 <= error.code <= 571}  # noqa: PLR2004  see errors.md
 DICTIONARIES: Mapping[str, Mapping[Any, str]] = {
     "CardInputMode": {1: "card data", 2: "linked card"},
     "ClientImportance": CLIENT_IMPORTANCES,

@@ -156,7 +156,9 @@ def _parameters(endpoint: Endpoint, schemas: dict[str, Any]) -> list[dict[str, A
             "in": "path",
             "required": True,
             "description": texts[name],
-            "schema": {"type": "string"} if name == "tranId" else {"type": "integer", "format": "int64", "minimum": 0},
+            "schema": {"type": "string"}
+            if name in {"tranId", "eventId"}
+            else {"type": "integer", "format": "int64", "minimum": 0},
         }
         for name in re.findall(r"\{(\w+)\}", endpoint.path)
     ]

@@ -58,4 +58,4 @@ def _decline_rows() -> Iterator[str]:
 def _check_rows() -> Iterator[str]:
     for check in Check:
         yield f"| {check.value} | {check.name.replace('_', ' ').lower()} |\n"
-    yield "| 561 to 569 | a reference to an object that does not exist: the ErrorCode of the same number |\n"
+    yield "| 561 to 571 | a reference to an object that does not exist: the ErrorCode of the same number |\n"

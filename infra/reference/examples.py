@@ -46,6 +46,11 @@ VOLATILE = frozenset(
         "AdditionalAcquiringFields",  # of the sandbox: made of its reference
         "SessionID",
         "SecretKey",
+        "Secret",
+        "EventID",
+        "WebhookID",
+        "Timestamp",
+        "NextAttempt",
         "LinkID",
         "StorageID",
         "TransactionID",

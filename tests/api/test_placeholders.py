@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests import streams
 from tests.builders import merchant_body, terminal_body
 from tests.http import OWNER, SYSTEM, TILL, post
 from tests.receipts import messages
@@ -147,6 +148,7 @@ def test_a_receipts_phone_is_read_with_the_country_of_the_request(stage: str) ->
 
     assert reply.error == (200, 0), reply.text
     assert reply.body["Transaction"]["ReceiptPhone"] == "+27829876543"
+    streams.deliver_all()
     assert messages("+27829876543")
     assert post(stage, SUBMIT, {**body, "CountryCode": None}).findings == [("Receipt.Phone", 3)]
 

@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.errors import Check
 from chalicelib.services import outbox
-from tests import http
+from tests import http, streams
 from tests.builders import JPEG, PASSWORD, a_shop, an_email, image, merchant_update
 from tests.capacity import write_units
 from tests.http import Reply, get, post
@@ -27,8 +27,11 @@ def a_number() -> str:
 
 
 def pay(stage: str, receipt: Any, body: dict[str, Any] | None = None, login: Any = None) -> Reply:
+    """Pay, and let the stream send the receipt."""
     sent = {**(body or a_body()), "Receipt": receipt}
-    return post(stage, SUBMIT, sent, login) if login else post(stage, SUBMIT, sent)
+    reply = post(stage, SUBMIT, sent, login) if login else post(stage, SUBMIT, sent)
+    streams.deliver_all()
+    return reply
 
 
 def sweep() -> None:
@@ -45,7 +48,7 @@ def mail_is_down(stage: str, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPa
     return monkeypatch
 
 
-def test_the_receipt_is_mailed_before_the_till_has_its_answer(stage: str) -> None:
+def test_the_receipt_is_mailed_right_after_the_payment(stage: str) -> None:
     to = an_email()
     reply = pay(stage, {"Email": to})
 
@@ -186,6 +189,7 @@ def test_what_is_given_back_has_a_receipt_that_names_the_first_one(stage: str, m
     payment = pay(stage, None).body["Transaction"]
     body = {"BasicReverseTran": {"TransactionID": payment["ID"], "ReverseMode": mode, "InputType": 10}}
     reply = post(stage, "/api/v1/payment/reverse", {**body, "Receipt": {"Email": to}})
+    streams.deliver_all()
 
     (mail,) = mails(to)
     assert (reply.error, mail.subject) == ((200, 0), f"{subject} from Demo Store: R 12.30")
@@ -223,6 +227,7 @@ def test_a_refused_payment_sends_nothing(stage: str) -> None:
 def test_a_welcome_arrives_and_holds_no_password(stage: str) -> None:
     email = an_email()
     a_shop(stage).agent(Email=email, SecretKey="staple staple staple")
+    streams.deliver_all()
     (mail,) = mails(email)
 
     assert mail.subject == "Welcome"
@@ -264,9 +269,9 @@ def test_an_address_that_is_none_is_refused(stage: str, receipt: Any, finding: t
     assert reply.findings == [finding]
 
 
-def test_a_receipt_costs_six_units_whoever_gets_it(stage_on_dynamodb_local: str) -> None:
+def test_a_receipt_costs_seven_units_whoever_gets_it(stage_on_dynamodb_local: str) -> None:
     with write_units() as charged:
         pay(stage_on_dynamodb_local, {"Emails": [an_email() for _ in range(5)]})
 
-    # Kept in the payment's transaction: the item 2, its place in the index 2. Sent: the item 1, the index 1.
-    assert [units for table, units in charged if table == "outbox"] == [4, 2]
+    # Kept in the payment's transaction: the item 2, its place in the index 2. Claimed: the item 1. Sent: both 1.
+    assert [units for table, units in charged if table == "outbox"] == [4, 1, 2]

@@ -95,6 +95,12 @@ FOREIGN: dict[str, tuple[str, str]] = {
     "agents_update": ("merchantId", "999999999"),
     "agents_update_bulk": ("merchantId", "999999999"),
     "agents_search": ("merchantId", "999999999"),
+    "webhooks_create": ("merchantId", "999999999"),
+    "webhooks_listed": ("merchantId", "999999999"),
+    "webhooks_update": ("merchantId", "999999999"),
+    "webhooks_test": ("merchantId", "999999999"),
+    "events_listed": ("merchantId", "999999999"),
+    "events_resend": ("merchantId", "999999999"),
     "payments_get of a colleague": ("tranId", str(uuid4())),
     "payments_receipt of a colleague": ("tranId", str(uuid4())),
 }

@@ -38,7 +38,8 @@ def test_every_log_group_is_encrypted_with_the_key_of_the_stage(sam: dict[str, A
     groups = log_groups(sam)
 
     assert {group["LogGroupName"].rsplit("/", 1)[1] for group in groups.values()} == {
-        *("access", "api", "authorizer", "sweep-outbox", "sweep-payments")
+        *("access", "api", "authorizer", "sweep-outbox", "sweep-payments", "sweep-events"),
+        *("deliver-events", "deliver-outbox"),
     }
     assert all(group["KmsKeyId"] == KEY for group in groups.values())
 
@@ -139,7 +140,7 @@ def test_the_template_can_be_deployed_in_one_go(role: str, sam: dict[str, Any]) 
     before = created_before(deployed(sam, GatewayLogRole=role, AddressRateLimit="2000", AlarmEmail="a@b.example"))
 
     groups = [name for name in before if name.endswith("Logs")]
-    assert len(groups) == 5
+    assert len(groups) == 8
     assert all("Key" in before[name] for name in [*groups, "Alerts"])
     assert "AccessLogs" in before[STAGE]
     assert STAGE in before["WebACLOfTheStage"]

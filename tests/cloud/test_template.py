@@ -13,6 +13,7 @@ import pytest
 from chalicelib.errors import ErrorCode, envelope
 from chalicelib.routes import DOCUMENTS, ENDPOINTS
 from infra import resources
+from infra.cloud import alarm as alarm_parts
 from infra.cloud import alarms, monitoring, parameters, template
 from infra.cloud.package import ROOT
 from infra.deployed.template import deployed
@@ -104,10 +105,33 @@ def statements(role: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def test_a_scheduled_function_runs_every_minute(sam: dict[str, Any]) -> None:
+    for name, source in sources_of_events(sam).items():
+        if source["Type"] == "Schedule":
+            assert source["Properties"]["Schedule"] == "rate(1 minute)", name
+
+
+def sources_of_events(sam: dict[str, Any]) -> dict[str, Any]:
+    """Return what calls each job."""
+    found = {}
     for event in APP.event_sources:
         name = "".join(word.capitalize() for word in event.name.split("_"))
-        (schedule,) = sam["Resources"][name]["Properties"]["Events"].values()
-        assert schedule["Properties"]["Schedule"] == "rate(1 minute)"
+        (found[name],) = sam["Resources"][name]["Properties"]["Events"].values()
+    return found
+
+
+def test_a_function_at_a_stream_loses_no_record_unreported(sam: dict[str, Any]) -> None:
+    streams = {name: one["Properties"] for name, one in sources_of_events(sam).items() if one["Type"] == "DynamoDB"}
+
+    assert {name: one["Stream"]["Fn::GetAtt"] for name, one in streams.items()} == {
+        "DeliverEvents": ["Events", "StreamArn"],
+        "DeliverOutbox": ["Outbox", "StreamArn"],
+    }
+    for source in streams.values():
+        assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        assert source["BisectBatchOnFunctionError"]
+        assert source["StartingPosition"] == "TRIM_HORIZON"
+        assert source["DestinationConfig"]["OnFailure"]["Destination"] == {"Fn::GetAtt": ["LostRecords", "Arn"]}
+        assert all(json.loads(one["Pattern"]) for one in source["FilterCriteria"]["Filters"])
 
 
 def test_an_alarm_is_about_a_metric_that_exists_and_describes_what_to_do(sam: dict[str, Any]) -> None:
@@ -118,11 +142,12 @@ def test_an_alarm_is_about_a_metric_that_exists_and_describes_what_to_do(sam: di
     for name, alarm in of_type(sam, "AWS::CloudWatch::Alarm").items():
         assert alarm["AlarmActions"] == [{"Ref": "Alerts"}], name
         assert len(alarm["AlarmDescription"]) < 1024
-        if alarm["Namespace"] == alarms.NAMESPACE:
+        if alarm["Namespace"] == alarm_parts.NAMESPACE:
             assert alarm["MetricName"] in metrics
         for dimension in alarm["Dimensions"]:
             value = dimension["Value"]
-            assert isinstance(value, str) or value["Ref"] in {*sam["Resources"], "AWS::StackName"}
+            named = value if isinstance(value, str) else value.get("Ref") or value["Fn::GetAtt"][0]
+            assert isinstance(value, str) or named in {*sam["Resources"], "AWS::StackName"}
     assert logs <= set(template.function_names(APP))
 
 

@@ -10,10 +10,10 @@ from tests.receipts import an_entry
 from tests.transactions import NOW
 
 
-def test_a_new_entry_belongs_to_whoever_wrote_it() -> None:
+def test_a_new_entry_is_held_for_the_stream() -> None:
     entry = an_entry()
 
-    assert outbox.held_by_writer(entry).due_at == entry.created_at + timedelta(seconds=60)
+    assert outbox.held_for_stream(entry).due_at == entry.created_at + timedelta(seconds=60)
 
 
 @pytest.mark.parametrize(("attempts", "minutes"), [(1, 1), (2, 4), (3, 16), (4, 64), (5, 256), (6, 360), (9, 360)])

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib.domain.address import is_public
 from chalicelib.gateways import https
 from chalicelib.gateways.https import FailedError, Reply, post
 from tests.certificates import an_authority
@@ -50,7 +51,7 @@ def connects(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 def send(url: str, *, public_only: bool = True, seconds: float = 2) -> Reply:
-    return post(url, b"{}", {}, seconds=seconds, public_only=public_only)
+    return post(url, b"{}", {}, seconds=seconds, allowed=is_public if public_only else lambda _: True)
 
 
 @pytest.mark.parametrize(

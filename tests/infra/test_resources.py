@@ -91,7 +91,8 @@ def test_the_tables_are_those_of_the_design() -> None:
     names = " ".join(resources.physical_name(table["TableName"], "s").removeprefix("s-") for table in TABLES)
 
     assert names == (
-        "merchants agents terminals cards logins sessions transactions history sequences outbox audit sandbox"
+        "merchants agents terminals cards logins sessions transactions history sequences outbox "
+        "webhooks events audit sandbox"
     )
 
 

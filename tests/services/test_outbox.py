@@ -129,7 +129,7 @@ def test_what_was_just_kept_is_sent_and_owed_no_more() -> None:
     now = a_moment()
     entries = outbox.receipts_for(sale, now)
     commit(*map(outbox_store.put, entries))
-    outbox.send(entries, now)
+    outbox.send_new(map(now_kept, entries), now)
 
     (sent,) = mails(to)
     assert sent.subject == "Receipt from Bean & Leaf: R 12.30"
@@ -141,7 +141,7 @@ def test_what_was_just_kept_is_sent_and_owed_no_more() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_sweep_sends_what_its_writer_did_not() -> None:
+def test_a_sweep_sends_what_the_stream_did_not() -> None:
     to, other = an_email(), an_email()
     (receipt_kept,) = outbox.receipts_for(wanted(a_sale(), Email=to), a_moment())
     kept(receipt_kept)
@@ -160,7 +160,7 @@ def test_the_receipt_of_a_payment_of_version_1_0_names_the_merchant_as_it_is() -
     now = a_moment()
     entries = outbox.receipts_for(payment, now)
     commit(*map(outbox_store.put, entries))
-    outbox.send(entries, now)
+    outbox.send_new(map(now_kept, entries), now)
 
     assert [mail.subject for mail in mails(to)] == ["Receipt from Another Name: R 12.30"]
 
@@ -170,7 +170,7 @@ def test_only_those_who_have_not_got_it_are_sent_it_again(broken: list[str]) -> 
     first, second = an_email(), an_email()
     broken.append(second)
     entry = kept(an_entry(to=(first, second)))
-    outbox.send([entry], entry.created_at)
+    outbox.send_new([now_kept(entry)], entry.created_at)
     broken.clear()
     outbox.deliver_due(entry.created_at + timedelta(minutes=1))
 
@@ -182,7 +182,7 @@ def test_only_those_who_have_not_got_it_are_sent_it_again(broken: list[str]) -> 
 def test_what_always_fails_is_given_up_after_its_retries(broken: list[str]) -> None:
     entry = kept(an_entry(retries=2))
     broken.extend(entry.to)
-    outbox.send([entry], entry.created_at)
+    outbox.send_new([now_kept(entry)], entry.created_at)
     sweeps = [outbox.deliver_due(entry.created_at + timedelta(minutes=minutes)) for minutes in (1, 5, 600)]
 
     found = now_kept(entry)
@@ -209,7 +209,7 @@ def test_a_stage_without_a_sender_gives_up_and_says_so(
     channel: str, to: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     entry = kept(an_entry(channel=channel, to=(to,)))
-    outbox.send([entry], entry.created_at)
+    outbox.send_new([now_kept(entry)], entry.created_at)
 
     assert now_kept(entry).given_up_at
     assert "the stage has no sender" in capsys.readouterr().out
@@ -226,7 +226,7 @@ def test_a_defect_while_sending_is_logged_and_the_entry_stays_owed(
         raise ZeroDivisionError(entry.to[0])
 
     monkeypatch.setattr(mail, "send", explode)
-    outbox.send([entry], entry.created_at)
+    outbox.send_new([now_kept(entry)], entry.created_at)
     log = capsys.readouterr().out
 
     assert due_index.ids(outbox_store.TABLE, when_due(entry), 1) == [entry.id]
@@ -240,17 +240,17 @@ def test_a_receipt_that_cannot_be_worded_stops_no_payment(monkeypatch: pytest.Mo
     now = a_moment()
     entries = outbox.receipts_for(wanted(a_sale(), Email=an_email()), now)
     commit(*map(outbox_store.put, entries))
-    outbox.send(entries, now)
+    outbox.send_new(map(now_kept, entries), now)
 
     assert now_kept(entries[0]).attempts == 1
     assert now_kept(entries[0]).due_at == now + timedelta(minutes=1)
 
 
 @pytest.mark.usefixtures("moto")
-def test_when_its_time_is_over_a_request_leaves_the_rest_to_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "SEND_SECONDS", -1)
+def test_when_its_time_is_over_a_batch_leaves_the_rest_to_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(outbox, "STREAM_SECONDS", -1)
     entry = kept(an_entry())
-    outbox.send([entry], entry.created_at)
+    outbox.send_new([now_kept(entry)], entry.created_at)
 
     assert mails(entry.to[0]) == []
     assert now_kept(entry).due_at == entry.created_at + timedelta(minutes=1)
@@ -269,10 +269,21 @@ def test_sweeps_side_by_side_send_everything_once() -> None:
 
 
 @pytest.mark.usefixtures("dynamodb_local")
-def test_a_sweep_leaves_alone_what_a_request_is_sending() -> None:
+def test_a_sweep_leaves_alone_what_the_stream_is_sending() -> None:
     entry = kept(an_entry())
     outbox.deliver_due(entry.created_at + timedelta(seconds=59))
-    outbox.send([entry], entry.created_at)
+    outbox.send_new([now_kept(entry)], entry.created_at)
     outbox.deliver_due(entry.created_at + timedelta(days=1))
 
     assert len(mails(entry.to[0])) == 1
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_record_that_comes_twice_or_late_sends_nothing_more() -> None:
+    entry, late = kept(an_entry()), kept(an_entry())
+    image = now_kept(entry)
+    for _ in range(2):
+        outbox.send_new([image], entry.created_at)
+    outbox.send_new([now_kept(late)], late.created_at + timedelta(seconds=31))
+
+    assert (len(mails(entry.to[0])), mails(late.to[0])) == (1, [])

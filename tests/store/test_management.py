@@ -9,7 +9,7 @@ import pytest
 
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.audit import Act
-from chalicelib.domain.outbox import held_by_writer, welcome
+from chalicelib.domain.outbox import held_for_stream, welcome
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import agents, audit, logins, merchants, outbox, sequences, terminals
 from chalicelib.store.agents import LoginChange
@@ -188,7 +188,7 @@ class TestOnBothEngines:
         message = welcome(an_email(), 7, "Thandi", "thandi@shop.example", NOW)
         commit(outbox.put(message))
 
-        assert read(outbox.key(message.id)) == held_by_writer(message)
+        assert read(outbox.key(message.id)) == held_for_stream(message)
         with pytest.raises(AlreadyExistsError):
             commit(outbox.put(message))
 

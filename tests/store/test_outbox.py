@@ -1,15 +1,13 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
-from chalicelib.domain.outbox import Outbox, failed, held_by_writer, sent
+from chalicelib.domain.outbox import Outbox, failed, held_for_stream, sent
 from chalicelib.store import due_index, outbox
 from chalicelib.store.table import AlreadyExistsError, commit, read
 from tests.receipts import a_moment, an_entry, when_due
-from tests.transactions import a_guid
 
 SECOND = timedelta(seconds=1)
 
@@ -21,7 +19,7 @@ def stored(entry: Outbox) -> Outbox:
 
 def held(entry: Outbox) -> Outbox:
     """Store an entry; return it as the process that wrote it holds it."""
-    return replace(held_by_writer(stored(entry)), attempts=1)
+    return replace(held_for_stream(stored(entry)), attempts=1)
 
 
 @pytest.mark.usefixtures("engine")
@@ -44,22 +42,17 @@ def test_an_entry_is_written_once() -> None:
 def test_a_welcome_reads_back_whole() -> None:
     entry = stored(an_entry(html="<p>Hello", sender="Shop"))
 
-    assert read(outbox.key(entry.id)) == held_by_writer(entry)
+    assert read(outbox.key(entry.id)) == held_for_stream(entry)
 
 
 @pytest.mark.usefixtures("engine")
-def test_a_receipt_is_stored_without_its_text() -> None:
-    words: dict[str, Any] = {
-        "text": "R 5",
-        "html": "<p>R 5",
-        "subject": "R 5",
-        "sender": "Shop",
-        "logo_key": "merchants/7/a.png",
-    }
-    entry = stored(an_entry(transaction_id="T", text=None, subject=None))
-    wordy = stored(replace(entry, id=a_guid(), **words))
+def test_a_new_entry_is_claimed_once_and_stays_held_as_long() -> None:
+    entry = held_for_stream(stored(an_entry()))
+    claims = [outbox.claim_new(entry) for _ in range(2)]
 
-    assert read(outbox.key(wordy.id)) == held_by_writer(replace(entry, id=wordy.id))
+    assert claims == [replace(entry, attempts=1), None]
+    assert due_index.ids(outbox.TABLE, when_due(entry) - SECOND, 100) == []
+    assert due_index.ids(outbox.TABLE, when_due(entry), 100) == [entry.id]
 
 
 @pytest.mark.usefixtures("engine")
@@ -68,7 +61,7 @@ def test_a_claim_counts_an_attempt_and_hides_the_entry() -> None:
     now = when_due(entry)
     claimed = outbox.claim(entry.id, now)
 
-    assert claimed == replace(held_by_writer(entry), attempts=1, due_at=now + timedelta(seconds=60))
+    assert claimed == replace(held_for_stream(entry), attempts=1, due_at=now + timedelta(seconds=60))
     assert due_index.ids(outbox.TABLE, now, 100) == []
 
 
@@ -137,7 +130,7 @@ def test_the_longest_due_come_first_and_no_more_than_requested() -> None:
     assert due_index.ids(outbox.TABLE, moment + timedelta(minutes=2), 3) == in_order[:3]
     assert due_index.ids(outbox.TABLE, moment + timedelta(minutes=2), 100) == in_order
     for entry in entries:
-        outbox.store_attempt(held_by_writer(entry), sent(entry, moment))
+        outbox.store_attempt(held_for_stream(entry), sent(entry, moment))
 
 
 @pytest.mark.usefixtures("dynamodb_local")

@@ -1,0 +1,46 @@
+"""The call of a webhook: signed as Standard Webhooks says, guarded and bounded like that of a partner."""
+
+import time
+from collections.abc import Sequence
+from datetime import datetime
+
+from chalicelib.domain import delivery, webhook
+from chalicelib.domain.address import is_own, is_public
+from chalicelib.domain.delivery import Attempt
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.url import is_on_own_machine
+from chalicelib.gateways import https
+from chalicelib.gateways.https import FailedError
+from chalicelib.settings import settings
+
+ANSWER_BYTES = 64 * 1024
+
+
+def call(url: str, event_id: str, body: bytes, secrets: Sequence[Secret], now: datetime) -> Attempt:
+    """Send an event to a URL once, and return what came of it; a redirect is an answer like any other."""
+    timestamp = int(now.timestamp())
+    headers = {
+        "Content-Type": "application/json",
+        "User-Agent": "payments-webhooks",
+        "webhook-id": event_id,
+        "webhook-timestamp": str(timestamp),
+        "webhook-signature": webhook.sign(secrets, event_id, timestamp, body),
+    }
+    on_own_machine = settings().is_local and is_on_own_machine(url)
+    began = time.monotonic()
+    try:
+        reply = https.post(
+            url,
+            body,
+            headers,
+            seconds=delivery.SECONDS,
+            allowed=is_own if on_own_machine else is_public,
+            kept_bytes=ANSWER_BYTES,
+        )
+    except FailedError as failure:
+        return Attempt(now, _milliseconds_since(began), reason=str(failure))
+    return Attempt(now, _milliseconds_since(began), reply.status, delivery.shown(reply.body))
+
+
+def _milliseconds_since(began: float) -> int:
+    return round((time.monotonic() - began) * 1000)

@@ -1,0 +1,38 @@
+"""Webhooks of a merchant."""
+
+from datetime import UTC, datetime
+
+from chalicelib.domain.agent import Caller
+from chalicelib.schemas.webhooks import (
+    CreateWebhook,
+    ListWebhooks,
+    TestAnswer,
+    TestWebhook,
+    UpdateWebhook,
+    WebhookAnswer,
+    WebhooksAnswer,
+)
+from chalicelib.services import webhooks
+
+
+def create(merchant_id: int, body: CreateWebhook, caller: Caller) -> WebhookAnswer:
+    """Create a webhook."""
+    made = webhooks.create(body, caller, merchant_id, datetime.now(UTC))
+    return WebhookAnswer.of(made.webhook, made.secret, body.gmt, made.gmt)
+
+
+def update(merchant_id: int, webhook_id: int, body: UpdateWebhook, caller: Caller) -> WebhookAnswer:
+    """Update a webhook, or give it a new secret."""
+    made = webhooks.update(body, caller, merchant_id, webhook_id, datetime.now(UTC))
+    return WebhookAnswer.of(made.webhook, made.secret, body.gmt, made.gmt)
+
+
+def listed(merchant_id: int, body: ListWebhooks, caller: Caller) -> WebhooksAnswer:
+    """List the webhooks of a merchant."""
+    found, merchant_gmt = webhooks.list_webhooks(body, caller, merchant_id)
+    return WebhooksAnswer.of(found, body.gmt, merchant_gmt)
+
+
+def test(merchant_id: int, webhook_id: int, body: TestWebhook, caller: Caller) -> TestAnswer:
+    """Send a ping to a webhook."""
+    return TestAnswer(event_id=webhooks.test(body, caller, merchant_id, webhook_id, datetime.now(UTC)))

@@ -1,0 +1,157 @@
+"""Webhooks of a merchant: created, changed, listed and tested by its administrator."""
+
+import secrets as random
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from chalicelib.domain import event, permissions, webhook
+from chalicelib.domain.address import may_be_called
+from chalicelib.domain.agent import Caller
+from chalicelib.domain.audit import Act, changed_fields
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.webhook import Webhook
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
+from chalicelib.gateways import secrets
+from chalicelib.record import Record
+from chalicelib.schemas.request_context import Context
+from chalicelib.schemas.webhooks import HTTPS, CreateWebhook, UpdateWebhook
+from chalicelib.services.admission import admit
+from chalicelib.services.merchants import require_merchant
+from chalicelib.settings import settings
+from chalicelib.store import events, merchants, sequences, webhooks
+from chalicelib.store.optimistic import retry_on_change
+from chalicelib.store.table import Key
+
+OWNER = "webhook"  # of a sealed secret
+
+
+class Made(Record):
+    """A webhook, the secret that was just made for it, if any, and its merchant's zone in hours."""
+
+    webhook: Webhook
+    secret: Secret | None
+    gmt: int
+
+
+def create(body: CreateWebhook, caller: Caller, merchant_id: int, now: datetime) -> Made:
+    """Create a webhook with a secret of its own; the merchant's transactions make events from now on."""
+    merchant, _ = _managed(body, caller, merchant_id)
+    _check_room(merchant)
+    _check_url(body.url)
+    webhook_id = sequences.next_id(webhooks.TABLE)
+    secret = webhook.new_secret(random.token_bytes(webhook.SECRET_BYTES))
+    made = Webhook(
+        client_id=merchant_id,
+        id=webhook_id,
+        url=body.url,
+        secret_sealed=secrets.seal(secret, webhook_id, OWNER),
+        created_at=now,
+        updated_at=now,
+        on_since=now,
+        types=_each_once(body.types),
+        description=body.description,
+    )
+    act = Act("create", caller.agent_id, now)
+
+    def attempt() -> Made:
+        before, _ = _managed(body, caller, merchant_id)
+        _check_room(before)
+        after = replace(before, version=before.version + 1, webhooks=before.webhooks + 1, events_until=webhook.ALWAYS)
+
+        webhooks.create(made, act, *merchants.next_version(before, after, act))
+        return Made(made, secret, before.gmt)
+
+    return retry_on_change(attempt)
+
+
+def update(body: UpdateWebhook, caller: Caller, merchant_id: int, webhook_id: int, now: datetime) -> Made:
+    """Update the fields of a webhook that the request sets; with `RotateSecret` return its new secret."""
+    secret = webhook.new_secret(random.token_bytes(webhook.SECRET_BYTES)) if body.rotate_secret else None
+
+    def attempt() -> Made:
+        merchant, found = _managed(body, caller, merchant_id, webhooks.key(merchant_id, webhook_id))
+        before = _require(found)
+        if body.url is not None:
+            _check_url(body.url)
+        after = _next_version(before, body, secret, now)
+
+        if changed_fields(before, after):
+            after = replace(after, version=before.version + 1, updated_at=now)
+            store(before, after, merchant, Act("update", caller.agent_id, now))
+        return Made(after, secret, merchant.gmt)
+
+    return retry_on_change(attempt)
+
+
+def store(before: Webhook, after: Webhook, merchant: Merchant, act: Act) -> None:
+    """Store the next version of a webhook; when it was switched on or off, until when its merchant makes events, too.
+
+    Raise ChangedMeanwhileError when either is no longer what was read.
+    """
+    if before.state == after.state:
+        webhooks.change(before, after, act)
+        return
+    others = [one for one in webhooks.of_merchant(after.client_id) if one.id != after.id]
+    until = webhook.events_until([*others, after], act.at)
+    told = replace(merchant, version=merchant.version + 1, events_until=until)
+    webhooks.change(before, after, act, *merchants.next_version(merchant, told, act))
+
+
+def list_webhooks(body: Context, caller: Caller, merchant_id: int) -> tuple[list[Webhook], int]:
+    """Return the webhooks of a merchant by ID, and its zone in hours."""
+    merchant, _ = _managed(body, caller, merchant_id)
+    return webhooks.of_merchant(merchant_id), merchant.gmt
+
+
+def test(body: Context, caller: Caller, merchant_id: int, webhook_id: int, now: datetime) -> str:
+    """Make an event for this webhook alone, on or off, and return the event's ID."""
+    _, found = _managed(body, caller, merchant_id, webhooks.key(merchant_id, webhook_id))
+    ping = event.ping(random.token_hex(16), merchant_id, _require(found).id, now)
+
+    events.create(ping)
+    return ping.id
+
+
+def _managed(body: Context, caller: Caller, merchant_id: int, *keys: Key[Any]) -> tuple[Merchant, Any]:
+    """Return the merchant of the path, which the caller must manage, and the record of the first of `keys`."""
+    admitted = admit(caller, merchants.key(merchant_id), *keys, current_account_id=body.current_account_id)
+    permissions.check_can_manage(admitted.agent, merchant_id)
+    merchant, *found = admitted.others
+    return require_merchant(merchant), next(iter(found), None)
+
+
+def _require(found: Webhook | None) -> Webhook:
+    if found is None:
+        raise ServiceError(ErrorCode.WEBHOOK_NOT_FOUND)
+    return found
+
+
+def _check_room(merchant: Merchant) -> None:
+    if merchant.webhooks >= webhook.MOST:
+        raise invalid(Finding("url", Check.OUT_OF_RANGE, f"A merchant has at most {webhook.MOST} webhooks."))
+
+
+def _check_url(url: str) -> None:
+    if not may_be_called(url, is_local=settings().is_local):
+        raise invalid(Finding("url", Check.FORMAT, HTTPS))
+
+
+def _each_once(types: list[str] | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(types or ()))
+
+
+def _next_version(before: Webhook, body: UpdateWebhook, secret: Secret | None, now: datetime) -> Webhook:
+    """Return the webhook as the request wants it. At another URL it begins anew: nothing failed there yet."""
+    fields: dict[str, Any] = {
+        name: value for name in ("url", "state", "description") if (value := getattr(body, name)) is not None
+    }
+    if body.types is not None:
+        fields["types"] = _each_once(body.types)
+    after = replace(before, **fields)
+    if (after.url, after.state) != (before.url, before.state):
+        after = replace(after, slow_since=None, failing_since=None, told_at=None)
+    if after.is_on and not before.is_on:
+        after = replace(after, on_since=now)
+    return after if secret is None else webhook.rotated(after, secrets.seal(secret, before.id, OWNER), now)

@@ -1,0 +1,80 @@
+"""Webhooks by merchant and ID. What an administrator changes has versions; what deliveries note has none."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+from chalicelib.domain.audit import Act, changed_fields, filled_fields
+from chalicelib.domain.webhook import Webhook
+from chalicelib.store import audit
+from chalicelib.store.codec import decode
+from chalicelib.store.expressions import set_attributes
+from chalicelib.store.optimistic import ChangedMeanwhileError
+from chalicelib.store.query import list_records
+from chalicelib.store.retries import with_retries
+from chalicelib.store.table import Key, Write, client, commit, put_new, replace_record, table_name, update, write_one
+
+TABLE = "webhooks"
+NOTED = ("slow_since", "failing_since", "told_at")
+
+
+def key(client_id: int, webhook_id: int) -> Key[Webhook]:
+    """Return the key of a webhook."""
+    return Key(TABLE, Webhook, {"client_id": client_id, "id": webhook_id})
+
+
+def of_merchant(client_id: int) -> list[Webhook]:
+    """List the webhooks of a merchant by ID, as they are now."""
+    return list_records(TABLE, Webhook, ("client_id", client_id))
+
+
+def create(webhook: Webhook, act: Act, *also: Write) -> None:
+    """Store a new webhook and the writes in `also`."""
+    commit(put_new(TABLE, webhook, "id"), audit.write(f"webhook#{webhook.id}", act, filled_fields(webhook)), *also)
+
+
+def change(before: Webhook, after: Webhook, act: Act, *also: Write) -> None:
+    """Store the next version of a webhook and the writes in `also`.
+
+    Raise ChangedMeanwhileError when `before` is no longer the stored version.
+    """
+    commit(
+        replace_record(TABLE, after, version=before.version, otherwise=ChangedMeanwhileError()),
+        audit.write(f"webhook#{after.id}", act, changed_fields(before, after)),
+        *also,
+    )
+
+
+def every() -> Iterator[Webhook]:
+    """Yield the webhooks of all merchants, as they were a moment ago."""
+    parameters: dict[str, Any] = {"TableName": table_name(TABLE)}
+    while True:
+        page = with_retries(lambda: client().call("Scan", **parameters))
+        yield from (decode(Webhook, item) for item in page["Items"])
+        if "LastEvaluatedKey" not in page:
+            return
+        parameters["ExclusiveStartKey"] = page["LastEvaluatedKey"]
+
+
+def note(after: Webhook) -> None:
+    """Store what attempts say about a webhook. The last word counts: the next attempt has it again."""
+    values = {name: value for name in NOTED if (value := getattr(after, name)) is not None}
+    removed = [f"#{name}" for name in NOTED if name not in values]
+    parts = [set_attributes(values)] if values else []
+    parts += [f"REMOVE {', '.join(removed)}"] if removed else []
+    write_one(update(key(after.client_id, after.id), " ".join(parts), values, condition="attribute_exists(#url)"))
+
+
+def note_told(webhook: Webhook, now: datetime, *beside: Write) -> None:
+    """Store that the manager is told now, and the writes `beside` it; nothing when another process did."""
+    values = {"now": now} | ({"told_at": webhook.told_at} if webhook.told_at else {})
+    told = update(
+        key(webhook.client_id, webhook.id),
+        "SET #told_at = :now",
+        values,
+        condition="#told_at = :told_at" if webhook.told_at else "attribute_not_exists(#told_at)",
+        otherwise=ChangedMeanwhileError(),
+    )
+    with suppress(ChangedMeanwhileError):
+        commit(told, *beside)

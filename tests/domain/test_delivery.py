@@ -1,0 +1,87 @@
+"""Deliveries: the pauses between attempts, and when they end."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chalicelib.domain import delivery
+from chalicelib.domain.delivery import Attempt, Delivery, State
+from tests.events import an_event
+from tests.transactions import NOW
+
+SECOND, MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("seconds", "minutes", "hours", "days"))
+SCHEDULE = [5 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 12 * HOUR, DAY, DAY]
+REFUSED = Attempt(NOW, 5, status=500)
+
+
+def all_attempts(share: float) -> tuple[list[timedelta], Delivery]:
+    """Fail until it is given up; return the pauses and the delivery."""
+    now = NOW
+    pauses: list[timedelta] = []
+    one = delivery.begun(an_event(at=NOW), 1, NOW)
+    while True:
+        one = delivery.after(delivery.held(one, now), REFUSED, "7#1", now, share)
+        if one.due_at is None:
+            return pauses, one
+        pauses.append(one.due_at - now)
+        now = one.due_at
+
+
+def test_the_pauses_are_those_of_the_contract() -> None:
+    pauses, given_up = all_attempts(share=0)
+
+    assert pauses == SCHEDULE
+    assert (given_up.state, given_up.attempts) == (State.GIVEN_UP, 10)
+
+
+@given(st.floats(min_value=0, max_value=1))
+def test_jitter_makes_a_pause_longer_by_a_tenth_at_most_and_never_shorter(share: float) -> None:
+    pauses, _ = all_attempts(share)
+
+    assert all(pause <= longer <= pause * 1.1 for pause, longer in zip(SCHEDULE, pauses, strict=False))
+    assert len(pauses) >= len(SCHEDULE) - 1
+    assert sum(pauses, timedelta()) <= 3 * DAY
+
+
+@pytest.mark.parametrize(("status", "state"), [(200, "delivered"), (204, "delivered"), (299, "delivered")])
+def test_two_hundred_is_delivered(status: int, state: str) -> None:
+    held = delivery.held(delivery.begun(an_event(at=NOW), 1, NOW), NOW)
+
+    after = delivery.after(held, Attempt(NOW, 5, status), "7#1", NOW, 0)
+
+    assert (after.state, after.due_at, after.queue, after.last_status) == (state, None, None, status)
+
+
+@pytest.mark.parametrize("status", [199, 300, 301, 302, 307, 400, 404, 500, 503, None])
+def test_anything_else_is_tried_again(status: int | None) -> None:
+    held = delivery.held(delivery.begun(an_event(at=NOW), 1, NOW), NOW)
+
+    after = delivery.after(held, Attempt(NOW, 5, status), "7#1", NOW, 0)
+
+    assert (after.state, after.due_at, after.queue) == (State.PENDING, NOW + 5 * SECOND, "7#1")
+
+
+def test_gone_is_given_up_at_once() -> None:
+    held = delivery.held(delivery.begun(an_event(at=NOW), 1, NOW), NOW)
+
+    assert delivery.after(held, Attempt(NOW, 5, 410), "7#1", NOW, 0).state is State.GIVEN_UP
+
+
+def test_what_is_asked_for_again_begins_anew_and_keeps_what_was_tried() -> None:
+    _, given_up = all_attempts(share=0)
+    later = NOW + 20 * DAY
+
+    again = delivery.again(given_up, "7#1", later)
+
+    assert (again.state, again.due_at, again.attempts, again.made) == ("pending", later, 0, given_up.made)
+    held = delivery.held(again, later)
+    assert delivery.after(held, REFUSED, "7#1", later, 0).due_at == later + 5 * SECOND
+
+
+@given(st.binary(max_size=400))
+def test_what_is_kept_of_an_answer_is_short_and_printable(answer: bytes) -> None:
+    kept = delivery.shown(answer)
+
+    assert kept is None or (len(kept) <= 200 and kept.isprintable())

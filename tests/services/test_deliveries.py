@@ -1,0 +1,311 @@
+"""Deliveries: each event reaches each webhook that takes it, whoever dies on the way and whoever else is slow."""
+
+import os
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import boto3
+import pytest
+
+from chalicelib.domain import delivery
+from chalicelib.domain.delivery import Delivery, State
+from chalicelib.domain.event import Event
+from chalicelib.gateways import https
+from chalicelib.gateways import webhooks as gateway
+from chalicelib.services import deliveries, delivery_queues, event_stream, event_sweep
+from chalicelib.store import events, webhooks
+from chalicelib.store.codec import encode
+from chalicelib.store.table import update, write_one
+from infra import engines
+from tests import streams
+from tests.accounts import a_stored_merchant
+from tests.events import a_stored_event, a_stored_hook, as_stored
+from tests.receivers import Receiver, a_receiver
+
+LONG_AGO = timedelta(days=9)
+
+
+@pytest.fixture(autouse=True)
+def fresh(engine: str) -> None:
+    """Let each test begin with an empty stream, no other webhook, and as a new process does."""
+    del engine
+    streams.forget()
+    for hook in webhooks.every():
+        key = {"client_id": {"N": str(hook.client_id)}, "id": {"N": str(hook.id)}}
+        tables().delete_item(TableName=f"{engines.STACK}-webhooks", Key=key)
+    delivery_queues.memory.cache_clear()
+
+
+def tables() -> Any:
+    """Return a client of the tables that the test chose."""
+    return boto3.client("dynamodb", endpoint_url=os.environ.get(engines.ENDPOINT_VARIABLE))
+
+
+def deliver(*made: Event) -> None:
+    """Let the function at the stream get these events."""
+    event_stream.deliver([(str(number), encode(event)) for number, event in enumerate(made)])
+
+
+def found(event: Event) -> list[Delivery]:
+    """Return the deliveries of an event."""
+    stored = events.with_id(event.client_id, event.id)
+    assert stored is not None
+    return stored[1]
+
+
+class Clock:
+    """The time that the services see."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.ahead = timedelta()
+        clock = self
+
+        class Shifted(datetime):
+            @classmethod
+            def now(cls, tz: Any = None) -> "datetime":  # type: ignore[override]
+                return datetime.now(tz) + clock.ahead
+
+        for module in (deliveries, delivery_queues, event_stream):
+            monkeypatch.setattr(module, "datetime", Shifted)
+
+    @property
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self.ahead
+
+    def sweep(self, after: timedelta) -> delivery_queues.Swept:
+        """Let so much time pass, and the sweep run."""
+        self.ahead += after
+        return event_sweep.run(self.now, seconds=0.5)
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+@pytest.fixture
+def merchant() -> int:
+    return a_stored_merchant().id
+
+
+@pytest.fixture
+def receiver(merchant: int) -> Iterator[Receiver]:
+    """A receiver that takes everything."""
+    with a_receiver() as running:
+        a_stored_hook(merchant, running.url, on_since=datetime.now(UTC) - LONG_AGO, created_at=datetime.now(UTC))
+        yield running
+
+
+def test_a_record_that_comes_twice_is_sent_once(merchant: int, receiver: Receiver) -> None:
+    event = a_stored_event(merchant)
+
+    deliver(event, event)
+    deliver(event)
+
+    assert receiver.ids == [event.id]
+
+
+def test_two_functions_at_once_send_an_event_once(merchant: int, receiver: Receiver) -> None:
+    event = a_stored_event(merchant)
+    threads = [threading.Thread(target=deliver, args=(event,)) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert receiver.ids == [event.id]
+
+
+def test_what_happened_before_a_webhook_was_on_is_not_sent(merchant: int) -> None:
+    event = a_stored_event(merchant)
+    with a_receiver() as later:
+        a_stored_hook(merchant, later.url)
+        deliver(event)
+
+    assert (later.calls, found(event)) == ([], [])
+
+
+def test_an_event_that_the_stream_has_missed_is_found_by_the_sweep(
+    merchant: int, receiver: Receiver, clock: Clock
+) -> None:
+    event = a_stored_event(merchant)
+
+    clock.sweep(timedelta(seconds=5))
+    assert receiver.calls == []  # it may still be the stream's
+    clock.sweep(timedelta(seconds=10))
+    clock.sweep(timedelta(minutes=1))
+
+    assert receiver.ids == [event.id]
+
+
+@pytest.mark.parametrize("dies_in", ["before the call", "after the call"])
+def test_a_process_that_dies_leaves_the_event_to_the_sweep(
+    merchant: int, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch, dies_in: str
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def die(*_: object, **__: object) -> None:
+        raise Killed
+
+    event = a_stored_event(merchant)
+    with monkeypatch.context() as patch:
+        if dies_in == "before the call":
+            patch.setattr(gateway, "call", die)
+        else:
+            patch.setattr(events, "store_attempt", die)
+        with pytest.raises(Killed):
+            deliver(event)
+    before = len(receiver.calls)
+
+    clock.sweep(timedelta(seconds=15))
+    assert len(receiver.calls) == before  # still held by who died
+    clock.sweep(delivery.HELD_FOR)
+
+    assert receiver.ids == [event.id] * (before + 1)
+    assert [one.state for one in found(event)] == [State.DELIVERED]
+
+
+def test_a_failed_event_is_tried_again_after_its_pause_and_not_before(merchant: int, clock: Clock) -> None:
+    with a_receiver(lambda _: 500) as failing:
+        a_stored_hook(merchant, failing.url)
+        event = a_stored_event(merchant)
+        deliver(event)
+        clock.sweep(timedelta(seconds=3))
+        after_three = len(failing.calls)
+        clock.sweep(timedelta(seconds=3))
+        after_six = len(failing.calls)
+        clock.sweep(timedelta(seconds=55))
+        before_a_minute = len(failing.calls)
+        clock.sweep(timedelta(seconds=12))
+
+    assert (after_three, after_six, before_a_minute, len(failing.calls)) == (1, 2, 2, 3)
+    assert set(failing.ids) == {event.id}
+
+
+def test_after_three_days_an_event_is_given_up(merchant: int, clock: Clock) -> None:
+    with a_receiver(lambda _: 500) as failing:
+        a_stored_hook(merchant, failing.url)
+        event = a_stored_event(merchant)
+        deliver(event)
+        clock.sweep(timedelta(days=3, seconds=1))
+
+    assert [one.state for one in found(event)] == [State.GIVEN_UP]
+    assert len(failing.calls) == 1
+
+
+def test_a_receiver_that_is_gone_is_switched_off_and_gets_nothing_more(merchant: int, clock: Clock) -> None:
+    with a_receiver(lambda _: 410) as gone:
+        hook = a_stored_hook(merchant, gone.url)
+        first, second = a_stored_event(merchant), a_stored_event(merchant)
+        deliver(first)
+        deliver(second)
+        clock.sweep(timedelta(minutes=1))
+
+    assert gone.ids == [first.id]
+    assert as_stored(hook).state == 0
+    assert [one.state for one in found(first)] == [State.GIVEN_UP]
+
+
+def test_what_waits_for_a_webhook_that_is_switched_off_is_given_up(merchant: int, clock: Clock) -> None:
+    with a_receiver(lambda _: 500) as failing:
+        hook = a_stored_hook(merchant, failing.url)
+        event = a_stored_event(merchant)
+        deliver(event)
+        write_one(update(webhooks.key(merchant, hook.id), "SET #state = :off", {"off": 0}))
+        clock.sweep(timedelta(minutes=1))
+
+    assert len(failing.calls) == 1
+    assert [one.state for one in found(event)] == [State.GIVEN_UP]
+
+
+def test_a_redirect_is_not_followed_and_not_delivered(merchant: int) -> None:
+    with a_receiver(lambda _: 302) as moved:
+        a_stored_hook(merchant, moved.url)
+        event = a_stored_event(merchant)
+        deliver(event)
+
+    [one] = found(event)
+    assert (one.state, one.last_status, len(moved.calls)) == (State.PENDING, 302, 1)
+
+
+def test_an_answer_is_read_as_far_as_it_is_kept(merchant: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[int] = []
+    really = https._beginning_of  # noqa: SLF001  how much is read is not to be seen otherwise
+
+    def counting(response: Any, most: int) -> bytes:
+        content = really(response, most)
+        read.append(len(content))
+        return content
+
+    monkeypatch.setattr(https, "_beginning_of", counting)
+    with a_receiver(body=b"x" * 1_000_000) as chatty:
+        a_stored_hook(merchant, chatty.url)
+        event = a_stored_event(merchant)
+        deliver(event)
+
+    [one] = found(event)
+    assert (one.state, one.made[0].answer) == (State.DELIVERED, "x" * 200)
+    assert read == [64 * 1024]
+
+
+def test_an_address_that_is_not_public_is_not_called(merchant: int) -> None:
+    a_stored_hook(merchant, "https://127.0.0.1.nip.io.invalid/events")
+    a_stored_hook(merchant, f"https://localhost:{engines.free_port()}/events")
+    event = a_stored_event(merchant)
+    deliver(event)
+
+    assert [one.made[0].reason for one in found(event)] == ["its name is not known", "its address is not public"]
+
+
+def test_a_receiver_that_was_slow_is_left_to_its_queue_and_holds_back_no_other(
+    merchant: int, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery, "SLOW", timedelta())
+    released = threading.Event()
+    with a_receiver(lambda _: 200 if released.wait(5) else 500) as slow:
+        hook = a_stored_hook(merchant, slow.url, slow_since=datetime.now(UTC))
+        first = a_stored_event(merchant)
+        deliver(first)
+        others, slows = list(receiver.ids), list(slow.ids)
+        released.set()
+        clock.sweep(timedelta(seconds=1))
+
+    assert (others, slows) == ([first.id], [])
+    assert slow.ids == [first.id]
+    assert as_stored(hook).slow_since is not None
+
+
+def test_the_manager_is_told_once_a_day_that_a_webhook_fails(merchant: int, clock: Clock) -> None:
+    to = "thandi@shop.example"
+    before = len(outbox_of(to))
+    with a_receiver(lambda _: 500) as failing:
+        hook = a_stored_hook(merchant, failing.url, failing_since=datetime.now(UTC) - timedelta(days=1))
+        for _ in range(3):
+            deliver(a_stored_event(merchant))
+        told = as_stored(hook).told_at
+        clock.ahead += timedelta(days=1, minutes=1)
+        deliver(a_stored_event(merchant))
+
+    assert told is not None
+    assert len(outbox_of(to)) == before + 2
+
+
+def outbox_of(address: str) -> list[Any]:
+    """Return what is in the outbox for an address, sent or not."""
+    items = tables().scan(TableName=f"{engines.STACK}-outbox")["Items"]
+    return [item for item in items if {"S": address} in item["to"]["L"] and item["kind"]["S"] == "notice"]
+
+
+def test_a_secret_that_was_rotated_signs_beside_the_new_one(merchant: int) -> None:
+    with a_receiver() as running:
+        hook = a_stored_hook(merchant, running.url)
+        values = {"old": hook.secret_sealed, "until": datetime.now(UTC) + timedelta(hours=1)}
+        write_one(
+            update(webhooks.key(merchant, hook.id), "SET #old_secret_sealed = :old, #old_secret_until = :until", values)
+        )
+        deliver(a_stored_event(merchant))
+
+    assert len(running.calls[0].headers["webhook-signature"].split(" ")) == 2

@@ -1,0 +1,43 @@
+"""What a delivery costs, as DynamoDB Local counts it."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from chalicelib.services import event_stream
+from chalicelib.store import events
+from chalicelib.store.codec import encode
+from tests.accounts import a_stored_merchant
+from tests.capacity import write_units
+from tests.events import a_stored_event, a_stored_hook
+from tests.receivers import a_receiver
+
+
+@pytest.mark.usefixtures("dynamodb_local")
+@pytest.mark.parametrize(("status", "expected"), [(200, [1, 1]), (500, [1, 2])])
+def test_a_first_attempt_costs_its_claim_and_its_result(status: int, expected: list[int]) -> None:
+    """What failed is in the index of what is due from then on."""
+    merchant = a_stored_merchant().id
+    with a_receiver(lambda _: status) as receiver:
+        a_stored_hook(merchant, receiver.url, failing_since=datetime.now(UTC))
+        event = a_stored_event(merchant)
+        with write_units() as charged:
+            event_stream.deliver([("1", encode(event))])
+
+    assert [units for table, units in charged if table == "events"] == expected
+
+
+@pytest.mark.usefixtures("dynamodb_local")
+def test_a_claim_moves_what_is_due_in_the_index() -> None:
+    merchant = a_stored_merchant().id
+    with a_receiver(lambda _: 500) as receiver:
+        hook = a_stored_hook(merchant, receiver.url)
+        event = a_stored_event(merchant)
+        event_stream.deliver([("1", encode(event))])
+        later = datetime.now(UTC) + timedelta(minutes=1)
+        queue = f"{merchant}#{hook.id}"
+        [due] = events.due_in(queue, later)
+        with write_units() as charged:
+            events.claim(due.shard, due.id, queue, later)
+
+    assert [units for table, units in charged if table == "events"] == [3]
