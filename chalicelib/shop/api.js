@@ -5,6 +5,7 @@ import { texts } from "./texts.js";
 const DECIMAL = /("(?:[^"\\]|\\.)*")|-?\d+\.\d+/g;
 const REPEATS = 2; // of a request that was asked to come again in a few seconds
 const MAX_WAIT_S = 5;
+const MAX_ANSWER_S = 40; // the service answers in 29 s or not at all
 const LOST = 0; // in place of an ErrorCode: no answer came
 const IN_PROGRESS = 301;
 
@@ -28,15 +29,22 @@ async function send(method, path, { body, key, token }) {
   if (body) headers["Content-Type"] = "application/json";
   if (key) headers["Idempotency-Key"] = key;
   if (token) headers.Authorization = `Session ${token}`;
-  const options = { method, headers, body: body && JSON.stringify(body), credentials: "omit", cache: "no-store" };
+  const patience = new AbortController();
+  const timer = setTimeout(() => patience.abort(), MAX_ANSWER_S * 1000);
+  const { signal } = patience;
+  const options = { method, headers, body: body && JSON.stringify(body), credentials: "omit", cache: "no-store", signal };
   let answer;
   let read;
   try {
     answer = await fetch(new URL(`api/v1/${path}`, document.baseURI), options);
     read = parse(await answer.text());
   } catch {
-    throw new Refusal({ code: LOST, message: texts.errors.noAnswer, status: answer?.status });
+    read = null;
+  } finally {
+    clearTimeout(timer);
   }
+  // What is not in the service's words is of something between here and there.
+  if (!read || !(answer.ok || read.ErrorMessage)) throw new Refusal({ code: LOST, message: texts.errors.noAnswer, status: answer?.status });
   if (answer.ok) return read;
   throw new Refusal({
     code: read.ErrorCode,

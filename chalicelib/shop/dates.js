@@ -5,7 +5,7 @@ const DAY_MS = 86_400_000;
 const dayOf = (instant) => new Date(instant).toISOString().slice(0, 10);
 const instantOf = (day) => Date.parse(`${day}T00:00:00Z`);
 
-export const isDay = (text) => /^\d{4}-\d{2}-\d{2}$/.test(text ?? "") && !Number.isNaN(instantOf(text));
+export const isDay = (text) => /^\d{4}-\d{2}-\d{2}$/.test(text ?? "") && !Number.isNaN(instantOf(text)) && dayOf(instantOf(text)) === text;
 export const addDays = (day, count) => dayOf(instantOf(day) + count * DAY_MS);
 export const daysBetween = (first, last) => Math.round((instantOf(last) - instantOf(first)) / DAY_MS);
 export const firstOfMonth = (day) => `${day.slice(0, 8)}01`;

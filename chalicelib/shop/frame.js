@@ -32,7 +32,9 @@ export function Frame({ views }) {
   const { view, id, query } = useRoute();
   const [isExpired, setExpired] = useState(false);
   const main = useRef(null);
-  const shown = views[view] ?? views.today;
+  const name = Object.hasOwn(views, view) ? view : "today"; // an address may say anything
+  const shown = views[name];
+  const who = signedIn && `${signedIn.me.AgentID} ${merchant().ClientID}`;
 
   useEffect(() => {
     expired.onAsk = () => setExpired(true);
@@ -42,14 +44,15 @@ export function Frame({ views }) {
     document.title = signedIn ? `${shown.title} · ${merchant().Name ?? signedIn.me.ClientName ?? texts.name}` : texts.name;
     if (signedIn) main.current.focus({ preventScroll: true });
     scrollTo(0, 0);
-  }, [view, id, Boolean(signedIn)]);
+  }, [view, id, who]);
 
   if (!signedIn) return html`<${SignIn} />`;
   const needsMerchant = signedIn.me.IsSystemUser && !signedIn.merchant;
   const View = needsMerchant ? views.merchant.view : (id && shown.one) || shown.view;
+  // Of somebody else nothing stays: another person or merchant has a view of its own.
   return html`
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>${texts.skip}</a>
-    <${Header} view=${view in views ? view : "today"} views=${views} />
-    <main id="main" ref=${main} tabindex="-1"><${View} key=${`${view}/${id}`} id=${id} query=${query} /></main>
+    <${Header} view=${name} views=${views} />
+    <main id="main" ref=${main} tabindex="-1"><${View} key=${`${who}/${view}/${id}`} id=${id} query=${query} /></main>
     ${isExpired && html`<${SignInAgain} onDone=${() => setExpired(false)} />`}`;
 }

@@ -85,8 +85,8 @@ export function ReturnDialog({ payment, onClose, onAnswered }) {
   <//>`;
 }
 
-export function Unfinished({ payment, attempt, onAgain }) {
-  return html`<div class="note warn" role="status">
+export function Unfinished({ payment, attempt, hidden, onAgain }) {
+  return html`<div class="note warn" role="status" hidden=${hidden}>
     <p>${texts.return.lost(format(attempt.amount, payment.CurrencyID))}</p>
     <button type="button" onClick=${onAgain}>${texts.return.ask}</button>
   </div>`;

@@ -52,7 +52,8 @@ export function formatShare(amount, whole) {
 }
 
 // What a person types, as a decimal: spaces between thousands are dropped, a comma is a point. Null for anything else.
+// Whether it can be given back is for the service to say, also of less than nothing.
 export function typedAmount(typed) {
-  const found = /^(\d+)(?:[.,](\d+))?$/.exec(typed.replace(/[\s\u00a0\u202f']/g, ""));
+  const found = /^(-?\d+)(?:[.,](\d+))?$/.exec(typed.replace(/[\s\u00a0\u202f']/g, ""));
   return found ? found[1] + (found[2] ? `.${found[2]}` : "") : null;
 }

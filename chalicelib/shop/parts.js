@@ -1,7 +1,7 @@
 // Small parts of views.
 import { format, formatCount, isNegative } from "./money.js";
 import { texts } from "./texts.js";
-import { html, useEffect, useId, useRef } from "./view.js";
+import { html, useEffect, useId, useRef, useState } from "./view.js";
 
 export function Money({ amount, currency, testid }) {
   const minus = isNegative(amount) ? " minus" : "";
@@ -32,12 +32,21 @@ export function Field({ label, hint, children, ...input }) {
   </div>`;
 }
 
-// A modal dialog: the browser keeps the focus in it and gives it back. `onClose` is called for the key Escape too,
+// A modal dialog: the browser keeps the focus in it. It goes back to where it was, or to the view when that is gone,
+// because a dialog that is taken from the page does not give it back. `onClose` is called for the key Escape too,
 // unless the dialog may not be closed now: a browser closes it at a second Escape whatever the page says.
 export function Dialog({ title, onClose, mayClose = () => true, children }) {
   const dialog = useRef(null);
   const name = useId();
-  useEffect(() => { dialog.current.showModal(); }, []);
+  const [opener] = useState(() => document.activeElement);
+  useEffect(() => {
+    dialog.current.showModal();
+    const giveBack = () => {
+      const isTaken = document.activeElement && document.activeElement !== document.body;
+      if (!isTaken) (opener.isConnected ? opener : document.getElementById("main"))?.focus();
+    };
+    return () => queueMicrotask(giveBack);
+  }, []);
   const cancel = (event) => {
     event.preventDefault();
     if (mayClose()) onClose();

@@ -10,7 +10,7 @@ import { Badge, latestList, shownAmount } from "./payments.js";
 import { ReceiptOf } from "./receipt.js";
 import { address } from "./route.js";
 import { texts } from "./texts.js";
-import { html, useState } from "./view.js";
+import { html, useEffect, useRef, useState } from "./view.js";
 
 const UNKNOWN = 310;
 
@@ -25,22 +25,25 @@ function Facts({ payment }) {
     [names.cardholder, payment.CardholderName],
     [names.till, payment.TransPos.Name],
     [names.terminal, payment.TerminalName],
-    [names.description, payment.Description],
     [names.cashGot, payment.AmountCashGot !== null && money(payment.AmountCashGot)],
     [names.givenBack, !isReversal(payment) && payment.CountRvs > 0 && money(payment.AmountRvs)],
     [names.remains, !isReversal(payment) && payment.CountRvs > 0 && money(payment.AmountEff)],
-    [isReversal(payment) ? names.original : names.lastReturn, payment.ReverseID && link(payment.ReverseID)],
     [names.state, `${payment.Status} · ${payment.State}/${payment.Substate}`],
     [names.result, payment.Result && [payment.Result.Code, payment.Result.Message].filter((one) => one !== null).join(" · ")],
     [names.invoice, payment.Invoice],
     [names.approval, payment.ApprovalCode],
     [names.rrn, payment.RRN],
-    [names.extId, payment.ExtID],
+  ];
+  const long = [
+    [names.description, payment.Description],
     [names.receiptTo, [payment.ReceiptEmail, payment.ReceiptPhone].filter(Boolean).join(", ")],
+    [isReversal(payment) ? names.original : names.lastReturn, payment.ReverseID && link(payment.ReverseID)],
+    [names.extId, payment.ExtID],
     [names.id, payment.ID],
   ];
-  return html`<dl class="facts">${facts.filter(([, value]) => value).map(([name, value]) =>
-    html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+  const listed = (some, kind) => some.filter(([, value]) => value).map(([name, value]) =>
+    html`<div key=${name} class=${kind}><dt>${name}</dt><dd>${value}</dd></div>`);
+  return html`<dl class="facts">${listed(facts)}${listed(long, "long")}</dl>`;
 }
 
 function Pictures({ payment }) {
@@ -52,9 +55,12 @@ function Pictures({ payment }) {
 function Outcome({ answer }) {
   const { Amount, CurrencyID } = answer.Transaction;
   const amount = format(Amount, CurrencyID);
-  if (answer.ErrorCode === 0) return html`<p class="note good" role="status">${texts.return.done(amount)}</p>`;
-  if (answer.ErrorCode === UNKNOWN) return html`<p class="note warn" role="status">${texts.return.unknown(amount)}</p>`;
-  return html`<p class="note bad" role="alert">${texts.return.declined(answer.ErrorMessage ?? "")}</p>`;
+  const sentence = useRef(null);
+  useEffect(() => { sentence.current.focus(); }, [answer]); // the button that had the focus may be gone
+  const said = (kind, role, words) => html`<p ref=${sentence} class=${`note ${kind}`} role=${role} tabindex="-1">${words}</p>`;
+  if (answer.ErrorCode === 0) return said("good", "status", texts.return.done(amount));
+  if (answer.ErrorCode === UNKNOWN) return said("warn", "status", texts.return.unknown(amount));
+  return said("bad", "alert", texts.return.declined(answer.ErrorMessage ?? ""));
 }
 
 function Shown({ payment, reload }) {
@@ -73,8 +79,8 @@ function Shown({ payment, reload }) {
       ${answer && html`<${Outcome} answer=${answer} />`}
       ${isUnknown(payment) && html`<div class="note warn"><p>${isReversal(payment) ? texts.payment.unknownReturn : texts.payment.unknown}</p>
         <button type="button" onClick=${reload}>${texts.payment.ask}</button></div>`}
-      ${attempt && !isReturning && html`<${Unfinished} payment=${payment} attempt=${attempt} onAgain=${() => setReturning(true)} />`}
-      ${canReturn(payment) && !isZero(payment.AmountEff) && !attempt && !isReturning && html`<div class="actions">
+      ${attempt && html`<${Unfinished} payment=${payment} attempt=${attempt} hidden=${isReturning} onAgain=${() => setReturning(true)} />`}
+      ${canReturn(payment) && !isZero(payment.AmountEff) && !attempt && html`<div class="actions" hidden=${isReturning}>
         <button type="button" onClick=${() => { setAnswer(null); setReturning(true); }}>${texts.return.open}</button></div>`}
       ${isReturning && html`<${ReturnDialog} payment=${payment} onClose=${() => setReturning(false)} onAnswered=${answered} />`}
       <${Facts} payment=${payment} />

@@ -8,6 +8,7 @@ from playwright.sync_api import Route, expect
 from tests.browser.conftest import Visit
 from tests.browser.shop import Shop, Store, a_store
 from tests.browser.test_shop_sign_in import end_session
+from tests.http import Reply
 
 REVERSE = "**/api/v1/payment/reverse"
 
@@ -38,7 +39,7 @@ def test_a_payment_is_given_back_by_three_clicks(shop: Shop, store: Store) -> No
     shop.button("Return…").click()
     shop.button("Return").click()
 
-    expect(shop.page.get_by_role("status").filter(has_text="12.30 was given back")).to_be_visible()
+    expect(shop.page.get_by_role("status").filter(has_text="12.30 was given back")).to_be_focused()
     assert store.given_back(paid) == (Decimal("12.30"), 1)
     expect(shop.button("Return…")).to_have_count(0)
 
@@ -64,6 +65,7 @@ def test_a_return_can_be_left(shop: Shop, store: Store) -> None:
         for one in key.split("+"):
             shop.page.keyboard.press(one)
         expect(shop.page.get_by_role("dialog")).to_have_count(0)
+        expect(shop.button("Return…")).to_be_focused()
 
     assert store.given_back(paid) == (Decimal(0), 0)
 
@@ -83,10 +85,11 @@ def test_a_refusal_is_shown_in_the_words_of_the_service(shop: Shop, store: Store
     paid = store.pay("10.00")
     open_payment(shop, paid)
     shop.button("Return…").click()
-    shop.page.get_by_label("Amount").fill("10.01")
-    shop.button("Return").click()
+    for amount in ("10.01", "0", "-1", "1.005", "9" * 60):
+        shop.page.get_by_label("Amount").fill(amount)
+        shop.button("Return").click()
 
-    expect(shop.page.get_by_role("alert")).to_contain_text(store.give_back(paid, "10.01").body["ErrorMessage"])
+        expect(shop.page.get_by_role("alert")).to_contain_text(words_of(store.give_back(paid, amount)))
     shop.page.get_by_label("Amount").fill("ten")
     shop.button("Return").click()
     expect(shop.page.get_by_role("alert")).to_have_text("Type an amount, such as 12.30.")
@@ -113,6 +116,44 @@ def test_a_return_whose_answer_is_lost_gives_back_once(shop: Shop, store: Store,
     shop.button("Return").click()
     expect(shop.page.get_by_text("4.00 was given back")).to_be_visible()
     assert store.given_back(paid) == (Decimal(4), 1)
+
+
+def words_of(refused: Reply) -> str:
+    """Return what the service says is wrong: with the field, when it is the field's fault."""
+    found = refused.body["Validations"]
+    words: str = found[0]["Message"] if found else refused.body["ErrorMessage"]
+    return words
+
+
+def test_a_return_that_is_not_answered_in_time_can_be_sent_again(shop: Shop, store: Store) -> None:
+    paid = store.pay("10.00")
+    shop.page.clock.install()
+    open_payment(shop, paid)
+    shop.page.reload()  # the clock is that of a page that comes after it
+    shop.page.route(REVERSE, lambda _: None)
+    shop.button("Return…").click()
+    with shop.page.expect_request(REVERSE):
+        shop.button("Return").click()
+    expect(shop.button("Returning…")).to_be_disabled()
+    shop.page.clock.fast_forward(60_000)
+    expect(shop.page.get_by_role("alert")).to_contain_text("No answer")
+
+    shop.page.unroute(REVERSE)
+    shop.button("Return").click()
+    expect(shop.page.get_by_text("10.00 was given back")).to_be_visible()
+    assert store.given_back(paid) == (Decimal(10), 1)
+
+
+@pytest.mark.parametrize("body", ['{"message": "Endpoint request timed out"}', "null", "<html>"])
+def test_an_answer_that_is_not_of_the_service_leaves_a_return_open(body: str, shop: Shop, store: Store) -> None:
+    paid = store.pay("10.00")
+    open_payment(shop, paid)
+    shop.page.route(REVERSE, lambda route: route.fulfill(status=504, body=body))
+    shop.button("Return…").click()
+    shop.button("Return").click()
+
+    expect(shop.page.get_by_role("alert")).to_contain_text("No answer")
+    expect(shop.page.get_by_label("Amount")).not_to_be_editable()
 
 
 def carried_out_without_an_answer(route: Route) -> None:

@@ -10,7 +10,7 @@ from chalicelib.services.authentication import session_digest
 from chalicelib.store import sessions
 from chalicelib.store.table import update, write_one
 from tests.browser.conftest import Visit
-from tests.browser.shop import VIEWS, Shop
+from tests.browser.shop import VIEWS, Shop, a_store
 from tests.http import OTHER_OWNER, OWNER, SYSTEM, TILL, get, post
 from tests.transactions import a_body
 
@@ -101,6 +101,23 @@ def test_who_signs_in_as_somebody_else_begins_anew(shop: Shop) -> None:
     expect(shop.page.get_by_role("dialog")).to_have_count(0)
     expect(shop.page.get_by_text(OTHER_OWNER[0])).to_be_visible()
     expect(shop.page.get_by_text(OWNER[0])).to_have_count(0)
+
+
+@pytest.mark.parametrize("view", ["#/today", "#/payments", "#/payments/{paid}"])
+def test_nothing_stays_of_who_was_signed_in_before(view: str, shop: Shop) -> None:
+    store = a_store(shop.stage)
+    paid = store.pay("55.55", Description="Of the front till")
+    shop.sign_in(store.owner, view.format(paid=paid))
+    expect(shop.page.get_by_text("Of the front till")).to_be_visible()
+    end_session(shop)
+    shop.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # Today asks again
+    if view != "#/today":
+        shop.button("Export CSV" if view == "#/payments" else "Show the receipt").click()
+    shop.fill_in(store.colleague)
+
+    expect(shop.page.get_by_role("dialog")).to_have_count(0)
+    expect(shop.page.get_by_text("Of the front till")).to_have_count(0)
+    expect(shop.page.locator('main [data-amount="55.55"]')).to_have_count(0)
 
 
 def test_a_session_that_has_ended_can_be_left(shop: Shop) -> None:

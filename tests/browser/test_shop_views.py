@@ -138,11 +138,40 @@ def test_the_list_goes_on_page_by_page(by_phone: Shop, store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    "address", ["#/nothing", "#/payments/x", "#/days?from=2026-13-99&to=x", "#/day-report?day=x", "#/%"]
+    "address",
+    [
+        "#/nothing",
+        "#/payments/x",
+        "#/days?from=2026-13-99&to=x",
+        "#/day-report?day=x",
+        "#/%",
+        "#/constructor",
+        "#/day-report?day=2026-02-30",
+    ],
 )
 def test_an_address_that_somebody_mistyped_is_answered(address: str, by_phone: Shop, store: Store) -> None:
     by_phone.sign_in(store.owner, address)
     by_phone.wait_until_loaded()
 
     expect(by_phone.page.get_by_role("heading", level=1)).to_be_visible()
+    assert "undefined" not in by_phone.page.title()
     assert [one for one in by_phone.visit.complaints if "404" not in one] == []
+
+
+def test_the_focus_returns_to_what_opened_a_dialog(by_phone: Shop, store: Store) -> None:
+    by_phone.sign_in(store.owner, "#/tills")
+    by_phone.button("New till").press("Enter")
+    expect(by_phone.page.get_by_label("Name")).to_be_focused()
+    by_phone.page.keyboard.press("Escape")
+
+    expect(by_phone.button("New till")).to_be_focused()
+
+
+def test_the_id_of_a_payment_stands_in_one_line_on_a_desk(visit_at_a_desk: Visit, store: Store) -> None:
+    shop = Shop(visit_at_a_desk, store.stage)
+    paid = store.pay()
+    shop.sign_in(store.owner, f"#/payments/{paid}")
+    shown = shop.page.locator("dd", has_text=paid)
+    expect(shown).to_be_visible()
+
+    assert shown.evaluate("(one) => one.clientHeight < 2 * parseFloat(getComputedStyle(one).lineHeight)")
