@@ -32,7 +32,9 @@ from chalicelib.store.codec import encode
 from chalicelib.store.table import AlreadyExistsError, put_new, write_one
 from infra.bench_table import Table
 
-DOWN, CRASHES, TWICE, LOST = 0.3, 0.01, 0.2, 0.05  # of attempts, of steps, of records, of records
+DOWN, TWICE, LOST = 0.3, 0.2, 0.05  # of attempts, of records, of records
+CRASHES = 0.01  # of steps, at the most
+FEWER = 30  # divided by the events, where that is less: after each crash the sweep begins anew, and reads all events
 BATCH = 10
 STEP = timedelta(minutes=7)  # between two runs of the sweep
 FINE, FLAKY = "https://fine.example/", "https://flaky.example/"
@@ -56,6 +58,7 @@ class World:
     attempts: int = 0
     crashes: int = 0
     is_sweeping: bool = False
+    dies: float = CRASHES
     shop: ThreadPoolExecutor = field(default_factory=ThreadPoolExecutor)  # not a part of the function that calls it
 
     def call(self, url: str, event_id: str, body: bytes, _: Sequence[Secret], now: datetime) -> Attempt:
@@ -76,7 +79,7 @@ class World:
 
     def may_crash(self) -> None:
         """Let the process die here, now and then."""
-        if self.random.random() < CRASHES:
+        if self.random.random() < self.dies:
             self.crashes += 1
             raise CrashError
 
@@ -94,7 +97,7 @@ class World:
 
 def prove(count: int, seed: int) -> Table:
     """Make so many events and deliver them under faults; return what is wrong with what the receivers got."""
-    world = World(random.Random(seed))  # noqa: S311  a seed, not a secret
+    world = World(random.Random(seed), dies=min(CRASHES, FEWER / count))  # noqa: S311  a seed, not a secret
     client_id = sequences.next_id("merchants")
     now = datetime.now(UTC)
     for url in (FINE, FLAKY):
