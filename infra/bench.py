@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from app import app
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.period import business_day
-from chalicelib.services import authentication, outbox, payment_sweep
+from chalicelib.services import authentication, event_sweep, outbox, payment_sweep
 from infra import bench_events, demo_data, engines
 from infra.bench_codecs import print_codecs
 from infra.bench_history import history_tables
@@ -80,6 +80,7 @@ def run_sweeps(runs_before: int) -> None:
     payment_sweep.run(datetime.now(UTC))
     outbox.deliver_due(datetime.now(UTC))
     outbox.lag_seconds(datetime.now(UTC))
+    event_sweep.run(datetime.now(UTC), seconds=0)
 
 
 def operations_table(agent: LambdaClient) -> Table:
@@ -104,8 +105,8 @@ def operations_table(agent: LambdaClient) -> Table:
         "takings of today, by hour": lambda: agent.call("POST", TAKINGS, {"By": "hour", "Period": {"From": today}}),
         "takings of a month, by day": lambda: agent.call("POST", TAKINGS, {}),
         "an export of its rows": lambda: agent.call("POST", "/api/v1/report/export", {}),
-        "both sweeps, with nothing to do": lambda: run_sweeps(payment_sweep.EMPTY_LOOKS),
-        "both sweeps, the first run of a process": lambda: run_sweeps(0),
+        "the sweeps, with nothing to do": lambda: run_sweeps(payment_sweep.EMPTY_LOOKS),
+        "the sweeps, the first run of a process": lambda: run_sweeps(0),
     }
     rows = []
     for name, operation in operations.items():
