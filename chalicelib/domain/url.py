@@ -3,7 +3,7 @@
 import re
 from urllib.parse import urlsplit
 
-PATTERN = r"(?P<scheme>https?)://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[!-\"$-~]*)?"  # no user, no fragment
+PATTERN = r"(?P<scheme>https?)://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[!$-~]*)?"  # no user, no fragment
 OWN_MACHINE = frozenset({"127.0.0.1", "localhost"})
 
 

@@ -1,4 +1,4 @@
-"""Events of a merchant."""
+"""Events of a merchant, and the webhooks that are told of them."""
 
 from datetime import UTC, datetime
 

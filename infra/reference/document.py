@@ -115,7 +115,8 @@ def _used(schemas: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tag(endpoint: Endpoint) -> str:
-    return endpoint.name.partition("_")[0]
+    noun = endpoint.name.partition("_")[0]
+    return "events" if noun == "webhooks" else noun  # a tag "webhooks" is a second section of that name on the page
 
 
 def _endpoint_key(endpoint: Endpoint) -> str:
