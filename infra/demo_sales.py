@@ -1,4 +1,4 @@
-"""What a coffee shop sells on a day: requests for payments and what is given back, the same for the same day."""
+"""The sales of a coffee shop on a day: requests for payments and what is given back, the same for the same day."""
 
 import math
 import uuid

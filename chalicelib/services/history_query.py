@@ -1,4 +1,4 @@
-"""What a list of payments and reversals is about: whose they are, which of them, in which period and order."""
+"""The subject of a list of payments and reversals: whose they are, which of them, in which period and order."""
 
 from collections.abc import Callable, Sequence
 from datetime import date, datetime

@@ -1,4 +1,4 @@
-"""What the shop's page may load and run, by its Content-Security-Policy."""
+"""The Content-Security-Policy of the shop's page: the origins it may load from, and the scripts it may run."""
 
 import base64
 import hashlib
