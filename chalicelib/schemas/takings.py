@@ -23,7 +23,7 @@ class ReportTakings(Context):
 
 
 class TakingView(View):
-    """What an agent took and gave back in a day, or an hour of it, by one kind of payment at one acquirer."""
+    """The takings and returns of an agent in a day, or an hour of it, by one kind of payment at one acquirer."""
 
     day: str
     hour: int | None

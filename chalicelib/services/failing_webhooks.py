@@ -1,4 +1,4 @@
-"""What attempts say about a webhook: that it makes others wait, that it fails, or that it wants no more."""
+"""The verdict of attempts on a webhook: that it makes others wait, that it fails, or that it wants no more."""
 
 import secrets
 from dataclasses import replace
