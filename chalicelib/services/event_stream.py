@@ -39,7 +39,7 @@ def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
             failed.append(number)
     if jobs:
         with ThreadPoolExecutor(min(THREADS, len(jobs))) as pool:
-            list(pool.map(_attempt, jobs))
+            list(pool.map(deliveries.attempt, jobs))
     return failed
 
 
@@ -62,7 +62,3 @@ def _jobs_of(image: Image) -> Iterable[Job]:
 def _hook_of(delivery: Delivery) -> Webhook | None:
     client_id = int(delivery.day.split("#")[0])
     return next((one for one in webhooks.of_merchant(client_id) if one.id == delivery.webhook_id), None)
-
-
-def _attempt(job: Job) -> None:
-    deliveries.attempt(job)
