@@ -12,6 +12,7 @@ from chalicelib.domain.history import Page
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
 from chalicelib.domain.reversibility import ReverseMode
+from chalicelib.domain.takings import Taking
 from chalicelib.domain.transaction import (
     AgentSnapshot,
     CardDetails,
@@ -188,3 +189,16 @@ def _give_back(books: Books, original: Transaction, at: datetime, chance: random
     assert left is not None
     books.kept.append(reversal)
     books.kept[books.kept.index(original)] = left
+
+
+def sums_of(rows: Sequence[Taking]) -> dict[tuple[Any, ...], tuple[int, Decimal, int, Decimal]]:
+    """Return payments, amount, reversals and amount reversed of the rows of takings, by what each row is of."""
+    return {
+        (row.day, row.hour, row.agent_id, row.input_type, row.acquirer, row.currency): (
+            row.payments,
+            row.amount,
+            row.reversals,
+            row.amount_reversed,
+        )
+        for row in rows
+    }

@@ -26,7 +26,7 @@ from chalicelib.store import takings as store
 from chalicelib.store import totals, transactions
 from chalicelib.store.table import Write, commit, update, write_one
 from infra.bulk_load import write_in_bulk
-from tests.books import PAID, Books, a_merchant_with_agents, fill, local, paid
+from tests.books import PAID, Books, a_merchant_with_agents, fill, local, paid, sums_of
 from tests.calls import store_calls
 from tests.services.test_brought_over import make_old, months_of
 from tests.transactions import a_guid
@@ -45,15 +45,7 @@ def ask(books: Books, period: Mapping[str, str], by: str = "day", *, of: Agent |
     body = ReportTakings.model_validate({"Period": period, "By": by, **sent})
     rows, names = report(body, Caller(agent.id, agent.client_id, agent.credential_version), NOW)
     assert {names[row.agent_id] for row in rows} <= {one.name for one in books.agents}
-    return {
-        (row.day, row.hour, row.agent_id, row.input_type, row.acquirer, row.currency): (
-            row.payments,
-            row.amount,
-            row.reversals,
-            row.amount_reversed,
-        )
-        for row in rows
-    }
+    return sums_of(rows)
 
 
 def recount(books: Books, by: str = "day", first: str = "", of: Agent | None = None) -> Sums:

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from chalicelib.domain.history import entry_of
 from chalicelib.domain.money import Currency
-from chalicelib.domain.takings import Moved, Taking, takings_of
+from chalicelib.domain.takings import Moved, takings_of
 from chalicelib.domain.transaction import AgentSnapshot, InputType, Phase, Transaction
 from chalicelib.store import totals
 from chalicelib.store.takings import moved_in_slots, moved_in_total
+from tests.books import sums_of
 from tests.transactions import ZAR, a_payment
 
 MONTH = datetime(2026, 3, 1, tzinfo=UTC)
@@ -69,23 +70,11 @@ def recounted(many: list[Transaction], *, by_hour: bool) -> dict[tuple[Any, ...]
     return {about: (row[0], row[1], row[2], row[3]) for about, row in found.items()}
 
 
-def shown(rows: list[Taking]) -> Mapping[tuple[Any, ...], tuple[int, Decimal, int, Decimal]]:
-    return {
-        (row.day, row.hour, row.agent_id, row.input_type, row.acquirer, row.currency): (
-            row.payments,
-            row.amount,
-            row.reversals,
-            row.amount_reversed,
-        )
-        for row in rows
-    }
-
-
 @given(st.lists(transactions(), max_size=30), st.booleans())
 def test_takings_are_a_recount_of_the_transactions(many: list[Transaction], by_hour: bool) -> None:  # noqa: FBT001
     rows = takings_of(counted(many, by_hour=by_hour))
 
-    assert shown(rows) == recounted(many, by_hour=by_hour)
+    assert sums_of(rows) == recounted(many, by_hour=by_hour)
     assert [(row.day, row.hour or 0) for row in rows] == sorted((row.day, row.hour or 0) for row in rows)
 
 
