@@ -34,7 +34,7 @@ from chalicelib.aws import connections
 from chalicelib.aws.connections import Answer
 from chalicelib.aws.endpoints import Endpoint
 from chalicelib.services import lanes
-from infra import moto_transactions, resources, tables
+from infra import moto_reads, moto_transactions, resources, tables
 from infra.data_folder import DataFolder, DataFolderError
 
 # moto loses updates and shows half of them when two threads call it at once: every call holds this lock.
@@ -94,7 +94,7 @@ def moto_engine(settings: Mapping[str, str] | None = None) -> Iterator[None]:
         # The developer's own profile, session token or endpoint must not be used.
         for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", ENDPOINT_VARIABLE):
             os.environ.pop(name, None)
-        with mock, moto_transactions.copy_touched_items_alone():
+        with mock, moto_transactions.copy_touched_items_alone(), moto_reads.look_at_what_is_asked_alone():
             _stop_tracking_items()
             template = resources.cloudformation_template()
             boto3.client("cloudformation").create_stack(StackName=STACK, TemplateBody=template)
