@@ -52,7 +52,7 @@ class BranchActions(Record):
     """Rights within a branch (the merchant itself: the interface has no other branches)."""
 
     branch_id: int
-    actions: tuple[int, ...]
+    actions: tuple[int, ...] = ()
 
 
 class Agent(Record):

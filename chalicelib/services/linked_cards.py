@@ -10,6 +10,7 @@ from chalicelib.domain.card import FAILED, IN_VERIFICATION, VERIFIED, CardData, 
 from chalicelib.domain.paging import page_of
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
+from chalicelib.log import log_defect
 from chalicelib.schemas.linked_cards import GetLinkedCards
 from chalicelib.services.admission import admit
 from chalicelib.store import agents, linked_cards, merchants, sequences
@@ -42,7 +43,7 @@ def link(agent: Agent, card: CardData, alias: str, now: datetime, acquirer: str 
     """Link a card to an agent: the acquirer stores the card, this service its masked number and the acquirer's token.
 
     The Status of the result is verified, or error when the acquirer declined. It stays "in verification" when the
-    acquirer did not answer, and the card cannot pay.
+    acquirer did not answer, or its adapter failed, and the card cannot pay.
     """
     code = acquirer or next(iter(acquirers.codes()), None)
     if code not in acquirers.codes():
@@ -63,6 +64,9 @@ def link(agent: Agent, card: CardData, alias: str, now: datetime, acquirer: str 
     try:
         answer = acquirers.named(code).link(LinkRequest(f"card#{linked.id}", card), LINK_TIMEOUT_S)
     except AcquirerError:
+        return linked
+    except Exception as defect:  # noqa: BLE001  of the adapter; its message may quote the card
+        log_defect(defect, linked_card=linked.id)
         return linked
 
     status = VERIFIED if answer.code == APPROVED_CODE else FAILED

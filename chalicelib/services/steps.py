@@ -32,14 +32,16 @@ def advance(transaction: Transaction, step: Step, now: datetime) -> Transaction:
 def store(before: Transaction, after: Transaction, now: datetime) -> None:
     """Store the step; with the outcome its place in the history, its linked card's count, and the receipts.
 
-    Raise PhaseChangedError when another process has moved the transaction.
+    Raise PhaseChangedError when another process has moved the transaction, or the payment that a reversal is of.
     """
     decided = before.is_pending and not after.is_pending
     receipts = outbox.receipts_for(after, now) if decided else []
     facts = history.writes_for_outcome(after, now) if decided else []
 
-    released = [transactions.release(after)] if decided and after.is_reversal else []
-    if decided and after.phase is Phase.REVERSAL_APPROVED and (original := transactions.get(after.original_id or "")):
+    is_done = decided and after.phase is Phase.REVERSAL_APPROVED
+    original = transactions.get(after.original_id or "") if is_done else None
+    released = [transactions.release(after, original)] if decided and after.is_reversal else []
+    if original:
         facts += history.writes_for_reversed(original, after)
     linked = after.linked_card_id if decided and after.took_money else None
     counted = [] if linked is None else [linked_cards.count_payment(linked)]

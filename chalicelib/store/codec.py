@@ -23,13 +23,22 @@ def attributes_of(record: Any) -> dict[str, Any]:
     in the code; `inline` that the fields of the record it holds are attributes of the item itself.
     """
     attributes: dict[str, Any] = {}
-    for field in fields(record):
-        value = getattr(record, field.name)
-        if field.metadata.get("inline"):
+    for name, attribute in _stored_as(type(record)):  # type: ignore[arg-type]  # a class is hashable
+        value = getattr(record, name)
+        if attribute is None:
             attributes |= attributes_of(value)
         else:
-            attributes[field.metadata.get("stored_as", field.name)] = value
+            attributes[attribute] = value
     return attributes
+
+
+@cache
+def _stored_as(record: type) -> list[tuple[str, str | None]]:
+    """Return each field with its attribute; None for one whose fields are attributes themselves."""
+    return [
+        (field.name, None if field.metadata.get("inline") else field.metadata.get("stored_as", field.name))
+        for field in fields(record)
+    ]
 
 
 def encode(record: Any) -> dict[str, Value]:

@@ -192,8 +192,12 @@ def reserve(original: Transaction, reversal: Transaction, *beside: Write, follow
     commit(_put(reversal), reservation, *history.writes_for_new(reversal), *shown, *told, *beside)
 
 
-def release(reversal: Transaction) -> Write:
-    """End the reservation of a reversal that has its outcome: its amount is reversed, or remains in the payment."""
+def release(reversal: Transaction, original: Transaction | None = None) -> Write:
+    """End the reservation of a reversal that has its outcome: its amount is reversed, or remains in the payment.
+
+    `original` is the payment as its place in the history is written beside it; raise PhaseChangedError when it was
+    completed since, because then that would undo there what its completion wrote.
+    """
     values: dict[str, int | str] = {"amount": reversal.amount_minor}
     if reversal.phase is Phase.REVERSAL_APPROVED:
         values |= {"id": reversal.id, "invoice": reversal.invoice}
@@ -204,7 +208,13 @@ def release(reversal: Transaction) -> Write:
             "SET #reserved_minor = #reserved_minor - :amount, #reversed_minor = #reversed_minor - :amount, "
             "#reversals = #reversals - :one"
         )
-    return update(key(reversal.original_id or ""), expression, values)
+    payment = key(reversal.original_id or "")
+    if original is None:
+        return update(payment, expression, values)
+    condition = "#phase = :phase"
+    return update(
+        payment, expression, {**values, "phase": original.phase}, condition=condition, otherwise=PhaseChangedError()
+    )
 
 
 def _told(transaction: Transaction, at: datetime) -> list[Write]:

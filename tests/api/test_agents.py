@@ -53,6 +53,15 @@ def test_an_agent_signs_in_with_its_password_and_with_its_key_at_once(shop: Shop
         assert http.get(shop.stage, path, (email.upper(), secret)).status == 200
 
 
+def test_an_agent_that_gets_no_rights_in_a_branch_works_as_one_without(shop: Shop) -> None:
+    email = an_email()
+    number = create(shop, Email=email, BranchesActions=[{"BranchID": shop.id, "Actions": []}]).body["Pos"]["ID"]
+
+    assert http.get(shop.stage, f"{shop.path}/pos/{number}", (email, PASSWORD)).status == 200
+    assert shop.post(f"{shop.path}/pos/list", {}).status == 200
+    assert stored_agent(number).rights == set()
+
+
 def test_an_agent_without_a_key_gets_a_long_random_one(shop: Shop) -> None:
     one, other = (shop.shown(shop.agent(SecretKey=None)["ID"])["SecretKey"] for _ in range(2))
 

@@ -4,11 +4,13 @@ import sys
 
 import pytest
 
+from chalicelib.domain.acquirer import LinkAnswer, LinkRequest
 from chalicelib.domain.audit import Act
-from chalicelib.domain.card import VERIFIED
+from chalicelib.domain.card import IN_VERIFICATION, VERIFIED
 from chalicelib.domain.transaction import Phase
 from chalicelib.errors import ServiceError
 from chalicelib.gateways import secrets
+from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import payment_sweep
 from chalicelib.services.authentication import authenticate
 from chalicelib.settings import settings
@@ -162,6 +164,25 @@ def test_a_card_the_acquirer_refuses_is_reported(
     run(monkeypatch, "link-card", "--email", an_account().email, typed="4000000000000002\n1249\n")
 
     assert "is not linked" in capsys.readouterr().out
+
+
+def test_an_adapters_defect_links_no_card_and_its_message_is_printed_nowhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: Sandbox, request: LinkRequest, within_s: float) -> LinkAnswer:
+        message = f"{within_s} s were not enough for {request.card.pan.reveal()}"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(Sandbox, "link", fail)
+    account = an_account()
+
+    run(monkeypatch, "link-card", "--email", account.email, typed="4111111111111111\n1249\n")
+
+    printed = "".join(capsys.readouterr())
+    [linked] = linked_cards.of_agent(account.agent.id)
+    assert "is not linked" in printed
+    assert "4111111111111111" not in printed
+    assert linked.status == IN_VERIFICATION
 
 
 def test_a_sweep_by_hand_prints_what_it_did(

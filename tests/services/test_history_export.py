@@ -19,10 +19,10 @@ from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.transaction_view import TransactionView
 from chalicelib.services import history_export, steps
 from chalicelib.services.rebuild_totals import rebuild
-from chalicelib.store import history, table, transactions
+from chalicelib.store import history, history_renewal, table, transactions
 from chalicelib.store.history_items import ENTRY, IN_ORDER
 from chalicelib.store.query import items_of, range_of_prefix
-from chalicelib.store.table import client, table_name
+from chalicelib.store.table import Write, client, table_name
 from tests.books import Books, a_merchant_with_agents, paid
 from tests.calls import store_calls
 from tests.exports import Row, net_of, object_of, rows_of
@@ -259,9 +259,8 @@ def test_a_payment_that_was_completed_is_not_looked_up(moto: None, monkeypatch: 
     assert books.ask(NOW, YEAR).amount == Decimal("12.30")  # counted once
 
 
-def test_a_completion_does_not_undo_what_a_reversal_wrote_meanwhile(moto: None) -> None:
-    del moto
-    books = a_merchant_with_agents()
+def a_payment_being_reversed(books: Books) -> tuple[Transaction, Transaction]:
+    """Store a payment that awaits its completion, and a reversal of it that is requested."""
     facts: dict[str, Any] = {"phase": Phase.SENT, "input_type": InputType.CHIP, "acquirer": "SANDBOX"}
     sent = books.record(paid(books, books.agents[0], NOW - DAY, **facts))
     awaiting = replace(sent, phase=Phase.AWAITING_COMPLETION)
@@ -270,6 +269,13 @@ def test_a_completion_does_not_undo_what_a_reversal_wrote_meanwhile(moto: None) 
         sent, id=a_guid(), phase=Phase.RETURNING, original_id=sent.id, reverse_mode=2, created_at=NOW, invoice="RET-1"
     )
     transactions.reserve(awaiting, reversal)
+    return awaiting, reversal
+
+
+def test_a_completion_does_not_undo_what_a_reversal_wrote_meanwhile(moto: None) -> None:
+    del moto
+    books = a_merchant_with_agents()
+    awaiting, reversal = a_payment_being_reversed(books)
     steps.store(reversal, replace(reversal, phase=Phase.REVERSAL_APPROVED), NOW)
 
     completed = replace(awaiting, phase=Phase.APPROVED)  # decided on what was read before the reversal
@@ -278,8 +284,30 @@ def test_a_completion_does_not_undo_what_a_reversal_wrote_meanwhile(moto: None) 
     steps.advance(awaiting, lambda payment: replace(payment, phase=Phase.APPROVED), NOW)
 
     assert [(row["State"], row["Substate"]) for row in rows(books)] == [("500", "502")] * 2
-    assert rows(books)[0] == looked_up(sent.id)
+    assert rows(books)[0] == looked_up(awaiting.id)
     assert books.ask(NOW, {**YEAR, "Search": "RET-1"}).total == 2
+
+
+def test_a_reversal_does_not_undo_what_a_completion_wrote_meanwhile(
+    moto: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del moto
+    books = a_merchant_with_agents()
+    awaiting, reversal = a_payment_being_reversed(books)
+    writes = history.writes_for_reversed
+
+    def complete_first(original: Transaction, done: Transaction) -> list[Write]:
+        monkeypatch.undo()
+        steps.advance(original, lambda payment: replace(payment, phase=Phase.APPROVED), NOW)
+        return writes(original, done)
+
+    monkeypatch.setattr(history, "writes_for_reversed", complete_first)
+    steps.advance(reversal, lambda one: replace(one, phase=Phase.REVERSAL_APPROVED), NOW)
+
+    now = transactions.get(awaiting.id)
+    assert now is not None
+    assert (now.phase, now.reserved_minor) == (Phase.APPROVED, 0)
+    assert list(history_renewal.outdated(awaiting.client_id, "2028-03")) == []
 
 
 @pytest.mark.parametrize("sort", ["Date asc", "Date desc"])

@@ -1,0 +1,108 @@
+"""Conditions of the steps of transactions, one write at a time."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from chalicelib.domain import outcome
+from chalicelib.domain.reversibility import CANCELS, ReverseMode
+from chalicelib.domain.transaction import InputType, Phase, Transaction
+from chalicelib.store import transactions
+from chalicelib.store.table import write_one
+from tests.tills import SECOND
+from tests.transactions import NOW, a_guid, a_payment
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+
+def recorded(**changes: Any) -> Transaction:
+    """A payment by card that is stored."""
+    payment = a_payment(**{"input_type": InputType.CHIP, "acquirer": "SANDBOX", "result_code": None} | changes)
+    transactions.record(payment)
+    return payment
+
+
+def requested(original: Transaction, amount_minor: int, mode: ReverseMode = ReverseMode.RETURN) -> Transaction:
+    """A reversal that is stored, and has no outcome yet."""
+    reversal = replace(
+        original,
+        id=a_guid(),
+        phase=Phase.CANCELLING if mode in CANCELS else Phase.RETURNING,
+        original_id=original.id,
+        reverse_mode=int(mode),
+        amount_minor=amount_minor,
+        invoice="RET-1",
+        created_at=NOW + SECOND,
+    )
+    transactions.reserve(original, reversal)
+    return reversal
+
+
+def amounts(payment: Transaction) -> tuple[int, int, int]:
+    stored = transactions.get(payment.id)
+    assert stored is not None
+    return stored.reversed_minor, stored.reserved_minor, stored.reversals
+
+
+def test_a_step_that_was_decided_on_an_older_phase_is_not_stored() -> None:
+    sent = recorded(phase=Phase.SENT)
+    approved = replace(sent, phase=Phase.APPROVED)
+    transactions.store_step(sent, approved, NOW)
+
+    with pytest.raises(transactions.PhaseChangedError):
+        transactions.store_step(sent, replace(sent, phase=Phase.DECLINED), NOW)
+
+    stored = transactions.get(sent.id)
+    assert stored is not None
+    assert stored.phase is Phase.APPROVED
+
+
+def test_that_nothing_was_attempted_is_not_stored_of_a_return_that_was_claimed() -> None:
+    returning = requested(recorded(), 300)
+    assert transactions.claim(returning, NOW + SECOND)
+
+    with pytest.raises(transactions.PhaseChangedError):
+        transactions.store_step(returning, outcome.not_attempted(returning), NOW + SECOND)
+
+    assert transactions.get(returning.id) is not None
+
+
+def test_a_return_that_was_declined_gives_its_amount_back_to_the_payment() -> None:
+    payment = recorded()
+    requested_before = amounts(payment)
+    returning = requested(payment, 300)
+    while_pending = amounts(payment)
+
+    write_one(transactions.release(replace(returning, phase=Phase.DECLINED)))
+
+    assert (requested_before, while_pending, amounts(payment)) == ((0, 0, 0), (300, 300, 1), (0, 0, 0))
+
+
+def test_a_return_that_was_done_keeps_its_amount_reversed() -> None:
+    payment = recorded()
+    returning = requested(payment, 300)
+
+    write_one(transactions.release(replace(returning, phase=Phase.REVERSAL_APPROVED)))
+
+    assert amounts(payment) == (300, 0, 1)
+
+
+def test_a_return_of_more_than_remains_by_now_is_not_stored() -> None:
+    payment = recorded()
+    requested(payment, 1000)
+
+    with pytest.raises(transactions.RemainderChangedError):
+        requested(payment, 1000)
+
+    assert amounts(payment) == (1000, 1000, 1)
+
+
+def test_a_cancel_of_what_was_returned_in_part_by_now_is_not_stored() -> None:
+    payment = recorded()
+    requested(payment, 300)
+
+    with pytest.raises(transactions.RemainderChangedError):
+        requested(payment, payment.amount_minor, ReverseMode.CANCEL)
+
+    assert amounts(payment) == (300, 300, 1)
