@@ -7,6 +7,7 @@ takes long makes no other wait.
 import contextlib
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -19,6 +20,7 @@ from botocore.exceptions import ClientError
 from chalicelib.log import log_defect
 from chalicelib.routes import jobs
 from infra import engines
+from infra.cloud.streams import is_wanted
 
 Record = dict[str, Any]
 Invoke = Callable[[str, dict[str, Any]], Mapping[str, Any] | None]  # a function by its name, with an event
@@ -39,9 +41,9 @@ def call(function: str, event: dict[str, Any]) -> Mapping[str, Any] | None:
 
 
 def batches() -> Iterator[tuple[str, list[Record]]]:
-    """Yield what was stored since the last look: the function that gets it, and the records."""
+    """Yield what was stored since the last look: the function that gets it, and the records that it needs."""
     for table, function in FUNCTIONS.items():
-        records = _taken(f"{engines.STACK}-{table}")
+        records = [one for one in _taken(f"{engines.STACK}-{table}") if is_wanted(table.capitalize(), one)]
         for start in range(0, len(records), BATCH):
             yield function, records[start : start + BATCH]
 
@@ -50,7 +52,7 @@ def deliver(invoke: Invoke, function: str, records: Sequence[Record]) -> None:
     """Call a function with records, and again from the first that it reports; the sweep does what is left."""
     for attempt in range(ATTEMPTS):
         if attempt:
-            threading.Event().wait(PAUSE_SECONDS * attempt)
+            time.sleep(PAUSE_SECONDS * attempt)
         answer = invoke(function, {"Records": list(records)})
         failed = {item["itemIdentifier"] for item in (answer or {}).get("batchItemFailures", [])}
         first = next((n for n, one in enumerate(records) if one["dynamodb"]["SequenceNumber"] in failed), None)

@@ -4,9 +4,10 @@ A record that comes twice changes nothing: a delivery is begun once. What fails,
 left to the queues.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 from chalicelib.domain.delivery import Delivery
@@ -31,9 +32,10 @@ def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
     """
     failed: list[str] = []
     jobs: list[Job] = []
+    hooks_of = cache(webhooks.of_merchant)  # read once: they are as new as the newest record
     for number, image in records:
         try:
-            jobs += _jobs_of(image)
+            jobs += _jobs_of(image, hooks_of)
         except ServiceError as outage:  # of the store
             log_defect(outage, number=number)
             failed.append(number)
@@ -43,22 +45,15 @@ def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
     return failed
 
 
-def _jobs_of(image: Image) -> Iterable[Job]:
+def _jobs_of(image: Image, hooks_of: Callable[[int], list[Webhook]]) -> Iterable[Job]:
     """Return the attempts that a stored item asks for: the first of an event, or one that was asked for again."""
     now = datetime.now(UTC)
     if "kind" in image:
         event = decode(Event, image)
-        hooks = [hook for hook in webhooks.of_merchant(event.client_id) if deliveries.is_wanted(event, hook)]
+        hooks = [hook for hook in hooks_of(event.client_id) if deliveries.is_wanted(event, hook)]
         found = [deliveries.begin(event, hook, now) for hook in hooks]
-    elif image.get("is_urgent") == {"BOOL": True}:
+    else:  # a delivery that is urgent
         delivery = decode(Delivery, image)
-        hook = _hook_of(delivery)
-        found = [deliveries.claim(delivery.day, delivery.place, hook, now)] if hook and not hook.slow_since else []
-    else:
-        found = []
+        hooks = [hook for hook in hooks_of(int(delivery.day.split("#")[0])) if hook.id == delivery.webhook_id]
+        found = [deliveries.claim(delivery.day, delivery.place, hook, now) for hook in hooks if not hook.slow_since]
     return [job for job in found if job]
-
-
-def _hook_of(delivery: Delivery) -> Webhook | None:
-    client_id = int(delivery.day.split("#")[0])
-    return next((one for one in webhooks.of_merchant(client_id) if one.id == delivery.webhook_id), None)

@@ -1,7 +1,6 @@
 """The outbox: the receipts of a transaction, and sending messages: those just stored, and by the sweep."""
 
 import time
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 
@@ -20,7 +19,6 @@ from chalicelib.store import due_index, merchants, terminals, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import read_all
 
-STREAM_SECONDS = 20  # of a batch of the stream: what is not begun by then is left to the sweep
 SWEEP_SECONDS = 20  # of a sweep; with the last sending well within the time an entry is held
 GATEWAYS = {EMAIL: mail, SMS: sms}
 
@@ -50,14 +48,15 @@ def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | Non
     ]
 
 
-def send_new(entries: Iterable[Outbox], now: datetime) -> None:
-    """Send what was just stored, each once however often the stream says so; what fails is left to the sweep."""
-    until = time.monotonic() + STREAM_SECONDS
-    for entry in entries:
-        is_late = entry.due_at is None or now > entry.due_at - outbox.HELD_FOR + outbox.STREAMS_TURN
-        held = None if is_late or time.monotonic() > until else outbox_store.claim_new(entry)
-        if held:
-            _attempt(held, now, until)
+def send_new(entry: Outbox, now: datetime, until: float) -> None:
+    """Send what was just stored, once however often the stream says so; what fails is left to the sweep.
+
+    Nothing is begun after `until`, a time of `time.monotonic`.
+    """
+    is_late = entry.due_at is None or now > entry.due_at - outbox.HELD_FOR + outbox.STREAMS_TURN
+    held = None if is_late or time.monotonic() > until else outbox_store.claim_new(entry)
+    if held:
+        _attempt(held, now, until)
 
 
 def deliver_due(now: datetime, limit: int = 25) -> int:

@@ -1,5 +1,7 @@
 """The streams of tables: how Lambda reads them, and where it reports what a function did not take in the end."""
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 from chalice.app import DynamoDBEventConfig
@@ -10,13 +12,13 @@ LOST = "LostRecords"
 # Of each shard so many batches at once, by the partition of the table: those of other merchants do not wait.
 BATCHES_AT_ONCE = 10
 ATTEMPTS, MAXIMUM_AGE_SECONDS = 10, 3600  # of a batch: after that the sweeps do what is left
-# The records that a function needs, by the table: what else is written there is not worth a call.
-WANTED: dict[str, list[str]] = {
+# The records that a function needs, by the table, as Lambda filters them: nothing else is worth a call.
+WANTED: dict[str, list[dict[str, Any]]] = {
     "Events": [
-        '{"eventName": ["INSERT"], "dynamodb": {"NewImage": {"kind": {"S": [{"exists": true}]}}}}',
-        '{"dynamodb": {"NewImage": {"is_urgent": {"BOOL": [true]}}}}',
+        {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"kind": {"S": [{"exists": True}]}}}},
+        {"dynamodb": {"NewImage": {"is_urgent": {"BOOL": [True]}}}},
     ],
-    "Outbox": ['{"eventName": ["INSERT"]}'],
+    "Outbox": [{"eventName": ["INSERT"]}],
 }
 
 
@@ -30,10 +32,25 @@ def source_of(event: DynamoDBEventConfig) -> Template:
         "MaximumRetryAttempts": ATTEMPTS,
         "MaximumRecordAgeInSeconds": MAXIMUM_AGE_SECONDS,
         "DestinationConfig": {"OnFailure": {"Type": "SQS", "Destination": {"Fn::GetAtt": [LOST, "Arn"]}}},
-        "FilterCriteria": {"Filters": [{"Pattern": pattern} for pattern in WANTED[event.stream_arn]]},
+        "FilterCriteria": {"Filters": [{"Pattern": json.dumps(pattern)} for pattern in WANTED[event.stream_arn]]},
     }
     words = "".join(word.capitalize() for word in event.name.split("_"))
     return {"Events": {f"{words}DynamodbEventSource": {"Properties": source}}}
+
+
+def is_wanted(table: str, record: Mapping[str, Any]) -> bool:
+    """Return whether Lambda would pass a record of a table on: whether one of the table's filters matches it."""
+    return any(_matches(pattern, record) for pattern in WANTED[table])
+
+
+def _matches(pattern: Mapping[str, Any], found: Any) -> bool:
+    """Return whether each name of a pattern is there, with one of the values listed for it."""
+    return isinstance(found, Mapping) and all(
+        _matches(rule, found.get(name))
+        if isinstance(rule, Mapping)
+        else name in found and (found[name] in rule or {"exists": True} in rule)
+        for name, rule in pattern.items()
+    )
 
 
 def lost_records() -> Template:

@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -11,9 +11,14 @@ from typing import Any
 import pytest
 
 from chalicelib.services import payment_sweep
-from infra.deployed import report, schedules
+from infra.deployed import report, schedules, streams
+from infra.listen import problem_of
+from tests.builders import PASSWORD, a_shop, a_webhook, an_email
 from tests.deployment import Deployed, served, until
 from tests.http import OTHER_TILL, TILL, Reply, call, get, post
+from tests.receipts import mails
+from tests.receivers import a_receiver
+from tests.streams import forget
 from tests.tills import is_charged, kept
 from tests.transactions import a_body, a_guid
 
@@ -89,12 +94,15 @@ def test_the_authorizer_is_asked_once_a_minute_for_the_same_credential(
 
 
 def test_requests_at_once_have_an_instance_each_and_the_instances_freeze_afterwards(deployed: Deployed) -> None:
-    with ThreadPoolExecutor(max_workers=4) as tills:
-        replies = list(tills.map(lambda _: post(deployed.url, SUBMIT, a_body()), range(4)))
-
     function = deployed.stage.functions["APIHandler"]
-    assert [reply.error for reply in replies] == [(200, 0)] * 4
-    alive = [instance for instance in function.started if instance.is_alive]
+    for _ in range(20):  # on a busy machine one may be answered before the next arrives
+        with ThreadPoolExecutor(max_workers=4) as tills:
+            replies = list(tills.map(lambda _: post(deployed.url, SUBMIT, a_body()), range(4)))
+        assert [reply.error for reply in replies] == [(200, 0)] * 4
+        alive = [instance for instance in function.started if instance.is_alive]
+        if len(alive) > 1:
+            break
+
     assert len(alive) > 1
     until(lambda: {instance.state for instance in alive} == {"T"})  # after its answer has gone out
 
@@ -106,6 +114,34 @@ def test_the_sweeps_run_and_have_a_schedule(deployed: Deployed) -> None:
 
         assert (outcome.error, outcome.payload) == (None, b"null")
         assert schedules.intervals(resources[name]["Properties"]) == [60]
+
+
+@pytest.fixture
+def delivering(deployed: Deployed, build: Path, tmp_path: Path) -> Iterator[Deployed]:
+    """Serve the package with its streams, where webhooks may lead to this machine."""
+    del deployed
+    forget()
+    with served(build, tmp_path, settings={"STAGE": "local"}) as it, streams.fed(it.stage):
+        yield it
+
+
+def test_a_payment_reaches_a_webhook_and_its_receipt_the_customer(delivering: Deployed) -> None:
+    shop, customer = a_shop(delivering.url), an_email()
+    terminal = shop.terminal()
+    agent = shop.agent(TerminalID=terminal["ID"], TID=terminal["Name"])
+    deliveries = delivering.stage.functions["DeliverEvents"].outcomes
+    with a_receiver() as receiver:
+        hook = shop.post(f"{shop.path}/webhook/create", a_webhook(Url=receiver.url)).body["Webhook"]
+        body = a_body() | {"Receipt": {"Email": customer}}
+        paid = shop.post(SUBMIT, body, (agent["Email"], PASSWORD))
+        until(lambda: bool(receiver.calls and deliveries and mails(customer)))
+
+    [call] = receiver.calls
+    listed = shop.post(f"{shop.path}/event/list", {}).body["Events"]
+    assert problem_of(hook["Secret"], call.headers, call.body) is None
+    assert call.event["data"]["TransactionID"] == paid.body["TransactionID"]
+    assert [one["ID"] for one in listed] == receiver.ids
+    assert [one.error for one in deliveries] == [None]
 
 
 def test_the_report_has_a_line_for_each_function(deployed: Deployed, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
+from chalicelib.domain import delivery
+from chalicelib.store import events
 from infra import streams
+from infra.cloud.streams import is_wanted
 from tests.events import a_stored_event
 from tests.streams import forget
 
@@ -21,6 +24,37 @@ def test_what_was_stored_comes_once_and_as_lambda_passes_it() -> None:
     assert {(function, record["eventName"]) for function, record in found} == {("deliver_events", "INSERT")}
     assert all(isinstance(record["dynamodb"]["ApproximateCreationDateTime"], float) for _, record in found)
     assert list(streams.batches()) == []
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_function_is_called_with_what_the_filters_of_the_cloud_let_through() -> None:
+    forget()
+    made = a_stored_event(7)
+    waiting = delivery.begun(made, 1, made.at)
+    events.begin(waiting)
+    events.enqueue(waiting, "7#1")
+    events.store_cursor(7, made.at)
+    events.begin_again(delivery.again(waiting, "7#1", made.at))
+
+    found = [record["dynamodb"]["NewImage"]["place"]["S"] for _, records in streams.batches() for record in records]
+
+    assert found == [made.place, waiting.place]  # the event, and the delivery that was asked for again
+
+
+@pytest.mark.parametrize(
+    ("table", "record", "wanted"),
+    [
+        ("Events", {"eventName": "INSERT", "dynamodb": {"NewImage": {"kind": {"S": "ping"}}}}, True),
+        ("Events", {"eventName": "MODIFY", "dynamodb": {"NewImage": {"kind": {"S": "ping"}}}}, False),
+        ("Events", {"eventName": "INSERT", "dynamodb": {"NewImage": {"is_urgent": {"BOOL": False}}}}, False),
+        ("Events", {"eventName": "MODIFY", "dynamodb": {"NewImage": {"is_urgent": {"BOOL": True}}}}, True),
+        ("Events", {"eventName": "REMOVE", "dynamodb": {}}, False),
+        ("Outbox", {"eventName": "INSERT", "dynamodb": {"NewImage": {}}}, True),
+        ("Outbox", {"eventName": "MODIFY", "dynamodb": {"NewImage": {}}}, False),
+    ],
+)
+def test_filters_are_read_as_lambda_reads_them(table: str, record: dict[str, Any], wanted: bool) -> None:  # noqa: FBT001  a column
+    assert is_wanted(table, record) is wanted
 
 
 def test_records_come_again_from_the_first_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:

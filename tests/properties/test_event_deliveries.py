@@ -1,27 +1,15 @@
-"""Every event reaches every webhook, whoever is down and whatever dies; nothing else does, and nobody waits."""
+"""A receiver that is silent delays no other."""
 
 import threading
 
 import pytest
 
-from infra import bench_events, streams
+from infra import streams
 from tests import deployment
 from tests.accounts import a_stored_merchant
 from tests.events import a_stored_event, a_stored_hook
 from tests.receivers import a_receiver
 from tests.streams import forget
-
-
-@pytest.mark.usefixtures("engine")
-@pytest.mark.parametrize("seed", [1, 2])
-def test_nothing_is_missing_invented_or_newer_than_a_look_up(seed: int) -> None:
-    found = {row[0]: row[1] for row in bench_events.prove(150, seed).rows}
-
-    assert int(found["crashes"]) > 0
-    assert found["missing at the fine receiver, at the flaky one"] == "0, 0"
-    assert found["for a phase that did not happen"] == "0"
-    assert found["newer than a look-up"] == "0"
-    assert int(found["sent more than once"]) <= int(found["crashes"])
 
 
 @pytest.mark.usefixtures("moto")

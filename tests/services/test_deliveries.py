@@ -1,9 +1,11 @@
 """Deliveries: each event reaches each webhook that takes it, whoever dies on the way and whoever else is slow."""
 
+import itertools
 import os
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -12,6 +14,7 @@ import pytest
 from chalicelib.domain import delivery
 from chalicelib.domain.delivery import Delivery, State
 from chalicelib.domain.event import Event
+from chalicelib.domain.webhook import Webhook
 from chalicelib.gateways import https
 from chalicelib.gateways import webhooks as gateway
 from chalicelib.services import deliveries, delivery_queues, event_stream, event_sweep
@@ -138,6 +141,39 @@ def test_an_event_that_the_stream_has_missed_is_found_by_the_sweep(
     clock.sweep(timedelta(minutes=1))
 
     assert receiver.ids == [event.id]
+
+
+def test_a_run_that_cannot_look_at_everything_sends_what_it_found_and_the_next_goes_on(
+    merchant: int, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [a_stored_event(merchant, datetime.now(UTC) + timedelta(milliseconds=number)).id for number in range(6)]
+    ticks = itertools.count()
+    monkeypatch.setattr(event_sweep, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
+    clock.ahead = timedelta(seconds=15)
+
+    first = event_sweep.run(clock.now, seconds=12)  # of which four may pass while it looks
+    got = len(receiver.calls)
+    later = [event_sweep.run(clock.now, seconds=12) for _ in range(3)]
+
+    assert (0 < got < len(made), first.behind_seconds > 0) == (True, True)
+    assert (sorted(receiver.ids), later[-1].behind_seconds) == (sorted(made), 0)
+
+
+def test_the_webhooks_of_a_merchant_are_read_once_for_a_batch(
+    merchant: int, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    really = webhooks.of_merchant
+
+    def counted(client_id: int) -> list[Webhook]:
+        read.append(client_id)
+        return really(client_id)
+
+    monkeypatch.setattr(webhooks, "of_merchant", counted)
+
+    deliver(*(a_stored_event(merchant) for _ in range(3)))
+
+    assert (read, len(receiver.calls)) == ([merchant], 3)
 
 
 @pytest.mark.parametrize("dies_in", ["before the call", "after the call"])

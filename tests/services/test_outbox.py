@@ -1,7 +1,9 @@
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,10 +14,11 @@ from chalicelib.domain.transaction import Phase, ReceiptAddresses, Transaction
 from chalicelib.gateways import mail
 from chalicelib.receipts.sms import as_sms
 from chalicelib.schemas.receipts import Receipt
-from chalicelib.services import outbox
+from chalicelib.services import outbox, outbox_stream
 from chalicelib.settings import settings
 from chalicelib.store import due_index, merchants, terminals, transactions
 from chalicelib.store import outbox as outbox_store
+from chalicelib.store.codec import encode
 from chalicelib.store.table import commit, put_new, read
 from tests.builders import a_merchant, a_terminal, an_email
 from tests.receipts import a_moment, an_entry, mails, messages, when_due
@@ -34,6 +37,11 @@ def now_kept(entry: Outbox) -> Outbox:
     found = read(outbox_store.key(entry.id))
     assert found is not None
     return found
+
+
+def send_new(entries: Iterable[Outbox], now: datetime) -> None:
+    for entry in entries:
+        outbox.send_new(entry, now, time.monotonic() + outbox_stream.SECONDS)
 
 
 def a_sale(**changes: Any) -> Transaction:
@@ -129,7 +137,7 @@ def test_what_was_just_kept_is_sent_and_owed_no_more() -> None:
     now = a_moment()
     entries = outbox.receipts_for(sale, now)
     commit(*map(outbox_store.put, entries))
-    outbox.send_new(map(now_kept, entries), now)
+    send_new(map(now_kept, entries), now)
 
     (sent,) = mails(to)
     assert sent.subject == "Receipt from Bean & Leaf: R 12.30"
@@ -160,7 +168,7 @@ def test_the_receipt_of_a_payment_of_version_1_0_names_the_merchant_as_it_is() -
     now = a_moment()
     entries = outbox.receipts_for(payment, now)
     commit(*map(outbox_store.put, entries))
-    outbox.send_new(map(now_kept, entries), now)
+    send_new(map(now_kept, entries), now)
 
     assert [mail.subject for mail in mails(to)] == ["Receipt from Another Name: R 12.30"]
 
@@ -170,7 +178,7 @@ def test_only_those_who_have_not_got_it_are_sent_it_again(broken: list[str]) -> 
     first, second = an_email(), an_email()
     broken.append(second)
     entry = kept(an_entry(to=(first, second)))
-    outbox.send_new([now_kept(entry)], entry.created_at)
+    send_new([now_kept(entry)], entry.created_at)
     broken.clear()
     outbox.deliver_due(entry.created_at + timedelta(minutes=1))
 
@@ -182,7 +190,7 @@ def test_only_those_who_have_not_got_it_are_sent_it_again(broken: list[str]) -> 
 def test_what_always_fails_is_given_up_after_its_retries(broken: list[str]) -> None:
     entry = kept(an_entry(retries=2))
     broken.extend(entry.to)
-    outbox.send_new([now_kept(entry)], entry.created_at)
+    send_new([now_kept(entry)], entry.created_at)
     sweeps = [outbox.deliver_due(entry.created_at + timedelta(minutes=minutes)) for minutes in (1, 5, 600)]
 
     found = now_kept(entry)
@@ -209,7 +217,7 @@ def test_a_stage_without_a_sender_gives_up_and_says_so(
     channel: str, to: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     entry = kept(an_entry(channel=channel, to=(to,)))
-    outbox.send_new([now_kept(entry)], entry.created_at)
+    send_new([now_kept(entry)], entry.created_at)
 
     assert now_kept(entry).given_up_at
     assert "the stage has no sender" in capsys.readouterr().out
@@ -226,7 +234,7 @@ def test_a_defect_while_sending_is_logged_and_the_entry_stays_owed(
         raise ZeroDivisionError(entry.to[0])
 
     monkeypatch.setattr(mail, "send", explode)
-    outbox.send_new([now_kept(entry)], entry.created_at)
+    send_new([now_kept(entry)], entry.created_at)
     log = capsys.readouterr().out
 
     assert due_index.ids(outbox_store.TABLE, when_due(entry), 1) == [entry.id]
@@ -240,7 +248,7 @@ def test_a_receipt_that_cannot_be_worded_stops_no_payment(monkeypatch: pytest.Mo
     now = a_moment()
     entries = outbox.receipts_for(wanted(a_sale(), Email=an_email()), now)
     commit(*map(outbox_store.put, entries))
-    outbox.send_new(map(now_kept, entries), now)
+    send_new(map(now_kept, entries), now)
 
     assert now_kept(entries[0]).attempts == 1
     assert now_kept(entries[0]).due_at == now + timedelta(minutes=1)
@@ -248,12 +256,23 @@ def test_a_receipt_that_cannot_be_worded_stops_no_payment(monkeypatch: pytest.Mo
 
 @pytest.mark.usefixtures("moto")
 def test_when_its_time_is_over_a_batch_leaves_the_rest_to_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outbox, "STREAM_SECONDS", -1)
-    entry = kept(an_entry())
-    outbox.send_new([now_kept(entry)], entry.created_at)
+    now = datetime.now(UTC)
+    entries = [kept(an_entry(created_at=now)) for _ in range(4)]
+    clock = [0.0]
+    for module in (outbox, outbox_stream):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    really = mail.send
 
-    assert mails(entry.to[0]) == []
-    assert now_kept(entry).due_at == entry.created_at + timedelta(minutes=1)
+    def slow(message: Outbox, to: str) -> str:
+        clock[0] += outbox_stream.SECONDS * 0.7
+        return really(message, to)
+
+    monkeypatch.setattr(mail, "send", slow)
+    failed = outbox_stream.deliver([(entry.id, encode(now_kept(entry))) for entry in entries])
+
+    assert failed == []
+    assert [len(mails(entry.to[0])) for entry in entries] == [1, 1, 0, 0]
+    assert [now_kept(entry).due_at for entry in entries[2:]] == [now + timedelta(minutes=1)] * 2
 
 
 @pytest.mark.usefixtures("dynamodb_local")
@@ -272,7 +291,7 @@ def test_sweeps_side_by_side_send_everything_once() -> None:
 def test_a_sweep_leaves_alone_what_the_stream_is_sending() -> None:
     entry = kept(an_entry())
     outbox.deliver_due(entry.created_at + timedelta(seconds=59))
-    outbox.send_new([now_kept(entry)], entry.created_at)
+    send_new([now_kept(entry)], entry.created_at)
     outbox.deliver_due(entry.created_at + timedelta(days=1))
 
     assert len(mails(entry.to[0])) == 1
@@ -283,7 +302,7 @@ def test_a_record_that_comes_twice_or_late_sends_nothing_more() -> None:
     entry, late = kept(an_entry()), kept(an_entry())
     image = now_kept(entry)
     for _ in range(2):
-        outbox.send_new([image], entry.created_at)
-    outbox.send_new([now_kept(late)], late.created_at + timedelta(seconds=31))
+        send_new([image], entry.created_at)
+    send_new([now_kept(late)], late.created_at + timedelta(seconds=31))
 
     assert (len(mails(entry.to[0])), mails(late.to[0])) == (1, [])
