@@ -65,9 +65,9 @@ def _signed_in(browser: Browser, view: View, url: str) -> Page:
     page.get_by_label("E-mail").fill(email)
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Sign in").click()
-    page.locator("main h1").wait_for()
-    page.locator(".loading").first.wait_for(state="hidden")
-    page.wait_for_load_state("networkidle")
+    page.locator(".loaded").first.wait_for()
+    for waiting in (".loading", "[aria-busy=true]"):
+        page.locator(waiting).first.wait_for(state="hidden")
     return page
 
 

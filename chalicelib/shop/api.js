@@ -22,7 +22,7 @@ export class Refusal extends Error {
 }
 
 const parse = (text) => JSON.parse(text.replace(DECIMAL, (found, quoted) => quoted ?? `"${found}"`));
-const wait = (seconds) => new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
+export const wait = (seconds) => new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
 
 async function send(method, path, { body, key, token }) {
   const headers = {};

@@ -14,9 +14,10 @@ export function daysOf(first, last) {
   return Array.from({ length: daysBetween(first, last) + 1 }, (_, number) => addDays(first, number));
 }
 
-// The day in a zone, which is a number of hours, by this device's clock.
-export const dayInZone = (gmt, now = Date.now()) => dayOf(now + gmt * 3_600_000);
-export const hourInZone = (gmt, now = Date.now()) => new Date(now + gmt * 3_600_000).getUTCHours();
+// An instant in milliseconds as the local time of a zone, which is a number of hours; and now, by this device's clock.
+export const inZone = (gmt, instant = Date.now()) => new Date(instant + gmt * 3_600_000).toISOString();
+export const dayInZone = (gmt, instant) => inZone(gmt, instant).slice(0, 10);
+export const hourInZone = (gmt) => Number(inZone(gmt).slice(11, 13));
 
 const written = (options) => {
   const format = new Intl.DateTimeFormat(locale, { ...options, timeZone: "UTC" });
@@ -29,5 +30,6 @@ export const formatDayOfMonth = written({ day: "numeric", month: "short" });
 export const formatWeekday = written({ weekday: "long" });
 export const formatDate = written({ day: "numeric", month: "short", year: "numeric" });
 export const formatTime = written({ timeStyle: "short" });
+export const formatSecond = written({ dateStyle: "medium", timeStyle: "medium" });
 export const formatMoment = written({ dateStyle: "medium", timeStyle: "short" });
 export const formatHour = (hour) => formatTime(`2000-01-01T${String(hour).padStart(2, "0")}:00:00.000`);

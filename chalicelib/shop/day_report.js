@@ -1,5 +1,5 @@
 // The day report (Z report): counts and sums of a day, for the books; it prints on A4 and on 80 mm paper.
-import { addDays, formatDay, formatMoment, isDay } from "./dates.js";
+import { addDays, formatDay, formatMoment, inZone, isDay } from "./dates.js";
 import { listed } from "./history.js";
 import { useLoaded } from "./load.js";
 import { formatCount } from "./money.js";
@@ -53,7 +53,7 @@ function Report({ day, report: { rows, numbers, count } }) {
       ${numbers[0] && html`<div><dt>${names.first}</dt><dd>${numbers[0]}</dd></div><div><dt>${names.last}</dt><dd>${numbers[1]}</dd></div>`}
     </dl>
     ${currencies(rows).map((currency) => html`<${OfCurrency} key=${currency} rows=${rows} currency=${currency} day=${day} />`)}
-    <p class="made"><small>${names.made(formatMoment(new Date(Date.now() + me.GMT * 3_600_000).toISOString()), me.Name)}
+    <p class="made"><small>${names.made(formatMoment(inZone(me.GMT)), me.Name)}
       ${day === today() && html` ${names.notOver}`}</small></p>
   </article>`;
 }

@@ -22,11 +22,11 @@ function Header({ view, views }) {
     <p class="who"><b>${chosen ?? me.ClientName ?? texts.name}</b> <span>${me.Name}</span>
       ${chosen && html` <a href=${address("merchant")}>${texts.merchant.another}</a>`}</p>
     <button type="button" class="quiet" onClick=${signOut}>${texts.signOut}</button>
-    <nav aria-label=${texts.navigation}>${Object.entries(views).filter(([, one]) => one.isListed !== false).map(link)}</nav>
+    <nav aria-label=${texts.navigation}>${Object.entries(views).filter(([, one]) => one.isListed?.() ?? true).map(link)}</nav>
   </header>`;
 }
 
-// `views` are {title, view} by the name in the address.
+// `views` are {title, view} by the name in the address; `isListed` says whether the navigation leads there.
 export function Frame({ views }) {
   const signedIn = useSession();
   const { view, id, query } = useRoute();
@@ -43,6 +43,7 @@ export function Frame({ views }) {
   useEffect(() => {
     document.title = signedIn ? `${shown.title} · ${merchant().Name ?? signedIn.me.ClientName ?? texts.name}` : texts.name;
     if (signedIn) main.current.focus({ preventScroll: true });
+    document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
     scrollTo(0, 0);
   }, [view, id, who]);
 

@@ -1,8 +1,9 @@
 // Giving a payment back, in full or in part. A return has a key, made once and kept until its outcome is known: sent
 // again after a second click, a reload or a lost answer, it is still the same return, and the money moves once.
 import { call, randomText } from "./api.js";
+import { Dialog } from "./dialogs.js";
 import { difference, format, isZero, typedAmount } from "./money.js";
-import { Dialog, Failure, Field } from "./parts.js";
+import { Failure, Field } from "./parts.js";
 import { texts } from "./texts.js";
 import { html, useRef, useState } from "./view.js";
 
@@ -79,7 +80,7 @@ export function ReturnDialog({ payment, onClose, onAnswered }) {
         autofocus defaultValue=${attempt?.amount ?? payment.AmountEff} readonly=${Boolean(attempt)} />
       <div class="actions">
         <button class="main" disabled=${isBusy}>${isBusy ? texts.return.busy : texts.return.button}</button>
-        <button type="button" disabled=${isBusy} onClick=${onClose}>${texts.return.cancel}</button>
+        <button type="button" disabled=${isBusy} onClick=${onClose}>${texts.cancel}</button>
       </div>
     </form>
   <//>`;

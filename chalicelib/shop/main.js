@@ -5,9 +5,11 @@ import { Days } from "./days.js";
 import { Frame } from "./frame.js";
 import { Payment } from "./payment.js";
 import { Payments } from "./payments.js";
+import { isManager } from "./session.js";
 import { Tills } from "./tills.js";
 import { texts } from "./texts.js";
 import { Today } from "./today.js";
+import { Webhooks } from "./webhooks.js";
 import { html, render } from "./view.js";
 
 const views = {
@@ -16,7 +18,8 @@ const views = {
   payments: { title: texts.payments.title, view: Payments, one: Payment },
   tills: { title: texts.tills.title, view: Tills },
   "day-report": { title: texts.report.title, view: DayReport },
-  merchant: { title: texts.merchant.title, view: ChooseMerchant, isListed: false },
+  webhooks: { title: texts.webhooks.title, view: Webhooks, isListed: isManager },
+  merchant: { title: texts.merchant.title, view: ChooseMerchant, isListed: () => false },
 };
 
 render(html`<${Frame} views=${views} />`, document.getElementById("app"));

@@ -1,7 +1,8 @@
 // Small parts of views.
+import { formatDay } from "./dates.js";
 import { format, formatCount, isNegative } from "./money.js";
 import { texts } from "./texts.js";
-import { html, useEffect, useId, useRef, useState } from "./view.js";
+import { html } from "./view.js";
 
 export function Money({ amount, currency, testid }) {
   const minus = isNegative(amount) ? " minus" : "";
@@ -23,39 +24,35 @@ export function Loaded({ state, children }) {
   return html`<div class="loaded" aria-busy=${state.isLoading ? "true" : "false"}>${children(state.data)}</div>`;
 }
 
-export function Field({ label, hint, children, ...input }) {
-  const described = hint ? `${input.id}-hint` : undefined;
+export function Field({ label, hint, problem, children, ...input }) {
+  const described = [problem && `${input.id}-problem`, hint && `${input.id}-hint`].filter(Boolean).join(" ");
   return html`<div class="field">
     <label for=${input.id}>${label}</label>
-    ${children ?? html`<input ...${input} aria-describedby=${described} />`}
-    ${hint && html`<small id=${described}>${hint}</small>`}
+    ${children ?? html`<input ...${input} aria-invalid=${problem ? "true" : undefined} aria-describedby=${described || undefined} />`}
+    <${Problem} id=${input.id} words=${problem} />
+    ${hint && html`<small id=${`${input.id}-hint`}>${hint}</small>`}
   </div>`;
 }
 
-// A modal dialog: the browser keeps the focus in it. It goes back to where it was, or to the view when that is gone,
-// because a dialog that is taken from the page does not give it back. `onClose` is called for the key Escape too,
-// unless the dialog may not be closed now: a browser closes it at a second Escape whatever the page says.
-export function Dialog({ title, onClose, mayClose = () => true, children }) {
-  const dialog = useRef(null);
-  const name = useId();
-  const [opener] = useState(() => document.activeElement);
-  useEffect(() => {
-    dialog.current.showModal();
-    const giveBack = () => {
-      const isTaken = document.activeElement && document.activeElement !== document.body;
-      if (!isTaken) (opener.isConnected ? opener : document.getElementById("main"))?.focus();
-    };
-    return () => queueMicrotask(giveBack);
-  }, []);
-  const cancel = (event) => {
-    event.preventDefault();
-    if (mayClose()) onClose();
-  };
-  const closed = () => (mayClose() ? onClose() : dialog.current.showModal());
-  return html`<dialog ref=${dialog} aria-labelledby=${name} onCancel=${cancel} onClose=${closed}>
-    <h2 id=${name}>${title}</h2>
-    ${children}
-  </dialog>`;
+// What is wrong with the field that has this ID.
+export const Problem = ({ id, words }) => words && html`<small id=${`${id}-problem`} class="bad" role="alert">${words}</small>`;
+
+// What happened at times local to the merchant, day by day.
+export function ByDay({ all, timeOf, children }) {
+  const days = [...new Set(all.map((one) => timeOf(one).slice(0, 10)))];
+  return days.map((day) => html`<section key=${day} class="card rows">
+    <h2>${formatDay(day)}</h2>
+    <ul>${all.filter((one) => timeOf(one).startsWith(day)).map(children)}</ul>
+  </section>`);
+}
+
+// The page of a list, and the way to those beside it; `to` returns the address of a page.
+export function Pages({ page, words, hasNext, to }) {
+  return html`<nav class="pages" aria-label=${texts.pages.name}>
+    ${page > 1 && html`<a class="button" rel="prev" href=${to(page > 2 ? page - 1 : "")}>${texts.pages.previous}</a>`}
+    <span>${words}</span>
+    ${hasNext && html`<a class="button" rel="next" href=${to(page + 1)}>${texts.pages.next}</a>`}
+  </nav>`;
 }
 
 // Sums by what the first column names.

@@ -1,10 +1,10 @@
 // Payments: the history, searched and filtered, page by page. The filters are in the address.
-import { formatDay, formatTime } from "./dates.js";
+import { formatTime } from "./dates.js";
 import { bodyOf, exported, isReversal, isUnknown, listed, tookMoney } from "./history.js";
 import { KINDS, kindName } from "./kinds.js";
 import { useLoaded } from "./load.js";
 import { format, formatCount, negative } from "./money.js";
-import { Failure, Field, Loaded, Money } from "./parts.js";
+import { ByDay, Failure, Field, Loaded, Money, Pages } from "./parts.js";
 import { address, go } from "./route.js";
 import { isManager, merchant } from "./session.js";
 import { allTills } from "./till_list.js";
@@ -32,13 +32,8 @@ function Row({ payment }) {
   </a></li>`;
 }
 
-export function Rows({ payments }) {
-  const days = [...new Set(payments.map((payment) => payment.Date.slice(0, 10)))];
-  return days.map((day) => html`<section key=${day} class="card rows">
-    <h2>${formatDay(day)}</h2>
-    <ul>${payments.filter((one) => one.Date.startsWith(day)).map((one) => html`<${Row} key=${one.ID} payment=${one} />`)}</ul>
-  </section>`);
-}
+export const Rows = ({ payments }) => html`<${ByDay} all=${payments} timeOf=${(payment) => payment.Date}>
+  ${(payment) => html`<${Row} key=${payment.ID} payment=${payment} />`}<//>`;
 
 function Filters({ query, tills }) {
   const submit = (event) => {
@@ -86,23 +81,15 @@ function Export({ query }) {
     ${error && html`<${Failure} error=${error} />`}`;
 }
 
-function Pages({ query, counters }) {
-  const page = Number(query.page) || 1;
-  const to = (number) => address("payments", { ...query, page: number > 1 ? number : "" });
-  return html`<nav class="pages" aria-label=${texts.payments.pages}>
-    ${page > 1 && html`<a class="button" rel="prev" href=${to(page - 1)}>${texts.payments.previous}</a>`}
-    <span>${texts.payments.page(formatCount(page), formatCount(Math.max(1, counters.PageCount)))}</span>
-    ${page < counters.PageCount && html`<a class="button" rel="next" href=${to(page + 1)}>${texts.payments.next}</a>`}
-  </nav>`;
-}
-
 function Listed({ query, page: { payments, counters } }) {
   const unknown = payments.filter(isUnknown).length;
+  const number = Number(query.page) || 1;
   const taken = format(counters.AmountCvt, merchant().CurrencyID);
   return html`<p class="counted">${texts.payments.counted(formatCount(counters.ItemCountTtl), taken)}</p>
     ${unknown > 0 && html`<p class="note warn">${texts.payments.unknown(unknown)}</p>`}
     ${payments.length ? html`<${Rows} payments=${payments} />` : html`<p class="empty">${texts.payments.nothing}</p>`}
-    <${Pages} query=${query} counters=${counters} />`;
+    <${Pages} page=${number} words=${texts.pages.ofAll(formatCount(number), formatCount(Math.max(1, counters.PageCount)))}
+      hasNext=${number < counters.PageCount} to=${(other) => address("payments", { ...query, page: other })} />`;
 }
 
 // The list that was looked at last: a payment leads back to it.

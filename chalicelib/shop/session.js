@@ -1,5 +1,5 @@
 // Who is signed in: kept for this tab alone, in sessionStorage, so that a reload goes on and a closed tab is signed out.
-import { addDays, dayInZone, daysBetween } from "./dates.js";
+import { addDays, dayInZone, daysBetween, inZone } from "./dates.js";
 import { useEffect, useState } from "./view.js";
 
 const PLACE = "payments.session";
@@ -34,6 +34,9 @@ export function today() {
   const { me, askedAt } = current;
   return addDays(me.Today, daysBetween(dayInZone(me.GMT, askedAt), dayInZone(me.GMT)));
 }
+
+// An instant of the interface, such as 2026-11-22T12:05:00.000Z, as a time of the person's merchant.
+export const localTime = (instant) => inZone(current.me.GMT, Date.parse(instant));
 
 export const isManager = () => current.me.IsAdministrator || current.me.IsSystemUser;
 export const seesAll = () => isManager() || current.me.Rights.includes(201);

@@ -1,6 +1,7 @@
 // Signing in: the page before there is a session, and the dialog when it has ended in the middle of things.
 import { callAs, expired, signOut } from "./api.js";
-import { Dialog, Failure, Field } from "./parts.js";
+import { Dialog } from "./dialogs.js";
+import { Failure, Field } from "./parts.js";
 import { begin, session } from "./session.js";
 import { texts } from "./texts.js";
 import { html, useEffect, useRef, useState } from "./view.js";

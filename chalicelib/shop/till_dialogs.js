@@ -1,55 +1,13 @@
-// The dialogs of tills: a question before something is done, a new key, a new till.
+// The dialogs of tills: a new key, a new till.
 import { randomText } from "./api.js";
-import { Dialog, Failure, Field } from "./parts.js";
+import { Dialog, ShownOnce, useAct } from "./dialogs.js";
+import { Failure, Field } from "./parts.js";
 import { merchant } from "./session.js";
 import { create, till, update } from "./till_list.js";
 import { texts } from "./texts.js";
 import { html, useRef, useState } from "./view.js";
 
 const KEY_BYTES = 32;
-
-// What a dialog does: once at a time, and its refusal is shown.
-function useAct(run) {
-  const [error, setError] = useState(null);
-  const [isBusy, setBusy] = useState(false);
-  const running = useRef(false);
-  const act = async (event) => {
-    event?.preventDefault();
-    if (running.current) return;
-    running.current = true;
-    setBusy(true);
-    setError(null);
-    try {
-      await run();
-    } catch (refusal) {
-      setError(refusal);
-    }
-    running.current = false;
-    setBusy(false);
-  };
-  return { act, isBusy, error };
-}
-
-export function Act({ title, words, run, onClose }) {
-  const { act, isBusy, error } = useAct(async () => {
-    await run();
-    onClose();
-  });
-  return html`<${Dialog} title=${title} onClose=${onClose}>
-    <p>${words}</p>
-    ${error && html`<${Failure} error=${error} />`}
-    <div class="actions">
-      <button type="button" class="main" disabled=${isBusy} onClick=${act}>${title}</button>
-      <button type="button" onClick=${onClose}>${texts.tills.cancel}</button>
-    </div>
-  <//>`;
-}
-
-function KeyShown({ name, secretKey, onClose }) {
-  return html`<p>${texts.tills.keyOnce(name)}</p>
-    <p class="key"><code>${secretKey}</code></p>
-    <div class="actions"><button type="button" class="main" onClick=${onClose}>${texts.tills.keyKept}</button></div>`;
-}
 
 export function Key({ shown, onClose }) {
   const [made, setMade] = useState(null);
@@ -60,12 +18,12 @@ export function Key({ shown, onClose }) {
   });
   return html`<${Dialog} title=${texts.tills.newKey} onClose=${onClose}>
     ${made
-      ? html`<${KeyShown} name=${shown.Name} secretKey=${made} onClose=${onClose} />`
+      ? html`<${ShownOnce} words=${texts.tills.keyOnce(shown.Name)} secret=${made} onClose=${onClose} />`
       : html`<p>${texts.tills.newKeyWords(shown.Name)}</p>
         ${error && html`<${Failure} error=${error} />`}
         <div class="actions">
           <button type="button" class="main" disabled=${isBusy} onClick=${act}>${texts.tills.makeKey}</button>
-          <button type="button" onClick=${onClose}>${texts.tills.cancel}</button>
+          <button type="button" onClick=${onClose}>${texts.cancel}</button>
         </div>`}
   <//>`;
 }
@@ -83,7 +41,7 @@ export function CreateTill({ onClose }) {
     hint=${hint} autocomplete="off" required=${!options.optional} type=${options.type ?? "text"} />`;
   return html`<${Dialog} title=${texts.tills.create} onClose=${onClose}>
     ${made
-      ? html`<${KeyShown} name=${made.Name} secretKey=${made.SecretKey} onClose=${onClose} />`
+      ? html`<${ShownOnce} words=${texts.tills.keyOnce(made.Name)} secret=${made.SecretKey} onClose=${onClose} />`
       : html`<form ref=${form} onSubmit=${act}>
           ${error && html`<${Failure} error=${error} />`}
           ${input("Name")}
@@ -93,7 +51,7 @@ export function CreateTill({ onClose }) {
           ${input("Password", texts.tills.passwordHint, { type: "password", optional: true })}
           <div class="actions">
             <button class="main" disabled=${isBusy}>${texts.tills.createButton}</button>
-            <button type="button" onClick=${onClose}>${texts.tills.cancel}</button>
+            <button type="button" onClick=${onClose}>${texts.cancel}</button>
           </div>
         </form>`}
   <//>`;

@@ -1,11 +1,12 @@
 // Tills: who takes payments for the merchant, whether they may, and their keys.
 import { formatMoment } from "./dates.js";
+import { Act } from "./dialogs.js";
 import { useLoaded } from "./load.js";
 import { formatCount } from "./money.js";
-import { Loaded } from "./parts.js";
+import { Loaded, Pages } from "./parts.js";
 import { address } from "./route.js";
 import { isManager, merchant, session } from "./session.js";
-import { Act, CreateTill, Key } from "./till_dialogs.js";
+import { CreateTill, Key } from "./till_dialogs.js";
 import { ACTIVE, BLOCKED, till, tillsPage, update } from "./till_list.js";
 import { texts } from "./texts.js";
 import { html, useState } from "./view.js";
@@ -55,18 +56,14 @@ export function Tills({ query }) {
     ask(null);
     state.reload();
   };
-  const to = (number) => address("tills", { page: number > 1 ? number : "" });
   return html`<div class="title">
       <h1>${texts.tills.title}</h1>
       ${isManager() && html`<button type="button" onClick=${() => ask({ create: true })}>${texts.tills.create}</button>`}
     </div>
     <${Loaded} state=${state}>${({ tills, counters }) => html`
       <ul class="tills">${tills.map((one) => html`<${Till} key=${one.ID} shown=${one} ask=${ask} />`)}</ul>
-      ${counters.PageCount > 1 && html`<nav class="pages" aria-label=${texts.payments.pages}>
-        ${page > 1 && html`<a class="button" href=${to(page - 1)}>${texts.payments.previous}</a>`}
-        <span>${texts.payments.page(formatCount(page), formatCount(counters.PageCount))}</span>
-        ${page < counters.PageCount && html`<a class="button" href=${to(page + 1)}>${texts.payments.next}</a>`}
-      </nav>`}`}<//>
+      ${counters.PageCount > 1 && html`<${Pages} page=${page} words=${texts.pages.ofAll(formatCount(page), formatCount(counters.PageCount))}
+        hasNext=${page < counters.PageCount} to=${(other) => address("tills", { page: other })} />`}`}<//>
     ${asked?.create && html`<${CreateTill} onClose=${close} />`}
     ${asked?.newKey && html`<${Key} shown=${asked.shown} onClose=${close} />`}
     ${asked?.run && html`<${Act} ...${asked} onClose=${close} />`}`;

@@ -21,11 +21,13 @@ PREREQUEST_SCRIPT = [
     "  if (!pm.collectionVariables.get(name)) pm.collectionVariables.set(name, pm.variables.replaceIn(text));",
     "}}",
 ]
+# The URL of the example's webhook is a variable: a receiver of one's own takes its place.
+RECEIVER, RECEIVER_URL = "receiver", "https://shop.example/events"
 GENERATED_VALUES = {"guid": "{{$guid}}", "text": "order-{{$timestamp}}", "email": "agent-{{$guid}}@example.com"}
 
 
 def postman_collection(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the collection; its variables are `base_url` and the values of the placeholders."""
+    """Return the collection; its variables are `base_url`, `receiver` and the values of the placeholders."""
     variables = read_json("examples.json")["variables"]
     captured = [name for example in examples() for name in example.capture or ()]
     generated = simplejson.dumps({name: GENERATED_VALUES[one["fresh"]] for name, one in variables.items()})
@@ -42,6 +44,7 @@ def postman_collection(document: dict[str, Any]) -> dict[str, Any]:
         },
         "variable": [
             {"key": "base_url", "value": URL},
+            {"key": RECEIVER, "value": RECEIVER_URL},
             *({"key": name, "value": ""} for name in (*variables, *dict.fromkeys(captured))),
         ],
         "event": [
@@ -90,7 +93,7 @@ def _body_text(body: Any) -> str:
     raw: str = simplejson.dumps(body, use_decimal=True, ensure_ascii=False, indent=2)
     for name in {name for example in examples() for name in example.capture or ()}:
         raw = raw.replace(f'"{{{{{name}}}}}"', f"{{{{{name}}}}}")
-    return raw
+    return raw.replace(RECEIVER_URL, f"{{{{{RECEIVER}}}}}")
 
 
 def _test_script(example: Example) -> list[str]:

@@ -13,7 +13,7 @@ from tests.cards import EXP, PAN
 from tests.http import OWNER, Reply, get, post
 from tests.transactions import a_body
 
-VIEWS = ("Today", "Days", "Payments", "Tills", "Day report")
+VIEWS = ("Today", "Days", "Payments", "Tills", "Day report", "Webhooks")
 Login = tuple[str, str]
 
 
@@ -76,6 +76,7 @@ class Store:
     """A merchant with an owner and two tills, at a stage."""
 
     stage: str
+    client_id: int
     owner: Login
     till: Login
     colleague: Login
@@ -113,6 +114,18 @@ class Store:
         ]
         return rows
 
+    def subscribe(self, url: str, **fields: Any) -> dict[str, Any]:
+        """Give the merchant a webhook, and return it with its secret."""
+        path = f"/api/v1/merchant/{self.client_id}/webhook/create"
+        made: dict[str, Any] = post(self.stage, path, {"Url": url, **fields}, self.owner).body["Webhook"]
+        return made
+
+    def webhooks(self) -> list[dict[str, Any]]:
+        """Return the webhooks of the merchant, as the interface lists them."""
+        path = f"/api/v1/merchant/{self.client_id}/webhook/list"
+        found: list[dict[str, Any]] = post(self.stage, path, {}, self.owner).body["Webhooks"]
+        return found
+
 
 def a_store(stage: str) -> Store:
     merchant = a_stored_merchant(currency_id="ZAR")
@@ -124,7 +137,7 @@ def a_store(stage: str) -> Store:
         return login(an_account(merchant=merchant, terminal_id=a_stored_terminal(merchant), name=name))
 
     owner = login(an_account(Right.ADMINISTRATOR, merchant=merchant, name="Owner"))
-    return Store(stage, owner, till("Front till"), till("Back till"))
+    return Store(stage, merchant.id, owner, till("Front till"), till("Back till"))
 
 
 def total(rows: list[dict[str, Any]], name: str) -> Decimal:

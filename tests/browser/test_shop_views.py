@@ -3,9 +3,11 @@
 import pytest
 from playwright.sync_api import expect
 
+from tests import streams
 from tests.browser.conftest import Visit
 from tests.browser.shop import VIEWS, Shop, Store, a_store
 from tests.http import get
+from tests.receivers import a_receiver
 
 SCRIPT = '<script>document.title="run"</script><img src=x onerror="document.title=\'run\'">'
 
@@ -32,6 +34,7 @@ def fits_everybody(shop: Shop) -> None:
 
 
 def test_everybody_can_use_every_view_on_every_screen(visit_of_a_shop: Visit, store: Store) -> None:
+    streams.forget()
     shop = Shop(visit_of_a_shop, store.stage)
     shop.open()
     fits_everybody(shop)
@@ -49,6 +52,17 @@ def test_everybody_can_use_every_view_on_every_screen(visit_of_a_shop: Visit, st
     expect(shop.page.frame_locator("iframe").get_by_text("Corner Store").first).to_be_visible()
     fits_everybody(shop)
     shop.button("Return…").click()
+    fits_everybody(shop)
+    shop.button("Cancel").click()
+    with a_receiver(lambda _: 503, body=SCRIPT.encode() * 3) as closed:
+        store.subscribe(closed.url)
+        store.pay()
+        streams.deliver_all()
+    shop.look_at("Webhooks")
+    shop.page.get_by_role("button", name="Details").click()
+    expect(shop.page.get_by_text("503", exact=True)).to_be_visible()
+    fits_everybody(shop)
+    shop.button("Change").click()
     fits_everybody(shop)
 
     assert shop.visit.complaints == []
@@ -87,6 +101,7 @@ def test_an_agent_sees_its_own(by_phone: Shop, store: Store) -> None:
     by_phone.look_at("Payments")
     expect(by_phone.row(own)).to_be_visible()
     expect(by_phone.row(others)).to_have_count(0)
+    expect(by_phone.page.get_by_role("link", name="Webhooks")).to_have_count(0)
     by_phone.look_at("Tills")
 
     expect(by_phone.page.get_by_text(store.colleague[0])).to_be_visible()

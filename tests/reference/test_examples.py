@@ -48,8 +48,10 @@ def test_the_examples_are_answered_as_the_reference_shows(stage: str) -> None:
 
 
 def test_the_requests_of_the_postman_collection_are_answered_alike(stage: str) -> None:
-    values: dict[str, Any] = {"base_url": stage, **fresh_values()}
-    by_summary = {item["name"]: item for folder in postman_collection(DOCUMENT)["item"] for item in folder["item"]}
+    collection = postman_collection(DOCUMENT)
+    values: dict[str, Any] = {one["key"]: one["value"] for one in collection["variable"]}
+    values |= {"base_url": stage, "receiver": "http://127.0.0.1:9/events", **fresh_values()}
+    by_summary = {item["name"]: item for folder in collection["item"] for item in folder["item"]}
 
     for example in examples():
         request = by_summary[example.summary]["request"]
@@ -62,6 +64,8 @@ def test_the_requests_of_the_postman_collection_are_answered_alike(stage: str) -
         reply = call(stage, request["method"], path, body, login=None, headers=headers)
 
         assert (reply.status, reply.body["ErrorCode"]) == (example.status, example.code), example.name
+        if example.name == "webhook":
+            assert reply.body["Webhook"]["Url"] == values["receiver"]
         values |= example.captured(reply.body)
 
 
