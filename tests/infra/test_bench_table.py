@@ -16,6 +16,7 @@ MADE = {
     "takings",
     "export",
     "tills",
+    "events",
     "peer",
     "cold-start",
 }  # by infra.bench

@@ -18,6 +18,7 @@ from tests.simulation.life import TOWN
 from tests.simulation.running import Failure, failure_of, shrunk, told
 
 AT_ONCE = 20  # seeds that a process lives before it reports
+GARBAGE = 20_000  # objects, of some ten lives, before any is looked for
 
 
 def main() -> int:
@@ -76,8 +77,9 @@ def _alone(pieces: Iterator[list[int]], until: float) -> tuple[int, Failure | No
 def live_some(seeds: list[int]) -> tuple[int, Failure | None]:
     """Live these seeds in this process."""
     with environment.simulated():
-        TOWN.found()
-        gc.freeze()  # what every life begins with is never looked at again
+        if TOWN.found():
+            gc.freeze()  # what every life begins with is never looked at again
+            gc.set_threshold(GARBAGE)
         for number, seed in enumerate(seeds):
             if failure := failure_of(str(seed)):
                 return number + 1, failure

@@ -1,13 +1,13 @@
 """The acquirers of a simulated life: one that can be inquired, and a host that cannot, with books of their own.
 
 They keep the contract of `Acquirer`. What may go wrong is between them and the service: no connection, a lost answer, a
-request that arrives late, an outage of hours, a defect of the adapter.
+request that arrives late, an outage of hours, a defect of the adapter, inquiries that nobody answers any more.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 from chalicelib.domain.acquirer import (
     PARTIAL,
@@ -25,13 +25,26 @@ from chalicelib.domain.acquirer import (
 )
 from chalicelib.domain.transaction import KINDS, InputType
 from tests.simulation.faults import Faults
-from tests.simulation.scheduler import Scheduler
+from tests.simulation.scheduler import Scheduler, Task
 
-DECLINED, SIGNED, TOO_MUCH, NOT_FOUND = 5, 8, 13, 25  # cents of an amount, and response codes
+DECLINED, SIGNED, TOO_MUCH, NO_CARD, NOT_FOUND = 5, 8, 13, 14, 25  # cents of an amount, and response codes
+LEFT_OUT = 100  # minor units that are missing in what is approved in part
+VERBS = {
+    ReversalKind.CANCEL: "cancel",
+    ReversalKind.RETURN: "return",
+    ReversalKind.AUTOMATIC: "reverse automatically",
+    ReversalKind.AUTOMATIC_OF_RETURN: "undo the return of",
+}
 AUTOMATIC = frozenset({ReversalKind.AUTOMATIC, ReversalKind.AUTOMATIC_OF_RETURN})
 WEIGHTS = {"unreachable": 1.0, "lost": 1.5, "late": 1.0, "dies": 0.7, "freezes": 0.7, "defect": 0.3, "down": 0.4}
 SHARE_OF_SLOW = 0.2
+MOSTLY = 0.6  # of the requests while an acquirer has trouble
 OUTAGES = (30, 600, 10_000)  # seconds
+NOTHING: Mapping[str, Any] = {}
+BUSY = 96  # the response code of a malfunction
+INSTEAD = {"busy": 0.5, "mixed up": 0.3}  # nothing is carried out, and an answer comes all the same
+SHARE_OF_CARDS_DECLINED = 0.3  # that are to be linked
+T = TypeVar("T")
 
 
 @dataclass
@@ -44,6 +57,15 @@ class Entry:
     reversed_minor: int = 0
     is_cancelled: bool = False
     is_partial: bool = False  # it took less than the amount, and says so
+    link_id: str | None = None  # the token it was paid with
+
+
+class Asked(NamedTuple):
+    """A request for the outcome of a transaction, or for its automatic reversal."""
+
+    at: float
+    task: str
+    about: str
 
 
 @dataclass
@@ -60,6 +82,15 @@ class Acquirer:
     books: dict[Any, Entry] = field(default_factory=dict)
     trace: Callable[[str], None] | None = None
     down_until: float = 0.0
+    outages: list[tuple[float, float]] = field(default_factory=list)  # at set times
+    losses: list[tuple[float, float]] = field(default_factory=list)  # of answers and requests, at set times
+    stalls: list[tuple[float, float]] = field(default_factory=list)  # of those who ask, at set times
+    one_way: list[tuple[float, float]] = field(default_factory=list)  # outages of reversals alone
+    is_mute: bool = False  # inquiries are not answered
+    tokens: set[str] = field(default_factory=set)  # of the cards that are linked
+    unknown_tokens: list[str] = field(default_factory=list)  # that somebody paid with
+    asked: list[Asked] = field(default_factory=list)
+    mixed_up: set[str] = field(default_factory=set)  # the references of those that got an answer about something else
 
     def refuse(self, _: Any) -> tuple[()]:
         """Take everything."""
@@ -73,24 +104,39 @@ class Acquirer:
 
     def reverse(self, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
         """Give back, or decline."""
-        text = f"{request.kind} {request.amount_minor} of {request.original[:8]} under {request.reference[:8]}"
-        return self._known(self._asked(text, lambda: self._reversed(request), within_s))
+        text = f"{VERBS[request.kind]} {request.amount_minor} of {request.original[:8]}, as {request.reference[:8]}"
+        if request.kind in AUTOMATIC:
+            self._note(request.original)
+        if _is_in(self.one_way, self.scheduler.now) and not self.faults.is_over:
+            self._tell(text, "no connection")
+            raise UnreachableError
+        about_another = Reversed("another payment", request.amount_minor)
+        instead: dict[str, AcquirerAnswer | None] = {"mixed up": AcquirerAnswer(0, "Approved", reverses=about_another)}
+        if request.kind in AUTOMATIC:  # any other reversal that is answered so is declined
+            instead["busy"] = AcquirerAnswer(BUSY, message_of(BUSY))
+        answer = self._known(self._asked(text, lambda: self._reversed(request), within_s, instead=instead))
+        if answer.reverses is about_another:
+            self.mixed_up.add(request.reference)
+        return answer
 
     def inquire(self, reference: str, within_s: float) -> AcquirerAnswer | None:
         """Return the answer that was given before."""
+        self._note(reference)
+        if self.is_mute:
+            self._tell(f"inquire {reference[:8]}", "no answer")
+            raise UnreachableError
         return self._asked(f"inquire {reference[:8]}", lambda: self._inquired(reference), within_s, changes=False)
 
     def link(self, request: LinkRequest, within_s: float) -> LinkAnswer:
-        """Link no card."""
-        del request, within_s
-        raise UnreachableError
+        """Exchange a card for a token."""
+        return self._asked(f"link a card under {request.reference}", lambda: self._linked(request), within_s)
 
     def taken(self, key: Any) -> tuple[int, int] | None:
         """Return what a payment took and what was given back of it; None where it took nothing, or was cancelled."""
         entry = self.books.get(key)
         if entry is None or not (entry.answer.is_approved or entry.is_partial) or entry.is_cancelled:
             return None
-        return entry.amount_minor, entry.reversed_minor
+        return entry.amount_minor - (LEFT_OUT if entry.is_partial else 0), entry.reversed_minor
 
     def key_of_payment(self, request: AuthorizationRequest) -> Any:
         """Return what the acquirer knows a payment by."""
@@ -110,18 +156,48 @@ class Acquirer:
             raise AnswerLostError
         return answer
 
+    def _note(self, about: str) -> None:
+        task = self.scheduler.current
+        self.asked.append(Asked(self.scheduler.now, task.name if task else "", about))
+
+    def _is_down(self) -> bool:
+        now = self.scheduler.now
+        return not self.faults.is_over and (now < self.down_until or _is_in(self.outages, now))
+
+    def _fault(self, task: Task, weights: Mapping[str, float]) -> str | None:
+        """Return what goes wrong with a request: by chance, or because much goes wrong at this time."""
+        faults, now = self.faults, self.scheduler.now
+        fault = faults.draw(self.name, weights, more=faults.at_acquirers)
+        if fault is not None or faults.is_over or task.instance is None:
+            return fault
+        if _is_in(self.stalls, now) and task.chance.random() < MOSTLY:
+            faults.frozen.add(task.name)
+            return "freezes"
+        is_lost = _is_in(self.losses, now) and task.chance.random() < MOSTLY
+        return task.chance.choice(("lost", "late")) if is_lost else None
+
     def _asked(
-        self, text: str, carry_out: Callable[[], AcquirerAnswer | None], within_s: float, *, changes: bool = True
-    ) -> AcquirerAnswer | None:
-        """Carry out a request, with what may go wrong on the way."""
+        self,
+        text: str,
+        carry_out: Callable[[], T],
+        within_s: float,
+        *,
+        changes: bool = True,
+        instead: Mapping[str, T] = NOTHING,
+    ) -> T:
+        """Carry out a request, with what may go wrong on the way; `instead` are answers of faults, by their names."""
         scheduler, faults = self.scheduler, self.faults
         task = scheduler.current
         if task is None:
             return carry_out()
-        fault = faults.draw(self.name, WEIGHTS, more=5)
+        weights = {**WEIGHTS, **{name: INSTEAD[name] for name in instead}}
+        fault = self._fault(task, weights)
+        if fault in {"dies", "freezes"} and task.chance.random() < 0.5:
+            faults.happen(fault)  # before it connects: much may be otherwise when it goes on
+            fault = self._fault(task, weights)
         if fault == "down":
             self.down_until = scheduler.now + task.chance.choice(OUTAGES)
-        if fault == "unreachable" or (scheduler.now < self.down_until and not faults.is_over):
+        if fault == "unreachable" or self._is_down():
             scheduler.pause(task.chance.uniform(0.01, 1))
             self._tell(text, "no connection")
             raise UnreachableError
@@ -136,9 +212,9 @@ class Acquirer:
             scheduler.pause(within_s)
             raise AnswerLostError
         scheduler.pause(delay)
-        if fault in {"dies", "freezes"} and task.chance.random() < 0.5:
-            faults.happen(fault)
-            fault = None
+        if fault is not None and fault in instead:
+            self._tell(text, instead[fault])
+            return instead[fault]
         answer = carry_out()
         self._tell(text, answer)
         faults.happen(fault)
@@ -162,9 +238,20 @@ class Acquirer:
             return known.answer if known.amount_minor else AcquirerAnswer(TOO_LATE, "Too late")
         cents = request.amount_minor % 100
         code = cents if cents in {DECLINED, PARTIAL} else 0
+        if request.card is None and request.link_id not in self.tokens:
+            self.unknown_tokens.append(request.link_id or "none")
+            code = NO_CARD
         answer = AcquirerAnswer(code, message_of(code), "A1", "123456789012", signature_required=cents == SIGNED)
-        self.books[key] = Entry(request.amount_minor, answer, is_partial=code == PARTIAL)
+        self.books[key] = Entry(request.amount_minor, answer, is_partial=code == PARTIAL, link_id=request.link_id)
         return answer
+
+    def _linked(self, request: LinkRequest) -> LinkAnswer:
+        task = self.scheduler.current
+        if task is not None and task.chance.random() < SHARE_OF_CARDS_DECLINED:
+            return LinkAnswer(DECLINED, message_of(DECLINED), request.card.details)
+        token = f"token of {request.reference}"
+        self.tokens.add(token)
+        return LinkAnswer(0, "Approved", request.card.details, token, 1)
 
     def _reversed(self, request: ReversalRequest) -> AcquirerAnswer | None:
         key = self.key_of_reversal(request)
@@ -180,7 +267,10 @@ class Acquirer:
         original = self.books.get(self.key_of_original(request))
         if request.kind in AUTOMATIC or original is None:
             if original is None:  # it has not arrived, and is declined should it arrive
-                self.books[self.key_of_original(request)] = Entry(0, AcquirerAnswer(TOO_LATE, "Too late"))
+                late = Entry(0, AcquirerAnswer(TOO_LATE, "Too late"), is_cancelled=True)
+                self.books[self.key_of_original(request)] = late
+            elif original.is_cancelled:  # under another reference: this is another reversal, of what is no more
+                return AcquirerAnswer(NOT_FOUND, message_of(NOT_FOUND))
             else:
                 original.is_cancelled = True
             return AcquirerAnswer(0, "Approved", reverses=proof)
@@ -196,6 +286,10 @@ class Acquirer:
     def _inquired(self, reference: str) -> AcquirerAnswer | None:
         entry = self.books.get(reference)
         return None if entry is None or not entry.amount_minor else entry.answer
+
+
+def _is_in(spans: list[tuple[float, float]], now: float) -> bool:
+    return any(begin <= now < end for begin, end in spans)
 
 
 @dataclass

@@ -1,23 +1,36 @@
 """The clients of a simulated life: what they ask for, how they repeat it, and what they have seen."""
 
+import base64
 import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from infra.deployed.requests import Reply
+from tests.accounts import basic
+from tests.builders import PNG
+from tests.simulation.environment import MORNING
 from tests.simulation.gateway import Gateway, a_request
 from tests.simulation.people import People, Person
 from tests.simulation.scheduler import Scheduler
-from tests.simulation.script import AT_HOST, CASH, Act
+from tests.simulation.script import AT_HOST, CASH, LINKED, OWNER, Act
 
 API = "/api/v1"
+SIGN_IN = f"{API}/user/login/session"
 PAN = "4111111111111111"
 REPEATED = frozenset({429, 500, 502, 503, 504})
 IN_PROGRESS = 301
-LAST = 9000  # the number of the act that comes last
-ADDRESSES = {"email": {"Email": "ann@home.example"}, "both": {"Email": "ann@home.example", "Phone": "+27829876543"}}
+SECTIONS = ("NotFinishedActualTrans", "InProcess", "Transactions")
+MOST_TOLD = 4  # of what a list shows
+LAST, LAST_DAYS, LAST_HOURS, LAST_EXPORT = 9000, 9001, 9002, 9003  # the numbers of the acts that come last
+PICTURES = {number: base64.b64encode(PNG + bytes([number])).decode() for number in (1, 2)}
+ADDRESSES: dict[str, dict[str, Any]] = {
+    "email": {"Email": "ann@home.example"},
+    "both": {"Email": "ann@home.example", "Phone": "+27829876543"},
+    "two": {"Emails": ["ann@home.example", "bob@home.example"]},
+}
 
 
 @dataclass
@@ -29,6 +42,7 @@ class Seen:
     kind: str
     payment: str | None  # the ID of the payment it is about, if the client knows it
     header: str
+    secret: str = ""  # what the client proves who it is with
     body: Any = None
     answered_at: float | None = None
     status: int = 0
@@ -62,6 +76,7 @@ class Clients:
     trace: Callable[[str], None] | None = None
     seen: list[Seen] = field(default_factory=list)
     payments: dict[str, str] = field(default_factory=dict)  # the IDs by their labels
+    reversals: dict[str, str] = field(default_factory=dict)  # of each payment the last that was answered
     changes: list[Change] = field(default_factory=list)
     sessions: dict[str, Seen] = field(default_factory=dict)  # by their IDs, what opened them
     _asked: Counter[int] = field(default_factory=Counter)
@@ -75,17 +90,29 @@ class Clients:
             "look": self._look,
             "status": self._status,
             "list": self._list,
+            "find": self._find,
             "change": self._change,
             "account": self._account,
             "guess": self._guess,
             "sign in": self._sign_in,
+            "sign": self._pay,
+            "cards": self._cards,
+            "report": self._report,
+            "export": self._export,
         }
         kinds[act.kind](act, person)
 
-    def last_acts(self) -> list[Act]:
-        """Return what is asked at the end: every payment, and the lists of the day."""
+    def last_acts(self, *, has_reports: bool) -> list[Act]:
+        """Return what is asked at the end: the list of the day, and reports of it."""
         facts = {"patience": 40.0, "attempts": 3, "pauses": [1.0] * 4, "signs": "key", "days": False}
-        return [Act(LAST, 0, "owner", "list", facts=facts)]
+        acts = [Act(LAST, 0, OWNER, "list", facts=facts)]
+        if has_reports:
+            acts += [
+                Act(LAST_DAYS, 0, OWNER, "report", facts={**facts, "by": "day"}),
+                Act(LAST_HOURS, 0, OWNER, "report", facts={**facts, "by": "hour"}),
+                Act(LAST_EXPORT, 0, OWNER, "export", facts=facts),
+            ]
+        return acts
 
     def _pay(self, act: Act, person: Person) -> None:
         facts = act.facts
@@ -95,6 +122,13 @@ class Clients:
         }
         if facts["way"] == CASH:
             body["AcqTran"] = {"AcquirerCode": "CASH"}
+            body["BasicTran"] |= _offline(facts["days_ago"])
+        elif facts["way"] == LINKED:
+            card = self.people.cards.get(facts["card"])
+            if card is None:
+                return  # it is not linked yet
+            body["BasicTran"]["InputType"] = 5
+            body["Card"] = {"CardInputMode": 2, "LinkedCardId": card}
         else:
             body["BasicTran"]["InputType"] = 1
             body["AcqTran"] = {"AcquirerCode": "ISO8583" if facts["way"] == AT_HOST else "SANDBOX"}
@@ -103,12 +137,16 @@ class Clients:
             body["BasicTran"]["ExtID"] = facts["ext_id"]
         if facts["receipt"]:
             body["Receipt"] = ADDRESSES[facts["receipt"]]
+        if "picture" in facts:
+            body["Files"] = [{"FileType": "SIGNATURE", "FileCode": PICTURES[facts["picture"]]}]
         key = None
         if facts["named"] == "id":
             body["BasicTran"]["ID"] = facts["id"]
             self.payments.setdefault(act.label, facts["id"])
         elif facts["named"] == "key":
             key = facts["id"]
+        elif act.kind == "sign":
+            return  # without a name it would be another payment
         attempts = 1 if facts["named"] == "nothing" else facts["attempts"]
         self._repeatedly(act, person, "POST", f"{API}/payment/submit", body, attempts=attempts, key=key)
 
@@ -127,13 +165,14 @@ class Clients:
         elif named == "key":
             key = facts["id"]
         elif named == "time":
-            basic["ClientDateTime"] = f"2026-03-14T09:{act.number % 60:02d}:00"
+            basic["ClientDateTime"] = f"2026-03-14T{facts['time']}"
         path = "reverse" if is_cash else "reversecnp"
         self._repeatedly(act, person, "POST", f"{API}/payment/{path}", {"BasicReverseTran": basic}, key=key)
 
     def _look(self, act: Act, person: Person) -> None:
-        if payment := self.payments.get(act.label):
-            self._repeatedly(act, person, "GET", f"{API}/payment/{{tranId}}", None, tranId=payment)
+        known = self.reversals if act.facts.get("is_of_reversal") else self.payments
+        if transaction := known.get(act.label):
+            self._repeatedly(act, person, "GET", f"{API}/payment/{{tranId}}", None, tranId=transaction)
 
     def _status(self, act: Act, person: Person) -> None:
         if payment := self.payments.get(act.label):
@@ -143,18 +182,35 @@ class Clients:
         path = "listByDaysEx" if act.facts["days"] else "listHistoryEx"
         self._repeatedly(act, person, "POST", f"{API}/payment/{path}", {"ListBasicModel": {"Page": 1}})
 
+    def _find(self, act: Act, person: Person) -> None:
+        if payment := self.payments.get(act.label):
+            self._repeatedly(act, person, "POST", f"{API}/payment/listHistoryEx", {"ListBasicModel": {"ID": payment}})
+
     def _account(self, act: Act, person: Person) -> None:
         self._repeatedly(
             act, person, "POST", f"{API}/payment/listHistoryEx", {"ListBasicModel": {"Page": 1}}, attempts=1
         )
 
+    def _cards(self, act: Act, person: Person) -> None:
+        self._repeatedly(act, person, "POST", f"{API}/payment/GetLinkedCards", {})
+
+    def _report(self, act: Act, person: Person) -> None:
+        body = {"By": act.facts["by"], "Period": {"From": "2026-03-05"}}
+        self._repeatedly(act, person, "POST", f"{API}/report/takings", body)
+
+    def _export(self, act: Act, person: Person) -> None:
+        body = {"ListBasicModel": {"Page": 1, "Sort": "Date asc"}}
+        self._repeatedly(act, person, "POST", f"{API}/report/export", body)
+
     def _guess(self, act: Act, person: Person) -> None:
-        body = {"Email": person.email, "Password": "not the password"}
-        self._once(act, "POST", f"{API}/user/login/session", "", body)
+        other = next(one for one in self.people.by_name.values() if one is not person)
+        password = other.password if act.facts["is_of_other"] else "not the password"
+        self._once(act, "POST", SIGN_IN, "", {"Email": person.email, "Password": password}, secret=password)
 
     def _sign_in(self, act: Act, person: Person) -> None:
-        body = {"Email": person.email, "Password": person.password}
-        seen = self._once(act, "POST", f"{API}/user/login/session", "", body)
+        password = person.secret("old password" if act.facts.get("is_old") else "password")
+        body = {"Email": person.email, "Password": password}
+        seen = self._once(act, "POST", SIGN_IN, "", body, secret=password)
         if seen.status == 200:
             person.session = seen.answer["Data"]["SessionID"]
             self.sessions[person.session] = seen
@@ -167,8 +223,10 @@ class Clients:
             "key": {"SecretKey": value},
             "block": {"State": 0},
             "unblock": {"State": 1},
+            "unlock": {"Unlock": True},
+            "email": {"Email": f"moved.{act.number}.{till.email}"},
         }
-        before = {"password": till.password, "key": till.key}.get(what, "")
+        before = {"password": till.password, "key": till.key, "email": till.email}.get(what, "")
         change = Change(till.name, what, value, before, self.scheduler.now)
         self.changes.append(change)
         path = f"{API}/merchant/{{merchantId}}/pos/{{posId}}/update"
@@ -181,21 +239,31 @@ class Clients:
             till.old_password, till.password = till.password, value
         if what == "key":
             till.old_key, till.key = till.key, value
+        if what == "email":
+            till.old_email, till.email = till.email, possible[what]["Email"]
 
     def _repeatedly(self, act: Act, person: Person, method: str, resource: str, body: Any, **more: Any) -> Seen | None:
         """Ask until there is an answer that means something, as often as this client asks."""
         seen = None
         for number in range(more.pop("attempts", act.facts["attempts"])):
-            header = person.header(act.facts["signs"])
-            seen = self._once(act, method, resource, header, body, **more)
+            signs = act.facts["signs"]
+            header = self._borrowed(person) if signs == "borrowed session" else person.header(signs)
+            seen = self._once(act, method, resource, header, body, secret=person.secret(signs), **more)
             if seen.status and seen.status not in REPEATED and seen.error != IN_PROGRESS:
                 break
             self.scheduler.pause(act.facts["pauses"][number])
         return seen
 
-    def _once(self, act: Act, method: str, resource: str, header: str, body: Any, **more: Any) -> Seen:
+    def _borrowed(self, person: Person) -> str:
+        """Return the header of a client that names itself, and proves it by the session of a colleague."""
+        others = (one.session for one in self.people.by_name.values() if one is not person and one.session)
+        return basic(person.email, next(others, "no session"))
+
+    def _once(  # noqa: PLR0913, PLR0917  each is a thing of its own
+        self, act: Act, method: str, resource: str, header: str, body: Any, secret: str, **more: Any
+    ) -> Seen:
         request, match = a_request(method, resource, header, body, self._name_of(act), **more)
-        seen = Seen(act, self.scheduler.now, act.kind, self.payments.get(act.label), header, body)
+        seen = Seen(act, self.scheduler.now, act.kind, self.payments.get(act.label), header, secret, body)
         self.seen.append(seen)
         if self.trace is not None:
             self.trace(
@@ -219,12 +287,29 @@ class Clients:
         seen.answer = json.loads(reply.body)
         view = seen.answer.get("Transaction")
         if self.trace is not None:
-            shown = f": {view['StateDisplay']}, {view['AmountRvs']} of {view['Amount']} reversed" if view else ""
+            listed = (
+                [view]
+                if isinstance(view, dict) and "AmountRvs" in view
+                else [one for name in SECTIONS for one in seen.answer.get(name) or ()][:MOST_TOLD]
+            )
+            told = [
+                f"{one['ID'][:8]} {one['StateDisplay']}, {one['AmountRvs']} of {one['Amount']} reversed"
+                for one in listed
+            ]
+            shown = f": {'; '.join(told)}" if told else ""
             self.trace(f"is answered {reply.status}/{seen.error} {seen.answer.get('ErrorMessage') or ''}{shown}")
-        if seen.kind == "pay" and view and seen.act.label not in self.payments:
+        if seen.kind in {"pay", "sign"} and view and seen.act.label not in self.payments:
             self.payments[seen.act.label] = seen.answer["TransactionID"]
-        if seen.kind == "pay" and view:
+        if seen.kind in {"pay", "sign"} and view:
             seen.payment = seen.answer["TransactionID"]
+        if seen.kind == "reverse" and view:
+            self.reversals[seen.act.label] = view["ID"]
+
+
+def _offline(days_ago: int) -> dict[str, Any]:
+    """Return what says that a till without connection took a payment days ago; nothing of one that is taken now."""
+    paid = MORNING - timedelta(days=days_ago)
+    return {"OfflineTran": {"OfflineMode": True, "Paid": f"{paid:%Y-%m-%dT%H:%M:%S}"}} if days_ago else {}
 
 
 def _shown(body: Any) -> str:

@@ -21,16 +21,20 @@ import argon2
 
 import chalicelib
 from chalicelib import log
+from chalicelib.aws import client as aws_client
 from chalicelib.aws import connections
 from chalicelib.aws.client import Client
 from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.domain.outbox import Outbox
-from chalicelib.gateways import acquirers, mail, secrets, sms
-from chalicelib.services import passwords, payment_sweep
+from chalicelib.gateways import acquirers, files, https, mail, secrets, sms
+from chalicelib.services import delivery_queues, event_stream, passwords, payment_sweep
 from chalicelib.settings import settings
 from chalicelib.store import table
 from infra import engines
+from tests.simulation import threads
 from tests.simulation.scheduler import Scheduler
+from tests.simulation.threads import Threads
+from tests.simulation.wire import Form
 
 MORNING = datetime(2026, 3, 14, 7, 0, tzinfo=UTC)
 ACQUIRERS = {
@@ -51,9 +55,10 @@ class Instance:
         self.name, self.ahead = name, ahead
         self.is_busy = False
         self.is_dead = False
-        self.clients: dict[Any, Client] = {}
+        self.clients: dict[int, Client] = {}
         self.verified = passwords.VerifiedPasswords()
         self.sweep = payment_sweep.Memory()
+        self.deliveries = delivery_queues.Memory()
         self.document = secrets._Cached(secrets._load_document)  # noqa: SLF001  what a process keeps there
 
 
@@ -70,6 +75,13 @@ class Life(Protocol):
 
     def deliver(self, message: Outbox, to: str) -> str:
         """Deliver a message to an address."""
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """The files in the bucket, by their names."""
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], seconds: float) -> https.Reply:
+        """Call a webhook."""
 
     def note(self, event: str, facts: Any) -> None:
         """Take a line of the log."""
@@ -126,9 +138,10 @@ class _OfInstance:
 
 def _client(limits: Any) -> Client:
     clients = present.instance.clients
-    if limits not in clients:
-        clients[limits] = Client(DYNAMODB, limits)
-    return clients[limits]
+    client = clients.get(id(limits))  # a client keeps its limits, so that no others get their number
+    if client is None:
+        client = clients[id(limits)] = Client(DYNAMODB, limits)
+    return client
 
 
 def _headers(client: Client, operation: str, _: bytes) -> dict[str, str]:
@@ -157,6 +170,22 @@ def _exchange(*arguments: Any) -> connections.Answer:
 
 def _deliver(message: Outbox, to: str) -> str:
     return present.life.deliver(message, to)
+
+
+def _put_picture(name: str, picture: Any) -> None:
+    present.life.files[name] = picture.content
+
+
+def _put_export(name: str, content: Any, _: str) -> None:
+    present.life.files[name] = content.read()
+
+
+def _post(url: str, body: bytes, headers: Mapping[str, str], *, seconds: float, **_: Any) -> https.Reply:
+    return present.life.post(url, body, headers, seconds)
+
+
+def _threads(most: int, **_: Any) -> Threads:
+    return Threads(present.life.scheduler, most)
 
 
 def _note(event: str, facts: Any) -> None:
@@ -198,6 +227,7 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (random, "_urandom", _random_bytes),
         (random, "random", _random),
         (random, "uniform", lambda low, high: present.chance().uniform(low, high)),
+        (aws_client, "json", Form),
         (connections, "exchange", _exchange),
         (Client, "_headers", _headers),
         (table, "_client", _client),
@@ -205,9 +235,17 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (passwords, "hasher", lambda: QUICK),
         (passwords, "UNKNOWN_LOGIN_HASH", QUICK.hash("nobody has it")),
         (payment_sweep, "memory", lambda: present.instance.sweep),
+        (https, "post", _post),
+        (event_stream, "ThreadPoolExecutor", _threads),
+        (delivery_queues, "ThreadPoolExecutor", _threads),
+        (delivery_queues, "wait", threads.wait),
+        (delivery_queues, "memory", lambda: present.instance.deliveries),
         (secrets, "document", _OfInstance("document")),
         (acquirers, "named", named),
         (mail, "send", _deliver),
         (sms, "send", _deliver),
+        (files, "put", _put_picture),
+        (files, "put_export", _put_export),
+        (files, "signed_url", lambda name: f"https://files.example/{name}"),
         (log, "write", _note),
     ]

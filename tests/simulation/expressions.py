@@ -4,11 +4,12 @@ Every attribute is written `#name` and every value `:name`; paths into lists and
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from operator import eq, ge, gt, le, lt, ne
-from typing import Any, NamedTuple
+from typing import Any
 
 from tests.simulation.values import EXACT, ORDERED, SETS, InvalidError, Item, Value, comparable, number_of, stored
 
@@ -20,19 +21,29 @@ Names = tuple[tuple[str, str], ...]
 TOKEN = re.compile(r"\s*(<>|<=|>=|[()=<>,+-]|[#:]\w+|[A-Za-z_]\w*)")
 COMPARED = {"=": eq, "<>": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 WORDS = frozenset({"AND", "OR", "NOT", "BETWEEN", "IN", "SET", "ADD", "REMOVE", "DELETE"})
-TYPES = {name: frozenset({name}) for name in ("S", "N", "B")}
+ADDED = frozenset({"N", *SETS})  # the types that ADD adds
+PREFIXES = frozenset({"S", "B"})  # the types that begin with others
+BOUNDS = "bounds"  # both of BETWEEN, where they are values
 LISTED_MOST = 100  # operands of IN
 
 
-class Condition(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Condition:
     """A condition: whether it holds of an item, and which names and values it mentions."""
 
     holds: Holds
     parts: tuple[Any, ...]  # how it is written, for a key condition
     used: frozenset[str]
+    operands: tuple[tuple[str, tuple[str, ...]], ...]  # its operators that do not take every value, and their values
+
+    @cached_property
+    def attributes(self) -> frozenset[str]:
+        """The attributes that it looks at."""
+        return frozenset(_attributes(self.parts))
 
 
-class Update(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Update:
     """An update: its actions, each on an attribute of its own, and which names and values it mentions."""
 
     set: tuple[tuple[str, Evaluate], ...]
@@ -41,7 +52,7 @@ class Update(NamedTuple):
     numbers: frozenset[str]  # the values that are added up
     used: frozenset[str]
 
-    @property
+    @cached_property
     def changes(self) -> tuple[str, ...]:
         """The attributes it changes."""
         return (*(name for name, _ in self.set), *self.remove, *(name for name, _ in self.add))
@@ -53,7 +64,7 @@ def condition(text: str, names: Names) -> Condition:
     reader = _Reader(text, names)
     parts = reader.either()
     reader.end()
-    return Condition(_holds(parts), parts, frozenset(reader.used))
+    return Condition(_holds(parts), parts, frozenset(reader.used), tuple(_operands(parts)))
 
 
 @lru_cache(maxsize=4096)
@@ -287,28 +298,48 @@ def added(before: Value | None, value: Value) -> Value:
 
 def check_values(update: Update, values: Values) -> None:
     """Refuse values of types that an update cannot add, before an item is looked at."""
-    if any(not {"N", *SETS} & values[placeholder].keys() for _, placeholder in update.add):
-        raise InvalidError
-    if any("N" not in values[placeholder] for placeholder in update.numbers):
-        raise InvalidError
+    for _, placeholder in update.add:
+        if ADDED.isdisjoint(values[placeholder]):
+            raise InvalidError
+    for placeholder in update.numbers:
+        if "N" not in values[placeholder]:
+            raise InvalidError
 
 
-def check_operands(parts: tuple[Any, ...], values: Values) -> None:
+def check_operands(condition: Condition, values: Values) -> None:
     """Refuse values of types that an operator does not take, before an item is looked at."""
+    for kind, placeholders in condition.operands:
+        literals = [values[placeholder] for placeholder in placeholders]
+        taken = PREFIXES if kind == "begins_with" else ORDERED
+        for literal in literals:
+            if taken.isdisjoint(literal):
+                raise InvalidError
+        if kind == BOUNDS:
+            (low, lowest), (high, highest) = map(comparable, literals)
+            if low != high or lowest > highest:
+                raise InvalidError
+
+
+def _operands(parts: tuple[Any, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the operators that do not take values of every type, each with the values it is given."""
     kind, *operands = parts
     if kind in {"and", "or", "not"}:
         for operand in operands:
-            check_operands(operand, values)
-        return
-    literals = [values[operand[1]] for operand in operands if operand[0] == "value"]
-    if kind in {"<", "<=", ">", ">=", "between"} and any(not ORDERED & literal.keys() for literal in literals):
-        raise InvalidError
-    if kind == "between" and all(operand[0] == "value" for operand in operands[1:]):
-        (low, lowest), (high, highest) = (comparable(literal) for literal in literals[-2:])
-        if low != high or lowest > highest:
-            raise InvalidError
-    if kind == "begins_with" and any(not {"S", "B"} & literal.keys() for literal in literals):
-        raise InvalidError
+            yield from _operands(operand)
+    elif kind in {"<", "<=", ">", ">=", "between", "begins_with"}:
+        yield kind, tuple(name for given, name in operands if given == "value")
+    if kind == "between" and all(given == "value" for given, _ in operands[1:]):
+        yield BOUNDS, tuple(name for _, name in operands[1:])
+
+
+def _attributes(parts: Any) -> set[str]:
+    """Return the attributes that a condition looks at."""
+    if isinstance(parts, tuple):
+        if parts[0] == "name":
+            return {parts[1]}
+        names = {parts[1]} if str(parts[0]).startswith("attribute") else set()
+        return names.union(*map(_attributes, parts[1:]))
+    return set()
 
 
 def _holds(parts: tuple[Any, ...]) -> Holds:  # noqa: PLR0911  a line for each kind of condition

@@ -1,5 +1,6 @@
 """Faults by the seed: which happen in a life, and that each has a name, so that a life can be run again without it."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from random import Random
 
@@ -7,23 +8,30 @@ from tests.simulation.scheduler import DiedError, Scheduler
 
 KINDS = (
     *("unreachable", "throttled", "conflict", "dies", "freezes", "part", "lost", "cut"),
-    *("declined", "late", "down", "defect", "not sent"),
+    *("late", "down", "defect", "not sent", "busy", "mixed up"),
 )
 FREEZES = (3, 40, 90, 700, 7200)  # seconds: shorter than a request, longer than a gateway, than a claim, than hours
+MOST = 0.5  # of the calls at one door fail at the most
 
 
 class Faults:
-    """The faults of one life. `spared` names those that do not happen; `happened` those that did."""
+    """The faults of one life. `needed` names those that may happen, None: any; `happened` those that did.
 
-    def __init__(self, scheduler: Scheduler, chance: Random, spared: frozenset[str] = frozenset()) -> None:
-        self._scheduler, self._spared = scheduler, spared
+    A life has some kinds of them and not the others: where few kinds are possible, each meets itself more often.
+    """
+
+    def __init__(self, scheduler: Scheduler, chance: Random, needed: frozenset[str] | None = None) -> None:
+        self._scheduler, self._needed = scheduler, needed
         self.happened: list[str] = []
+        self.counts: Counter[str] = Counter()  # of each door and kind
         self.frozen: set[str] = set()  # the tasks that stood still
         self.trace: Callable[[str], None] | None = None
         self.is_over = False
         self.is_slow = chance.random() < 0.4
-        self.share = chance.choice((0.0, 0.005, 0.02, 0.06))
-        self._kinds = frozenset(kind for kind in KINDS if chance.random() < 0.6)
+        self.share = chance.choice((0.0, 0.005, 0.02, 0.05))
+        self.at_acquirers = 5.0  # times as many there: a payment has two calls of its acquirer, and twenty of the store
+        likely = chance.choice((0.7, 0.7, 0.35))
+        self.kinds = frozenset(kind for kind in KINDS if chance.random() < likely)
 
     def draw(self, door: str, weights: Mapping[str, float], more: float = 1.0) -> str | None:
         """Return the fault that happens at this door now, if one does; `more` makes any of them likelier."""
@@ -31,19 +39,39 @@ class Faults:
         if task is None or self.is_over or task.instance is None:
             return None
         drawn = task.chance.random()
-        if drawn >= self.share * more:
+        if drawn >= min(self.share * more, MOST):
             return None
-        kind: str = task.chance.choices(list(weights), list(weights.values()))[0]
+        possible = {kind: weight for kind, weight in weights.items() if kind in self.kinds}
+        if not possible:
+            return None
+        kind: str = task.chance.choices(list(possible), list(possible.values()))[0]
         task.faults += 1
-        name = f"{task.name}:{task.faults}"
-        if kind not in self._kinds or name in self._spared:
+        if not self._is_to_happen(f"{task.name}:{task.faults}", f"{door}: {kind}"):
             return None
         if kind == "freezes":
             self.frozen.add(task.name)
-        self.happened.append(name)
-        if self.trace is not None:
-            self.trace(f"!! {door}: {kind}   ({name})")
         return kind
+
+    def is_planned(self, name: str) -> bool:
+        """Return whether a fault happens that no single call meets: an outage at a set time, a record gone bad."""
+        return self._is_to_happen(name, name)
+
+    def _is_to_happen(self, name: str, text: str) -> bool:
+        if self._needed is not None and name not in self._needed:
+            return False
+        self.happened.append(name)
+        self.counts[text] += 1
+        if self.trace is not None:
+            self.trace(f"!! {text}   ({name})")
+        return True
+
+    def met_by(self, task: str) -> bool:
+        """Return whether a fault happened to what this client or job did."""
+        return any(name.startswith((f"{task}.", f"{task}:")) for name in self.happened)
+
+    def frozen_at(self, client: str) -> bool:
+        """Return whether something that this client asked for stood still."""
+        return any(task.startswith(f"{client}.") for task in self.frozen)
 
     def happen(self, kind: str | None) -> None:
         """Let the process of the present task die or stand still, if that is the fault."""

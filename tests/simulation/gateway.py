@@ -70,9 +70,9 @@ class Gateway:
             return self.responses.reply(Refusal(Kind.INTEGRATION_TIMEOUT))
         return call.reply
 
-    def run_job(self, name: str, job: Callable[[], None]) -> None:
-        """Run a scheduled function in an instance of it."""
-        self._invoked(name, SWEEP_SECONDS, job)
+    def run_job(self, name: str, job: Callable[[], Any]) -> Any:
+        """Run a function that answers no request in an instance of it; return its result, None when it failed."""
+        return self._invoked(name, SWEEP_SECONDS, job)
 
     def _serve(self, call: Call) -> None:
         try:

@@ -1,48 +1,43 @@
 """What is always true, checked at the end of a life. Each function yields what is not, in words."""
 
+import csv
+import io
 import json
 import re
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from typing import Any
 
-from chalicelib.domain.outcome import was_not_attempted
+from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.period import Period
 from chalicelib.domain.transaction import MONEY_TAKEN, PENDING, Phase, Transaction
 from chalicelib.store import history, history_renewal, takings, totals
 from chalicelib.store.codec import decode
-from infra.engines import STACK
 from tests.accounts import basic
-from tests.simulation.clients import LAST, PAN, Change, Seen
-from tests.simulation.life import TOWN, Life
-from tests.simulation.payments import contradictions, minor
+from tests.simulation import answers, shown, webhooks
+from tests.simulation.clients import LAST, LAST_DAYS, LAST_EXPORT, LAST_HOURS, PAN, SECTIONS, Change, Seen
+from tests.simulation.guesses import passwords_are_limited
+from tests.simulation.life import BAD, TOWN, Life
+from tests.simulation.payments import FINAL, PAID, contradictions, minor
+from tests.simulation.script import FALSE, OUTSIDERS, OWNER, STRANGER, TRAINEE, Act
+from tests.simulation.shown import table, transactions
 
 ENVELOPE = frozenset({"ErrorCode", "ErrorMessage", "Validations"})
-CVV2 = re.compile(r'"CVV2": ?"\d')
-LOCK_AFTER = 10
+CVV2 = re.compile(r"CVV2\W{1,9}\d")  # also in the text of a request within another text
 WRONG = frozenset({102, 103, 108})  # a credential, a blocked agent, a blocked merchant
+BAD_CREDENTIAL, NOT_ALLOWED, NOT_THERE = 102, 151, 568
+REMEMBERED_SECONDS = 70
 REPEATED_SECONDS = 110  # in which a reversal without a key is the same one
-SECTIONS = ("NotFinishedActualTrans", "InProcess", "Transactions")
-LOCK_SECONDS, REMEMBERED_SECONDS = 30 * 60, 62
-SKEW = 3.0  # seconds between two clocks at the most
-
-
-def table(life: Life, name: str) -> list[dict[str, Any]]:
-    """Return the items of a table."""
-    return [dict(item) for item in life.store.items(f"{STACK}-{name}")]
-
-
-def transactions(life: Life) -> dict[str, Transaction]:
-    """Return every transaction that is stored."""
-    found = [decode(Transaction, item) for item in table(life, "transactions")]
-    return {one.id: one for one in found}
+FINAL_STATES = {**FINAL, Phase.APPROVED: PAID}
 
 
 def nothing_is_pending(life: Life) -> Iterator[str]:
     """Once nothing goes wrong any more, everything has its outcome after the Deadline and a sweep."""
+    for name in life.unresolved:
+        yield f"{name} was pending a day after its Deadline, and its acquirer takes reversals"
     for item in table(life, "transactions"):
-        one = decode(Transaction, item)
+        one = transactions(life)[item["id"]["S"]]
         if one.phase in PENDING or one.phase is Phase.AWAITING_COMPLETION:
             yield f"{one.id} is still {one.phase}"
         if "due_at" in item or "due_shard" in item:
@@ -123,7 +118,7 @@ def _moved(one: Transaction) -> bool:
 
 
 def _local(one: Transaction) -> datetime:
-    return one.created_at + timedelta(hours=one.gmt)
+    return (one.date or one.created_at) + timedelta(hours=one.gmt)
 
 
 def receipts_are_sent(life: Life) -> Iterator[str]:
@@ -158,9 +153,11 @@ def answers_are_whole(life: Life) -> Iterator[str]:
         if not isinstance(body, dict) or not body.keys() >= ENVELOPE:
             yield f"{request.id} was answered without the envelope: {reply.body[:80]!r}"
     for event, facts in life.log:
-        if event == "defect" and facts["error"] != "RuntimeError":
+        is_outage = event == "defect" and "/retries.py:" in facts["frames"][-1]  # of the store: left to a later run
+        is_planned = event == "defect" and (facts["error"] == "RuntimeError" or facts.get("transaction") == BAD)
+        if event == "defect" and not is_outage and not is_planned:
             yield f"a defect: {facts['error']} at {facts['frames'][-1].rpartition('/')[2]}"
-        if event == "unproved":
+        if event == "unproved" and not any(facts["reference"] in one.mixed_up for one in life.acquirers.values()):
             yield "an acquirer's honest answer counts as forged"
 
 
@@ -170,8 +167,8 @@ def no_secret_is_told(life: Life) -> Iterator[str]:
     for person in TOWN.people.by_name.values():
         secrets |= {person.password, person.key}
     places = {
-        **{name: json.dumps(life.store.items(name)) for name in life.store.tables},
-        "the log": json.dumps(life.log, default=str),
+        **{name: " ".join(item.text for item in life.store.items(name)) for name in life.store.tables},
+        "the log": repr(life.log),
         "an answer": " ".join(reply.body.decode() for _, reply in life.gateway.replies),
     }
     for place, text in places.items():
@@ -185,66 +182,58 @@ def no_secret_is_told(life: Life) -> Iterator[str]:
 def credentials_end(life: Life) -> Iterator[str]:
     """What was changed, blocked or locked lets nobody in afterwards."""
     for seen in life.clients.seen:
-        if seen.status != 200 or not seen.header or seen.kind == "status":
+        if seen.status != 200 or seen.kind == "status":
             continue
+        if seen.kind == "guess" or seen.act.facts.get("signs") in FALSE:
+            yield f"{seen.act.name} got in with what is no credential"
         for change in life.clients.changes:
             if change.done_at is not None and change.done_at < seen.asked_at and _ends(change, seen, life):
                 yield f"{seen.act.name} got in with what ended at {change.done_at:.1f} s: {change.what}"
 
 
 def _ends(change: Change, seen: Seen, life: Life) -> bool:
-    person = life.clients.people.by_name[change.till]
     if seen.act.client != change.till:
         return False
     others = [other for other in life.clients.changes if other is not change and other.till == change.till]
     if change.what == "block":
         return not any(other.what == "unblock" and other.asked_at <= seen.asked_at for other in others)
-    if change.what == "unblock":
+    if change.what in {"unblock", "unlock"}:
         return False
+    if change.what == "email":  # the gateway may remember for a minute who came by it
+        is_old = seen.header == basic(change.before, seen.secret)
+        return is_old and change.done_at is not None and seen.asked_at > change.done_at + REMEMBERED_SECONDS
     # Only what was surely replaced: no change that may still be at work could have brought it back.
     same = [other for other in others if other.what == change.what and other.value == change.before]
     may_return = any(other.done_at is None for other in same)
-    return seen.header == basic(person.email, change.before) and not may_return
-
-
-def guesses_are_limited(life: Life) -> Iterator[str]:
-    """Of guesses at one login not more than ten learn that they are wrong, until it is unlocked or somebody gets in."""
-    by_login: dict[str, list[Seen]] = {}
-    for seen in life.clients.seen:
-        if seen.kind in {"guess", "sign in"}:
-            by_login.setdefault(seen.body["Email"], []).append(seen)
-    for email, attempts in by_login.items():
-        wrong = [one for one in attempts if one.error == 102]
-        if len(wrong) > LOCK_AFTER and not _was_reset(wrong, life, email):
-            yield f"{len(wrong)} guesses at {email} were told that they are wrong"
-        if len(wrong) >= LOCK_AFTER:
-            tenth = sorted(one.answered_at or 0 for one in wrong)[LOCK_AFTER - 1]
-            for one in attempts:
-                late = tenth < one.asked_at < tenth + LOCK_SECONDS - SKEW
-                if one.status == 200 and late and not _was_reset(wrong, life, email):
-                    yield f"{one.act.name} signed in at {one.asked_at:.1f} s although the login was locked"
-
-
-def _was_reset(wrong: list[Seen], life: Life, email: str) -> bool:
-    """Return whether a right password may have ended the count between the guesses."""
-    first, last = min(one.asked_at for one in wrong), max(one.answered_at or 0 for one in wrong)
-    name = next(person.name for person in TOWN.people.by_name.values() if person.email == email)
-    return any(
-        one.act.client == name and _is_by_password(one) and one.asked_at <= last and (one.answered_at or last) >= first
-        for one in life.clients.seen
-    )
-
-
-def _is_by_password(one: Seen) -> bool:
-    """Return whether the right password may have come with it: of a blocked agent, too, it ends the count."""
-    return one.kind == "sign in" or (one.kind != "guess" and one.act.facts.get("signs") == "password")
+    return seen.secret == change.before and not may_return
 
 
 def others_see_nothing(life: Life) -> Iterator[str]:
-    """For another merchant a payment does not exist."""
+    """For another merchant a payment does not exist; to a colleague without a right to it nothing is shown or given."""
     for seen in life.clients.seen:
-        if seen.act.client == "till of another merchant" and seen.status and seen.status < 500 and seen.error != 568:
+        if seen.act.client not in OUTSIDERS or not seen.status or seen.status >= 500:
+            continue
+        expected = {NOT_THERE} if seen.act.client == STRANGER else {NOT_ALLOWED, NOT_THERE}  # before it is stored
+        is_about = seen.kind in {"look", "reverse"} and not _is_its_own(seen, life)
+        if is_about and seen.error not in expected:
             yield f"{seen.act.name} was answered {seen.status}/{seen.error}"
+        if seen.kind == "list" and any(
+            view["PosID"] != _id_of(seen) for name in SECTIONS for view in seen.answer[name]
+        ):
+            yield f"{seen.act.name} was shown what others took"
+        if seen.kind == "report" and seen.answer["Takings"]:
+            yield f"{seen.act.name} was told what others took"
+        if seen.kind == "export" and life.files[seen.answer["Url"].partition("example/")[2]].count(b"\n") > 1:
+            yield f"{seen.act.name} was given what others took"
+
+
+def _id_of(seen: Seen) -> int:
+    return TOWN.people.by_name[seen.act.client].id
+
+
+def _is_its_own(seen: Seen, life: Life) -> bool:
+    """Return whether the other merchant asks for a payment that it took itself."""
+    return any(other.act.client == STRANGER and other.act.label == seen.act.label for other in of_kind(life, "pay"))
 
 
 def answers_fit_together(life: Life) -> Iterator[str]:
@@ -253,41 +242,74 @@ def answers_fit_together(life: Life) -> Iterator[str]:
 
 
 def answers_are_about_what_was_asked(life: Life) -> Iterator[str]:
-    """A payment that was answered has the amount that was asked for, whatever else its ID or key stood for."""
+    """Who asks for a payment or a reversal is answered its own one, of the amount that was asked for."""
     for seen in life.clients.seen:
         view = seen.answer.get("Transaction")
-        if seen.status == 200 and seen.kind == "pay" and view and minor(view["Amount"]) != seen.act.facts["amount"]:
-            yield f"{seen.act.name} asked for {seen.act.facts['amount']} and was answered {view['Amount']}"
+        if seen.status != 200 or seen.kind not in {"pay", "sign", "reverse"} or not view:
+            continue
+        facts = seen.act.facts
+        wanted = facts.get("amount") if seen.kind != "reverse" or facts["mode"] == "return" else None
+        if wanted is not None and minor(view["Amount"]) != wanted:
+            yield f"{seen.act.name} asked for {wanted} and was answered {view['Amount']}"
+        if view["PosID"] != _id_of(seen):
+            yield f"{seen.act.name} was answered what {view['PosID']} did"
 
 
 def nothing_is_done_twice(life: Life) -> Iterator[str]:
     """A request that is repeated as the interface says is carried out once."""
     every = transactions(life).values()
     pays = [seen.act for seen in of_kind(life, "pay")]
-    payments = {act.facts["id"] if act.facts["named"] != "nothing" else act.number for act in pays}
+    payments = {_order(act) for act in pays}
     if sum(not one.is_reversal for one in every) > len(payments):
         yield f"{sum(not one.is_reversal for one in every)} payments are stored, {len(payments)} were asked for"
     for one in every:
-        asked = [seen for seen in of_kind(life, "reverse") if seen.body["BasicReverseTran"]["TransactionID"] == one.id]
+        asked = [
+            seen
+            for seen in of_kind(life, "reverse")
+            if seen.body["BasicReverseTran"]["TransactionID"] == one.id and seen.act.client != TRAINEE
+        ]
+        if one.client_id != TOWN.people.by_name[STRANGER].merchant_id:
+            asked = [seen for seen in asked if seen.act.client != STRANGER]
         wanted = {_wish(seen, asked, life) for seen in asked}
-        found = sum(other.original_id == one.id and not was_not_attempted(other) for other in every)
+        found = sum(other.original_id == one.id and (other.is_pending or _moved(other)) for other in every)
         if found > len(wanted):
             yield f"{one.id} has {found} reversals, {len(wanted)} were asked for"
 
 
-def _wish(seen: Seen, asked: list[Seen], life: Life) -> tuple[object, object]:
+def _order(act: Act) -> tuple[object, ...]:
+    """Return what a request for a payment has in common with those that are the same payment: a key is its client's."""
+    named = act.facts["named"]
+    return (act.number,) if named == "nothing" else (act.facts["id"], named == "key" and act.client)
+
+
+def _wish(seen: Seen, asked: list[Seen], life: Life) -> tuple[object, ...]:
     """Return what a request for a reversal has in common with those that are the same reversal.
 
-    Without a key or an ID a request is the same one as the latest, for two minutes (decision 54).
+    Without a key or an ID a request is the same one as the latest of the same till, for two minutes (decision 54).
     """
     facts = seen.act.facts
-    if facts.get("named", "nothing") != "nothing":
-        return (facts["id"] if facts["named"] in {"id", "key"} else seen.act.number), None
-    others = any(other.act is not seen.act for other in asked)
-    stood_still = any(name.startswith(f"{seen.act.name}.") for name in life.faults.frozen)
-    first = min(other.asked_at for other in asked if other.act is seen.act)
-    late = seen.asked_at if others or stood_still else (seen.asked_at - first) // REPEATED_SECONDS
-    return seen.act.number, late
+    if facts.get("named", "nothing") in {"id", "key"}:
+        return (facts["id"],)
+    if facts.get("named") == "time":
+        return (*_content(seen), facts["time"])
+    own = _content(seen)
+    same = [other for other in asked if _content(other) == own]
+    stood_still = any(life.faults.frozen_at(other.act.name) for other in same)
+    if len(same) < len(asked) or stood_still:
+        return own, seen.asked_at
+    begin = number = 0.0
+    for at in sorted(other.asked_at for other in same):
+        if not number or at > begin + REPEATED_SECONDS:
+            begin, number = at, number + 1
+        if at == seen.asked_at:
+            break
+    return own, number
+
+
+def _content(seen: Seen) -> tuple[object, ...]:
+    facts = seen.act.facts
+    amount = facts.get("amount") if facts["mode"] == "return" else None
+    return seen.act.client, facts["mode"], amount, facts.get("named", "nothing")
 
 
 def lists_agree(life: Life) -> Iterator[str]:
@@ -298,7 +320,7 @@ def lists_agree(life: Life) -> Iterator[str]:
         if seen.status != 200:
             yield f"the last list was answered {seen.status}/{seen.error}"
             continue
-        owner = TOWN.people.by_name["owner"]
+        owner = TOWN.people.by_name[OWNER]
         own = [one for one in transactions(life).values() if one.client_id == owner.merchant_id]
         shown = seen.answer["TransactionsCounters"]
         found = shown["ItemCountTtl"], minor(shown["AmountCvt"])
@@ -316,6 +338,8 @@ def lists_show_what_was_answered(life: Life) -> Iterator[str]:
             continue
         shown = {view["ID"] for name in SECTIONS for view in seen.answer[name]}
         for one in of_kind(life, "pay"):
+            if one.act.client == STRANGER or seen.act.client != OWNER:
+                continue
             is_before = one.answered_at is not None and one.answered_at < seen.asked_at
             if is_before and one.answer.get("Transaction") and one.answer["TransactionID"] not in shown:
                 yield f"{seen.act.name} is not shown {one.answer['TransactionID']}, which {one.act.name} was told of"
@@ -323,19 +347,23 @@ def lists_show_what_was_answered(life: Life) -> Iterator[str]:
 
 def nobody_is_refused_wrongly(life: Life) -> Iterator[str]:
     """Who signs in with what was never changed is not told that it is wrong, or blocked."""
-    changed = {change.till for change in life.clients.changes}
+    changed: dict[str, set[str]] = {}
+    for change in life.clients.changes:
+        changed.setdefault(change.till, set()).add(change.what)
     for seen in life.clients.seen:
         honest = seen.kind != "guess" and not str(seen.act.facts.get("signs")).startswith("old")
+        honest = honest and seen.act.facts.get("signs") not in FALSE and not seen.act.facts.get("is_old")
         if honest and seen.act.client not in changed and seen.error in WRONG:
             yield f"{seen.act.name} was answered {seen.error}"
+        if honest and changed.get(seen.act.client) == {"block"} and seen.error == BAD_CREDENTIAL:
+            yield f"{seen.act.name} is blocked, and was told that its credential is wrong"
 
 
 def messages_are_sent_once(life: Life) -> Iterator[str]:
-    """Where nothing goes wrong, a message is delivered once to each address."""
+    """Where nothing goes wrong with those who send it, a message is delivered once to each address."""
+    failures = sum("outbox" in name and name not in life.refused for name in life.faults.happened)
     for message, number in Counter(life.delivered).items():
-        if number > 1 and not life.faults.happened:
-            yield f"{message[0]} was delivered {number} times to {message[1]}"
-        if number > 4:
+        if number > min(1 + failures, 4):
             yield f"{message[0]} was delivered {number} times to {message[1]}"
 
 
@@ -353,8 +381,72 @@ def sessions_end(life: Life) -> Iterator[str]:
         for change in life.clients.changes:
             ended = change.done_at is not None and (opened.answered_at or 0) < change.asked_at
             before = change.done_at is not None and change.done_at < seen.asked_at
-            if ended and before and change.till == seen.act.client and change.what != "unblock":
+            if ended and before and change.till == seen.act.client and change.what in {"password", "key", "block"}:
                 yield f"{seen.act.name} got in with a session that ended at {change.done_at:.1f} s: {change.what}"
+
+
+def cards_are_counted(life: Life) -> Iterator[str]:
+    """A linked card counts the payments that took money with it, and the acquirer had its token for each."""
+    every = transactions(life).values()
+    for card in (decode(LinkedCard, item) for item in table(life, "cards")):
+        paid = [one for one in every if one.linked_card_id == card.id and one.took_money]
+        if card.transaction_count != len(paid):
+            yield f"card {card.id} counts {card.transaction_count} payments, a recount {len(paid)}"
+        for one in paid:
+            if one.agent.id != card.account_id:
+                yield f"{one.id} was paid with card {card.id}, which is another's"
+            if life.acquirers[one.acquirer].books[one.id].link_id != card.link_id:
+                yield f"{one.id} was paid with another token than that of card {card.id}"
+
+
+def reports_agree(life: Life) -> Iterator[str]:
+    """The last reports and the last export are what a recount finds."""
+    own = [one for one in transactions(life).values() if one.client_id == TOWN.people.by_name[OWNER].merchant_id]
+    for seen in life.clients.seen:
+        if seen.act.number in {LAST_DAYS, LAST_HOURS, LAST_EXPORT} and seen.status != 200:
+            yield f"the last {seen.act.kind} was answered {seen.status}/{seen.error}"
+        elif seen.act.number in {LAST_DAYS, LAST_HOURS}:
+            yield from _report_agrees(seen, own)
+        elif seen.act.number == LAST_EXPORT:
+            yield from _export_agrees(life, seen, own)
+
+
+def _report_agrees(seen: Seen, own: list[Transaction]) -> Iterator[str]:
+    is_by_hour = seen.act.facts["by"] == "hour"
+    shown = {
+        (row["Day"], row["Hour"], row["AgentID"], row["InputType"], row["AcquirerCode"]): [
+            *(row["Payments"], minor(row["Amount"]), row["Reversals"], minor(row["AmountReversed"]), minor(row["Net"]))
+        ]
+        for row in seen.answer["Takings"]
+    }
+    recount: dict[tuple[object, ...], list[int]] = {}
+    for one in filter(_moved, own):
+        at = _local(one)
+        key = f"{at:%Y-%m-%d}", at.hour if is_by_hour else None, one.agent.id, int(one.input_type), one.acquirer
+        sums = recount.setdefault(key, [0] * 5)
+        place, sign = (2, -1) if one.is_reversal else (0, 1)
+        sums[place] += 1
+        sums[place + 1] += one.amount_minor
+        sums[4] += sign * one.amount_minor
+    if shown != recount:
+        yield f"the report by {seen.act.facts['by']} says {shown}, a recount {recount}"
+
+
+def _export_agrees(life: Life, seen: Seen, own: list[Transaction]) -> Iterator[str]:
+    name = seen.answer["Url"].partition("example/")[2]
+    rows = {row["ID"]: row for row in csv.DictReader(io.StringIO(life.files[name].decode("utf-8-sig")))}
+    if rows.keys() != {one.id for one in own}:
+        yield f"the export has {len(rows)} rows, stored are {len(own)}"
+        return
+    for one in own:
+        row, moved = rows[one.id], (-one.amount_minor if one.is_reversal else one.amount_minor) if _moved(one) else 0
+        state = FINAL_STATES[one.phase] if not one.is_reversed_in_full else (500, 502)
+        if (minor(row["Amount"]), int(row["State"]), int(row["Substate"])) != (moved, *state):
+            yield f"the export says {row['Amount']}, {row['State']}/{row['Substate']} of {one.id}, which is {one.phase}"
+        if row["Kind"] != ("reversal" if one.is_reversal else "payment") or row["OriginalID"] != (
+            one.original_id or ""
+        ):
+            yield f"the export says that {one.id} is a {row['Kind']} of {row['OriginalID']}"
 
 
 ALWAYS: tuple[Callable[[Life], Iterator[str]], ...] = (
@@ -366,7 +458,7 @@ ALWAYS: tuple[Callable[[Life], Iterator[str]], ...] = (
     receipts_are_sent,
     no_secret_is_told,
     credentials_end,
-    guesses_are_limited,
+    passwords_are_limited,
     others_see_nothing,
     answers_fit_together,
     answers_are_about_what_was_asked,
@@ -376,9 +468,33 @@ ALWAYS: tuple[Callable[[Life], Iterator[str]], ...] = (
     nobody_is_refused_wrongly,
     messages_are_sent_once,
     sessions_end,
+    answers.statuses_follow_the_contract,
+    answers.answers_follow_the_contract,
+    answers.in_progress_is_true,
+    answers.all_is_well_where_nothing_goes_wrong,
+    answers.signatures_stay,
+    answers.cards_pay_for_their_owners,
+    answers.nobody_asks_twice_at_once,
+    cards_are_counted,
+    reports_agree,
+    shown.what_is_shown_is_stored,
+    shown.what_is_shown_is_ones_own,
+    shown.ids_are_refused_rightly,
+    shown.what_was_not_attempted_stays_so,
+    shown.deadlines_are_the_ends_of_days,
+    shown.signed_payments_have_receipts,
+    shown.sessions_end_by_themselves,
+    shown.the_log_names_nobody,
 )
 
 
 def broken(life: Life) -> list[tuple[str, str]]:
     """Return what is not true of a life: the name of the rule, and what contradicts it."""
-    return [(rule.__name__, what) for rule in ALWAYS for what in rule(life)]
+    found = []
+    for rule in (*ALWAYS, *webhooks.RULES):
+        try:
+            found += [(rule.__name__, what) for what in rule(life)]
+        except Exception as failure:  # noqa: BLE001  what is stored is so wrong that the rule cannot read it
+            where = traceback.extract_tb(failure.__traceback__)[-1]
+            found.append((rule.__name__, f"{type(failure).__name__}: {failure} at {where.name}:{where.lineno}"))
+    return found

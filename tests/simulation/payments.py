@@ -8,6 +8,7 @@ from decimal import Decimal
 from chalicelib.domain.transaction import MONEY_TAKEN, Phase, Transaction
 from tests.simulation.clients import Seen
 from tests.simulation.linear import NEVER, Event, Observation, first_contradiction
+from tests.simulation.script import STRANGER
 
 STORED, DECIDED, COMPLETED = 0, 1, 2
 PENDING_STATES = frozenset({(200, 201), (400, 403), (500, 503), (500, 505)})
@@ -29,12 +30,15 @@ class Steps:
     payment: Transaction
     reversals: tuple[Transaction, ...]
     deadline: float  # of the payment, in seconds of the life
+    signed: float = NEVER  # when a signature was first sent
 
     def events(self, begin: float) -> list[Event]:
         """Return them: of the payment, then two of each reversal."""
         stored = Event("it is stored", begin)
         decided = Event("it has its outcome", begin, frozenset({STORED}))
-        completed = Event("it is complete", begin, frozenset({DECIDED}))
+        is_owed = self.payment.signature_required
+        complete = max(begin, min(self.signed, self.deadline - SKEW)) if is_owed else begin
+        completed = Event("it is complete", complete, frozenset({DECIDED}))
         found = [stored, decided, completed]
         for reversal in self.reversals:
             found.append(Event(f"{reversal.id[:8]} is reserved", begin, frozenset({DECIDED})))
@@ -103,11 +107,13 @@ def contradictions(seen: Sequence[Seen], stored: Mapping[str, Transaction], bega
                     yield f"{one.act.name} was told of {name}, which is not stored"
             continue
         reversals = tuple(one for one in stored.values() if one.original_id == name)
-        steps = Steps(payment, reversals, (payment.deadline - began).total_seconds())
+        labels = {one.act.label for one in about}
+        signed = min((one.asked_at for one in seen if one.kind == "sign" and one.act.label in labels), default=NEVER)
+        steps = Steps(payment, reversals, (payment.deadline - began).total_seconds(), signed)
         begin = min((one.asked_at for one in seen if one.kind == "pay"), default=0.0)
         observations = [found for one in about for found in _observed(one, steps)]
         if wrong := first_contradiction(steps.events(begin), observations):
-            yield f"the answers about {name} contradict each other: {wrong}"
+            yield f"the answers about {name} contradict each other. No order of what happened explains: {wrong}"
 
 
 def _view(one: Seen, name: str) -> dict[str, object] | None:
@@ -128,7 +134,10 @@ def _observed(one: Seen, steps: Steps) -> Iterator[Observation]:
     if view is not None and view["ID"] == steps.payment.id:
         state, amounts = _state(view), (minor(view["AmountRvs"]), int(str(view["CountRvs"])))
         offered = _offered(view)
-        text += f" {state} {amounts} {offered}"
+        may = [
+            name for name, is_so in zip(("cancelled", "returned", "returned in part"), offered, strict=True) if is_so
+        ]
+        text += f" was shown {state[0]}/{state[1]}, {amounts[0]} reversed in {amounts[1]}, may be: {may or 'nothing'}"
         yield Observation(
             text,
             one.asked_at,
@@ -141,7 +150,7 @@ def _observed(one: Seen, steps: Steps) -> Iterator[Observation]:
         yield from _of_reversal(one, view, steps, text, end)
     elif one.kind == "reverse" and one.error in {EXCEEDS, ALREADY, UNFINISHED} and one.status:
         yield Observation(text, one.asked_at, end, lambda happened: _refused(one, steps, happened))
-    elif one.kind in {"look", "reverse"} and one.error == NOT_FOUND and one.act.client != "till of another merchant":
+    elif one.kind in {"look", "reverse"} and one.error == NOT_FOUND and one.act.client != STRANGER:
         yield Observation(text, one.asked_at, end, lambda happened: STORED not in happened)
 
 
@@ -159,7 +168,7 @@ def _of_reversal(one: Seen, view: dict[str, object], steps: Steps, text: str, en
             return state == FINAL[reversal.phase]
         return reserved in happened and state in PENDING_STATES
 
-    yield Observation(f"{text} {state}", one.asked_at, end, fits)
+    yield Observation(f"{text} was shown its reversal {state[0]}/{state[1]}", one.asked_at, end, fits)
 
 
 def _refused(one: Seen, steps: Steps, happened: frozenset[int]) -> bool:

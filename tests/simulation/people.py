@@ -1,24 +1,37 @@
-"""The people of a simulated town: a merchant with an owner and two tills, and a till of another merchant."""
+"""The people of a simulated town: a merchant with an owner, two tills and a trainee, and a till of another merchant.
+
+An operator links cards and removes them: it has no account, and works where the tables are.
+"""
 
 import itertools
-from copy import deepcopy
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+import jwt
+
 from chalicelib.domain.agent import BranchActions
+from chalicelib.domain.card import VERIFIED, LinkedCard
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.secret import Secret
+from chalicelib.domain.transaction import CardDetails
 from chalicelib.gateways.secrets import keyed_digest, seal
 from chalicelib.services.passwords import hash_password
-from chalicelib.store import logins
+from chalicelib.store import linked_cards, logins
 from chalicelib.store.table import put_new, write_one
 from tests import builders
 from tests.accounts import basic
 from tests.builders import a_login, a_merchant, a_terminal, an_agent
+from tests.simulation.script import CARDS, STRANGER, TRAINEE
+from tests.simulation.wire import SECRET
 from tests.tills import EVERYTHING
 
+ZONE = 2  # hours that the shops are ahead of UTC, as of every merchant of `tests.builders`
 MADE = datetime(2026, 3, 1, tzinfo=UTC)
+FACE = CardDetails("VISA", "411111", "1111", "1230")
+SIGNING = SECRET["signing"][0]
+FORGER = "a key that signs nothing here, of 40 bytes"
 
 
 @dataclass
@@ -32,20 +45,32 @@ class Person:
     password: str
     key: str
     session: str | None = None
+    old_email: str = "nobody@nowhere.example"
     old_password: str = "a password that never was"  # noqa: S105  it opens nothing
     old_key: str = "a key that never was"
 
-    def header(self, signs: str) -> str:
-        """Return the Authorization header."""
+    def secret(self, signs: str) -> str:
+        """Return what it proves who it is with."""
         if signs == "session" and self.session:
-            return f"Session {self.session}"
+            return self.session
         secrets = {
             "password": self.password,
             "old password": self.old_password,
             "old key": self.old_key,
-            "wrong": "not the password",
+            "old token": self.old_key,
         }
-        return basic(self.email, secrets.get(signs, self.key))
+        return secrets.get(signs, self.key)
+
+    def header(self, signs: str) -> str:
+        """Return the Authorization header."""
+        secret = self.secret(signs)
+        if signs == "session" and self.session:
+            return f"Session {secret}"
+        if signs.endswith("token"):
+            signing = FORGER if signs == "forged token" else SIGNING
+            until = {"exp": int(MADE.timestamp())} if signs == "expired token" else {}
+            return f"Jwt {jwt.encode({'email': self.email, 'token': secret, **until}, signing)}"
+        return basic(self.old_email if signs == "old email" else self.email, secret)
 
 
 @dataclass
@@ -53,10 +78,11 @@ class People:
     """Everybody, by name."""
 
     by_name: dict[str, Person] = field(default_factory=dict)
+    cards: dict[str, int] = field(default_factory=dict)  # the IDs of linked cards, by their names
 
     def copy(self) -> "People":
         """Return others who are the same."""
-        return deepcopy(self)
+        return People(**{name: {key: copy(one) for key, one in part.items()} for name, part in vars(self).items()})
 
 
 def a_town() -> People:
@@ -68,9 +94,36 @@ def a_town() -> People:
         "owner": _person("owner", first, rights=(int(Right.ADMINISTRATOR), int(Right.REVERSE_OTHERS))),
         "till 1": _person("till 1", first, rights=(int(Right.REVERSE_OTHERS),)),
         "till 2": _person("till 2", first, rights=(int(Right.REVERSE_OTHERS),)),
-        "till of another merchant": _person("till of another merchant", second, rights=(int(Right.REVERSE_OTHERS),)),
+        STRANGER: _person(STRANGER, second, rights=(int(Right.ADMINISTRATOR), int(Right.REVERSE_OTHERS))),
+        TRAINEE: _person(TRAINEE, first, rights=()),
     }
+    of_others = people.by_name[STRANGER]
+    for number, name in enumerate(CARDS):
+        owner = of_others if name == CARDS[-1] else people.by_name["till 1"]
+        people.cards[name] = _card(number, name, owner)
     return people
+
+
+def _card(number: int, name: str, owner: Person) -> int:
+    card = LinkedCard(
+        id=900_001 + number,
+        client_id=owner.merchant_id,
+        account_id=owner.id,
+        acquirer="SANDBOX",
+        details=FACE,
+        alias=name,
+        created_at=MADE,
+        updated_at=MADE,
+        link_id=token_of(name),
+        status=VERIFIED,
+    )
+    linked_cards.create(card)
+    return card.id
+
+
+def token_of(card: str) -> str:
+    """Return the acquirer's token for a card that was linked before a life begins."""
+    return f"token of the {card}"
 
 
 def _merchant(name: str) -> Any:

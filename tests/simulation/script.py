@@ -1,17 +1,31 @@
-"""The script of a life: who wants what, and when. It is drawn before the life, so that a part can be left out."""
+"""The script of a life: who wants what, and when. It is drawn before the life, so that a part can be left out.
+
+A life has a theme, which brings together what has to meet for a defect to show: a crowd that returns one payment,
+guesses around the tenth wrong password, a payment whose answer is lost at its Deadline.
+"""
 
 import random
 import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-CASH, CARD, AT_HOST = "cash", "card", "card at the host"
+CASH, CARD, AT_HOST, LINKED = "cash", "card", "card at the host", "linked card"
 AMOUNTS = (1000, 1000, 2550, 990, 1205, 1308, 1010)  # minor units; cents of 05: declined, 08: to sign, 10: for less
+TO_SIGN = 1308
 PARTS = (None, None, 100, 500, 999, 1000, 205)  # of a reversal; None: all that remains
+OWNER, TRAINEE, STRANGER = "owner", "trainee", "till of another merchant"
+OUTSIDERS = (STRANGER, TRAINEE)  # who may do nothing with what the others take: the trainee has no right to it
 TILLS = ("till 1", "till 2")
 PATIENCE = (3.0, 12.0, 40.0)  # seconds that a client waits for an answer
+SIGNS = ("key", "key", "key", "password", "session", "token")
+FALSE = ("forged token", "expired token", "borrowed session")  # that never let anybody in
+OLD = ("old password", "old key", "old token", "old email", *FALSE)
 # A forger pays under the ID that the automatic reversal of another payment would have, if one could compute it.
 FORGED, SHARE_OF_FORGERS = "F0F0F0F0", 0.15
+DEADLINE = 300.0  # seconds after a life of that theme begins
+SHARE_OF_PAGES, SHARE_OF_REPORTS, SHARE_OF_BAD_RECORDS = 0.1, 0.2, 0.05
+SHARE_OF_OTHERS = 0.5  # of the lives in which one more payment has nothing to do with the theme
+CARDS = ("card of till 1", "second card of till 1", "card of the other merchant")  # that are linked when a life begins
 
 
 @dataclass(frozen=True)
@@ -31,24 +45,66 @@ class Act:
         return f"{self.client} #{self.number}"
 
 
+@dataclass
+class Circumstances:
+    """What a life is like, whatever its clients want."""
+
+    has_small_pages: bool = False
+    has_bad_record: bool = False  # in the index of what is due
+    has_reports: bool = False  # at its end
+    is_unlucky: bool = False  # much goes wrong at its acquirers
+    is_quiet: bool = False  # nothing goes wrong
+    is_slow: bool = False  # the store takes its time
+    is_mute: bool = False  # no inquiry is answered any more
+    begins_before_deadline: bool = False
+    outages: list[tuple[str, float, float]] = field(default_factory=list)  # of acquirers, from when to when
+    losses: list[tuple[str, float, float]] = field(default_factory=list)  # of what is sent and answered
+    stalls: list[tuple[str, float, float]] = field(default_factory=list)  # of processes that ask them
+    one_way: list[tuple[str, float, float]] = field(default_factory=list)  # outages of reversals alone
+
+
 class Script:
     """The acts of one life, by the seed."""
 
     def __init__(self, seed: str) -> None:
-        self._chance = random.Random(f"{seed}/script")  # noqa: S311  the order of a test, not a secret
+        chance = random.Random(f"{seed}/script")  # noqa: S311  the order of a test, not a secret
+        self._chance = chance
         self._acts: list[Act] = []
-        self._changes_accounts = self._chance.random() < 0.4
+        self._before: tuple[str, dict[str, Any]] | None = None  # the reversal before, and who wants it
+        self.around = Circumstances(
+            has_small_pages=chance.random() < SHARE_OF_PAGES,
+            has_bad_record=chance.random() < SHARE_OF_BAD_RECORDS,
+            has_reports=chance.random() < SHARE_OF_REPORTS,
+        )
+        themes = {
+            self._usual: 28,
+            self._accounts: 14,
+            self._guesses: 10,
+            self._unlucky: 16,
+            self._crowd: 10,
+            self._at_deadline: 10,
+            self._linked_cards: 6,
+            self._signed: 6,
+        }
+        (self._theme,) = chance.choices(list(themes), list(themes.values()))
+        self.theme = self._theme.__name__.strip("_").replace("_", " ")
 
     def acts(self) -> list[Act]:
         """Return all of them, in the order of their times."""
         chance = self._chance
+        self._theme()
+        for _ in range(chance.choice((0, 1, 1, 2))):
+            kind = chance.choice(("list", "list", "list", "list", "report", "export"))
+            facts = {"days": chance.random() < 0.5, "by": chance.choice(("day", "hour"))}
+            self._act(chance.uniform(0, 1000), chance.choice((OWNER, OWNER, OWNER, OWNER, TRAINEE)), kind, facts=facts)
+        if chance.random() < SHARE_OF_OTHERS:
+            self._payment("payment 9", chance.uniform(0, 900))
+        return sorted(self._acts, key=lambda act: act.at)
+
+    def _usual(self) -> None:
+        chance = self._chance
         for number in range(chance.choice((1, 1, 2, 2, 3))):
             self._payment(f"payment {number + 1}", chance.choice((0, chance.uniform(0, 5), chance.uniform(0, 900))))
-        if self._changes_accounts:
-            self._accounts()
-        for _ in range(chance.choice((0, 1, 1, 2))):
-            self._act(chance.uniform(0, 1000), "owner", "list", facts={"days": chance.random() < 0.5})
-        return sorted(self._acts, key=lambda act: act.at)
 
     def _act(self, at: float, client: str, kind: str, label: str = "", facts: dict[str, Any] | None = None) -> None:
         chance = self._chance
@@ -56,35 +112,45 @@ class Script:
             "patience": chance.choice(PATIENCE),
             "attempts": chance.choice((1, 2, 3, 4)),
             "pauses": [chance.choice((0.1, 1.0, 8.0, 45.0)) for _ in range(4)],
-            "signs": chance.choice(("key", "key", "password", "session")),
+            "signs": chance.choice(SIGNS),
         }
         self._acts.append(Act(len(self._acts) + 1, round(at, 3), client, kind, label, {**usual, **(facts or {})}))
 
-    def _payment(self, label: str, at: float) -> None:
+    def _facts(self, label: str, **certain: Any) -> dict[str, Any]:
+        """Return the facts of a payment; `certain` are those that chance does not decide."""
         chance = self._chance
-        way = chance.choice((CASH, CARD, CARD, AT_HOST, AT_HOST))
-        facts: dict[str, Any] = {
-            "way": way,
+        drawn = {
+            "way": chance.choice((CASH, CARD, CARD, AT_HOST, AT_HOST)),
             "amount": chance.choice(AMOUNTS),
             "named": chance.choice(("id", "id", "key", "nothing")),
             "id": self._an_id(),
-            "receipt": chance.choice((None, None, "email", "both")),
+            "receipt": chance.choice((None, None, "email", "both", "two")),
+            "days_ago": chance.choice((0, 0, 0, 0, 1, 2)),  # a till without connection took it then, in cash
             "ext_id": chance.choice((None, f"order-{label[-1]}")),
         }
-        till = chance.choice(TILLS)
+        return {**drawn, **certain}
+
+    def _payment(self, label: str, at: float) -> None:
+        chance = self._chance
+        facts, till = self._facts(label), chance.choice(TILLS)
         self._act(at, till, "pay", label, facts)
         if chance.random() < 0.3:
             self._act(at + self._soon(), till, "pay", label, facts)  # at the same time, by another device
         if chance.random() < 0.15:
             self._act(at + self._soon(), till, "pay", label, {**facts, "amount": facts["amount"] + 1})
-        if chance.random() < SHARE_OF_FORGERS and way == CARD:
+        if chance.random() < 0.1:
+            colleague = TILLS[till == TILLS[0]]  # means something else by the same ID or key
+            self._act(at + self._soon(), colleague, "pay", f"{label} of a colleague", facts)
+        if chance.random() < SHARE_OF_FORGERS and facts["way"] == CARD:
             forged = {**facts, "id": FORGED + facts["id"][8:], "named": "id", "amount": 1000}
             self._act(at + self._soon(), chance.choice(TILLS), "pay", f"forged {label}", forged)
+        if facts["amount"] == TO_SIGN:
+            self._signatures(label, at + chance.choice((3.0, 30.0, 300.0)), till, facts)
         later = at + chance.choice((0.0, 2.0, 10.0, 60.0))
         crowded = chance.random() < 0.4  # everybody wants something of it at once
         for _ in range(chance.choice((0, 1, 2, 3, 4))):
             later += chance.uniform(0, 0.1) if crowded else self._soon()
-            self._follow(label, later, way)
+            self._follow(label, later, facts["way"])
 
     def _an_id(self) -> str:
         return str(uuid.UUID(bytes=self._chance.randbytes(16), version=4)).upper()
@@ -95,54 +161,245 @@ class Script:
             (chance.uniform(0, 0.05), chance.uniform(0, 2), chance.uniform(0, 40), chance.uniform(0, 400))
         )
 
+    def _signatures(self, label: str, at: float, till: str, facts: dict[str, Any]) -> None:
+        """Deliver the signature that a payment owes, now and then twice, with two pictures."""
+        chance = self._chance
+        for picture in range(chance.choice((0, 1, 2, 2))):
+            at += chance.choice((chance.uniform(0, 0.02), chance.uniform(0, 0.02), 20.0))
+            self._act(at, till, "sign", label, {**facts, "picture": picture + 1})
+
     def _follow(self, label: str, at: float, way: str) -> None:
         chance = self._chance
-        client = chance.choice((*TILLS, "owner"))
+        client = chance.choice((*TILLS, OWNER))
         kind = chance.choice(("reverse", "reverse", "reverse", "look", "status", "other"))
         if kind == "other":
-            self._act(
-                at,
-                "till of another merchant",
-                chance.choice(("look", "reverse")),
-                label,
-                {"way": way, "mode": "return"},
-            )
+            kind = chance.choice(("look", "reverse", "find"))
+            facts = {"way": way, "mode": "return", "days": chance.random() < 0.5}
+            self._act(at, chance.choice((STRANGER, TRAINEE)), kind, label, facts)
             return
-        facts = {
+        if kind != "reverse":
+            self._act(at, client, kind, label, {"is_of_reversal": chance.random() < 0.3})
+            return
+        facts = self._reversal(way)
+        if self._before and chance.random() < 0.15:  # a till that takes its last reversal's key, or time, for another
+            client, last = self._before
+            facts = {**last, "way": way}
+        self._before = client, facts
+        self._act(at, client, kind, label, facts)
+        if chance.random() < 0.35:
+            self._act(at + self._soon(), client, kind, label, facts)  # the same, from another device
+        if chance.random() < 0.3:
+            other = {**facts, "id": self._an_id(), "amount": chance.choice(PARTS)}
+            self._act(at + self._soon(), chance.choice(TILLS), kind, label, other)  # two want the same money
+
+    def _reversal(self, way: str, **certain: Any) -> dict[str, Any]:
+        chance = self._chance
+        drawn = {
             "way": way,
             "mode": chance.choice(("return", "return", "cancel")),
             "amount": chance.choice(PARTS),
             "named": chance.choice(("key", "key", "id", "time", "nothing")),
             "id": self._an_id(),
+            "time": chance.choice(("09:00:00", "09:00:01")),
         }
-        self._act(at, client, kind, label, facts)
-        if kind == "reverse" and chance.random() < 0.35:
-            self._act(at + self._soon(), client, kind, label, facts)  # the same, from another device
-        if kind == "reverse" and chance.random() < 0.3:
-            other = {**facts, "id": self._an_id(), "amount": chance.choice(PARTS)}
-            self._act(at + self._soon(), chance.choice(TILLS), kind, label, other)  # two want the same money
+        return {**drawn, **certain}
+
+    def _crowd(self) -> None:
+        """Let many want parts of one payment, in the same instant or within a minute."""
+        chance = self._chance
+        label, facts = "payment 1", self._facts("payment 1", amount=chance.choice((1000, 2550)))
+        self._act(0, "till 1", "pay", label, facts)
+        apart = chance.choice((0.01, 0.01, 0.3, 8.0))
+        at = chance.choice((8.0, 40.0))
+        is_nameless = chance.random() < 0.6
+        for _ in range(chance.choice((2, 3, 4))):
+            amount = chance.choice((100, 100, 500, None))
+            wanted = self._reversal(facts["way"], amount=amount)
+            if is_nameless:
+                wanted |= {"named": "nothing", "mode": "return"}
+            client = chance.choice((*TILLS, OWNER))
+            for _ in range(chance.choice((1, 2, 2, 3))):
+                at += chance.uniform(0, apart)
+                self._act(at, client, "reverse", label, wanted)
+            if is_nameless and chance.random() < 0.7:
+                break  # nobody else comes between: then it is one reversal
+        self._act(at + 30, OWNER, "look", label)
+
+    def _unlucky(self) -> None:
+        """Let answers get lost, and everybody ask for what became of a payment or a reversal."""
+        chance = self._chance
+        in_turn = chance.random() < 0.35
+        if not in_turn:
+            self.around.is_unlucky = chance.random() < 0.7
+            self._out_of_reach(chance.uniform(-20, 60), chance.uniform(20, 200))
+        for number in range(1 if in_turn else chance.choice((1, 1, 2))):
+            label, at = f"payment {number + 1}", chance.uniform(0, 60)
+            facts = self._facts(label, way=chance.choice((CARD, AT_HOST)), amount=chance.choice((1000, 2550, 1010)))
+            self._act(at, "till 1", "pay", label, facts)
+            if chance.random() < 0.7:
+                at += chance.choice((2.0, 30.0, 90.0))
+                wanted = self._reversal(facts["way"], named=chance.choice(("key", "id")))
+                self._act(at, "till 2", "reverse", label, {**wanted, "attempts": 4})
+            if in_turn:
+                self._one_after_the_other(at)
+                again = self._acts[-1]
+                self._act(at + chance.uniform(31, 50), again.client, again.kind, label, again.facts)
+            for wait in (chance.uniform(15, 70), chance.uniform(60, 400)):
+                for _ in range(chance.choice((1, 2, 3))):
+                    later = at + wait + chance.uniform(0, chance.choice((0.02, 2)))
+                    about = {"is_of_reversal": chance.random() < 0.5, "attempts": 1}
+                    self._act(later, chance.choice((*TILLS, OWNER)), "look", label, about)
+
+    def _one_after_the_other(self, at: float) -> None:
+        """Let a process stand still that asks an acquirer; who asks then gets no answer; later nobody is there."""
+        chance = self._chance
+        for name in ("SANDBOX", "ISO8583"):
+            self.around.stalls.append((name, at, at + 3))
+            self.around.losses.append((name, at + 25, at + 60))
+            self.around.outages.append((name, at + 60, at + chance.choice((120, 800))))
+
+    def _out_of_reach(self, lost_from: float, down_from: float) -> None:
+        """Let the answers of an acquirer get lost for a while, and later let nobody reach it, or the other."""
+        chance, names = self._chance, ("SANDBOX", "ISO8583")
+        if chance.random() < 0.3:
+            stalled_from = max(lost_from + chance.uniform(-40, 10), 0)
+            self.around.stalls += [(name, stalled_from, stalled_from + 40) for name in names]
+        if chance.random() < 0.7:
+            self.around.losses.append((chance.choice(names), lost_from, lost_from + chance.choice((30, 120, 600))))
+        if chance.random() < 0.3:
+            self.around.one_way += [(name, lost_from, lost_from + chance.choice((120, 600))) for name in names]
+        if chance.random() < 0.5:
+            lasts = chance.choice((40, 300, 2500))
+            self.around.outages += [(name, down_from, down_from + lasts) for name in names if chance.random() < 0.7]
+
+    def _at_deadline(self) -> None:
+        """Let the day end while payments are under way, signatures are owed, and acquirers are out of reach."""
+        chance, around = self._chance, self.around
+        around.begins_before_deadline = True
+        around.is_unlucky = chance.random() < 0.5
+        around.is_mute = chance.random() < 0.35
+        self._out_of_reach(chance.uniform(0, DEADLINE), chance.uniform(DEADLINE - 100, DEADLINE))
+        for number in range(chance.choice((1, 2))):
+            label, at = f"payment {number + 1}", chance.uniform(0, DEADLINE)
+            facts = self._facts(label, way=chance.choice((CARD, CARD, AT_HOST)))
+            self._act(at, "till 1", "pay", label, facts)
+            if facts["amount"] == TO_SIGN:
+                self._signatures(label, chance.uniform(at, DEADLINE), "till 1", facts)
+            for _ in range(chance.choice((1, 2, 3))):
+                self._follow(
+                    label, DEADLINE + chance.choice((chance.uniform(-5, 5), chance.uniform(-60, 400))), facts["way"]
+                )
+
+    def _signed(self) -> None:
+        """Let signatures and reversals of a payment come in the same moment, before its Deadline or after it."""
+        chance = self._chance
+        self.around.begins_before_deadline = chance.random() < 0.5
+        self.around.is_slow = chance.random() < 0.7
+        label, at = "payment 1", chance.uniform(0, 200)
+        facts = self._facts(label, way=chance.choice((CARD, CARD, AT_HOST)), amount=TO_SIGN, named="id")
+        self._act(at, "till 1", "pay", label, facts)
+        at += chance.choice((5.0, 60.0, chance.uniform(100, 1500)))
+        for _ in range(chance.choice((0, 1, 1, 2))):
+            wanted = self._reversal(facts["way"], amount=chance.choice((100, 500, None)))
+            self._act(at - chance.uniform(0, 1.5), chance.choice(TILLS), "reverse", label, wanted)
+        for _ in range(2):
+            self._signatures(label, at, "till 1", facts)
+        self._act(at + chance.uniform(0, 60), OWNER, "look", label)
+
+    def _linked_cards(self) -> None:
+        """Let tills pay with linked cards: their own, each other's, those that are linked or removed meanwhile."""
+        chance = self._chance
+        self._act(chance.uniform(0, 20), "operator", "link", facts={"of": chance.choice(TILLS)})
+        if chance.random() < 0.5:
+            self._act(chance.uniform(0, 90), "operator", "remove", facts={"card": CARDS[0]})
+        for number in range(chance.choice((2, 3))):
+            label, at = f"payment {number + 1}", chance.uniform(0, 120)
+            client = chance.choice(("till 1", "till 1", "till 1", "till 2", STRANGER))
+            card = chance.choice((CARDS[0], CARDS[0], CARDS[1], CARDS[2], "linked meanwhile"))
+            facts = self._facts(label, way=LINKED, card=card, amount=chance.choice((1000, 2550, 1205)))
+            self._act(at, client, "pay", label, facts)
+            if chance.random() < 0.4:
+                other = {**facts, "card": chance.choice(CARDS)}
+                self._act(at + self._soon(), client, "pay", label, other)
+            if chance.random() < 0.5:
+                self._act(at + self._soon(), client, "reverse", label, self._reversal(LINKED))
+        self._act(chance.uniform(60, 200), "till 1", "cards")
 
     def _accounts(self) -> None:
         chance = self._chance
+        if chance.random() < 0.5:
+            self._payment("payment 1", chance.uniform(0, 300))
         at = chance.uniform(20, 300)
         for till in TILLS:
             self._act(at - chance.uniform(1, 20), till, "sign in")
-            self._act(at - chance.uniform(0, 1), till, "account", facts={"signs": "password"})
+            self._act(at - chance.uniform(0, 1), till, "account", facts={"signs": chance.choice(("password", "token"))})
+            if chance.random() < 0.3:
+                self._uses_of_session(at, till)
         for _ in range(chance.choice((1, 2, 3))):
-            what = chance.choice(("password", "key", "block", "unblock", "password"))
-            self._act(at, "owner", "change", facts={"till": chance.choice(TILLS), "what": what, "signs": "key"})
-            at += self._soon()
+            what = chance.choice(("password", "key", "block", "unblock", "password", "email"))
+            till = chance.choice(TILLS)
+            self._act(at, OWNER, "change", facts={"till": till, "what": what, "signs": "key"})
             for _ in range(chance.choice((1, 2, 3))):
-                signs = chance.choice(("key", "password", "session", "old password", "old key"))
-                self._act(at + self._soon(), chance.choice(TILLS), "account", facts={"signs": signs})
-        if chance.random() < 0.4:
-            self._guesses(at)
+                client = chance.choice((till, till, *TILLS))
+                self._act(at + self._soon(), client, "account", facts={"signs": chance.choice((*SIGNS, *OLD))})
+            if chance.random() < 0.4:
+                signs = {"attempts": 1, "is_old": chance.random() < 0.6}
+                self._act(at + chance.uniform(1, 30), till, "sign in", facts=signs)
+            at += self._soon()
 
-    def _guesses(self, at: float) -> None:
+    def _uses_of_session(self, at: float, till: str) -> None:
+        """Let a till come back by its session while that is alive by its last use, and when nobody used it for long."""
+        for minutes in (*[self._chance.uniform(18, 26)] * 2, self._chance.uniform(33, 40)):
+            at += minutes * 60
+            self._act(at, till, "account", facts={"signs": "session"})
+
+    def _guesses(self) -> None:
+        """Guess the password of a till: in a crowd, in turn, or until it is locked for half an hour."""
         chance = self._chance
-        till, apart = chance.choice(TILLS), chance.choice((0.0, 0.001, 0.2, 3.0))
-        for number in range(chance.choice((9, 10, 11, 14))):
-            self._act(at + number * apart, till, "guess", facts={"attempts": 1, "patience": 40.0})
+        self.around.is_quiet = chance.random() < 0.5
+        till, other = chance.sample(TILLS, 2)
+        at = chance.uniform(0, 60)
+        self._act(at, other, "sign in", facts={"attempts": 1})
+        at += chance.uniform(1, 20)
+        shape = chance.choice((self._crowd_of_guesses, self._guesses_in_turn, self._guesses_until_locked))
+        shape(at, till)
+
+    def _guess(self, at: float, till: str) -> None:
+        facts = {"attempts": 1, "patience": 40.0, "is_of_other": self._chance.random() < 0.2}
+        self._act(at, till, "guess", facts=facts)
+
+    def _sign_in(self, at: float, till: str) -> None:
+        self._act(at, till, "sign in", facts={"attempts": 1, "patience": 40.0})
+
+    def _crowd_of_guesses(self, at: float, till: str) -> None:
+        chance = self._chance
+        apart, number = chance.choice((0.0, 0.001, 0.02)), chance.choice((9, 11, 14))
+        for place in range(number):
+            self._guess(at + place * apart, till)
         for _ in range(chance.choice((1, 2))):
-            soon = chance.uniform(0, chance.choice((0.05, 60)))
-            self._act(at + soon, till, "sign in", facts={"attempts": 1})
+            self._sign_in(at + chance.uniform(0, 0.03), till)
+        for _ in range(chance.choice((1, 2))):
+            self._guess(at + chance.uniform(10, 30), till)
+        self._sign_in(at + chance.uniform(20, 60), till)
+
+    def _guesses_in_turn(self, at: float, till: str) -> None:
+        chance = self._chance
+        for _ in range(2):
+            for _ in range(chance.choice((4, 6, 8))):
+                self._guess(at, till)
+                at += chance.uniform(1, 4)
+            self._sign_in(at, till)
+            at += chance.uniform(1, 4)
+
+    def _guesses_until_locked(self, at: float, till: str) -> None:
+        chance = self._chance
+        for _ in range(chance.choice((9, 10, 10, 11))):
+            self._guess(at, till)
+            at += chance.uniform(0.5, 2)
+        if chance.random() < 0.4:
+            at += 10
+            self._act(at, OWNER, "change", facts={"till": till, "what": "unlock", "signs": "key"})
+            self._sign_in(at + 5, till)
+        for minutes in (chance.uniform(1, 28), 29.8, chance.uniform(30.2, 40)):
+            if chance.random() < 0.6:
+                self._sign_in(at + minutes * 60, till)

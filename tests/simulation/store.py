@@ -4,19 +4,19 @@ It knows the operations of `chalicelib.store` and refuses parameters it does not
 compares it with DynamoDB Local. Collisions, throttling and lost answers are faults of the wire, not of the store.
 """
 
+import marshal
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from chalicelib.aws.errors import RefusedError
-from tests.simulation import expressions
-from tests.simulation.expressions import Condition, Update, Values, added, check_operands, check_values
-from tests.simulation.tables import Key, Stored, Table
+from tests.simulation import expressions, queries
+from tests.simulation.expressions import Values, added, check_operands, check_values
+from tests.simulation.tables import Key, Stored, Table, View
 from tests.simulation.values import MAX_ITEM_BYTES, InvalidError, Item, Value, comparable, stored
 
 Answer = dict[str, Any]
 TRANSACTION = "TransactWriteItems"
 BATCH = 100
-PAGE_BYTES = 1024 * 1024
 TOKEN_SECONDS = 600  # for which a repeated transaction is the same one
 CHECKED = frozenset({"TableName", "ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues"})
 READ = frozenset({"ConsistentRead", "ProjectionExpression", "ExpressionAttributeNames"})
@@ -26,6 +26,7 @@ KNOWN = {
     "Query": READ
     | {"TableName", "IndexName", "KeyConditionExpression", "FilterExpression", "ExpressionAttributeValues"}
     | {"Limit", "ExclusiveStartKey"},
+    "Scan": frozenset({"TableName", "ExclusiveStartKey"}),
     "PutItem": CHECKED | {"Item", "ReturnValues"},
     "UpdateItem": CHECKED | {"Key", "UpdateExpression", "ReturnValues"},
     "DeleteItem": CHECKED | {"Key", "ReturnValues"},
@@ -62,11 +63,13 @@ class Store:
     def __init__(self, tables: Iterable[Table], clock: Callable[[], float], delay: Callable[[], float] = float) -> None:
         self.tables = {table.name: table for table in tables}
         self._clock, self._delay = clock, delay
+        self.watched: list[Callable[[Change], None]] = []  # who is told of every change
         self._tokens: dict[str, tuple[float, Any]] = {}
         self._operations: dict[str, Callable[[Mapping[str, Any]], Answer]] = {
             "GetItem": self._get_item,
             "BatchGetItem": self._batch_get_item,
             "Query": self._query,
+            "Scan": self._scan,
             "PutItem": self._put_item,
             "DeleteItem": self._delete_item,
             "UpdateItem": self._update_item,
@@ -94,6 +97,10 @@ class Store:
         """Return every item of a table."""
         return list(self.tables[name].items.items.values())
 
+    def shows_any(self, name: str, index: str) -> bool:
+        """Return whether an index shows anything by now."""
+        return bool(self.tables[name].indexes[index].follow(self._clock()).items)
+
     def expire(self, epoch: float) -> None:
         """Delete everything that has expired at that time, as DynamoDB does some time after."""
         for table in self.tables.values():
@@ -106,7 +113,7 @@ class Store:
         return self.tables[name]
 
     def _get_item(self, parameters: Mapping[str, Any]) -> Answer:
-        only = _only(parameters, frozenset())
+        only = queries.projected(parameters.get("ProjectionExpression"), _names(parameters))
         table = self._table(parameters)
         item = self._read(table, table.key_of(parameters["Key"]), parameters)
         return {} if item is None else {"Item": _part(item, only)}
@@ -118,7 +125,7 @@ class Store:
             raise InvalidError
         for name, request in requests.items():
             _check_known("GetItem", request, "Keys")
-            only = _only(request, frozenset())
+            only = queries.projected(request.get("ProjectionExpression"), _names(request))
             table = self._table({"TableName": name})
             keys = [table.key_of(key) for key in request["Keys"]]
             if len(set(keys)) < len(keys) or not keys:
@@ -132,28 +139,31 @@ class Store:
         return (table.items if strong else table.replica.follow(self._clock())).items.get(key)
 
     def _query(self, parameters: Mapping[str, Any]) -> Answer:
-        names, values = _names(parameters), parameters.get("ExpressionAttributeValues", NO_VALUES)
-        sought = expressions.condition(parameters["KeyConditionExpression"], names)
-        text = parameters.get("FilterExpression")
-        matching = expressions.condition(text, names) if text is not None else None
-        only = _only(parameters, sought.used | (matching.used if matching else frozenset()), values)
+        values = parameters.get("ExpressionAttributeValues", NO_VALUES)
+        asked = queries.asked(
+            parameters["KeyConditionExpression"],
+            parameters.get("FilterExpression"),
+            parameters.get("ProjectionExpression"),
+            _names(parameters),
+            tuple(values) if "ExpressionAttributeValues" in parameters else None,
+        )
         for value in values.values():
             stored(value)
-        for condition in (sought, matching):
-            if condition:
-                check_operands(condition.parts, values)
+        asked.check(values)
         table = self._table(parameters)
-        view, start = self._view(table, parameters), None
-        partition, low, high, is_open = _range(sought.parts, values, (view.hash_key, view.range_key), table.types)
-        mentioned = _mentions(matching.parts) if matching else set()
-        if mentioned & {view.hash_key, view.range_key}:
-            raise InvalidError
-        projected = table.indexes[parameters["IndexName"]].projected if "IndexName" in parameters else None
-        if projected is not None and not {*mentioned, *(only or ())} <= projected:
-            raise InvalidError
+        view = self._view(table, parameters)
+        span = queries.span(asked, view.hash_key, view.range_key)
+        partition, low, high = span.bounds(values, table.types)
+        if "IndexName" in parameters:
+            projected = table.indexes[parameters["IndexName"]].projected
+            if projected is not None and not asked.attributes <= projected:
+                raise InvalidError
+        start = None
         if "ExclusiveStartKey" in parameters:
             start = _start(parameters["ExclusiveStartKey"], table, (view.hash_key, view.range_key))
-        read, last = _page(view.after(partition, low, start), high, parameters.get("Limit"), is_open=is_open)
+        found = view.after(partition, low, start)
+        read, last = queries.page(found, high, parameters.get("Limit"), is_open=span.is_open)
+        matching, only = asked.matching, asked.only
         items = [_part(item, only) for item in read if matching is None or matching.holds(item, values)]
         answer = {"Items": items, "Count": len(items), "ScannedCount": len(read)}
         if last is not None:
@@ -161,13 +171,18 @@ class Store:
             answer["LastEvaluatedKey"] = {name: last[name] for name in by if name}
         return answer
 
-    def _view(self, table: Table, parameters: Mapping[str, Any]) -> Any:
+    def _view(self, table: Table, parameters: Mapping[str, Any]) -> View:
         name, strong = parameters.get("IndexName"), parameters.get("ConsistentRead")
         if name is None:
             return table.items if strong else table.replica.follow(self._clock())
         if name not in table.indexes or strong:
             raise InvalidError
         return table.indexes[name].follow(self._clock())
+
+    def _scan(self, parameters: Mapping[str, Any]) -> Answer:
+        """Return every item, in one page: what is scanned is small."""
+        items = self._table(parameters).replica.follow(self._clock()).items.values()
+        return {"Items": [dict(item) for item in items], "Count": len(items), "ScannedCount": len(items)}
 
     def _put_item(self, parameters: Mapping[str, Any]) -> Answer:
         return self._single("Put", parameters, {"NONE", "ALL_OLD"})
@@ -221,6 +236,8 @@ class Store:
         for change in changes:
             if change.after is not change.before:
                 change.table.apply(change.key, change.after, visible_at)
+                for watching in self.watched:
+                    watching(change)
 
 
 class _Write:
@@ -228,35 +245,32 @@ class _Write:
 
     def __init__(self, kind: str, parameters: Mapping[str, Any]) -> None:
         self.kind, self.parameters = kind, parameters
-        names = _names(parameters)
         self.values: Values = parameters.get("ExpressionAttributeValues", NO_VALUES)
-        self.condition: Condition | None = None
-        self.update: Update | None = None
-        used: frozenset[str] = frozenset()
-        if "ConditionExpression" in parameters:
-            self.condition = expressions.condition(parameters["ConditionExpression"], names)
-            used |= self.condition.used
-        elif kind == "ConditionCheck":
+        self.condition, self.update = queries.written(
+            parameters.get("ConditionExpression"),
+            parameters.get("UpdateExpression"),
+            _names(parameters),
+            tuple(self.values) if "ExpressionAttributeValues" in parameters else None,
+        )
+        if kind == "ConditionCheck" and self.condition is None:
             raise InvalidError
-        if "UpdateExpression" in parameters:
-            self.update = expressions.update(parameters["UpdateExpression"], names)
-            used |= self.update.used
-        _check_used(used, names, self.values, parameters)
         for value in self.values.values():
             stored(value)
         self.item: Item = {name: stored(value) for name, value in parameters.get("Item", {}).items()}
+        self._key: Key | None = None
 
     def key(self, table: Table) -> Key:
         """Return the key of its item; refuse what the table can see without the item."""
-        if self.condition:
-            check_operands(self.condition.parts, self.values)
-        if self.update:
-            check_values(self.update, self.values)
-        if self.kind == "Put":
-            return table.key_of(self.item, alone=False)
-        if self.update and set(self.update.changes) & set(table.keys):
-            raise InvalidError
-        return table.key_of(self.parameters["Key"])
+        if self._key is None:
+            if self.condition:
+                check_operands(self.condition, self.values)
+            if self.update:
+                check_values(self.update, self.values)
+                if not set(table.keys).isdisjoint(self.update.changes):
+                    raise InvalidError
+            is_put = self.kind == "Put"
+            self._key = table.key_of(self.item if is_put else self.parameters["Key"], alone=not is_put)
+        return self._key
 
     def decided(self, table: Table) -> Change:
         """Return what it does; raise ConditionFailedError or InvalidError."""
@@ -273,7 +287,8 @@ class _Write:
         if self.kind == "ConditionCheck":
             return before
         after = Stored(self.item) if self.update is None else self._updated(table, before)
-        if after.size > MAX_ITEM_BYTES:
+        # Written by `marshal`, which is quick, an item is never shorter than DynamoDB counts it.
+        if len(marshal.dumps(dict(after), 2)) > MAX_ITEM_BYTES and after.size > MAX_ITEM_BYTES:
             raise InvalidError
         return after
 
@@ -315,73 +330,20 @@ def _decided(write: _Write, table: Table) -> Change | str:
 
 
 def _check_known(operation: str, parameters: Mapping[str, Any], *also: str) -> None:
+    if parameters.keys() <= KNOWN[operation]:
+        return
     if unknown := parameters.keys() - KNOWN[operation] - set(also):
         message = f"{operation}: {', '.join(sorted(unknown))} is not modelled"
         raise AssertionError(message)
 
 
-def _names(parameters: Mapping[str, Any]) -> expressions.Names:
-    return tuple(parameters.get("ExpressionAttributeNames", {}).items())
-
-
-def _only(parameters: Mapping[str, Any], used: frozenset[str], values: Values = NO_VALUES) -> tuple[str, ...] | None:
-    """Return the attributes of a projection; refuse names and values that nothing mentions."""
-    names, only = _names(parameters), None
-    if "ProjectionExpression" in parameters:
-        only, mentioned = expressions.projection(parameters["ProjectionExpression"], names)
-        used |= mentioned
-    _check_used(used, names, values, parameters)
-    return only
-
-
-def _check_used(used: frozenset[str], names: expressions.Names, values: Values, parameters: Mapping[str, Any]) -> None:
-    if used != {*(name for name, _ in names), *values}:
-        raise InvalidError
-    if not values and "ExpressionAttributeValues" in parameters:
-        raise InvalidError
-    if not names and "ExpressionAttributeNames" in parameters:
-        raise InvalidError
+def _names(parameters: Mapping[str, Any]) -> expressions.Names | None:
+    names = parameters.get("ExpressionAttributeNames")
+    return None if names is None else tuple(names.items())
 
 
 def _part(item: Item, only: tuple[str, ...] | None) -> Item:
     return dict(item) if only is None else {name: item[name] for name in only if name in item}
-
-
-def _mentions(parts: Any) -> set[str]:
-    """Return the attributes that a condition looks at."""
-    if isinstance(parts, tuple):
-        if parts[0] == "name":
-            return {parts[1]}
-        names = {parts[1]} if str(parts[0]).startswith("attribute") else set()
-        return names.union(*map(_mentions, parts[1:]))
-    return set()
-
-
-def _range(
-    parts: tuple[Any, ...], values: Values, keys: tuple[str, str | None], types: Mapping[str, str]
-) -> tuple[Any, Any, Any, bool]:
-    """Return the partition of a key condition, the first and last sort key (None: no limit), and whether others fit."""
-    listed = parts[1:] if parts[0] == "and" else (parts,)
-    bounds: dict[str, tuple[Any, Any]] = {}
-    is_open = False
-    for sign, subject, *operands in listed:
-        kind, name = subject if len(subject) == 2 else ("", "")
-        if kind != "name" or name not in keys or name in bounds or any(one[0] != "value" for one in operands):
-            raise InvalidError
-        literals = [values[placeholder] for _, placeholder in operands]
-        if any(types[name] not in literal for literal in literals):
-            raise InvalidError
-        low, high = comparable(literals[0]), comparable(literals[-1])
-        limits = {"=": (low, low), "between": (low, high), "<=": (None, high), ">=": (low, None)}
-        if sign not in limits:
-            message = f"{sign} is not modelled in a key condition"
-            raise AssertionError(message)
-        bounds[name] = limits[sign]
-        is_open = is_open or sign != "="
-    partition, sort = bounds.get(keys[0], (None, 0)), bounds.get(keys[1] or "", (None, None))
-    if partition[0] is None or partition[0] != partition[1]:
-        raise InvalidError
-    return partition[0], *sort, is_open
 
 
 def _start(key: Mapping[str, Value], table: Table, by: tuple[str, str | None]) -> tuple[Any, Key]:
@@ -389,21 +351,3 @@ def _start(key: Mapping[str, Value], table: Table, by: tuple[str, str | None]) -
         raise InvalidError
     own = table.key_of(key, alone=False)
     return (comparable(key[by[1]]) if by[1] else (), own)
-
-
-def _page(
-    items: Iterable[tuple[Any, Stored]], high: Any, limit: int | None, *, is_open: bool
-) -> tuple[list[Stored], Stored | None]:
-    """Return the items of a page, and the last one if others may follow."""
-    if limit is not None and limit < 1:
-        raise InvalidError
-    read: list[Stored] = []
-    total = 0
-    for sort, item in items:
-        if high is not None and sort > high:
-            return read, None
-        read.append(item)
-        total += item.size
-        if total > PAGE_BYTES or len(read) == limit:
-            return read, None if is_open and sort == high else item
-    return read, None

@@ -18,7 +18,7 @@ Clock = Callable[[], float]
 class Stored(Item):
     """An item as it is stored: nobody changes it, it is replaced."""
 
-    __slots__ = ("_size",)
+    __slots__ = ("_size", "_text")
 
     @property
     def size(self) -> int:
@@ -28,6 +28,15 @@ class Stored(Item):
         except AttributeError:
             self._size: int = item_size(self)
             return self._size
+
+    @property
+    def text(self) -> str:
+        """Everything in it, to search."""
+        try:
+            return self._text
+        except AttributeError:
+            self._text: str = repr(self)
+            return self._text
 
 
 class View:
@@ -41,14 +50,20 @@ class View:
     def apply(self, key: Key, item: Stored | None) -> None:
         """Put an item in the place of the one with its key, or remove that."""
         before = self.items.pop(key, None)
+        if item is not None and (
+            self.hash_key not in item or (self.range_key is not None and self.range_key not in item)
+        ):
+            item = None  # it is not in this index
+        if item is not None:
+            self.items[key] = item
+            if before is not None and self._is_where(before, item):
+                return
+            place = self._place(item)
+            bisect.insort(self._partitions.setdefault(place[0], []), (place[1], key))
         if before is not None:
             place = self._place(before)
             partition = self._partitions[place[0]]
             del partition[bisect.bisect_left(partition, (place[1], key))]
-        if item is not None and self.hash_key in item and (self.range_key is None or self.range_key in item):
-            self.items[key] = item
-            place = self._place(item)
-            bisect.insort(self._partitions.setdefault(place[0], []), (place[1], key))
 
     def after(self, partition: Any, low: Any, start: tuple[Any, Key] | None) -> Iterator[tuple[Any, Stored]]:
         """Yield the items of a partition in their order, from the sort key `low` on, behind `start` if there is one."""
@@ -58,6 +73,12 @@ class View:
             at = max(at, bisect.bisect_left(entries, (low,)))
         for sort, key in entries[at:]:
             yield sort, self.items[key]
+
+    def _is_where(self, one: Stored, other: Stored) -> bool:
+        """Return whether two items stand in the same place."""
+        return one[self.hash_key] == other[self.hash_key] and (
+            self.range_key is None or one[self.range_key] == other[self.range_key]
+        )
 
     def _place(self, item: Stored) -> tuple[Any, Any]:
         return comparable(item[self.hash_key]), comparable(item[self.range_key]) if self.range_key else ()

@@ -36,6 +36,21 @@ def test_a_task_that_is_parked_goes_on_when_it_is_woken_and_not_again() -> None:
     assert seen == [7, 207]
 
 
+def test_the_end_of_a_task_wakes_nobody_not_even_who_began_it() -> None:
+    scheduler, seen = Scheduler("1"), []
+
+    def beginning() -> None:
+        scheduler.spawn("begun", lambda: scheduler.pause(1))
+        scheduler.pause(5)
+        assert scheduler.current
+        seen.append((scheduler.now, scheduler.current.name))
+
+    scheduler.spawn("beginning", beginning)
+    scheduler.run()
+
+    assert seen == [(5, "beginning")]
+
+
 def test_what_a_task_draws_is_changed_by_no_other() -> None:
     def drawn(others: int) -> float:
         scheduler, found = Scheduler("seed"), []
@@ -60,9 +75,9 @@ def test_what_a_task_raises_is_raised_and_the_others_end() -> None:
     scheduler.abandon()
 
 
-def test_a_life_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Scheduler, "MOST_STEPS", 50)
+def test_a_life_that_does_not_end_is_ended() -> None:
     scheduler = Scheduler("1")
+    scheduler.most_steps = 50
 
     def forever() -> None:
         while True:

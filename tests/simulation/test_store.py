@@ -74,6 +74,11 @@ def test_a_store_that_answers_otherwise_is_found_out(pair: Pair) -> None:
         pair.compare("GetItem", the_item("only here", ConsistentRead=True))
 
 
+def test_a_scan_finds_what_is_stored(pair: Pair) -> None:
+    for operation in ("Scan", "PutItem", "Scan"):
+        pair.compare(operation, an_item("one") if operation == "PutItem" else {"TableName": PLAIN})
+
+
 @pytest.mark.parametrize("size", [409_590, 409_599, 409_600, 409_601, 500_000])
 def test_an_item_may_be_as_large_as_on_dynamodb_local(pair: Pair, size: int) -> None:
     names = len("id") + len("a") + len("text")
@@ -112,7 +117,9 @@ def test_a_strong_read_sees_a_write_at_once_and_any_other_later(store: Store, cl
     assert "Item" in store.call("GetItem", the_item("a", ConsistentRead=True))
     assert store.call("GetItem", the_item("a")) == {}
     assert store.call("Query", OF_SHARD)["Items"] == []
+    assert not store.shows_any(PLAIN, "due")
     clock.now += 2
+    assert store.shows_any(PLAIN, "due")
     assert "Item" in store.call("GetItem", the_item("a"))
     assert store.call("Query", OF_SHARD)["Items"] == [{"id": {"S": "a"}, **SHARD}]
 

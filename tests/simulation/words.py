@@ -1,13 +1,29 @@
 """Calls of the store in words, for the timeline of a life that failed."""
 
-import json
+import re
 from collections import Counter
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
-from chalicelib.aws.connections import Answer
-
 Call = Mapping[str, Any]
+
+GUID = re.compile(r"\b([0-9A-F]{8})(-[0-9A-F]{4}){3}-[0-9A-F]{12}\b")
+INSTANT = re.compile(r"\b20\d\d-\d\d-\d\dT[0-9:.]+(\+00:00|Z)")
+NOT_ZERO = frozenset({"reversed_minor", "reserved_minor", "reversals", "failed_attempts"})  # told when they are not 0
+PHASES = {
+    "sent": "the acquirer is asked",
+    "unknown": "no answer came",
+    "rejected": "nothing came of it: nothing was attempted, it never arrived, or it was undone",
+    "owed": "approved, and a signature is missing",
+    "approved": "paid",
+    "declined": "refused by the acquirer",
+    "auto_cancelling": "to be reversed automatically, because nobody knows its outcome, or it was approved for less",
+    "auto_cancelled": "reversed automatically, as the acquirer acknowledged",
+    "cancelling": "a cancel is under way",
+    "returning": "a return is under way",
+    "given_back": "a reversal that was done",
+}
 
 LONGEST = 64  # characters of a value
 KEYS = ("id", "email", "digest", "name", "object", "month", "at")
@@ -33,12 +49,13 @@ def described(operation: str, parameters: Call) -> str:
         sought = " to ".join(map(_value, parameters["ExpressionAttributeValues"].values()))
         index = f" by {parameters['IndexName']}" if "IndexName" in parameters else ""
         return f"lists {_table(parameters['TableName'])}{index}: {sought}"
+    if operation == "Scan":
+        return f"lists {_table(parameters['TableName'])}"
     return f"{WORDS[operation]} {_written(parameters)}"
 
 
-def summary(answer: Answer) -> str:
+def summary(content: Call) -> str:
     """Return an answer of the store in a few words."""
-    content = json.loads(answer.body)
     if "message" in content:
         reasons = [reason["Code"] for reason in content.get("CancellationReasons", ())]
         failed = ", ".join(sorted({reason for reason in reasons if reason != "None"}))
@@ -94,7 +111,17 @@ def _thing(table: str, key: Mapping[str, Any]) -> str:
 
 
 def _told(item: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {_value(item[name])}" for name in TOLD if name in item)
+    shown = {name: _value(item[name]) for name in TOLD if name in item}
+    return ", ".join(f"{name} {text}" for name, text in shown.items() if name not in NOT_ZERO or text != "0")
+
+
+def short(text: str, began: datetime) -> str:
+    """Return a line of the timeline with the beginnings of its IDs, and its times as seconds since `began`."""
+
+    def seconds(found: re.Match[str]) -> str:
+        return f"{(datetime.fromisoformat(found.group()) - began).total_seconds():.1f} s"
+
+    return INSTANT.sub(seconds, GUID.sub(r"\1", text))
 
 
 def _table(name: str) -> str:

@@ -1,0 +1,177 @@
+"""What each answer has to say, whatever became of the others: the tables of the interface, written a second time."""
+
+from collections.abc import Container, Iterator
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+
+from tests.simulation.clients import Seen
+from tests.simulation.life import Life
+from tests.simulation.script import LINKED, STRANGER
+
+IN_PROGRESS, OUTCOME_UNKNOWN = 301, 310
+# The HTTP statuses of each ErrorCode (contract, section 2).
+STATUSES: tuple[tuple[Container[int], frozenset[int]], ...] = (
+    (range(1), frozenset({200})),
+    (range(101, 109), frozenset({401})),
+    ({151, 152, 311}, frozenset({403})),
+    ({201, 202, 204, 312, 403, 404}, frozenset({400})),
+    ({301, *range(303, 310)}, frozenset({409})),
+    ({302}, frozenset({422})),
+    ({310, *range(1001, 1100)}, frozenset({200})),
+    ({401, 402}, frozenset({429})),
+    ({207, *range(561, 572)}, frozenset({404})),
+    ({901}, frozenset({500, 503, 504})),  # 504: the gateway waited for its 29 seconds
+    ({902, 903}, frozenset({503})),
+)
+UNDECIDED = frozenset({(200, 201), (500, 503), (500, 505)})  # not one that is being reversed, approved in part
+CLAIM_SECONDS, AROUND = 1.5, 10.0
+# Status, DisplayMode and ErrorCode's thousand of each State and Substate (contract, sections 1 and 7).
+LOOKS: dict[tuple[int, int], tuple[frozenset[str], frozenset[int], str]] = {
+    (200, 201): (frozenset({"PROCESSING", "UNKNOWN"}), frozenset({100}), "pending"),
+    (200, 202): (frozenset({"REJECTED"}), frozenset({0}), "declined"),
+    (400, 401): (frozenset({"IN-TRANSFER"}), frozenset({1}), "done"),
+    (400, 411): (frozenset({"IN-TRANSFER", "DEPOSITED"}), frozenset({1}), "done"),
+    (400, 412): (frozenset({"DECLINED"}), frozenset({0}), "declined"),
+    (400, 403): (frozenset({"REVERSING"}), frozenset({100}), "pending"),
+    (400, 404): (frozenset({"REVERSED"}), frozenset({0}), "declined"),
+    (500, 502): (frozenset({"REVERSED", "IN-TRANSFER", "DEPOSITED"}), frozenset({2, 3}), "done"),
+    (500, 503): (frozenset({"PROCESSING"}), frozenset({2}), "pending"),
+    (500, 505): (frozenset({"PROCESSING"}), frozenset({2}), "pending"),
+}
+
+
+def statuses_follow_the_contract(life: Life) -> Iterator[str]:
+    """The ErrorCode decides the HTTP status, whoever answers."""
+    for seen in life.clients.seen:
+        expected = next((statuses for codes, statuses in STATUSES if seen.error in codes), None)
+        if seen.status and (expected is None or seen.status not in expected):
+            yield f"{seen.act.name} was answered {seen.error} with status {seen.status}"
+
+
+def answers_follow_the_contract(life: Life) -> Iterator[str]:
+    """State and Substate decide how a transaction looks, and the ErrorCode; its amounts add up."""
+    for seen in life.clients.seen:
+        view = seen.answer.get("Transaction")
+        if seen.kind == "status" or not isinstance(view, dict):
+            continue
+        shown = view["State"], view["Substate"]
+        if shown not in LOOKS:
+            yield f"{seen.act.name} was shown the state {shown}"
+            continue
+        statuses, modes, kind = LOOKS[shown]
+        if view["Status"] not in statuses or view["DisplayMode"] not in modes:
+            yield f"{seen.act.name} was shown {view['Status']} in DisplayMode {view['DisplayMode']} at {shown}"
+        if view["IsNotFinished"] != (kind == "pending" or shown == (400, 401)):
+            yield f"{seen.act.name} was shown IsNotFinished {view['IsNotFinished']} at {shown}"
+        if view["HasSignature"] and shown == (400, 401):
+            yield f"{seen.act.name} was shown that a payment with its signature waits for it"
+        if round(view["Amount"] * 100) - round(view["AmountRvs"] * 100) != round(view["AmountEff"] * 100):
+            yield f"{seen.act.name} was shown amounts that do not add up: {view['AmountEff']} of {view['Amount']}"
+        if seen.kind in {"pay", "reverse", "sign"} and not _is_error_of(kind, seen.error):
+            yield f"{seen.act.name} was answered {seen.error} at {shown}"
+
+
+def _is_error_of(kind: str, error: int) -> bool:
+    return {"pending": error == OUTCOME_UNKNOWN, "done": error == 0, "declined": error >= 1000}[kind]
+
+
+def in_progress_is_true(life: Life) -> Iterator[str]:
+    """Nobody is told that a payment is in progress but while somebody else asks for it, or asked before."""
+    about = [seen for seen in life.clients.seen if seen.kind in {"pay", "reverse", "sign"}]
+    for seen in about:
+        if seen.error == IN_PROGRESS and not any(
+            other is not seen and _is_of_the_same(other, seen) and other.asked_at <= (seen.answered_at or 0)
+            for other in about
+        ):
+            yield f"{seen.act.name} was told that its own request is in progress"
+
+
+def _is_of_the_same(other: Seen, seen: Seen) -> bool:
+    return other.act.label == seen.act.label or other.act.facts.get("id") == seen.act.facts.get("id")
+
+
+def all_is_well_where_nothing_goes_wrong(life: Life) -> Iterator[str]:
+    """Without a fault every request is carried out at once, and its outcome is told."""
+    if life.faults.happened:
+        return
+    for seen in life.clients.seen:
+        view = seen.answer.get("Transaction")
+        if seen.status >= 500 and not life.faults.is_slow:
+            yield f"{seen.act.name} was answered {seen.status}/{seen.error}"
+        elif seen.kind in {"pay", "reverse"} and isinstance(view, dict) and _state(view) in UNDECIDED:
+            yield f"{seen.act.name} was not told the outcome"
+
+
+def _state(view: dict[str, Any]) -> tuple[int, int]:
+    return view["State"], view["Substate"]
+
+
+def signatures_stay(life: Life) -> Iterator[str]:
+    """The signature of a payment, once shown, is never another."""
+    first: dict[str, str] = {}
+    for seen in sorted(life.clients.seen, key=lambda one: one.answered_at or 0):
+        view = seen.answer.get("Transaction")
+        if seen.kind == "status" or not isinstance(view, dict) or not view["SignatureUrl"]:
+            continue
+        if first.setdefault(view["ID"], view["SignatureUrl"]) != view["SignatureUrl"]:
+            yield f"{seen.act.name} was shown another signature of {view['ID']} than others before"
+        if view["SignatureUrl"].partition("example/")[2] not in life.files:
+            yield f"{seen.act.name} was shown a signature that is not stored"
+
+
+def cards_pay_for_their_owners(life: Life) -> Iterator[str]:
+    """With a linked card nobody pays but its owner, and nobody after it was removed."""
+    people = life.clients.people
+    owners = {people.cards[name]: "till 1" for name in ("card of till 1", "second card of till 1")}
+    owners[people.cards["card of the other merchant"]] = STRANGER
+    for seen in life.clients.seen:
+        if seen.act.facts.get("way") != LINKED or seen.kind != "pay" or not seen.status or seen.status >= 500:
+            continue
+        card = seen.body["Card"]["LinkedCardId"]
+        removed_at = life.removed.get(card)
+        if card in owners and owners[card] != seen.act.client and seen.status == 200:
+            yield f"{seen.act.name} paid with another's card"
+        if (
+            removed_at is not None
+            and removed_at < seen.asked_at
+            and seen.status == 200
+            and not _was_paid_before(seen, life)
+        ):
+            yield f"{seen.act.name} paid with a card that was removed at {removed_at:.1f} s"
+    for name, acquirer in life.acquirers.items():
+        for token in acquirer.unknown_tokens:
+            yield f"{name} was asked for money by a token that it never gave: {token[:40]}"
+
+
+def _was_paid_before(seen: Seen, life: Life) -> bool:
+    """Return whether an earlier request may have stored this payment: then it is answered again."""
+    return any(
+        other is not seen and other.act.label == seen.act.label and other.asked_at < seen.asked_at
+        for other in life.clients.seen
+    )
+
+
+def nobody_asks_twice_at_once(life: Life) -> Iterator[str]:
+    """Of those who look what became of a transaction, one at a time asks its acquirer."""
+    if life.faults.is_slow:
+        return
+    looking = {act.name for act in life.acts if act.kind == "look"}
+    for name, acquirer in life.acquirers.items():
+        first: dict[tuple[str, str], float] = {}  # of what is asked about, and by whom
+        for asked in acquirer.asked:
+            who = asked.task.partition(".")[0]
+            if (who in looking or "sweep" in who) and not life.faults.met_by(who):
+                first.setdefault((asked.about, asked.task), asked.at)
+        calm = sorted((about, at, task) for (about, task), at in first.items())
+        for before, after in pairwise(calm):
+            is_soon = before[0] == after[0] and after[1] - before[1] < CLAIM_SECONDS
+            if is_soon and not _is_at_deadline(life, before[1]):
+                yield f"{name} was asked twice for {after[0][:8]} at {after[1]:.2f} s: by {before[2]} and {after[2]}"
+
+
+def _is_at_deadline(life: Life, at: float) -> bool:
+    """Return whether a day of the merchants ends about now: then what was asked before may be asked anew."""
+    moment = life.began + timedelta(seconds=at)
+    midnight = moment.replace(hour=22, minute=0, second=0, microsecond=0)  # in the zone of the merchants
+    return abs((moment - midnight).total_seconds()) < AROUND

@@ -1,0 +1,171 @@
+"""Long lives with webhooks: many events, through everything that can go wrong. `make bench ARGS=events` lives them.
+
+Two tills pay all the time. One receiver is down for a third of the time, processes die at any call, records of the
+streams come twice or not at all. In the last lives nothing else goes wrong, and they are lived a second time with a
+receiver that is never down: how long the other one waits must not depend on it.
+"""
+
+import gc
+import json
+import random
+import sys
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from itertools import count
+from statistics import quantiles
+from typing import Any, NamedTuple
+
+from tests.simulation import environment
+from tests.simulation.clients import LAST
+from tests.simulation.environment import present
+from tests.simulation.faults import KINDS
+from tests.simulation.life import AFTERWARDS, HOUR, MINUTE, TOWN, Life
+from tests.simulation.script import AMOUNTS, AT_HOST, CARD, CASH, PARTS, TILLS, Act
+from tests.simulation.webhooks import DOWN, FINE, RULES, Webhooks
+
+A_LIFE = 1000  # payments: a life of more takes more than its share of memory
+CALM = 6  # lives in which nothing goes wrong but the receiver, to measure what the other one waits
+APART = 1.0  # seconds between two payments
+SHARE = 0.0005  # of the calls at each door: a fault
+REVERSED = 0.25  # of the payments
+DOORS = {"stream: lost": "batches of records that came twice", "stream: unreachable": "batches that never came"}
+
+
+class Found(NamedTuple):
+    """What came of a life, in numbers, and what is wrong with it."""
+
+    counts: Counter[str]
+    delays: Sequence[float]  # of the receiver that is never down
+    broken: Sequence[str]
+
+
+class LongLife(Life):
+    """A life of so many payments. `share` is that of faults, `down` of the time in which a receiver is down."""
+
+    def __init__(self, seed: str, payments: int, share: float, down: float) -> None:
+        super().__init__(seed)
+        chance = random.Random(f"{seed}/payments")  # noqa: S311  the order of a test, not a secret
+        self.scheduler.most_steps = 10_000 * payments
+        self.faults.is_slow = False
+        self.faults.share, self.faults.kinds = share, frozenset(KINDS)
+        self.acts = list(_acts(chance, payments))
+        self.lasts = payments * APART
+        merchant_id = TOWN.people.by_name["owner"].merchant_id
+        self.webhooks: Webhooks = Webhooks(self.scheduler, self.faults, merchant_id, down=down)
+
+    def live(self) -> None:
+        """Live it: the jobs run each minute, or late, or twice, and once nothing goes wrong any more as in any life."""
+        present.life = self
+        jobs = self._jobs()
+        for act in self.acts:
+            self.scheduler.spawn(act.name, self._doing(act), act.at)
+        for name, job in jobs.items():
+            for minute in range(int(self.lasts / MINUTE) + 5):
+                for number in range(self._chance.choice((0, 1, 1, 1, 1, 2))):
+                    at = minute * MINUTE + self._chance.choice((0, 0, 0.01, 20))
+                    self.scheduler.spawn(f"{name} {minute}.{number}", self._run(name, job), at)
+            for number, minutes in enumerate(AFTERWARDS[name]):
+                at = self.lasts + 2 * HOUR + minutes * MINUTE
+                self.scheduler.spawn(f"last {name} {number}", self._run(name, job), at)
+        self.scheduler.spawn("peace", self._end_of_faults, self.lasts + 5 * MINUTE)
+        try:
+            self.scheduler.run()
+        finally:
+            self.scheduler.abandon()
+
+
+def _acts(chance: random.Random, payments: int) -> Iterator[Act]:
+    """Yield what the tills want: payments of each kind, some of them given back in part or in whole."""
+    for number in range(payments):
+        at, way = chance.uniform(0, payments * APART), chance.choice((CASH, CASH, CARD, AT_HOST))
+        usual: dict[str, Any] = {
+            "way": way,
+            "patience": 40.0,
+            "attempts": 3,
+            "pauses": [chance.choice((0.1, 1.0, 8.0)) for _ in range(3)],
+            "signs": "key",
+            "named": "id",
+        }
+        label, till = f"payment {number}", chance.choice(TILLS)
+        wanted = {"amount": chance.choice(AMOUNTS), "receipt": None, "ext_id": None, "days_ago": 0}
+        yield Act(number, at, till, "pay", label, {**usual, **wanted, "id": _an_id(chance)})
+        if chance.random() < REVERSED:
+            later = at + chance.uniform(1, 60)
+            reversal = {"mode": chance.choice(("return", "cancel")), "amount": chance.choice(PARTS)}
+            yield Act(LAST + number, later, till, "reverse", label, {**usual, **reversal, "id": _an_id(chance)})
+
+
+def _an_id(chance: random.Random) -> str:
+    return str(uuid.UUID(bytes=chance.randbytes(16), version=4)).upper()
+
+
+def lived(seed: str, payments: int, share: float, down: float) -> Found:
+    """Live a life, and return what is found in the end; within `environment.simulated`."""
+    life = LongLife(seed, payments, share, down)
+    life.live()
+    webhooks, stored = life.webhooks, life.webhooks.stored_at
+    counts = Counter(
+        {
+            "lives": 1,
+            "events": len(webhooks.made),
+            "attempts": webhooks.calls,
+            "processes that died": sum(n for kind, n in life.faults.counts.items() if kind.endswith(": dies")),
+            **{name: life.faults.counts[door] for door, name in DOORS.items()},
+            "events that a receiver got twice": sum(
+                len(at) > 1 for got in webhooks.got.values() for at in got.values()
+            ),
+        }
+    )
+    delays = [times[0] - stored[event_id] for event_id, times in webhooks.got[FINE].items()]
+    return Found(counts, delays, [f"life {seed}: {what}" for rule in RULES for what in rule(life)])
+
+
+def live_one(wanted: tuple[str, int, float, float]) -> Found:
+    """Live a life in this process."""
+    with environment.simulated():
+        TOWN.found()
+        found = lived(*wanted)
+    gc.collect()  # the tables of a long life are large
+    return found
+
+
+def faulty(events: int, processes: int, payments: int = A_LIFE, share: float = SHARE) -> tuple[Counter[str], list[str]]:
+    """Live until there were so many events; return the sums of what was found, and what is wrong."""
+    total, broken = Counter[str](), list[str]()
+    numbers = count(1)
+    with ProcessPoolExecutor(processes) as pool:
+        while total["events"] < events:
+            wanted = [(str(next(numbers)), payments, share, DOWN) for _ in range(processes)]
+            for found in pool.map(live_one, wanted):
+                total.update(found.counts)
+                broken += found.broken
+    return total, broken
+
+
+def calm(lives: int, processes: int, payments: int = A_LIFE) -> dict[float, list[float]]:
+    """Return what the receiver that is never down waits while the other one is down, and while it is not."""
+    delays: dict[float, list[float]] = {DOWN: [], 0.0: []}
+    wanted = [(f"calm {number}", payments, 0.0, down) for number in range(lives) for down in delays]
+    with ProcessPoolExecutor(processes) as pool:
+        for (_, _, _, down), found in zip(wanted, pool.map(live_one, wanted), strict=True):
+            delays[down] += found.delays
+    return delays
+
+
+def prove(events: int, processes: int) -> list[tuple[str, str]]:
+    """Return what was found of so many events, as rows of a table. What is wrong is named."""
+    total, broken = faulty(events, processes)
+    delays = calm(CALM, processes)
+    rows = [*((name, f"{number:,}") for name, number in total.items()), ("wrong", "; ".join(broken[:5]) or "nothing")]
+    for text, percent in (("median", 50), ("99 of 100", 99)):
+        seconds = {down: f"{quantiles(each, n=100)[percent - 1]:.2f} s" for down, each in delays.items()}
+        rows.append((f"until the other receiver has an event, {text}", seconds[DOWN]))
+        rows.append((f"the same where neither is ever down, {text}", seconds[0.0]))
+    return rows
+
+
+if __name__ == "__main__":
+    found_in, wrong = faulty(int(sys.argv[1]), 1, payments=int(sys.argv[2]), share=0.004)
+    print(json.dumps([found_in, wrong]))

@@ -1,0 +1,156 @@
+"""What each client is shown: what is stored, its own, and the same as before."""
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+from chalicelib.domain.transaction import Transaction
+from chalicelib.store.codec import decode
+from infra.engines import STACK
+from tests.simulation.clients import SECTIONS, Seen
+from tests.simulation.life import BAD, Life
+from tests.simulation.payments import AWAITING, PAID, minor
+from tests.simulation.script import OWNER
+
+LISTS = frozenset({"list", "account", "find"})
+ASKS = frozenset({"pay", "sign", "reverse"})
+SESSION_EXPIRED, ID_REUSED, NOT_ATTEMPTED = 105, 302, 902
+IDLE_SECONDS, AROUND_USE = 30 * 60, 150.0  # a use is noted once a minute, and the gateway remembers for a minute
+AROUND = 4.0  # seconds between two clocks, and between an answer and what it was made of
+TO_FINISH = timedelta(hours=1)  # that a reversal has at the least, before its Deadline
+
+
+def table(life: Life, name: str) -> list[dict[str, Any]]:
+    """Return the items of a table, without the one that nobody can read."""
+    return [dict(item) for item in life.store.items(f"{STACK}-{name}") if item.get("id", {}).get("S") != BAD]
+
+
+@lru_cache(maxsize=1)
+def transactions(life: Life) -> dict[str, Transaction]:
+    """Return every transaction that is stored at the end of a life."""
+    found = [decode(Transaction, item) for item in table(life, "transactions")]
+    return {one.id: one for one in found}
+
+
+def what_is_shown_is_stored(life: Life) -> Iterator[str]:
+    """Each transaction that is shown is stored, with this amount."""
+    every = transactions(life)
+    for seen, view in _shown(life):
+        stored = every.get(view["ID"])
+        if stored is None:
+            yield f"{seen.act.name} was shown {view['ID']}, which is not stored"
+        elif minor(view["Amount"]) != stored.amount_minor:
+            yield f"{seen.act.name} was shown {view['Amount']} of {view['ID']}, stored are {stored.amount_minor}"
+
+
+def what_is_shown_is_ones_own(life: Life) -> Iterator[str]:
+    """Nobody is shown what another merchant took; a till lists what it took itself, and is answered with that."""
+    every, people = transactions(life), life.clients.people.by_name
+    for seen, view in _shown(life):
+        stored, person = every.get(view["ID"]), people[seen.act.client]
+        if stored is None:
+            continue
+        if stored.client_id != person.merchant_id:
+            yield f"{seen.act.name} was shown {stored.id} of another merchant"
+        elif stored.agent.id != person.id and (seen.kind in ASKS or (seen.kind in LISTS and seen.act.client != OWNER)):
+            yield f"{seen.act.name} was shown {stored.id}, which is a colleague's"
+
+
+def _shown(life: Life) -> Iterator[tuple[Seen, dict[str, Any]]]:
+    for seen in life.clients.seen:
+        if seen.status != 200 or seen.kind == "status":
+            continue
+        if view := seen.answer.get("Transaction"):
+            yield seen, view
+        for section in SECTIONS:
+            for listed in seen.answer.get(section) or ():
+                yield seen, listed
+
+
+def ids_are_refused_rightly(life: Life) -> Iterator[str]:
+    """Who is told that an ID or a key stands for something else has used it for something else, or a colleague has."""
+    asked = [seen for seen in life.clients.seen if seen.kind in ASKS]
+    for seen in asked:
+        if seen.error == ID_REUSED and not any(
+            _name(one) == _name(seen) and _content(one) != _content(seen) for one in asked
+        ):
+            yield f"{seen.act.name} was told that its ID was used for something else"
+
+
+def _name(seen: Seen) -> tuple[object, ...]:
+    """Return what a request is the same as another by: an ID is everybody's, a key its client's."""
+    facts = seen.act.facts
+    named = facts.get("named", "nothing")
+    whose = "" if named == "id" else seen.act.client
+    return named, whose, seen.kind == "reverse", facts["id"] if named in {"id", "key"} else id(seen)
+
+
+def _content(seen: Seen) -> tuple[object, ...]:
+    facts = seen.act.facts
+    about = ("way", "amount", "card", "ext_id", "mode")
+    return seen.act.client, seen.kind == "reverse" and seen.act.label, *(facts.get(name) for name in about)
+
+
+def what_was_not_attempted_stays_so(life: Life) -> Iterator[str]:
+    """Who was told to ask again with a new ID is told so each time it asks with the old one."""
+    refused: dict[tuple[object, ...], float] = {}
+    for seen in sorted(life.clients.seen, key=lambda one: one.answered_at or 0):
+        if seen.kind not in ASKS or seen.act.facts.get("named") not in {"id", "key"}:
+            continue
+        if seen.error == NOT_ATTEMPTED and seen.answered_at is not None:
+            refused.setdefault(_name(seen), seen.answered_at)
+        elif seen.status == 200 and refused.get(_name(seen), seen.asked_at) < seen.asked_at:
+            yield f"{seen.act.name} was answered with what was not attempted, as others were told"
+
+
+def deadlines_are_the_ends_of_days(life: Life) -> Iterator[str]:
+    """A payment has its Deadline at the end of its merchant's day; a reversal has an hour at the least before it."""
+    for one in transactions(life).values():
+        zone, since = timedelta(hours=one.gmt), one.created_at + (TO_FINISH if one.is_reversal else timedelta())
+        local = since + zone
+        end = local.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1) - zone
+        if one.deadline != end:
+            yield f"the Deadline of {one.id}, made at {one.created_at}, is {one.deadline}, not {end}"
+
+
+def signed_payments_have_receipts(life: Life) -> Iterator[str]:
+    """A payment that was completed by its signature has a second receipt, the one with the signature."""
+    every = transactions(life)
+    entries = {item["id"]["S"] for item in table(life, "outbox")}
+    awaited = {view["ID"] for _, view in _shown(life) if (view["State"], view["Substate"]) == AWAITING}
+    for seen, view in _shown(life):
+        one = every.get(view["ID"])
+        is_asked_for = one is not None and one.id in awaited and one.receipt is not None
+        if seen.kind != "sign" or one is None or not is_asked_for or seen.answered_at is None:
+            continue
+        is_in_time = life.began + timedelta(seconds=seen.answered_at + AROUND) < one.deadline
+        is_paid = (view["State"], view["Substate"]) == PAID and view["HasSignature"]
+        if is_in_time and is_paid and f"{one.id}.signed.email" not in entries:
+            yield f"{one.id} was signed, and has no receipt of that"
+
+
+def sessions_end_by_themselves(life: Life) -> Iterator[str]:
+    """A session that nobody used for half an hour lets nobody in; one that was used, and is the present one, does."""
+    uses: dict[str, list[Seen]] = {}
+    for seen in life.clients.seen:
+        session = seen.header.removeprefix("Session ")
+        if opened := life.clients.sessions.get(session):
+            before = uses.setdefault(session, [opened])
+            last = max(one.asked_at if one is not opened else one.answered_at or 0 for one in before)
+            if seen.status == 200 and seen.asked_at > last + IDLE_SECONDS + AROUND_USE:
+                yield f"{seen.act.name} got in with a session that nobody used since {last:.0f} s"
+            done = max(one.asked_at for one in before if one.status == 200)
+            is_replaced = any(change.till == seen.act.client for change in life.clients.changes)
+            if seen.error == SESSION_EXPIRED and seen.asked_at < done + IDLE_SECONDS - AROUND_USE and not is_replaced:
+                yield f"{seen.act.name} was not let in with a session that was used at {done:.0f} s"
+            before.append(seen)
+
+
+def the_log_names_nobody(life: Life) -> Iterator[str]:
+    """No line of the log tells a login: it has pseudonyms of them."""
+    text = json.dumps(life.log, default=str)
+    for person in life.clients.people.by_name.values():
+        if person.email in text:
+            yield f"the log tells the login of {person.name}"

@@ -1,0 +1,96 @@
+"""Threads of a process of a simulated life: each is a task, and ends when its process dies."""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Executor, Future
+from concurrent.futures._base import DoneAndNotDoneFutures
+from types import TracebackType
+from typing import Any
+
+from tests.simulation.scheduler import Scheduler, Task
+
+FOREVER = 1e9  # seconds: longer than any life
+
+
+class Work(Future[Any]):
+    """A call that a thread makes, and what came of it."""
+
+    def __init__(self, threads: "Threads") -> None:
+        super().__init__()
+        self.threads = threads
+
+    def result(self, timeout: float | None = None) -> Any:
+        """Return what the call returned, once it did; raise what it raised."""
+        self.threads.join([self], timeout)
+        return super().result(0)
+
+
+class Threads(Executor):
+    """As many threads as `most`, of the process that runs now."""
+
+    def __init__(self, scheduler: Scheduler, most: int) -> None:
+        self._scheduler, self._most = scheduler, most
+        self._running: dict[Task, Work] = {}
+        self._waiting: deque[tuple[Work, Callable[[], Any]]] = deque()
+        self._joining: Task | None = None
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Work:
+        """Let a thread call a function, as soon as one is free."""
+        work = Work(self)
+        self._waiting.append((work, lambda: fn(*args, **kwargs)))
+        self._begin()
+        return work
+
+    def _begin(self) -> None:
+        while self._waiting and len(self._running) < self._most:
+            work, function = self._waiting.popleft()
+            caller = self._scheduler.current
+            assert caller is not None
+            name = f"{caller.name}.{caller.chance.getrandbits(24):06x}"
+            task = self._scheduler.spawn(name, lambda work=work, function=function: self._run(work, function))  # type: ignore[misc]
+            task.instance = caller.instance
+            self._running[task] = work
+
+    def _run(self, work: Work, function: Callable[[], Any]) -> None:
+        """Make a call, in a task of its own; the death of the process is for who asks for the result."""
+        task = self._scheduler.current
+        assert task is not None
+        try:
+            work.set_result(function())
+        except BaseException as failure:
+            if task.is_over:  # its process died, and it with it
+                raise
+            work.set_exception(failure)
+        del self._running[task]
+        self._begin()
+        if self._joining is not None:
+            self._scheduler.wake(self._joining)
+
+    def join(self, works: Iterable[Future[Any]], seconds: float | None = None) -> None:
+        """Wait until one of the calls has returned, or so many seconds."""
+        until = self._scheduler.now + (FOREVER if seconds is None else seconds)
+        while not any(work.done() for work in works) and self._scheduler.now < until:
+            self._joining = self._scheduler.current
+            self._scheduler.park(until)
+            self._joining = None
+
+    def __exit__(
+        self, kind: type[BaseException] | None, failure: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """Wait for what was begun; when the process dies, or the life is over, nothing of it goes on."""
+        del failure, traceback
+        if kind is not None and not issubclass(kind, Exception):
+            for task in self._running:
+                self._scheduler.end(task)
+            return
+        while self._running:
+            self.join(list(self._running.values())[:1])
+
+
+def wait(running: Iterable[Work], timeout: float | None = None, return_when: str = "") -> DoneAndNotDoneFutures[Any]:
+    """Wait for the first of some calls, as `concurrent.futures.wait` does. They are in the order of their beginning."""
+    assert return_when == FIRST_COMPLETED
+    every = dict.fromkeys(running)
+    next(iter(every)).threads.join(every, timeout)
+    done: Any = {work: None for work in every if work.done()}
+    return DoneAndNotDoneFutures(done, every.keys() - done)

@@ -1,0 +1,169 @@
+"""Webhooks of a simulated life: an owner has two, one of them at a receiver that is down for a third of the time."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
+from typing import Protocol
+
+from chalicelib.domain import webhook
+from chalicelib.domain.delivery import State
+from chalicelib.domain.event import OF_PAYMENTS, OF_REVERSALS
+from chalicelib.domain.transaction import Phase
+from chalicelib.gateways.https import FailedError, Reply
+from chalicelib.schemas.transaction_states import WIRE_STATES
+from chalicelib.store import merchants
+from chalicelib.store.table import update, write_one
+from infra.engines import STACK
+from tests.events import SECRET, a_stored_hook
+from tests.simulation.environment import present
+from tests.simulation.faults import Faults
+from tests.simulation.scheduler import Scheduler
+from tests.simulation.store import Change, Store
+from tests.simulation.values import Item
+
+FINE, FLAKY = "https://fine.example/events", "https://flaky.example/events"
+DOWN, SPELL = 0.3, 100.0  # of the time; seconds of a spell
+WAYS = ("refuses", "refuses", "fails", "fails", "hangs", "is slow", "loses its answer")
+EVENTS, TRANSACTIONS = f"{STACK}-events", f"{STACK}-transactions"
+TAKES = (0.01, 0.3)  # seconds
+TOO_OLD = 300  # seconds: of a timestamp, as the published packages have it
+
+
+class Life(Protocol):
+    """What the rules need of a life."""
+
+    faults: Faults
+    store: Store
+
+    @property
+    def webhooks(self) -> "Webhooks | None":
+        """The webhooks of its owner, if there are any."""
+
+
+class Webhooks:
+    """The webhooks of one merchant, what its transactions came to, and what the receivers got of it."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        faults: Faults,
+        merchant_id: int,
+        trace: Callable[[str], None] | None = None,
+        down: float = DOWN,
+    ) -> None:
+        self._scheduler, self._faults, self._merchant_id = scheduler, faults, merchant_id
+        self._trace, self._down = trace, down
+        self.reached: set[tuple[str, str]] = set()  # transactions and phases
+        self.made: dict[str, Item] = {}  # events by their IDs
+        self.stored_at: dict[str, float] = {}
+        self.got: dict[str, dict[str, list[float]]] = {FINE: {}, FLAKY: {}}  # by URL and event, when it came
+        self.wrong: list[str] = []
+        self.calls = 0
+
+    def subscribe(self) -> None:
+        """Store them; the merchant's transactions make events from now on."""
+        for url in (FINE, FLAKY):
+            now = present.life.began - timedelta(days=1)
+            a_stored_hook(self._merchant_id, url, created_at=now, updated_at=now, on_since=now)
+        key = merchants.key(self._merchant_id)
+        write_one(update(key, "SET #events_until = :until", {"until": webhook.ALWAYS}))
+
+    def note(self, change: Change) -> None:
+        """Take a change of the store: a phase that tells something was reached, an event was made."""
+        name, item = change.table.name, change.after
+        if item is not None and name == EVENTS and "kind" in item:
+            self.made[item["id"]["S"]], self.stored_at[item["id"]["S"]] = item, self._scheduler.now
+        if item is None or name != TRANSACTIONS or item.get("client_id") != {"N": str(self._merchant_id)}:
+            return
+        phase = item["phase"]["S"]
+        is_new = change.before is None or change.before["phase"]["S"] != phase
+        if is_new and Phase(phase) in (OF_REVERSALS if "original_id" in item else OF_PAYMENTS):
+            self.reached.add((item["id"]["S"], phase))
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], seconds: float) -> Reply:
+        """Be the receiver that an event is sent to."""
+        task = self._scheduler.current
+        assert task is not None
+        self.calls += 1
+        self._faults.happen(self._faults.draw("webhook", {"dies": 1}, more=2))
+        way = self._way(url)
+        self._scheduler.pause(seconds if way == "hangs" else task.chance.uniform(*TAKES))
+        if self._trace is not None:
+            self._trace(f"{headers['webhook-id'][:12]} is sent to {url}{f', which {way}' if way else ''}")
+        if way in {"refuses", "hangs"}:
+            raise FailedError(way)
+        if way == "fails":
+            return Reply(503, b"")
+        status = self._taken(url, body, headers)
+        self._faults.happen(self._faults.draw("webhook", {"dies": 1}, more=2))
+        if way == "is slow":
+            self._scheduler.pause(3)
+        if way == "loses its answer":
+            raise FailedError(way)
+        return Reply(status, b"thanks")
+
+    def _way(self, url: str) -> str | None:
+        """Return what is wrong with a receiver now."""
+        if url == FINE or self._faults.is_over:
+            return None
+        chance = self._scheduler.chance_of(f"spell {self._scheduler.now // SPELL:.0f}")
+        return chance.choice(WAYS) if chance.random() < self._down else None
+
+    def _taken(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
+        """Take an event as a shop does, that asks for the transaction at once; return the status of the answer."""
+        event_id, sent_at = headers["webhook-id"], int(headers["webhook-timestamp"])
+        if headers["webhook-signature"] != webhook.sign([SECRET], event_id, sent_at, body):
+            self.wrong.append(f"{event_id} has a wrong signature")
+        if abs(present.life.began.timestamp() + self._scheduler.now - sent_at) > TOO_OLD:
+            return 400
+        found = self.made.get(event_id)
+        if found is None:
+            self.wrong.append(f"{event_id} is not stored")
+        elif _told(found) not in self.reached:
+            self.wrong.append(f"{event_id} is newer than a look-up")
+        elif f'"Substate":{WIRE_STATES[Phase(found["phase"]["S"])].substate},'.encode() not in body:
+            self.wrong.append(f"{event_id} tells another phase")
+        self.got[url].setdefault(event_id, []).append(self._scheduler.now)
+        return 200
+
+
+def _told(event: Item) -> tuple[str, str]:
+    return event["transaction_id"]["S"], event["phase"]["S"]
+
+
+def events_are_of_phases(life: Life) -> Iterator[str]:
+    """There is one event of each phase that was reached, and no other."""
+    if life.webhooks is None:
+        return
+    stored = Counter(_told(item) for item in life.store.items(EVENTS) if "kind" in item)
+    for transaction, phase in sorted(life.webhooks.reached - stored.keys()):
+        yield f"{transaction} was {phase}, and there is no event of it"
+    for (transaction, phase), number in stored.items():
+        if (transaction, phase) not in life.webhooks.reached:
+            yield f"there is an event of {transaction} as {phase}, which it never was"
+        if number > 1:
+            yield f"there are {number} events of {transaction} as {phase}"
+
+
+def events_arrive(life: Life) -> Iterator[str]:
+    """Each event reached both receivers once nothing goes wrong any more, and nothing is left to do for it."""
+    if life.webhooks is None:
+        return
+    for url, got in life.webhooks.got.items():
+        for event_id in life.webhooks.made.keys() - got.keys():
+            yield f"{event_id} never reached {url}"
+        often = [event_id for event_id, times in got.items() if len(times) > 1]
+        if often and url == FINE and not life.faults.happened:
+            yield f"{often[0]} reached {url} more than once"
+    for item in life.store.items(EVENTS):
+        if "webhook_id" in item and (item["state"]["S"] != State.DELIVERED or {"due_at", "queue"} & item.keys()):
+            yield f"the delivery {item['place']['S']} is {item['state']['S']}"
+
+
+def events_are_true(life: Life) -> Iterator[str]:
+    """What a receiver gets is signed, of a stored event, and never newer than a look-up."""
+    if life.webhooks is not None:
+        yield from life.webhooks.wrong
+
+
+RULES = (events_are_of_phases, events_arrive, events_are_true)
