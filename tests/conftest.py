@@ -9,14 +9,17 @@ import importlib
 import os
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from argon2 import PasswordHasher
 from hypothesis import settings as hypothesis
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 
+from chalicelib.gateways import secrets
 from chalicelib.services import payment_sweep
 from infra import demo_partner, engines, local
 from infra.deployed import compare
@@ -44,6 +47,14 @@ def nothing_real() -> Iterator[None]:
         for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", engines.ENDPOINT_VARIABLE):
             patch.delenv(name, raising=False)
         patch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def each_password_hashed_once() -> Iterator[None]:
+    """A hash costs 20 ms, and tests store the same few passwords thousands of times. Each login is verified in full."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PasswordHasher, "hash", cache(PasswordHasher.hash))
         yield
 
 
@@ -118,12 +129,13 @@ def moto(choose: Callable[[str | None], None], moto_tables: "MotoTables", reques
 
 
 class MotoTables:
-    """moto copies whole tables at each transaction: each module of tests starts from the demo data alone."""
+    """moto copies whole tables at each transaction: each module starts from the demo data and its signing secret."""
 
     def __init__(self, when_tables_change: list[Callable[[], None]]) -> None:
         self.when_tables_change = when_tables_change
         self.module: Path | None = None
         self.items: dict[str, Any] = {}
+        self.signing: Any = None
 
     def reset(self, module: Path) -> None:
         if module == self.module:
@@ -133,8 +145,10 @@ class MotoTables:
         if not self.items:
             importlib.import_module("infra.demo_data").seed()
             self.items = {name: deepcopy(table.items) for name, table in tables.items()}
+            self.signing = secrets._load_document()["signing"]  # noqa: SLF001
         for name, table in tables.items():
             table.items = deepcopy(self.items[name])
+        secrets._store_document({**secrets._load_document(), "signing": self.signing})  # noqa: SLF001  some tests rotate it
         for change in self.when_tables_change:
             change()
 
