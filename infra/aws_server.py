@@ -14,7 +14,8 @@ from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoReque
 from werkzeug.serving import make_server
 
 from infra import mail_viewer
-from infra.engines import ENDPOINT_VARIABLE, HOST, MOTO_LOCK
+from infra.engines import ENDPOINT_VARIABLE, MOTO_LOCK
+from infra.ports import HOST
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment

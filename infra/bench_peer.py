@@ -23,7 +23,8 @@ from urllib.parse import urlencode
 
 from infra import demo_data
 from infra.bench_table import Table
-from infra.engines import ENGINES_DIR, HOST, START_SECONDS, begins_to_listen, free_port
+from infra.engines import ENGINES_DIR
+from infra.ports import HOST, START_SECONDS, begins_to_listen, free_port
 
 SIZES = (100, 400, 1_400)  # payments that were taken before
 WINDOW = 50  # payments whose median is shown: the last ones before each size

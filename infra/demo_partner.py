@@ -21,7 +21,7 @@ from unittest.mock import patch
 
 from chalicelib.domain.secret import Secret
 from chalicelib.gateways import secrets
-from infra import engines
+from infra import engines, ports
 
 PRODUCT = "Insurance"
 PARTNER_SECRET = "demo-partner-secret-of-the-local-stage"  # noqa: S105  the local stage's, known to everybody
@@ -94,8 +94,8 @@ class _Server(ThreadingTCPServer):
 @contextlib.contextmanager
 def serve() -> Iterator[str]:
     """Serve the demo partner on a free port, register it with the stage of this process, and yield its URL."""
-    with _Server((engines.HOST, 0), _Handler) as server:
-        url = f"http://{engines.HOST}:{server.server_address[1]}/prepare"
+    with _Server((ports.HOST, 0), _Handler) as server:
+        url = f"http://{ports.HOST}:{server.server_address[1]}/prepare"
         registry = {PRODUCT: {"url": url, "timeout_seconds": TIMEOUT_SECONDS}}
         with patch.dict(os.environ, {"PARTNERS": json.dumps(registry)}):
             engines.clear_caches()

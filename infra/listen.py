@@ -22,7 +22,7 @@ from urllib.error import URLError
 
 from infra import local
 from infra.demo_data import OWNER
-from infra.engines import HOST
+from infra.ports import HOST
 
 DESCRIPTION = "python -m infra.listen"
 TOLERANCE_SECONDS = 300  # of a timestamp, either way: as the published packages have it

@@ -37,8 +37,9 @@ from infra import (
 from infra.bank import local as bank
 from infra.bank.local import AcquirerSettingsError
 from infra.data_folder import DataFolder, DataFolderError
-from infra.engines import HOST, EngineMissingError
+from infra.engines import EngineMissingError
 from infra.http_server import Server
+from infra.ports import HOST
 
 PORT, AWS_PORT = 8000, 8001
 URL = f"http://{HOST}:{PORT}"

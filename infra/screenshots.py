@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from infra import demo_data, engines
+from infra import demo_data, ports
 from infra.reference import ROOT
 
 IMAGES = ROOT / "docs" / "images"
@@ -38,19 +38,19 @@ def main() -> None:
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
         sys.exit("Chromium is not installed: it takes the pictures.")
-    port = engines.free_port()
-    environment = {"PORT": str(port), "AWS_PORT": str(engines.free_port()), "DEMO": "month", "LOG": "json"}
+    port = ports.free_port()
+    environment = {"PORT": str(port), "AWS_PORT": str(ports.free_port()), "DEMO": "month", "LOG": "json"}
     command = [sys.executable, "-m", "infra.local"]
     with subprocess.Popen(  # noqa: S603  every word of the command is ours
         command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.DEVNULL
     ) as stage:
         try:
-            if not engines.begins_to_listen(port, stage):
+            if not ports.begins_to_listen(port, stage):
                 sys.exit("The local stage has not started.")
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=program)
                 for view in VIEWS:
-                    _write(view, _signed_in(browser, view, f"http://{engines.HOST}:{port}/app"))
+                    _write(view, _signed_in(browser, view, f"http://{ports.HOST}:{port}/app"))
                 browser.close()
         finally:
             stage.terminate()

@@ -21,7 +21,7 @@ from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import linked_cards
 from chalicelib.store import agents, transactions
 from chalicelib.store.table import read
-from infra import engines
+from infra import ports
 from tests import builders, http, receivers, streams
 from tests.builders import CONTEXT, JPEG, PASSWORD, PNG, Shop, a_shop, an_email
 from tests.cards import EXP, PAN, chip_data
@@ -434,7 +434,7 @@ def ask(run: Run) -> None:
 def subscribe(run: Run) -> None:
     """Create a webhook at a port where nobody listens, change it and list it."""
     shop = run.shop
-    url = f"http://127.0.0.1:{engines.free_port()}/events"
+    url = f"http://127.0.0.1:{ports.free_port()}/events"
     body = {"Url": url, "Types": ["payment.declined"], "Description": "Bookkeeping"}
     created = run.look(f"{MERCHANT}/webhook/create", shop.post(f"{shop.path}/webhook/create", body))
     path = f"{shop.path}/webhook/{created.body['Webhook']['ID']}"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from infra import aws_server, engines
+from infra import aws_server, engines, ports
 from infra.deployed import stage, task
 from infra.deployed.front import Front
 from infra.deployed.gateway import Gateway
@@ -78,7 +78,7 @@ def served(
         (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(task.INSTALL_HINT)
     log = folder / "log"
     with (
-        aws_server.serve(engines.free_port()) as aws,
+        aws_server.serve(ports.free_port()) as aws,
         log.open("wb") as written,
         stage.deployed(
             build,

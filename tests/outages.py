@@ -14,7 +14,7 @@ from chalicelib.aws import connections
 from chalicelib.aws.connections import Answer
 from chalicelib.aws.endpoints import Endpoint
 from chalicelib.aws.errors import UnansweredError
-from infra import engines
+from infra import engines, ports
 
 SECRETS_VARIABLE = "AWS_ENDPOINT_URL_SECRETS_MANAGER"
 
@@ -22,7 +22,7 @@ SECRETS_VARIABLE = "AWS_ENDPOINT_URL_SECRETS_MANAGER"
 @contextlib.contextmanager
 def hanging() -> Iterator[str]:
     """The URL of a socket that accepts and never answers."""
-    with socket.create_server((engines.HOST, 0), backlog=128) as listener:
+    with socket.create_server((ports.HOST, 0), backlog=128) as listener:
         accepted: list[socket.socket] = []
 
         def accept() -> None:
@@ -31,7 +31,7 @@ def hanging() -> Iterator[str]:
                     accepted.append(listener.accept()[0])
 
         threading.Thread(target=accept, daemon=True).start()
-        yield f"http://{engines.HOST}:{listener.getsockname()[1]}"
+        yield f"http://{ports.HOST}:{listener.getsockname()[1]}"
         for connection in accepted:
             connection.close()
 
@@ -39,7 +39,7 @@ def hanging() -> Iterator[str]:
 @contextlib.contextmanager
 def closed() -> Iterator[str]:
     """The URL of a port where nobody listens."""
-    yield f"http://{engines.HOST}:{engines.free_port()}"
+    yield f"http://{ports.HOST}:{ports.free_port()}"
 
 
 @contextlib.contextmanager
@@ -60,9 +60,9 @@ def answering(status: int, body: bytes) -> Iterator[str]:
         def log_message(self, *_: Any) -> None:
             """Log nothing."""
 
-    with ThreadingHTTPServer((engines.HOST, 0), Handler) as server:
+    with ThreadingHTTPServer((ports.HOST, 0), Handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        yield f"http://{engines.HOST}:{server.server_address[1]}"
+        yield f"http://{ports.HOST}:{server.server_address[1]}"
         server.shutdown()
 
 

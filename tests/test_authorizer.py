@@ -15,7 +15,7 @@ from chalice.local import ForbiddenError, LocalGateway
 from chalicelib import authorizer
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import authentication
-from infra import engines
+from infra import engines, ports
 from tests.accounts import an_account, basic
 
 ROOT = Path(__file__).parent.parent
@@ -191,7 +191,7 @@ def test_a_cold_start_of_the_authorizer_loads_neither_pydantic_nor_the_routes_no
 def test_only_the_function_itself_fetches_the_secret_before_its_first_request_and_starts_without_it(
     handler: str, *, is_tried: bool
 ) -> None:
-    nowhere = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{engines.free_port()}", "_HANDLER": handler}
+    nowhere = {"AWS_ENDPOINT_URL": f"http://127.0.0.1:{ports.free_port()}", "_HANDLER": handler}
     command = [sys.executable, "-c", FETCHED_EARLY]
     environment = {**engines.environment(), **nowhere}
     done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)

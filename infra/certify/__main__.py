@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from infra import engines
+from infra import ports
 from infra.bank import control
 from infra.certify.cases import CASES, Case
 from infra.certify.client import Service
@@ -58,7 +58,7 @@ def stage_environment(environment: Mapping[str, str]) -> dict[str, str]:
     if bool(host) != bool(port):
         sys.exit("HOST and PORT name the host: both, or none to try the bank of the local stage.")
     found = {name: value for name, value in environment.items() if name not in {"HOST", "ACQUIRER", "ACQUIRERS"}}
-    found |= {"ENGINE": "", "DATA": "", "PORT": str(engines.free_port()), "AWS_PORT": str(engines.free_port())}
+    found |= {"ENGINE": "", "DATA": "", "PORT": str(ports.free_port()), "AWS_PORT": str(ports.free_port())}
     if not host:
         return found | {"ACQUIRER": "iso8583"}
     return found | {"ACQUIRERS": "ISO8583", "ISO8583_HOST": host, "ISO8583_PORT": port or ""}

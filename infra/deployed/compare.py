@@ -20,7 +20,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from chalicelib.settings import LOCAL
-from infra import engines
+from infra import ports
 from infra.deployed.traffic import Sending, Traffic
 from infra.reference.examples import VOLATILE
 
@@ -163,7 +163,7 @@ def settings_as_local() -> dict[str, str]:
 @contextlib.contextmanager
 def make_run(engine: str) -> Iterator[str]:
     """Run the local stage as `make run` does, in a process with an AWS of its own, and yield its URL."""
-    port, aws_port = engines.free_port(), engines.free_port()
+    port, aws_port = ports.free_port(), ports.free_port()
     own = {**COMPARED_SETTINGS, "PORT": str(port), "AWS_PORT": str(aws_port), "ENGINE": engine}
     command = [sys.executable, "-m", "infra.local"]
     with subprocess.Popen(  # noqa: S603  every word of the command is ours
@@ -177,7 +177,7 @@ def make_run(engine: str) -> Iterator[str]:
             reader = threading.Thread(target=deque, args=(lines, 0), daemon=True)  # a full pipe would stop it
             reader.start()
             try:
-                yield f"http://{engines.HOST}:{port}"
+                yield f"http://{ports.HOST}:{port}"
             finally:
                 child.terminate()
                 reader.join()  # before its pipe is closed

@@ -12,7 +12,7 @@ from typing import Any, Self
 from infra.deployed.gateway import MAX_BODY_BYTES, Gateway
 from infra.deployed.gateway_responses import Kind
 from infra.deployed.requests import Reply, Request
-from infra.engines import HOST
+from infra.ports import HOST
 
 IDLE_SECONDS = 60
 MAX_SENT_TOO_MUCH = 64 * 1024 * 1024

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING
 
-from infra.engines import HOST
+from infra.ports import HOST
 
 if TYPE_CHECKING:
     from infra.deployed.instance import Instance

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from infra import aws_server, engines
+from infra import aws_server, engines, ports
 from infra.deployed import functions, task, template
 from infra.deployed.functions import Function, process_of
 from infra.deployed.instance import Process
@@ -75,4 +75,4 @@ def local_aws(engine: str, port: int = 0) -> Iterator[str]:
     with engines.moto_engine(), contextlib.ExitStack() as stack:
         if engine == "dynamodb-local":
             engines.select(stack.enter_context(engines.dynamodb_local()))
-        yield stack.enter_context(aws_server.serve(port or engines.free_port()))
+        yield stack.enter_context(aws_server.serve(port or ports.free_port()))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from infra import engines
+from infra import ports
 
 
 @dataclass
@@ -71,8 +71,8 @@ class Scripted:
 @contextlib.contextmanager
 def scripted(*steps: Step) -> Iterator[Scripted]:
     """A server with these steps, until it ends."""
-    with socket.create_server((engines.HOST, 0), backlog=128) as listener:
-        server = Scripted(steps, host=engines.HOST, port=listener.getsockname()[1])
+    with socket.create_server((ports.HOST, 0), backlog=128) as listener:
+        server = Scripted(steps, host=ports.HOST, port=listener.getsockname()[1])
         server.url = f"http://{server.host}:{server.port}"
         thread = threading.Thread(target=server.accept, args=(listener,), daemon=True)
         thread.start()

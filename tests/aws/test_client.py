@@ -9,7 +9,7 @@ from chalicelib.aws import repeats
 from chalicelib.aws.client import Client, Limits
 from chalicelib.aws.endpoints import DYNAMODB, KMS, SECRETS_MANAGER, Service
 from chalicelib.aws.errors import RefusedError, UnansweredError
-from infra import engines
+from infra import engines, ports
 from tests.aws.clients import LIMITS, METHODS, SERVICES, boto3s, no_pauses, ours
 from tests.aws.servers import Scripted, Step, answers, cancels, cuts, http, refuses, scripted, sends, silent
 
@@ -235,7 +235,7 @@ def test_a_server_that_is_silent_is_asked_as_often_as_by_boto3(at: Callable[[Scr
 
 @pytest.mark.usefixtures("pauses")
 def test_a_port_that_is_closed_is_out_of_reach(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://{engines.HOST}:{engines.free_port()}")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_DYNAMODB", f"http://{ports.HOST}:{ports.free_port()}")
 
     assert ours("GetItem", CALLS["GetItem"]) == boto3s("GetItem", CALLS["GetItem"]) == ("unreachable",)
 

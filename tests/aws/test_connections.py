@@ -22,7 +22,7 @@ from chalicelib.aws import connections, sockets
 from chalicelib.aws.connections import Answer, exchange
 from chalicelib.aws.endpoints import Endpoint
 from chalicelib.aws.errors import TimedOutError, UnansweredError, UnreachableError
-from infra import engines
+from infra import ports
 from tests.aws.servers import Scripted, Step, cuts, http, scripted, sends, silent
 from tests.certificates import Authority, an_authority
 
@@ -311,12 +311,12 @@ def https(tmp_path: Path) -> Iterator[Callable[[Authority], Endpoint]]:
             """Say nothing of a client that does not trust us."""
 
     def serve(authority: Authority) -> Endpoint:
-        server = Server((engines.HOST, 0), Handler)
+        server = Server((ports.HOST, 0), Handler)
         server.socket = authority.serving(tmp_path).wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         servers.append(server)
         port = server.server_address[1]
-        return Endpoint(engines.HOST, port, is_secure=True, authority=f"{engines.HOST}:{port}")
+        return Endpoint(ports.HOST, port, is_secure=True, authority=f"{ports.HOST}:{port}")
 
     yield serve
     connections._forget()  # noqa: SLF001  the server waits for its one connection to end
@@ -329,7 +329,7 @@ def https(tmp_path: Path) -> Iterator[Callable[[Authority], Endpoint]]:
 def test_tls_is_verified_against_the_bundle_of_the_environment(
     https: Callable[[Authority], Endpoint], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    authority = an_authority(engines.HOST)
+    authority = an_authority(ports.HOST)
     monkeypatch.setenv("AWS_CA_BUNDLE", str(authority.write(tmp_path, "bundle.pem")))
     sockets._tls.cache_clear()  # noqa: SLF001
     endpoint = https(authority)
@@ -340,12 +340,12 @@ def test_tls_is_verified_against_the_bundle_of_the_environment(
     assert sockets._tls() is sockets._tls()  # noqa: SLF001  it is made once
 
 
-@pytest.mark.parametrize("name", [engines.HOST, "another.example"])
+@pytest.mark.parametrize("name", [ports.HOST, "another.example"])
 def test_a_certificate_of_nobody_or_for_another_name_is_no_connection(
     https: Callable[[Authority], Endpoint], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
 ) -> None:
     authority = an_authority(name)
-    trusted = authority if name != engines.HOST else an_authority(engines.HOST)
+    trusted = authority if name != ports.HOST else an_authority(ports.HOST)
     monkeypatch.setenv("AWS_CA_BUNDLE", str(trusted.write(tmp_path, "bundle.pem")))
     sockets._tls.cache_clear()  # noqa: SLF001
     endpoint = https(authority)
@@ -375,8 +375,8 @@ def test_there_are_certificates_to_trust_even_where_python_has_none(
 
 
 def test_a_handshake_that_hangs_takes_no_longer_than_a_connection_may() -> None:
-    with closing(socket.create_server((engines.HOST, 0))) as listener:
-        endpoint = Endpoint(engines.HOST, listener.getsockname()[1], is_secure=True, authority="a")
+    with closing(socket.create_server((ports.HOST, 0))) as listener:
+        endpoint = Endpoint(ports.HOST, listener.getsockname()[1], is_secure=True, authority="a")
 
         with pytest.raises(UnreachableError):
             exchange(endpoint, {}, b"", 0.1, SECONDS)

@@ -15,7 +15,7 @@ from urllib.error import HTTPError
 
 import pytest
 
-from infra import engines
+from infra import ports
 from infra.bank import __main__ as command
 from infra.bank import books, control
 from infra.bank.bank import Bank
@@ -86,7 +86,7 @@ def test_the_door_shows_the_books_and_no_card() -> None:
 @contextmanager
 def running(*arguments: str) -> Iterator[tuple[int, int, "subprocess.Popen[str]"]]:
     """The bank as a process on free ports: its port, its door, and it."""
-    port, door = engines.free_port(), engines.free_port()
+    port, door = ports.free_port(), ports.free_port()
     line = [*RUN, "--port", str(port), "--control", str(door), *arguments]
     with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout
@@ -124,7 +124,7 @@ def test_the_command_runs_a_bank_that_survives_being_killed(tmp_path: Path, caps
 
 
 def test_the_command_says_in_a_line_why_it_cannot(capsys: pytest.CaptureFixture[str]) -> None:
-    door = engines.free_port()
+    door = ports.free_port()
     with pytest.raises(SystemExit, match=f"The bank's door at port {door}"):
         command.main(["--books", "--control", str(door)])
     with Server(Bank()) as host, pytest.raises(SystemExit, match="The bank cannot start"):

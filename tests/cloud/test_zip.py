@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from infra import aws_server, engines
+from infra import aws_server, engines, ports
 from infra.cloud import package, zipped
 from tests.http import TILL, basic
 
@@ -102,7 +102,7 @@ def local_aws(stage: str) -> Iterator[str]:
     """Serve the AWS of the stage with its demo data over HTTP, and yield its URL."""
     del stage
     with contextlib.ExitStack() as stack:
-        yield stack.enter_context(aws_server.serve(engines.free_port()))
+        yield stack.enter_context(aws_server.serve(ports.free_port()))
 
 
 def variables(sam: dict[str, Any], function: str) -> dict[str, str]:

@@ -17,7 +17,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.gateways import https, partners
 from chalicelib.gateways.https import FailedError
 from chalicelib.settings import Partner
-from infra import engines
+from infra import ports
 from tests.partners import Behaviour, Server, a_server, repeats, says, sends
 
 SECRET = Secret("a-secret-of-a-partner")
@@ -192,7 +192,7 @@ def test_a_partner_that_reads_slowly_has_the_same_time_limit(pause: float) -> No
 
 
 def test_a_refused_connection_is_retried_and_the_request_is_sent_once() -> None:
-    port = engines.free_port()
+    port = ports.free_port()
     answers: list[tuple[PreparedField, ...]] = []
     till = threading.Thread(target=lambda: answers.append(request_fields(Server(port))))
     till.start()
@@ -206,7 +206,7 @@ def test_a_refused_connection_is_retried_and_the_request_is_sent_once() -> None:
 
 def test_a_partner_that_is_down_is_given_up_after_three_attempts() -> None:
     with within(1 + SLACK), pytest.raises(FailedError, match="ConnectionRefusedError"):
-        request_fields(Server(engines.free_port()))
+        request_fields(Server(ports.free_port()))
 
 
 def test_a_refusal_names_the_problem_of_each_field() -> None:

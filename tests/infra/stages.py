@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from infra import engines
+from infra import ports
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:\d+")
 WHOLE = ("-m", "infra.local")
@@ -17,8 +17,8 @@ WHOLE = ("-m", "infra.local")
 def a_stage(*program: str, **environment: str) -> Iterator["subprocess.Popen[str]"]:
     """Run the program, or the whole service if none is given, as a stage on free ports until the block ends."""
     defaults = {
-        "PORT": str(engines.free_port()),
-        "AWS_PORT": str(engines.free_port()),
+        "PORT": str(ports.free_port()),
+        "AWS_PORT": str(ports.free_port()),
         "ENGINE": "",
         "DATA": "",
         "DEMO": "",

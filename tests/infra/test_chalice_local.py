@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infra import chalice_local, engines
+from infra import chalice_local, ports
 from infra.cloud.package import ROOT
 
 CHALICE = Path(sys.executable).with_name("chalice")
@@ -17,7 +17,7 @@ CHALICE = Path(sys.executable).with_name("chalice")
 @pytest.mark.parametrize("nowhere", ["http://127.0.0.1:9", "http://127.0.0.1:99999", "nonsense"])
 @pytest.mark.parametrize("options", [(), ("--no-autoreload",)])
 def test_without_a_stage_it_ends_with_one_line(nowhere: str, options: tuple[str, ...]) -> None:
-    command = [str(CHALICE), "local", "--stage", "local", "--port", str(engines.free_port()), *options]
+    command = [str(CHALICE), "local", "--stage", "local", "--port", str(ports.free_port()), *options]
 
     done = subprocess.run(
         command,

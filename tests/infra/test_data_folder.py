@@ -15,7 +15,7 @@ import boto3
 import jwt
 import pytest
 
-from infra import demo_data, engines, resources
+from infra import demo_data, engines, ports, resources
 from infra.data_folder import DataFolder, DataFolderError, open_folder
 from tests import http
 from tests.builders import PNG
@@ -73,7 +73,7 @@ def runs(dynamodb_local_url: str, tmp_path_factory: pytest.TempPathFactory) -> I
     """A stage that was killed with -9 and started again."""
     del dynamodb_local_url  # without it DynamoDB Local cannot run here
     runs = Runs(tmp_path_factory.mktemp("stage") / "data")
-    aws_port = str(engines.free_port())
+    aws_port = str(ports.free_port())
     with a_stage(**ON_FOLDER, DATA=str(runs.folder), AWS_PORT=aws_port) as process:
         first_run(runs, url_of(process), f"http://127.0.0.1:{aws_port}")
         process.kill()

@@ -14,7 +14,7 @@ import pytest
 
 from chalicelib.services import lanes
 from chalicelib.store.table import client
-from infra import aws_server, engines, local, resources
+from infra import aws_server, engines, local, ports, resources
 
 SEQUENCES = f"{engines.STACK}-sequences"
 
@@ -56,12 +56,12 @@ def test_an_engine_holds_the_keys_and_indexes_of_the_definition(engine: str) -> 
 
 
 def test_a_free_port_is_taken_by_no_outgoing_connection() -> None:
-    port = engines.free_port()
+    port = ports.free_port()
 
-    with socket.create_server((engines.HOST, port)), socket.create_connection((engines.HOST, port)) as connection:
-        assert port in engines.PORTS
-        assert connection.getsockname()[1] not in engines.PORTS
-        assert engines.free_port() != port
+    with socket.create_server((ports.HOST, port)), socket.create_connection((ports.HOST, port)) as connection:
+        assert port in ports.PORTS
+        assert connection.getsockname()[1] not in ports.PORTS
+        assert ports.free_port() != port
 
 
 COUNT_TABLES = """
@@ -122,7 +122,7 @@ def test_the_key_the_bucket_and_the_secret_are_where_the_settings_say() -> None:
 def test_another_process_sees_the_same_aws_over_http(engine: str) -> None:
     boto3.client("dynamodb").put_item(TableName=SEQUENCES, Item={"name": {"S": f"http-{engine}"}})
 
-    with aws_server.serve(engines.free_port()) as url:
+    with aws_server.serve(ports.free_port()) as url:
         outside = boto3.client("dynamodb", endpoint_url=url)
         item = outside.get_item(TableName=SEQUENCES, Key={"name": {"S": f"http-{engine}"}})
         buckets = boto3.client("s3", endpoint_url=url).list_buckets()["Buckets"]

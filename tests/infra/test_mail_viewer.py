@@ -7,14 +7,14 @@ import boto3
 
 from chalicelib.domain.picture import Picture
 from chalicelib.gateways import files, mail
-from infra import aws_server, engines, mail_viewer
+from infra import aws_server, mail_viewer, ports
 from tests.builders import PNG, an_email
 from tests.receipts import an_entry
 
 
 def shown() -> tuple[int, str, str]:
     """Return status, content security policy and body of the page."""
-    with aws_server.serve(engines.free_port()) as url:
+    with aws_server.serve(ports.free_port()) as url:
         connection = http.client.HTTPConnection(url.removeprefix("http://"))
         connection.request("GET", mail_viewer.PATH)
         response = connection.getresponse()

@@ -21,7 +21,7 @@ from chalicelib.services import deliveries, delivery_queues, event_stream, event
 from chalicelib.store import events, webhooks
 from chalicelib.store.codec import encode
 from chalicelib.store.table import update, write_one
-from infra import engines
+from infra import engines, ports
 from tests import streams
 from tests.accounts import a_stored_merchant
 from tests.events import a_stored_event, a_stored_hook, as_stored
@@ -289,7 +289,7 @@ def test_an_answer_is_read_as_far_as_it_is_kept(merchant: int, monkeypatch: pyte
 
 def test_an_address_that_is_not_public_is_not_called(merchant: int) -> None:
     a_stored_hook(merchant, "https://127.0.0.1.nip.io.invalid/events")
-    a_stored_hook(merchant, f"https://localhost:{engines.free_port()}/events")
+    a_stored_hook(merchant, f"https://localhost:{ports.free_port()}/events")
     event = a_stored_event(merchant)
     deliver(event)
 

@@ -25,7 +25,7 @@ from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.gateways.acquirers.iso8583.codec import Codec
 from chalicelib.gateways.deadline import Deadline
 from chalicelib.settings.iso8583 import Host
-from infra import engines
+from infra import ports
 from tests.cards import PAN
 from tests.gateways.iso8583.hosts import (
     Behaviour,
@@ -193,7 +193,7 @@ def test_the_answer_is_found_however_it_arrives(behaviour: Behaviour) -> None:
 
 def test_a_host_that_does_not_listen_was_sent_nothing() -> None:
     with pytest.raises(UnreachableError):
-        pay(Running(engines.free_port()).settings)
+        pay(Running(ports.free_port()).settings)
 
 
 def test_a_name_nobody_knows_was_sent_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

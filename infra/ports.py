@@ -1,0 +1,31 @@
+"""Ports of this machine for stages, engines and tests."""
+
+import contextlib
+import itertools
+import os
+import socket
+import subprocess
+import time
+
+HOST = "127.0.0.1"
+START_SECONDS = 60  # 3 on a quiet machine
+PORTS = range(20_000, 30_000)  # below what Linux (32768) and macOS (49152) give to outgoing connections
+_numbers = itertools.count(os.getpid() * 101)  # each process walks from a place of its own
+
+
+def free_port() -> int:
+    """Return a port that nobody listens on, and that no outgoing connection gets meanwhile."""
+    while True:
+        port = PORTS[next(_numbers) % len(PORTS)]
+        with contextlib.suppress(OSError), socket.create_server((HOST, port)):
+            return port
+
+
+def begins_to_listen(port: int, child: subprocess.Popen[bytes]) -> bool:
+    """Wait until something listens on the port; return False when the child ended or took too long."""
+    until = time.monotonic() + START_SECONDS
+    while time.monotonic() < until and child.poll() is None:
+        with contextlib.suppress(OSError), socket.create_connection((HOST, port), timeout=1):
+            return True
+        time.sleep(0.05)
+    return False
