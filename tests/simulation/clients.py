@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from infra.demo_partner import PRODUCT
 from infra.deployed.requests import Reply
 from tests.accounts import basic
 from tests.builders import PNG
@@ -24,6 +25,7 @@ REPEATED = frozenset({429, 500, 502, 503, 504})
 IN_PROGRESS = 301
 SECTIONS = ("NotFinishedActualTrans", "InProcess", "Transactions")
 MOST_TOLD = 4  # of what a list shows
+FIELDS = ("AmountClient", "OrderId")  # that the till fills in of the partner's product
 LAST, LAST_DAYS, LAST_HOURS, LAST_EXPORT = 9000, 9001, 9002, 9003  # the numbers of the acts that come last
 PICTURES = {number: base64.b64encode(PNG + bytes([number])).decode() for number in (1, 2)}
 ADDRESSES: dict[str, dict[str, Any]] = {
@@ -99,6 +101,7 @@ class Clients:
             "cards": self._cards,
             "report": self._report,
             "export": self._export,
+            "prepare": self._prepare,
         }
         kinds[act.kind](act, person)
 
@@ -201,6 +204,11 @@ class Clients:
     def _export(self, act: Act, person: Person) -> None:
         body = {"ListBasicModel": {"Page": 1, "Sort": "Date asc"}}
         self._repeatedly(act, person, "POST", f"{API}/report/export", body)
+
+    def _prepare(self, act: Act, person: Person) -> None:
+        fields = [{"Name": name, "Value": act.facts[name]} for name in FIELDS]
+        body = {"ProductDescCode": PRODUCT, "ClientProductCode": act.facts["plan"], "PrepareFields": fields}
+        self._repeatedly(act, person, "POST", f"{API}/payment/prepare", body)
 
     def _guess(self, act: Act, person: Person) -> None:
         other = next(one for one in self.people.by_name.values() if one is not person)

@@ -6,11 +6,13 @@ name leads to the instance that runs.
 """
 
 import importlib
+import json
 import os
 import pkgutil
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
@@ -27,23 +29,26 @@ from chalicelib.aws.client import Client
 from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.domain.outbox import Outbox
 from chalicelib.gateways import acquirers, files, https, mail, secrets, sms
-from chalicelib.services import delivery_queues, event_stream, passwords, payment_sweep
+from chalicelib.services import delivery_queues, event_stream, lanes, passwords, payment_sweep
 from chalicelib.settings import settings
 from chalicelib.store import table
 from infra import engines
+from infra.demo_partner import PRODUCT
 from tests.simulation import threads
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.threads import Threads
 from tests.simulation.wire import Form
 
 MORNING = datetime(2026, 3, 14, 7, 0, tzinfo=UTC)
-ACQUIRERS = {
+PARTNER_URL, PARTNER_SECONDS = "https://insurer.example/prepare", 5
+SETTINGS = {
     "ACQUIRERS": "SANDBOX,ISO8583",
     "ISO8583_HOST": "127.0.0.1",
     "ISO8583_PORT": "9",
     "ISO8583_INSTITUTION": "123456",
     "ISO8583_TLS": "off",
-    "SWEEP_CONCURRENCY": "1",
+    "SWEEP_CONCURRENCY": "3",
+    "PARTNERS": json.dumps({PRODUCT: {"url": PARTNER_URL, "timeout_seconds": PARTNER_SECONDS}}),
 }
 QUICK = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)  # a life has thousands of passwords
 
@@ -75,6 +80,10 @@ class Life(Protocol):
 
     def deliver(self, message: Outbox, to: str) -> str:
         """Deliver a message to an address."""
+
+    @property
+    def has_threads(self) -> bool:
+        """Return whether the sweep of payments has threads; without them a life is lived faster."""
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -188,6 +197,10 @@ def _threads(most: int, **_: Any) -> Threads:
     return Threads(present.life.scheduler, most)
 
 
+def _workers(most: int) -> Executor:
+    return _threads(most) if present.life.has_threads else lanes.CallersThread()
+
+
 def _note(event: str, facts: Any) -> None:
     present.life.note(event, facts)
 
@@ -196,7 +209,7 @@ def _note(event: str, facts: Any) -> None:
 def simulated() -> Iterator[None]:
     """Replace the world around the service until the block ends."""
     with ExitStack() as stack:
-        stack.enter_context(patch.dict(os.environ, {**engines.environment(), **ACQUIRERS}))
+        stack.enter_context(patch.dict(os.environ, {**engines.environment(), **SETTINGS}))
         settings.cache_clear()
         for name in [found.name for found in pkgutil.walk_packages(chalicelib.__path__, "chalicelib.")]:
             module = importlib.import_module(name)
@@ -239,6 +252,8 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (event_stream, "ThreadPoolExecutor", _threads),
         (delivery_queues, "ThreadPoolExecutor", _threads),
         (delivery_queues, "wait", threads.wait),
+        (payment_sweep, "workers", _workers),
+        (lanes, "wait", threads.wait),
         (delivery_queues, "memory", lambda: present.instance.deliveries),
         (secrets, "document", _OfInstance("document")),
         (acquirers, "named", named),

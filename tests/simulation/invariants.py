@@ -19,6 +19,7 @@ from tests.simulation import answers, shown, webhooks
 from tests.simulation.clients import LAST, LAST_DAYS, LAST_EXPORT, LAST_HOURS, PAN, SECTIONS, Change, Seen
 from tests.simulation.guesses import passwords_are_limited
 from tests.simulation.life import BAD, TOWN, Life
+from tests.simulation.partners import partners_fill_in_fields
 from tests.simulation.payments import FINAL, PAID, contradictions, minor
 from tests.simulation.script import FALSE, OUTSIDERS, OWNER, STRANGER, TRAINEE, Act
 from tests.simulation.shown import table, transactions
@@ -485,6 +486,7 @@ ALWAYS: tuple[Callable[[Life], Iterator[str]], ...] = (
     shown.signed_payments_have_receipts,
     shown.sessions_end_by_themselves,
     shown.the_log_names_nobody,
+    partners_fill_in_fields,
 )
 
 

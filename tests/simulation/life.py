@@ -25,6 +25,7 @@ from tests.simulation.clients import PAN, Clients
 from tests.simulation.environment import MORNING, present
 from tests.simulation.faults import Faults
 from tests.simulation.gateway import Gateway
+from tests.simulation.partners import Partner
 from tests.simulation.people import FACE, People, a_town, token_of
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.script import CARDS, DEADLINE, Act, Script
@@ -52,6 +53,7 @@ BEGINNINGS = (timedelta(), timedelta(), timedelta(hours=14, minutes=30), timedel
 SILENT_UNTIL = 1215 * MINUTE  # of peace: after the Deadline of whatever began before, and a sweep
 SHARE_OF_TWICE = 0.2  # of the jobs
 SHARE_WITH_WEBHOOKS = 0.1  # of lives: they take half as long again
+SHARE_WITH_THREADS = 0.25  # at the sweep of payments
 BAD = "A RECORD THAT NOBODY CAN READ"
 MOST_BEHIND = 2.0  # seconds until an index sees a write
 
@@ -87,6 +89,7 @@ class Life:
             "SANDBOX": Acquirer(self.scheduler, self.faults, trace=trace),
             "ISO8583": Host(self.scheduler, self.faults, trace=trace),
         }
+        self.partner = Partner(self.scheduler, self.faults, trace)
         self.gateway = Gateway(self.scheduler, self.faults, trace)
         self.log: list[tuple[str, Any]] = []
         self.delivered: list[tuple[str, str]] = []
@@ -96,6 +99,7 @@ class Life:
         self.unresolved: list[str] = []  # payments that waited in vain for an acquirer that says nothing
         self.removed: dict[int, float] = {}  # cards, and since when
         self._chance = chance
+        self.has_threads = random.Random(f"{seed}/threads").random() < SHARE_WITH_THREADS  # noqa: S311  see above
         self.webhooks: Webhooks | None = None
         if random.Random(f"{seed}/webhooks").random() < SHARE_WITH_WEBHOOKS:  # noqa: S311  see above
             self.webhooks = Webhooks(self.scheduler, self.faults, TOWN.people.by_name["owner"].merchant_id, trace)
@@ -239,7 +243,9 @@ class Life:
         return "a-message-id"
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], seconds: float) -> Reply:
-        """Call a webhook."""
+        """Call the partner, or a webhook."""
+        if url == environment.PARTNER_URL:
+            return self.partner.post(body, headers, seconds)
         assert self.webhooks is not None
         return self.webhooks.post(url, body, headers, seconds)
 

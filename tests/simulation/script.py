@@ -23,7 +23,7 @@ OLD = ("old password", "old key", "old token", "old email", *FALSE)
 # A forger pays under the ID that the automatic reversal of another payment would have, if one could compute it.
 FORGED, SHARE_OF_FORGERS = "F0F0F0F0", 0.15
 DEADLINE = 300.0  # seconds after a life of that theme begins
-SHARE_OF_PAGES, SHARE_OF_REPORTS, SHARE_OF_BAD_RECORDS = 0.1, 0.2, 0.05
+SHARE_OF_PAGES, SHARE_OF_REPORTS, SHARE_OF_BAD_RECORDS, SHARE_OF_PRODUCTS = 0.1, 0.2, 0.05, 0.1
 SHARE_OF_OTHERS = 0.5  # of the lives in which one more payment has nothing to do with the theme
 CARDS = ("card of till 1", "second card of till 1", "card of the other merchant")  # that are linked when a life begins
 
@@ -99,12 +99,26 @@ class Script:
             self._act(chance.uniform(0, 1000), chance.choice((OWNER, OWNER, OWNER, OWNER, TRAINEE)), kind, facts=facts)
         if chance.random() < SHARE_OF_OTHERS:
             self._payment("payment 9", chance.uniform(0, 900))
+        if chance.random() < SHARE_OF_PRODUCTS:
+            self._product()
         return sorted(self._acts, key=lambda act: act.at)
 
     def _usual(self) -> None:
         chance = self._chance
         for number in range(chance.choice((1, 1, 2, 2, 3))):
             self._payment(f"payment {number + 1}", chance.choice((0, chance.uniform(0, 5), chance.uniform(0, 900))))
+
+    def _product(self) -> None:
+        """Let a till prepare the payment of a partner's product, with fields that the partner takes or refuses."""
+        chance = self._chance
+        for _ in range(chance.choice((1, 2))):
+            facts = {
+                "AmountClient": chance.choice(("1500.00", "99.99", "a lot", "-1")),
+                "OrderId": chance.choice(("order 1", "order 2", "order 3", "")),
+                "plan": chance.choice((None, "GOLD")),
+                "signs": chance.choice((*SIGNS, *OLD)),
+            }
+            self._act(chance.uniform(0, 900), chance.choice(TILLS), "prepare", facts=facts)
 
     def _act(self, at: float, client: str, kind: str, label: str = "", facts: dict[str, Any] | None = None) -> None:
         chance = self._chance

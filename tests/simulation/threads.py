@@ -87,10 +87,13 @@ class Threads(Executor):
             self.join(list(self._running.values())[:1])
 
 
-def wait(running: Iterable[Work], timeout: float | None = None, return_when: str = "") -> DoneAndNotDoneFutures[Any]:
+def wait(
+    running: Iterable[Future[Any]], timeout: float | None = None, return_when: str = ""
+) -> DoneAndNotDoneFutures[Any]:
     """Wait for the first of some calls, as `concurrent.futures.wait` does. They are in the order of their beginning."""
     assert return_when == FIRST_COMPLETED
     every = dict.fromkeys(running)
-    next(iter(every)).threads.join(every, timeout)
+    if isinstance(first := next(iter(every)), Work):
+        first.threads.join(every, timeout)
     done: Any = {work: None for work in every if work.done()}
     return DoneAndNotDoneFutures(done, every.keys() - done)

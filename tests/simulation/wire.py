@@ -13,12 +13,17 @@ from typing import Any
 from chalicelib.aws.connections import Answer
 from chalicelib.aws.endpoints import Endpoint
 from chalicelib.aws.errors import RefusedError, TimedOutError, UnansweredError, UnreachableError
+from infra.demo_partner import PARTNER_SECRET, PRODUCT
 from tests.simulation.faults import Faults
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.store import Store
 from tests.simulation.words import described, summary
 
-SECRET = {"digest_key": "the key of digests of a simulated stage", "signing": ["x" * 40]}
+SECRET: dict[str, Any] = {
+    "digest_key": "the key of digests of a simulated stage",
+    "signing": ["x" * 40],
+    "partners": {PRODUCT: PARTNER_SECRET},
+}
 WRITES = frozenset({"PutItem", "UpdateItem", "DeleteItem"})
 NO_CONNECTION, TOO_LATE, CUT = "no connection", "no answer in time", "the connection was cut"
 QUICK, SLOW = (0.001, 0.012), (0.005, 0.4)  # seconds to the store, and back
