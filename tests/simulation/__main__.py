@@ -4,7 +4,6 @@ SEED is the first seed, by default one from the date; SEEDS how many are lived, 
 made short, printed as a timeline, and ends the run; the same SEED with SEEDS=1 lives it again exactly.
 """
 
-import gc
 import os
 import sys
 import time
@@ -15,10 +14,9 @@ from itertools import count, islice
 
 from tests.simulation import environment
 from tests.simulation.life import TOWN
-from tests.simulation.running import Failure, failure_of, shrunk, told
+from tests.simulation.running import Failure, live_some, shrunk, told
 
 AT_ONCE = 20  # seeds that a process lives before it reports
-GARBAGE = 20_000  # objects, of some ten lives, before any is looked for
 
 
 def main() -> int:
@@ -72,18 +70,6 @@ def _alone(pieces: Iterator[list[int]], until: float) -> tuple[int, Failure | No
         if failure is not None or time.monotonic() >= until:
             return done, failure
     return done, None
-
-
-def live_some(seeds: list[int]) -> tuple[int, Failure | None]:
-    """Live these seeds in this process."""
-    with environment.simulated():
-        if TOWN.found():
-            gc.freeze()  # what every life begins with is never looked at again
-            gc.set_threshold(GARBAGE)
-        for number, seed in enumerate(seeds):
-            if failure := failure_of(str(seed)):
-                return number + 1, failure
-    return len(seeds), None
 
 
 if __name__ == "__main__":

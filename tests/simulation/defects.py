@@ -13,12 +13,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.simulation import environment
-from tests.simulation.life import TOWN
-from tests.simulation.running import failure_of
+from tests.simulation.running import live_some
 
 ROOT = Path(__file__).parents[2]
 STARTS = tuple(map(int, (os.environ.get("STARTS") or "1000000,2000000,3000000").split(",")))
@@ -82,27 +81,26 @@ def lives_until_found(copy: Path, first: int, most: int) -> tuple[int | None, st
 
 
 def _live(first: int, most: int) -> None:
-    with environment.simulated():
-        TOWN.found()
-        for number in range(most):
-            if failure := failure_of(str(first + number)):
-                print(json.dumps({"lives": number + 1, "rule": failure.rule, "what": failure.what}))
-                return
-    print(json.dumps({"lives": None, "rule": ""}))
+    lives, failure = live_some(range(first, first + most))
+    found = {"lives": lives, "rule": failure.rule, "what": failure.what} if failure else {"lives": None, "rule": ""}
+    print(json.dumps(found))
 
 
 def measured(wanted: list[str], most: int) -> Iterator[str]:
     """Yield a line of the table for each defect: its name, the median number of lives, and what was broken."""
+    chosen = [defect for defect in defects() if not wanted or any(word in defect.name for word in wanted)]
+    with ThreadPoolExecutor(int(os.environ.get("PROCESSES") or os.cpu_count() or 1)) as pool:
+        yield from pool.map(lambda defect: _line(defect, most), chosen)
+
+
+def _line(defect: Defect, most: int) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        for defect in defects():
-            if wanted and not any(word in defect.name for word in wanted):
-                continue
-            copy = planted(defect, Path(folder))
-            found = [lives_until_found(copy, first, most) for first in STARTS]
-            numbers = [number if number is not None else most + 1 for number, _ in found]
-            rules = ", ".join(sorted({rule.replace("_", " ") for _, rule in found if rule}))
-            median = int(statistics.median(numbers))
-            yield f"| {defect.name} | {median if median <= most else f'not in {most}'} | {rules} |"
+        copy = planted(defect, Path(folder))
+        found = [lives_until_found(copy, first, most) for first in STARTS]
+    numbers = [number if number is not None else most + 1 for number, _ in found]
+    rules = ", ".join(sorted({rule.replace("_", " ") for _, rule in found if rule}))
+    median = int(statistics.median(numbers))
+    return f"| {defect.name} | {f'{median:,}' if median <= most else f'not in {most:,}'} | {rules} |"
 
 
 if __name__ == "__main__":

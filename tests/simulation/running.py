@@ -1,5 +1,6 @@
 """Running lives by seed: what is broken in each, and a failing one made as short as it can be."""
 
+import gc
 import re
 import traceback
 from collections.abc import Callable, Iterable, Sequence
@@ -8,9 +9,10 @@ from typing import TypeVar
 
 from chalicelib.domain.local_time import to_local
 from chalicelib.domain.period import end_of_day
+from tests.simulation import environment
 from tests.simulation.clients import LAST
 from tests.simulation.invariants import ALWAYS, broken
-from tests.simulation.life import Life
+from tests.simulation.life import TOWN, Life
 from tests.simulation.people import ZONE
 from tests.simulation.script import Act
 from tests.simulation.shown import transactions
@@ -18,6 +20,7 @@ from tests.simulation.words import PHASES, short
 
 T = TypeVar("T")
 MEANINGS = {rule.__name__: (rule.__doc__ or "").partition("\n")[0] for rule in ALWAYS}
+GARBAGE = 20_000  # objects, of some ten lives, before any is looked for
 MOST_TRIES = 250  # lives that are lived to make one shorter
 
 
@@ -45,6 +48,18 @@ def lived(
             ("nothing_fails", f"{type(failure).__name__} at {where.filename.rpartition('/')[2]}:{where.lineno}")
         ]
     return life, broken(life)
+
+
+def live_some(seeds: Sequence[int]) -> tuple[int, Failure | None]:
+    """Live these seeds in this process until one fails; return how many were lived, and what failed."""
+    with environment.simulated():
+        if TOWN.found():
+            gc.freeze()  # what every life begins with is never looked at again
+            gc.set_threshold(GARBAGE)
+        for number, seed in enumerate(seeds):
+            if failure := failure_of(str(seed)):
+                return number + 1, failure
+    return len(seeds), None
 
 
 def failure_of(seed: str) -> Failure | None:
