@@ -30,6 +30,7 @@ class Life(Protocol):
     """What the rule needs of a life."""
 
     partner: "Partner"
+    faults: Faults
 
     @property
     def clients(self) -> Any:
@@ -57,7 +58,7 @@ class Partner:
         self._scheduler.pause(seconds if trouble == "lost" else task.chance.uniform(0.05, 2))
         if trouble == "lost":
             raise FailedError(trouble)
-        status, answer = (503, {}) if trouble == "busy" else demo_partner.answer(asked)
+        status, answer = (503, {}) if trouble == "busy" else demo_partner.answer(asked) if is_signed else (401, {})
         content = task.chance.choice(NONSENSE) if trouble == "mixed up" else json.dumps(answer).encode()
         if self._trace is not None:
             self._trace(f"the partner is asked {asked['PrepareFields']} -> {status} {content.decode()[:80]}")
@@ -67,7 +68,7 @@ class Partner:
 def partners_fill_in_fields(life: Life) -> Iterator[str]:
     """What a till is told of a product is what its partner answered; each request to the partner is signed."""
     for call in life.partner.calls:
-        if not call.is_signed:
+        if not call.is_signed and call.task not in life.faults.frozen:
             yield f"the partner was asked by {call.task} without a signature of now, or not for as long as it may take"
     for seen in life.clients.seen:
         if seen.kind == "prepare" and seen.status and (wrong := _wrong(seen, life.partner.calls)):
@@ -86,5 +87,5 @@ def _wrong(seen: Seen, calls: list[Call]) -> str | None:
         fields = [name for number, name in enumerate(FIELDS) if f"[{number}]" in str(seen.answer["Validations"])]
         return None if fields and fields == names else f"the partner says {status} {expected}"
     if seen.error == UNAVAILABLE:
-        return None if any(call.trouble for call in of_this) else "the partner was well"
+        return None if any(call.trouble or not call.is_signed for call in of_this) else "the partner was well"
     return None
