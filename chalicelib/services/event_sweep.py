@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import chain
 
 from chalicelib.domain import delivery
 from chalicelib.domain.delivery import Delivery, State
@@ -19,6 +20,7 @@ SECONDS = 45  # after which a run begins no other attempt: the last may take ten
 LOOKING = 1 / 3  # of a run
 STREAMS_TURN = timedelta(seconds=10)  # what is younger is still the stream's
 LATE = timedelta(minutes=2)  # after its time an event may still be stored: longer than any request and any run
+AGAIN = timedelta(hours=3)  # after its time it is looked at once more: a process that stood still may store it late
 KEPT_CURSOR = timedelta(minutes=10)  # of a merchant without events: storing it costs a write
 
 
@@ -61,7 +63,8 @@ def _since(hooks: Sequence[Webhook], cursor: datetime | None, now: datetime) -> 
 def _look_at(client_id: int, hooks: Sequence[Webhook], since: datetime, now: datetime, until: float) -> bool:
     """Look through the events of a merchant; return False when the time was not enough: the next run goes on."""
     reached, is_whole, found = now - STREAMS_TURN, True, False
-    for event, known in _events_between(client_id, since - LATE, reached):
+    again = _events_between(client_id, since - AGAIN, reached - AGAIN)
+    for event, known in chain(_events_between(client_id, since - LATE, reached), again):
         missing = _missing(event, hooks, known)
         is_whole = not missing or time.monotonic() < until  # what is there is passed in no time
         if not is_whole:

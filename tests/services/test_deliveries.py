@@ -52,10 +52,10 @@ def deliver(*made: Event) -> None:
 
 
 def found(event: Event) -> list[Delivery]:
-    """Return the deliveries of an event."""
+    """Return the deliveries of an event, the oldest webhook first."""
     stored = events.with_id(event.client_id, event.id)
     assert stored is not None
-    return stored[1]
+    return sorted(stored[1], key=lambda one: one.webhook_id)
 
 
 class Clock:
@@ -141,6 +141,22 @@ def test_an_event_that_the_stream_has_missed_is_found_by_the_sweep(
     clock.sweep(timedelta(minutes=1))
 
     assert receiver.ids == [event.id]
+
+
+def test_an_event_that_was_stored_an_hour_after_its_time_is_found(
+    merchant: int, receiver: Receiver, clock: Clock
+) -> None:
+    clock.sweep(timedelta(minutes=70))  # the sweep has looked beyond it
+    event = a_stored_event(merchant, clock.now - timedelta(hours=1))
+    at_first = clock.sweep(timedelta(minutes=1)).attempts
+    clock.sweep(timedelta(hours=1))
+    held = a_stored_event(merchant, clock.now - timedelta(minutes=50))
+    events.begin(delivery.begun(held, next(iter(webhooks.every())).id, clock.now))  # and whoever held it died
+
+    for _ in range(3):
+        clock.sweep(timedelta(hours=1))
+
+    assert (at_first, receiver.ids) == (0, [event.id, held.id])
 
 
 def test_a_run_that_cannot_look_at_everything_sends_what_it_found_and_the_next_goes_on(
