@@ -99,7 +99,7 @@ def not_attempted(transaction: Transaction) -> Transaction:
 
 
 def not_found(transaction: Transaction) -> Transaction:
-    """Return the transaction rejected: the acquirer does not know it, and cannot receive it any more."""
+    """Return the reversal rejected: the acquirer does not know it, and cannot receive it any more."""
     return _without_money(transaction, Phase.REJECTED, UNREACHABLE)
 
 
@@ -132,8 +132,18 @@ def auto_cancelling(transaction: Transaction, now: datetime) -> Transaction:
     return replace(transaction, phase=Phase.AUTO_CANCELLING, host=facts)
 
 
+def never_arrived(transaction: Transaction, now: datetime) -> Transaction:
+    """Return the payment to be reversed automatically and then rejected: the acquirer does not know it."""
+    return replace(auto_cancelling(transaction, now), result_code=UNREACHABLE, result_message=message_of(UNREACHABLE))
+
+
 def auto_cancelled(transaction: Transaction) -> Transaction:
-    """Return the payment cancelled, or the return rejected: the acquirer acknowledged the automatic reversal."""
+    """Return the transaction once its automatic reversal is acknowledged: a payment cancelled, anything else rejected.
+
+    A payment that the acquirer did not know is rejected, too.
+    """
+    if transaction.result_code == UNREACHABLE:
+        return _without_money(transaction, Phase.REJECTED, UNREACHABLE)
     phase = Phase.REJECTED if transaction.is_reversal else Phase.AUTO_CANCELLED
     return _without_money(transaction, phase, TOO_LATE)
 
@@ -169,10 +179,12 @@ def was_not_attempted(transaction: Transaction) -> bool:
 
 
 def is_in_progress(transaction: Transaction, now: datetime) -> bool:
-    """Return whether the request that stored it may still be at work on it."""
-    lasts = host.REQUEST_LASTS if transaction.host else REQUEST_LASTS
-    is_its_own = transaction.phase in REQUESTED or host.is_advised_by_its_request(transaction)
-    return is_its_own and now < transaction.created_at + lasts
+    """Return whether the request that stored it may still be at work on it; it reverses what was approved in part."""
+    if transaction.host:
+        is_its_own = transaction.phase in REQUESTED or host.is_advised_by_its_request(transaction)
+        return is_its_own and now < transaction.created_at + host.REQUEST_LASTS
+    is_its_own = transaction.phase in REQUESTED or transaction.phase is Phase.AUTO_CANCELLING
+    return is_its_own and now < transaction.created_at + REQUEST_LASTS
 
 
 def is_not_found_final(transaction: Transaction, quiet: timedelta, now: datetime) -> bool:

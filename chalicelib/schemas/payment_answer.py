@@ -32,8 +32,8 @@ class PaymentAnswer(PaymentFields):
     def of(cls, transaction: Transaction, view: TransactionView, *, replayed: bool) -> Self:
         """Return the answer to a payment; `replayed` when it is the stored one of an earlier request."""
         fields = _fields(transaction, view, replayed=replayed)
-        if transaction.emv and transaction.result_code is not None and not transaction.emv_result:
-            fields["emv_online_processing_result"] = emv.online_result(transaction.result_code)
+        if transaction.emv and view.result and view.result.code is not None and not transaction.emv_result:
+            fields["emv_online_processing_result"] = emv.online_result(view.result.code)
         return cls(**fields)
 
 

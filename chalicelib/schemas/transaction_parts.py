@@ -81,8 +81,8 @@ class ResultView(View):
 
     @classmethod
     def of(cls, transaction: Transaction) -> Self | None:
-        """Return the result of a transaction, None while there is none."""
-        if transaction.result_code is None:
+        """Return the result of a transaction, None while there is none, or its reversal is still owed."""
+        if transaction.result_code is None or transaction.is_pending:
             return None
         return cls(code=transaction.result_code, message=transaction.result_message)
 

@@ -91,7 +91,8 @@ def resolve(payment: Transaction, now: datetime) -> Transaction:
 def _outcome(payment: Transaction, now: datetime) -> Step:
     """Return the step an inquiry leads to. "Not found" counts once nothing can be on its way any more.
 
-    Even then the payment is reversed first: should a frozen process still send it, the acquirer refuses it.
+    Even then the payment is reversed: should a process that stood still send it, the acquirer refuses it. That it is
+    reversed is stored before: what the acquirer approves until its reversal arrives is no more stored.
     """
     acquirer = acquirers.named(payment.acquirer)
     try:
@@ -104,8 +105,9 @@ def _outcome(payment: Transaction, now: datetime) -> Step:
         return partial(outcome.with_answer, answer=answer)
     if answer is not None:
         return outcome.unknown  # an answer about a reversal says nothing about this payment
-    is_lost = outcome.is_not_found_final(payment, acquirer.quiet, now) and _auto_cancel(payment)
-    return outcome.not_found if is_lost else outcome.unknown
+    if outcome.is_not_found_final(payment, acquirer.quiet, now):
+        return partial(outcome.never_arrived, now=now)
+    return outcome.unknown
 
 
 def _outcome_of_reversal(reversal: Transaction, now: datetime) -> Step:

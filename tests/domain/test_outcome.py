@@ -80,6 +80,8 @@ def test_what_is_in_the_hands_of_a_request_is_left_to_it() -> None:
     assert outcome.is_in_progress(sent(), NOW + 29 * SECOND)
     assert not outcome.is_in_progress(sent(), NOW + 30 * SECOND)
     assert not outcome.is_in_progress(sent(phase=Phase.UNKNOWN), NOW)
+    assert outcome.is_in_progress(sent(phase=Phase.AUTO_CANCELLING), NOW + 29 * SECOND)  # approved in part
+    assert not outcome.is_in_progress(sent(phase=Phase.AUTO_CANCELLING), NOW + 30 * SECOND)
     assert outcome.due_at(sent(), NOW) == NOW + 30 * SECOND
 
 

@@ -53,11 +53,21 @@ def pay_and_sweep(amount: str, **parts: Any) -> None:
     payment_sweep.run(NOW + 3 * MINUTE)
 
 
-def crash_and_sweep(amount: str, patch: Patch, **parts: Any) -> None:
-    """Take a payment in a process that dies once the acquirer has it, and let the sweep resolve it."""
-    with broken(patch, authorize=failing(StoppedError())), suppress(StoppedError):
-        a_till().pay(a_card_body(amount, **parts))
-    payment_sweep.run(NOW + 3 * MINUTE)
+def stand_still_and_find_no_connection(patch: Patch) -> None:
+    """Take a payment in a process that reaches no acquirer once it goes on: by then a sweep has asked in vain."""
+
+    def authorize(*_: Any) -> Any:
+        with broken(patch, inquire=LOST):
+            payment_sweep.run(NOW + MINUTE)
+        raise UnreachableError
+
+    with broken(patch, authorize=authorize), suppress(ServiceError):
+        a_till().pay(a_card_body())
+
+
+def no_connection(patch: Patch) -> None:
+    with broken(patch, authorize=failing(UnreachableError())):
+        pay()
 
 
 def leave_unknown(till: Till, patch: Patch) -> Transaction:
@@ -118,11 +128,11 @@ SCENARIOS: dict[Move, Callable[[Patch], None]] = {
     (Phase.SENT, Phase.AWAITING_COMPLETION): lambda _: pay("12.08"),
     (Phase.SENT, Phase.DECLINED): lambda _: pay("12.05"),
     (Phase.SENT, Phase.UNKNOWN): lambda _: pay("12.68"),
-    (Phase.SENT, Phase.REJECTED): lambda patch: crash_and_sweep("12.69", patch),
+    (Phase.SENT, Phase.REJECTED): no_connection,
     (Phase.UNKNOWN, Phase.APPROVED): lambda _: pay_and_sweep("12.68"),
     (Phase.UNKNOWN, Phase.AWAITING_COMPLETION): lambda patch: answer_later("lost", APPROVED, patch, **SECOND_STEP),
     (Phase.UNKNOWN, Phase.DECLINED): lambda patch: answer_later("lost", REFUSED, patch),
-    (Phase.UNKNOWN, Phase.REJECTED): lambda _: pay_and_sweep("12.69"),
+    (Phase.UNKNOWN, Phase.REJECTED): stand_still_and_find_no_connection,
     (Phase.UNKNOWN, Phase.AUTO_CANCELLING): unknown_at_deadline,
     (Phase.AUTO_CANCELLING, Phase.AUTO_CANCELLED): unknown_at_deadline,
     (Phase.SENT, Phase.AUTO_CANCELLING): lambda patch: at_host(patch, authorize=failing(StoppedError())),

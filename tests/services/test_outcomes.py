@@ -1,15 +1,17 @@
 """Card payments below HTTP, at times the test chooses."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
 
+from chalicelib.domain import outcome
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
 from chalicelib.domain.transaction import Phase
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
-from chalicelib.services import outcomes, payment_sweep
+from chalicelib.services import outcomes, payment_sweep, steps
 from chalicelib.store import outbox, transactions
 from chalicelib.store.table import read
 from tests.builders import PNG, image
@@ -228,6 +230,36 @@ def test_what_is_taken_for_lost_can_no_more_be_authorized() -> None:
     entry = booked(payment.id)
     assert entry is not None
     assert entry.code == 68
+
+
+def test_what_is_approved_while_it_is_reversed_as_lost_is_not_paid(monkeypatch: pytest.MonkeyPatch) -> None:
+    till = a_till()
+    payment = till.pay(a_card_body(12.69))
+    approved = partial(outcome.with_answer, answer=AcquirerAnswer(0, "Approved"))
+
+    def arrives_now(request: Any, within_s: float) -> AcquirerAnswer:
+        """Let the process go on that stood still: the acquirer approves, and reverses right after."""
+        steps.advance(payment, approved, NOW)
+        return Sandbox().reverse(request, within_s)
+
+    with broken(monkeypatch, reverse=arrives_now):
+        seen = till.look(payment.id, NOW + 2 * MINUTE)
+
+    assert seen == kept(payment.id)
+    assert (seen.phase, seen.result_code, till.counted()) == (Phase.REJECTED, 91, (1, 0))
+
+
+def test_a_payment_that_is_reversed_as_lost_is_reversed_until_that_is_acknowledged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    till = a_till()
+    payment = till.pay(a_card_body(12.69))
+    with broken(monkeypatch, reverse=LOST):
+        assert till.look(payment.id, NOW + 2 * MINUTE).phase is Phase.AUTO_CANCELLING
+
+    rejected = till.look(payment.id, NOW + 3 * MINUTE)
+    assert (rejected.phase, rejected.result_code) == (Phase.REJECTED, 91)
+    assert not is_charged(payment.id)
 
 
 def test_an_owed_signature_or_second_step_is_paid_at_the_deadline() -> None:
