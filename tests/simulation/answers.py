@@ -10,6 +10,7 @@ from tests.simulation.life import Life
 from tests.simulation.script import LINKED, STRANGER
 
 IN_PROGRESS, OUTCOME_UNKNOWN = 301, 310
+ASK_AGAIN = frozenset({IN_PROGRESS, 401, 902, 903})
 # The HTTP statuses of each ErrorCode (contract, section 2).
 STATUSES: tuple[tuple[Container[int], frozenset[int]], ...] = (
     (range(1), frozenset({200})),
@@ -74,6 +75,13 @@ def answers_follow_the_contract(life: Life) -> Iterator[str]:
 
 def _is_error_of(kind: str, error: int) -> bool:
     return {"pending": error == OUTCOME_UNKNOWN, "done": error == 0, "declined": error >= 1000}[kind]
+
+
+def who_is_to_ask_again_is_told_when(life: Life) -> Iterator[str]:
+    """A refusal that is worth asking again has Retry-After, a second at the least."""
+    for seen in life.clients.seen:
+        if seen.error in ASK_AGAIN and int(seen.headers.get("Retry-After", "0")) < 1:
+            yield f"{seen.act.name} was answered {seen.error} without Retry-After"
 
 
 def in_progress_is_true(life: Life) -> Iterator[str]:

@@ -47,6 +47,7 @@ class Seen:
     answered_at: float | None = None
     status: int = 0
     answer: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)  # of the answer
 
     @property
     def error(self) -> int:
@@ -283,7 +284,7 @@ class Clients:
         return f"request {self._asked[act.number]}"
 
     def _noted(self, seen: Seen, reply: Reply) -> None:
-        seen.answered_at, seen.status = self.scheduler.now, reply.status
+        seen.answered_at, seen.status, seen.headers = self.scheduler.now, reply.status, dict(reply.headers)
         seen.answer = json.loads(reply.body)
         view = seen.answer.get("Transaction")
         if self.trace is not None:

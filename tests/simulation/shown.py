@@ -6,16 +6,17 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.store.codec import decode
 from infra.engines import STACK
 from tests.simulation.clients import SECTIONS, Seen
 from tests.simulation.life import BAD, Life
-from tests.simulation.payments import AWAITING, PAID, minor
+from tests.simulation.payments import AWAITING, PAID, REVERSED, minor
 from tests.simulation.script import OWNER
 
 LISTS = frozenset({"list", "account", "find"})
 ASKS = frozenset({"pay", "sign", "reverse"})
+PAYMENT, IN_FULL = 1, 3  # OperationID, DisplayMode
 SESSION_EXPIRED, ID_REUSED, NOT_ATTEMPTED = 105, 302, 902
 IDLE_SECONDS, AROUND_USE = 30 * 60, 150.0  # a use is noted once a minute, and the gateway remembers for a minute
 AROUND = 4.0  # seconds between two clocks, and between an answer and what it was made of
@@ -103,6 +104,52 @@ def what_was_not_attempted_stays_so(life: Life) -> Iterator[str]:
             refused.setdefault(_name(seen), seen.answered_at)
         elif seen.status == 200 and refused.get(_name(seen), seen.asked_at) < seen.asked_at:
             yield f"{seen.act.name} was answered with what was not attempted, as others were told"
+
+
+def repeated_answers_say_so(life: Life) -> Iterator[str]:
+    """Of the answers with the same payment or reversal one is the first, or brings its signature; any other says so."""
+    first: dict[object, list[Seen]] = {}
+    asked = [seen for seen in life.clients.seen if seen.kind in ASKS]
+    for seen in asked:
+        is_refused = seen.error == NOT_ATTEMPTED and seen.act.facts.get("named") in {"id", "key"}
+        if not is_refused and not (seen.status == 200 and seen.answer.get("Transaction")):
+            continue
+        about = _name(seen) if is_refused else seen.answer["Transaction"]["ID"]
+        if "Idempotent-Replayed" not in seen.headers:
+            first.setdefault(about, []).append(seen)
+        elif len([one for one in asked if one.act.label == seen.act.label or _name(one) == _name(seen)]) < 2:
+            yield f"{seen.act.name} was told that its own request is a repeated one"
+    for told in first.values():
+        if len(told) > 1 + any(seen.kind == "sign" and not seen.error for seen in told):
+            yield f"{told[-1].act.name} was answered as {told[0].act.name} before, and not told so"
+
+
+def flags_follow_from_the_facts(life: Life) -> Iterator[str]:
+    """A signature is owed until it is there; what is partly reversed is neither whole nor reversed in full."""
+    for seen, view in _shown(life):
+        owed, paid, back = view["SignatureRequiredEffective"], minor(view["Amount"]), minor(view["AmountRvs"])
+        if owed != (view["SignatureRequired"] and not view["HasSignature"]):
+            yield f"{seen.act.name} was shown wrongly whether {view['ID']} owes its signature"
+        if seen.kind in ASKS and seen.answer["RequireSignature"] != owed:
+            yield f"{seen.act.name} was told RequireSignature {seen.answer['RequireSignature']}, and shown {owed}"
+        if view["OperationID"] == PAYMENT and view["PartialReverse"] != (0 < back < paid):
+            yield f"{seen.act.name} was shown PartialReverse {view['PartialReverse']} of {back} of {paid}"
+
+
+def money_is_deposited_at_the_deadline(life: Life) -> Iterator[str]:
+    """What was approved is deposited from its Deadline on, cash at once; what is reversed in full never is."""
+    every = transactions(life)
+    for seen, view in _shown(life):
+        one, state = every.get(view["ID"]), (view["State"], view["Substate"])
+        if one is None or seen.answered_at is None or state not in {PAID, REVERSED}:
+            continue
+        end = (one.deadline - life.began).total_seconds()
+        expected = {"DEPOSITED"} if one.input_type is InputType.CASH or seen.asked_at > end + AROUND else set()
+        expected = expected or {"IN-TRANSFER", *(["DEPOSITED"] if seen.answered_at > end - AROUND else ())}
+        if view["DisplayMode"] == IN_FULL:
+            expected = {"REVERSED"}
+        if view["Status"] not in expected:
+            yield f"{seen.act.name} was shown that {one.id} is {view['Status']}, its Deadline is at {end:.0f} s"
 
 
 def deadlines_are_the_ends_of_days(life: Life) -> Iterator[str]:
