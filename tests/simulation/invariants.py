@@ -26,7 +26,7 @@ from tests.simulation.shown import table, transactions
 ENVELOPE = frozenset({"ErrorCode", "ErrorMessage", "Validations"})
 CVV2 = re.compile(r"CVV2\W{1,9}\d")  # also in the text of a request within another text
 WRONG = frozenset({102, 103, 108})  # a credential, a blocked agent, a blocked merchant
-BAD_CREDENTIAL, NOT_ALLOWED, NOT_THERE = 102, 151, 568
+BAD_CREDENTIAL, CLOSED, NOT_ALLOWED, NO_AGENT, NOT_THERE = 102, 108, 151, 563, 568
 REMEMBERED_SECONDS = 70
 REPEATED_SECONDS = 110  # in which a reversal without a key is the same one
 FINAL_STATES = {**FINAL, Phase.APPROVED: PAID}
@@ -118,7 +118,7 @@ def _moved(one: Transaction) -> bool:
 
 
 def _local(one: Transaction) -> datetime:
-    return (one.date or one.created_at) + timedelta(hours=one.gmt)
+    return min(one.date or one.created_at, one.created_at) + timedelta(hours=one.gmt)
 
 
 def receipts_are_sent(life: Life) -> Iterator[str]:
@@ -184,6 +184,8 @@ def credentials_end(life: Life) -> Iterator[str]:
     for seen in life.clients.seen:
         if seen.status != 200 or seen.kind == "status":
             continue
+        if seen.act.facts.get("as"):
+            yield f"{seen.act.name} got in as another account"
         if seen.kind == "guess" or seen.act.facts.get("signs") in FALSE:
             yield f"{seen.act.name} got in with what is no credential"
         for change in life.clients.changes:
@@ -211,10 +213,13 @@ def _ends(change: Change, seen: Seen, life: Life) -> bool:
 def others_see_nothing(life: Life) -> Iterator[str]:
     """For another merchant a payment does not exist; to a colleague without a right to it nothing is shown or given."""
     for seen in life.clients.seen:
-        if seen.act.client not in OUTSIDERS or not seen.status or seen.status >= 500:
+        if seen.act.client not in OUTSIDERS or not seen.status or seen.status >= 500 or _is_closed(seen, life):
             continue
         expected = {NOT_THERE} if seen.act.client == STRANGER else {NOT_ALLOWED, NOT_THERE}  # before it is stored
-        is_about = seen.kind in {"look", "reverse"} and not _is_its_own(seen, life)
+        if seen.kind == "peek":
+            is_about, expected = True, {NO_AGENT if seen.act.client == STRANGER else NOT_ALLOWED}
+        else:
+            is_about = seen.kind in {"look", "reverse"} and not _is_its_own(seen, life)
         if is_about and seen.error not in expected:
             yield f"{seen.act.name} was answered {seen.status}/{seen.error}"
         if seen.kind == "list" and any(
@@ -225,6 +230,10 @@ def others_see_nothing(life: Life) -> Iterator[str]:
             yield f"{seen.act.name} was told what others took"
         if seen.kind == "export" and life.files[seen.answer["Url"].partition("example/")[2]].count(b"\n") > 1:
             yield f"{seen.act.name} was given what others took"
+
+
+def _is_closed(seen: Seen, life: Life) -> bool:
+    return seen.error == CLOSED and any(what == "merchant" for what, _, _ in life.closed)
 
 
 def _id_of(seen: Seen) -> int:
@@ -251,6 +260,8 @@ def answers_are_about_what_was_asked(life: Life) -> Iterator[str]:
         wanted = facts.get("amount") if seen.kind != "reverse" or facts["mode"] == "return" else None
         if wanted is not None and minor(view["Amount"]) != wanted:
             yield f"{seen.act.name} asked for {wanted} and was answered {view['Amount']}"
+        if seen.kind == "reverse" and view["ReverseMode"] != seen.body["BasicReverseTran"]["ReverseMode"]:
+            yield f"{seen.act.name} asked for a {facts['mode']}, and was answered ReverseMode {view['ReverseMode']}"
         if view["PosID"] != _id_of(seen):
             yield f"{seen.act.name} was answered what {view['PosID']} did"
 
@@ -353,6 +364,7 @@ def nobody_is_refused_wrongly(life: Life) -> Iterator[str]:
     for seen in life.clients.seen:
         honest = seen.kind != "guess" and not str(seen.act.facts.get("signs")).startswith("old")
         honest = honest and seen.act.facts.get("signs") not in FALSE and not seen.act.facts.get("is_old")
+        honest = honest and not _is_closed(seen, life)
         if honest and seen.act.client not in changed and seen.error in WRONG:
             yield f"{seen.act.name} was answered {seen.error}"
         if honest and changed.get(seen.act.client) == {"block"} and seen.error == BAD_CREDENTIAL:
@@ -375,7 +387,7 @@ def of_kind(life: Life, kind: str) -> list[Seen]:
 def sessions_end(life: Life) -> Iterator[str]:
     """A session ends with the credentials it was opened with."""
     for seen in life.clients.seen:
-        opened = life.clients.sessions.get(seen.header.removeprefix("Session "))
+        opened = life.clients.sessions.get(seen.secret)
         if opened is None or seen.status != 200 or seen.kind == "status":
             continue
         for change in life.clients.changes:
@@ -475,6 +487,8 @@ ALWAYS: tuple[Callable[[Life], Iterator[str]], ...] = (
     answers.all_is_well_where_nothing_goes_wrong,
     answers.signatures_stay,
     answers.cards_pay_for_their_owners,
+    answers.cards_pay_until_they_expire,
+    answers.configurations_are_told_once,
     answers.nobody_asks_twice_at_once,
     cards_are_counted,
     reports_agree,
@@ -485,6 +499,7 @@ ALWAYS: tuple[Callable[[Life], Iterator[str]], ...] = (
     shown.repeated_answers_say_so,
     shown.flags_follow_from_the_facts,
     shown.money_is_deposited_at_the_deadline,
+    shown.who_is_closed_takes_nothing,
     shown.deadlines_are_the_ends_of_days,
     shown.signed_payments_have_receipts,
     shown.sessions_end_by_themselves,

@@ -13,10 +13,10 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import PENDING
 from chalicelib.gateways.https import Reply
 from chalicelib.services import event_sweep, linked_cards, outbox, payment_sweep
-from chalicelib.store import agents
+from chalicelib.store import agents, merchants, terminals
 from chalicelib.store import linked_cards as linked_card_records
 from chalicelib.store.due_index import PAGE
-from chalicelib.store.table import read, update, write_one
+from chalicelib.store.table import Key, read, update, write_one
 from infra import resources
 from infra.engines import STACK
 from tests.simulation import environment
@@ -27,7 +27,7 @@ from tests.simulation.faults import Faults
 from tests.simulation.gateway import Gateway
 from tests.simulation.people import FACE, People, a_town, token_of
 from tests.simulation.scheduler import Scheduler
-from tests.simulation.script import CARDS, DEADLINE, Act, Script
+from tests.simulation.script import CARDS, DEADLINE, OWNER, Act, Script
 from tests.simulation.store import Store
 from tests.simulation.streams import Streams
 from tests.simulation.tables import Table
@@ -95,6 +95,7 @@ class Life:
         self.files: dict[str, bytes] = {}  # in the bucket
         self.unresolved: list[str] = []  # payments that waited in vain for an acquirer that says nothing
         self.removed: dict[int, float] = {}  # cards, and since when
+        self.closed: list[tuple[str, float, float]] = []  # the merchant or terminals, blocked from when to when
         self._chance = chance
         self.webhooks: Webhooks | None = None
         if random.Random(f"{seed}/webhooks").random() < SHARE_WITH_WEBHOOKS:  # noqa: S311  see above
@@ -176,6 +177,8 @@ class Life:
         return JOBS
 
     def _doing(self, act: Act) -> Callable[[], None]:
+        if act.kind in {"close", "open"}:
+            return lambda: self.close(act)
         if act.client == "operator":
             return lambda: self.gateway.run_job("operator", partial(OPERATOR[act.kind], self, act))
         return lambda: self.clients.do(act)
@@ -195,6 +198,21 @@ class Life:
         card = self.clients.people.cards[act.facts["card"]]
         write_one(update(linked_card_records.key(card), "SET #deleted = :yes", {"yes": True}))
         self.removed[card] = self.scheduler.now
+
+    def close(self, act: Act) -> None:
+        """Block the merchant of the tills, or the terminal of one, or open it again; nothing goes wrong with that."""
+        what, is_open = act.facts["what"], act.kind == "open"
+        person = self.clients.people.by_name[OWNER if what == "merchant" else what]
+        agent = read(agents.key(person.id))
+        assert agent is not None
+        key: Key[Any] = merchants.key(person.merchant_id)
+        if what != "merchant":
+            key = terminals.key(agent.terminal_id or 0)
+        begun = self.scheduler.now
+        write_one(update(key, "SET #state = :state", {"state": int(is_open)}))
+        self.closed = [(whose, begin, min(end, begun) if is_open else end) for whose, begin, end in self.closed]
+        if not is_open:
+            self.closed.append((what, self.scheduler.now, QUIET_AFTER))
 
     def _schedule(self, name: str, number: int) -> None:
         """Let a job run about its time, once or twice."""

@@ -36,8 +36,8 @@ class Steps:
         """Return them: of the payment, then two of each reversal."""
         stored = Event("it is stored", begin)
         decided = Event("it has its outcome", begin, frozenset({STORED}))
-        is_owed = self.payment.signature_required
-        complete = max(begin, min(self.signed, self.deadline - SKEW)) if is_owed else begin
+        first = self.signed if self.payment.single_step else NEVER
+        complete = max(begin, min(first, self.deadline - SKEW)) if self._is_owed else begin
         completed = Event("it is complete", complete, frozenset({DECIDED}))
         found = [stored, decided, completed]
         for reversal in self.reversals:
@@ -66,7 +66,12 @@ class Steps:
             return frozenset({REVERSED})
         if self.payment.phase is Phase.APPROVED and COMPLETED in happened:
             return frozenset({PAID})
-        return frozenset({AWAITING}) if self.payment.signature_required else frozenset({PAID})
+        return frozenset({AWAITING}) if self._is_owed else frozenset({PAID})
+
+    @property
+    def _is_owed(self) -> bool:
+        """Return whether a signature or a second step is owed."""
+        return self.payment.signature_required or not self.payment.single_step
 
     def _refunded(self, happened: frozenset[int]) -> int:
         done = (r for n, r in enumerate(self.reversals) if self.number_of(n, outcome=True) in happened)

@@ -12,7 +12,7 @@ from infra.engines import STACK
 from tests.simulation.clients import SECTIONS, Seen
 from tests.simulation.life import BAD, Life
 from tests.simulation.payments import AWAITING, PAID, REVERSED, minor
-from tests.simulation.script import OWNER
+from tests.simulation.script import OWNER, STRANGER
 
 LISTS = frozenset({"list", "account", "find"})
 ASKS = frozenset({"pay", "sign", "reverse"})
@@ -152,6 +152,22 @@ def money_is_deposited_at_the_deadline(life: Life) -> Iterator[str]:
             yield f"{seen.act.name} was shown that {one.id} is {view['Status']}, its Deadline is at {end:.0f} s"
 
 
+def who_is_closed_takes_nothing(life: Life) -> Iterator[str]:
+    """While a merchant is blocked nobody of it gets in; while a terminal is, no payment begins at it."""
+    every = transactions(life)
+    for what, begin, end in life.closed:
+        for seen in life.clients.seen:
+            if seen.status != 200 or seen.kind == "status" or not begin < seen.asked_at < (seen.answered_at or 0) < end:
+                continue
+            if what == "merchant" and seen.act.client != STRANGER:
+                yield f"{seen.act.name} got in while its merchant was blocked"
+            one = every.get(seen.answer.get("TransactionID", ""))
+            if what == seen.act.client and seen.kind == "pay" and one is not None:
+                began = (one.created_at - life.began).total_seconds()
+                if begin + AROUND < began < end - AROUND:
+                    yield f"{seen.act.name} paid at a terminal that was blocked"
+
+
 def deadlines_are_the_ends_of_days(life: Life) -> Iterator[str]:
     """A payment has its Deadline at the end of its merchant's day; a reversal has an hour at the least before it."""
     for one in transactions(life).values():
@@ -182,7 +198,7 @@ def sessions_end_by_themselves(life: Life) -> Iterator[str]:
     """A session that nobody used for half an hour lets nobody in; one that was used, and is the present one, does."""
     uses: dict[str, list[Seen]] = {}
     for seen in life.clients.seen:
-        session = seen.header.removeprefix("Session ")
+        session = seen.secret
         if opened := life.clients.sessions.get(session):
             before = uses.setdefault(session, [opened])
             last = max(one.asked_at if one is not opened else one.answered_at or 0 for one in before)
