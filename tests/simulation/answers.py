@@ -194,11 +194,19 @@ def _was_paid_before(seen: Seen, life: Life) -> bool:
     )
 
 
+def repeated_messages_say_so(life: Life) -> Iterator[str]:
+    """A host is told of a message that it is a repeated one; who stood still may come late with the first."""
+    for name, acquirer in life.acquirers.items():
+        for unmarked in acquirer.unmarked:
+            if not life.faults.frozen:
+                yield f"{name} was sent a message again, as if it were the first: {unmarked}"
+
+
 def nobody_asks_twice_at_once(life: Life) -> Iterator[str]:
     """Of those who look what became of a transaction, one at a time asks its acquirer."""
     if life.faults.is_slow:
         return
-    looking = {act.name for act in life.acts if act.kind == "look"}
+    looking = {act.name for act in life.acts if act.kind in {"look", "pay", "reverse", "sign"}}
     for name, acquirer in life.acquirers.items():
         first: dict[tuple[str, str], float] = {}  # of what is asked about, and by whom
         for asked in acquirer.asked:

@@ -174,7 +174,10 @@ class Clients:
         elif named == "time":
             basic["ClientDateTime"] = f"2026-03-14T{facts['time']}"
         path = "reverse" if is_cash else "reversecnp"
-        self._repeatedly(act, person, "POST", f"{API}/payment/{path}", {"BasicReverseTran": basic}, key=key)
+        body = {"BasicReverseTran": basic}
+        if facts.get("receipt"):
+            body["Receipt"] = ADDRESSES[facts["receipt"]]
+        self._repeatedly(act, person, "POST", f"{API}/payment/{path}", body, key=key)
 
     def _look(self, act: Act, person: Person) -> None:
         known = self.reversals if act.facts.get("is_of_reversal") else self.payments

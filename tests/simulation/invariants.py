@@ -27,6 +27,7 @@ ENVELOPE = frozenset({"ErrorCode", "ErrorMessage", "Validations"})
 CVV2 = re.compile(r"CVV2\W{1,9}\d")  # also in the text of a request within another text
 WRONG = frozenset({102, 103, 108})  # a credential, a blocked agent, a blocked merchant
 BAD_CREDENTIAL, CLOSED, NOT_ALLOWED, NO_AGENT, NOT_THERE = 102, 108, 151, 563, 568
+SESSION_OVER, IN_USE_SECONDS = 105, 20 * 60  # of a life: a session that was opened in it is still alive
 REMEMBERED_SECONDS = 70
 REPEATED_SECONDS = 110  # in which a reversal without a key is the same one
 FINAL_STATES = {**FINAL, Phase.APPROVED: PAID}
@@ -364,10 +365,13 @@ def nobody_is_refused_wrongly(life: Life) -> Iterator[str]:
     for seen in life.clients.seen:
         honest = seen.kind != "guess" and not str(seen.act.facts.get("signs")).startswith("old")
         honest = honest and seen.act.facts.get("signs") not in FALSE and not seen.act.facts.get("is_old")
-        honest = honest and not _is_closed(seen, life)
+        is_session = seen.act.facts.get("signs") == "session as password"  # once it expired it is no session at all
+        honest = honest and not is_session and not _is_closed(seen, life)
         if honest and seen.act.client not in changed and seen.error in WRONG:
             yield f"{seen.act.name} was answered {seen.error}"
-        if honest and changed.get(seen.act.client) == {"block"} and seen.error == BAD_CREDENTIAL:
+        is_used = seen.asked_at < min((one.asked_at for one in life.clients.changes), default=0) + IN_USE_SECONDS
+        wrong = {BAD_CREDENTIAL, SESSION_OVER} if is_used else {BAD_CREDENTIAL}
+        if honest and changed.get(seen.act.client) == {"block"} and seen.error in wrong:
             yield f"{seen.act.name} is blocked, and was told that its credential is wrong"
 
 
@@ -489,6 +493,7 @@ ALWAYS: tuple[Callable[[Life], Iterator[str]], ...] = (
     answers.cards_pay_for_their_owners,
     answers.cards_pay_until_they_expire,
     answers.configurations_are_told_once,
+    answers.repeated_messages_say_so,
     answers.nobody_asks_twice_at_once,
     cards_are_counted,
     reports_agree,

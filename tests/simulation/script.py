@@ -111,6 +111,8 @@ class Script:
                 self._oddly_paid([act.facts for act in acts if act.label == label and act.kind in {"pay", "sign"}])
         for act in acts:
             self._done_otherwise(act)
+        if self.around.begins_before_deadline:
+            self._looked_at_together(DEADLINE + chance.uniform(15, 400))
         guesses = [act for act in acts if act.kind == "guess"]
         if guesses and chance.random() < SHARE_OF_OTHERS:  # when the lock, if there was one, is over
             self._guess(guesses[-1].at + chance.uniform(31, 50) * 60, guesses[-1].client)
@@ -124,6 +126,10 @@ class Script:
         if chance.random() < SHARE_OF_CLOSED:
             self._closed_meanwhile(chance.uniform(0, 200), chance.choice(("merchant", *TILLS)))
 
+    def _looked_at_together(self, at: float) -> None:
+        for _ in range(3):
+            self._act(at + self._chance.uniform(0, 0.05), OWNER, "look", "payment 1", {"attempts": 1})
+
     def _oddly_paid(self, own: list[dict[str, Any]]) -> None:
         """Let a payment be made with a card that expires, in two steps, or by a till whose clock is fast."""
         odd = self._chance.choice(({"exp": "0226"}, {"exp": "0326"}, {"is_two_step": True}, {"days_ago": -0.9}))
@@ -131,12 +137,14 @@ class Script:
             facts.update(odd)
 
     def _done_otherwise(self, act: Act) -> None:
-        """Let a till use the ID of its reversal for one in the other mode, or its session's ID as its password."""
+        """Let a till use a reversal's ID for another mode, ask for its receipt, or use a session's ID as a password."""
         chance = self._chance
         is_named = act.kind == "reverse" and act.facts.get("named") in {"id", "key"}
         if is_named and chance.random() < SHARE_OF_ODD_WISHES:
             mode = "cancel" if act.facts["mode"] == "return" else "return"
             self._act(act.at + self._soon(), act.client, "reverse", act.label, {**act.facts, "mode": mode})
+        if act.kind == "reverse" and chance.random() < SHARE_OF_ODD_WISHES:
+            act.facts["receipt"] = chance.choice(("email", "both", "two"))
         if act.kind == "account" and chance.random() < SHARE_OF_ODD_WISHES:
             act.facts["signs"] = "session as password"
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from chalicelib.domain import webhook
@@ -26,6 +26,7 @@ DOWN, SPELL = 0.3, 100.0  # of the time; seconds of a spell
 WAYS = ("refuses", "refuses", "fails", "fails", "hangs", "is slow", "loses its answer")
 EVENTS, TRANSACTIONS = f"{STACK}-events", f"{STACK}-transactions"
 TAKES = (0.01, 0.3)  # seconds
+LONGEST = 60.0  # seconds that a request or a run may last, and two clocks differ
 TOO_OLD = 300  # seconds: of a timestamp, as the published packages have it
 
 
@@ -73,6 +74,9 @@ class Webhooks:
         name, item = change.table.name, change.after
         if item is not None and name == EVENTS and "kind" in item:
             self.made[item["id"]["S"]], self.stored_at[item["id"]["S"]] = item, self._scheduler.now
+            at = (datetime.fromisoformat(item["at"]["S"]) - present.life.began).total_seconds()
+            if not self._faults.frozen and abs(self._scheduler.now - at) > LONGEST:
+                self.wrong.append(f"{item['id']['S']} of {at:.1f} s was stored at {self._scheduler.now:.1f} s")
         if item is None or name != TRANSACTIONS or item.get("client_id") != {"N": str(self._merchant_id)}:
             return
         phase = item["phase"]["S"]
