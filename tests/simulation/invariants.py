@@ -503,6 +503,7 @@ ALWAYS: tuple[Callable[[Life], Iterator[str]], ...] = (
     shown.what_was_not_attempted_stays_so,
     shown.repeated_answers_say_so,
     shown.flags_follow_from_the_facts,
+    shown.lists_are_in_order,
     shown.money_is_deposited_at_the_deadline,
     shown.who_is_closed_takes_nothing,
     shown.deadlines_are_the_ends_of_days,

@@ -11,7 +11,7 @@ from chalicelib.store.codec import decode
 from infra.engines import STACK
 from tests.simulation.clients import SECTIONS, Seen
 from tests.simulation.life import BAD, Life
-from tests.simulation.payments import AWAITING, PAID, REVERSED, minor
+from tests.simulation.payments import AWAITING, PAID, PENDING_STATES, REVERSED, minor
 from tests.simulation.script import OWNER, STRANGER
 
 LISTS = frozenset({"list", "account", "find"})
@@ -134,6 +134,27 @@ def flags_follow_from_the_facts(life: Life) -> Iterator[str]:
             yield f"{seen.act.name} was told RequireSignature {seen.answer['RequireSignature']}, and shown {owed}"
         if view["OperationID"] == PAYMENT and view["PartialReverse"] != (0 < back < paid):
             yield f"{seen.act.name} was shown PartialReverse {view['PartialReverse']} of {back} of {paid}"
+
+
+def lists_are_in_order(life: Life) -> Iterator[str]:
+    """A list has what is pending, what is to be completed and all else in a section each, the newest first."""
+    every = transactions(life)
+    for seen in life.clients.seen:
+        if seen.kind not in LISTS or seen.status != 200:
+            continue
+        for section in SECTIONS:
+            found = [every[view["ID"]] for view in seen.answer[section] if view["ID"] in every]
+            places = [(min(one.date or one.created_at, one.created_at), one.id) for one in found]
+            if places != sorted(places, reverse=True):
+                yield f"{seen.act.name} was shown {section} in another order"
+            for view in seen.answer[section]:
+                state = view["State"], view["Substate"]
+                right = "InProcess" if state in PENDING_STATES else SECTIONS[0] if state == AWAITING else SECTIONS[2]
+                if section != right:
+                    yield f"{seen.act.name} was shown {view['ID']}, which is {state}, in {section}"
+        counters, number = seen.answer["TransactionsCounters"], sum(len(seen.answer[name]) for name in SECTIONS)
+        if counters["ItemCountPage"] != number or counters["ItemCountTtl"] < number:
+            yield f"{seen.act.name} was shown {number}, and counters {counters}"
 
 
 def money_is_deposited_at_the_deadline(life: Life) -> Iterator[str]:
