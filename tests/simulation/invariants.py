@@ -29,6 +29,7 @@ WRONG = frozenset({102, 103, 108})  # a credential, a blocked agent, a blocked m
 BAD_CREDENTIAL, CLOSED, NOT_ALLOWED, NO_AGENT, NOT_THERE = 102, 108, 151, 563, 568
 SESSION_OVER, IN_USE_SECONDS = 105, 20 * 60  # of a life: a session that was opened in it is still alive
 REMEMBERED_SECONDS = 70
+AROUND = 4.0  # seconds between two clocks
 REPEATED_SECONDS = 110  # in which a reversal without a key is the same one
 FINAL_STATES = {**FINAL, Phase.APPROVED: PAID}
 
@@ -90,7 +91,9 @@ def totals_agree(life: Life) -> Iterator[str]:
             if found != (len(own), taken):
                 yield f"the totals of {month} say {found}, a recount {(len(own), taken)}"
             entries = history.of_month(merchant, month)
-            if Counter(entry.id for entry in entries) != Counter(one.id for one in own):
+            if Counter((entry.id, entry.at.date()) for entry in entries) != Counter(
+                (one.id, _local(one).date()) for one in own
+            ):
                 yield f"the history of {month} lists {sorted(entry.id[:8] for entry in entries)}"
             money = sum(entry.taken_minor for entry in entries)
             if money != taken:
@@ -288,6 +291,26 @@ def nothing_is_done_twice(life: Life) -> Iterator[str]:
             yield f"{one.id} has {found} reversals, {len(wanted)} were asked for"
 
 
+def what_is_pending_is_repeated(life: Life) -> Iterator[str]:
+    """A request without a key is the same as the latest reversal as long as that has no outcome, however long."""
+    every = [one for one in transactions(life).values() if one.is_reversal]
+    asked = of_kind(life, "reverse")
+    named = {
+        seen.body["BasicReverseTran"]["TransactionID"]
+        for seen in asked
+        if seen.act.facts.get("named", "nothing") != "nothing" or seen.act.facts.get("amount") is None
+    }
+    for one in (one for one in every if one.original_id not in named):
+        before = [
+            other for other in every if other.original_id == one.original_id and other.created_at < one.created_at
+        ]
+        last = max(before, key=lambda other: other.created_at, default=one)
+        began = (one.created_at - life.began).total_seconds() + AROUND
+        alike = all(getattr(last, name) == getattr(one, name) for name in ("reverse_mode", "amount_minor"))
+        if last is not one and last.agent.id == one.agent.id and alike and life.decided.get(last.id, 0) > began:
+            yield f"{one.id} was begun while {last.id}, the same, was pending"
+
+
 def _order(act: Act) -> tuple[object, ...]:
     """Return what a request for a payment has in common with those that are the same payment: a key is its client's."""
     named = act.facts["named"]
@@ -479,6 +502,7 @@ ALWAYS: tuple[Callable[[Life], Iterator[str]], ...] = (
     answers_fit_together,
     answers_are_about_what_was_asked,
     nothing_is_done_twice,
+    what_is_pending_is_repeated,
     lists_agree,
     lists_show_what_was_answered,
     nobody_is_refused_wrongly,

@@ -28,7 +28,7 @@ from tests.simulation.gateway import Gateway
 from tests.simulation.people import FACE, People, a_town, token_of
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.script import CARDS, DEADLINE, OWNER, Act, Script
-from tests.simulation.store import Store
+from tests.simulation.store import Change, Store
 from tests.simulation.streams import Streams
 from tests.simulation.tables import Table
 from tests.simulation.webhooks import Webhooks
@@ -95,6 +95,7 @@ class Life:
         self.files: dict[str, bytes] = {}  # in the bucket
         self.unresolved: list[str] = []  # payments that waited in vain for an acquirer that says nothing
         self.removed: dict[int, float] = {}  # cards, and since when
+        self.decided: dict[str, float] = {}  # when each transaction got its outcome
         self.closed: list[tuple[str, float, float]] = []  # the merchant or terminals, blocked from when to when
         self._chance = chance
         self.webhooks: Webhooks | None = None
@@ -104,6 +105,7 @@ class Life:
     def live(self) -> None:
         """Live it."""
         present.life = self
+        self.store.watched.append(self._note_outcome)
         jobs = self._jobs()
         self._bring_about()
         for act in self.acts:
@@ -159,6 +161,14 @@ class Life:
         if around.has_bad_record and faults.is_planned("nobody can read a record"):
             item = {"id": {"S": BAD}, "due_shard": {"S": "SANDBOX.0"}, "due_at": {"S": "2026-03-01T00:00:00.000000Z"}}
             self.store.call("PutItem", {"TableName": f"{STACK}-transactions", "Item": item})
+
+    def _note_outcome(self, change: Change) -> None:
+        """Take a change of the store: a transaction that is pending no longer."""
+        before, after = change.before, change.after
+        if not before or not after or change.table.name != f"{STACK}-transactions":
+            return
+        if before["phase"]["S"] in PENDING and after["phase"]["S"] not in PENDING:
+            self.decided[after["id"]["S"]] = self.scheduler.now
 
     def _end_of_silence(self) -> None:
         """Let the acquirer answer inquiries again: what it was asked about before its Deadline is decided by now."""

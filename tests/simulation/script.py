@@ -111,11 +111,7 @@ class Script:
                 self._oddly_paid([act.facts for act in acts if act.label == label and act.kind in {"pay", "sign"}])
         for act in acts:
             self._done_otherwise(act)
-        if self.around.begins_before_deadline:
-            self._looked_at_together(DEADLINE + chance.uniform(15, 400))
-        guesses = [act for act in acts if act.kind == "guess"]
-        if guesses and chance.random() < SHARE_OF_OTHERS:  # when the lock, if there was one, is over
-            self._guess(guesses[-1].at + chance.uniform(31, 50) * 60, guesses[-1].client)
+        self._added_to_theme(acts)
         if chance.random() < SHARE_OF_ODD_WISHES:
             self._act(chance.uniform(0, 500), chance.choice(OUTSIDERS), "peek", facts={"of": chance.choice(TILLS)})
             self._act(chance.uniform(0, 500), chance.choice(TILLS), "account", facts={"as": OWNER})
@@ -126,13 +122,32 @@ class Script:
         if chance.random() < SHARE_OF_CLOSED:
             self._closed_meanwhile(chance.uniform(0, 200), chance.choice(("merchant", *TILLS)))
 
+    def _added_to_theme(self, acts: list[Act]) -> None:
+        """Add what belongs to a theme, and came to it later."""
+        chance = self._chance
+        if self._theme == self._unlucky and chance.random() < SHARE_OF_OTHERS:
+            self._asked_without_a_name([act for act in acts if act.kind == "reverse"])
+        if self.around.begins_before_deadline:
+            self._looked_at_together(DEADLINE + chance.uniform(15, 400))
+        guesses = [act for act in acts if act.kind == "guess"]
+        if guesses and chance.random() < SHARE_OF_OTHERS:  # when the lock, if there was one, is over
+            self._guess(guesses[-1].at + chance.uniform(31, 50) * 60, guesses[-1].client)
+
+    def _asked_without_a_name(self, reversals: list[Act]) -> None:
+        """Let a till that has no answer to its return ask again after more than two minutes, without a key."""
+        for act in reversals[:1]:
+            act.facts.update(named="nothing", mode="return", amount=500)
+            self._act(act.at + self._chance.uniform(125, 400), act.client, "reverse", act.label, {**act.facts})
+
     def _looked_at_together(self, at: float) -> None:
         for _ in range(3):
             self._act(at + self._chance.uniform(0, 0.05), OWNER, "look", "payment 1", {"attempts": 1})
 
     def _oddly_paid(self, own: list[dict[str, Any]]) -> None:
         """Let a payment be made with a card that expires, in two steps, or by a till whose clock is fast."""
-        odd = self._chance.choice(({"exp": "0226"}, {"exp": "0326"}, {"is_two_step": True}, {"days_ago": -0.9}))
+        odd: dict[str, Any] = self._chance.choice(({"exp": "0226"}, {"exp": "0326"}, {"is_two_step": True}))
+        if own[0]["way"] == CASH:
+            odd = {"days_ago": -0.9}
         for facts in own:
             facts.update(odd)
 
