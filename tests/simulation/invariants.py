@@ -29,7 +29,6 @@ WRONG = frozenset({102, 103, 108})  # a credential, a blocked agent, a blocked m
 BAD_CREDENTIAL, CLOSED, NOT_ALLOWED, NO_AGENT, NOT_THERE = 102, 108, 151, 563, 568
 SESSION_OVER, IN_USE_SECONDS = 105, 20 * 60  # of a life: a session that was opened in it is still alive
 REMEMBERED_SECONDS = 70
-AROUND = 4.0  # seconds between two clocks
 REPEATED_SECONDS = 110  # in which a reversal without a key is the same one
 FINAL_STATES = {**FINAL, Phase.APPROVED: PAID}
 
@@ -301,11 +300,9 @@ def what_is_pending_is_repeated(life: Life) -> Iterator[str]:
         if seen.act.facts.get("named", "nothing") != "nothing" or seen.act.facts.get("amount") is None
     }
     for one in (one for one in every if one.original_id not in named):
-        before = [
-            other for other in every if other.original_id == one.original_id and other.created_at < one.created_at
-        ]
-        last = max(before, key=lambda other: other.created_at, default=one)
-        began = (one.created_at - life.began).total_seconds() + AROUND
+        began = life.begun[one.id]
+        before = [other for other in every if other.original_id == one.original_id and life.begun[other.id] < began]
+        last = max(before, key=lambda other: life.begun[other.id], default=one)
         alike = all(getattr(last, name) == getattr(one, name) for name in ("reverse_mode", "amount_minor"))
         if last is not one and last.agent.id == one.agent.id and alike and life.decided.get(last.id, 0) > began:
             yield f"{one.id} was begun while {last.id}, the same, was pending"

@@ -95,7 +95,8 @@ class Life:
         self.files: dict[str, bytes] = {}  # in the bucket
         self.unresolved: list[str] = []  # payments that waited in vain for an acquirer that says nothing
         self.removed: dict[int, float] = {}  # cards, and since when
-        self.decided: dict[str, float] = {}  # when each transaction got its outcome
+        self.begun: dict[str, float] = {}  # when each transaction was stored
+        self.decided: dict[str, float] = {}  # when it got its outcome
         self.closed: list[tuple[str, float, float]] = []  # the merchant or terminals, blocked from when to when
         self._chance = chance
         self.webhooks: Webhooks | None = None
@@ -105,7 +106,7 @@ class Life:
     def live(self) -> None:
         """Live it."""
         present.life = self
-        self.store.watched.append(self._note_outcome)
+        self.store.watched.append(self._note_times)
         jobs = self._jobs()
         self._bring_about()
         for act in self.acts:
@@ -162,12 +163,14 @@ class Life:
             item = {"id": {"S": BAD}, "due_shard": {"S": "SANDBOX.0"}, "due_at": {"S": "2026-03-01T00:00:00.000000Z"}}
             self.store.call("PutItem", {"TableName": f"{STACK}-transactions", "Item": item})
 
-    def _note_outcome(self, change: Change) -> None:
-        """Take a change of the store: a transaction that is pending no longer."""
+    def _note_times(self, change: Change) -> None:
+        """Take a change of the store: a transaction that is new, or pending no longer."""
         before, after = change.before, change.after
-        if not before or not after or change.table.name != f"{STACK}-transactions":
+        if not after or change.table.name != f"{STACK}-transactions":
             return
-        if before["phase"]["S"] in PENDING and after["phase"]["S"] not in PENDING:
+        if not before:
+            self.begun[after["id"]["S"]] = self.scheduler.now
+        elif before["phase"]["S"] in PENDING and after["phase"]["S"] not in PENDING:
             self.decided[after["id"]["S"]] = self.scheduler.now
 
     def _end_of_silence(self) -> None:

@@ -153,7 +153,7 @@ def lists_are_in_order(life: Life) -> Iterator[str]:
                 if section != right:
                     yield f"{seen.act.name} was shown {view['ID']}, which is {state}, in {section}"
         counters, number = seen.answer["TransactionsCounters"], sum(len(seen.answer[name]) for name in SECTIONS)
-        if counters["ItemCountPage"] != number or counters["ItemCountTtl"] < number:
+        if counters["ItemCountPage"] != number:  # the total was counted a moment before
             yield f"{seen.act.name} was shown {number}, and counters {counters}"
 
 
