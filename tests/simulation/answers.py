@@ -206,8 +206,9 @@ def nobody_asks_twice_at_once(life: Life) -> Iterator[str]:
     """Of those who look what became of a transaction, one at a time asks its acquirer."""
     if life.faults.is_slow:
         return
-    looking = {act.name for act in life.acts if act.kind in {"look", "pay", "reverse", "sign"}}
     for name, acquirer in life.acquirers.items():
+        kinds = {"look"} if acquirer.can_inquire else {"look", "pay", "reverse", "sign"}  # an advice is its request's
+        looking = {act.name for act in life.acts if act.kind in kinds}
         first: dict[tuple[str, str], float] = {}  # of what is asked about, and by whom
         for asked in acquirer.asked:
             who = asked.task.partition(".")[0]
