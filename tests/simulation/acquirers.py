@@ -90,6 +90,8 @@ class Acquirer:
     tokens: set[str] = field(default_factory=set)  # of the cards that are linked
     unknown_tokens: list[str] = field(default_factory=list)  # that somebody paid with
     asked: list[Asked] = field(default_factory=list)
+    sent: set[Any] = field(default_factory=set)  # the reversals that were requested
+    unmarked: list[str] = field(default_factory=list)  # those that were repeated and did not say so
     mixed_up: set[str] = field(default_factory=set)  # the references of those that got an answer about something else
 
     def refuse(self, _: Any) -> tuple[()]:
@@ -107,10 +109,16 @@ class Acquirer:
         text = f"{VERBS[request.kind]} {request.amount_minor} of {request.original[:8]}, as {request.reference[:8]}"
         if request.kind in AUTOMATIC:
             self._note(request.original)
+        key, task = self.key_of_reversal(request), self.scheduler.current
+        if not self.can_inquire and key in self.sent and not request.is_repeat and task is not None:
+            self.unmarked.append(f"{request.reference} by {task.name}")
+        self.sent.add(key)
         if _is_in(self.one_way, self.scheduler.now) and not self.faults.is_over:
             self._tell(text, "no connection")
             raise UnreachableError
         about_another = Reversed("another payment", request.amount_minor)
+        if ord(request.reference[-1]) % 2:
+            about_another = Reversed(request.original, request.amount_minor + 1)
         instead: dict[str, AcquirerAnswer | None] = {"mixed up": AcquirerAnswer(0, "Approved", reverses=about_another)}
         if request.kind in AUTOMATIC:  # any other reversal that is answered so is declined
             instead["busy"] = AcquirerAnswer(BUSY, message_of(BUSY))
@@ -241,7 +249,11 @@ class Acquirer:
         if request.card is None and request.link_id not in self.tokens:
             self.unknown_tokens.append(request.link_id or "none")
             code = NO_CARD
-        answer = AcquirerAnswer(code, message_of(code), "A1", "123456789012", signature_required=cents == SIGNED)
+        text = None if request.card is None else f"PAID WITH {request.card.pan.reveal()}"  # hosts do write that
+        is_signed = cents == SIGNED
+        answer = AcquirerAnswer(
+            code, message_of(code), "A1", "123456789012", signature_required=is_signed, additional_fields=text
+        )
         self.books[key] = Entry(request.amount_minor, answer, is_partial=code == PARTIAL, link_id=request.link_id)
         return answer
 

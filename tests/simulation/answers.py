@@ -1,15 +1,19 @@
 """What each answer has to say, whatever became of the others: the tables of the interface, written a second time."""
 
 from collections.abc import Container, Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
 from tests.simulation.clients import Seen
 from tests.simulation.life import Life
-from tests.simulation.script import LINKED, STRANGER
+from tests.simulation.script import AT_HOST, CARD, LINKED, STRANGER
 
 IN_PROGRESS, OUTCOME_UNKNOWN = 301, 310
+TOO_SOON, INTERVAL = 401, 600.0
+ASK_AGAIN = frozenset({IN_PROGRESS, TOO_SOON, 902, 903})
+EXPIRED = 9  # the Code of a finding
+EXPIRIES = {"0226": datetime(2026, 2, 28, 22, tzinfo=UTC), "0326": datetime(2026, 3, 31, 22, tzinfo=UTC)}
 # The HTTP statuses of each ErrorCode (contract, section 2).
 STATUSES: tuple[tuple[Container[int], frozenset[int]], ...] = (
     (range(1), frozenset({200})),
@@ -64,7 +68,7 @@ def answers_follow_the_contract(life: Life) -> Iterator[str]:
             yield f"{seen.act.name} was shown {view['Status']} in DisplayMode {view['DisplayMode']} at {shown}"
         if view["IsNotFinished"] != (kind == "pending" or shown == (400, 401)):
             yield f"{seen.act.name} was shown IsNotFinished {view['IsNotFinished']} at {shown}"
-        if view["HasSignature"] and shown == (400, 401):
+        if view["HasSignature"] and shown == (400, 401) and view["SingleStepAuth"]:
             yield f"{seen.act.name} was shown that a payment with its signature waits for it"
         if round(view["Amount"] * 100) - round(view["AmountRvs"] * 100) != round(view["AmountEff"] * 100):
             yield f"{seen.act.name} was shown amounts that do not add up: {view['AmountEff']} of {view['Amount']}"
@@ -74,6 +78,13 @@ def answers_follow_the_contract(life: Life) -> Iterator[str]:
 
 def _is_error_of(kind: str, error: int) -> bool:
     return {"pending": error == OUTCOME_UNKNOWN, "done": error == 0, "declined": error >= 1000}[kind]
+
+
+def who_is_to_ask_again_is_told_when(life: Life) -> Iterator[str]:
+    """A refusal that is worth asking again has Retry-After, a second at the least."""
+    for seen in life.clients.seen:
+        if seen.error in ASK_AGAIN and int(seen.headers.get("Retry-After", "0")) < 1:
+            yield f"{seen.act.name} was answered {seen.error} without Retry-After"
 
 
 def in_progress_is_true(life: Life) -> Iterator[str]:
@@ -144,6 +155,37 @@ def cards_pay_for_their_owners(life: Life) -> Iterator[str]:
             yield f"{name} was asked for money by a token that it never gave: {token[:40]}"
 
 
+def cards_pay_until_they_expire(life: Life) -> Iterator[str]:
+    """A card pays through the last day of its month, of its merchant's days, and no longer."""
+    for seen in life.clients.seen:
+        end = EXPIRIES.get(seen.act.facts.get("exp", ""))
+        if end is None or seen.kind != "pay" or seen.act.facts["way"] not in {CARD, AT_HOST} or not seen.answered_at:
+            continue
+        over = (end - life.began).total_seconds()
+        if seen.status == 200 and seen.asked_at > over + AROUND and not _was_paid_before(seen, life):
+            yield f"{seen.act.name} paid with a card that has expired"
+        codes = {item["Code"] for item in seen.answer.get("Validations") or ()}
+        if EXPIRED in codes and seen.answered_at < over - AROUND:
+            yield f"{seen.act.name} was told that a card has expired, which has not"
+
+
+def configurations_are_told_once(life: Life) -> Iterator[str]:
+    """An account is told its configuration once in ten minutes, and is refused for no longer than that."""
+    asked = [seen for seen in life.clients.seen if seen.kind == "configuration"]
+    told = sorted((seen for seen in asked if seen.status == 200), key=lambda one: one.asked_at)
+    for before, after in pairwise(told):
+        if before.act.client == after.act.client and (after.answered_at or 0) < before.asked_at + INTERVAL - AROUND:
+            yield f"{after.act.name} was told its configuration again"
+    for seen in asked:
+        if seen.error == TOO_SOON and not any(
+            one is not seen
+            and one.act.client == seen.act.client
+            and seen.asked_at - INTERVAL - AROUND < one.asked_at <= (seen.answered_at or 0)
+            for one in asked
+        ):
+            yield f"{seen.act.name} was refused its configuration, which nobody had asked for"
+
+
 def _was_paid_before(seen: Seen, life: Life) -> bool:
     """Return whether an earlier request may have stored this payment: then it is answered again."""
     return any(
@@ -152,12 +194,21 @@ def _was_paid_before(seen: Seen, life: Life) -> bool:
     )
 
 
+def repeated_messages_say_so(life: Life) -> Iterator[str]:
+    """A host is told of a message that it is a repeated one; who stood still may come late with the first."""
+    for name, acquirer in life.acquirers.items():
+        for unmarked in acquirer.unmarked:
+            if not life.faults.frozen:
+                yield f"{name} was sent a message again, as if it were the first: {unmarked}"
+
+
 def nobody_asks_twice_at_once(life: Life) -> Iterator[str]:
     """Of those who look what became of a transaction, one at a time asks its acquirer."""
     if life.faults.is_slow:
         return
-    looking = {act.name for act in life.acts if act.kind == "look"}
     for name, acquirer in life.acquirers.items():
+        kinds = {"look"} if acquirer.can_inquire else {"look", "pay", "reverse", "sign"}  # an advice is its request's
+        looking = {act.name for act in life.acts if act.kind in kinds}
         first: dict[tuple[str, str], float] = {}  # of what is asked about, and by whom
         for asked in acquirer.asked:
             who = asked.task.partition(".")[0]

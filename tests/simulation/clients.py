@@ -16,7 +16,7 @@ from tests.simulation.environment import MORNING
 from tests.simulation.gateway import Gateway, a_request
 from tests.simulation.people import People, Person
 from tests.simulation.scheduler import Scheduler
-from tests.simulation.script import AT_HOST, CASH, LINKED, OWNER, Act
+from tests.simulation.script import AT_HOST, CARD, CASH, LINKED, OWNER, Act
 
 API = "/api/v1"
 SIGN_IN = f"{API}/user/login/session"
@@ -49,6 +49,7 @@ class Seen:
     answered_at: float | None = None
     status: int = 0
     answer: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)  # of the answer
 
     @property
     def error(self) -> int:
@@ -102,6 +103,8 @@ class Clients:
             "report": self._report,
             "export": self._export,
             "prepare": self._prepare,
+            "peek": self._peek,
+            "configuration": self._configuration,
         }
         kinds[act.kind](act, person)
 
@@ -135,7 +138,11 @@ class Clients:
         else:
             body["BasicTran"]["InputType"] = 1
             body["AcqTran"] = {"AcquirerCode": "ISO8583" if facts["way"] == AT_HOST else "SANDBOX"}
-            body["Card"] = {"CardInputMode": 1, "CardDataInput": {"PAN": PAN, "EXP": "1230", "CVV2": "123"}}
+            body["Card"] = {
+                "CardInputMode": 1,
+                "CardDataInput": {"PAN": PAN, "EXP": facts.get("exp", "1230"), "CVV2": "123"},
+            }
+        body.setdefault("AcqTran", {}).update(_steps(facts))
         if facts["ext_id"]:
             body["BasicTran"]["ExtID"] = facts["ext_id"]
         if facts["receipt"]:
@@ -170,7 +177,10 @@ class Clients:
         elif named == "time":
             basic["ClientDateTime"] = f"2026-03-14T{facts['time']}"
         path = "reverse" if is_cash else "reversecnp"
-        self._repeatedly(act, person, "POST", f"{API}/payment/{path}", {"BasicReverseTran": basic}, key=key)
+        body = {"BasicReverseTran": basic}
+        if facts.get("receipt"):
+            body["Receipt"] = ADDRESSES[facts["receipt"]]
+        self._repeatedly(act, person, "POST", f"{API}/payment/{path}", body, key=key)
 
     def _look(self, act: Act, person: Person) -> None:
         known = self.reversals if act.facts.get("is_of_reversal") else self.payments
@@ -190,9 +200,17 @@ class Clients:
             self._repeatedly(act, person, "POST", f"{API}/payment/listHistoryEx", {"ListBasicModel": {"ID": payment}})
 
     def _account(self, act: Act, person: Person) -> None:
-        self._repeatedly(
-            act, person, "POST", f"{API}/payment/listHistoryEx", {"ListBasicModel": {"Page": 1}}, attempts=1
-        )
+        body: dict[str, Any] = {"ListBasicModel": {"Page": 1}}
+        if "as" in act.facts:
+            body["CurrentAccountID"] = self.people.by_name[act.facts["as"]].id
+        self._repeatedly(act, person, "POST", f"{API}/payment/listHistoryEx", body, attempts=1)
+
+    def _peek(self, act: Act, person: Person) -> None:
+        body = {"ListBasicModel": {"AccountID": self.people.by_name[act.facts["of"]].id}}
+        self._repeatedly(act, person, "POST", f"{API}/payment/listHistoryEx", body)
+
+    def _configuration(self, act: Act, person: Person) -> None:
+        self._repeatedly(act, person, "GET", f"{API}/payment/AuthAccount", None, attempts=1)
 
     def _cards(self, act: Act, person: Person) -> None:
         self._repeatedly(act, person, "POST", f"{API}/payment/GetLinkedCards", {})
@@ -213,7 +231,9 @@ class Clients:
     def _guess(self, act: Act, person: Person) -> None:
         other = next(one for one in self.people.by_name.values() if one is not person)
         password = other.password if act.facts["is_of_other"] else "not the password"
-        self._once(act, "POST", SIGN_IN, "", {"Email": person.email, "Password": password}, secret=password)
+        self._once(
+            act, "POST", SIGN_IN, "", {"Email": person.email, "Password": password}, password, source=_place(act)
+        )
 
     def _sign_in(self, act: Act, person: Person) -> None:
         password = person.secret("old password" if act.facts.get("is_old") else "password")
@@ -291,7 +311,7 @@ class Clients:
         return f"request {self._asked[act.number]}"
 
     def _noted(self, seen: Seen, reply: Reply) -> None:
-        seen.answered_at, seen.status = self.scheduler.now, reply.status
+        seen.answered_at, seen.status, seen.headers = self.scheduler.now, reply.status, dict(reply.headers)
         seen.answer = json.loads(reply.body)
         view = seen.answer.get("Transaction")
         if self.trace is not None:
@@ -314,7 +334,18 @@ class Clients:
             self.reversals[seen.act.label] = view["ID"]
 
 
-def _offline(days_ago: int) -> dict[str, Any]:
+def _steps(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what says that a payment is not complete before its Deadline; nothing of one of a single step."""
+    is_two_step = facts.get("is_two_step") and facts["way"] in {CARD, LINKED}
+    return {"SingleStepAuthMode": False} if is_two_step else {}
+
+
+def _place(act: Act) -> str:
+    """Return the address that a guess comes from."""
+    return f"203.0.113.{act.number % 9 + 1}"
+
+
+def _offline(days_ago: float) -> dict[str, Any]:
     """Return what says that a till without connection took a payment days ago; nothing of one that is taken now."""
     paid = MORNING - timedelta(days=days_ago)
     return {"OfflineTran": {"OfflineMode": True, "Paid": f"{paid:%Y-%m-%dT%H:%M:%S}"}} if days_ago else {}

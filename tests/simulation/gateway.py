@@ -151,7 +151,7 @@ def a_request(
     method: str, resource: str, authorization: str | None, body: Any, number: str, **more: Any
 ) -> tuple[Request, Match]:
     """Return a request and what it is for; `more` are the variables of the path and an Idempotency-Key."""
-    key = more.pop("key", None)
+    key, source = more.pop("key", None), more.pop("source", "203.0.113.7")
     headers = [("Content-Type", "application/json"), ("Host", "payments.example")]
     if authorization:
         headers.append(("Authorization", authorization))
@@ -162,7 +162,7 @@ def a_request(
         path = path.replace(f"{{{name}}}", str(value))
     content = b"" if body is None else json.dumps(body).encode()
     parameters = {name: str(value) for name, value in more.items()}
-    return Request(method, path, tuple(headers), content, "203.0.113.7", number), Match(resource, parameters)
+    return Request(method, path, tuple(headers), content, source, number), Match(resource, parameters)
 
 
 APP = importlib.import_module("app")

@@ -27,7 +27,8 @@ from tests.simulation.shown import table, transactions
 ENVELOPE = frozenset({"ErrorCode", "ErrorMessage", "Validations"})
 CVV2 = re.compile(r"CVV2\W{1,9}\d")  # also in the text of a request within another text
 WRONG = frozenset({102, 103, 108})  # a credential, a blocked agent, a blocked merchant
-BAD_CREDENTIAL, NOT_ALLOWED, NOT_THERE = 102, 151, 568
+BAD_CREDENTIAL, CLOSED, NOT_ALLOWED, NO_AGENT, NOT_THERE = 102, 108, 151, 563, 568
+SESSION_OVER, IN_USE_SECONDS = 105, 20 * 60  # of a life: a session that was opened in it is still alive
 REMEMBERED_SECONDS = 70
 REPEATED_SECONDS = 110  # in which a reversal without a key is the same one
 FINAL_STATES = {**FINAL, Phase.APPROVED: PAID}
@@ -90,7 +91,9 @@ def totals_agree(life: Life) -> Iterator[str]:
             if found != (len(own), taken):
                 yield f"the totals of {month} say {found}, a recount {(len(own), taken)}"
             entries = history.of_month(merchant, month)
-            if Counter(entry.id for entry in entries) != Counter(one.id for one in own):
+            if Counter((entry.id, entry.at.date()) for entry in entries) != Counter(
+                (one.id, _local(one).date()) for one in own
+            ):
                 yield f"the history of {month} lists {sorted(entry.id[:8] for entry in entries)}"
             money = sum(entry.taken_minor for entry in entries)
             if money != taken:
@@ -119,7 +122,7 @@ def _moved(one: Transaction) -> bool:
 
 
 def _local(one: Transaction) -> datetime:
-    return (one.date or one.created_at) + timedelta(hours=one.gmt)
+    return min(one.date or one.created_at, one.created_at) + timedelta(hours=one.gmt)
 
 
 def receipts_are_sent(life: Life) -> Iterator[str]:
@@ -185,6 +188,8 @@ def credentials_end(life: Life) -> Iterator[str]:
     for seen in life.clients.seen:
         if seen.status != 200 or seen.kind == "status":
             continue
+        if seen.act.facts.get("as"):
+            yield f"{seen.act.name} got in as another account"
         if seen.kind == "guess" or seen.act.facts.get("signs") in FALSE:
             yield f"{seen.act.name} got in with what is no credential"
         for change in life.clients.changes:
@@ -212,10 +217,13 @@ def _ends(change: Change, seen: Seen, life: Life) -> bool:
 def others_see_nothing(life: Life) -> Iterator[str]:
     """For another merchant a payment does not exist; to a colleague without a right to it nothing is shown or given."""
     for seen in life.clients.seen:
-        if seen.act.client not in OUTSIDERS or not seen.status or seen.status >= 500:
+        if seen.act.client not in OUTSIDERS or not seen.status or seen.status >= 500 or _is_closed(seen, life):
             continue
         expected = {NOT_THERE} if seen.act.client == STRANGER else {NOT_ALLOWED, NOT_THERE}  # before it is stored
-        is_about = seen.kind in {"look", "reverse"} and not _is_its_own(seen, life)
+        if seen.kind == "peek":
+            is_about, expected = True, {NO_AGENT if seen.act.client == STRANGER else NOT_ALLOWED}
+        else:
+            is_about = seen.kind in {"look", "reverse"} and not _is_its_own(seen, life)
         if is_about and seen.error not in expected:
             yield f"{seen.act.name} was answered {seen.status}/{seen.error}"
         if seen.kind == "list" and any(
@@ -226,6 +234,10 @@ def others_see_nothing(life: Life) -> Iterator[str]:
             yield f"{seen.act.name} was told what others took"
         if seen.kind == "export" and life.files[seen.answer["Url"].partition("example/")[2]].count(b"\n") > 1:
             yield f"{seen.act.name} was given what others took"
+
+
+def _is_closed(seen: Seen, life: Life) -> bool:
+    return seen.error == CLOSED and any(what == "merchant" for what, _, _ in life.closed)
 
 
 def _id_of(seen: Seen) -> int:
@@ -252,6 +264,8 @@ def answers_are_about_what_was_asked(life: Life) -> Iterator[str]:
         wanted = facts.get("amount") if seen.kind != "reverse" or facts["mode"] == "return" else None
         if wanted is not None and minor(view["Amount"]) != wanted:
             yield f"{seen.act.name} asked for {wanted} and was answered {view['Amount']}"
+        if seen.kind == "reverse" and view["ReverseMode"] != seen.body["BasicReverseTran"]["ReverseMode"]:
+            yield f"{seen.act.name} asked for a {facts['mode']}, and was answered ReverseMode {view['ReverseMode']}"
         if view["PosID"] != _id_of(seen):
             yield f"{seen.act.name} was answered what {view['PosID']} did"
 
@@ -275,6 +289,24 @@ def nothing_is_done_twice(life: Life) -> Iterator[str]:
         found = sum(other.original_id == one.id and (other.is_pending or _moved(other)) for other in every)
         if found > len(wanted):
             yield f"{one.id} has {found} reversals, {len(wanted)} were asked for"
+
+
+def what_is_pending_is_repeated(life: Life) -> Iterator[str]:
+    """A request without a key is the same as the latest reversal as long as that has no outcome, however long."""
+    every = [one for one in transactions(life).values() if one.is_reversal]
+    asked = of_kind(life, "reverse")
+    named = {
+        seen.body["BasicReverseTran"]["TransactionID"]
+        for seen in asked
+        if seen.act.facts.get("named", "nothing") != "nothing" or seen.act.facts.get("amount") is None
+    }
+    for one in (one for one in every if one.original_id not in named):
+        began = life.begun[one.id]
+        before = [other for other in every if other.original_id == one.original_id and life.begun[other.id] < began]
+        last = max(before, key=lambda other: life.begun[other.id], default=one)
+        alike = all(getattr(last, name) == getattr(one, name) for name in ("reverse_mode", "amount_minor"))
+        if last is not one and last.agent.id == one.agent.id and alike and life.decided.get(last.id, 0) > began:
+            yield f"{one.id} was begun while {last.id}, the same, was pending"
 
 
 def _order(act: Act) -> tuple[object, ...]:
@@ -354,9 +386,13 @@ def nobody_is_refused_wrongly(life: Life) -> Iterator[str]:
     for seen in life.clients.seen:
         honest = seen.kind != "guess" and not str(seen.act.facts.get("signs")).startswith("old")
         honest = honest and seen.act.facts.get("signs") not in FALSE and not seen.act.facts.get("is_old")
+        is_session = seen.act.facts.get("signs") == "session as password"  # once it expired it is no session at all
+        honest = honest and not is_session and not _is_closed(seen, life)
         if honest and seen.act.client not in changed and seen.error in WRONG:
             yield f"{seen.act.name} was answered {seen.error}"
-        if honest and changed.get(seen.act.client) == {"block"} and seen.error == BAD_CREDENTIAL:
+        is_used = seen.asked_at < min((one.asked_at for one in life.clients.changes), default=0) + IN_USE_SECONDS
+        wrong = {BAD_CREDENTIAL, SESSION_OVER} if is_used else {BAD_CREDENTIAL}
+        if honest and changed.get(seen.act.client) == {"block"} and seen.error in wrong:
             yield f"{seen.act.name} is blocked, and was told that its credential is wrong"
 
 
@@ -376,7 +412,7 @@ def of_kind(life: Life, kind: str) -> list[Seen]:
 def sessions_end(life: Life) -> Iterator[str]:
     """A session ends with the credentials it was opened with."""
     for seen in life.clients.seen:
-        opened = life.clients.sessions.get(seen.header.removeprefix("Session "))
+        opened = life.clients.sessions.get(seen.secret)
         if opened is None or seen.status != 200 or seen.kind == "status":
             continue
         for change in life.clients.changes:
@@ -464,6 +500,7 @@ ALWAYS: tuple[Callable[[Life], Iterator[str]], ...] = (
     answers_fit_together,
     answers_are_about_what_was_asked,
     nothing_is_done_twice,
+    what_is_pending_is_repeated,
     lists_agree,
     lists_show_what_was_answered,
     nobody_is_refused_wrongly,
@@ -471,10 +508,14 @@ ALWAYS: tuple[Callable[[Life], Iterator[str]], ...] = (
     sessions_end,
     answers.statuses_follow_the_contract,
     answers.answers_follow_the_contract,
+    answers.who_is_to_ask_again_is_told_when,
     answers.in_progress_is_true,
     answers.all_is_well_where_nothing_goes_wrong,
     answers.signatures_stay,
     answers.cards_pay_for_their_owners,
+    answers.cards_pay_until_they_expire,
+    answers.configurations_are_told_once,
+    answers.repeated_messages_say_so,
     answers.nobody_asks_twice_at_once,
     cards_are_counted,
     reports_agree,
@@ -482,6 +523,11 @@ ALWAYS: tuple[Callable[[Life], Iterator[str]], ...] = (
     shown.what_is_shown_is_ones_own,
     shown.ids_are_refused_rightly,
     shown.what_was_not_attempted_stays_so,
+    shown.repeated_answers_say_so,
+    shown.flags_follow_from_the_facts,
+    shown.lists_are_in_order,
+    shown.money_is_deposited_at_the_deadline,
+    shown.who_is_closed_takes_nothing,
     shown.deadlines_are_the_ends_of_days,
     shown.signed_payments_have_receipts,
     shown.sessions_end_by_themselves,

@@ -13,10 +13,10 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import PENDING
 from chalicelib.gateways.https import Reply
 from chalicelib.services import event_sweep, linked_cards, outbox, payment_sweep
-from chalicelib.store import agents
+from chalicelib.store import agents, merchants, terminals
 from chalicelib.store import linked_cards as linked_card_records
 from chalicelib.store.due_index import PAGE
-from chalicelib.store.table import read, update, write_one
+from chalicelib.store.table import Key, read, update, write_one
 from infra import resources
 from infra.engines import STACK
 from tests.simulation import environment
@@ -28,8 +28,8 @@ from tests.simulation.gateway import Gateway
 from tests.simulation.partners import Partner
 from tests.simulation.people import FACE, People, a_town, token_of
 from tests.simulation.scheduler import Scheduler
-from tests.simulation.script import CARDS, DEADLINE, Act, Script
-from tests.simulation.store import Store
+from tests.simulation.script import CARDS, DEADLINE, OWNER, Act, Script
+from tests.simulation.store import Change, Store
 from tests.simulation.streams import Streams
 from tests.simulation.tables import Table
 from tests.simulation.webhooks import Webhooks
@@ -98,6 +98,9 @@ class Life:
         self.files: dict[str, bytes] = {}  # in the bucket
         self.unresolved: list[str] = []  # payments that waited in vain for an acquirer that says nothing
         self.removed: dict[int, float] = {}  # cards, and since when
+        self.begun: dict[str, float] = {}  # when each transaction was stored
+        self.decided: dict[str, float] = {}  # when it got its outcome
+        self.closed: list[tuple[str, float, float]] = []  # the merchant or terminals, blocked from when to when
         self._chance = chance
         self.has_threads = random.Random(f"{seed}/threads").random() < SHARE_WITH_THREADS  # noqa: S311  see above
         self.webhooks: Webhooks | None = None
@@ -107,6 +110,7 @@ class Life:
     def live(self) -> None:
         """Live it."""
         present.life = self
+        self.store.watched.append(self._note_times)
         jobs = self._jobs()
         self._bring_about()
         for act in self.acts:
@@ -163,6 +167,16 @@ class Life:
             item = {"id": {"S": BAD}, "due_shard": {"S": "SANDBOX.0"}, "due_at": {"S": "2026-03-01T00:00:00.000000Z"}}
             self.store.call("PutItem", {"TableName": f"{STACK}-transactions", "Item": item})
 
+    def _note_times(self, change: Change) -> None:
+        """Take a change of the store: a transaction that is new, or pending no longer."""
+        before, after = change.before, change.after
+        if not after or change.table.name != f"{STACK}-transactions":
+            return
+        if not before:
+            self.begun[after["id"]["S"]] = self.scheduler.now
+        elif before["phase"]["S"] in PENDING and after["phase"]["S"] not in PENDING:
+            self.decided[after["id"]["S"]] = self.scheduler.now
+
     def _end_of_silence(self) -> None:
         """Let the acquirer answer inquiries again: what it was asked about before its Deadline is decided by now."""
         self.acquirers["SANDBOX"].is_mute = False
@@ -180,6 +194,8 @@ class Life:
         return JOBS
 
     def _doing(self, act: Act) -> Callable[[], None]:
+        if act.kind in {"close", "open"}:
+            return lambda: self.close(act)
         if act.client == "operator":
             return lambda: self.gateway.run_job("operator", partial(OPERATOR[act.kind], self, act))
         return lambda: self.clients.do(act)
@@ -199,6 +215,21 @@ class Life:
         card = self.clients.people.cards[act.facts["card"]]
         write_one(update(linked_card_records.key(card), "SET #deleted = :yes", {"yes": True}))
         self.removed[card] = self.scheduler.now
+
+    def close(self, act: Act) -> None:
+        """Block the merchant of the tills, or the terminal of one, or open it again; nothing goes wrong with that."""
+        what, is_open = act.facts["what"], act.kind == "open"
+        person = self.clients.people.by_name[OWNER if what == "merchant" else what]
+        agent = read(agents.key(person.id))
+        assert agent is not None
+        key: Key[Any] = merchants.key(person.merchant_id)
+        if what != "merchant":
+            key = terminals.key(agent.terminal_id or 0)
+        begun = self.scheduler.now
+        write_one(update(key, "SET #state = :state", {"state": int(is_open)}))
+        self.closed = [(whose, begin, min(end, begun) if is_open else end) for whose, begin, end in self.closed]
+        if not is_open:
+            self.closed.append((what, self.scheduler.now, QUIET_AFTER))
 
     def _schedule(self, name: str, number: int) -> None:
         """Let a job run about its time, once or twice."""

@@ -1,6 +1,6 @@
 """The answers about a payment as observations, and its events, for `tests.simulation.linear`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -36,8 +36,8 @@ class Steps:
         """Return them: of the payment, then two of each reversal."""
         stored = Event("it is stored", begin)
         decided = Event("it has its outcome", begin, frozenset({STORED}))
-        is_owed = self.payment.signature_required
-        complete = max(begin, min(self.signed, self.deadline - SKEW)) if is_owed else begin
+        first = self.signed if self.payment.single_step else NEVER
+        complete = max(begin, min(first, self.deadline - SKEW)) if self._is_owed else begin
         completed = Event("it is complete", complete, frozenset({DECIDED}))
         found = [stored, decided, completed]
         for reversal in self.reversals:
@@ -52,12 +52,11 @@ class Steps:
     def shows(self, happened: frozenset[int], state: tuple[int, int], reversed_minor: int, count: int) -> bool:
         """Return whether an observer sees this state and these amounts."""
         return (
-            STORED in happened
-            and state in self._states(happened)
-            and self._amounts(happened) == (reversed_minor, count)
+            STORED in happened and state in self.states(happened) and self._amounts(happened) == (reversed_minor, count)
         )
 
-    def _states(self, happened: frozenset[int]) -> frozenset[tuple[int, int]]:
+    def states(self, happened: frozenset[int]) -> frozenset[tuple[int, int]]:
+        """Return the states that an observer may see."""
         if DECIDED not in happened:
             return PENDING_STATES
         if self.payment.phase not in MONEY_TAKEN:
@@ -66,7 +65,12 @@ class Steps:
             return frozenset({REVERSED})
         if self.payment.phase is Phase.APPROVED and COMPLETED in happened:
             return frozenset({PAID})
-        return frozenset({AWAITING}) if self.payment.signature_required else frozenset({PAID})
+        return frozenset({AWAITING}) if self._is_owed else frozenset({PAID})
+
+    @property
+    def _is_owed(self) -> bool:
+        """Return whether a signature or a second step is owed."""
+        return self.payment.signature_required or not self.payment.single_step
 
     def _refunded(self, happened: frozenset[int]) -> int:
         done = (r for n, r in enumerate(self.reversals) if self.number_of(n, outcome=True) in happened)
@@ -131,6 +135,8 @@ def _observed(one: Seen, steps: Steps) -> Iterator[Observation]:
     end = one.answered_at if one.answered_at is not None else NEVER
     view = _view(one, steps.payment.id)
     text = f"{one.act.name} {one.kind} {one.asked_at:.3f}-{end:.3f} s, {one.status}/{one.error}"
+    if one.kind == "status" and one.status == 200:
+        yield Observation(f"{text}, of everybody's", one.asked_at, end, _public(one, steps))
     if view is not None and view["ID"] == steps.payment.id:
         state, amounts = _state(view), (minor(view["AmountRvs"]), int(str(view["CountRvs"])))
         offered = _offered(view)
@@ -152,6 +158,14 @@ def _observed(one: Seen, steps: Steps) -> Iterator[Observation]:
         yield Observation(text, one.asked_at, end, lambda happened: _refused(one, steps, happened))
     elif one.kind in {"look", "reverse"} and one.error == NOT_FOUND and one.act.client != STRANGER:
         yield Observation(text, one.asked_at, end, lambda happened: STORED not in happened)
+
+
+def _public(one: Seen, steps: Steps) -> Callable[[frozenset[int]], bool]:
+    """Return whether what anybody is told of a payment fits: nothing before it is stored, then its state."""
+    told = one.answer["Transaction"]
+    if told is None:
+        return lambda happened: STORED not in happened
+    return lambda happened: STORED in happened and _state(told) in steps.states(happened)
 
 
 def _of_reversal(one: Seen, view: dict[str, object], steps: Steps, text: str, end: float) -> Iterator[Observation]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import jwt
 
-from chalicelib.domain.agent import BranchActions
+from chalicelib.domain.agent import BranchActions, Features, MobileSettings
 from chalicelib.domain.card import VERIFIED, LinkedCard
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.secret import Secret
@@ -25,12 +25,12 @@ from tests.accounts import basic
 from tests.builders import a_login, a_merchant, a_terminal, an_agent
 from tests.simulation.script import CARDS, STRANGER, TRAINEE
 from tests.simulation.wire import SECRET
-from tests.tills import EVERYTHING
 
 ZONE = 2  # hours that the shops are ahead of UTC, as of every merchant of `tests.builders`
 MADE = datetime(2026, 3, 1, tzinfo=UTC)
 FACE = CardDetails("VISA", "411111", "1111", "1230")
 SIGNING = SECRET["signing"][0]
+ALSO_OFFLINE = MobileSettings(Features(accept_prepaid=True, accept_credit=True, accept_outer_card=True, offline=True))
 FORGER = "a key that signs nothing here, of 40 bytes"
 
 
@@ -51,7 +51,7 @@ class Person:
 
     def secret(self, signs: str) -> str:
         """Return what it proves who it is with."""
-        if signs == "session" and self.session:
+        if signs.startswith("session") and self.session:
             return self.session
         secrets = {
             "password": self.password,
@@ -142,7 +142,7 @@ def _person(name: str, merchant: Any, rights: tuple[int, ...]) -> Person:
         name=name,
         email=email,
         terminal_id=terminal.id,
-        mobile_settings=EVERYTHING,
+        mobile_settings=ALSO_OFFLINE,
         branches_actions=(BranchActions(merchant.id, rights),),
         created_at=MADE,
     )

@@ -24,6 +24,7 @@ OLD = ("old password", "old key", "old token", "old email", *FALSE)
 FORGED, SHARE_OF_FORGERS = "F0F0F0F0", 0.15
 DEADLINE = 300.0  # seconds after a life of that theme begins
 SHARE_OF_PAGES, SHARE_OF_REPORTS, SHARE_OF_BAD_RECORDS, SHARE_OF_PRODUCTS = 0.1, 0.2, 0.05, 0.1
+SHARE_OF_ODD_CARDS, SHARE_OF_ODD_WISHES, SHARE_OF_CLOSED = 0.08, 0.1, 0.05
 SHARE_OF_OTHERS = 0.5  # of the lives in which one more payment has nothing to do with the theme
 CARDS = ("card of till 1", "second card of till 1", "card of the other merchant")  # that are linked when a life begins
 
@@ -101,7 +102,76 @@ class Script:
             self._payment("payment 9", chance.uniform(0, 900))
         if chance.random() < SHARE_OF_PRODUCTS:
             self._product()
+        self._seldom()
         return sorted(self._acts, key=lambda act: act.at)
+
+    def _seldom(self) -> None:
+        """Add what is wanted seldom, whatever the theme; it is drawn last."""
+        chance, acts = self._chance, list(self._acts)
+        for label in sorted({act.label for act in acts if act.kind == "pay"}):
+            if chance.random() < SHARE_OF_ODD_CARDS:
+                self._oddly_paid([act.facts for act in acts if act.label == label and act.kind in {"pay", "sign"}])
+        for act in acts:
+            self._done_otherwise(act)
+        self._added_to_theme(acts)
+        if chance.random() < SHARE_OF_ODD_WISHES:
+            self._act(chance.uniform(0, 500), chance.choice(OUTSIDERS), "peek", facts={"of": chance.choice(TILLS)})
+            self._act(chance.uniform(0, 500), chance.choice(TILLS), "account", facts={"as": OWNER})
+        if chance.random() < SHARE_OF_ODD_WISHES:
+            till, at = chance.choice(TILLS), chance.uniform(0, 500)
+            for wait in (0, self._soon(), chance.choice((400, 590, 610))):
+                self._act(at + wait, till, "configuration")
+        if chance.random() < SHARE_OF_CLOSED:
+            self._closed_meanwhile(chance.uniform(0, 200), chance.choice(("merchant", *TILLS)))
+
+    def _added_to_theme(self, acts: list[Act]) -> None:
+        """Add what belongs to a theme, and came to it later."""
+        chance = self._chance
+        if self._theme == self._unlucky and chance.random() < SHARE_OF_OTHERS:
+            self._asked_without_a_name([act for act in acts if act.kind == "reverse"])
+        if self.around.begins_before_deadline:
+            self._looked_at_together(DEADLINE + chance.uniform(15, 400))
+        guesses = [act for act in acts if act.kind == "guess"]
+        if guesses and chance.random() < SHARE_OF_OTHERS:  # when the lock, if there was one, is over
+            self._guess(guesses[-1].at + chance.uniform(31, 50) * 60, guesses[-1].client)
+
+    def _asked_without_a_name(self, reversals: list[Act]) -> None:
+        """Let a till that has no answer to its return ask again after more than two minutes, without a key."""
+        for act in reversals[:1]:
+            act.facts.update(named="nothing", mode="return", amount=500)
+            self._act(act.at + self._chance.uniform(125, 400), act.client, "reverse", act.label, {**act.facts})
+
+    def _looked_at_together(self, at: float) -> None:
+        for _ in range(3):
+            self._act(at + self._chance.uniform(0, 0.05), OWNER, "look", "payment 1", {"attempts": 1})
+
+    def _oddly_paid(self, own: list[dict[str, Any]]) -> None:
+        """Let a payment be made with a card that expires, in two steps, or by a till whose clock is fast."""
+        odd: dict[str, Any] = self._chance.choice(({"exp": "0226"}, {"exp": "0326"}, {"is_two_step": True}))
+        if own[0]["way"] == CASH:
+            odd = {"days_ago": -0.9}
+        for facts in own:
+            facts.update(odd)
+
+    def _done_otherwise(self, act: Act) -> None:
+        """Let a till use a reversal's ID for another mode, ask for its receipt, or use a session's ID as a password."""
+        chance = self._chance
+        is_named = act.kind == "reverse" and act.facts.get("named") in {"id", "key"}
+        if is_named and chance.random() < SHARE_OF_ODD_WISHES:
+            mode = "cancel" if act.facts["mode"] == "return" else "return"
+            self._act(act.at + self._soon(), act.client, "reverse", act.label, {**act.facts, "mode": mode})
+        if act.kind == "reverse" and chance.random() < SHARE_OF_ODD_WISHES:
+            act.facts["receipt"] = chance.choice(("email", "both", "two"))
+        if act.kind == "account" and chance.random() < SHARE_OF_ODD_WISHES:
+            act.facts["signs"] = "session as password"
+
+    def _closed_meanwhile(self, at: float, what: str) -> None:
+        """Let the merchant of the tills, or the terminal of one, be blocked for a while in which they go on."""
+        chance = self._chance
+        self._act(at, "operator", "close", facts={"what": what})
+        self._act(at + chance.choice((20, 200, 600)), "operator", "open", facts={"what": what})
+        for number in (7, 8):
+            self._payment(f"payment {number}", at + chance.uniform(0, 60))
 
     def _usual(self) -> None:
         chance = self._chance

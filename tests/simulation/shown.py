@@ -6,16 +6,17 @@ from datetime import timedelta
 from functools import lru_cache
 from typing import Any
 
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.store.codec import decode
 from infra.engines import STACK
 from tests.simulation.clients import SECTIONS, Seen
 from tests.simulation.life import BAD, Life
-from tests.simulation.payments import AWAITING, PAID, minor
-from tests.simulation.script import OWNER
+from tests.simulation.payments import AWAITING, PAID, PENDING_STATES, REVERSED, minor
+from tests.simulation.script import OWNER, STRANGER
 
 LISTS = frozenset({"list", "account", "find"})
 ASKS = frozenset({"pay", "sign", "reverse"})
+PAYMENT, IN_FULL = 1, 3  # OperationID, DisplayMode
 SESSION_EXPIRED, ID_REUSED, NOT_ATTEMPTED = 105, 302, 902
 IDLE_SECONDS, AROUND_USE = 30 * 60, 150.0  # a use is noted once a minute, and the gateway remembers for a minute
 AROUND = 4.0  # seconds between two clocks, and between an answer and what it was made of
@@ -105,6 +106,89 @@ def what_was_not_attempted_stays_so(life: Life) -> Iterator[str]:
             yield f"{seen.act.name} was answered with what was not attempted, as others were told"
 
 
+def repeated_answers_say_so(life: Life) -> Iterator[str]:
+    """Of the answers with the same payment or reversal one is the first, or brings its signature; any other says so."""
+    first: dict[object, list[Seen]] = {}
+    asked = [seen for seen in life.clients.seen if seen.kind in ASKS]
+    for seen in asked:
+        is_refused = seen.error == NOT_ATTEMPTED and seen.act.facts.get("named") in {"id", "key"}
+        if not is_refused and not (seen.status == 200 and seen.answer.get("Transaction")):
+            continue
+        about = _name(seen) if is_refused else seen.answer["Transaction"]["ID"]
+        if "Idempotent-Replayed" not in seen.headers:
+            first.setdefault(about, []).append(seen)
+        elif len([one for one in asked if one.act.label == seen.act.label or _name(one) == _name(seen)]) < 2:
+            yield f"{seen.act.name} was told that its own request is a repeated one"
+    for told in first.values():
+        if len(told) > 1 + any(seen.kind == "sign" and not seen.error for seen in told):
+            yield f"{told[-1].act.name} was answered as {told[0].act.name} before, and not told so"
+
+
+def flags_follow_from_the_facts(life: Life) -> Iterator[str]:
+    """A signature is owed until it is there; what is partly reversed is neither whole nor reversed in full."""
+    for seen, view in _shown(life):
+        owed, paid, back = view["SignatureRequiredEffective"], minor(view["Amount"]), minor(view["AmountRvs"])
+        if owed != (view["SignatureRequired"] and not view["HasSignature"]):
+            yield f"{seen.act.name} was shown wrongly whether {view['ID']} owes its signature"
+        if seen.kind in ASKS and seen.answer["RequireSignature"] != owed:
+            yield f"{seen.act.name} was told RequireSignature {seen.answer['RequireSignature']}, and shown {owed}"
+        if view["OperationID"] == PAYMENT and view["PartialReverse"] != (0 < back < paid):
+            yield f"{seen.act.name} was shown PartialReverse {view['PartialReverse']} of {back} of {paid}"
+
+
+def lists_are_in_order(life: Life) -> Iterator[str]:
+    """A list has what is pending, what is to be completed and all else in a section each, the newest first."""
+    every = transactions(life)
+    for seen in life.clients.seen:
+        if seen.kind not in LISTS or seen.status != 200:
+            continue
+        for section in SECTIONS:
+            found = [every[view["ID"]] for view in seen.answer[section] if view["ID"] in every]
+            places = [(min(one.date or one.created_at, one.created_at), one.id) for one in found]
+            if places != sorted(places, reverse=True):
+                yield f"{seen.act.name} was shown {section} in another order"
+            for view in seen.answer[section]:
+                state = view["State"], view["Substate"]
+                right = "InProcess" if state in PENDING_STATES else SECTIONS[0] if state == AWAITING else SECTIONS[2]
+                if section != right:
+                    yield f"{seen.act.name} was shown {view['ID']}, which is {state}, in {section}"
+        counters, number = seen.answer["TransactionsCounters"], sum(len(seen.answer[name]) for name in SECTIONS)
+        if counters["ItemCountPage"] != number:  # the total was counted a moment before
+            yield f"{seen.act.name} was shown {number}, and counters {counters}"
+
+
+def money_is_deposited_at_the_deadline(life: Life) -> Iterator[str]:
+    """What was approved is deposited from its Deadline on, cash at once; what is reversed in full never is."""
+    every = transactions(life)
+    for seen, view in _shown(life):
+        one, state = every.get(view["ID"]), (view["State"], view["Substate"])
+        if one is None or seen.answered_at is None or state not in {PAID, REVERSED}:
+            continue
+        end = (one.deadline - life.began).total_seconds()
+        expected = {"DEPOSITED"} if one.input_type is InputType.CASH or seen.asked_at > end + AROUND else set()
+        expected = expected or {"IN-TRANSFER", *(["DEPOSITED"] if seen.answered_at > end - AROUND else ())}
+        if view["DisplayMode"] == IN_FULL:
+            expected = {"REVERSED"}
+        if view["Status"] not in expected:
+            yield f"{seen.act.name} was shown that {one.id} is {view['Status']}, its Deadline is at {end:.0f} s"
+
+
+def who_is_closed_takes_nothing(life: Life) -> Iterator[str]:
+    """While a merchant is blocked nobody of it gets in; while a terminal is, no payment begins at it."""
+    every = transactions(life)
+    for what, begin, end in life.closed:
+        for seen in life.clients.seen:
+            if seen.status != 200 or seen.kind == "status" or not begin < seen.asked_at < (seen.answered_at or 0) < end:
+                continue
+            if what == "merchant" and seen.act.client != STRANGER:
+                yield f"{seen.act.name} got in while its merchant was blocked"
+            one = every.get(seen.answer.get("TransactionID", ""))
+            if what == seen.act.client and seen.kind == "pay" and one is not None:
+                began = (one.created_at - life.began).total_seconds()
+                if begin + AROUND < began < end - AROUND:
+                    yield f"{seen.act.name} paid at a terminal that was blocked"
+
+
 def deadlines_are_the_ends_of_days(life: Life) -> Iterator[str]:
     """A payment has its Deadline at the end of its merchant's day; a reversal has an hour at the least before it."""
     for one in transactions(life).values():
@@ -135,7 +219,7 @@ def sessions_end_by_themselves(life: Life) -> Iterator[str]:
     """A session that nobody used for half an hour lets nobody in; one that was used, and is the present one, does."""
     uses: dict[str, list[Seen]] = {}
     for seen in life.clients.seen:
-        session = seen.header.removeprefix("Session ")
+        session = seen.secret
         if opened := life.clients.sessions.get(session):
             before = uses.setdefault(session, [opened])
             last = max(one.asked_at if one is not opened else one.answered_at or 0 for one in before)

@@ -1,13 +1,14 @@
 """Webhooks of a simulated life: an owner has two, one of them at a receiver that is down for a third of the time."""
 
+import hmac
+from base64 import b64decode, b64encode
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from chalicelib.domain import webhook
 from chalicelib.domain.delivery import State
-from chalicelib.domain.event import OF_PAYMENTS, OF_REVERSALS
 from chalicelib.domain.transaction import Phase
 from chalicelib.gateways.https import FailedError, Reply
 from chalicelib.schemas.transaction_states import WIRE_STATES
@@ -23,9 +24,24 @@ from tests.simulation.values import Item
 
 FINE, FLAKY = "https://fine.example/events", "https://flaky.example/events"
 DOWN, SPELL = 0.3, 100.0  # of the time; seconds of a spell
+# The kind of the event of each phase (contract), written a second time.
+OF_REVERSALS = {
+    Phase.REVERSAL_APPROVED: "reversal.approved",
+    Phase.DECLINED: "reversal.declined",
+    Phase.REJECTED: "reversal.declined",
+}
+OF_PAYMENTS = {
+    Phase.UNKNOWN: "payment.unknown",
+    Phase.REJECTED: "payment.rejected",
+    Phase.AWAITING_COMPLETION: "payment.approved",
+    Phase.APPROVED: "payment.approved",
+    Phase.DECLINED: "payment.declined",
+    Phase.AUTO_CANCELLED: "payment.cancelled",
+}
 WAYS = ("refuses", "refuses", "fails", "fails", "hangs", "is slow", "loses its answer")
 EVENTS, TRANSACTIONS = f"{STACK}-events", f"{STACK}-transactions"
 TAKES = (0.01, 0.3)  # seconds
+LONGEST = 60.0  # seconds that a request or a run may last, and two clocks differ
 TOO_OLD = 300  # seconds: of a timestamp, as the published packages have it
 
 
@@ -73,6 +89,9 @@ class Webhooks:
         name, item = change.table.name, change.after
         if item is not None and name == EVENTS and "kind" in item:
             self.made[item["id"]["S"]], self.stored_at[item["id"]["S"]] = item, self._scheduler.now
+            at = (datetime.fromisoformat(item["at"]["S"]) - present.life.began).total_seconds()
+            if not self._faults.frozen and abs(self._scheduler.now - at) > LONGEST:
+                self.wrong.append(f"{item['id']['S']} of {at:.1f} s was stored at {self._scheduler.now:.1f} s")
         if item is None or name != TRANSACTIONS or item.get("client_id") != {"N": str(self._merchant_id)}:
             return
         phase = item["phase"]["S"]
@@ -112,19 +131,31 @@ class Webhooks:
     def _taken(self, url: str, body: bytes, headers: Mapping[str, str]) -> int:
         """Take an event as a shop does, that asks for the transaction at once; return the status of the answer."""
         event_id, sent_at = headers["webhook-id"], int(headers["webhook-timestamp"])
-        if headers["webhook-signature"] != webhook.sign([SECRET], event_id, sent_at, body):
+        if headers["webhook-signature"] != _signature(f"{event_id}.{sent_at}.".encode() + body):
             self.wrong.append(f"{event_id} has a wrong signature")
         if abs(present.life.began.timestamp() + self._scheduler.now - sent_at) > TOO_OLD:
             return 400
         found = self.made.get(event_id)
         if found is None:
             self.wrong.append(f"{event_id} is not stored")
+        elif found["kind"]["S"] != _kind_of(found) or f'"{found["kind"]["S"]}"'.encode() not in body:
+            self.wrong.append(f"{event_id} is told as {found['kind']['S']}")
         elif _told(found) not in self.reached:
             self.wrong.append(f"{event_id} is newer than a look-up")
         elif f'"Substate":{WIRE_STATES[Phase(found["phase"]["S"])].substate},'.encode() not in body:
             self.wrong.append(f"{event_id} tells another phase")
         self.got[url].setdefault(event_id, []).append(self._scheduler.now)
         return 200
+
+
+def _signature(signed: bytes) -> str:
+    """Return the signature that Standard Webhooks asks for."""
+    key = b64decode(SECRET.reveal().removeprefix("whsec_"))
+    return f"v1,{b64encode(hmac.new(key, signed, 'sha256').digest()).decode()}"
+
+
+def _kind_of(event: Item) -> str:
+    return (OF_REVERSALS if "original_id" in event else OF_PAYMENTS)[Phase(event["phase"]["S"])]
 
 
 def _told(event: Item) -> tuple[str, str]:
