@@ -203,12 +203,11 @@ def repeated_messages_say_so(life: Life) -> Iterator[str]:
 
 
 def nobody_asks_twice_at_once(life: Life) -> Iterator[str]:
-    """Of those who look what became of a transaction, one at a time asks its acquirer."""
+    """Of those who ask an acquirer for a transaction, or what became of it, one at a time does."""
     if life.faults.is_slow:
         return
     for name, acquirer in life.acquirers.items():
-        kinds = {"look"} if acquirer.can_inquire else {"look", "pay", "reverse", "sign"}  # an advice is its request's
-        looking = {act.name for act in life.acts if act.kind in kinds}
+        looking = {act.name for act in life.acts if act.kind in {"look", "pay", "reverse", "sign"}}
         first: dict[tuple[str, str], float] = {}  # of what is asked about, and by whom
         for asked in acquirer.asked:
             who = asked.task.partition(".")[0]

@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
@@ -67,22 +67,22 @@ def patched(source: str, patch: Patch) -> str:
     return source.replace(patch.before, patch.after)
 
 
-def lives_until_found(copy: Path, first: int, most: int) -> tuple[int | None, str]:
-    """Return how many lives were lived until one failed, None if none did; and what was broken."""
+def lives_until_found(copy: Path, firsts: Sequence[int], most: int) -> list[tuple[int | None, str]]:
+    """Return for each first seed how many lives were lived until one failed, None if none did; and what was broken."""
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-P", "-m", "tests.simulation.defects", "live", str(first), str(most)]
+    command = [sys.executable, "-P", "-m", "tests.simulation.defects", "live", str(most), *map(str, firsts)]
     done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     last = done.stdout.strip().rpartition("\n")[2]
-    if not last.startswith("{"):
-        return 1, f"it does not start: {done.stderr.strip().rpartition(chr(10))[2][:100]}"
-    found: Mapping[str, object] = json.loads(last)
-    number = found["lives"]
-    return (int(str(number)) if number is not None else None), str(found["rule"])
+    if not last.startswith("["):
+        return [(1, f"it does not start: {done.stderr.strip().rpartition(chr(10))[2][:100]}")] * len(firsts)
+    return [(number, rule) for number, rule in json.loads(last)]
 
 
-def _live(first: int, most: int) -> None:
-    lives, failure = live_some(range(first, first + most))
-    found = {"lives": lives, "rule": failure.rule, "what": failure.what} if failure else {"lives": None, "rule": ""}
+def _live(most: int, firsts: Sequence[int]) -> None:
+    found: list[tuple[int | None, str]] = []
+    for first in firsts:
+        lives, failure = live_some(range(first, first + most))
+        found.append((lives, failure.rule) if failure else (None, ""))
     print(json.dumps(found))
 
 
@@ -96,7 +96,7 @@ def measured(wanted: list[str], most: int) -> Iterator[str]:
 def _line(defect: Defect, most: int) -> str:
     with tempfile.TemporaryDirectory() as folder:
         copy = planted(defect, Path(folder))
-        found = [lives_until_found(copy, first, most) for first in STARTS]
+        found = lives_until_found(copy, STARTS, most)
     numbers = [number if number is not None else most + 1 for number, _ in found]
     rules = ", ".join(sorted({rule.replace("_", " ") for _, rule in found if rule}))
     median = int(statistics.median(numbers))
@@ -105,7 +105,7 @@ def _line(defect: Defect, most: int) -> str:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["live"]:
-        _live(int(sys.argv[2]), int(sys.argv[3]))
+        _live(int(sys.argv[2]), [int(first) for first in sys.argv[3:]])
     else:
         for line in measured(sys.argv[1:], int(os.environ.get("MOST") or 1000)):
             print(line, flush=True)

@@ -15,7 +15,12 @@ LOCK_AFTER, LOCK_SECONDS = 10, 30 * 60
 SKEW = 4.0  # seconds between two clocks, and from the clock that is read to the write, at the most
 NEVER = float("inf")
 WRONG, RIGHT, LOCKED, UNLOCKED, NOTHING = "wrong", "right", "locked", "unlocked", "nothing"
-BY_ERROR = {102: (WRONG,), 104: (LOCKED,), 0: (RIGHT,), 103: (RIGHT,)}  # who is blocked was right as well
+BY_ERROR: dict[int, tuple[str, ...]] = {
+    102: (WRONG,),
+    104: (LOCKED,),
+    0: (RIGHT,),
+    103: (RIGHT,),
+}  # who is blocked was right as well
 ANYTHING = (NOTHING, WRONG, RIGHT)
 
 
@@ -44,7 +49,7 @@ def passwords_are_limited(life: Life) -> Iterator[str]:
         if not any(one.kind == "guess" for one in tried):
             continue
         is_told_exactly = not any(life.faults.met_by(one.act.name) for one in tried) and not life.faults.is_slow
-        attempts = [_attempt(one) for one in tried]
+        attempts = [_attempt(one, met_fault=life.faults.met_by(one.act.name)) for one in tried]
         attempts += [_unlocking(one) for one in life.clients.changes if (one.till, one.what) == (person.name, "unlock")]
         if wrong := first_impossible(attempts, is_told_exactly=is_told_exactly):
             yield f"{wrong} cannot have been answered so after the attempts before it"
@@ -62,12 +67,16 @@ def _tries(one: Seen, name: str, life: Life) -> bool:
     return has_changed or one.act.facts.get("signs") not in {"key", "session", "token", "forged token", "expired token"}
 
 
-def _attempt(one: Seen) -> Attempt:
+def _attempt(one: Seen, *, met_fault: bool) -> Attempt:
+    """Return what may have come of an attempt: one that was repeated may have ended the count, and be told 104."""
     if one.kind not in {"guess", "sign in"}:  # the gateway may remember what the authorizer said before
         return Attempt(one.act.name, one.asked_at, NEVER, ANYTHING)
     if one.answered_at is None or one.status >= 500 or one.error not in BY_ERROR:
         return Attempt(one.act.name, one.asked_at, NEVER, ANYTHING)
-    return Attempt(f"{one.act.name} ({one.error})", one.asked_at, one.answered_at, BY_ERROR[one.error])
+    may = BY_ERROR[one.error]
+    if met_fault and may == (LOCKED,) and one.kind == "sign in":
+        may += (RIGHT,)
+    return Attempt(f"{one.act.name} ({one.error})", one.asked_at, one.answered_at, may)
 
 
 def _unlocking(change: Change) -> Attempt:
