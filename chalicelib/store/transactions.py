@@ -18,6 +18,7 @@ from chalicelib.store.table import Key, Write, commit, put_new, read, read_item,
 TABLE = "transactions"
 LATEST_REVERSAL = "#reverse_id = :id, #reverse_invoice = :invoice"  # of a payment, the one that was done last
 UNSIGNED = " AND attribute_not_exists(#signature_key)"
+SAME_AMOUNTS = " AND #reversed_minor = :back AND #reserved_minor = :reserved AND #reversals = :count"
 UNCLAIMED = " AND attribute_not_exists(#asked_at)"
 CLAIM_PAUSE = timedelta(seconds=5)  # between two claims of the same transaction
 
@@ -69,8 +70,8 @@ def store_step(before: Transaction, after: Transaction, now: datetime, *beside: 
 
     Only changed attributes are written, so the reservation of a reversal made at the same time is not undone. Of two
     steps that bring a signature one is stored. "Nothing was attempted" is not stored of a reversal that was claimed:
-    whoever claimed it may have requested it, too. A completion is in the history as well, and must not undo there what
-    a reversal wrote at the same time.
+    whoever claimed it may have requested it, too. Of a payment that took money the amounts must be as they were read:
+    what is shown of it, and what a completion writes in the history, has to agree with reversals at the same time.
     """
     stored = attributes_of(before)
     changed = {name: value for name, value in attributes_of(after).items() if value != stored[name]}
@@ -84,9 +85,11 @@ def store_step(before: Transaction, after: Transaction, now: datetime, *beside: 
     condition = "#phase = :was" + (UNSIGNED if "signature_key" in changed else "")
     if after.is_reversal and was_not_attempted(after):
         condition += UNCLAIMED
+    if before.took_money:
+        condition += SAME_AMOUNTS
+        values |= {"back": before.reversed_minor, "reserved": before.reserved_minor, "count": before.reversals}
     if before.phase is Phase.AWAITING_COMPLETION and "phase" in changed:
         beside += tuple(history.writes_for_completion(after))
-        condition += _latest_done_is(before, values)
     step = update(
         key(after.id),
         expression,
@@ -99,14 +102,6 @@ def store_step(before: Transaction, after: Transaction, now: datetime, *beside: 
         commit(step, *told, *beside)
     else:
         write_one(step)
-
-
-def _latest_done_is(payment: Transaction, values: dict[str, Any]) -> str:
-    """Return the condition that no other reversal of a payment was done since it was read; add what it names."""
-    if payment.reverse_id is None:
-        return " AND attribute_not_exists(#reverse_id)"
-    values["done"] = payment.reverse_id
-    return " AND #reverse_id = :done"
 
 
 def claim(transaction: Transaction, now: datetime) -> bool:

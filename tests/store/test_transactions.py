@@ -58,6 +58,20 @@ def test_a_step_that_was_decided_on_an_older_phase_is_not_stored() -> None:
     assert stored.phase is Phase.APPROVED
 
 
+@pytest.mark.parametrize("is_two_step", [False, True])
+def test_a_signature_is_not_stored_with_amounts_of_before_a_return(*, is_two_step: bool) -> None:
+    owed = recorded(phase=Phase.AWAITING_COMPLETION, signature_required=True, single_step=not is_two_step)
+    requested(owed, 300)
+
+    with pytest.raises(transactions.PhaseChangedError):
+        transactions.store_step(owed, outcome.signed(owed, "a picture"), NOW)
+
+    now = transactions.get(owed.id)
+    assert now is not None
+    transactions.store_step(now, outcome.signed(now, "a picture"), NOW)
+    assert amounts(owed) == (300, 300, 1)
+
+
 def test_that_nothing_was_attempted_is_not_stored_of_a_return_that_was_claimed() -> None:
     returning = requested(recorded(), 300)
     assert transactions.claim(returning, NOW + SECOND)
