@@ -67,7 +67,11 @@ class Faults:
 
     def met_by(self, task: str) -> bool:
         """Return whether a fault happened to what this client or job did."""
-        return any(name.startswith((f"{task}.", f"{task}:")) for name in self.happened)
+        return self.number_met_by(task) > 0
+
+    def number_met_by(self, task: str) -> int:
+        """Return how many faults happened to what this client or job did."""
+        return sum(name.startswith((f"{task}.", f"{task}:")) for name in self.happened)
 
     def frozen_at(self, client: str) -> bool:
         """Return whether something that this client asked for stood still."""

@@ -49,7 +49,7 @@ def passwords_are_limited(life: Life) -> Iterator[str]:
         if not any(one.kind == "guess" for one in tried):
             continue
         is_told_exactly = not any(life.faults.met_by(one.act.name) for one in tried) and not life.faults.is_slow
-        attempts = [_attempt(one, met_fault=life.faults.met_by(one.act.name)) for one in tried]
+        attempts = [_attempt(one, life.faults.number_met_by(one.act.name)) for one in tried]
         attempts += [_unlocking(one) for one in life.clients.changes if (one.till, one.what) == (person.name, "unlock")]
         if wrong := first_impossible(attempts, is_told_exactly=is_told_exactly):
             yield f"{wrong} cannot have been answered so after the attempts before it"
@@ -67,15 +67,20 @@ def _tries(one: Seen, name: str, life: Life) -> bool:
     return has_changed or one.act.facts.get("signs") not in {"key", "session", "token", "forged token", "expired token"}
 
 
-def _attempt(one: Seen, *, met_fault: bool) -> Attempt:
-    """Return what may have come of an attempt: one that was repeated may have ended the count, and be told 104."""
+def _attempt(one: Seen, faults: int) -> Attempt:
+    """Return what may have come of an attempt: with each fault its write may have been repeated, and count again.
+
+    Who is told 104 may have been counted before that, or have ended the count.
+    """
     if one.kind not in {"guess", "sign in"}:  # the gateway may remember what the authorizer said before
         return Attempt(one.act.name, one.asked_at, NEVER, ANYTHING)
     if one.answered_at is None or one.status >= 500 or one.error not in BY_ERROR:
         return Attempt(one.act.name, one.asked_at, NEVER, ANYTHING)
     may = BY_ERROR[one.error]
-    if met_fault and may == (LOCKED,) and one.kind == "sign in":
-        may += (RIGHT,)
+    if faults and may == (LOCKED,):
+        may += (RIGHT,) if one.kind == "sign in" else (WRONG,)
+    if WRONG in may:
+        may += tuple(f"{WRONG} {times}" for times in range(2, faults + 2))
     return Attempt(f"{one.act.name} ({one.error})", one.asked_at, one.answered_at, may)
 
 
@@ -142,5 +147,6 @@ def _after(count: Count, what: str, one: Attempt, is_exact: bool) -> Count | Non
         return None
     if what == RIGHT:
         return Count()
-    number = 1 if is_full else count.number + 1
+    times = int(what.rpartition(" ")[2]) if " " in what else 1
+    number = min((0 if is_full else count.number) + times, LOCK_AFTER)
     return Count(number, one.begin, one.end) if number == LOCK_AFTER else Count(number)

@@ -310,6 +310,10 @@ class InSmallPages:
             parameters = {**parameters, "Limit": 2}
         return self._store.call(operation, parameters)
 
+    def done_as(self, token: str | None) -> Any:
+        """Return what was carried out under the token of a transaction."""
+        return self._store.done_as(token)
+
 
 def _sweep_events() -> None:
     event_sweep.run(present.clock())

@@ -216,12 +216,11 @@ class Store:
         if len(set(keys)) < len(keys):
             raise InvalidError
         token, content = parameters.get("ClientRequestToken"), parameters["TransactItems"]
-        if token is not None:
-            at, before = self._tokens.get(token, (0.0, None))
-            if before is not None and self._clock() < at + TOKEN_SECONDS:
-                if before != content:
-                    raise RefusedError(TRANSACTION, "IdempotentParameterMismatchException")
-                return {}
+        before = self.done_as(token)
+        if before is not None:
+            if before != content:
+                raise RefusedError(TRANSACTION, "IdempotentParameterMismatchException")
+            return {}
         decided = [_decided(write, self._table(write.parameters)) for write in writes]
         if any(isinstance(each, str) for each in decided):
             reasons = [each if isinstance(each, str) else "None" for each in decided]
@@ -230,6 +229,11 @@ class Store:
         if token is not None:
             self._tokens[token] = (self._clock(), content)
         return {}
+
+    def done_as(self, token: str | None) -> Any:
+        """Return what was carried out under the token of a transaction; None if nothing was, or long ago."""
+        at, content = self._tokens.get(token or "", (0.0, None))
+        return content if self._clock() < at + TOKEN_SECONDS else None
 
     def _apply(self, changes: Iterable[Change]) -> None:
         visible_at = self._clock() + self._delay()

@@ -55,3 +55,10 @@ def test_an_attempt_without_an_answer_may_have_been_counted_or_not() -> None:
 
     assert first_impossible([lost, *in_turn(*[WRONG] * 9, LOCKED, begin=1)]) is None
     assert first_impossible([lost, *in_turn(*[WRONG] * 10, LOCKED, begin=1)]) is None
+
+
+def test_an_attempt_whose_write_was_repeated_may_have_been_counted_twice() -> None:
+    twice = Attempt("repeated", 0.0, 0.5, (WRONG, f"{WRONG} 2"))
+
+    assert first_impossible([twice, *in_turn(*[WRONG] * 8, LOCKED, begin=1)]) is None
+    assert first_impossible([twice, *in_turn(*[WRONG] * 7, LOCKED, begin=1)]) == "locked 7"

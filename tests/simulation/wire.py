@@ -87,7 +87,7 @@ class Wire:
             raise UnreachableError(NO_CONNECTION)
         if fault == "throttled":
             return self._told(operation, parameters, _error("ThrottlingException"))
-        if fault == "conflict":
+        if fault == "conflict" and not self._store.done_as(parameters.get("ClientRequestToken")):
             return self._told(operation, parameters, _collision(operation, parameters))
         faults.happen(fault)  # it dies or freezes before the call has an effect
 
