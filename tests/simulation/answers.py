@@ -207,7 +207,8 @@ def nobody_asks_twice_at_once(life: Life) -> Iterator[str]:
     if life.faults.is_slow:
         return
     for name, acquirer in life.acquirers.items():
-        looking = {act.name for act in life.acts if act.kind in {"look", "pay", "reverse", "sign"}}
+        kinds = {"look"} if acquirer.stalls else {"look", "pay", "reverse", "sign"}  # one that stood still is too late
+        looking = {act.name for act in life.acts if act.kind in kinds}
         first: dict[tuple[str, str], float] = {}  # of what is asked about, and by whom
         for asked in acquirer.asked:
             who = asked.task.partition(".")[0]
