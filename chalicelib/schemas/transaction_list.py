@@ -9,6 +9,7 @@ from chalicelib.domain.history import Page
 from chalicelib.domain.paging import PAGE_SIZE, page_count
 from chalicelib.domain.transaction import Transaction
 from chalicelib.schemas.base import Answer, View
+from chalicelib.schemas.transaction_parts import ResultView
 from chalicelib.schemas.transaction_states import Section, status_of, wire_state
 from chalicelib.schemas.transaction_view import SignUrl, TransactionView
 
@@ -92,13 +93,13 @@ class StatusAnswer(Answer):
         """Return the public fields of the transaction at `now`, null for an unknown one."""
         if transaction is None:
             return cls()
-        shown = wire_state(transaction)
+        shown, result = wire_state(transaction), ResultView.of(transaction)
         status = PublicStatus(
             id=transaction.id,
             state=shown.state,
             substate=shown.substate,
-            result_code=transaction.result_code,
-            result_message=transaction.result_message,
+            result_code=result.code if result else None,
+            result_message=result.message if result else None,
             status=status_of(transaction, now),
         )
         return cls(transaction=status)
