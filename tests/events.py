@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from chalicelib.domain.event import Event, event_of
+from chalicelib.domain.transaction import Phase
 from chalicelib.domain.webhook import Webhook, new_secret
 from chalicelib.gateways import secrets
 from chalicelib.services.webhooks import OWNER
@@ -11,6 +12,20 @@ from chalicelib.store import events, sequences, webhooks
 from chalicelib.store.table import put_new, read, write_one
 from tests.transactions import a_payment
 
+# The kind of the event of each phase (contract), written a second time.
+OF_PAYMENTS = {
+    Phase.UNKNOWN: "payment.unknown",
+    Phase.REJECTED: "payment.rejected",
+    Phase.AWAITING_COMPLETION: "payment.approved",
+    Phase.APPROVED: "payment.approved",
+    Phase.DECLINED: "payment.declined",
+    Phase.AUTO_CANCELLED: "payment.cancelled",
+}
+OF_REVERSALS = {
+    Phase.REVERSAL_APPROVED: "reversal.approved",
+    Phase.DECLINED: "reversal.declined",
+    Phase.REJECTED: "reversal.declined",
+}
 SECRET = new_secret(bytes(range(32)))
 
 

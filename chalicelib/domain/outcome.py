@@ -99,7 +99,7 @@ def not_attempted(transaction: Transaction) -> Transaction:
 
 
 def not_found(transaction: Transaction) -> Transaction:
-    """Return the reversal rejected: the acquirer does not know it, and cannot receive it any more."""
+    """Return the transaction rejected: the acquirer does not know it, and cannot receive it any more."""
     return _without_money(transaction, Phase.REJECTED, UNREACHABLE)
 
 
@@ -143,7 +143,7 @@ def auto_cancelled(transaction: Transaction) -> Transaction:
     A payment that the acquirer did not know is rejected, too.
     """
     if transaction.result_code == UNREACHABLE:
-        return _without_money(transaction, Phase.REJECTED, UNREACHABLE)
+        return not_found(transaction)
     phase = Phase.REJECTED if transaction.is_reversal else Phase.AUTO_CANCELLED
     return _without_money(transaction, phase, TOO_LATE)
 
@@ -180,11 +180,10 @@ def was_not_attempted(transaction: Transaction) -> bool:
 
 def is_in_progress(transaction: Transaction, now: datetime) -> bool:
     """Return whether the request that stored it may still be at work on it; it reverses what was approved in part."""
-    if transaction.host:
-        is_its_own = transaction.phase in REQUESTED or host.is_advised_by_its_request(transaction)
-        return is_its_own and now < transaction.created_at + host.REQUEST_LASTS
-    is_its_own = transaction.phase in REQUESTED or transaction.phase is Phase.AUTO_CANCELLING
-    return is_its_own and now < transaction.created_at + REQUEST_LASTS
+    at_host = transaction.host is not None
+    lasts = host.REQUEST_LASTS if at_host else REQUEST_LASTS
+    reverses = host.is_advised_by_its_request(transaction) if at_host else transaction.phase is Phase.AUTO_CANCELLING
+    return (transaction.phase in REQUESTED or reverses) and now < transaction.created_at + lasts
 
 
 def is_not_found_final(transaction: Transaction, quiet: timedelta, now: datetime) -> bool:

@@ -9,21 +9,8 @@ from chalicelib.domain import event
 from chalicelib.domain.event import Kind, event_of, kind_of
 from chalicelib.domain.transaction import PENDING, Phase
 from chalicelib.schemas.events import body_of
+from tests.events import OF_PAYMENTS, OF_REVERSALS
 from tests.transactions import NOW, a_payment
-
-OF_PAYMENTS = {
-    Phase.UNKNOWN: "payment.unknown",
-    Phase.REJECTED: "payment.rejected",
-    Phase.AWAITING_COMPLETION: "payment.approved",
-    Phase.APPROVED: "payment.approved",
-    Phase.DECLINED: "payment.declined",
-    Phase.AUTO_CANCELLED: "payment.cancelled",
-}
-OF_REVERSALS = {
-    Phase.REVERSAL_APPROVED: "reversal.approved",
-    Phase.DECLINED: "reversal.declined",
-    Phase.REJECTED: "reversal.declined",
-}
 
 
 @pytest.mark.parametrize("phase", Phase)

@@ -3,10 +3,10 @@
 from collections.abc import Container, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from typing import Any
 
 from tests.simulation.clients import Seen
 from tests.simulation.life import Life
+from tests.simulation.payments import state_of
 from tests.simulation.script import AT_HOST, CARD, LINKED, STRANGER
 
 IN_PROGRESS, OUTCOME_UNKNOWN = 301, 310
@@ -59,7 +59,7 @@ def answers_follow_the_contract(life: Life) -> Iterator[str]:
         view = seen.answer.get("Transaction")
         if seen.kind == "status" or not isinstance(view, dict):
             continue
-        shown = view["State"], view["Substate"]
+        shown = state_of(view)
         if shown not in LOOKS:
             yield f"{seen.act.name} was shown the state {shown}"
             continue
@@ -110,12 +110,8 @@ def all_is_well_where_nothing_goes_wrong(life: Life) -> Iterator[str]:
         view = seen.answer.get("Transaction")
         if seen.status >= 500 and not life.faults.is_slow:
             yield f"{seen.act.name} was answered {seen.status}/{seen.error}"
-        elif seen.kind in {"pay", "reverse"} and isinstance(view, dict) and _state(view) in UNDECIDED:
+        elif seen.kind in {"pay", "reverse"} and isinstance(view, dict) and state_of(view) in UNDECIDED:
             yield f"{seen.act.name} was not told the outcome"
-
-
-def _state(view: dict[str, Any]) -> tuple[int, int]:
-    return view["State"], view["Substate"]
 
 
 def signatures_stay(life: Life) -> Iterator[str]:

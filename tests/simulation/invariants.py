@@ -22,7 +22,7 @@ from tests.simulation.life import BAD, TOWN, Life
 from tests.simulation.partners import partners_fill_in_fields
 from tests.simulation.payments import FINAL, PAID, contradictions, minor
 from tests.simulation.script import FALSE, OUTSIDERS, OWNER, STRANGER, TRAINEE, Act
-from tests.simulation.shown import table, transactions
+from tests.simulation.shown import counted_at, table, transactions
 
 ENVELOPE = frozenset({"ErrorCode", "ErrorMessage", "Validations"})
 CVV2 = re.compile(r"CVV2\W{1,9}\d")  # also in the text of a request within another text
@@ -122,7 +122,7 @@ def _moved(one: Transaction) -> bool:
 
 
 def _local(one: Transaction) -> datetime:
-    return min(one.date or one.created_at, one.created_at) + timedelta(hours=one.gmt)
+    return counted_at(one) + timedelta(hours=one.gmt)
 
 
 def receipts_are_sent(life: Life) -> Iterator[str]:

@@ -138,7 +138,7 @@ def _observed(one: Seen, steps: Steps) -> Iterator[Observation]:
     if one.kind == "status" and one.status == 200:
         yield Observation(f"{text}, of everybody's", one.asked_at, end, _public(one, steps))
     if view is not None and view["ID"] == steps.payment.id:
-        state, amounts = _state(view), (minor(view["AmountRvs"]), int(str(view["CountRvs"])))
+        state, amounts = state_of(view), (minor(view["AmountRvs"]), int(str(view["CountRvs"])))
         offered = _offered(view)
         may = [
             name for name, is_so in zip(("cancelled", "returned", "returned in part"), offered, strict=True) if is_so
@@ -165,7 +165,7 @@ def _public(one: Seen, steps: Steps) -> Callable[[frozenset[int]], bool]:
     told = one.answer["Transaction"]
     if told is None:
         return lambda happened: STORED not in happened
-    return lambda happened: STORED in happened and _state(told) in steps.states(happened)
+    return lambda happened: STORED in happened and state_of(told) in steps.states(happened)
 
 
 def _of_reversal(one: Seen, view: dict[str, object], steps: Steps, text: str, end: float) -> Iterator[Observation]:
@@ -173,7 +173,7 @@ def _of_reversal(one: Seen, view: dict[str, object], steps: Steps, text: str, en
     if not found:
         yield Observation(f"{text}: a reversal that is not stored", one.asked_at, end, lambda _: False)
         return
-    number, state = found[0], _state(view)
+    number, state = found[0], state_of(view)
     reversal = steps.reversals[number]
     reserved, decided = (steps.number_of(number, outcome=outcome) for outcome in (False, True))
 
@@ -198,7 +198,8 @@ def _refused(one: Seen, steps: Steps, happened: frozenset[int]) -> bool:
     return DECIDED in happened and (remaining == 0 or wanted > remaining)
 
 
-def _state(view: dict[str, object]) -> tuple[int, int]:
+def state_of(view: dict[str, object]) -> tuple[int, int]:
+    """Return the State and Substate that are shown."""
     return int(str(view["State"])), int(str(view["Substate"]))
 
 

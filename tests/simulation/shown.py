@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -11,7 +11,7 @@ from chalicelib.store.codec import decode
 from infra.engines import STACK
 from tests.simulation.clients import SECTIONS, Seen
 from tests.simulation.life import BAD, Life
-from tests.simulation.payments import AWAITING, PAID, PENDING_STATES, REVERSED, minor
+from tests.simulation.payments import AWAITING, PAID, PENDING_STATES, REVERSED, minor, state_of
 from tests.simulation.script import OWNER, STRANGER
 
 LISTS = frozenset({"list", "account", "find"})
@@ -33,6 +33,11 @@ def transactions(life: Life) -> dict[str, Transaction]:
     """Return every transaction that is stored at the end of a life."""
     found = [decode(Transaction, item) for item in table(life, "transactions")]
     return {one.id: one for one in found}
+
+
+def counted_at(one: Transaction) -> datetime:
+    """Return when a transaction counts as made: a till without connection says when, but is not believed the future."""
+    return min(one.date or one.created_at, one.created_at)
 
 
 def what_is_shown_is_stored(life: Life) -> Iterator[str]:
@@ -144,11 +149,11 @@ def lists_are_in_order(life: Life) -> Iterator[str]:
             continue
         for section in SECTIONS:
             found = [every[view["ID"]] for view in seen.answer[section] if view["ID"] in every]
-            places = [(min(one.date or one.created_at, one.created_at), one.id) for one in found]
+            places = [(counted_at(one), one.id) for one in found]
             if places != sorted(places, reverse=True):
                 yield f"{seen.act.name} was shown {section} in another order"
             for view in seen.answer[section]:
-                state = view["State"], view["Substate"]
+                state = state_of(view)
                 right = "InProcess" if state in PENDING_STATES else SECTIONS[0] if state == AWAITING else SECTIONS[2]
                 if section != right:
                     yield f"{seen.act.name} was shown {view['ID']}, which is {state}, in {section}"
@@ -161,7 +166,7 @@ def money_is_deposited_at_the_deadline(life: Life) -> Iterator[str]:
     """What was approved is deposited from its Deadline on, cash at once; what is reversed in full never is."""
     every = transactions(life)
     for seen, view in _shown(life):
-        one, state = every.get(view["ID"]), (view["State"], view["Substate"])
+        one, state = every.get(view["ID"]), state_of(view)
         if one is None or seen.answered_at is None or state not in {PAID, REVERSED}:
             continue
         end = (one.deadline - life.began).total_seconds()
@@ -203,14 +208,14 @@ def signed_payments_have_receipts(life: Life) -> Iterator[str]:
     """A payment that was completed by its signature has a second receipt, the one with the signature."""
     every = transactions(life)
     entries = {item["id"]["S"] for item in table(life, "outbox")}
-    awaited = {view["ID"] for _, view in _shown(life) if (view["State"], view["Substate"]) == AWAITING}
+    awaited = {view["ID"] for _, view in _shown(life) if state_of(view) == AWAITING}
     for seen, view in _shown(life):
         one = every.get(view["ID"])
         is_asked_for = one is not None and one.id in awaited and one.receipt is not None
         if seen.kind != "sign" or one is None or not is_asked_for or seen.answered_at is None:
             continue
         is_in_time = life.began + timedelta(seconds=seen.answered_at + AROUND) < one.deadline
-        is_paid = (view["State"], view["Substate"]) == PAID and view["HasSignature"]
+        is_paid = state_of(view) == PAID and view["HasSignature"]
         if is_in_time and is_paid and f"{one.id}.signed.email" not in entries:
             yield f"{one.id} was signed, and has no receipt of that"
 

@@ -15,7 +15,7 @@ from chalicelib.schemas.transaction_states import WIRE_STATES
 from chalicelib.store import merchants
 from chalicelib.store.table import update, write_one
 from infra.engines import STACK
-from tests.events import SECRET, a_stored_hook
+from tests.events import OF_PAYMENTS, OF_REVERSALS, SECRET, a_stored_hook
 from tests.simulation.environment import present
 from tests.simulation.faults import Faults
 from tests.simulation.scheduler import Scheduler
@@ -24,20 +24,6 @@ from tests.simulation.values import Item
 
 FINE, FLAKY = "https://fine.example/events", "https://flaky.example/events"
 DOWN, SPELL = 0.3, 100.0  # of the time; seconds of a spell
-# The kind of the event of each phase (contract), written a second time.
-OF_REVERSALS = {
-    Phase.REVERSAL_APPROVED: "reversal.approved",
-    Phase.DECLINED: "reversal.declined",
-    Phase.REJECTED: "reversal.declined",
-}
-OF_PAYMENTS = {
-    Phase.UNKNOWN: "payment.unknown",
-    Phase.REJECTED: "payment.rejected",
-    Phase.AWAITING_COMPLETION: "payment.approved",
-    Phase.APPROVED: "payment.approved",
-    Phase.DECLINED: "payment.declined",
-    Phase.AUTO_CANCELLED: "payment.cancelled",
-}
 WAYS = ("refuses", "refuses", "fails", "fails", "hangs", "is slow", "loses its answer")
 EVENTS, TRANSACTIONS = f"{STACK}-events", f"{STACK}-transactions"
 TAKES = (0.01, 0.3)  # seconds
