@@ -15,12 +15,8 @@ LOCK_AFTER, LOCK_SECONDS = 10, 30 * 60
 SKEW = 4.0  # seconds between two clocks, and from the clock that is read to the write, at the most
 NEVER = float("inf")
 WRONG, RIGHT, LOCKED, UNLOCKED, NOTHING = "wrong", "right", "locked", "unlocked", "nothing"
-BY_ERROR: dict[int, tuple[str, ...]] = {
-    102: (WRONG,),
-    104: (LOCKED,),
-    0: (RIGHT,),
-    103: (RIGHT,),
-}  # who is blocked was right as well
+# Who is blocked (103) was right as well.
+BY_ERROR: dict[int, tuple[str, ...]] = {102: (WRONG,), 104: (LOCKED,), 0: (RIGHT,), 103: (RIGHT,)}
 ANYTHING = (NOTHING, WRONG, RIGHT)
 
 

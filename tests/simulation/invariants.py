@@ -131,8 +131,7 @@ def receipts_are_sent(life: Life) -> Iterator[str]:
     reached = Counter(life.delivered)
     for one in transactions(life).values():
         wanted = one.receipt
-        owed = one.phase in MONEY_TAKEN or one.phase is Phase.REVERSAL_APPROVED
-        for channel, to in (("email", wanted.emails), ("sms", wanted.phones)) if wanted and owed else ():
+        for channel, to in (("email", wanted.emails), ("sms", wanted.phones)) if wanted and _moved(one) else ():
             entry = entries.get(f"{one.id}.{channel}")
             if not to:
                 continue
