@@ -17,7 +17,7 @@ from chalicelib.store.retries import with_retries
 from chalicelib.store.table import client, table_name
 
 SHARDS = 4
-LANE_SHARDS = 2  # a shard takes 1,000 writes a second, a card payment is two: see decision 70 before there are fewer
+LANE_SHARDS = 2  # a shard takes 1,000 writes a second, a card payment is two: see decision 19 before there are fewer
 NO_ACQUIRER = "none"  # the lane of what needs no acquirer
 PAGE = 100
 

@@ -38,7 +38,7 @@ class WireSchema(GenerateJsonSchema):
     """A generator of schemas as on the wire: amounts are exact numbers, and an answer has all its fields."""
 
     def decimal_schema(self, schema: core_schema.DecimalSchema) -> JsonSchemaValue:
-        """Return a number. That a request may have it as a text is in the descriptions alone (decision 95)."""
+        """Return a number. Only the descriptions say that a request may send it as a text (decision 8)."""
         del schema
         return {"type": "number"}
 

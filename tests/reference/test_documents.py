@@ -34,12 +34,12 @@ def test_the_list_of_decisions_has_every_decision_with_its_number_and_title() ->
     titles = {path.name: path.read_text().splitlines()[0] for path in DECISIONS.glob("0*.md")}
 
     assert {name: f"# {number} · {title}" for number, name, title in listed} == titles
-    assert [number for number, _, _ in listed] == [f"{number:04d}" for number in range(1, len(listed) + 1)]
+    assert sorted(number for number, _, _ in listed) == [f"{number:04d}" for number in range(1, len(listed) + 1)]
 
 
 @pytest.mark.parametrize("decision", sorted(DECISIONS.glob("0*.md")), ids=lambda decision: decision.stem)
-def test_a_decision_has_its_date_its_context_what_was_decided_and_what_follows(decision: Path) -> None:
+def test_a_decision_has_its_date_context_decision_and_consequences(decision: Path) -> None:
     text = decision.read_text(encoding="utf-8")
 
     assert re.match(rf"# {decision.name[:4]} · .+\n\n\d{{4}}-\d\d-\d\d\n", text)
-    assert re.findall(r"^\*\*(\w+)\.\*\*", text, re.MULTILINE) == ["Context", "Decision", "Consequence"]
+    assert re.findall(r"^\*\*(\w+)\.\*\*", text, re.MULTILINE) == ["Context", "Decision", "Consequences"]
