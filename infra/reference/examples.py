@@ -29,6 +29,8 @@ VOLATILE = frozenset(
         "PosID",
         "TerminalID",
         "Date",
+        "Day",
+        "Today",
         "Deadline",
         "Created",
         "Updated",
