@@ -317,7 +317,7 @@ def _order(act: Act) -> tuple[object, ...]:
 def _wish(seen: Seen, asked: list[Seen], life: Life) -> tuple[object, ...]:
     """Return what a request for a reversal has in common with those that are the same reversal.
 
-    Without a key or an ID, a request that equals the till's latest one within two minutes is a repetition (decision 12).
+    Without a key or an ID, a request equal to the till's latest one within two minutes repeats it (decision 12).
     """
     facts = seen.act.facts
     if facts.get("named", "nothing") in {"id", "key"}:
