@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from app import app
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.period import business_day
-from chalicelib.services import authentication, event_sweep, outbox, payment_sweep
+from chalicelib.services import authentication, deliveries, outbox, payment_sweep
 from infra import demo_data, engines
 from infra.bench_codecs import print_codecs
 from infra.bench_events import events_table
@@ -74,13 +74,11 @@ def authenticate() -> Caller:
     return authentication.caller_of(f"Basic {base64.b64encode(login.encode()).decode()}", datetime.now(UTC))
 
 
-def run_sweeps(runs_before: int) -> None:
-    """Run the jobs of every minute, when there is nothing to do, in a process that had so many runs before."""
-    payment_sweep.memory().empty_looks = runs_before
+def run_sweeps() -> None:
+    """Run the jobs of every minute, when there is nothing to do."""
     payment_sweep.run(datetime.now(UTC))
-    outbox.deliver_due(datetime.now(UTC))
-    outbox.lag_seconds(datetime.now(UTC))
-    event_sweep.run(datetime.now(UTC), seconds=0)
+    outbox.sweep(datetime.now(UTC))
+    deliveries.sweep(datetime.now(UTC), seconds=0)
 
 
 def operations_table(agent: LambdaClient) -> Table:
@@ -105,8 +103,7 @@ def operations_table(agent: LambdaClient) -> Table:
         "takings of today, by hour": lambda: agent.call("POST", TAKINGS, {"By": "hour", "Period": {"From": today}}),
         "takings of a month, by day": lambda: agent.call("POST", TAKINGS, {}),
         "an export of its rows": lambda: agent.call("POST", "/api/v1/report/export", {}),
-        "the sweeps, with nothing to do": lambda: run_sweeps(payment_sweep.EMPTY_LOOKS),
-        "the sweeps, the first run of a process": lambda: run_sweeps(0),
+        "the sweeps, with nothing to do": run_sweeps,
     }
     rows = []
     for name, operation in operations.items():

@@ -16,7 +16,7 @@ from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, Reversal
 from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import AgentSnapshot, InputType, Phase, Transaction
 from chalicelib.gateways import acquirers
-from chalicelib.services import payment_sweep
+from chalicelib.services import due_work, payment_sweep
 from chalicelib.settings import settings
 from infra import engines
 from infra.bulk_load import write_in_bulk
@@ -111,8 +111,8 @@ def _run_until_resolved(start: datetime, number: int) -> tuple[int, float]:
         began = time.monotonic()
         swept = payment_sweep.run(start + run * MINUTE)
         seconds = time.monotonic() - began
-        resolved += swept.payments
-        print(f"    run {run + 1}: {swept.payments:,} in {seconds:.0f} s, behind by {swept.behind_seconds} s")
+        resolved += swept.done
+        print(f"    run {run + 1}: {swept.done:,} in {seconds:.0f} s, behind by {swept.behind_seconds} s")
         if resolved >= number:
             return run + 1, run * 60 + seconds
     message = f"{resolved} of {number} are resolved after {MAX_RUNS} runs"
@@ -148,7 +148,7 @@ def _unknown(acquirer: str, number: int, first: datetime, during: timedelta) -> 
 def _acquirers(**bench: BenchAcquirer) -> Iterator[None]:
     """Make these the acquirers there are, until the block ends, of a process that remembers none of them."""
     acquirers.named.cache_clear()
-    payment_sweep.memory.cache_clear()
+    due_work.memory.cache_clear()
     with patch.object(acquirers, "KNOWN", {code: lambda one=one: one for code, one in bench.items()}):
         yield
     acquirers.named.cache_clear()

@@ -31,7 +31,7 @@ from moto.core.models import botocore_stubber
 from chalicelib.aws import connections
 from chalicelib.aws.connections import Answer
 from chalicelib.aws.endpoints import Endpoint
-from chalicelib.services import lanes
+from chalicelib.services import due_work
 from infra import moto_reads, moto_transactions, resources, tables
 from infra.data_folder import DataFolder, DataFolderError
 from infra.ports import HOST, START_SECONDS, begins_to_listen, free_port
@@ -128,7 +128,7 @@ def _stop_tracking_items() -> None:
 
 def _under_lock(function: Callable[..., Any]) -> Callable[..., Any]:
     def locked(*args: Any, **kwargs: Any) -> Any:
-        in_sweep = current_thread().name.startswith(lanes.THREAD_NAME)
+        in_sweep = current_thread().name.startswith(due_work.THREAD_NAME)
         with SWEEP_LOCK if in_sweep else contextlib.nullcontext(), MOTO_LOCK:
             return function(*args, **kwargs)
 

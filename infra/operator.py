@@ -162,7 +162,7 @@ def _link_card_command(options: argparse.Namespace) -> None:
 
 def _sweep_command(_: argparse.Namespace) -> None:
     swept, messages = scheduler.run_jobs()
-    print(f"Processed {swept.payments} payments and {messages} messages.")
+    print(f"Processed {swept.done} payments and {messages.done} messages.")
     if swept.silent:
         print(f"No answer from {', '.join(swept.silent)}: one payment a run is tried until there is one.")
     if swept.is_unfinished:

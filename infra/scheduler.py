@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from chalicelib.log import log_defect
-from chalicelib.services import event_sweep, outbox, payment_sweep
-from chalicelib.services.payment_sweep import Swept
+from chalicelib.services import deliveries, outbox, payment_sweep
+from chalicelib.services.due_work import Swept
 
 THREAD_NAME = "scheduler"
 EVENT_SECONDS, EVENT_PAUSE = 10, 1.0  # of a run of the sweep of events, and after it: retries wait for seconds
 INTERVAL_SECONDS = 5  # a deployed stage waits for a minute, which is long for somebody who tries the sandbox
 
 
-def run_jobs(sweep_seconds: float = payment_sweep.SECONDS) -> tuple[Swept, int]:
-    """Run every job once; return what the sweep of payments did, and the number of messages that were processed."""
+def run_jobs(sweep_seconds: float = payment_sweep.SECONDS) -> tuple[Swept, Swept]:
+    """Run every job once; return what the sweeps of payments and of messages did."""
     now = datetime.now(UTC)
-    return payment_sweep.run(now, seconds=sweep_seconds), outbox.deliver_due(now)
+    return payment_sweep.run(now, seconds=sweep_seconds), outbox.sweep(now)
 
 
 @contextlib.contextmanager
@@ -54,6 +54,6 @@ def _sweep_events_until(ended: threading.Event) -> None:
     """Run the sweep of events beside the other jobs: it waits for receivers."""
     while not ended.wait(EVENT_PAUSE):
         try:
-            event_sweep.run(datetime.now(UTC), EVENT_SECONDS)
+            deliveries.sweep(datetime.now(UTC), EVENT_SECONDS)
         except Exception as defect:  # noqa: BLE001  the next run tries again
             log_defect(defect)

@@ -20,7 +20,7 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 
 from chalicelib.gateways import secrets
-from chalicelib.services import payment_sweep
+from chalicelib.services import due_work
 from infra import demo_partner, engines, local
 from infra.deployed import compare
 from tests import deployment
@@ -69,7 +69,7 @@ def aws(nothing_real: None) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def fresh_sweep() -> None:
     """Let each test begin as a new process does: no acquirer counts as silent."""
-    payment_sweep.memory.cache_clear()
+    due_work.memory.cache_clear()
 
 
 @pytest.fixture(scope="session")

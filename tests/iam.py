@@ -36,6 +36,18 @@ TRANSACTION_ACTIONS = {
 }
 # The actions on the stage's key that a call to an encrypted table, secret or bucket needs.
 READING, WRITING = ("Decrypt",), ("Decrypt", "GenerateDataKey")
+# The functions by their code: a module of chalicelib, or a module and the name in it.
+FUNCTIONS = {
+    "authorizer.py": "authorizer",
+    "web.py": "api",
+    "services/payment_sweep.py": "sweep-payments",
+    "services/outbox.py:sweep": "sweep-outbox",
+    "services/outbox.py:deliver": "deliver-outbox",
+    "services/deliveries.py:sweep": "sweep-events",
+    "services/deliveries.py:_attempt": "sweep-events",  # in a thread of the sweep
+    "services/deliveries.py:deliver": "deliver-events",
+    "services/deliveries.py:attempt": "deliver-events",  # in a thread of its own, unless the sweep calls it
+}
 
 
 @dataclass(frozen=True)
@@ -55,24 +67,11 @@ DENIED_CALLS: list[str] = []  # of the test that runs
 
 
 def calling_function() -> str | None:
-    """Return the function that makes the call, by the outermost module of the service on the stack; None for a test."""
+    """Return the function that makes the call, by the outermost code of the service on the stack; None for a test."""
     found, frame = None, sys._getframe()  # noqa: SLF001  the only way to see the stack without reading its sources
     while frame:
-        name, place = frame.f_code.co_name, frame.f_code.co_filename
-        if place.endswith("chalicelib/authorizer.py"):
-            found = "authorizer"
-        elif place.endswith("chalicelib/web.py"):
-            found = "api"
-        elif place.endswith("chalicelib/services/payment_sweep.py"):
-            found = "sweep-payments"
-        elif place.endswith("chalicelib/services/outbox_stream.py"):
-            found = "deliver-outbox"
-        elif place.endswith("chalicelib/services/event_stream.py"):
-            found = "deliver-events"
-        elif place.endswith(("chalicelib/services/event_sweep.py", "chalicelib/services/delivery_queues.py")):
-            found = "sweep-events"
-        elif name == "deliver_due":
-            found = "sweep-outbox"
+        _, _, module = frame.f_code.co_filename.rpartition("chalicelib/")
+        found = FUNCTIONS.get(f"{module}:{frame.f_code.co_name}") or FUNCTIONS.get(module) or found
         frame = frame.f_back  # type: ignore[assignment]
     return found
 

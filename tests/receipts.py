@@ -11,7 +11,9 @@ from moto.ses.models import SESBackend, ses_backends
 from moto.sns.models import sns_backends
 
 from chalicelib.domain import outbox
-from chalicelib.domain.outbox import EMAIL, RECEIPT, Outbox
+from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, Outbox
+from chalicelib.store import due_index
+from chalicelib.store import outbox as outbox_store
 from infra import mail_viewer
 from infra.engines import REGION
 from tests.builders import an_email
@@ -44,6 +46,11 @@ def an_entry(**changes: Any) -> Outbox:
 def when_due(entry: Outbox) -> datetime:
     """The moment it belongs to nobody any more."""
     return entry.created_at + outbox.HELD_FOR
+
+
+def due_ids(now: datetime) -> list[str]:
+    """List the IDs of the entries that are due as the sweep reads them: e-mails, then short messages."""
+    return [due.id for channel in (EMAIL, SMS) for due in due_index.of_lane(outbox_store.TABLE, channel, now)]
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def is_due(transaction_id: str, now: datetime) -> bool:
     """Return whether the index of what is due lists the transaction, in whatever lane."""
     lanes = (due_index.NO_ACQUIRER, *acquirers.KNOWN)
     listed = [due for lane in lanes for due in due_index.of_lane(transactions.TABLE, lane, now)]
-    return transaction_id in {due.id for due in (*listed, *due_index.without_lane(transactions.TABLE))}
+    return transaction_id in {due.id for due in listed}
 
 
 def booked(transaction_id: str) -> SandboxRecord | None:

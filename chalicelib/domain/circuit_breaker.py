@@ -1,4 +1,7 @@
-"""The circuit breaker of an acquirer, and its share of a sweep: an acquirer that is silent holds up no other."""
+"""The circuit breaker of a lane, and its share of the threads: a lane without answers holds up no other.
+
+A lane is the work for one receiver: an acquirer, a webhook, the senders of e-mail.
+"""
 
 from dataclasses import replace
 
@@ -8,10 +11,10 @@ OPENS_AFTER = 5  # requests in a row without an answer
 
 
 class Breaker(Record):
-    """The number of requests in a row that an acquirer has not answered. Any answer closes the breaker, a decline too.
+    """The number of requests in a row that a receiver has not answered. Any answer closes the breaker, a refusal too.
 
-    While it is open, a run of the sweep begins one transaction of this acquirer, to find out whether it answers again.
-    One that `holds` nothing only counts: what is due must be sent in its time, whether the acquirer answers or not.
+    While it is open, a run begins one piece of work of the lane, to find out whether the receiver answers again. One
+    that `holds` nothing only counts: what is due must be sent in its time, whether the receiver answers or not.
     """
 
     unanswered: int = 0
@@ -19,7 +22,7 @@ class Breaker(Record):
 
     @property
     def is_open(self) -> bool:
-        """Return whether the acquirer counts as silent."""
+        """Return whether the receiver counts as silent."""
         return self.unanswered >= OPENS_AFTER
 
     def after(self, *, answered: bool) -> "Breaker":
@@ -28,22 +31,22 @@ class Breaker(Record):
 
 
 class Use(Record):
-    """The part of an acquirer in a run: its transactions that are in progress, and whether one was tried."""
+    """The part of a lane in a run: how much of its work is in progress, and whether the receiver was tried."""
 
     running: int = 0
     tried: bool = False  # a request was sent in this run
 
 
-def share(threads: int, acquirers: int) -> int:
-    """Return how many threads each of so many acquirers may use: an equal part, and at least one."""
-    return max(1, threads // max(1, acquirers))
+def share(threads: int, lanes: int) -> int:
+    """Return how many threads each of so many lanes may use: an equal part, and at least one."""
+    return max(1, threads // max(1, lanes))
 
 
 def may_continue(breaker: Breaker, use: Use) -> bool:
-    """Return whether the run may begin a transaction of this acquirer now or later, its share aside."""
+    """Return whether the run may begin work of this lane now or later, its share aside."""
     return not (breaker.is_open and breaker.holds) or not (use.tried or use.running)
 
 
 def may_begin(breaker: Breaker, use: Use, most: int) -> bool:
-    """Return whether the run may begin one more transaction of an acquirer whose share is `most` threads."""
+    """Return whether the run may begin one more piece of work of a lane whose share is `most` threads."""
     return may_continue(breaker, use) and use.running < most

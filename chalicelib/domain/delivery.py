@@ -11,11 +11,10 @@ from chalicelib.record import Record
 SECONDS = 10  # an answer may take
 HELD_FOR = timedelta(seconds=30)  # by who makes an attempt: longer than it lasts
 SLOW = timedelta(seconds=1)  # an answer that takes longer makes others wait
-PAUSES = (
+PAUSES = (  # after each attempt; the last is repeated
     *(timedelta(seconds=5), timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30)),
-    *(timedelta(hours=2), timedelta(hours=6), timedelta(hours=12)),
+    *(timedelta(hours=2), timedelta(hours=6), timedelta(hours=12), timedelta(days=1)),
 )
-LONGEST_PAUSE = timedelta(days=1)
 JITTER = 0.1  # of a pause, at the most: what failed together does not come back together
 TRIED_FOR = timedelta(days=3)
 ATTEMPTS_KEPT = 20  # the newest
@@ -63,7 +62,7 @@ class Delivery(Record):
     expires_at: int  # epoch seconds: the table's TTL
     state: State = State.PENDING
     due_at: datetime | None = None
-    queue: str | None = None  # where it is found when it is due; none while its first attempt is made
+    due_shard: str | None = None  # its queue, where it is found when it is due; none while its first attempt is made
     attempts: int = 0
     made: tuple[Attempt, ...] = ()
     is_urgent: bool = False
@@ -92,7 +91,7 @@ def begun(event: Event, webhook_id: int, now: datetime) -> Delivery:
 
 def queued(delivery: Delivery, queue: str) -> Delivery:
     """Return a new delivery whose first attempt is left to its queue."""
-    return replace(delivery, queue=queue)
+    return replace(delivery, due_shard=queue)
 
 
 def held(delivery: Delivery, now: datetime) -> Delivery:
@@ -103,7 +102,7 @@ def held(delivery: Delivery, now: datetime) -> Delivery:
 def again(delivery: Delivery, queue: str, now: datetime) -> Delivery:
     """Return the delivery once it was asked for again: it begins anew, and keeps what was tried."""
     begun_anew = replace(delivery, state=State.PENDING, attempts=0, began_at=now, is_urgent=True)
-    return replace(begun_anew, due_at=now, queue=queue)
+    return replace(begun_anew, due_at=now, due_shard=queue)
 
 
 def queue_of(client_id: int, webhook_id: int) -> str:
@@ -124,10 +123,9 @@ def after(delivery: Delivery, attempt: Attempt, queue: str, now: datetime, share
     made = (*delivery.made, attempt)[-ATTEMPTS_KEPT:]
     if attempt.succeeded:
         return finished(replace(delivery, made=made), State.DELIVERED)
-    number = delivery.attempts - 1
-    pause = PAUSES[number] if number < len(PAUSES) else LONGEST_PAUSE
+    pause = PAUSES[min(delivery.attempts, len(PAUSES)) - 1]
     due_at = now + pause * (1 + JITTER * share)
-    tried = replace(delivery, made=made, due_at=due_at, queue=queue)
+    tried = replace(delivery, made=made, due_at=due_at, due_shard=queue)
     if attempt.status == HTTPStatus.GONE or is_too_late(tried, due_at):
         return finished(tried, State.GIVEN_UP)
     return tried
@@ -135,7 +133,7 @@ def after(delivery: Delivery, attempt: Attempt, queue: str, now: datetime, share
 
 def finished(delivery: Delivery, state: State) -> Delivery:
     """Return the delivery once nothing more is done for it."""
-    return replace(delivery, state=state, due_at=None, queue=None)
+    return replace(delivery, state=state, due_at=None, due_shard=None)
 
 
 def shown(answer: bytes) -> str | None:

@@ -17,7 +17,7 @@ LOGO_IN_MAIL = "cid:logo"  # the address of the picture that a mail brings with 
 RETRIES = 3  # when the request does not say
 HELD_FOR = timedelta(seconds=60)  # for the stream, or by who sends it: longer than a sending may last
 STREAMS_TURN = timedelta(seconds=30)  # of them: a record that comes later is left to the sweep
-PAUSE, LONGEST_PAUSE = timedelta(minutes=1), timedelta(hours=6)  # after the first failure; at the most
+PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 4, 16, 64, 256, 360))  # the last is repeated
 KEPT_FOR = timedelta(days=30)  # what was sent or given up, to be looked up, then deleted by the table's TTL
 
 
@@ -100,11 +100,10 @@ def sent(entry: Outbox, now: datetime) -> Outbox:
 
 
 def failed(entry: Outbox, now: datetime) -> Outbox:
-    """Return the entry after a failed attempt: due again, each pause four times the one before, or given up."""
+    """Return the entry after a failed attempt: due again after a pause, or given up."""
     if entry.attempts > entry.retries:
         return given_up(entry, now)
-    pause = min(PAUSE * 4 ** (entry.attempts - 1), LONGEST_PAUSE)
-    return replace(entry, due_at=now + pause)
+    return replace(entry, due_at=now + PAUSES[min(entry.attempts, len(PAUSES)) - 1])
 
 
 def given_up(entry: Outbox, now: datetime) -> Outbox:

@@ -22,7 +22,7 @@ def sweep_payments(_event: CloudWatchEvent) -> None:
     from chalicelib.services import payment_sweep  # noqa: PLC0415
 
     swept = payment_sweep.run(datetime.now(UTC))
-    log("sweep", payments=swept.payments, behind_seconds=swept.behind_seconds, silent=swept.silent)
+    log("sweep", payments=swept.done, behind_seconds=swept.behind_seconds, silent=swept.silent)
 
 
 @jobs.schedule(Rate(1, unit=Rate.MINUTES))
@@ -31,34 +31,34 @@ def sweep_outbox(_event: CloudWatchEvent) -> None:
     from chalicelib.log import log  # noqa: PLC0415  see above
     from chalicelib.services import outbox  # noqa: PLC0415
 
-    done = outbox.deliver_due(datetime.now(UTC))
-    log("sweep", messages=done, behind_seconds=outbox.lag_seconds(datetime.now(UTC)))
+    swept = outbox.sweep(datetime.now(UTC))
+    log("sweep", messages=swept.done, behind_seconds=swept.behind_seconds)
 
 
 @jobs.schedule(Rate(1, unit=Rate.MINUTES))
 def sweep_events(_event: CloudWatchEvent) -> None:
     """Send the events that the stream has missed, and those that are due again."""
     from chalicelib.log import log  # noqa: PLC0415  see above
-    from chalicelib.services import event_sweep  # noqa: PLC0415
+    from chalicelib.services import deliveries  # noqa: PLC0415
 
-    swept = event_sweep.run(datetime.now(UTC))
-    log("sweep", deliveries=swept.attempts, behind_seconds=swept.behind_seconds)
+    swept = deliveries.sweep(datetime.now(UTC))
+    log("sweep", deliveries=swept.done, behind_seconds=swept.behind_seconds)
 
 
 @jobs.on_dynamodb_record("Events", batch_size=BATCH, starting_position="TRIM_HORIZON")
 def deliver_events(event: DynamoDBEvent) -> dict[str, Any]:
     """Send the events that were just stored; report the records that are to come again."""
-    from chalicelib.services import event_stream  # noqa: PLC0415  see above
+    from chalicelib.services import deliveries  # noqa: PLC0415  see above
 
-    return _batch_failures(event_stream.deliver(_stored(event)))
+    return _batch_failures(deliveries.deliver(_stored(event)))
 
 
 @jobs.on_dynamodb_record("Outbox", batch_size=BATCH, starting_position="TRIM_HORIZON")
 def deliver_outbox(event: DynamoDBEvent) -> dict[str, Any]:
     """Send the messages that were just stored; report the records that are to come again."""
-    from chalicelib.services import outbox_stream  # noqa: PLC0415  see above
+    from chalicelib.services import outbox  # noqa: PLC0415  see above
 
-    return _batch_failures(outbox_stream.deliver(_stored(event)))
+    return _batch_failures(outbox.deliver(_stored(event)))
 
 
 def _stored(event: DynamoDBEvent) -> list[tuple[str, Mapping[str, Any]]]:

@@ -1,7 +1,8 @@
 """Requests to acquirers: each answer is noted, and one to a reversal must prove what it reversed."""
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import TypeVar
 
 from chalicelib.domain.acquirer import (
@@ -15,13 +16,24 @@ from chalicelib.domain.acquirer import (
 from chalicelib.domain.transaction import Transaction
 from chalicelib.gateways import acquirers
 from chalicelib.log import log, log_defect
-from chalicelib.services import acquirer_answers
 
 T = TypeVar("T")
 
 AUTHORIZE_SECONDS = 20  # of the 29 s a gateway waits
 RESOLVE_SECONDS = 5  # an inquiry or an automatic reversal: whoever waits for it can come back
 AUTO_CANCEL_ATTEMPTS = 2  # an answer that was lost is repeated
+
+_noted: ContextVar[list[bool] | None] = ContextVar("noted", default=None)
+
+
+@contextmanager
+def noted(answers: list[bool]) -> Iterator[None]:
+    """Add to `answers`, for each request of the block, whether it was answered: the sweep's circuit breakers use it."""
+    token = _noted.set(answers)
+    try:
+        yield
+    finally:
+        _noted.reset(token)
 
 
 def call(transaction: Transaction, request: Callable[[], T]) -> T:
@@ -39,7 +51,9 @@ def call(transaction: Transaction, request: Callable[[], T]) -> T:
         log_defect(defect, transaction=transaction.id)
         raise AnswerLostError from None  # its message may quote the card
     finally:
-        acquirer_answers.note(answered=answered)
+        answers_noted = _noted.get()
+        if answers_noted is not None:
+            answers_noted.append(answered)
     return answer
 
 

@@ -1,51 +1,36 @@
-"""The outbox: the receipts of a transaction, and sending messages: those just stored, and by the sweep."""
+"""The outbox: messages are sent by the stream of their table right after they were stored, and again by the sweep."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import partial
 
 from chalicelib.domain import outbox
-from chalicelib.domain.merchant import MerchantSnapshot, snapshot_of
-from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, NotSentError, Outbox
-from chalicelib.domain.transaction import ReceiptAddresses, Transaction
+from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
 from chalicelib.gateways import mail, sms
 from chalicelib.log import log, log_defect
 from chalicelib.receipts.html import as_html
-from chalicelib.receipts.receipt import has_receipt, receipt_of
+from chalicelib.receipts.receipt import receipt_of
 from chalicelib.receipts.sms import as_sms
 from chalicelib.receipts.text import as_text
+from chalicelib.services import due_work
+from chalicelib.services.due_work import Image, Lane, Limits, Swept
+from chalicelib.services.receipts import merchant_of
 from chalicelib.settings import settings
-from chalicelib.store import due_index, merchants, terminals, transactions
+from chalicelib.store import due_index, transactions
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.table import read_all
+from chalicelib.store.codec import decode
+from chalicelib.store.due_index import Due
 
-SWEEP_SECONDS = 20  # of a sweep; with the last sending well within the time an entry is held
+SECONDS = 20  # of a sweep or a batch of the stream; with the last sending well within the time an entry is held
 GATEWAYS = {EMAIL: mail, SMS: sms}
 
 
-def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | None = None) -> list[Outbox]:
-    """Return the receipts to store beside the transaction (`store.outbox.put`).
-
-    None of what was declined or is pending. `occasion` names a further receipt of a transaction: there is one of each.
-    """
-    wanted = transaction.receipt or ReceiptAddresses()
-    addresses = {EMAIL: wanted.emails, SMS: wanted.phones}
-    if not has_receipt(transaction):
-        return []
-    return [
-        Outbox(
-            id=".".join(filter(None, (transaction.id, occasion, channel))),
-            kind=RECEIPT,
-            client_id=transaction.client_id,
-            to=to,
-            channel=channel,
-            created_at=now,
-            transaction_id=transaction.id,
-            retries=outbox.RETRIES if wanted.retries is None else wanted.retries,
-        )
-        for channel, to in addresses.items()
-        if to
-    ]
+def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
+    """Send the new messages among the records of the stream; return the numbers of those that must come again."""
+    until = time.monotonic() + SECONDS
+    return due_work.begin_each(records, lambda image: send_new(decode(Outbox, image), datetime.now(UTC), until))
 
 
 def send_new(entry: Outbox, now: datetime, until: float) -> None:
@@ -59,30 +44,21 @@ def send_new(entry: Outbox, now: datetime, until: float) -> None:
         _attempt(held, now, until)
 
 
-def deliver_due(now: datetime, limit: int = 25) -> int:
-    """Send at most `limit` of the entries nobody holds, and return how many. Sweeps may run side by side."""
-    until = time.monotonic() + SWEEP_SECONDS
-    done = 0
-    for entry_id in due_index.ids(outbox_store.TABLE, now, limit):
-        if time.monotonic() > until:
-            break
-        if entry := outbox_store.claim(entry_id, now):
-            _attempt(entry, now, until)
-            done += 1
-    return done
+def sweep(now: datetime, limit: int = 25) -> Swept:
+    """Send at most `limit` of the entries nobody holds, the longest due first. Sweeps may run side by side."""
+    until = time.monotonic() + SECONDS
 
+    def attempt(entry: Due, at: datetime, _: list[bool]) -> bool:
+        held = outbox_store.claim(entry.id, at)
+        if held:
+            _attempt(held, at, until)
+        return held is not None
 
-def lag_seconds(now: datetime) -> int:
-    """Return for how long the oldest message has been due."""
-    return due_index.lag_seconds(outbox_store.TABLE, now)
-
-
-def merchant_of(transaction: Transaction) -> MerchantSnapshot | None:
-    """Return the merchant as the transaction keeps it; of one made by version 1.0, which keeps none, as it is now."""
-    if transaction.merchant is not None:
-        return transaction.merchant
-    merchant, terminal = read_all([merchants.key(transaction.client_id), terminals.key(transaction.terminal_id)])
-    return snapshot_of(merchant, terminal.back_retailer_id if terminal else None) if merchant else None
+    with due_work.running("outbox", now, Limits(SECONDS, threads=1, most=limit)) as run:
+        for channel in GATEWAYS:
+            run.add(Lane(channel, partial(due_index.of_lane, outbox_store.TABLE, channel), attempt))
+        run.drain()
+    return run.swept()
 
 
 def _attempt(held: Outbox, now: datetime, until: float) -> None:

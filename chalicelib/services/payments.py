@@ -20,10 +20,11 @@ from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import keyed_digest
 from chalicelib.schemas.files import PictureFile
 from chalicelib.schemas.payment_request import SubmitPayment
-from chalicelib.services import outbox, outcomes, pictures, signatures
+from chalicelib.services import outcomes, pictures, signatures
 from chalicelib.services.admission import admit, admit_to_transaction
 from chalicelib.services.host_identity import identify_payment
 from chalicelib.services.identifiers import card_digest, derived_guid, new_guid
+from chalicelib.services.receipts import receipts_for
 from chalicelib.services.replay import replay, replay_first
 from chalicelib.store import linked_cards, merchants, terminals, transactions
 from chalicelib.store import outbox as outbox_store
@@ -94,7 +95,7 @@ def _take_without_acquirer(
     """Take a payment that needs no acquirer: one store transaction, with its receipts."""
     transaction = payment.without_acquirer(order, till, now)
     transaction = replace(transaction, **pictures.store_files(files, transaction.id))
-    receipts = outbox.receipts_for(transaction, now)
+    receipts = receipts_for(transaction, now)
 
     try:
         transactions.record(transaction, *map(outbox_store.put, receipts))

@@ -17,10 +17,11 @@ from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.schemas.reversal_request import ReversePayment
-from chalicelib.services import outbox, outcomes
+from chalicelib.services import outcomes
 from chalicelib.services.admission import Admitted, admit
 from chalicelib.services.host_identity import identify_reversal
 from chalicelib.services.identifiers import card_digest, derived_guid, new_guid
+from chalicelib.services.receipts import receipts_for
 from chalicelib.services.replay import answer_again, replay, replay_first
 from chalicelib.store import merchants, transactions
 from chalicelib.store import outbox as outbox_store
@@ -101,7 +102,7 @@ def _reverse(
             return replay(first, order, reversal.fingerprint(order, agent.id), now), True
         begun = reversal.begin(reversal_id, order, original, agent, amount_minor, now)
         transaction = identify_reversal(replace(begun, makes_events=makes_events or None), original)
-        receipts = outbox.receipts_for(transaction, now)
+        receipts = receipts_for(transaction, now)
         try:
             transactions.reserve(original, transaction, *map(outbox_store.put, receipts), follows_latest=keyless)
         except AlreadyExistsError:

@@ -7,7 +7,8 @@ from chalicelib.domain import outcome
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.schemas.files import PictureFile
-from chalicelib.services import outbox, pictures
+from chalicelib.services import pictures
+from chalicelib.services.receipts import receipts_for
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import transactions
 
@@ -30,7 +31,7 @@ def deliver(payment: Transaction, files: Sequence[PictureFile], now: datetime) -
         key = key or pictures.store_files(signature, payment.id)["signature_key"]
         after = outcome.signed(payment, key)
         is_paid_now = after.phase is not payment.phase and not after.is_reversed_in_full
-        receipts = outbox.receipts_for(after, now, occasion=SIGNED) if is_paid_now else []
+        receipts = receipts_for(after, now, occasion=SIGNED) if is_paid_now else []
         try:
             transactions.store_step(payment, after, now, *map(outbox_store.put, receipts))
         except transactions.PhaseChangedError:

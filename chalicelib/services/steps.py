@@ -5,7 +5,7 @@ from datetime import datetime
 
 from chalicelib.domain import outcome
 from chalicelib.domain.transaction import Phase, Transaction
-from chalicelib.services import outbox
+from chalicelib.services.receipts import receipts_for
 from chalicelib.store import history, linked_cards, transactions
 from chalicelib.store import outbox as outbox_store
 
@@ -35,7 +35,7 @@ def store(before: Transaction, after: Transaction, now: datetime) -> None:
     Raise PhaseChangedError when another process has moved the transaction, or the payment that a reversal is of.
     """
     decided = before.is_pending and not after.is_pending
-    receipts = outbox.receipts_for(after, now) if decided else []
+    receipts = receipts_for(after, now) if decided else []
     facts = history.writes_for_outcome(after, now) if decided else []
 
     is_done = decided and after.phase is Phase.REVERSAL_APPROVED

@@ -1,102 +1,129 @@
-"""The index of what is due: a sparse index of the records a sweep must process, in shards to avoid one hot partition.
+"""Records that are due: the index that lists them, and the claim by which one process at a time attempts one.
 
-A record that is due carries `due_shard` and `due_at`; any other record carries neither. The shards of the outbox are
-"0" to "3". Those of transactions name a lane, which is read apart from every other: "SANDBOX.0" holds what is due at
-the acquirer SANDBOX, "none.0" what needs no acquirer. Transactions stored by version 1.0 are in the shards of the
-outbox's form until they are moved.
+The index is sparse. A record that is due carries `due_at` and `due_shard`; any other record has no place in it. A shard
+belongs to a lane, which is read apart from every other: "SANDBOX.0" holds what is due at the acquirer SANDBOX, "none.0"
+what needs no acquirer, "email.0" e-mails, "7#1" the deliveries to webhook 1 of merchant 7.
+
+A claim holds a record until its new `due_at`. A process that dies lets go of it at that time, and the record is due
+again. Whatever a process writes about a record that it holds requires that `due_at`, so it changes nothing after
+another process has claimed the record.
 """
 
 import heapq
-from collections.abc import Iterator
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
 
 from chalicelib.record import Record
-from chalicelib.store.codec import value_of
-from chalicelib.store.retries import with_retries
-from chalicelib.store.table import client, table_name
+from chalicelib.store.codec import decode, value_of
+from chalicelib.store.expressions import attribute_names, set_attributes
+from chalicelib.store.query import pages_of
+from chalicelib.store.table import Key, Write, table_name, update, write_one
 
-SHARDS = 4
 LANE_SHARDS = 2  # a shard takes 1,000 writes a second, a card payment is two: see decision 19 before there are fewer
 NO_ACQUIRER = "none"  # the lane of what needs no acquirer
 PAGE = 100
 
-Item = dict[str, Any]
+R = TypeVar("R")
+
+
+class NotHeldError(Exception):
+    """A record that another process holds, or that is finished."""
 
 
 class Due(Record):
-    """An entry of the index: the record of this ID has been due since then."""
+    """An entry of the index: the record of this key has been due since then."""
 
-    id: str
+    key: Mapping[str, str]
     since: datetime
-    shard: str
+
+    @property
+    def id(self) -> str:
+        """Return the ID of a record whose key is its ID."""
+        return self.key["id"]
+
+    @property
+    def name(self) -> str:
+        """Return the values of the key, for the log."""
+        return " ".join(self.key[name] for name in sorted(self.key))
 
 
-def ids(table: str, now: datetime, limit: int) -> list[str]:
-    """List the IDs of at most `limit` records that are due, the longest due first: of a table without lanes.
-
-    The index follows its table with a short delay: check in the table that a record is due before acting on it.
-    """
-    items = [item for shard in range(SHARDS) for item in _page(_query(table, str(shard), now, limit))["Items"]]
-    items.sort(key=lambda item: str(item["due_at"]["S"]))
-    return [item["id"]["S"] for item in items[:limit]]
-
-
-def lag_seconds(table: str, now: datetime) -> int:
-    """Return for how many seconds the longest due record of a table without lanes has been due; 0 when none is due."""
-    pages = [_page(_query(table, str(shard), now, 1))["Items"] for shard in range(SHARDS)]
-    times = [item["due_at"]["S"] for page in pages for item in page]
-    return int((now - datetime.fromisoformat(min(times))).total_seconds()) if times else 0
-
-
-def shard_of(record_id: str, lane: str | None = None) -> str:
-    """Return the shard of the index a record is in, of its lane if there is one."""
-    number = sum(record_id.encode())
-    return f"{lane}.{number % LANE_SHARDS}" if lane else str(number % SHARDS)
+def shard_of(record_id: str, lane: str) -> str:
+    """Return the shard of its lane that a record is in."""
+    return f"{lane}.{sum(record_id.encode()) % LANE_SHARDS}"
 
 
 def of_lane(table: str, lane: str, now: datetime) -> Iterator[Due]:
     """Yield what is due in a lane, the longest due first; pages are read as they are needed.
 
-    Records that move on meanwhile are passed by, and checked in the table by whoever processes them.
+    The index follows its table with a short delay: check in the table that a record is due before acting on it.
     """
-    shards = [_entries(_query(table, f"{lane}.{number}", now, PAGE)) for number in range(LANE_SHARDS)]
+    shards = [of_shard(table, f"{lane}.{number}", now) for number in range(LANE_SHARDS)]
     return heapq.merge(*shards, key=lambda due: due.since)
 
 
-def without_lane(table: str) -> Iterator[Due]:
-    """Yield what version 1.0 stored before there were lanes, whether it is due or not."""
-    for number in range(SHARDS):
-        yield from _entries(_query(table, str(number), None, PAGE))
+def of_shard(table: str, shard: str, now: datetime) -> Iterator[Due]:
+    """Yield what is due in a shard, the longest due first."""
+    return _entries(table, "#due_shard = :shard AND #due_at <= :now", {"shard": shard, "now": now}, PAGE)
 
 
-def _entries(query: dict[str, Any]) -> Iterator[Due]:
-    while True:
-        response = _page(query)
-        for item in response["Items"]:
-            yield Due(item["id"]["S"], datetime.fromisoformat(item["due_at"]["S"]), item["due_shard"]["S"])
-        if "LastEvaluatedKey" not in response:
-            return
-        query = {**query, "ExclusiveStartKey": response["LastEvaluatedKey"]}
+def next_due(table: str, shard: str) -> datetime | None:
+    """Return when the first record of a shard is due; None when the shard is empty."""
+    return next((entry.since for entry in _entries(table, "#due_shard = :shard", {"shard": shard}, 1)), None)
 
 
-def _query(table: str, shard: str, now: datetime | None, limit: int) -> dict[str, Any]:
-    """Return the query of a shard; without `now`, of everything in it."""
-    names, values = {"#shard": "due_shard"}, {":shard": value_of(shard)}
-    condition = "#shard = :shard"
-    if now is not None:
-        names["#due_at"], values[":now"] = "due_at", value_of(now)
-        condition += " AND #due_at <= :now"
-    return {
+def claim(key: Key[R], now: datetime, held_for: timedelta, **also: Any) -> R | None:
+    """Claim a record that is due, count an attempt, and store `also`; return None when another process has it.
+
+    Counting before the attempt limits the attempts of a record that crashes the process that makes them.
+    """
+    values = {"due_at": now + held_for, **also}
+    expression = f"{set_attributes(values)} ADD #attempts :one"
+    claimed = update(
+        key, expression, {**values, "one": 1, "now": now}, condition="#due_at <= :now", otherwise=NotHeldError()
+    )
+    return _if_held(key, claimed)
+
+
+def claim_first(key: Key[R], due_at: datetime | None) -> R | None:
+    """Claim a new record that nobody has attempted; return None when another process has it.
+
+    It stays held until the same time, so the index does not change.
+    """
+    values = {"one": 1, "none": 0, "held": due_at}
+    condition = "#attempts = :none AND #due_at = :held"
+    return _if_held(key, update(key, "SET #attempts = :one", values, condition=condition, otherwise=NotHeldError()))
+
+
+def store_held(key: Key[Any], due_at: datetime | None, changes: Mapping[str, Any], *, is_finished: bool) -> bool:
+    """Store what came of a record that is held until `due_at`; one that is finished leaves the index.
+
+    Return False, and change nothing, when the claim was lost.
+    """
+    expression = set_attributes(changes) + (" REMOVE #due_at, #due_shard" if is_finished else "")
+    values = {**changes, "held": due_at}
+    stored = update(key, expression, values, condition="#due_at = :held", otherwise=NotHeldError())
+    return _if_held(key, stored) is not None
+
+
+def _if_held(key: Key[R], write: Write) -> R | None:
+    """Carry out a write that requires a claim, and return the record after it; None when the claim was lost."""
+    try:
+        return decode(key.record, write_one(write))
+    except NotHeldError:
+        return None
+
+
+def _entries(table: str, condition: str, values: Mapping[str, Any], limit: int) -> Iterator[Due]:
+    parameters = {
         "TableName": table_name(table),
         "IndexName": "due",
         "KeyConditionExpression": condition,
-        "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": values,
+        "ExpressionAttributeNames": attribute_names(condition),
+        "ExpressionAttributeValues": {f":{name}": value_of(value) for name, value in values.items()},
         "Limit": limit,
     }
-
-
-def _page(query: dict[str, Any]) -> dict[str, Any]:
-    response: dict[str, Any] = with_retries(lambda: client().call("Query", **query))
-    return response
+    for page in pages_of(parameters):
+        for item in page["Items"]:
+            key = {name: value["S"] for name, value in item.items() if name not in {"due_at", "due_shard"}}
+            yield Due(key, datetime.fromisoformat(item["due_at"]["S"]))

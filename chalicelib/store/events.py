@@ -5,7 +5,6 @@ An event costs what its own item costs: nothing is indexed by it. A delivery tha
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
@@ -14,10 +13,9 @@ from chalicelib.domain import delivery, event
 from chalicelib.domain.delivery import Delivery
 from chalicelib.domain.event import Event
 from chalicelib.record import Record
-from chalicelib.store.codec import decode, encode, value_of
-from chalicelib.store.due_index import Due
-from chalicelib.store.expressions import attribute_names, set_attributes
-from chalicelib.store.query import Item, Range, items_of, pages_of
+from chalicelib.store import due_index
+from chalicelib.store.codec import decode, encode
+from chalicelib.store.query import Range, items_of
 from chalicelib.store.table import (
     AlreadyExistsError,
     Key,
@@ -40,10 +38,6 @@ class Cursor(Record):
     """Until when the events of a merchant were looked through."""
 
     until: datetime
-
-
-class NotHeldError(Exception):
-    """A delivery that another process holds, or that is finished."""
 
 
 def put(made: Event) -> Write:
@@ -97,65 +91,25 @@ def begin_again(wanted: Delivery) -> None:
 
 
 def claim(day: str, place: str, queue: str, now: datetime) -> Delivery | None:
-    """Claim a delivery that is due, and count an attempt; return None when another process has it, or it is finished.
+    """Claim a delivery that is due; None when another process has it, or it is finished.
 
-    It is in the queue from then on, in case the process dies.
+    It is in its queue from then on, in case the process dies.
     """
-    claimed = update(
-        _key(day, place),
-        "SET #due_at = :until, #queue = :queue, #is_urgent = :no ADD #attempts :one",
-        {"until": now + delivery.HELD_FOR, "queue": queue, "no": False, "one": 1, "now": now},
-        condition="#due_at <= :now",
-        otherwise=NotHeldError(),
-    )
-    try:
-        return decode(Delivery, write_one(claimed))
-    except NotHeldError:
-        return None
+    return due_index.claim(_key(day, place), now, delivery.HELD_FOR, due_shard=queue, is_urgent=False)
 
 
 def enqueue(orphan: Delivery, queue: str) -> None:
     """Put a delivery whose holder died during its first attempt in a queue, unless somebody else has it by now."""
-    queued = update(
-        _key(orphan.day, orphan.place),
-        "SET #queue = :queue",
-        {"queue": queue, "due_at": orphan.due_at},
-        condition="#due_at = :due_at",
-        otherwise=NotHeldError(),
-    )
-    with suppress(NotHeldError):
-        write_one(queued)
+    key = _key(orphan.day, orphan.place)
+    due_index.store_held(key, orphan.due_at, {"due_shard": queue}, is_finished=False)
 
 
 def store_attempt(held: Delivery, after: Delivery) -> bool:
     """Store a delivery after an attempt: in its queue, or finished; return False when the claim was lost."""
     changes: dict[str, Any] = {"state": after.state, "made": after.made}
     if after.due_at:
-        changes |= {"due_at": after.due_at, "queue": after.queue}
-    expression = set_attributes(changes)
-    attempt = update(
-        _key(held.day, held.place),
-        expression if after.due_at else f"{expression} REMOVE #due_at, #queue",
-        {**changes, "held": held.due_at},
-        condition="#due_at = :held",
-        otherwise=NotHeldError(),
-    )
-    try:
-        write_one(attempt)
-    except NotHeldError:
-        return False
-    return True
-
-
-def due_in(queue: str, now: datetime) -> Iterator[Due]:
-    """Yield what is due in a queue, the longest due first; its `id` is the place, its `shard` the partition."""
-    for item in _queued(queue, now):
-        yield Due(item["place"]["S"], datetime.fromisoformat(item["due_at"]["S"]), item["day"]["S"])
-
-
-def next_due(queue: str) -> datetime | None:
-    """Return when the first of a queue is due; None when it is empty."""
-    return next((datetime.fromisoformat(item["due_at"]["S"]) for item in _queued(queue, None)), None)
+        changes |= {"due_at": after.due_at, "due_shard": after.due_shard}
+    return due_index.store_held(_key(held.day, held.place), held.due_at, changes, is_finished=after.due_at is None)
 
 
 def cursors(client_ids: Sequence[int]) -> dict[int, datetime]:
@@ -167,21 +121,6 @@ def cursors(client_ids: Sequence[int]) -> dict[int, datetime]:
 def store_cursor(client_id: int, until: datetime) -> None:
     """Store until when the events of a merchant were looked through."""
     write_one(update(_cursor_key(client_id), "SET #until = :until", {"until": until}))
-
-
-def _queued(queue: str, now: datetime | None) -> Iterator[Item]:
-    condition = "#queue = :queue" + (" AND #due_at <= :now" if now else "")
-    values = {":queue": value_of(queue)} | ({":now": value_of(now)} if now else {})
-    parameters = {
-        "TableName": table_name(TABLE),
-        "IndexName": "due",
-        "KeyConditionExpression": condition,
-        "ExpressionAttributeNames": attribute_names(condition),
-        "ExpressionAttributeValues": values,
-        "Limit": AT_ONCE if now else 1,
-    }
-    for page in pages_of(parameters):
-        yield from page["Items"]
 
 
 def _key(day: str, place: str) -> Key[Delivery]:

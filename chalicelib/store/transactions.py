@@ -1,6 +1,5 @@
 """Transactions, payments and reversals alike, by ID."""
 
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -131,22 +130,6 @@ def claim(transaction: Transaction, now: datetime) -> bool:
     except PhaseChangedError:
         return False
     return True
-
-
-def move_to_lane(transaction_id: str, shard: str) -> None:
-    """Move a transaction from a shard without lane to its lane, unless it has moved on by itself."""
-    transaction = get(transaction_id)
-    if transaction is None:
-        return
-    moved = update(
-        key(transaction.id),
-        "SET #due_shard = :due_shard",
-        {"due_shard": _shard(transaction), "shard": shard, "phase": transaction.phase},
-        condition="#due_shard = :shard AND #phase = :phase",
-        otherwise=PhaseChangedError(),
-    )
-    with suppress(PhaseChangedError):
-        write_one(moved)
 
 
 def reserve(original: Transaction, reversal: Transaction, *beside: Write, follows_latest: bool = False) -> None:

@@ -51,7 +51,7 @@ def test_two_hundred_is_delivered(status: int, state: str) -> None:
 
     after = delivery.after(held, Attempt(NOW, 5, status), "7#1", NOW, 0)
 
-    assert (after.state, after.due_at, after.queue, after.last_status) == (state, None, None, status)
+    assert (after.state, after.due_at, after.due_shard, after.last_status) == (state, None, None, status)
 
 
 @pytest.mark.parametrize("status", [199, 300, 301, 302, 307, 400, 404, 500, 503, None])
@@ -60,7 +60,7 @@ def test_anything_else_is_tried_again(status: int | None) -> None:
 
     after = delivery.after(held, Attempt(NOW, 5, status), "7#1", NOW, 0)
 
-    assert (after.state, after.due_at, after.queue) == (State.PENDING, NOW + 5 * SECOND, "7#1")
+    assert (after.state, after.due_at, after.due_shard) == (State.PENDING, NOW + 5 * SECOND, "7#1")
 
 
 def test_gone_is_given_up_at_once() -> None:

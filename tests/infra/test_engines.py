@@ -12,7 +12,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from chalicelib.services import lanes
+from chalicelib.services import due_work
 from chalicelib.store.table import client
 from infra import aws_server, engines, local, ports, resources
 
@@ -136,7 +136,7 @@ def test_another_process_sees_the_same_aws_over_http(engine: str) -> None:
 def test_on_moto_requests_do_not_queue_with_the_threads_of_a_sweep() -> None:
     threads = {
         name: threading.Thread(target=lambda: client().call("ListTables"), name=name, daemon=True)
-        for name in (f"{lanes.THREAD_NAME}_1", "request")
+        for name in (f"{due_work.THREAD_NAME}_1", "request")
     }
 
     with engines.SWEEP_LOCK:  # another thread of the sweep is about to call

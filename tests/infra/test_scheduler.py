@@ -3,7 +3,7 @@ import threading
 import pytest
 
 from chalicelib.services import outbox, payment_sweep
-from chalicelib.services.payment_sweep import Swept
+from chalicelib.services.due_work import Swept
 from infra import scheduler
 
 
@@ -15,7 +15,7 @@ def test_the_jobs_run_until_the_stage_ends_whatever_goes_wrong_with_one(monkeypa
         raise RuntimeError
 
     monkeypatch.setattr(payment_sweep, "run", run)
-    monkeypatch.setattr(outbox, "deliver_due", lambda _: 0)
+    monkeypatch.setattr(outbox, "sweep", lambda _: Swept())
 
     with scheduler.run_jobs_every(0.001):
         assert all(runs.acquire(timeout=5) for _ in range(3))
@@ -32,14 +32,14 @@ def test_a_sweep_that_is_unfinished_goes_on_at_once_in_slices_with_messages_in_b
         seen.append(f"payments for {seconds} s")
         return Swept(16, is_unfinished=True)
 
-    def deliver_due(_: object) -> int:
+    def sweep(_: object) -> Swept:
         seen.append("messages")
         if len(seen) == 6:
             done.set()
-        return 0
+        return Swept()
 
     monkeypatch.setattr(payment_sweep, "run", run)
-    monkeypatch.setattr(outbox, "deliver_due", deliver_due)
+    monkeypatch.setattr(outbox, "sweep", sweep)
 
     with scheduler.run_jobs_every(0.5):
         assert done.wait(timeout=10)
@@ -48,6 +48,6 @@ def test_a_sweep_that_is_unfinished_goes_on_at_once_in_slices_with_messages_in_b
 
 def test_a_run_of_the_jobs_returns_how_many_payments_and_messages_it_processed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(payment_sweep, "run", lambda _, **__: Swept(3))
-    monkeypatch.setattr(outbox, "deliver_due", lambda _: 2)
+    monkeypatch.setattr(outbox, "sweep", lambda _: Swept(2))
 
-    assert scheduler.run_jobs() == (Swept(3), 2)
+    assert scheduler.run_jobs() == (Swept(3), Swept(2))

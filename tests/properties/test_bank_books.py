@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from chalicelib.domain.reversibility import CANCELS, ReverseMode, offers
 from chalicelib.domain.transaction import KINDS, Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import payment_sweep
+from chalicelib.services import due_work, payment_sweep
 from infra.bank import faults
 from tests.banks import TOOK_MONEY, a_till_of_the_bank, check_books, ending, of, paying_at_a_bank
 from tests.cards import TRACK2, a_card_body, chip_data
@@ -80,7 +80,7 @@ class Story(RuleBasedStateMachine):
         self.now: datetime = NOW
         folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
         self.running = self.stack.enter_context(paying_at_a_bank(NOW, folder))
-        payment_sweep.memory.cache_clear()
+        due_work.memory.cache_clear()
         self.till = a_till_of_the_bank()
         self.is_away = False
         self.payments: list[dict[str, Any]] = []  # the requests, each of which may come again

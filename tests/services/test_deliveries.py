@@ -17,7 +17,8 @@ from chalicelib.domain.event import Event
 from chalicelib.domain.webhook import Webhook
 from chalicelib.gateways import https
 from chalicelib.gateways import webhooks as gateway
-from chalicelib.services import deliveries, delivery_queues, event_stream, event_sweep
+from chalicelib.services import deliveries
+from chalicelib.services.due_work import Swept
 from chalicelib.store import events, webhooks
 from chalicelib.store.codec import encode
 from chalicelib.store.table import update, write_one
@@ -32,13 +33,12 @@ LONG_AGO = timedelta(days=9)
 
 @pytest.fixture(autouse=True)
 def fresh(engine: str) -> None:
-    """Let each test begin with an empty stream, no other webhook, and as a new process does."""
+    """Let each test begin with an empty stream and no other webhook."""
     del engine
     streams.forget()
     for hook in webhooks.every():
         key = {"client_id": {"N": str(hook.client_id)}, "id": {"N": str(hook.id)}}
         tables().delete_item(TableName=f"{engines.STACK}-webhooks", Key=key)
-    delivery_queues.memory.cache_clear()
 
 
 def tables() -> Any:
@@ -48,7 +48,7 @@ def tables() -> Any:
 
 def deliver(*made: Event) -> None:
     """Let the function at the stream get these events."""
-    event_stream.deliver([(str(number), encode(event)) for number, event in enumerate(made)])
+    deliveries.deliver([(str(number), encode(event)) for number, event in enumerate(made)])
 
 
 def found(event: Event) -> list[Delivery]:
@@ -70,17 +70,16 @@ class Clock:
             def now(cls, tz: Any = None) -> "datetime":  # type: ignore[override]
                 return datetime.now(tz) + clock.ahead
 
-        for module in (deliveries, delivery_queues, event_stream):
-            monkeypatch.setattr(module, "datetime", Shifted)
+        monkeypatch.setattr(deliveries, "datetime", Shifted)
 
     @property
     def now(self) -> datetime:
         return datetime.now(UTC) + self.ahead
 
-    def sweep(self, after: timedelta) -> delivery_queues.Swept:
+    def sweep(self, after: timedelta) -> Swept:
         """Let so much time pass, and the sweep run."""
         self.ahead += after
-        return event_sweep.run(self.now, seconds=0.5)
+        return deliveries.sweep(self.now, seconds=0.5)
 
 
 @pytest.fixture
@@ -148,7 +147,7 @@ def test_an_event_that_was_stored_an_hour_after_its_time_is_found(
 ) -> None:
     clock.sweep(timedelta(minutes=70))  # the sweep has looked beyond it
     event = a_stored_event(merchant, clock.now - timedelta(hours=1))
-    at_first = clock.sweep(timedelta(minutes=1)).attempts
+    at_first = clock.sweep(timedelta(minutes=1)).done
     clock.sweep(timedelta(hours=1))
     held = a_stored_event(merchant, clock.now - timedelta(minutes=50))
     events.begin(delivery.begun(held, next(iter(webhooks.every())).id, clock.now))  # and whoever held it died
@@ -164,12 +163,12 @@ def test_a_run_that_cannot_look_at_everything_sends_what_it_found_and_the_next_g
 ) -> None:
     made = [a_stored_event(merchant, datetime.now(UTC) + timedelta(milliseconds=number)).id for number in range(6)]
     ticks = itertools.count()
-    monkeypatch.setattr(event_sweep, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
+    monkeypatch.setattr(deliveries, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
     clock.ahead = timedelta(seconds=15)
 
-    first = event_sweep.run(clock.now, seconds=12)  # of which four may pass while it looks
+    first = deliveries.sweep(clock.now, seconds=12)  # of which four may pass while it looks
     got = len(receiver.calls)
-    later = [event_sweep.run(clock.now, seconds=12) for _ in range(3)]
+    later = [deliveries.sweep(clock.now, seconds=12) for _ in range(3)]
 
     assert (0 < got < len(made), first.behind_seconds > 0) == (True, True)
     assert (sorted(receiver.ids), later[-1].behind_seconds) == (sorted(made), 0)

@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chalicelib.services import event_stream
-from chalicelib.store import events
+from chalicelib.services import deliveries
+from chalicelib.store import due_index, events
 from chalicelib.store.codec import encode
 from tests.accounts import a_stored_merchant
 from tests.capacity import write_units
@@ -22,7 +22,7 @@ def test_a_first_attempt_costs_its_claim_and_its_result(status: int, expected: l
         a_stored_hook(merchant, receiver.url, failing_since=datetime.now(UTC))
         event = a_stored_event(merchant)
         with write_units() as charged:
-            event_stream.deliver([("1", encode(event))])
+            deliveries.deliver([("1", encode(event))])
 
     assert [units for table, units in charged if table == "events"] == expected
 
@@ -33,11 +33,11 @@ def test_a_claim_moves_what_is_due_in_the_index() -> None:
     with a_receiver(lambda _: 500) as receiver:
         hook = a_stored_hook(merchant, receiver.url)
         event = a_stored_event(merchant)
-        event_stream.deliver([("1", encode(event))])
+        deliveries.deliver([("1", encode(event))])
         later = datetime.now(UTC) + timedelta(minutes=1)
         queue = f"{merchant}#{hook.id}"
-        [due] = events.due_in(queue, later)
+        [due] = due_index.of_shard(events.TABLE, queue, later)
         with write_units() as charged:
-            events.claim(due.shard, due.id, queue, later)
+            events.claim(due.key["day"], due.key["place"], queue, later)
 
     assert [units for table, units in charged if table == "events"] == [3]

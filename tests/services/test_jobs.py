@@ -7,6 +7,7 @@ import pytest
 from chalicelib.domain.transaction import Phase
 from chalicelib.routes import jobs
 from chalicelib.services import outbox
+from chalicelib.services.due_work import Swept
 from tests.cards import a_card_body
 from tests.tills import a_till, kept
 
@@ -38,8 +39,8 @@ def test_the_scheduled_sweep_finishes_what_is_due(capsys: pytest.CaptureFixture[
 def test_the_scheduled_sending_sends_what_is_due(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(outbox, "deliver_due", lambda _: 2)
+    monkeypatch.setattr(outbox, "sweep", lambda _: Swept(2, behind_seconds=7))
 
     jobs.sweep_outbox(EVENT, None)
 
-    assert '"messages": 2' in capsys.readouterr().out
+    assert '"messages": 2, "behind_seconds": 7' in capsys.readouterr().out

@@ -14,14 +14,15 @@ from chalicelib.domain.transaction import Phase, ReceiptAddresses, Transaction
 from chalicelib.gateways import mail
 from chalicelib.receipts.sms import as_sms
 from chalicelib.schemas.receipts import Receipt
-from chalicelib.services import outbox, outbox_stream
+from chalicelib.services import due_work, outbox
+from chalicelib.services.receipts import receipts_for
 from chalicelib.settings import settings
-from chalicelib.store import due_index, merchants, terminals, transactions
+from chalicelib.store import merchants, terminals, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.codec import encode
 from chalicelib.store.table import commit, put_new, read
 from tests.builders import a_merchant, a_terminal, an_email
-from tests.receipts import a_moment, an_entry, mails, messages, when_due
+from tests.receipts import a_moment, an_entry, due_ids, mails, messages, when_due
 from tests.transactions import a_payment
 from tests.wire import failing
 
@@ -41,7 +42,7 @@ def now_kept(entry: Outbox) -> Outbox:
 
 def send_new(entries: Iterable[Outbox], now: datetime) -> None:
     for entry in entries:
-        outbox.send_new(entry, now, time.monotonic() + outbox_stream.SECONDS)
+        outbox.send_new(entry, now, time.monotonic() + outbox.SECONDS)
 
 
 def a_sale(**changes: Any) -> Transaction:
@@ -89,7 +90,7 @@ def no_sender(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.usefixtures("moto")
 def test_a_receipt_is_one_entry_for_the_mails_and_one_for_the_messages() -> None:
-    entries = outbox.receipts_for(
+    entries = receipts_for(
         wanted(a_sale(), Email="A@shop.example", Emails=["b@shop.example", "a@shop.example"], Phone=NUMBER), a_moment()
     )
 
@@ -101,19 +102,19 @@ def test_a_receipt_is_one_entry_for_the_mails_and_one_for_the_messages() -> None
 
 @pytest.mark.usefixtures("moto")
 def test_who_wants_no_receipt_gets_none() -> None:
-    assert outbox.receipts_for(wanted(a_sale()), a_moment()) == []
+    assert receipts_for(wanted(a_sale()), a_moment()) == []
 
 
 @pytest.mark.usefixtures("moto")
 @pytest.mark.parametrize("phase", [Phase.DECLINED, Phase.SENT, Phase.UNKNOWN, Phase.REJECTED])
 def test_what_took_no_money_has_no_receipt(phase: Phase) -> None:
-    assert outbox.receipts_for(wanted(a_sale(phase=phase), Email=an_email()), a_moment()) == []
+    assert receipts_for(wanted(a_sale(phase=phase), Email=an_email()), a_moment()) == []
 
 
 @pytest.mark.usefixtures("moto")
 @pytest.mark.parametrize(("sent", "retries"), [({}, 3), ({"RetryNum": 0}, 0), ({"RetryNum": 7}, 7)])
 def test_the_request_says_how_often_a_receipt_is_tried_again(sent: dict[str, int], retries: int) -> None:
-    (entry,) = outbox.receipts_for(wanted(a_sale(), Email=an_email(), **sent), a_moment())
+    (entry,) = receipts_for(wanted(a_sale(), Email=an_email(), **sent), a_moment())
 
     assert entry.retries == retries
 
@@ -135,7 +136,7 @@ def test_what_was_just_kept_is_sent_and_owed_no_more() -> None:
     to = an_email()
     sale = wanted(a_sale(), Email=to, Phone=NUMBER)
     now = a_moment()
-    entries = outbox.receipts_for(sale, now)
+    entries = receipts_for(sale, now)
     commit(*map(outbox_store.put, entries))
     send_new(map(now_kept, entries), now)
 
@@ -151,10 +152,10 @@ def test_what_was_just_kept_is_sent_and_owed_no_more() -> None:
 @pytest.mark.usefixtures("engine")
 def test_a_sweep_sends_what_the_stream_did_not() -> None:
     to, other = an_email(), an_email()
-    (receipt_kept,) = outbox.receipts_for(wanted(a_sale(), Email=to), a_moment())
+    (receipt_kept,) = receipts_for(wanted(a_sale(), Email=to), a_moment())
     kept(receipt_kept)
     welcome = kept(an_entry(to=(other,), created_at=receipt_kept.created_at))
-    outbox.deliver_due(when_due(welcome))
+    outbox.sweep(when_due(welcome))
 
     assert [mail.subject for mail in mails(to)] == ["Receipt from Bean & Leaf: R 12.30"]
     assert [mail.body for mail in mails(other)] == [welcome.text]
@@ -166,7 +167,7 @@ def test_the_receipt_of_a_payment_of_version_1_0_names_the_merchant_as_it_is() -
     to = an_email()
     payment = wanted(a_sale(merchant=None), Email=to)
     now = a_moment()
-    entries = outbox.receipts_for(payment, now)
+    entries = receipts_for(payment, now)
     commit(*map(outbox_store.put, entries))
     send_new(map(now_kept, entries), now)
 
@@ -180,7 +181,7 @@ def test_only_those_who_have_not_got_it_are_sent_it_again(broken: list[str]) -> 
     entry = kept(an_entry(to=(first, second)))
     send_new([now_kept(entry)], entry.created_at)
     broken.clear()
-    outbox.deliver_due(entry.created_at + timedelta(minutes=1))
+    outbox.sweep(entry.created_at + timedelta(minutes=1))
 
     assert (len(mails(first)), len(mails(second))) == (1, 1)
     assert now_kept(entry).sent_at
@@ -191,7 +192,7 @@ def test_what_always_fails_is_given_up_after_its_retries(broken: list[str]) -> N
     entry = kept(an_entry(retries=2))
     broken.extend(entry.to)
     send_new([now_kept(entry)], entry.created_at)
-    sweeps = [outbox.deliver_due(entry.created_at + timedelta(minutes=minutes)) for minutes in (1, 5, 600)]
+    sweeps = [outbox.sweep(entry.created_at + timedelta(minutes=minutes)).done for minutes in (1, 5.1, 600)]
 
     found = now_kept(entry)
     assert sweeps == [1, 1, 0]
@@ -199,13 +200,14 @@ def test_what_always_fails_is_given_up_after_its_retries(broken: list[str]) -> N
 
 
 @pytest.mark.usefixtures("moto")
-def test_an_entry_that_kills_its_holders_is_given_up_too() -> None:
+def test_an_entry_that_kills_its_holders_is_given_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(due_work, "time", SimpleNamespace(monotonic=lambda: 0.0))
     entry = kept(an_entry(retries=1))
     now = when_due(entry)
     for _ in range(2):
         assert outbox_store.claim(entry.id, now)
         now += timedelta(minutes=1)
-    outbox.deliver_due(now)
+    outbox.sweep(now)
 
     assert mails(entry.to[0]) == []
     assert now_kept(entry).given_up_at == now
@@ -237,7 +239,7 @@ def test_a_defect_while_sending_is_logged_and_the_entry_stays_owed(
     send_new([now_kept(entry)], entry.created_at)
     log = capsys.readouterr().out
 
-    assert due_index.ids(outbox_store.TABLE, when_due(entry), 1) == [entry.id]
+    assert due_ids(when_due(entry)) == [entry.id]
     assert "ZeroDivisionError" in log
     assert entry.to[0] not in log
 
@@ -246,7 +248,7 @@ def test_a_defect_while_sending_is_logged_and_the_entry_stays_owed(
 def test_a_receipt_that_cannot_be_worded_stops_no_payment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outbox, "receipt_of", failing(ZeroDivisionError()))
     now = a_moment()
-    entries = outbox.receipts_for(wanted(a_sale(), Email=an_email()), now)
+    entries = receipts_for(wanted(a_sale(), Email=an_email()), now)
     commit(*map(outbox_store.put, entries))
     send_new(map(now_kept, entries), now)
 
@@ -259,20 +261,41 @@ def test_when_its_time_is_over_a_batch_leaves_the_rest_to_the_sweep(monkeypatch:
     now = datetime.now(UTC)
     entries = [kept(an_entry(created_at=now)) for _ in range(4)]
     clock = [0.0]
-    for module in (outbox, outbox_stream):
-        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(outbox, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     really = mail.send
 
     def slow(message: Outbox, to: str) -> str:
-        clock[0] += outbox_stream.SECONDS * 0.7
+        clock[0] += outbox.SECONDS * 0.7
         return really(message, to)
 
     monkeypatch.setattr(mail, "send", slow)
-    failed = outbox_stream.deliver([(entry.id, encode(now_kept(entry))) for entry in entries])
+    failed = outbox.deliver([(entry.id, encode(now_kept(entry))) for entry in entries])
 
     assert failed == []
     assert [len(mails(entry.to[0])) for entry in entries] == [1, 1, 0, 0]
     assert [now_kept(entry).due_at for entry in entries[2:]] == [now + timedelta(minutes=1)] * 2
+
+
+@pytest.mark.usefixtures("moto")
+def test_a_sweep_sends_no_more_than_it_may_the_longest_due_first() -> None:
+    moment = a_moment()
+    entries = [kept(an_entry(created_at=moment + timedelta(seconds=number))) for number in (3, 0, 2, 1)]
+    swept = outbox.sweep(moment + timedelta(minutes=2), 3)
+
+    assert (swept.done, swept.is_unfinished) == (3, True)
+    assert 57 <= swept.behind_seconds < 60
+    assert [len(mails(entry.to[0])) for entry in entries] == [0, 1, 1, 1]
+
+
+@pytest.mark.usefixtures("moto")
+def test_short_messages_do_not_wait_for_the_mails_before_them() -> None:
+    moment = a_moment()
+    entries = [kept(an_entry(created_at=moment)) for _ in range(3)]
+    message = kept(an_entry(created_at=moment + timedelta(seconds=30), channel=SMS, to=("+27829870008",)))
+    outbox.sweep(moment + timedelta(minutes=2), 2)
+
+    assert now_kept(message).sent_at
+    assert sum(len(mails(entry.to[0])) for entry in entries) == 1
 
 
 @pytest.mark.usefixtures("dynamodb_local")
@@ -281,18 +304,18 @@ def test_sweeps_side_by_side_send_everything_once() -> None:
     entries = [kept(an_entry(created_at=moment)) for _ in range(20)]
 
     with ThreadPoolExecutor(4) as pool:
-        swept = list(pool.map(lambda _: outbox.deliver_due(when_due(entries[0]), 100), range(4)))
+        swept = list(pool.map(lambda _: outbox.sweep(when_due(entries[0]), 100), range(4)))
 
-    assert sum(swept) == 20
+    assert sum(one.done for one in swept) == 20
     assert [len(mails(entry.to[0])) for entry in entries] == [1] * 20
 
 
 @pytest.mark.usefixtures("dynamodb_local")
 def test_a_sweep_leaves_alone_what_the_stream_is_sending() -> None:
     entry = kept(an_entry())
-    outbox.deliver_due(entry.created_at + timedelta(seconds=59))
+    outbox.sweep(entry.created_at + timedelta(seconds=59))
     send_new([now_kept(entry)], entry.created_at)
-    outbox.deliver_due(entry.created_at + timedelta(days=1))
+    outbox.sweep(entry.created_at + timedelta(days=1))
 
     assert len(mails(entry.to[0])) == 1
 

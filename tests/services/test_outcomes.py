@@ -332,11 +332,11 @@ def test_a_sweep_takes_no_more_than_it_is_told_and_the_oldest_first() -> None:
     payments = [till.pay(a_card_body(12.69), NOW - timedelta(days=900) + n * SECOND) for n in range(5)]
     at = NOW - timedelta(days=900) + 2 * MINUTE
 
-    assert payment_sweep.run(at, limit=3).payments == 3
+    assert payment_sweep.run(at, limit=3).done == 3
     phases = [(kept(payment.id) or payment).phase for payment in payments]
     assert phases == [Phase.REJECTED] * 3 + [Phase.UNKNOWN] * 2
 
-    assert payment_sweep.run(at, limit=3).payments == 2
+    assert payment_sweep.run(at, limit=3).done == 2
 
 
 def test_one_that_fails_does_not_stop_the_sweep(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,7 +352,7 @@ def test_one_that_fails_does_not_stop_the_sweep(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(outcomes, "resolve", fail_once)
 
-    assert payment_sweep.run(start + 2 * MINUTE, limit=2).payments == 2
+    assert payment_sweep.run(start + 2 * MINUTE, limit=2).done == 2
     assert (kept(payments[1].id) or payments[1]).phase is Phase.APPROVED
     monkeypatch.undo()
-    assert payment_sweep.run(start + 2 * MINUTE, limit=2).payments == 1
+    assert payment_sweep.run(start + 2 * MINUTE, limit=2).done == 1

@@ -17,7 +17,7 @@ from chalicelib.gateways import acquirers, secrets
 from chalicelib.services import outcomes, payment_sweep
 from chalicelib.services.identifiers import derived_guid
 from chalicelib.store import due_index, transactions
-from chalicelib.store.table import Key, client, read_item, table_name, update, write_one
+from chalicelib.store.table import client, read_item, table_name
 from infra.bulk_load import write_in_bulk
 from tests.acquirers import LONG_AGO, FakeAcquirer, serving, unknown
 from tests.tills import MINUTE, SECOND, is_due, kept
@@ -67,7 +67,7 @@ def test_sixteen_acquirer_requests_run_side_by_side() -> None:
         swept = payment_sweep.run(DUE)
 
     assert living.most_at_once == THREADS
-    assert (swept.payments, swept.behind_seconds, swept.is_unfinished) == (2 * THREADS, 0, False)
+    assert (swept.done, swept.behind_seconds, swept.is_unfinished) == (2 * THREADS, 0, False)
     assert phases(payments) == {Phase.APPROVED}
 
 
@@ -123,7 +123,7 @@ def test_a_dead_acquirer_is_tried_once_a_run_and_caught_up_in_the_run_in_which_i
 
     assert tries == [1, 1, 1]
     assert phases(payments) == {Phase.APPROVED}
-    assert (swept.payments, swept.silent, swept.behind_seconds) == (250, (), 0)
+    assert (swept.done, swept.silent, swept.behind_seconds) == (250, (), 0)
 
 
 @pytest.mark.usefixtures("alone")
@@ -148,7 +148,7 @@ def test_the_alarm_is_told_how_long_the_payments_of_a_dead_acquirer_have_been_du
         swept = payment_sweep.run(DUE + 10 * MINUTE)
 
     # five were tried by the first run and are due again; the sixth was due 35 s after LONG_AGO
-    assert (swept.payments, swept.silent) == (1, ("DEAD",))
+    assert (swept.done, swept.silent) == (1, ("DEAD",))
     assert swept.behind_seconds in {10 * 60 + 60 - 36, 10 * 60 + 60 - 35}
 
 
@@ -165,7 +165,7 @@ def test_what_needs_no_acquirer_is_done_first_and_whatever_the_acquirers_do() ->
 
     assert set(seen) == {Phase.APPROVED}
     assert phases(stuck) == {Phase.UNKNOWN}
-    assert swept.payments == 10
+    assert swept.done == 10
     assert not any(is_due(payment.id, DUE) for payment in owed)
 
 
@@ -181,42 +181,6 @@ def test_a_payment_moves_from_the_lane_of_its_acquirer_to_the_other_when_it_awai
 
 
 @pytest.mark.usefixtures("engine")
-def test_what_was_stored_before_there_were_lanes_is_found_in_every_shard_due_or_not() -> None:
-    empty()
-    with serving(LIVING=FakeAcquirer()):
-        due = [unknown("LIVING") for _ in range(8)]
-        later = [unknown("LIVING", LONG_AGO + 60 * MINUTE) for _ in range(8)]
-        owed = [awaiting(DUE) for _ in range(4)]
-        for number, payment in enumerate([*due, *later, *owed]):
-            as_before_there_were_lanes(payment, str(number % 4))
-        swept = payment_sweep.run(DUE)
-
-        assert phases([*due, *owed]) == {Phase.APPROVED}
-        assert phases(later) == {Phase.UNKNOWN}
-        assert (swept.payments, swept.behind_seconds, swept.is_unfinished) == (12, 0, False)
-        assert list(due_index.without_lane(transactions.TABLE)) == []
-        assert payment_sweep.run(DUE + 60 * MINUTE).payments == 8
-    assert phases(later) == {Phase.APPROVED}
-
-
-def as_before_there_were_lanes(payment: Transaction, shard: str) -> None:
-    key: Key[Any] = transactions.key(payment.id)
-    write_one(update(key, "SET #due_shard = :shard", {"shard": shard}))
-
-
-@pytest.mark.usefixtures("alone")
-def test_what_has_moved_on_by_itself_is_not_moved_back() -> None:
-    with serving(LIVING=FakeAcquirer()):
-        payment = unknown("LIVING")
-        as_before_there_were_lanes(payment, "2")
-        outcomes.resolve(payment, DUE)
-        transactions.move_to_lane(payment.id, "2")
-
-    assert not is_due(payment.id, DUE + 60 * MINUTE)
-    assert "due_shard" not in read_item(transactions.key(payment.id))
-
-
-@pytest.mark.usefixtures("engine")
 def test_pages_of_payments_due_at_the_same_instant_are_all_resolved() -> None:
     empty()
     number = 2 * due_index.LANE_SHARDS * due_index.PAGE + 50
@@ -228,7 +192,7 @@ def test_pages_of_payments_due_at_the_same_instant_are_all_resolved() -> None:
 
     swept = payment_sweep.run(DUE)
 
-    assert (swept.payments, swept.is_unfinished) == (number, False)
+    assert (swept.done, swept.is_unfinished) == (number, False)
     assert phases(payments[::50]) == {Phase.APPROVED}
 
 
@@ -239,7 +203,7 @@ def test_when_its_time_is_over_a_run_begins_nothing_and_says_how_far_behind_it_i
         swept = payment_sweep.run(LONG_AGO + 61 * MINUTE, seconds=0)
 
     assert phases(payments) == {Phase.UNKNOWN}
-    assert (swept.payments, swept.is_unfinished) == (0, True)
+    assert (swept.done, swept.is_unfinished) == (0, True)
     assert 3600 + 30 <= swept.behind_seconds <= 3600 + 30 + WAIT
 
 
@@ -258,20 +222,17 @@ def test_one_that_fails_each_time_counts_as_behind_and_stops_no_other(monkeypatc
         swept = payment_sweep.run(LONG_AGO + 20 * MINUTE)
 
     assert phases(others) == {Phase.APPROVED}
-    assert swept.payments == 9
+    assert swept.done == 9
     assert 19.5 * 60 <= swept.behind_seconds <= 19.5 * 60 + WAIT
 
 
 @pytest.mark.usefixtures("alone")
-def test_an_idle_run_reads_each_shard_once_and_in_time_no_more_the_shards_without_lane() -> None:
-    idle = []
-    for _ in range(payment_sweep.EMPTY_LOOKS + 1):
-        with counting() as calls:
-            payment_sweep.run(DUE)
-        idle.append(calls)
+def test_an_idle_run_reads_each_shard_once() -> None:
+    with counting() as calls:
+        payment_sweep.run(DUE)
 
-    lanes = (1 + len(acquirers.KNOWN)) * due_index.LANE_SHARDS  # of what needs no acquirer, and of each acquirer
-    assert idle == [["Query"] * (lanes + due_index.SHARDS)] * payment_sweep.EMPTY_LOOKS + [["Query"] * lanes]
+    lanes = 1 + len(acquirers.KNOWN)  # of what needs no acquirer, and of each acquirer
+    assert calls == ["Query"] * lanes * due_index.LANE_SHARDS
 
 
 @pytest.mark.usefixtures("alone")
@@ -285,27 +246,27 @@ def test_sweeps_at_once_share_the_work_and_ask_about_each_payment_once(monkeypat
             sweeps = list(pool.map(lambda _: payment_sweep.run(DUE), range(3)))
 
     assert Counter(silent.inquiries) == dict.fromkeys((payment.id for payment in payments), 1)
-    assert sum(swept.payments for swept in sweeps) >= 60
+    assert sum(swept.done for swept in sweeps) >= 60
 
 
 @pytest.mark.usefixtures("alone")
 def test_what_another_sweep_asked_about_meanwhile_is_not_asked_about_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transactions, "CLAIM_PAUSE", timedelta(0))  # the run takes longer than a claim lasts
     monkeypatch.setattr("chalicelib.domain.circuit_breaker.OPENS_AFTER", 1000)
-    runs: list[payment_sweep.Swept] = []
+    runs: list[int] = []
     silent = FakeAcquirer(is_silent=True)
 
     def let_another_run() -> None:
         if len(silent.inquiries) == 1:
-            runs.append(payment_sweep.run(DUE))
+            runs.append(payment_sweep.run(DUE).done)
 
     silent.meanwhile = let_another_run
     with serving(SILENT=silent), threads(1):
         payments = [unknown("SILENT") for _ in range(20)]
-        runs.append(payment_sweep.run(DUE))
+        runs.append(payment_sweep.run(DUE).done)
 
     assert Counter(silent.inquiries) == dict.fromkeys((payment.id for payment in payments), 1)
-    assert [swept.payments for swept in runs] == [19, 1]
+    assert runs == [19, 1]
 
 
 @pytest.mark.usefixtures("alone")
@@ -338,7 +299,7 @@ def test_a_store_out_of_reach_ends_the_run_with_its_error(monkeypatch: pytest.Mo
     def out_of_reach(*_: Any) -> Any:
         raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
 
-    monkeypatch.setattr(due_index, "_page", out_of_reach)
+    monkeypatch.setattr(due_index, "pages_of", out_of_reach)
 
     with pytest.raises(ServiceError, match=ErrorCode.STORE_UNAVAILABLE.message):
         payment_sweep.run(DUE)

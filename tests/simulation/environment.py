@@ -29,7 +29,7 @@ from chalicelib.aws.client import Client
 from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.domain.outbox import Outbox
 from chalicelib.gateways import acquirers, files, https, mail, secrets, sms
-from chalicelib.services import delivery_queues, event_stream, lanes, passwords, payment_sweep
+from chalicelib.services import deliveries, due_work, passwords
 from chalicelib.settings import settings
 from chalicelib.store import table
 from infra import engines
@@ -62,8 +62,7 @@ class Instance:
         self.is_dead = False
         self.clients: dict[int, Client] = {}
         self.verified = passwords.VerifiedPasswords()
-        self.sweep = payment_sweep.Memory()
-        self.deliveries = delivery_queues.Memory()
+        self.due_work = due_work.Memory()
         self.document = secrets._Cached(secrets._load_document)  # noqa: SLF001  what a process keeps there
 
 
@@ -198,7 +197,8 @@ def _threads(most: int, **_: Any) -> Threads:
 
 
 def _workers(most: int) -> Executor:
-    return _threads(most) if present.life.has_threads else lanes.CallersThread()
+    is_without = most == 1 or (most == int(SETTINGS["SWEEP_CONCURRENCY"]) and not present.life.has_threads)
+    return due_work.CallersThread() if is_without else _threads(most)
 
 
 def _note(event: str, facts: Any) -> None:
@@ -247,14 +247,11 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (passwords, "_verified", _OfInstance("verified")),
         (passwords, "hasher", lambda: QUICK),
         (passwords, "UNKNOWN_LOGIN_HASH", QUICK.hash("nobody has it")),
-        (payment_sweep, "memory", lambda: present.instance.sweep),
         (https, "post", _post),
-        (event_stream, "ThreadPoolExecutor", _threads),
-        (delivery_queues, "ThreadPoolExecutor", _threads),
-        (delivery_queues, "wait", threads.wait),
-        (payment_sweep, "workers", _workers),
-        (lanes, "wait", threads.wait),
-        (delivery_queues, "memory", lambda: present.instance.deliveries),
+        (deliveries, "ThreadPoolExecutor", _threads),
+        (due_work, "memory", lambda: present.instance.due_work),
+        (due_work, "workers", _workers),
+        (due_work, "wait", threads.wait),
         (secrets, "document", _OfInstance("document")),
         (acquirers, "named", named),
         (mail, "send", _deliver),

@@ -12,7 +12,7 @@ from chalicelib.domain.outbox import NotSentError, Outbox
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import PENDING
 from chalicelib.gateways.https import Reply
-from chalicelib.services import event_sweep, linked_cards, outbox, payment_sweep
+from chalicelib.services import deliveries, linked_cards, outbox, payment_sweep
 from chalicelib.store import agents, merchants, terminals
 from chalicelib.store import linked_cards as linked_card_records
 from chalicelib.store.due_index import PAGE
@@ -295,7 +295,7 @@ def _sweep_payments() -> None:
 
 
 def _sweep_outbox() -> None:
-    outbox.deliver_due(present.clock())
+    outbox.sweep(present.clock())
 
 
 class InSmallPages:
@@ -316,7 +316,7 @@ class InSmallPages:
 
 
 def _sweep_events() -> None:
-    event_sweep.run(present.clock())
+    deliveries.sweep(present.clock())
 
 
 OPERATOR: dict[str, Callable[[Life, Act], None]] = {"link": Life.link, "remove": Life.remove}

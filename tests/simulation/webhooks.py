@@ -173,7 +173,7 @@ def events_arrive(life: Life) -> Iterator[str]:
         if often and url == FINE and not life.faults.happened:
             yield f"{often[0]} reached {url} more than once"
     for item in life.store.items(EVENTS):
-        if "webhook_id" in item and (item["state"]["S"] != State.DELIVERED or {"due_at", "queue"} & item.keys()):
+        if "webhook_id" in item and (item["state"]["S"] != State.DELIVERED or {"due_at", "due_shard"} & item.keys()):
             yield f"the delivery {item['place']['S']} is {item['state']['S']}"
 
 

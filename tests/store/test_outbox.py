@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.domain.outbox import Outbox, failed, held_for_stream, sent
-from chalicelib.store import due_index, outbox
+from chalicelib.store import outbox
 from chalicelib.store.table import AlreadyExistsError, commit, read
-from tests.receipts import a_moment, an_entry, when_due
+from tests.receipts import a_moment, an_entry, due_ids, when_due
 
 SECOND = timedelta(seconds=1)
 
@@ -26,8 +26,8 @@ def held(entry: Outbox) -> Outbox:
 def test_a_new_entry_is_due_when_the_time_of_its_writer_is_over() -> None:
     entry = stored(an_entry())
 
-    assert due_index.ids(outbox.TABLE, when_due(entry) - SECOND, 100) == []
-    assert due_index.ids(outbox.TABLE, when_due(entry), 100) == [entry.id]
+    assert due_ids(when_due(entry) - SECOND) == []
+    assert due_ids(when_due(entry)) == [entry.id]
 
 
 @pytest.mark.usefixtures("engine")
@@ -51,8 +51,8 @@ def test_a_new_entry_is_claimed_once_and_stays_held_as_long() -> None:
     claims = [outbox.claim_new(entry) for _ in range(2)]
 
     assert claims == [replace(entry, attempts=1), None]
-    assert due_index.ids(outbox.TABLE, when_due(entry) - SECOND, 100) == []
-    assert due_index.ids(outbox.TABLE, when_due(entry), 100) == [entry.id]
+    assert due_ids(when_due(entry) - SECOND) == []
+    assert due_ids(when_due(entry)) == [entry.id]
 
 
 @pytest.mark.usefixtures("engine")
@@ -62,7 +62,7 @@ def test_a_claim_counts_an_attempt_and_hides_the_entry() -> None:
     claimed = outbox.claim(entry.id, now)
 
     assert claimed == replace(held_for_stream(entry), attempts=1, due_at=now + timedelta(seconds=60))
-    assert due_index.ids(outbox.TABLE, now, 100) == []
+    assert due_ids(now) == []
 
 
 @pytest.mark.usefixtures("engine")
@@ -86,7 +86,7 @@ def test_an_entry_whose_holder_died_is_due_again() -> None:
     outbox.claim(entry.id, when_due(entry))
     later = when_due(entry) + timedelta(seconds=60)
 
-    assert due_index.ids(outbox.TABLE, later, 100) == [entry.id]
+    assert due_ids(later) == [entry.id]
     assert (outbox.claim(entry.id, later) or entry).attempts == 2
 
 
@@ -96,7 +96,7 @@ def test_a_sent_entry_is_no_longer_due_and_can_be_looked_up() -> None:
     now = entry.created_at + SECOND
     outbox.store_attempt(entry, sent(entry, now))
 
-    assert due_index.ids(outbox.TABLE, now + timedelta(days=1), 100) == []
+    assert due_ids(now + timedelta(days=1)) == []
     assert read(outbox.key(entry.id)) == sent(entry, now)
     assert outbox.claim(entry.id, now + timedelta(days=1)) is None
 
@@ -122,13 +122,12 @@ def test_a_process_that_lost_its_claim_changes_nothing() -> None:
 
 
 @pytest.mark.usefixtures("engine")
-def test_the_longest_due_come_first_and_no_more_than_requested() -> None:
+def test_the_longest_due_come_first() -> None:
     moment = a_moment()
     entries = [stored(an_entry(created_at=moment + n * SECOND)) for n in (3, 0, 4, 1, 2)]
     in_order = [entries[n].id for n in (1, 3, 4, 0, 2)]
 
-    assert due_index.ids(outbox.TABLE, moment + timedelta(minutes=2), 3) == in_order[:3]
-    assert due_index.ids(outbox.TABLE, moment + timedelta(minutes=2), 100) == in_order
+    assert due_ids(moment + timedelta(minutes=2)) == in_order
     for entry in entries:
         outbox.store_attempt(held_for_stream(entry), sent(entry, moment))
 
