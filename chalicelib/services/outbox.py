@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.domain import outbox
-from chalicelib.domain.merchant import MerchantSnapshot, snapshot_of
 from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, NotSentError, Outbox
 from chalicelib.domain.transaction import ReceiptAddresses, Transaction
 from chalicelib.gateways import mail, sms
@@ -15,9 +14,8 @@ from chalicelib.receipts.receipt import has_receipt, receipt_of
 from chalicelib.receipts.sms import as_sms
 from chalicelib.receipts.text import as_text
 from chalicelib.settings import settings
-from chalicelib.store import due_index, merchants, terminals, transactions
+from chalicelib.store import due_index, transactions
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.table import read_all
 
 SWEEP_SECONDS = 20  # of a sweep; with the last sending well within the time an entry is held
 GATEWAYS = {EMAIL: mail, SMS: sms}
@@ -77,14 +75,6 @@ def lag_seconds(now: datetime) -> int:
     return due_index.lag_seconds(outbox_store.TABLE, now)
 
 
-def merchant_of(transaction: Transaction) -> MerchantSnapshot | None:
-    """Return the merchant as the transaction keeps it; of one made by version 1.0, which keeps none, as it is now."""
-    if transaction.merchant is not None:
-        return transaction.merchant
-    merchant, terminal = read_all([merchants.key(transaction.client_id), terminals.key(transaction.terminal_id)])
-    return snapshot_of(merchant, terminal.back_retailer_id if terminal else None) if merchant else None
-
-
 def _attempt(held: Outbox, now: datetime, until: float) -> None:
     """Send one entry and store the result. A defect is logged; the entry is due again when its hold ends."""
     try:
@@ -132,13 +122,12 @@ def _send_one(message: Outbox, address: str, until: float) -> None:
 def _with_text(entry: Outbox) -> Outbox:
     """Return a receipt with its text, made from its transaction; without it when it cannot be written."""
     transaction = transactions.get(entry.transaction_id or "")
-    merchant = merchant_of(transaction) if transaction else None
-    if transaction is None or merchant is None:
+    if transaction is None:
         return entry
     try:
         if entry.channel == SMS:
-            return replace(entry, text=as_sms(transaction, merchant))
-        receipt = receipt_of(transaction, merchant)
+            return replace(entry, text=as_sms(transaction))
+        receipt = receipt_of(transaction)
         return replace(
             entry,
             sender=receipt.merchant,

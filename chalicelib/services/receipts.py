@@ -7,7 +7,6 @@ from chalicelib.receipts.sms import as_sms
 from chalicelib.receipts.text import as_text
 from chalicelib.schemas.receipt_view import ReceiptView
 from chalicelib.services.admission import admit_to_transaction
-from chalicelib.services.outbox import merchant_of
 from chalicelib.services.pictures import signed_url
 
 
@@ -17,15 +16,14 @@ def get(transaction_id: str, caller: Caller) -> ReceiptView | None:
     404 for what is missing and for what is another merchant's.
     """
     _, transaction = admit_to_transaction(caller, transaction_id)
-    merchant = merchant_of(transaction) if has_receipt(transaction) else None
-    if merchant is None:
+    if not has_receipt(transaction):
         return None
 
-    receipt = receipt_of(transaction, merchant)
+    receipt = receipt_of(transaction)
     return ReceiptView(
         language=receipt.language,
         subject=receipt.subject,
         html=as_html(receipt, signed_url(receipt.logo_key)),
         text=as_text(receipt),
-        short_text=as_sms(transaction, merchant),
+        short_text=as_sms(transaction),
     )
