@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from chalicelib.domain.agent import Agent, BranchActions
-from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup
+from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup, snapshot_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.period import end_of_day
 from chalicelib.domain.permissions import Right
@@ -49,6 +49,7 @@ class Shop:
                 gmt=self.merchant.gmt,
                 fingerprint="0" * 32,
                 invoice=f"{index:012d}",
+                merchant=snapshot_of(self.merchant, None),
                 raw_request="d" * 1200,
                 particulars=Particulars(description=f"Table {index % 500}, two coffees and a newspaper"),
                 result_code=0,

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from unittest.mock import patch
 
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, ReversalRequest
+from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import AgentSnapshot, InputType, Phase, Transaction
 from chalicelib.gateways import acquirers
@@ -140,6 +141,7 @@ def _unknown(acquirer: str, number: int, first: datetime, during: timedelta) -> 
             gmt=2,
             fingerprint="0" * 32,
             invoice=f"{index:012d}",
+            merchant=MerchantSnapshot("Bench", "1 Long Street", "+27829876543"),
             raw_request="d" * 1200,
         )
 

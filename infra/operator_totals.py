@@ -1,4 +1,4 @@
-"""The command `python -m infra.operator rebuild-totals`: totals counted anew, entries brought up to date."""
+"""The command `python -m infra.operator rebuild-totals`: a merchant's totals counted again."""
 
 import argparse
 import sys
@@ -16,7 +16,7 @@ from chalicelib.store.table import BATCH, read_all
 
 def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add `rebuild-totals` to the operator's commands."""
-    about = "count the totals of the history anew and correct them; bring what an earlier version wrote up to date"
+    about = "count the totals of the history again from the transactions, and correct them"
     command = commands.add_parser("rebuild-totals", help=about)
     command.add_argument("--merchant", type=int, help="its ID; every merchant unless given")
     command.add_argument("--month", help="such as 2026-03; every month unless given")
@@ -28,18 +28,15 @@ def rebuild_totals_command(options: argparse.Namespace) -> None:
 
     Days that are over are rolled up afterwards, so that no list has to.
     """
-    corrected, brought, made, busy = 0, 0, 0, 0
+    corrected, busy = 0, 0
     for merchant in _merchants(options.merchant):
         for month in [options.month] if options.month else _months_of(merchant, datetime.now(UTC)):
             outcome = rebuild(merchant.id, month)
             rolled_totals.of_merchant(merchant.id, days_of_month(month), datetime.now(UTC))
             for one in outcome.mended:
                 print(f"{one.month}  {one.at}  {one.name}: was {one.stored}, is {one.counted}")
-            corrected, brought = corrected + len(outcome.mended), brought + outcome.brought
-            made += outcome.made
-            busy += len(outcome.moving) + outcome.left
-    if brought or made:
-        print(f"{brought} entries of an earlier version made anew, {made} slots made.")
+            corrected += len(outcome.mended)
+            busy += len(outcome.moving)
     print(f"{corrected} counters corrected.")
     if busy:
         sys.exit(f"{busy} more were being written to: run the command again.")

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency
 from chalicelib.domain.payment import PaymentOrder
 from chalicelib.domain.period import end_of_day
@@ -37,6 +38,7 @@ def a_payment(**changes: Any) -> Transaction:
         "gmt": 2,
         "fingerprint": "f",
         "invoice": "260314000001",
+        "merchant": MerchantSnapshot("Bean & Leaf", "12 Long Street", "+27829876543"),
         "raw_request": "{}",
         "result_code": 0,
         "result_message": "Approved",

@@ -24,7 +24,7 @@ class CounterKey(Record):
     input_type: int
     reverse_mode: int  # 0: a payment
     digits: int  # after the decimal point of its amounts
-    currency: str | None  # None: counted by version 1.0, which did not say
+    currency: str
     acquirer: str
 
 
@@ -34,8 +34,8 @@ class HistoryEntry(Record):
     id: str
     at: datetime  # in the merchant's zone
     counter: CounterKey
+    amount_minor: int
     taken_minor: int = 0  # of a payment that took money
-    amount_minor: int | None = None  # of any; version 1.0 stored it of payments that took money alone
     ext_id: str | None = None
     invoice: str | None = None
     original_invoice: str | None = None
@@ -49,7 +49,7 @@ class HistoryEntry(Record):
     agent: str | None = None  # its name
     receipts: tuple[str, ...] = ()  # e-mail addresses and E.164 numbers
     client_product_code: str | None = None  # exactly as it was sent
-    phase: Phase | None = None  # if it is the last one; None: its record knows, as of all that version 1.0 wrote
+    phase: Phase | None = None  # if it is the last one; None: its record knows
     original_id: str | None = None  # of a reversal
     exact: Mapping[str, str] = field(default_factory=dict)  # texts of an export that folding would change
 
@@ -57,16 +57,16 @@ class HistoryEntry(Record):
     def moved_minor(self) -> int:
         """Return the money that it moved: what a payment took, or, below zero, what a reversal gave back."""
         given_back = self.counter.reverse_mode and self.phase is Phase.REVERSAL_APPROVED
-        return -(self.amount_minor or 0) if given_back else self.taken_minor
+        return -self.amount_minor if given_back else self.taken_minor
 
     def text(self, name: str) -> str:
         """Return a text of the entry as it was written, empty without one."""
         return self.exact.get(name) or getattr(self, name) or ""
 
     @property
-    def amount(self) -> Decimal | None:
-        """Return the amount of the transaction, if the entry has it."""
-        return None if self.amount_minor is None else Decimal(self.amount_minor).scaleb(-self.counter.digits)
+    def amount(self) -> Decimal:
+        """Return the amount of the transaction."""
+        return Decimal(self.amount_minor).scaleb(-self.counter.digits)
 
     @property
     def order(self) -> tuple[datetime, str]:
@@ -129,11 +129,9 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
 
 
 def _receipts_of(transaction: Transaction) -> tuple[str, ...]:
-    """Return where its receipts go; version 1.0 stored the first address of each kind alone."""
-    addresses, carried = transaction.receipt, transaction.particulars
-    known = (carried.receipt_email, carried.receipt_phone)
-    sent = (*addresses.emails, *addresses.phones) if addresses else known
-    return tuple(folded(address) for address in sent if address)
+    """Return where its receipts go."""
+    addresses = transaction.receipt
+    return tuple(map(folded, (*addresses.emails, *addresses.phones))) if addresses else ()
 
 
 class DayTotal(Record):
@@ -182,13 +180,9 @@ def amount_taken(counted: Iterable[DayTotal | HistoryEntry], currency: str | Non
     A merchant without a currency of its own has that of its payments, as long as they have one.
     """
     taken = [one for one in counted if one.taken_minor]
-    currencies = {one.counter.currency for one in taken} - {None}
+    currencies = {one.counter.currency for one in taken}
     own = currency or (currencies.pop() if len(currencies) == 1 else None)
-    amounts = (
-        Decimal(one.taken_minor).scaleb(-one.counter.digits)
-        for one in taken
-        if one.counter.currency == own or (one.counter.currency is None and own is not None)
-    )
+    amounts = (Decimal(one.taken_minor).scaleb(-one.counter.digits) for one in taken if one.counter.currency == own)
     return sum(amounts, Decimal())
 
 

@@ -102,11 +102,11 @@ def reversal_request(
     )
 
 
-def automatic_request(transaction: Transaction, reference: str, *, is_repeat: bool) -> ReversalRequest:
+def automatic_request(transaction: Transaction, *, is_repeat: bool) -> ReversalRequest:
     """Return the request for the automatic reversal of a payment, or of a return: then nothing was given back."""
     facts = transaction.host
     return ReversalRequest(
-        reference,
+        transaction.auto_cancel_id or transaction.id,
         transaction.id,
         transaction.amount_minor,
         transaction.currency,

@@ -49,7 +49,7 @@ def check_card(
     if card is None:
         return None, findings
     findings += expired(card, business_day(now, original.gmt))
-    if not _is_card_of(original, card, digest):
+    if digest(card.pan) != original.card_digest:
         findings += (_other(_number_field(original.input_type)),)
     return card, findings
 
@@ -63,14 +63,6 @@ def _check_linked(sent: SentCard, original: Transaction) -> Findings:
         name = "card.pan" if sent.data.pan else "card.reader_data" if sent.data.reader_data else "card.exp"
         findings += (Finding(name, Check.CONTRADICTION, "The payment was made with a linked card."),)
     return findings
-
-
-def _is_card_of(original: Transaction, card: CardData, digest: Digest) -> bool:
-    """Return whether this is the payment's card; of a payment of version 1.0, whether it looks the same when masked."""
-    if original.card_digest is not None:
-        return digest(card.pan) == original.card_digest
-    shown, kept = card.details, original.card
-    return kept is not None and (shown.brand, shown.masked) == (kept.brand, kept.masked)
 
 
 def _number_field(input_type: InputType) -> str:

@@ -13,17 +13,10 @@ from chalicelib.record import Record
 LONGEST_BY_HOUR = 31  # days
 MOST_ROWS = 15_000
 ROW_BYTES, MOST_BYTES = 320, 5_500_000  # of a row without its name; of all rows: an answer of Lambda has at most 6 MB
-NOT_COUNTED = (
-    "Version 1.0 counted some of it, and not what takings need: the operator's command rebuild-totals counts it anew. "
-    "Until then name later days."
-)
 
 
 class Moved(Record):
-    """The transactions of a counter that moved money in a day, or in one hour of it, and the money in minor units.
-
-    Of what version 1.0 counted, all transactions: it says neither how many moved money nor in which currency.
-    """
+    """The transactions of a counter that moved money in a day, or in one hour of it, and the money in minor units."""
 
     counter: CounterKey
     day: date
@@ -58,7 +51,7 @@ Row = tuple[date, int, int, int, str, str, int]  # what a row is about, as rows 
 def takings_of(moved: Iterable[Moved]) -> list[Taking]:
     """Return one row for each combination that has any, by day, hour, agent and kind.
 
-    Raise PERIOD_TOO_LONG when version 1.0 counted some of it, so that no sum is wrong, and for more than `MOST_ROWS`.
+    Raise PERIOD_TOO_LONG for more than `MOST_ROWS`.
     """
     counts, money = Counter[tuple[Row, bool]](), Counter[tuple[Row, bool]]()
     rows: dict[Row, Moved] = {}
@@ -92,8 +85,6 @@ def too_much() -> ServiceError:
 
 def _row_of(moved: Moved) -> Row:
     counter = moved.counter
-    if counter.currency is None:
-        raise ServiceError(ErrorCode.PERIOD_TOO_LONG, NOT_COUNTED)
     hour = -1 if moved.hour is None else moved.hour
     kind = counter.input_type, counter.acquirer, counter.currency, counter.digits
     return moved.day, hour, counter.agent_id, *kind
@@ -107,7 +98,7 @@ def _taking(one: Moved, row: Row, counts: Counter[tuple[Row, bool]], money: Coun
         agent_id=one.counter.agent_id,
         input_type=one.counter.input_type,
         acquirer=one.counter.acquirer,
-        currency=one.counter.currency or "",
+        currency=one.counter.currency,
         payments=counts[row, False],
         amount=Decimal(money[row, False]).scaleb(-digits),
         reversals=counts[row, True],

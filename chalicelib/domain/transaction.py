@@ -168,13 +168,13 @@ class Transaction(Record):
     gmt: int  # the merchant's zone, hours: the day it is counted in
     fingerprint: str
     invoice: str
+    merchant: MerchantSnapshot
     raw_request: str = field(metadata={"stored_as": "details"})  # JSON text, no card, no files; never read
     particulars: Particulars = field(default_factory=Particulars, metadata={"inline": True})
     purchases: tuple[Purchase, ...] = ()
     taxes: Taxes | None = None
     receipt: ReceiptAddresses | None = None
     language: str = ENGLISH  # of its receipts
-    merchant: MerchantSnapshot | None = None  # None: made by version 1.0
     date: datetime | None = None  # of an offline payment: when it was taken
     amount_cash_got_minor: int | None = None
     result_code: int | None = None

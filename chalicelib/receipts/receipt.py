@@ -8,7 +8,6 @@ from decimal import Decimal, localcontext
 
 from chalicelib.domain import money
 from chalicelib.domain.local_time import to_local
-from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.outbox import one_line
 from chalicelib.domain.purchase import PRECISION, Purchase, Taxes, total_of
 from chalicelib.domain.reversibility import CANCELS
@@ -50,13 +49,14 @@ def has_receipt(transaction: Transaction) -> bool:
     return transaction.phase in WITH_RECEIPT
 
 
-def receipt_of(transaction: Transaction, merchant: MerchantSnapshot) -> Receipt:
+def receipt_of(transaction: Transaction) -> Receipt:
     """Return the receipt of a transaction in its language, with times in the merchant's zone."""
     with localcontext(prec=PRECISION):
-        return _receipt(transaction, merchant, words_of(transaction.language))
+        return _receipt(transaction, words_of(transaction.language))
 
 
-def _receipt(transaction: Transaction, merchant: MerchantSnapshot, words: Words) -> Receipt:
+def _receipt(transaction: Transaction, words: Words) -> Receipt:
+    merchant = transaction.merchant
     title = words[f"{kind_of(transaction)}_title"]
     name = one_line(merchant.name)
     totals = _present(_totals(transaction, words))
@@ -73,7 +73,7 @@ def _receipt(transaction: Transaction, merchant: MerchantSnapshot, words: Words)
         merchant=name,
         logo_key=merchant.logo_key,
         letterhead=_each_on_one_line(merchant.address, merchant.phone, tax_id),
-        facts=_present(_facts(transaction, merchant, words)),
+        facts=_present(_facts(transaction, words)),
         lines=tuple(_line(purchase, transaction, words) for purchase in transaction.purchases),
         totals=totals,
         payment=_present(_payment(transaction, words)),
@@ -101,13 +101,13 @@ def _present(facts: list[tuple[str, str | None]]) -> tuple[Fact, ...]:
     return tuple((label, one_line(value)) for label, value in facts if value)
 
 
-def _facts(transaction: Transaction, merchant: MerchantSnapshot, words: Words) -> list[tuple[str, str | None]]:
+def _facts(transaction: Transaction, words: Words) -> list[tuple[str, str | None]]:
     return [
         (words["number"], transaction.invoice),
         (words["original_number"], transaction.original_invoice),
         (words["date"], time_of(transaction, words)),
         (words["tid"], transaction.terminal_name),
-        (words["mid"], merchant.mid),
+        (words["mid"], transaction.merchant.mid),
         (words["agent"], transaction.agent.name),
     ]
 

@@ -1,7 +1,6 @@
 """A receipt as one short message."""
 
 from chalicelib.domain import money
-from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.outbox import one_line
 from chalicelib.domain.transaction import Transaction
 from chalicelib.receipts.receipt import kind_of, time_of
@@ -18,7 +17,7 @@ PLAIN_LENGTH, OTHER_LENGTH = 160, 2 * 67
 SHORTEST_NAME = 10  # letters of the merchant's name that stay, whatever is long
 
 
-def as_sms(transaction: Transaction, merchant: MerchantSnapshot) -> str:
+def as_sms(transaction: Transaction) -> str:
     """Return the receipt in one SMS, or two where letters need it: its merchant is shortened first, then its end.
 
     The currency stands by its code, because a sign would halve what a message holds.
@@ -32,7 +31,7 @@ def as_sms(transaction: Transaction, merchant: MerchantSnapshot) -> str:
         time=time_of(transaction, words),
         number=one_line(transaction.invoice),
     )
-    name = one_line(merchant.name)
+    name = one_line(transaction.merchant.name)
     while not _fits(name + facts):
         if len(name) > SHORTEST_NAME:
             name = name[:-1]

@@ -27,10 +27,7 @@ class ExportAnswer(Answer):
 
 
 def row_of(entry: HistoryEntry, shown: WireState) -> list[str | int]:
-    """Return the row of a transaction, its cells in the order of COLUMNS; times are of the merchant's zone.
-
-    An entry of version 1.0 has neither currency nor texts as they were written: the row is made of its transaction's.
-    """
+    """Return the row of a transaction, its cells in the order of COLUMNS; times are of the merchant's zone."""
     counter = entry.counter
     return [
         entry.exact.get("date") or entry.at.isoformat(timespec="milliseconds"),
@@ -42,8 +39,8 @@ def row_of(entry: HistoryEntry, shown: WireState) -> list[str | int]:
         shown.state,
         shown.substate,
         _amount(entry.moved_minor, counter.digits),
-        _amount(entry.amount_minor or 0, counter.digits),
-        counter.currency or "",
+        _amount(entry.amount_minor, counter.digits),
+        counter.currency,
         counter.agent_id,
         *(neutral(entry.text(name)) for name in EXPORTED),
     ]

@@ -57,7 +57,7 @@ def _advise(transaction: Transaction, now: datetime, *, is_repeat: bool) -> Tran
 
 
 def _is_acknowledged(transaction: Transaction, *, is_repeat: bool) -> bool:
-    request = host.automatic_request(transaction, transaction.auto_cancel_id or transaction.id, is_repeat=is_repeat)
+    request = host.automatic_request(transaction, is_repeat=is_repeat)
     return acquirer_requests.is_acknowledged(transaction, request, attempts=1)
 
 

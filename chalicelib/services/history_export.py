@@ -1,7 +1,7 @@
 """Export of a history: a CSV file in object storage, made of entries page by page.
 
-Rows are made of entries alone, but for those whose state an entry does not say: of transactions that are not finished,
-of payments with a reversal, and of all that version 1.0 wrote.
+Rows are made from entries alone, except where an entry does not say the state: of transactions that are not finished,
+and of payments with a reversal.
 """
 
 import csv
@@ -19,7 +19,7 @@ from chalicelib.gateways import files
 from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.history_export import COLUMNS, row_of
 from chalicelib.schemas.transaction_states import WIRE_STATES, WireState, wire_state
-from chalicelib.services import history_entries, history_query
+from chalicelib.services import history_query
 from chalicelib.services.history_query import HistoryQuery
 from chalicelib.services.identifiers import new_guid
 from chalicelib.store import history, transactions
@@ -72,19 +72,7 @@ def _write(query: HistoryQuery, file: TextIO, now: datetime) -> None:
     stretch = Stretch(query.client_id, query.wanted.agent_id, days[0].begin, days[-1].end)
     number = sum(one.count for one in inside if days[0].begin.date() <= one.day < days[-1].end.date())
     _limit(number, MAX_LOOKED_AT, "operations would have to be looked at")
-
-    looked_at: list[int] = []
-    only = () if query.wanted.by_text else EXPORTED
-    _write_rows(file, history.in_turn(stretch, query.wanted, only, looked_at, newest_first=query.newest_first))
-    if stretch.agent_id is None and sum(looked_at) < number:
-        _write_rows(file, _by_agent(query, stretch, number))
-
-
-def _by_agent(query: HistoryQuery, stretch: Stretch, number: int) -> Sequence[HistoryEntry]:
-    """Return the entries in their order when they do not stand in it: version 1.0 wrote some of them."""
-    _limit(number, MAX_CANDIDATES, "operations of an earlier version would have to be looked at")
-    entries = history_entries.by_agent(query.client_id, query.wanted, stretch.begin, stretch.end)
-    return sorted(entries, key=lambda entry: entry.order, reverse=query.newest_first)
+    _write_rows(file, history.between(stretch, query.wanted, EXPORTED, newest_first=query.newest_first))
 
 
 def _limit(number: int, most: int, what: str) -> None:
@@ -93,9 +81,6 @@ def _limit(number: int, most: int, what: str) -> None:
 
 
 def _write_rows(file: TextIO, entries: Iterable[HistoryEntry]) -> None:
-    """Write the file anew."""
-    file.seek(0)
-    file.truncate()
     file.write(BOM)
     writer = csv.writer(file)
     writer.writerow(COLUMNS)

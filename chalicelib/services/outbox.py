@@ -16,7 +16,6 @@ from chalicelib.receipts.sms import as_sms
 from chalicelib.receipts.text import as_text
 from chalicelib.services import due_work
 from chalicelib.services.due_work import Image, Lane, Limits, Swept
-from chalicelib.services.receipts import merchant_of
 from chalicelib.settings import settings
 from chalicelib.store import due_index, transactions
 from chalicelib.store import outbox as outbox_store
@@ -108,13 +107,12 @@ def _send_one(message: Outbox, address: str, until: float) -> None:
 def _with_text(entry: Outbox) -> Outbox:
     """Return a receipt with its text, made from its transaction; without it when it cannot be written."""
     transaction = transactions.get(entry.transaction_id or "")
-    merchant = merchant_of(transaction) if transaction else None
-    if transaction is None or merchant is None:
+    if transaction is None:
         return entry
     try:
         if entry.channel == SMS:
-            return replace(entry, text=as_sms(transaction, merchant))
-        receipt = receipt_of(transaction, merchant)
+            return replace(entry, text=as_sms(transaction))
+        receipt = receipt_of(transaction)
         return replace(
             entry,
             sender=receipt.merchant,

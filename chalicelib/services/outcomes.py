@@ -22,7 +22,6 @@ from chalicelib.errors import RETRY, ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.services import acquirer_requests, advices
 from chalicelib.services.acquirer_requests import AUTHORIZE_SECONDS, RESOLVE_SECONDS, call
-from chalicelib.services.identifiers import derived_guid
 from chalicelib.services.steps import Step, advance
 from chalicelib.store import transactions
 
@@ -146,5 +145,4 @@ def _at_deadline(payment: Transaction, now: datetime) -> Transaction:
 
 def _auto_cancel(payment: Transaction) -> bool:
     """Reverse the whole payment; return whether the acquirer acknowledged it."""
-    reference = payment.auto_cancel_id or derived_guid("auto-cancel", payment.id)
-    return acquirer_requests.is_acknowledged(payment, host.automatic_request(payment, reference, is_repeat=False))
+    return acquirer_requests.is_acknowledged(payment, host.automatic_request(payment, is_repeat=False))

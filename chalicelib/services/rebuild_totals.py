@@ -1,13 +1,13 @@
-"""Counting a merchant's totals anew from its transactions, and bringing its entries over, while payments come in."""
+"""Counting a merchant's totals again from its transactions, while payments come in."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby, islice
+from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from chalicelib.domain.history import entry_of
 from chalicelib.record import Record
-from chalicelib.store import history, history_renewal, rolled_totals, totals, transactions
+from chalicelib.store import history, rolled_totals, totals, transactions
 from chalicelib.store.table import Write, commit, read_all, write_one
 
 if TYPE_CHECKING:
@@ -31,17 +31,10 @@ class Difference(Record):
 
 
 class Outcome(Record):
-    """The counters that were corrected, and those that were written to whenever they were counted.
-
-    And what version 1.0 lacks, by number: entries that were made anew, entries that changed each time, and slots that
-    were made.
-    """
+    """The counters that were corrected, and those that were written to whenever they were counted."""
 
     mended: tuple[Difference, ...]
     moving: tuple[Difference, ...]
-    brought: int = 0
-    left: int = 0
-    made: int = 0
 
 
 def rebuild(client_id: int, month: str) -> Outcome:
@@ -51,43 +44,22 @@ def rebuild(client_id: int, month: str) -> Outcome:
     counted at this moment is never lost, it makes its counter one to be looked at again. What is rolled up of the month
     becomes outdated in any case: the next list rolls it up anew.
     """
-    brought, left = _bring_over(client_id, month)
     mended: list[Difference] = []
     moving: list[Difference] = []
-    made: set[str] = set()
     for _ in range(ROUNDS):
         moving = []
-        for groups in _differences(client_id, month):
+        for group in _differences(client_id, month):
             try:
-                commit(*map(_correction, groups), rolled_totals.outdate(client_id, month))
+                commit(_correction(group), rolled_totals.outdate(client_id, month))
             except totals.CounterChangedError:
-                moving += chain.from_iterable(groups)
+                moving += group
             else:
-                new = [group for group in groups if _is_new(group)]
-                made |= {group[0].at for group in new}
-                mended += chain.from_iterable(group for group in groups if group not in new)
+                mended += group
         if not moving:
             break
     if next(totals.read_counters(client_id, month, totals.TOTAL), None):
         write_one(rolled_totals.outdate(client_id, month))
-    return Outcome(tuple(mended), tuple(moving), brought, left, len(made))
-
-
-def _bring_over(client_id: int, month: str) -> tuple[int, int]:
-    """Make entries of an earlier version anew; return how many were, and how many kept changing."""
-    brought, left = 0, 0
-    for _ in range(ROUNDS):
-        left = 0
-        for entries in _groups(history_renewal.outdated(client_id, month), history_renewal.AT_ONCE):
-            try:
-                history_renewal.renew(entries)
-            except history_renewal.EntryChangedError:
-                left += len(entries)
-            else:
-                brought += len(entries)
-        if not left:
-            break
-    return brought, left
+    return Outcome(tuple(mended), tuple(moving))
 
 
 def _correction(group: Sequence[Difference]) -> Write:
@@ -97,32 +69,14 @@ def _correction(group: Sequence[Difference]) -> Write:
     return totals.correction(key, before, {one.name: one.counted for one in group})
 
 
-def _is_new(group: Sequence[Difference]) -> bool:
-    """Return whether these are slots that version 1.0 did not write."""
-    return group[0].at.startswith(totals.SLOTS) and not any(one.stored for one in group)
-
-
-def _differences(client_id: int, month: str) -> Iterator[list[list[Difference]]]:
-    """Yield the counters that differ: those of one item together, and with them those of its other currencies.
-
-    Version 1.0 counted without a currency: what leaves its counter and enters ours must do so at once.
-    """
+def _differences(client_id: int, month: str) -> Iterator[list[Difference]]:
+    """Yield the counters that differ, those of one item together: in parts where one correction cannot hold them."""
     stored: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for prefix in (totals.TOTAL, totals.SLOTS):
-        found = totals.read_counters(client_id, month, prefix)
-        stored.update((at, Counter(numbers)) for at, numbers in found if not totals.is_slots_of_version_1(at))
+        stored.update((at, Counter(numbers)) for at, numbers in totals.read_counters(client_id, month, prefix))
     counted = _counted(client_id, month)
-    for _, items in groupby(sorted(stored.keys() | counted.keys(), key=_together), totals.without_currency):
-        differing = (_differing(f"{client_id}#{month}", at, stored[at], counted[at]) for at in items)
-        groups = [group for group in differing if group]
-        if any(len(group) > totals.AT_ONCE for group in groups):  # of slots: a total has fewer
-            yield from ([part] for group in groups for part in _groups(group, totals.AT_ONCE))
-        elif groups:
-            yield groups
-
-
-def _together(at: str) -> tuple[str, str]:
-    return totals.without_currency(at), at
+    for at in sorted(stored.keys() | counted.keys()):
+        yield from _groups(_differing(f"{client_id}#{month}", at, stored[at], counted[at]), totals.AT_ONCE)
 
 
 def _differing(partition: str, at: str, stored: Counter[str], counted: Counter[str]) -> list[Difference]:

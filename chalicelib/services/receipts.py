@@ -4,7 +4,6 @@ from datetime import datetime
 
 from chalicelib.domain import outbox
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.merchant import MerchantSnapshot, snapshot_of
 from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, Outbox
 from chalicelib.domain.transaction import ReceiptAddresses, Transaction
 from chalicelib.receipts.html import as_html
@@ -14,8 +13,6 @@ from chalicelib.receipts.text import as_text
 from chalicelib.schemas.receipt_view import ReceiptView
 from chalicelib.services.admission import admit_to_transaction
 from chalicelib.services.pictures import signed_url
-from chalicelib.store import merchants, terminals
-from chalicelib.store.table import read_all
 
 
 def get(transaction_id: str, caller: Caller) -> ReceiptView | None:
@@ -24,17 +21,16 @@ def get(transaction_id: str, caller: Caller) -> ReceiptView | None:
     404 for what is missing and for what is another merchant's.
     """
     _, transaction = admit_to_transaction(caller, transaction_id)
-    merchant = merchant_of(transaction) if has_receipt(transaction) else None
-    if merchant is None:
+    if not has_receipt(transaction):
         return None
 
-    receipt = receipt_of(transaction, merchant)
+    receipt = receipt_of(transaction)
     return ReceiptView(
         language=receipt.language,
         subject=receipt.subject,
         html=as_html(receipt, signed_url(receipt.logo_key)),
         text=as_text(receipt),
-        short_text=as_sms(transaction, merchant),
+        short_text=as_sms(transaction),
     )
 
 
@@ -61,11 +57,3 @@ def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | Non
         for channel, to in addresses.items()
         if to
     ]
-
-
-def merchant_of(transaction: Transaction) -> MerchantSnapshot | None:
-    """Return the merchant as the transaction keeps it; of one made by version 1.0, which keeps none, as it is now."""
-    if transaction.merchant is not None:
-        return transaction.merchant
-    merchant, terminal = read_all([merchants.key(transaction.client_id), terminals.key(transaction.terminal_id)])
-    return snapshot_of(merchant, terminal.back_retailer_id if terminal else None) if merchant else None

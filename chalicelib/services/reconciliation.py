@@ -9,7 +9,7 @@ from chalicelib.domain.history import HistoryEntry
 from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.reconciliation import ATTRIBUTES, BookedTransaction, Booking, Cancels, booking_of, cancels_of
 from chalicelib.domain.reversibility import CANCELS
-from chalicelib.store import history, merchants, sequences, totals, transactions
+from chalicelib.store import history, merchants, sequences, transactions
 from chalicelib.store.table import BATCH, Key, read_all
 
 THREADS = 8  # that read at once: most of the time is spent waiting for the store
@@ -31,22 +31,10 @@ def books_of(acquirer: str, day: date) -> list[Booking]:
 
 
 def _entries(client_id: int, acquirer: str, day: date) -> list[HistoryEntry]:
-    """Return the entries of a merchant's day at this acquirer.
-
-    They are read in the order of all agents. When that is less than the totals count, because an earlier version wrote
-    it, each agent that has any in the month is read. A day's total that went wrong hides nothing of what is in order.
-    """
-    month = f"{day:%Y-%m}"
-    day_totals = totals.of_month(client_id, month, None)
+    """Return the entries of a merchant's day at this acquirer."""
     begin = datetime.combine(day, time.min)
-    end = begin + timedelta(days=1)
-    wanted = HistoryFilter(acquirer=acquirer)
-    entries, looked_at = history.in_order(client_id, begin, end, wanted)
-    if looked_at >= sum(one.count for one in day_totals if one.day == day):
-        return entries
-    agent_ids = {one.counter.agent_id for one in day_totals if one.counter.acquirer == acquirer}
-    months = [history.MonthEntries(client_id, month, agent_id) for agent_id in agent_ids]
-    return [entry for source in months for entry in history.between(source, begin, end, wanted)]
+    stretch = history.Stretch(client_id, None, begin, begin + timedelta(days=1))
+    return list(history.between(stretch, HistoryFilter(acquirer=acquirer)))
 
 
 def _bookings(batch: list[str], cancels: Cancels) -> list[Booking]:

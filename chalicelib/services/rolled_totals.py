@@ -79,8 +79,6 @@ def _month(client_id: int, days: Period, stored: StoredMonth, now: datetime) -> 
     if days.last <= closed:
         return _Month(over)
     slots = totals.slots_of_days(client_id, max(days.first, closed + timedelta(days=1)), days.last)
-    if slots is None:
-        return _Month(of_all_agents(totals.of_month(client_id, month, None)))
     return _Month([*over, *of_all_agents(one.total for one in slots)], slots=slots)
 
 

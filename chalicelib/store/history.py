@@ -23,14 +23,6 @@ from chalicelib.store.table import Write, put_item
 TABLE = totals.TABLE
 
 
-class MonthEntries(Record):
-    """A merchant's entries of a month (2026-03), of one agent or (None) of all."""
-
-    client_id: int
-    month: str
-    agent_id: int | None
-
-
 class Stretch(Record):
     """A stretch of time in a merchant's zone, its end not included: what one agent or (None) all did in it."""
 
@@ -73,46 +65,21 @@ def writes_for_completion(payment: Transaction) -> list[Write]:
     return _entry_writes(payment, entry_of(payment))
 
 
-def between(source: MonthEntries, begin: datetime, end: datetime, wanted: HistoryFilter) -> list[HistoryEntry]:
-    """List the entries that match, from `begin` until before `end`, in the merchant's zone."""
-    partition = ("month", f"{source.client_id}#{source.month}")
-    span = range_of_prefix(TABLE, partition, "at", ENTRY)
-    if source.agent_id is not None:
-        prefix = _prefix(source.agent_id)
-        span = Range(TABLE, partition, "at", prefix + _time_text(begin), prefix + _time_text(end))
-    found = map(entry_in, items_of(span, filter_for(wanted), () if wanted.by_text else WITHOUT_TEXTS))
-    return [entry for entry in found if begin <= entry.at < end and wanted.matches(entry)]
-
-
-def in_order(client_id: int, begin: datetime, end: datetime, wanted: HistoryFilter) -> tuple[list[HistoryEntry], int]:
-    """List the matching entries of all agents, from `begin` until before `end`; and how many were looked at for it.
-
-    What version 1.0 wrote is not among them before `rebuild-totals` has brought it over.
-    """
-    looked_at: list[int] = []
-    only = () if wanted.by_text else WITHOUT_TEXTS
-    found = list(in_turn(Stretch(client_id, None, begin, end), wanted, only, looked_at))
-    return found, sum(looked_at)
-
-
-def in_turn(
-    stretch: Stretch,
-    wanted: HistoryFilter,
-    only: Sequence[str],
-    looked_at: list[int] | None = None,
-    *,
-    newest_first: bool = False,
+def between(
+    stretch: Stretch, wanted: HistoryFilter, only: Sequence[str] = WITHOUT_TEXTS, *, newest_first: bool = False
 ) -> Iterator[HistoryEntry]:
-    """Yield the matching entries of a stretch of time in the order of a list, with the attributes `only` or all.
+    """Yield the matching entries of a stretch of time in the order of a list.
 
-    They are read page by page: no more than a page is in memory. `looked_at` is that of `items_of`.
+    They are read page by page: no more than a page is in memory. A filter by text reads all attributes, any other the
+    attributes `only`.
     """
+    only = () if wanted.by_text else only
     prefix = IN_ORDER if stretch.agent_id is None else _prefix(stretch.agent_id)
     low, high = (f"{prefix}{_time_text(at)}" for at in (stretch.begin, stretch.end))
     months = Period(stretch.begin.date(), (stretch.end - timedelta(microseconds=1)).date()).months
     for month in reversed(months) if newest_first else months:
         span = Range(TABLE, ("month", f"{stretch.client_id}#{month}"), "at", low, high)
-        items = items_of(span, filter_for(wanted), only, looked_at, newest_first=newest_first)
+        items = items_of(span, filter_for(wanted), only, newest_first=newest_first)
         found = filter(wanted.matches, map(entry_in, items))
         for _, at_once in groupby(found, key=lambda entry: entry.at):
             yield from sorted(at_once, key=lambda entry: entry.id, reverse=newest_first)
@@ -132,23 +99,12 @@ def of_month(client_id: int, month: str) -> list[HistoryEntry]:
 def _entry_writes(transaction: Transaction, entry: HistoryEntry) -> list[Write]:
     month = totals.month_of(transaction.client_id, entry.at.date())
     by_agent = f"{_prefix(entry.counter.agent_id)}{_time_text(entry.at)}#{entry.id}"
+    in_order = f"{IN_ORDER}{_time_text(entry.at)}#{entry.counter.agent_id}#{entry.id}"
     values = values_of(entry)
-    keys = keys_of(transaction, month, by_agent)
-    return [put_item(TABLE, {"month": partition, "at": at, **values}) for partition, at in keys]
-
-
-def keys_of(transaction: Transaction, month: str, by_agent: str) -> list[tuple[str, str]]:
-    """Return the keys of all entries of a transaction, the given one among those of its agent first."""
-    keys = [(month, by_agent), (month, order_of(by_agent))]
+    keys = [(month, by_agent), (month, in_order)]
     if ext_id := transaction.particulars.ext_id:
         keys.append((_ext_id_partition(transaction.client_id, ext_id), by_agent))
-    return keys
-
-
-def order_of(by_agent: str) -> str:
-    """Return where the entry that stands at `entry#17#<time>#<ID>` stands among all agents: `time#<time>#17#<ID>`."""
-    _, agent_id, at, transaction_id = by_agent.split("#", 3)
-    return f"{IN_ORDER}{at}#{agent_id}#{transaction_id}"
+    return [put_item(TABLE, {"month": partition, "at": at, **values}) for partition, at in keys]
 
 
 def _prefix(agent_id: int | None) -> str:

@@ -11,11 +11,7 @@ from chalicelib.store.totals import counter_of, kind_text
 
 ENTRY, IN_ORDER = "entry#", "time#"  # by agent, of all agents
 BETWEEN = "\n"  # the addresses of a receipt: none holds it
-WITHOUT_TEXTS = ("at", "kind", "taken_minor")  # the attributes a page needs when no text is searched
-ATTRIBUTES = (
-    *("kind", "id", "taken_minor", "amount_minor", "receipts", "client_product_code", *SEARCHED),
-    *("phase", "original_id", "exact"),
-)
+WITHOUT_TEXTS = ("at", "kind", "taken_minor", "amount_minor")  # the attributes a page needs when no text is searched
 EXPORTED = (  # the attributes an exported row needs
     *("at", "kind", "taken_minor", "amount_minor", "invoice", "reverse_invoice", "rrn", "approval_code", "card"),
     *("ext_id", "description", "terminal", "agent", "phase", "original_id", "exact"),
@@ -51,7 +47,7 @@ def entry_in(item: Item) -> HistoryEntry:
         at=datetime.fromisoformat(at),
         counter=counter_of(int(agent_id), item["kind"]["S"]),
         taken_minor=taken,
-        amount_minor=int(item["amount_minor"]["N"]) if "amount_minor" in item else taken or None,
+        amount_minor=int(item["amount_minor"]["N"]) if "amount_minor" in item else taken,
         receipts=tuple(receipts),
         client_product_code=item["client_product_code"]["S"] if "client_product_code" in item else None,
         phase=Phase(item["phase"]["S"]) if "phase" in item else None,

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 from chalicelib.domain.period import Period, days_of_month
 from chalicelib.domain.takings import Moved, too_much
 from chalicelib.store import totals
-from chalicelib.store.totals import COUNT, GIVEN_BACK, MONEY, MOVED, Counters
+from chalicelib.store.totals import GIVEN_BACK, MONEY, MOVED, Counters
 
 FEW_DAYS = 7  # up to which the slots of one agent are read day by day, not among those of all
 MOST_PAGES = 17  # of one answer
@@ -28,25 +28,18 @@ def by_day(client_id: int, period: Period, agent_id: int | None, pages: list[int
 
 
 def by_hour(client_id: int, period: Period, agent_id: int | None, pages: list[int]) -> Iterator[Moved]:
-    """Yield what moved in each hour of a period, and what version 1.0 counted on its days; else as `by_day`."""
-    is_doubtful = agent_id is not None  # the slots of version 1.0 are not among those of one agent
+    """Yield what moved in each hour of a period; else as `by_day`."""
     for day, at, numbers in _slots(client_id, period, agent_id, pages):
         _check(pages)
-        if totals.is_slots_of_version_1(at):
-            is_doubtful = True
-        elif at.startswith(totals.slots_prefix(day, agent_id)):
+        if at.startswith(totals.slots_prefix(day, agent_id)):
             yield from moved_in_slots(day, at, numbers)
-    if is_doubtful:
-        of_days = by_day(client_id, period, agent_id, pages)
-        yield from (one for one in of_days if one.counter.currency is None)
 
 
 def moved_in_total(month: date, at: str, numbers: Counters) -> Iterator[Moved]:
     """Yield what moved on each day of a total; `month` is a day of its month."""
     counter = totals.counter_at(at)
-    counted = MOVED if counter.currency is not None else COUNT  # version 1.0 counted all transactions alone
     for day in sorted({name[1:] for name in numbers}):
-        number, amount_minor = numbers.get(f"{counted}{day}", 0), _money(numbers, day)
+        number, amount_minor = numbers.get(f"{MOVED}{day}", 0), _money(numbers, day)
         yield Moved(counter, month.replace(day=int(day)), None, number, amount_minor)
 
 

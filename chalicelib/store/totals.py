@@ -9,7 +9,6 @@ They are counters in the month's partition of the history table, in two grains:
 Both stay below 1 KB however many transactions there are, so counting costs the same for the first and the millionth.
 """
 
-import re
 import zlib
 from collections.abc import Iterator, Mapping
 from datetime import date
@@ -25,9 +24,7 @@ TABLE = "history"
 AT_ONCE = 100  # counters in one correction
 SHARDS = 2  # of each counter: a busy agent does not collide with itself
 TOTAL, SLOTS = "total#", "slots#"
-NOW, BEFORE = "~", "#"  # behind the day of slots: those of version 1.0, which reads quarters alone, are beside ours
 COUNT, MONEY, GIVEN_BACK, MOVED = "n", "m", "g", "k"
-CURRENCY = re.compile(r"^([^.]*\.[0-9]+\.[0-9])[A-Z]*\.")  # of a sort key
 
 Counters = Mapping[str, int]
 
@@ -92,11 +89,6 @@ def correction(key: Key[Any], before: Mapping[str, int | None], after: Counters)
     return update(key, set_attributes(after), values, condition=as_read, otherwise=CounterChangedError())
 
 
-def without_currency(at: str) -> str:
-    """Return the sort key under which version 1.0 counted what a counter counts: total#17#10.0.2.1.CASH."""
-    return CURRENCY.sub(r"\1.", at)
-
-
 def total_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
     """Return the key of the total that counts a transaction."""
     return _key(client_id, entry, TOTAL + _counter_text(entry))
@@ -104,7 +96,7 @@ def total_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
 
 def slots_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
     """Return the key of the slots that count a transaction."""
-    return _key(client_id, entry, f"{SLOTS}{entry.at:%d}{NOW}{_counter_text(entry)}")
+    return _key(client_id, entry, f"{SLOTS}{entry.at:%d}#{_counter_text(entry)}")
 
 
 def counters_key(partition: str, at: str) -> Key[Any]:
@@ -132,43 +124,33 @@ def total_prefix(agent_id: int | None) -> str:
 
 
 def slots_prefix(day: date, agent_id: int | None) -> str:
-    """Return how the sort keys of the slots of a day, of an agent or of all, begin: without those of version 1.0."""
-    return f"{SLOTS}{day:%d}{NOW}" if agent_id is None else f"{SLOTS}{day:%d}{NOW}{agent_id}#"
+    """Return how the sort keys of the slots of a day, of an agent or of all, begin."""
+    return f"{SLOTS}{day:%d}#" if agent_id is None else f"{SLOTS}{day:%d}#{agent_id}#"
 
 
 def slots_of(client_id: int, day: date, agent_id: int | None) -> list[DaySlots]:
-    """List the slots of a day, of one agent or of all: one item for each shard. Those of version 1.0 are left out."""
+    """List the slots of a day, of one agent or of all: one item for each shard."""
     found = read_counters(client_id, day.isoformat()[:7], slots_prefix(day, agent_id))
     return [_slots(day, at, numbers) for at, numbers in found]
 
 
-def slots_of_days(client_id: int, first: date, last: date) -> list[DaySlots] | None:
-    """List the slots of days of one month, of all agents.
-
-    None when version 1.0 counted something on them: its slots say nothing of money.
-    """
-    found = list(read_slots(client_id, first, last))
-    if any(is_slots_of_version_1(at) for at, _ in found):
-        return None
+def slots_of_days(client_id: int, first: date, last: date) -> list[DaySlots]:
+    """List the slots of days of one month, of all agents."""
+    found = read_slots(client_id, first, last)
     return [_slots(first.replace(day=day_of_slots(at)), at, numbers) for at, numbers in found]
 
 
 def read_slots(
     client_id: int, first: date, last: date, pages: list[int] | None = None
 ) -> Iterator[tuple[str, Counters]]:
-    """Yield the slots of days of one month, of all agents and versions, each with its sort key."""
+    """Yield the slots of days of one month, of all agents, each with its sort key."""
     partition = ("month", month_of(client_id, first))
-    return _counters_of(Range(TABLE, partition, "at", f"{SLOTS}{first:%d}", f"{SLOTS}{last:%d}{NOW}~"), pages)
+    return _counters_of(Range(TABLE, partition, "at", f"{SLOTS}{first:%d}", f"{SLOTS}{last:%d}#~"), pages)
 
 
 def day_of_slots(at: str) -> int:
     """Return the day of the month of the slots with this sort key."""
     return int(at.removeprefix(SLOTS)[:2])
-
-
-def is_slots_of_version_1(at: str) -> bool:
-    """Return whether a sort key is one of the slots that version 1.0 wrote."""
-    return at.startswith(SLOTS) and at.removeprefix(SLOTS)[2] == BEFORE
 
 
 def _slots(day: date, at: str, numbers: Counters) -> DaySlots:
@@ -205,31 +187,27 @@ def _numbers(item: Item) -> Counters:
 
 
 def kind_text(counter: CounterKey) -> str:
-    """Return the text of a counter without its agent: 10.0.2ZAR.CASH. Version 1.0 wrote no currency: 10.0.2.CASH."""
-    return f"{counter.input_type}.{counter.reverse_mode}.{_money_text(counter)}.{counter.acquirer}"
+    """Return the text of a counter without its agent: 10.0.2ZAR.CASH."""
+    return f"{counter.input_type}.{counter.reverse_mode}.{counter.digits}{counter.currency}.{counter.acquirer}"
 
 
 def counter_of(agent_id: int, kind: str) -> CounterKey:
     """Return the counter of an agent and the text of `kind_text`."""
     input_type, reverse_mode, money, acquirer = kind.split(".", 3)
-    return CounterKey(agent_id, int(input_type), int(reverse_mode), int(money[0]), money[1:] or None, acquirer)
-
-
-def _money_text(counter: CounterKey) -> str:
-    return f"{counter.digits}{counter.currency or ''}"
+    return CounterKey(agent_id, int(input_type), int(reverse_mode), int(money[0]), money[1:], acquirer)
 
 
 def _counter_text(entry: HistoryEntry) -> str:
     """Return the part of a sort key that names a counter and the shard: 17#10.0.2ZAR.1.CASH."""
     counter = entry.counter
     shard = zlib.crc32(entry.id.encode()) % SHARDS
-    kind = f"{counter.input_type}.{counter.reverse_mode}.{_money_text(counter)}"
+    kind = f"{counter.input_type}.{counter.reverse_mode}.{counter.digits}{counter.currency}"
     return f"{counter.agent_id}#{kind}.{shard}.{counter.acquirer}"
 
 
 def counter_at(at: str) -> CounterKey:
     """Return the counter of the total or the slots with this sort key."""
-    start = len(TOTAL) if at.startswith(TOTAL) else at.index(NOW) + 1
+    start = len(TOTAL) if at.startswith(TOTAL) else len(SLOTS) + len("31#")
     agent_id, _, text = at[start:].partition("#")
     input_type, reverse_mode, money, _, acquirer = text.split(".", 4)
     return counter_of(int(agent_id), f"{input_type}.{reverse_mode}.{money}.{acquirer}")

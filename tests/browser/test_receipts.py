@@ -42,7 +42,7 @@ def a_receipt(language: str, **changes: object) -> str:
         taxes=Taxes(("VAT15", "VAT0"), "STANDARD"),
         language=language,
     )
-    return as_html(receipt_of(replace(payment, **changes), SHOP), LOGO)  # type: ignore[arg-type]  # fields of it
+    return as_html(receipt_of(replace(payment, merchant=SHOP, **changes)), LOGO)  # type: ignore[arg-type]  # fields of it
 
 
 @pytest.fixture

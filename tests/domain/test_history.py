@@ -135,12 +135,6 @@ def test_a_merchant_without_a_currency_has_that_of_its_payments() -> None:
     assert amount_taken(entries, None) == Decimal("1.23")
 
 
-def test_what_version_1_counted_is_in_the_merchants_currency() -> None:
-    old = replace(entry_of(a_payment()), counter=replace(entry_of(a_payment()).counter, currency=None))
-
-    assert amount_taken([old], "ZAR") == Decimal("12.30")
-
-
 def test_a_page_is_cut_from_the_order_of_instants_and_of_ids_within_one() -> None:
     twins = [entry_of(a_payment(id=name)) for name in ("B", "A")]
     older = entry_of(a_payment(id="C", created_at=NOW - timedelta(microseconds=1)))

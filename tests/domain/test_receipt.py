@@ -2,6 +2,7 @@ import re
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import pytest
@@ -18,13 +19,15 @@ from chalicelib.receipts.receipt import has_receipt, receipt_of
 from chalicelib.receipts.sms import PLAIN, as_sms
 from chalicelib.receipts.text import WIDTH, as_text
 from chalicelib.receipts.words import FOLDER, words_of
+from tests import transactions
 from tests.builders import a_merchant
-from tests.transactions import NOW, a_payment
+from tests.transactions import NOW
 
 MERCHANT = snapshot_of(
     a_merchant(name="Bean & Leaf", address_de_jure="Bean and Leaf (Pty) Ltd, 12 Long Street", tax_id="4123456789"),
     "000000001234567",
 )
+a_payment = partial(transactions.a_payment, merchant=MERCHANT)
 
 
 def bought(*purchases: tuple[str, str, str]) -> tuple[Purchase, ...]:
@@ -49,11 +52,11 @@ def a_reversal(**changes: Any) -> Transaction:
 
 
 def text_of(transaction: Transaction) -> str:
-    return as_text(receipt_of(transaction, MERCHANT))
+    return as_text(receipt_of(transaction))
 
 
 def html_of(transaction: Transaction) -> str:
-    return as_html(receipt_of(transaction, MERCHANT))
+    return as_html(receipt_of(transaction))
 
 
 def line(text: str, label: str) -> str:
@@ -162,7 +165,7 @@ def test_there_is_a_receipt_only_where_money_moved(phase: Phase) -> None:
 def test_html_is_escaped_and_fetches_nothing() -> None:
     nasty = '<script>alert("1")</script>'
     payment = a_payment(purchases=bought((nasty, "1", "1")), description=nasty, terminal_name=nasty, invoice=nasty)
-    html = as_html(receipt_of(payment, replace(MERCHANT, name=nasty)))
+    html = as_html(receipt_of(replace(payment, merchant=replace(MERCHANT, name=nasty))))
 
     assert "<script" not in html
     assert html.count("&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;") >= 5
@@ -170,7 +173,7 @@ def test_html_is_escaped_and_fetches_nothing() -> None:
 
 
 def test_a_picture_is_the_one_thing_that_is_fetched() -> None:
-    html = as_html(receipt_of(a_payment(), MERCHANT), 'https://files.example/a.png?x=1&y="')
+    html = as_html(receipt_of(a_payment()), 'https://files.example/a.png?x=1&y="')
 
     assert re.findall(r'src="([^"]*)"', html) == ["https://files.example/a.png?x=1&amp;y=&quot;"]
     assert "<img" not in html_of(a_payment())
@@ -243,7 +246,7 @@ def test_a_receipt_has_no_style_that_is_not_listed(
 ) -> None:
     lines = tuple(replace(one, tax_codes=tuple(codes)) for one in bought((title, "1.00", "2")))
     payment = a_card_payment(amount_minor=amount_minor, purchases=lines, description=title, language=language)
-    html = as_html(receipt_of(payment, MERCHANT), "cid:logo")
+    html = as_html(receipt_of(payment), "cid:logo")
 
     assert set(re.findall(r'style="([^"]*)"', html)) <= STYLES
     assert "<style" not in html
@@ -251,7 +254,7 @@ def test_a_receipt_has_no_style_that_is_not_listed(
 
 def test_both_say_the_same() -> None:
     payment = a_card_payment(purchases=bought(("Flat white", "12.30", "1")))
-    paper = receipt_of(payment, MERCHANT)
+    paper = receipt_of(payment)
 
     for _, value in (*paper.facts, *paper.totals, *paper.payment):
         assert value in as_html(paper)
@@ -266,22 +269,22 @@ def test_no_line_of_the_text_is_wider_than_a_printer() -> None:
 
 
 def test_a_line_break_in_a_name_cannot_become_a_header() -> None:
-    merchant = replace(MERCHANT, name="Shop\r\nBcc: all@shop.example")
-    paper = receipt_of(a_payment(), merchant)
+    payment = a_payment(merchant=replace(MERCHANT, name="Shop\r\nBcc: all@shop.example"))
+    paper = receipt_of(payment)
 
-    assert "\n" not in paper.subject + paper.merchant + as_sms(a_payment(), merchant)
+    assert "\n" not in paper.subject + paper.merchant + as_sms(payment)
     assert paper.subject == "Receipt from Shop  Bcc: all@shop.example: R 12.30"
 
 
 def test_the_short_message_says_who_how_much_and_how() -> None:
-    short = as_sms(a_card_payment(), MERCHANT)
+    short = as_sms(a_card_payment())
 
     assert short == "Bean & Leaf: paid ZAR 12.30, card ..1111, 14 Mar 2026, 11:26 (UTC+2), receipt 260314000001"
 
 
 @given(name=st.text(min_size=1, max_size=256), invoice=st.text(max_size=512), amount=st.integers(1, 10**12))
 def test_a_short_message_is_one_message_or_with_other_letters_two(name: str, invoice: str, amount: int) -> None:
-    text = as_sms(a_card_payment(amount_minor=amount, invoice=invoice), replace(MERCHANT, name=name))
+    text = as_sms(a_card_payment(amount_minor=amount, invoice=invoice, merchant=replace(MERCHANT, name=name)))
 
     if PLAIN.issuperset(text):
         assert len(text) + len(re.findall(r"[\^{}\\\[~\]|€]", text)) <= 160
@@ -293,7 +296,7 @@ def test_a_short_message_is_one_message_or_with_other_letters_two(name: str, inv
 @pytest.mark.parametrize("input_type", InputType)
 def test_the_words_of_a_short_message_need_no_second_one(language: str, input_type: InputType) -> None:
     for payment in (a_payment(), a_reversal(reverse_mode=1), a_reversal()):
-        text = as_sms(replace(payment, input_type=input_type, language=language), MERCHANT)
+        text = as_sms(replace(payment, input_type=input_type, language=language))
 
         assert PLAIN.issuperset(text)
         assert text.endswith(payment.invoice)
@@ -302,9 +305,9 @@ def test_the_words_of_a_short_message_need_no_second_one(language: str, input_ty
 @given(pan=st.from_regex(r"555566[0-9]{6,13}", fullmatch=True))
 def test_no_receipt_shows_a_card_number_nor_its_expiry(pan: str) -> None:
     payment = a_card_payment(id="A" * 36, card=CardDetails("VISA", pan[:6], pan[-4:], "0329", "T. Mokoena"))
-    paper = receipt_of(payment, MERCHANT)
+    paper = receipt_of(payment)
 
-    for words in (as_text(paper), as_html(paper), as_sms(payment, MERCHANT)):
+    for words in (as_text(paper), as_html(paper), as_sms(payment)):
         assert pan[:6] not in words
         assert "0329" not in words.replace(pan[-4:], "")
 
@@ -322,7 +325,7 @@ def test_no_receipt_shows_a_card_number_nor_its_expiry(pan: str) -> None:
 def test_whatever_a_request_may_list_has_a_receipt(lines: list[tuple[str, Decimal, Decimal]]) -> None:
     purchases = [(title, str(price), str(quantity)) for title, price, quantity in lines]
     payment = a_payment(purchases=bought(*purchases))
-    sums = [line.amount for line in receipt_of(payment, MERCHANT).lines]
+    sums = [line.amount for line in receipt_of(payment).lines]
 
     assert [Fraction(text.replace(",", "")) for text in sums] == [Fraction(p) * Fraction(q) for _, p, q in lines]
     assert html_of(payment)

@@ -7,7 +7,7 @@ import pytest
 from chalicelib.domain.card import CardInput, has_check_digit
 from chalicelib.domain.reversal_card import SentCard, check_card, sent_card
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import CardDetails, InputType, Transaction
+from chalicelib.domain.transaction import InputType, Transaction
 from tests.cards import EXP, PAN, STEADY, TRACK2, a_card, an_input, chip_data
 from tests.transactions import NOW, a_payment
 
@@ -44,15 +44,6 @@ def test_another_card_is_refused_even_one_that_looks_the_same_when_masked() -> N
     assert a_card(pan=str(alike)).details == a_card().details
     assert checked(paid(), keyed_in(pan=str(alike))) == [("card.pan", 12)]
     assert checked(paid(), keyed_in(pan=STEADY)) == [("card.pan", 12)]
-
-
-def test_a_payment_stored_without_a_digest_is_compared_by_what_is_shown_of_its_card() -> None:
-    old = paid(card_digest=None)
-
-    assert checked(old, keyed_in()) == []
-    assert checked(old, keyed_in(exp="0131")) == []  # the card was renewed
-    assert checked(old, keyed_in(pan=STEADY)) == [("card.pan", 12)]
-    assert checked(paid(card_digest=None, card=CardDetails("VISA")), keyed_in()) == [("card.pan", 12)]
 
 
 @pytest.mark.parametrize(

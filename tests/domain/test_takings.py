@@ -62,22 +62,6 @@ def test_what_moved_nothing_has_no_row() -> None:
     assert takings_of([replace(PAID, number=0, amount_minor=0)]) == []
 
 
-@pytest.mark.parametrize("reverse_mode", [0, 2])
-def test_what_version_1_counted_is_refused_and_the_remedy_named(reverse_mode: int) -> None:
-    old = replace(PAID, counter=replace(CASH, currency=None, reverse_mode=reverse_mode), amount_minor=0)
-
-    with pytest.raises(ServiceError, match="rebuild-totals") as refused:
-        takings_of([PAID, old])
-
-    assert refused.value.error is ErrorCode.PERIOD_TOO_LONG
-
-
-def test_what_version_1_counted_and_was_counted_anew_is_no_longer_there() -> None:
-    anew = replace(PAID, counter=replace(CASH, currency=None), number=0, amount_minor=0)
-
-    assert len(takings_of([PAID, anew])) == 1
-
-
 def test_more_rows_than_an_answer_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(takings, "MOST_ROWS", 24)
     rows = [replace(PAID, hour=hour) for hour in range(24)]

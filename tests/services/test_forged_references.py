@@ -130,7 +130,7 @@ def test_no_other_agent_gets_the_reversal_id_of_a_key() -> None:
     payment, other = till.pay(a_card_body()), attacker.pay(a_card_body())
     ours, theirs = till.give_back(payment, key="refund-1"), attacker.give_back(other, key="refund-1")
 
-    # the formula of version 1.0, which every tenant could compute
+    # a formula without a secret, which every tenant could compute
     namespace = uuid.UUID("6f6c1f7e-3b0c-4c1e-9d57-0d1f2a6f4b1a")
     computable = {str(uuid.uuid5(namespace, f"key:{till.agent.id}:refund-1")).upper()}
     assert ours.id != theirs.id

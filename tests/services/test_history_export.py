@@ -18,13 +18,11 @@ from chalicelib.gateways import files
 from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.transaction_view import TransactionView
 from chalicelib.services import history_export, steps
-from chalicelib.services.rebuild_totals import rebuild
-from chalicelib.store import history, history_renewal, table, transactions
-from chalicelib.store.history_items import ENTRY, IN_ORDER
-from chalicelib.store.query import items_of, range_of_prefix
-from chalicelib.store.table import Write, client, table_name
+from chalicelib.store import history, table, transactions
+from chalicelib.store.table import Write
 from tests.books import Books, a_merchant_with_agents, paid
 from tests.calls import store_calls
+from tests.entries import wrong_entries
 from tests.exports import Row, net_of, object_of, rows_of
 from tests.transactions import ZAR, a_guid
 
@@ -33,7 +31,6 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 YEAR = {"From": "2027-03-11"}
 CURRENCIES = (ZAR, ZAR, Currency("JPY", "392", 0), Currency("BHD", "048", 3))
 WORDS = ("Coffee", "=1+1", "two\r\nlines", "مرحبا 🧾", '"quoted", twice', None)
-OF_VERSION_1 = {"month", "at", "kind", "id", "taken_minor", "ext_id", "invoice", "rrn", "description", "card"}
 
 
 def export(books: Books, sent: Mapping[str, Any], *, by: Agent | None = None, now: datetime = NOW) -> str:
@@ -167,22 +164,6 @@ def test_each_row_is_what_a_look_up_by_id_says(moto: None, seed: int) -> None:
             assert len(exported) == len(books.kept)
 
 
-def make_old(books: Books, *, copies: bool = False) -> None:
-    """Leave of each entry what version 1.0 would have written, and no copy of it in the order of all agents."""
-    for month in months_of(books):
-        for prefix in (ENTRY, IN_ORDER):
-            for item in items_of(range_of_prefix("history", ("month", f"{books.merchant.id}#{month}"), "at", prefix)):
-                key = {name: item[name] for name in ("month", "at")}
-                client().call("DeleteItem", TableName=table_name("history"), Key=key)
-                if prefix == ENTRY or copies:
-                    old = {name: value for name, value in item.items() if name in OF_VERSION_1}
-                    client().call("PutItem", TableName=table_name("history"), Item=old)
-
-
-def months_of(books: Books) -> list[str]:
-    return sorted({f"{one.created_at + timedelta(hours=2):%Y-%m}" for one in books.kept})
-
-
 @pytest.fixture
 def books(moto: None) -> Books:
     """A merchant with two tills, what they did in a year, and all of it finished or not."""
@@ -192,30 +173,6 @@ def books(moto: None) -> Books:
     for _ in range(36):
         lives.go_on()
     return books
-
-
-def test_what_version_1_wrote_is_exported_alike(books: Books) -> None:
-    before = rows(books)
-    make_old(books)
-
-    assert rows(books) == before
-
-
-def test_what_was_brought_over_is_exported_alike_and_looks_up_no_more(
-    books: Books, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = rows(books)
-    unknown = looking_up(books, monkeypatch)
-    make_old(books)
-    of_old = looking_up(books, monkeypatch)
-
-    brought = [rebuild(books.merchant.id, month).brought for month in months_of(books)]
-
-    assert sum(brought) == len(books.kept)
-    assert rows(books) == before
-    assert looking_up(books, monkeypatch) == unknown
-    assert of_old == {one.id for one in books.kept}
-    assert [rebuild(books.merchant.id, month).brought for month in months_of(books)] == [0] * len(brought)
 
 
 def looking_up(books: Books, monkeypatch: pytest.MonkeyPatch) -> set[str]:
@@ -307,7 +264,8 @@ def test_a_reversal_does_not_undo_what_a_completion_wrote_meanwhile(
     now = transactions.get(awaiting.id)
     assert now is not None
     assert (now.phase, now.reserved_minor) == (Phase.APPROVED, 0)
-    assert list(history_renewal.outdated(awaiting.client_id, "2028-03")) == []
+    kept = [transactions.get(one.id) or one for one in (awaiting, reversal)]
+    assert wrong_entries(awaiting.client_id, "2028-03", kept) == []
 
 
 @pytest.mark.parametrize("sort", ["Date asc", "Date desc"])

@@ -145,7 +145,7 @@ def test_what_was_just_kept_is_sent_and_owed_no_more() -> None:
     assert sent.source == "Bean & Leaf <receipts@payments.example>"
     assert sent.body.startswith("<!doctype html>")
     assert sale.merchant
-    assert messages(NUMBER)[-1].body == as_sms(sale, sale.merchant)
+    assert messages(NUMBER)[-1].body == as_sms(sale)
     assert [now_kept(entry).sent_at for entry in entries] == [now, now]
 
 
@@ -160,18 +160,6 @@ def test_a_sweep_sends_what_the_stream_did_not() -> None:
     assert [mail.subject for mail in mails(to)] == ["Receipt from Bean & Leaf: R 12.30"]
     assert [mail.body for mail in mails(other)] == [welcome.text]
     assert now_kept(receipt_kept).sent_at
-
-
-@pytest.mark.usefixtures("moto")
-def test_the_receipt_of_a_payment_of_version_1_0_names_the_merchant_as_it_is() -> None:
-    to = an_email()
-    payment = wanted(a_sale(merchant=None), Email=to)
-    now = a_moment()
-    entries = receipts_for(payment, now)
-    commit(*map(outbox_store.put, entries))
-    send_new(map(now_kept, entries), now)
-
-    assert [mail.subject for mail in mails(to)] == ["Receipt from Another Name: R 12.30"]
 
 
 @pytest.mark.usefixtures("moto")

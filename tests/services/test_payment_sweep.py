@@ -13,9 +13,8 @@ import pytest
 from chalicelib.domain.circuit_breaker import OPENS_AFTER
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways import acquirers, secrets
+from chalicelib.gateways import acquirers
 from chalicelib.services import outcomes, payment_sweep
-from chalicelib.services.identifiers import derived_guid
 from chalicelib.store import due_index, transactions
 from chalicelib.store.table import client, read_item, table_name
 from infra.bulk_load import write_in_bulk
@@ -303,15 +302,3 @@ def test_a_store_out_of_reach_ends_the_run_with_its_error(monkeypatch: pytest.Mo
 
     with pytest.raises(ServiceError, match=ErrorCode.STORE_UNAVAILABLE.message):
         payment_sweep.run(DUE)
-
-
-@pytest.mark.usefixtures("alone")
-def test_a_payment_of_version_1_0_is_cancelled_under_a_reference_of_the_stages_secret() -> None:
-    secrets.document.cache_clear()
-    acquirer = FakeAcquirer(is_silent=True)
-
-    with serving(LIVING=acquirer), threads(1):
-        payment = unknown("LIVING")
-        payment_sweep.run(payment.deadline)
-
-    assert acquirer.inquiries[1:] == [derived_guid("auto-cancel", payment.id)] * 2

@@ -10,17 +10,18 @@ import pytest
 
 from chalicelib.domain.history import Page, entry_of
 from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import history as lists
 from chalicelib.services import history_entries
 from chalicelib.services.rebuild_totals import rebuild
-from chalicelib.store import history, totals, transactions
+from chalicelib.store import history, rolled_totals, totals, transactions
 from chalicelib.store.table import write_one
 from infra.bulk_load import write_in_bulk
 from infra.capacity_meter import measure_capacity
 from tests.books import Books, a_merchant_with_agents, amount, local, paid
 from tests.calls import store_calls
 from tests.turns import Turns
-from tests.wire import hooked, told
+from tests.wire import failing, hooked, told
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -163,6 +164,19 @@ def test_the_first_list_of_a_year_rolls_up_what_the_next_one_reads(dynamodb_loca
 
     assert len(first) <= 21
     assert second == ["BatchGetItem", "Query", "Query", "Query", "Query", "Query", "Query", "BatchGetItem"]
+
+
+def test_a_list_is_right_when_what_it_rolled_up_cannot_be_stored(
+    dynamodb_local: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del dynamodb_local
+    books = a_merchant_with_agents(count=2)
+    for number in range(12):
+        books.record(paid(books, books.agents[number % 2], NOW - number * 30 * DAY))
+    monkeypatch.setattr(rolled_totals, "store_months", failing(ServiceError(ErrorCode.STORE_UNAVAILABLE)))
+
+    for _ in range(2):
+        check(books, books.ask(NOW, YEAR))
 
 
 def test_what_comes_late_makes_its_own_month_alone_to_be_counted_again(dynamodb_local: str) -> None:

@@ -24,11 +24,10 @@ from chalicelib.services.rebuild_totals import rebuild
 from chalicelib.services.takings import report
 from chalicelib.store import takings as store
 from chalicelib.store import totals, transactions
-from chalicelib.store.table import Write, commit, update, write_one
+from chalicelib.store.table import update, write_one
 from infra.bulk_load import write_in_bulk
 from tests.books import PAID, Books, a_merchant_with_agents, fill, local, paid, sums_of
 from tests.calls import store_calls
-from tests.services.test_brought_over import make_old, months_of
 from tests.transactions import a_guid
 from tests.turns import Turns
 from tests.wire import hooked, told
@@ -99,7 +98,7 @@ def test_takings_of_a_year_are_a_recount_for_all_and_for_each_agent(year: Books)
         assert ask(year, month, "hour", AccountID=agent.id) == recount(year, "hour", "2028-02-08", of=agent)
     for agent in year.agents[1:]:
         assert ask(year, {"From": "2028-03-03"}, "hour", of=agent) == recount(year, "hour", "2028-03-03", of=agent)
-    months = months_of(year)
+    months = sorted({f"{local(one):%Y-%m}" for one in year.kept})
     assert [rebuild(year.merchant.id, month).mended for month in months] == [()] * len(months)
 
 
@@ -193,72 +192,6 @@ def test_takings_cost_the_same_calls_for_any_number_of_payments(
         counts.append(len(made))
 
     assert counts == [calls, calls]
-
-
-@pytest.fixture
-def of_version_1(dynamodb_local: str, monkeypatch: pytest.MonkeyPatch) -> Books:
-    """A merchant with payments and a return of last month, and of today, as version 1.0 counted them."""
-    del dynamodb_local
-    books = a_merchant_with_agents(count=2)
-    with monkeypatch.context() as patch:
-        patch.setattr(totals, "_money_text", lambda counter: str(counter.digits))
-        for number in range(6):
-            books.record(paid(books, books.agents[number % 2], NOW - (20 * DAY if number < 3 else HOUR)))
-        given_back = reversal_of(books.kept[0], Phase.REVERSAL_APPROVED, books.agents[1])
-        transactions.reserve(books.kept[0], given_back)
-        books.kept.append(given_back)
-        make_old(books)
-    return books
-
-
-def refused(books: Books, period: Mapping[str, str], by: str, **sent: Any) -> bool:
-    """Ask; return whether the answer is that version 1.0 counted some of it."""
-    try:
-        ask(books, period, by, **sent)
-    except ServiceError as error:
-        refusal = error
-    else:
-        return False
-    assert refusal.error is ErrorCode.PERIOD_TOO_LONG
-    assert "rebuild-totals" in refusal.message
-    return True
-
-
-@pytest.mark.parametrize("by", ["day", "hour"])
-def test_days_that_version_1_counted_are_refused_until_they_are_counted_anew(of_version_1: Books, by: str) -> None:
-    books = of_version_1
-    books.record(paid(books, books.agents[0], NOW))
-    between, month = {"From": "2028-02-20", "To": "2028-03-08"}, {"From": "2028-02-09"}
-    agents = [{}, {"AccountID": books.agents[0].id}, {"AccountID": books.agents[1].id}]
-
-    assert [refused(books, month, by, **named) for named in agents] == [True, True, True]
-    assert [refused(books, {"From": "2028-03-09"}, by, **named) for named in agents] == [True, True, True]
-    assert ask(books, between, by) == {}
-    for one in months_of(books):
-        assert not rebuild(books.merchant.id, one).moving
-
-    assert ask(books, month, by) == recount(books, by)
-    second = books.agents[1]
-    assert ask(books, month, by, AccountID=second.id) == recount(books, by, of=second)
-
-
-def test_takings_are_refused_or_right_between_any_two_writes_of_a_rebuild(
-    of_version_1: Books, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = set()
-
-    def checked(*writes: Write) -> None:
-        commit(*writes)
-        for by in ("day", "hour"):
-            is_refused = refused(of_version_1, {"From": "2028-02-09"}, by)
-            assert is_refused or ask(of_version_1, {"From": "2028-02-09"}, by) == recount(of_version_1, by)
-            seen.add(is_refused)
-
-    monkeypatch.setattr("chalicelib.services.rebuild_totals.commit", checked)
-    for month in months_of(of_version_1):
-        rebuild(of_version_1.merchant.id, month)
-
-    assert seen == {True, False}
 
 
 def test_numbers_of_money_that_went_wrong_are_mended(dynamodb_local: str) -> None:

@@ -12,9 +12,10 @@ from datetime import datetime, timedelta
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.period import Period
 from chalicelib.domain.transaction import MONEY_TAKEN, PENDING, Phase, Transaction
-from chalicelib.store import history, history_renewal, takings, totals
+from chalicelib.store import history, takings, totals
 from chalicelib.store.codec import decode
 from tests.accounts import basic
+from tests.entries import wrong_entries
 from tests.simulation import answers, shown, webhooks
 from tests.simulation.clients import LAST, LAST_DAYS, LAST_EXPORT, LAST_HOURS, PAN, SECTIONS, Change, Seen
 from tests.simulation.guesses import passwords_are_limited
@@ -98,8 +99,8 @@ def totals_agree(life: Life) -> Iterator[str]:
             money = sum(entry.taken_minor for entry in entries)
             if money != taken:
                 yield f"the entries of {month} say {money} was taken, a recount {taken}"
-            for late in history_renewal.outdated(merchant, month):
-                yield f"an entry of {late.transaction.id} in {month} is not what its transaction says"
+            for name in wrong_entries(merchant, month, own):
+                yield f"an entry of {name} in {month} is not what its transaction says"
         yield from _takings_agree(merchant, of_merchant)
 
 

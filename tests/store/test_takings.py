@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -127,9 +127,3 @@ def test_no_list_adds_up_what_reversals_gave_back() -> None:
     assert not any(
         name.startswith(totals.MONEY) for name in (*totals.total_counters(entry), *totals.slot_counters(entry))
     )
-
-
-def test_what_version_1_counted_is_all_its_transactions() -> None:
-    [old] = moved_in_total(date(2026, 3, 1), "total#17#10.0.2.1.CASH", {"n05": 3, "m05": 1230})
-
-    assert (old.counter.currency, old.number, old.amount_minor) == (None, 3, 1230)
