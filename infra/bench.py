@@ -5,8 +5,6 @@
 
 import base64
 import os
-import statistics
-import subprocess
 import sys
 import uuid
 from datetime import UTC, datetime
@@ -17,15 +15,11 @@ from chalicelib.domain.agent import Caller
 from chalicelib.domain.period import business_day
 from chalicelib.services import authentication, deliveries, outbox, payment_sweep
 from infra import demo_data, engines
-from infra.bench_codecs import print_codecs
 from infra.bench_events import events_table
 from infra.bench_history import history_tables
-from infra.bench_moto import print_moto
 from infra.bench_payment import processor_table
 from infra.bench_peer import PeerError, compare_with
-from infra.bench_reconcile import print_reconciliation
 from infra.bench_sign_in import attempts, print_sign_in
-from infra.bench_store import print_store
 from infra.bench_sweep import print_sweep
 from infra.bench_table import Table, show, write_documents
 from infra.capacity_meter import measure_capacity
@@ -37,7 +31,6 @@ from infra.lambda_client import LambdaClient
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-COLD_STARTS = 15
 SUBMIT = "/api/v1/payment/submit"
 TAKINGS = "/api/v1/report/takings"
 
@@ -113,30 +106,6 @@ def operations_table(agent: LambdaClient) -> Table:
     return Table("operations", ("operation", "store calls", "read units", "write units"), rows)
 
 
-def print_import_time() -> None:
-    """Print the processor time of importing the service, beside that of importing the packages it uses."""
-    model = "class Model(pydantic.BaseModel): name: str = ''"
-    code = {
-        "the service": "import app",
-        "the authorizer": "import chalicelib.authorizer",
-        "chalice, pydantic": "import chalice, pydantic",
-        "the same and one model": f"import chalice, pydantic\n{model}",
-        "chalice, boto3, a client": "import chalice, boto3\nboto3.client('dynamodb')",
-    }
-    print("\nimport, processor ms")
-    for name, statement in code.items():
-        print(f"{name:26}{_import_ms(statement):>6.0f}")
-
-
-def _import_ms(statement: str) -> float:
-    timed = f"import time\ns = time.process_time()\n{statement}\nprint((time.process_time() - s) * 1000)"
-    runs = [
-        float(subprocess.run([sys.executable, "-c", timed], check=True, capture_output=True).stdout)  # noqa: S603
-        for _ in range(COLD_STARTS)
-    ]
-    return statistics.median(runs)
-
-
 def main() -> None:
     """Print everything; with `documents` measure every table of the documents, and put them there."""
     wanted, peer = set(sys.argv[1:]), os.environ.get("PEER")
@@ -147,9 +116,6 @@ def main() -> None:
         show(compare_with(peer))
     else:
         _tables(wanted)
-        print_import_time()
-        if "codecs" in wanted:
-            print_codecs()
 
 
 def _tables(wanted: set[str]) -> list[Table]:
@@ -166,17 +132,8 @@ def _tables(wanted: set[str]) -> list[Table]:
             tables += history_tables()
         if "sweep" in wanted:
             print_sweep()
-        if "reconcile" in wanted:
-            print_reconciliation()
-    if "store" in wanted:
-        with engines.moto_engine():
-            print_store()
     if "events" in wanted:
         tables.append(show(events_table()))
-    if "moto" in wanted:
-        with engines.moto_engine():
-            demo_data.seed()
-            print_moto(LambdaClient(app, authenticate()), cash_payment)
     return tables
 
 

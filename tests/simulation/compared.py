@@ -1,7 +1,6 @@
 """The store of the simulation beside DynamoDB Local: the same operations, one after the other, on both."""
 
 import os
-import random
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -18,7 +17,6 @@ from tests.simulation.tables import Table
 from tests.simulation.values import stored
 
 LIMITS = Limits(connect_seconds=2, read_seconds=20, attempts=3)
-A_SEQUENCE = 60  # operations on the same keys
 SETS = frozenset({"SS", "NS", "BS"})
 
 
@@ -119,13 +117,3 @@ def _in_order(value: Any) -> Any:
             if name != "ConsumedCapacity"  # DynamoDB Local adds it to some answers that nobody asked it for
         }
     return [_in_order(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def compare(url: str, count: int, seed: int) -> Counter[str]:
-    """Carry out at least so many operations on both stores; return how they ended."""
-    with Pair(url) as pair:
-        while pair.counts.total() < count:
-            name = f"{seed}.{pair.counts.total()}."
-            chance = random.Random(name)  # noqa: S311  an order, not a secret
-            pair.run(Operations(chance, name), A_SEQUENCE)
-        return pair.counts
