@@ -1,10 +1,13 @@
 """Planted defects: small patches of the service, that the simulation has to find.
 
+A patch names a definition and a text in it, and no module: the definition is found wherever it is in chalicelib.
+
 `python -m tests.simulation.defects` gives a copy of the service one patch at a time; lives are lived in it, one seed
 after the other, until one fails. That is done from several first seeds, and the median is printed; docs/simulation.md
 has the table. MOST=1000 lives are lived at most; words as arguments choose defects by their names.
 """
 
+import ast
 import json
 import os
 import shutil
@@ -25,9 +28,9 @@ TABLE = Path(__file__).with_name("defects.json")
 
 
 class Patch(NamedTuple):
-    """The text of a module of chalicelib before and after."""
+    """The text of a definition of chalicelib before and after: of a function, a method (Class.method) or a constant."""
 
-    module: str
+    definition: str
     before: str
     after: str
 
@@ -54,17 +57,43 @@ def planted(defect: Defect, folder: Path) -> Path:
         (copy / name).symlink_to(ROOT / name)
     shutil.copytree(ROOT / "chalicelib", copy / "chalicelib", ignore=shutil.ignore_patterns("__pycache__"))
     for patch in defect.patches:
-        path = copy / "chalicelib" / patch.module
-        path.write_text(patched(path.read_text(encoding="utf-8"), patch), encoding="utf-8")
+        path, text = patched(copy / "chalicelib", patch)
+        path.write_text(text, encoding="utf-8")
     return copy
 
 
-def patched(source: str, patch: Patch) -> str:
-    """Return the text of a module with a patch; raise ValueError where its text is not there once."""
-    if source.count(patch.before) != 1:
-        message = f"{patch.before!r} is {source.count(patch.before)} times in {patch.module}"
+def patched(folder: Path, patch: Patch) -> tuple[Path, str]:
+    """Return the module that has the definition, and its text with the patch.
+
+    Raise ValueError unless one definition of that name has the text, and has it once.
+    """
+    found = []
+    for path in folder.rglob("*.py"):
+        source = path.read_text(encoding="utf-8")
+        if patch.before not in source:
+            continue
+        lines = source.splitlines(keepends=True)
+        for first, last in _lines_of(patch.definition, ast.parse(source).body):
+            before = "".join(lines[first:last])
+            changed = [*lines[:first], before.replace(patch.before, patch.after), *lines[last:]]
+            found += [(path, "".join(changed))] * before.count(patch.before)
+    if len(found) != 1:
+        message = f"{patch.before!r} is {len(found)} times in {patch.definition}"
         raise ValueError(message)
-    return source.replace(patch.before, patch.after)
+    return found[0]
+
+
+def _lines_of(name: str, body: Sequence[ast.stmt]) -> Iterator[tuple[int, int]]:
+    """Yield the first line, from 0, and the end of each definition of this name."""
+    first, _, rest = name.partition(".")
+    for one in body:
+        names = {getattr(target, "id", None) for target in getattr(one, "targets", [getattr(one, "target", one)])}
+        if first not in {*names, getattr(one, "name", None)}:
+            continue
+        if rest and isinstance(one, ast.ClassDef):
+            yield from _lines_of(rest, one.body)
+        elif not rest:
+            yield one.lineno - 1, one.end_lineno or one.lineno
 
 
 def lives_until_found(copy: Path, firsts: Sequence[int], most: int) -> list[tuple[int | None, str]]:
