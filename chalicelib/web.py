@@ -49,8 +49,28 @@ class Enveloped(Response):
 View = Callable[..., Answer | Document]
 
 
+class Deferred:
+    """A module of functions for endpoints: it is imported when one of them is first needed."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> View:
+        def function(**arguments: Any) -> Answer | Document:
+            return _imported(function)(**arguments)
+
+        function.__module__, function.__name__ = self._module, name
+        return function
+
+
+def _imported(function: View) -> View:
+    """Return the function that has this module and name."""
+    view: View = getattr(importlib.import_module(function.__module__), function.__name__)
+    return view
+
+
 class Endpoint(Record):
-    """One operation: method and path, and the function of `chalicelib.routes` that serves it, loaded when it is needed.
+    """One operation: method and path, and the function of `chalicelib.routes` that serves it, which may be deferred.
 
     Of the function's arguments `body` comes parsed and validated, `caller` is who the authorizer let in, `headers`,
     `source` and a `RequestPath` are the request's, and everything else is a part of the path, an int or a str as
@@ -59,21 +79,19 @@ class Endpoint(Record):
 
     method: str
     path: str
-    function: str
+    function: View
     public: bool = False
     max_bytes: int = MEGABYTE
 
     @property
     def name(self) -> str:
         """Return the operation in one word."""
-        return self.function.replace(".", "_")
+        return f"{self.function.__module__.rpartition('.')[2]}_{self.function.__name__}"
 
     @cached_property
     def view(self) -> View:
         """Return the function itself."""
-        noun, name = self.function.split(".")
-        view: View = getattr(importlib.import_module(f"chalicelib.routes.{noun}"), name)
-        return view
+        return _imported(self.function)
 
     @cached_property
     def arguments(self) -> dict[str, Any]:
