@@ -14,7 +14,7 @@ from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.reversal_card import check_card
 from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.transaction import Transaction
-from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.schemas.reversal_request import ReversePayment
 from chalicelib.services import outbox, outcomes
@@ -113,4 +113,4 @@ def _reverse(
                 request = host.reversal_request(transaction, order, card, is_repeat=False)
                 transaction = outcomes.reverse(transaction, request, now)
             return outcomes.require_attempted(transaction), False
-    raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)
+    raise ServiceError(ErrorCode.IN_PROGRESS)

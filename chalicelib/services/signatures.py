@@ -5,7 +5,7 @@ from datetime import datetime
 
 from chalicelib.domain import outcome
 from chalicelib.domain.transaction import Transaction
-from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.files import PictureFile
 from chalicelib.services import outbox, pictures
 from chalicelib.store import outbox as outbox_store
@@ -37,4 +37,4 @@ def deliver(payment: Transaction, files: Sequence[PictureFile], now: datetime) -
             payment = transactions.get(payment.id) or payment
         else:
             return after, False
-    raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)
+    raise ServiceError(ErrorCode.IN_PROGRESS)
