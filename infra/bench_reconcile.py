@@ -13,7 +13,7 @@ from chalicelib.domain.host_facts import HostFacts, MessageTrace, TerminalSnapsh
 from chalicelib.domain.money import Currency
 from chalicelib.domain.period import end_of_day
 from chalicelib.domain.reconciliation import compare
-from chalicelib.domain.transaction import AgentSnapshot, InputType, Phase, Transaction
+from chalicelib.domain.transaction import AgentSnapshot, InputType, Phase, Result, Transaction
 from chalicelib.services.identifiers import new_guid
 from chalicelib.services.reconciliation import books_of
 from chalicelib.store import merchants, sequences
@@ -72,10 +72,7 @@ def _payments() -> Iterator[Transaction]:
             fingerprint="0" * 32,
             invoice=f"{index:012d}",
             raw_request="d" * 1200,
-            result_code=0,
-            result_message="Approved",
-            rrn=f"{index:012d}",
-            approval_code="123456",
+            result=Result(code=0, message="Approved", approval_code="123456", rrn=f"{index:012d}"),
             host=HostFacts(MessageTrace(index % 999_999 + 1, at), "12345678", TERMINAL, advice_stan=2),
         )
 

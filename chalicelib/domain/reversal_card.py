@@ -57,7 +57,7 @@ def check_card(
 def _check_linked(sent: SentCard, original: Transaction) -> Findings:
     """Return the findings about the card of a linked-card payment: its ID alone names it."""
     findings = check_input_mode(sent.input_mode, BY_LINK)
-    if sent.linked_card_id != original.linked_card_id:
+    if sent.linked_card_id != original.card_entry.linked_id:
         findings += (_other("linked_card_id"),)
     if sent.data is not None:
         name = "card.pan" if sent.data.pan else "card.reader_data" if sent.data.reader_data else "card.exp"
@@ -67,8 +67,8 @@ def _check_linked(sent: SentCard, original: Transaction) -> Findings:
 
 def _is_card_of(original: Transaction, card: CardData, digest: Digest) -> bool:
     """Return whether this is the payment's card; of a payment of version 1.0, whether it looks the same when masked."""
-    if original.card_digest is not None:
-        return digest(card.pan) == original.card_digest
+    if original.card_entry.digest is not None:
+        return digest(card.pan) == original.card_entry.digest
     shown, kept = card.details, original.card
     return kept is not None and (shown.brand, shown.masked) == (kept.brand, kept.masked)
 

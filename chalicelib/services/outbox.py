@@ -28,7 +28,7 @@ def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | Non
 
     None of what was declined or is pending. `occasion` names a further receipt of a transaction: there is one of each.
     """
-    wanted = transaction.receipt or ReceiptAddresses()
+    wanted = transaction.receipt.addresses or ReceiptAddresses()
     addresses = {EMAIL: wanted.emails, SMS: wanted.phones}
     if not has_receipt(transaction):
         return []
@@ -79,8 +79,8 @@ def lag_seconds(now: datetime) -> int:
 
 def merchant_of(transaction: Transaction) -> MerchantSnapshot | None:
     """Return the merchant as the transaction keeps it; of one made by version 1.0, which keeps none, as it is now."""
-    if transaction.merchant is not None:
-        return transaction.merchant
+    if transaction.receipt.merchant is not None:
+        return transaction.receipt.merchant
     merchant, terminal = read_all([merchants.key(transaction.client_id), terminals.key(transaction.terminal_id)])
     return snapshot_of(merchant, terminal.back_retailer_id if terminal else None) if merchant else None
 

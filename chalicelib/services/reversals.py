@@ -64,7 +64,7 @@ def _id_of_content(order: ReversalOrder, original: Transaction, caller: Caller) 
 
 def _repeated(order: ReversalOrder, original: Transaction, agent: Agent, now: datetime) -> Transaction | None:
     """Return the latest reversal of the payment, when a request without a key repeats it."""
-    latest = transactions.get(original.latest_reversal_id) if original.latest_reversal_id else None
+    latest = transactions.get(original.reversals.requested_id) if original.reversals.requested_id else None
     return latest if latest and replay_rules.is_repeated(order, original, latest, agent.id, now) else None
 
 

@@ -1,7 +1,6 @@
 """What earlier versions wrote: lists are right before it is brought over, while it is, and after."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -19,6 +18,7 @@ from chalicelib.store.table import commit as table_commit
 from infra import operator, operator_totals
 from tests.books import Books, a_merchant_with_agents, amount, fill, local, paid
 from tests.calls import store_calls
+from tests.transactions import altered
 from tests.turns import Turns
 from tests.wire import hooked, told
 
@@ -155,13 +155,13 @@ def test_an_entry_that_changes_while_it_is_brought_over_is_brought_over_as_it_be
 
     def decide() -> None:
         for payment in pending:
-            known = replace(payment, phase=Phase.APPROVED, rrn="603112345678")
+            known = altered(payment, phase=Phase.APPROVED, rrn="603112345678")
             transactions.store_step(payment, known, NOW, *history.writes_for_outcome(known, NOW))
             books.kept[books.kept.index(payment)] = known
 
     def give_back() -> None:
         for payment in cash:
-            reversal = replace(
+            reversal = altered(
                 payment,
                 id=payment.id[::-1],
                 phase=Phase.REVERSAL_APPROVED,

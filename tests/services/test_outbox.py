@@ -22,7 +22,7 @@ from chalicelib.store.codec import encode
 from chalicelib.store.table import commit, put_new, read
 from tests.builders import a_merchant, a_terminal, an_email
 from tests.receipts import a_moment, an_entry, mails, messages, when_due
-from tests.transactions import a_payment
+from tests.transactions import a_payment, altered
 from tests.wire import failing
 
 NUMBER = "+27829870000"
@@ -58,7 +58,7 @@ def a_sale(**changes: Any) -> Transaction:
 
 def wanted(payment: Transaction, **receipt: Any) -> Transaction:
     """The same sale, whose customer wants a receipt."""
-    return replace(payment, receipt=Receipt.model_validate(receipt).to_domain())
+    return altered(payment, receipt=Receipt.model_validate(receipt).to_domain())
 
 
 @pytest.fixture
@@ -127,7 +127,7 @@ def test_what_a_kept_transaction_wanted_is_known_later() -> None:
     stored = transactions.get(payment.id)
 
     assert stored
-    assert stored.receipt == ReceiptAddresses(("a@shop.example",), (NUMBER,), 2)
+    assert stored.receipt.addresses == ReceiptAddresses(("a@shop.example",), (NUMBER,), 2)
 
 
 @pytest.mark.usefixtures("engine")
@@ -143,8 +143,8 @@ def test_what_was_just_kept_is_sent_and_owed_no_more() -> None:
     assert sent.subject == "Receipt from Bean & Leaf: R 12.30"
     assert sent.source == "Bean & Leaf <receipts@payments.example>"
     assert sent.body.startswith("<!doctype html>")
-    assert sale.merchant
-    assert messages(NUMBER)[-1].body == as_sms(sale, sale.merchant)
+    assert sale.receipt.merchant
+    assert messages(NUMBER)[-1].body == as_sms(sale, sale.receipt.merchant)
     assert [now_kept(entry).sent_at for entry in entries] == [now, now]
 
 

@@ -219,7 +219,7 @@ def test_not_found_counts_only_after_the_quiet_time() -> None:
 
     assert till.look(payment.id, NOW + 80 * SECOND).phase is Phase.UNKNOWN
     rejected = till.look(payment.id, NOW + 91 * SECOND)
-    assert (rejected.phase, rejected.result_code) == (Phase.REJECTED, 91)
+    assert (rejected.phase, rejected.result.code) == (Phase.REJECTED, 91)
     assert not is_charged(payment.id)
 
 
@@ -247,7 +247,7 @@ def test_what_is_approved_while_it_is_reversed_as_lost_is_not_paid(monkeypatch: 
         seen = till.look(payment.id, NOW + 2 * MINUTE)
 
     assert seen == kept(payment.id)
-    assert (seen.phase, seen.result_code, till.counted()) == (Phase.REJECTED, 91, (1, 0))
+    assert (seen.phase, seen.result.code, till.counted()) == (Phase.REJECTED, 91, (1, 0))
 
 
 def test_a_payment_that_is_reversed_as_lost_is_reversed_until_that_is_acknowledged(
@@ -259,7 +259,7 @@ def test_a_payment_that_is_reversed_as_lost_is_reversed_until_that_is_acknowledg
         assert till.look(payment.id, NOW + 2 * MINUTE).phase is Phase.AUTO_CANCELLING
 
     rejected = till.look(payment.id, NOW + 3 * MINUTE)
-    assert (rejected.phase, rejected.result_code) == (Phase.REJECTED, 91)
+    assert (rejected.phase, rejected.result.code) == (Phase.REJECTED, 91)
     assert not is_charged(payment.id)
 
 
@@ -286,7 +286,7 @@ def test_a_signature_that_came_with_the_payment_is_not_owed() -> None:
 
     payment = a_till().pay(a_card_body(12.08, Files=[file]))
 
-    assert (payment.phase, payment.signature_required) == (Phase.APPROVED, True)
+    assert (payment.phase, payment.completion.signature_required) == (Phase.APPROVED, True)
 
 
 def test_a_receipt_is_owed_once_the_money_was_taken_and_not_again_at_the_deadline() -> None:
