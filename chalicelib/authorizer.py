@@ -4,13 +4,12 @@ It is deployed as a function of its own, so it imports neither pydantic nor the 
 """
 
 from datetime import UTC, datetime
-from http import HTTPStatus
 from typing import Any
 
 from chalice.app import AuthRequest, AuthResponse, Blueprint, ChaliceAuthorizer
 
 from chalicelib.domain.agent import Caller
-from chalicelib.errors import ServiceError
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.log import log_defect
 from chalicelib.services import authentication
 from chalicelib.settings import is_handler
@@ -58,9 +57,9 @@ def authorizer(request: SignIn) -> AuthResponse | None:
     try:
         return _allow(authentication.authenticate(request.token, request.source, datetime.now(UTC)))
     except ServiceError as refusal:
-        if refusal.error.status == HTTPStatus.UNAUTHORIZED:
+        if refusal.error.is_denial:
             return _deny(refusal)
-        if refusal.error.status == HTTPStatus.SERVICE_UNAVAILABLE:
+        if refusal.error is ErrorCode.STORE_UNAVAILABLE:
             raise  # an outage is not a denial
         log_defect(refusal)
     except Exception as defect:  # noqa: BLE001  an authorizer that fails lets nobody in

@@ -23,6 +23,57 @@ from chalicelib.schemas.base import Request as RequestModel
 
 MEGABYTE = 1024 * 1024
 JSON_HEADERS = {"Content-Type": "application/json", "Cache-Control": "no-store"}
+STATUS_OF = {
+    ErrorCode.NO_CREDENTIAL: 401,
+    ErrorCode.BAD_CREDENTIAL: 401,
+    ErrorCode.AGENT_BLOCKED: 401,
+    ErrorCode.LOGIN_LOCKED: 401,
+    ErrorCode.SESSION_EXPIRED: 401,
+    ErrorCode.TOKEN_INVALID: 401,
+    ErrorCode.SCHEME_DISABLED: 401,
+    ErrorCode.MERCHANT_BLOCKED: 401,
+    ErrorCode.ROLE_MAY_NOT: 403,
+    ErrorCode.NOT_THE_CALLER: 403,
+    ErrorCode.MALFORMED_JSON: 400,
+    ErrorCode.VALIDATION_FAILED: 400,
+    ErrorCode.TOO_LARGE: 413,
+    ErrorCode.PATH_AND_BODY_DIFFER: 400,
+    ErrorCode.MEDIA_TYPE: 415,
+    ErrorCode.METHOD_NOT_ALLOWED: 405,
+    ErrorCode.UNKNOWN_PATH: 404,
+    ErrorCode.IN_PROGRESS: 409,
+    ErrorCode.ID_REUSED: 422,
+    ErrorCode.NOT_REVERSIBLE_HERE: 409,
+    ErrorCode.EXCEEDS_REMAINDER: 409,
+    ErrorCode.ALREADY_REVERSED: 409,
+    ErrorCode.CANCEL_WINDOW_CLOSED: 409,
+    ErrorCode.EMAIL_TAKEN: 409,
+    ErrorCode.TID_TAKEN: 409,
+    ErrorCode.ORIGINAL_UNFINISHED: 409,
+    ErrorCode.OUTCOME_UNKNOWN: 200,
+    ErrorCode.KIND_NOT_ENABLED: 403,
+    ErrorCode.KIND_NOT_SUPPORTED: 400,
+    ErrorCode.TOO_SOON: 429,
+    ErrorCode.THROTTLED: 429,
+    ErrorCode.BATCH_TOO_LONG: 400,
+    ErrorCode.PERIOD_TOO_LONG: 400,
+    ErrorCode.MERCHANT_NOT_FOUND: 404,
+    ErrorCode.TERMINAL_NOT_FOUND: 404,
+    ErrorCode.AGENT_NOT_FOUND: 404,
+    ErrorCode.PRINTER_NOT_FOUND: 404,
+    ErrorCode.BRANCH_NOT_FOUND: 404,
+    ErrorCode.CARD_NOT_FOUND: 404,
+    ErrorCode.PRODUCT_NOT_FOUND: 404,
+    ErrorCode.TRANSACTION_NOT_FOUND: 404,
+    ErrorCode.GROUP_NOT_FOUND: 404,
+    ErrorCode.WEBHOOK_NOT_FOUND: 404,
+    ErrorCode.EVENT_NOT_FOUND: 404,
+    ErrorCode.INTERNAL: 500,
+    ErrorCode.DEPENDENCY_UNAVAILABLE: 503,
+    ErrorCode.STORE_UNAVAILABLE: 503,
+}
+# The seconds after which it is worth asking again: `Retry-After`, where the refusal itself does not say.
+RETRY_AFTER = {ErrorCode.IN_PROGRESS: 1, ErrorCode.DEPENDENCY_UNAVAILABLE: 1, ErrorCode.STORE_UNAVAILABLE: 1}
 BY_STATUS = {405: ErrorCode.METHOD_NOT_ALLOWED, 415: ErrorCode.MEDIA_TYPE, 404: ErrorCode.UNKNOWN_PATH}
 
 
@@ -49,8 +100,28 @@ class Enveloped(Response):
 View = Callable[..., Answer | Document]
 
 
+class Deferred:
+    """A module of functions for endpoints: it is imported when one of them is first needed."""
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> View:
+        def function(**arguments: Any) -> Answer | Document:
+            return _imported(function)(**arguments)
+
+        function.__module__, function.__name__ = self._module, name
+        return function
+
+
+def _imported(function: View) -> View:
+    """Return the function that has this module and name."""
+    view: View = getattr(importlib.import_module(function.__module__), function.__name__)
+    return view
+
+
 class Endpoint(Record):
-    """One operation: method and path, and the function of `chalicelib.routes` that serves it, loaded when it is needed.
+    """One operation: method and path, and the function of `chalicelib.routes` that serves it, which may be deferred.
 
     Of the function's arguments `body` comes parsed and validated, `caller` is who the authorizer let in, `headers`,
     `source` and a `RequestPath` are the request's, and everything else is a part of the path, an int or a str as
@@ -59,21 +130,19 @@ class Endpoint(Record):
 
     method: str
     path: str
-    function: str
+    function: View
     public: bool = False
     max_bytes: int = MEGABYTE
 
     @property
     def name(self) -> str:
         """Return the operation in one word."""
-        return self.function.replace(".", "_")
+        return f"{self.function.__module__.rpartition('.')[2]}_{self.function.__name__}"
 
     @cached_property
     def view(self) -> View:
         """Return the function itself."""
-        noun, name = self.function.split(".")
-        view: View = getattr(importlib.import_module(f"chalicelib.routes.{noun}"), name)
-        return view
+        return _imported(self.function)
 
     @cached_property
     def arguments(self) -> dict[str, Any]:
@@ -197,13 +266,17 @@ def respond(answer: Answer | Document) -> Response:
 
 def refuse(refusal: ServiceError, model: type[RequestModel] | None = None) -> Enveloped:
     """Return a refusal as the catalogue says, each finding under the path of the request's model."""
-    headers = dict(refusal.headers)
-    if refusal.error.status == 401:  # noqa: PLR2004  the status is its own name
+    headers = {}
+    if seconds := refusal.retry_after or RETRY_AFTER.get(refusal.error):
+        headers["Retry-After"] = str(seconds)
+    if refusal.replayed:
+        headers["Idempotent-Replayed"] = "true"
+    if refusal.error.is_denial:
         headers["WWW-Authenticate"] = 'Basic realm="payments"'
     located = (model or RequestModel).located
     items = tuple(item if isinstance(item, Validation) else located(item) for item in refusal.validations)
     body = envelope(refusal.error.code, refusal.message, items)
-    return Enveloped(body, refusal.error.status, headers)
+    return Enveloped(body, STATUS_OF[refusal.error], headers)
 
 
 def crash(defect: BaseException, request: Request) -> Response:
@@ -244,5 +317,6 @@ def _enveloped(response: Response, request: Request) -> Enveloped:
     """Return in the envelope what Chalice answered itself, with the `Allow` of a 405."""
     error = BY_STATUS.get(response.status_code, ErrorCode.INTERNAL)
     message = f"An internal error; request {request_id_of(request)}." if error is ErrorCode.INTERNAL else None
-    headers = {name: str(value) for name, value in response.headers.items() if name == "Allow"}
-    return refuse(ServiceError(error, message, headers=headers))
+    refused = refuse(ServiceError(error, message))
+    refused.headers |= {name: str(value) for name, value in response.headers.items() if name == "Allow"}
+    return refused

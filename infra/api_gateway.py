@@ -28,6 +28,7 @@ from chalice.local import (
 from chalicelib import origins
 from chalicelib.errors import ErrorCode, envelope
 from chalicelib.settings import settings
+from chalicelib.web import STATUS_OF
 from infra import compression, resources
 
 LAMBDA_TIMEOUT_SECONDS = 29
@@ -84,7 +85,7 @@ def _readable() -> dict[str, str]:
 
 def _error_reply(error: ErrorCode, headers: Mapping[str, str | list[str]]) -> Reply:
     """Return a refusal for which there is no gateway response."""
-    return _json(error.status, envelope(error.code, error.message), headers)
+    return _json(STATUS_OF[error], envelope(error.code, error.message), headers)
 
 
 def _json(status: int, body: Mapping[str, Any], headers: Mapping[str, str | list[str]]) -> Reply:

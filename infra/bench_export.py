@@ -13,7 +13,7 @@ from unittest import mock
 
 from chalicelib.aws.client import Limits
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.transaction import Reversals, Transaction
 from chalicelib.gateways import files
 from chalicelib.schemas.history import ListHistory
 from chalicelib.services import history_export
@@ -65,7 +65,7 @@ def _is_read(item: Mapping[str, Any]) -> bool:
 
 
 def _reversed_in_part(payment: Transaction) -> Transaction:
-    return replace(payment, reversed_minor=100, reversals=1, reverse_id=payment.id, reverse_invoice="1")
+    return replace(payment, reversals=Reversals(100, count=1, latest_id=payment.id, latest_invoice="1"))
 
 
 def _export(shop: Shop) -> int:

@@ -12,7 +12,7 @@ from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup, snapsho
 from chalicelib.domain.money import Currency
 from chalicelib.domain.period import end_of_day
 from chalicelib.domain.permissions import Right
-from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Phase, Transaction
+from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Phase, Result, Transaction
 from chalicelib.store.table import BATCH, commit, put_new
 
 PHONE = "+27829876543"
@@ -52,8 +52,7 @@ class Shop:
                 merchant=snapshot_of(self.merchant, None),
                 raw_request="d" * 1200,
                 particulars=Particulars(description=f"Table {index % 500}, two coffees and a newspaper"),
-                result_code=0,
-                result_message="Approved",
+                result=Result(code=0, message="Approved"),
             )
 
 

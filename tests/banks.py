@@ -123,12 +123,14 @@ def check_books(bank: Bank, transactions: Iterable[Transaction], *, tolerated: S
     """
     ours, theirs = list(transactions), {account.entry.rrn: account for account in bank.ledger.accounts.values()}
     assert not any(one.is_pending for one in ours)
-    assert not any(one.phase is Phase.DECLINED and one.result_code == TOO_LATE for one in ours)
+    assert not any(one.phase is Phase.DECLINED and one.result.code == TOO_LATE for one in ours)
 
-    payments = {one.rrn or "": held_for(one) for one in ours if not one.is_reversal}
+    payments = {one.result.rrn or "": held_for(one) for one in ours if not one.is_reversal}
     held = {rrn: one.held_minor for rrn, one in theirs.items() if one.entry.kind == "purchase" and one.held_minor}
     assert held == {rrn: minor for rrn, minor in payments.items() if minor}
-    returns = {one.rrn: one.amount_minor for one in ours if one.is_reversal and one.phase is Phase.REVERSAL_APPROVED}
+    returns = {
+        one.result.rrn: one.amount_minor for one in ours if one.is_reversal and one.phase is Phase.REVERSAL_APPROVED
+    }
     refunded = {rrn: one.left_minor for rrn, one in theirs.items() if one.entry.kind == "refund" and one.left_minor}
     assert refunded == {rrn: minor for rrn, minor in returns.items() if rrn not in payments}
     assert [one for one in bank.violations if not one.endswith(tuple(tolerated) or ("\0",))] == []

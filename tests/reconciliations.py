@@ -12,8 +12,9 @@ from chalicelib.domain.host_facts import HostFacts, MessageTrace, TerminalSnapsh
 from chalicelib.domain.reconciliation import ATTRIBUTES, BookedTransaction, Booking, Cancels, Row, booking_of
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import InputType, Phase, Transaction
+from chalicelib.store.codec import attributes_of
 from infra.host_list import HEADER
-from tests.transactions import a_guid, a_payment
+from tests.transactions import a_guid, a_payment, altered
 
 DAY = date(2026, 3, 14)
 NOON = datetime(2026, 3, 14, 10, tzinfo=UTC)
@@ -41,12 +42,12 @@ def a_reversal(original: Transaction, mode: ReverseMode, **changes: Any) -> Tran
     facts: dict[str, Any] = {"original_id": original.id, "original_invoice": original.invoice, "reverse_mode": mode}
     if mode is ReverseMode.RETURN:
         facts["rrn"] = f"REF000{next(_numbers):06d}"
-    return replace(original, **{"id": a_guid(), "phase": Phase.REVERSAL_APPROVED, "reversals": 0, **facts, **changes})
+    return altered(original, **{"id": a_guid(), "phase": Phase.REVERSAL_APPROVED, "reversals": 0, **facts, **changes})
 
 
 def booked(transaction: Transaction) -> BookedTransaction:
     """The fields of it that are read."""
-    return BookedTransaction(**{name: getattr(transaction, name) for name in ATTRIBUTES})
+    return BookedTransaction(**{name: attributes_of(transaction)[name] for name in ATTRIBUTES})
 
 
 def a_booking(**changes: Any) -> Booking:

@@ -89,7 +89,7 @@ def test_a_denial_says_why(token: str, error: ErrorCode) -> None:
 
 
 def test_the_reason_of_a_denial_fits_into_json_as_it_is() -> None:
-    for error in (error for error in ErrorCode if error.status == 401):
+    for error in (error for error in ErrorCode if error.is_denial):
         assert json.loads(f'"{error.message}"') == error.message  # the gateway's template does not escape
 
 

@@ -1,7 +1,7 @@
 """Builders of payments: valid ones, of which a test changes its subject."""
 
 import uuid
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -10,10 +10,17 @@ from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency
 from chalicelib.domain.payment import PaymentOrder
 from chalicelib.domain.period import end_of_day
-from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Phase, Transaction
+from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Phase, Result, Transaction
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, 589793, tzinfo=UTC)
 ZAR = Currency("ZAR", "710", 2)
+# The attributes of the store that are fields of a group: the group, and the field.
+GROUPED = {
+    field.metadata.get("stored_as", field.name): (group.name, field.name)
+    for group in fields(Transaction)
+    if group.metadata.get("inline")
+    for field in fields(group.default_factory)  # type: ignore[arg-type]  # it is the class of the group
+}
 
 
 def a_guid() -> str:
@@ -40,20 +47,21 @@ def a_payment(**changes: Any) -> Transaction:
         "invoice": "260314000001",
         "merchant": MerchantSnapshot("Bean & Leaf", "12 Long Street", "+27829876543"),
         "raw_request": "{}",
-        "result_code": 0,
-        "result_message": "Approved",
+        "result": Result(code=0, message="Approved"),
     }
-    return Transaction(**with_particulars({**facts, **changes}))
+    return altered(Transaction(**facts), **changes)
 
 
-def with_particulars(facts: dict[str, Any]) -> dict[str, Any]:
-    """Put the facts that are only carried through where they belong."""
-    names = {field.name for field in fields(Particulars)} & facts.keys()
-    if not names:
-        return facts
-    return {name: value for name, value in facts.items() if name not in names} | {
-        "particulars": Particulars(**{name: facts[name] for name in names})
-    }
+def altered(transaction: Transaction, **facts: Any) -> Transaction:
+    """Return the transaction with other facts, each named as its attribute in the store."""
+    groups: dict[str, dict[str, Any]] = {}
+    for name in list(facts):
+        if name in GROUPED:
+            group, field = GROUPED[name]
+            groups.setdefault(group, {})[field] = facts.pop(name)
+    for group, values in groups.items():
+        facts[group] = replace(getattr(transaction, group), **values)
+    return replace(transaction, **facts)
 
 
 def an_order(**changes: Any) -> PaymentOrder:
@@ -66,7 +74,9 @@ def an_order(**changes: Any) -> PaymentOrder:
         "acquirer": "CASH",
         "raw_request": "{}",
     }
-    return PaymentOrder(**with_particulars({**facts, **changes}))
+    names = {field.name for field in fields(Particulars)} & changes.keys()
+    particulars = Particulars(**{name: changes.pop(name) for name in names})
+    return PaymentOrder(**{**facts, "particulars": particulars, **changes})
 
 
 def a_body(**basic: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from chalicelib.domain.card import Findings, LinkedCard, expired, is_usable
 from chalicelib.domain.payment import PaymentOrder, Till, amounts, begin
 from chalicelib.domain.period import business_day
 from chalicelib.domain.references import check_group
-from chalicelib.domain.transaction import KINDS, InputType, Phase, Transaction
+from chalicelib.domain.transaction import KINDS, CardEntry, Completion, InputType, Phase, Transaction
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references
 
 BY_DATA, BY_LINK = 1, 2  # CardInputMode
@@ -57,9 +57,8 @@ def with_card(  # noqa: PLR0913  each is a thing of its own
         acquirer=acquirer,
         amount_minor=amount_minor,
         card=linked.details if linked else order.card and order.card.details,
-        linked_card_id=linked.id if linked else None,
-        emv=order.card.emv if order.card else None,
-        signature_required=order.force_signature,
+        card_entry=CardEntry(linked_id=linked.id if linked else None, emv=order.card.emv if order.card else None),
+        completion=Completion(single_step=order.single_step, signature_required=order.force_signature),
     )
     return transaction, request
 

@@ -78,7 +78,7 @@ def event_of(transaction: Transaction, at: datetime) -> Event | None:
         at,
         int((at + KEPT_FOR).timestamp()),
         transaction_id=transaction.id,
-        original_id=transaction.original_id,
+        original_id=transaction.original.id,
         phase=transaction.phase,
         pos_id=transaction.agent.id,
     )

@@ -93,12 +93,12 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
     texts = {
         "ext_id": carried.ext_id,
         "invoice": transaction.invoice,
-        "original_invoice": transaction.original_invoice,
-        "rrn": transaction.rrn,
-        "approval_code": transaction.approval_code,
+        "original_invoice": transaction.original.invoice,
+        "rrn": transaction.result.rrn,
+        "approval_code": transaction.result.approval_code,
         "description": carried.description,
         "card": card.masked if card else None,
-        "reverse_invoice": transaction.reverse_invoice,
+        "reverse_invoice": transaction.reversals.latest_invoice,
         "cardholder": card.cardholder if card else None,
         "terminal": transaction.terminal_name,
         "agent": transaction.agent.name,
@@ -112,7 +112,7 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         counter=CounterKey(
             agent_id=transaction.agent.id,
             input_type=int(transaction.input_type),
-            reverse_mode=int(transaction.reverse_mode or 0),
+            reverse_mode=int(transaction.original.mode or 0),
             digits=transaction.currency.digits,
             currency=transaction.currency.code,
             acquirer=transaction.acquirer,
@@ -122,7 +122,7 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         receipts=_receipts_of(transaction),
         client_product_code=carried.client_product_code,
         phase=None if TRANSITIONS[transaction.phase] else transaction.phase,
-        original_id=transaction.original_id,
+        original_id=transaction.original.id,
         exact=exact,
         **{name: folded(text) for name, text in texts.items() if text},
     )
@@ -130,7 +130,7 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
 
 def _receipts_of(transaction: Transaction) -> tuple[str, ...]:
     """Return where its receipts go."""
-    addresses = transaction.receipt
+    addresses = transaction.receipt.addresses
     return tuple(map(folded, (*addresses.emails, *addresses.phones))) if addresses else ()
 
 

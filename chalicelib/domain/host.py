@@ -49,7 +49,9 @@ def identified_payment(
     )
     message, advice = (stan_of(number) for number in numbers)
     return replace(
-        payment, rrn=rrn, host=HostFacts(MessageTrace(message, payment.created_at), institution, snapshot, advice)
+        payment,
+        result=replace(payment.result, rrn=rrn),
+        host=HostFacts(MessageTrace(message, payment.created_at), institution, snapshot, advice),
     )
 
 
@@ -63,7 +65,7 @@ def identified_reversal(reversal: Transaction, original: Transaction, rrn: str, 
     message, advice = (stan_of(number) for number in numbers)
     return replace(
         reversal,
-        rrn=original.rrn if reversal.reverse_mode in CANCELS else rrn,
+        result=replace(reversal.result, rrn=original.result.rrn if reversal.original.mode in CANCELS else rrn),
         host=HostFacts(
             MessageTrace(message, reversal.created_at),
             original.host.institution,
@@ -87,14 +89,14 @@ def reversal_request(
     facts = reversal.host
     return ReversalRequest(
         reversal.id,
-        reversal.original_id or "",
+        reversal.original.id or "",
         reversal.amount_minor,
         reversal.currency,
         card=card,
         input_type=reversal.input_type,
         external_terminal_id=order.external_terminal_id if order else None,
         additional_fields=order.additional_fields if order else None,
-        kind=ReversalKind.CANCEL if reversal.reverse_mode in CANCELS else ReversalKind.RETURN,
+        kind=ReversalKind.CANCEL if reversal.original.mode in CANCELS else ReversalKind.RETURN,
         message=message_of(reversal),
         original_trace=facts.original if facts else None,
         reason=CANCELLED_AT_TILL,
@@ -125,10 +127,10 @@ def is_advised_by_its_request(transaction: Transaction) -> bool:
 
 
 def _message(transaction: Transaction, facts: HostFacts, trace: MessageTrace) -> Message:
-    is_cancel = transaction.reverse_mode in CANCELS
+    is_cancel = transaction.original.mode in CANCELS
     created_at = facts.original.made_at if is_cancel and facts.original else transaction.created_at
     return Message(
-        rrn=transaction.rrn or "",
+        rrn=transaction.result.rrn or "",
         trace=trace,
         local_time=to_local(created_at, transaction.gmt),
         tid=transaction.terminal_name,

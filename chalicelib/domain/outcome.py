@@ -5,13 +5,12 @@ An outcome is unknown until the acquirer answers, an inquiry finds it, or an aut
 
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from chalicelib.domain import emv, host
 from chalicelib.domain.acquirer import PARTIAL, TOO_LATE, UNREACHABLE, AcquirerAnswer, message_of
 from chalicelib.domain.host_facts import MessageTrace
 from chalicelib.domain.masking import mask_foreign
-from chalicelib.domain.transaction import TRANSITIONS, Phase, Transaction
+from chalicelib.domain.transaction import TRANSITIONS, Completion, Phase, Pictures, Result, Transaction
 
 REQUEST_LASTS = timedelta(seconds=30)  # at the most, after it stored the transaction: gateways wait 29 s
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(minutes=15)  # between two inquiries of the sweep
@@ -31,15 +30,14 @@ def with_answer(transaction: Transaction, answer: AcquirerAnswer) -> Transaction
     """Return the payment with the acquirer's answer: approved, awaiting completion or declined."""
     if transaction.phase not in ANSWERABLE:
         return transaction
-    signature = answer.is_approved and (transaction.signature_required or answer.signature_required)
-    incomplete = not transaction.single_step or (signature and transaction.signature_key is None)
-    approved = Phase.AWAITING_COMPLETION if incomplete else Phase.APPROVED
+    completion = _completion_after(transaction, answer)
+    is_signed = not completion.signature_required or transaction.pictures.signature_key is not None
+    approved = Phase.APPROVED if completion.single_step and is_signed else Phase.AWAITING_COMPLETION
     return replace(
         transaction,
-        **_answered(transaction, answer),
         phase=approved if answer.is_approved else Phase.DECLINED,
-        signature_required=signature,
-        pin_mode=answer.pin_mode,
+        result=_result_of(transaction, answer),
+        completion=completion,
     )
 
 
@@ -47,32 +45,38 @@ def reversal_with_answer(reversal: Transaction, answer: AcquirerAnswer) -> Trans
     """Return the reversal with the acquirer's answer; it comes too late once the reversal is itself being cancelled."""
     if reversal.phase is Phase.AUTO_CANCELLING:
         return reversal
-    signature = answer.is_approved and (reversal.signature_required or answer.signature_required)
     return replace(
         reversal,
-        **_answered(reversal, answer),
         phase=Phase.REVERSAL_APPROVED if answer.is_approved else Phase.DECLINED,
-        signature_required=signature,
-        pin_mode=answer.pin_mode,
+        result=_result_of(reversal, answer),
+        completion=_completion_after(reversal, answer),
     )
 
 
-def _answered(transaction: Transaction, answer: AcquirerAnswer) -> dict[str, Any]:
+def _completion_after(transaction: Transaction, answer: AcquirerAnswer) -> Completion:
+    """Return what an approval still needs: a signature, if the till or the acquirer wants one."""
+    before = transaction.completion
+    required = answer.is_approved and (before.signature_required or answer.signature_required)
+    return replace(before, signature_required=required)
+
+
+def _result_of(transaction: Transaction, answer: AcquirerAnswer) -> Result:
     """Return what is stored of any answer. No text of the acquirer's brings a card number into the store."""
 
     def text(written: str | None, longest: int) -> str | None:
         return mask_foreign(written, transaction.card)[:longest] if written else None
 
-    return {
-        "result_code": answer.code,
-        "result_message": answer.message,
-        "approval_code": answer.approval_code,
-        "rrn": transaction.rrn if transaction.host else answer.rrn,
-        "acquirer_tran_id": answer.acquirer_tran_id,
-        "additional_acquiring_fields": text(answer.additional_fields, MAX_FIELDS),
-        "additional_acquiring_fields_title": text(answer.additional_fields_title, MAX_TITLE),
-        "emv_result": emv.issuer_answer(answer.emv_result),
-    }
+    return Result(
+        code=answer.code,
+        message=answer.message,
+        approval_code=answer.approval_code,
+        rrn=transaction.result.rrn if transaction.host else answer.rrn,
+        acquirer_tran_id=answer.acquirer_tran_id,
+        pin_mode=answer.pin_mode,
+        additional_fields=text(answer.additional_fields, MAX_FIELDS),
+        additional_fields_title=text(answer.additional_fields_title, MAX_TITLE),
+        emv_result=emv.issuer_answer(answer.emv_result),
+    )
 
 
 def unchanged(transaction: Transaction) -> Transaction:
@@ -95,7 +99,7 @@ def not_attempted(transaction: Transaction) -> Transaction:
     """
     if transaction.phase is Phase.AUTO_CANCELLING:
         return transaction
-    return replace(transaction, phase=Phase.REJECTED, signature_required=False)
+    return replace(transaction, phase=Phase.REJECTED, completion=_without_signature(transaction))
 
 
 def not_found(transaction: Transaction) -> Transaction:
@@ -134,7 +138,7 @@ def auto_cancelling(transaction: Transaction, now: datetime) -> Transaction:
 
 def never_arrived(transaction: Transaction, now: datetime) -> Transaction:
     """Return the payment to be reversed automatically and then rejected: the acquirer does not know it."""
-    return replace(auto_cancelling(transaction, now), result_code=UNREACHABLE, result_message=message_of(UNREACHABLE))
+    return replace(auto_cancelling(transaction, now), result=_with_code(transaction, UNREACHABLE))
 
 
 def auto_cancelled(transaction: Transaction) -> Transaction:
@@ -142,7 +146,7 @@ def auto_cancelled(transaction: Transaction) -> Transaction:
 
     A payment that the acquirer did not know is rejected, too.
     """
-    if transaction.result_code == UNREACHABLE:
+    if transaction.result.code == UNREACHABLE:
         return not_found(transaction)
     phase = Phase.REJECTED if transaction.is_reversal else Phase.AUTO_CANCELLED
     return _without_money(transaction, phase, TOO_LATE)
@@ -158,24 +162,34 @@ def completed(transaction: Transaction) -> Transaction:
     return replace(transaction, phase=Phase.APPROVED)
 
 
-def signed(transaction: Transaction, signature_key: str) -> Transaction:
+def signed(transaction: Transaction, delivered: Pictures) -> Transaction:
     """Return the payment with the signature it owed: paid, unless its second step is missing as well.
 
     One that was completed at its Deadline meanwhile gets the signature and stays as it is.
     """
-    waits = transaction.phase is Phase.AWAITING_COMPLETION and transaction.single_step
+    waits = transaction.phase is Phase.AWAITING_COMPLETION and transaction.completion.single_step
     phase = Phase.APPROVED if waits else transaction.phase
-    return replace(transaction, phase=phase, signature_key=signature_key)
+    pictures = replace(transaction.pictures, signature_key=delivered.signature_key)
+    return replace(transaction, phase=phase, pictures=pictures)
 
 
 def _without_money(transaction: Transaction, phase: Phase, code: int) -> Transaction:
-    message = message_of(code)
-    return replace(transaction, phase=phase, result_code=code, result_message=message, signature_required=False)
+    return replace(
+        transaction, phase=phase, result=_with_code(transaction, code), completion=_without_signature(transaction)
+    )
+
+
+def _with_code(transaction: Transaction, code: int) -> Result:
+    return replace(transaction.result, code=code, message=message_of(code))
+
+
+def _without_signature(transaction: Transaction) -> Completion:
+    return replace(transaction.completion, signature_required=False)
 
 
 def was_not_attempted(transaction: Transaction) -> bool:
     """Return whether the acquirer was out of reach, so that nothing was attempted."""
-    return transaction.phase is Phase.REJECTED and transaction.result_code is None
+    return transaction.phase is Phase.REJECTED and transaction.result.code is None
 
 
 def is_in_progress(transaction: Transaction, now: datetime) -> bool:

@@ -23,10 +23,13 @@ from chalicelib.domain.transaction import (
     KINDS,
     NOT_SUPPORTED,
     AgentSnapshot,
+    Completion,
     InputType,
     Particulars,
     Phase,
     ReceiptAddresses,
+    ReceiptContent,
+    Result,
     Transaction,
 )
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references
@@ -142,8 +145,7 @@ def without_acquirer(order: PaymentOrder, till: Till, now: datetime) -> Transact
         amount_cash_got_minor=got_minor,
         date=date,
         invoice=order.offline_invoice or invoice_of(order.id, min(date or now, now), till.merchant.gmt),
-        result_code=0,
-        result_message=APPROVED_TEXT,
+        result=Result(code=0, message=APPROVED_TEXT),
     )
 
 
@@ -165,12 +167,14 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
         "fingerprint": order.fingerprint,
         "raw_request": order.raw_request,
         "particulars": order.particulars,
-        "purchases": order.purchases,
-        "taxes": order.taxes,
-        "receipt": order.receipt,
-        "language": language_of(order.language or merchant.language),
+        "receipt": ReceiptContent(
+            purchases=order.purchases,
+            taxes=order.taxes,
+            addresses=order.receipt,
+            language=language_of(order.language or merchant.language),
+        ),
         "merchant": snapshot_of(merchant, terminal.back_retailer_id),
-        "single_step": order.single_step,
+        "completion": Completion(single_step=order.single_step),
         "makes_events": merchant.makes_events(now) or None,
     }
     return Transaction(**{**facts, **decided})

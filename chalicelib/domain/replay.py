@@ -42,7 +42,7 @@ def is_repeated(order: ReversalOrder, original: Transaction, latest: Transaction
         return False
     if not latest.is_pending and now >= latest.created_at + REPEAT_WINDOW:
         return False
-    if latest.reverse_mode != order.mode or order.currency not in (None, latest.currency.code):
+    if latest.original.mode != order.mode or order.currency not in (None, latest.currency.code):
         return False
     if order.input_type not in (None, latest.input_type) or order.acquirer not in (None, latest.acquirer):
         return False

@@ -3,7 +3,6 @@
 from dataclasses import field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.card import Findings
@@ -14,7 +13,17 @@ from chalicelib.domain.period import end_of_day
 from chalicelib.domain.purchase import Purchase
 from chalicelib.domain.reversal_card import SentCard
 from chalicelib.domain.reversibility import CANCELS, ReverseMode, refusal
-from chalicelib.domain.transaction import KINDS, AgentSnapshot, Phase, ReceiptAddresses, Transaction
+from chalicelib.domain.transaction import (
+    KINDS,
+    AgentSnapshot,
+    Original,
+    Phase,
+    Pictures,
+    ReceiptAddresses,
+    Result,
+    Reversals,
+    Transaction,
+)
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.record import Record
 
@@ -96,15 +105,6 @@ def decide(order: ReversalOrder, original: Transaction, now: datetime, card_find
     return amount_minor
 
 
-# What a payment has and its reversal does not: begun with nothing in these fields.
-NOT_OF_A_REVERSAL: dict[str, Any] = {
-    **dict.fromkeys(("amount_cash_got_minor", "date", "approval_code", "rrn", "acquirer_tran_id", "photo_key")),
-    **dict.fromkeys(("signature_key", "reverse_id", "reverse_invoice", "latest_reversal_id", "auto_cancel_id")),
-    **dict.fromkeys(("additional_acquiring_fields", "additional_acquiring_fields_title", "emv_result", "card_digest")),
-    **dict.fromkeys(("reversed_minor", "reserved_minor", "reversals"), 0),
-}
-
-
 def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
     name: str, order: ReversalOrder, original: Transaction, agent: Agent, amount_minor: int, now: datetime
 ) -> Transaction:
@@ -113,7 +113,6 @@ def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
     in_progress = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
     return replace(
         original,
-        **NOT_OF_A_REVERSAL,
         id=name,
         agent=AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
         phase=in_progress if needs_acquirer else Phase.REVERSAL_APPROVED,
@@ -132,14 +131,23 @@ def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
             receipt_email=order.receipt_email,
             receipt_phone=order.receipt_phone,
         ),
-        signature_required=order.force_signature,
-        purchases=order.purchases,
-        receipt=order.receipt,
-        language=language_of(order.language or original.language),
-        result_code=None if needs_acquirer else 0,
-        result_message=None if needs_acquirer else APPROVED_TEXT,
-        original_id=original.id,
-        original_invoice=original.invoice,
-        reverse_mode=int(order.mode),
-        partial=amount_minor < original.amount_minor,
+        receipt=replace(
+            original.receipt,
+            purchases=order.purchases,
+            addresses=order.receipt,
+            language=language_of(order.language or original.receipt.language),
+        ),
+        result=Result(
+            code=None if needs_acquirer else 0,
+            message=None if needs_acquirer else APPROVED_TEXT,
+            pin_mode=original.result.pin_mode,
+        ),
+        completion=replace(original.completion, signature_required=order.force_signature),
+        original=Original(original.id, original.invoice, int(order.mode), amount_minor < original.amount_minor),
+        reversals=Reversals(),
+        card_entry=replace(original.card_entry, digest=None),
+        amount_cash_got_minor=None,
+        date=None,
+        pictures=Pictures(),
+        auto_cancel_id=None,
     )

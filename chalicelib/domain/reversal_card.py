@@ -49,7 +49,7 @@ def check_card(
     if card is None:
         return None, findings
     findings += expired(card, business_day(now, original.gmt))
-    if digest(card.pan) != original.card_digest:
+    if digest(card.pan) != original.card_entry.digest:
         findings += (_other(_number_field(original.input_type)),)
     return card, findings
 
@@ -57,7 +57,7 @@ def check_card(
 def _check_linked(sent: SentCard, original: Transaction) -> Findings:
     """Return the findings about the card of a linked-card payment: its ID alone names it."""
     findings = check_input_mode(sent.input_mode, BY_LINK)
-    if sent.linked_card_id != original.linked_card_id:
+    if sent.linked_card_id != original.card_entry.linked_id:
         findings += (_other("linked_card_id"),)
     if sent.data is not None:
         name = "card.pan" if sent.data.pan else "card.reader_data" if sent.data.reader_data else "card.exp"

@@ -102,7 +102,7 @@ def _of_remainder(original: Transaction, mode: ReverseMode, now: datetime, parti
     if now >= original.deadline:
         return Refusal(ErrorCode.CANCEL_WINDOW_CLOSED)
     _, give_back = _own_modes(original)
-    if original.reversals:
+    if original.reversals.count:
         reason = f"A part of it is reversed already: the rest is returned with ReverseMode {give_back:d}."
         return Refusal(ErrorCode.NOT_REVERSIBLE_HERE, reason)
     if partial:

@@ -15,6 +15,8 @@ from chalicelib.domain.money import Currency
 from chalicelib.domain.purchase import Purchase, Taxes
 from chalicelib.record import Record
 
+INLINE = {"inline": True}  # the fields of the record are attributes of the item that holds it
+
 
 class Phase(StrEnum):
     """The step of its life a transaction is in. The values are stored."""
@@ -150,8 +152,83 @@ class ReceiptAddresses(Record):
     retries: int | None = None
 
 
+class ReceiptContent(Record):
+    """What only a receipt shows, and the addresses it is sent to."""
+
+    purchases: tuple[Purchase, ...] = ()
+    taxes: Taxes | None = None
+    addresses: ReceiptAddresses | None = field(default=None, metadata={"stored_as": "receipt"})
+    language: str = ENGLISH
+
+
+class CardEntry(Record):
+    """How the card was entered. Its number is not stored: `digest` is keyed and for this payment only."""
+
+    linked_id: int | None = field(default=None, metadata={"stored_as": "linked_card_id"})
+    digest: str | None = field(default=None, metadata={"stored_as": "card_digest"})
+    emv: EmvData | None = None
+
+
+class Completion(Record):
+    """What an approved payment still needs: a second step, unless it is made in a single one; a signature."""
+
+    single_step: bool = True
+    signature_required: bool = False
+
+
+class Pictures(Record):
+    """The pictures of a payment, as the keys of their files."""
+
+    photo_key: str | None = None
+    signature_key: str | None = None
+
+
+class Result(Record):
+    """The acquirer's answer. `rrn` is known before the answer where the service chooses it."""
+
+    code: int | None = field(
+        default=None, metadata={"stored_as": "result_code"}
+    )  # 0 approved, else the ISO 8583 response code
+    message: str | None = field(default=None, metadata={"stored_as": "result_message"})
+    approval_code: str | None = None
+    rrn: str | None = None
+    acquirer_tran_id: str | None = None
+    pin_mode: int | None = None
+    additional_fields: str | None = field(default=None, metadata={"stored_as": "additional_acquiring_fields"})
+    additional_fields_title: str | None = field(
+        default=None, metadata={"stored_as": "additional_acquiring_fields_title"}
+    )
+    emv_result: str | None = None  # the issuer's answer to the chip, as TLV in hexadecimal
+
+
+class Reversals(Record):
+    """Of a payment: its reversals. Amounts and count include those that are reserved: requested and not finished.
+
+    `latest_id` and `latest_invoice` are those of the reversal approved last, `requested_id` of the one requested last.
+    """
+
+    amount_minor: int = field(default=0, metadata={"stored_as": "reversed_minor"})
+    reserved_minor: int = 0  # the part of the amount that is reserved
+    count: int = field(default=0, metadata={"stored_as": "reversals"})
+    latest_id: str | None = field(default=None, metadata={"stored_as": "reverse_id"})
+    latest_invoice: str | None = field(default=None, metadata={"stored_as": "reverse_invoice"})
+    requested_id: str | None = field(default=None, metadata={"stored_as": "latest_reversal_id"})
+
+
+class Original(Record):
+    """Of a reversal: the payment that it reverses, and how. All None for a payment."""
+
+    id: str | None = field(default=None, metadata={"stored_as": "original_id"})
+    invoice: str | None = field(default=None, metadata={"stored_as": "original_invoice"})
+    mode: int | None = field(default=None, metadata={"stored_as": "reverse_mode"})
+    partial: bool = False  # less than was paid
+
+
 class Transaction(Record):
-    """A payment or a reversal as it is stored. Amounts are minor units of its currency, instants are UTC."""
+    """A payment or a reversal as it is stored. Amounts are minor units of its currency, instants are UTC.
+
+    A field that is a group is stored as the attributes of the group.
+    """
 
     id: str
     client_id: int
@@ -170,58 +247,35 @@ class Transaction(Record):
     invoice: str
     merchant: MerchantSnapshot
     raw_request: str = field(metadata={"stored_as": "details"})  # JSON text, no card, no files; never read
-    particulars: Particulars = field(default_factory=Particulars, metadata={"inline": True})
-    purchases: tuple[Purchase, ...] = ()
-    taxes: Taxes | None = None
-    receipt: ReceiptAddresses | None = None
-    language: str = ENGLISH  # of its receipts
     date: datetime | None = None  # of an offline payment: when it was taken
     amount_cash_got_minor: int | None = None
-    result_code: int | None = None
-    result_message: str | None = None
-    single_step: bool = True
+    particulars: Particulars = field(default_factory=Particulars, metadata=INLINE)
+    receipt: ReceiptContent = field(default_factory=ReceiptContent, metadata=INLINE)
     card: CardDetails | None = None
-    linked_card_id: int | None = None
-    card_digest: str | None = None  # of the card's number, keyed and for this payment alone: it finds no other
+    card_entry: CardEntry = field(default_factory=CardEntry, metadata=INLINE)
+    result: Result = field(default_factory=Result, metadata=INLINE)
+    completion: Completion = field(default_factory=Completion, metadata=INLINE)
+    pictures: Pictures = field(default_factory=Pictures, metadata=INLINE)
+    reversals: Reversals = field(default_factory=Reversals, metadata=INLINE)
+    original: Original = field(default_factory=Original, metadata=INLINE)
     auto_cancel_id: str | None = None  # random: the reference of its automatic reversal, should it come to that
-    emv: EmvData | None = None
-    approval_code: str | None = None
-    rrn: str | None = None
-    acquirer_tran_id: str | None = None
-    additional_acquiring_fields: str | None = None
-    additional_acquiring_fields_title: str | None = None
-    emv_result: str | None = None  # the issuer's answer to the chip, as TLV in hexadecimal
-    signature_required: bool = False
-    pin_mode: int | None = None
-    photo_key: str | None = None
-    signature_key: str | None = None
-    reversed_minor: int = 0  # reversed, and reserved by reversals that are not finished
-    reserved_minor: int = 0  # the part of it whose reversals are not finished
-    reversals: int = 0
-    original_id: str | None = None
-    original_invoice: str | None = None
-    reverse_mode: int | None = None
-    partial: bool = False  # of a reversal: less than was paid
-    reverse_id: str | None = None  # of the latest reversal
-    reverse_invoice: str | None = None
-    latest_reversal_id: str | None = None  # of a payment: the reversal requested last, finished or not
     host: HostFacts | None = None  # at an acquirer that cannot be inquired
     makes_events: bool | None = None  # as its merchant wished when it began; stored while a phase may follow
 
     @property
     def is_reversal(self) -> bool:
         """Return whether it gives money back instead of taking it."""
-        return self.original_id is not None
+        return self.original.id is not None
 
     @property
     def remaining_minor(self) -> int:
         """Return how much of it can still be reversed."""
-        return self.amount_minor - self.reversed_minor
+        return self.amount_minor - self.reversals.amount_minor
 
     @property
     def refunded_minor(self) -> int:
         """Return how much of it was reversed, reservations not counted."""
-        return self.reversed_minor - self.reserved_minor
+        return self.reversals.amount_minor - self.reversals.reserved_minor
 
     @property
     def is_reversed_in_full(self) -> bool:
@@ -236,7 +290,7 @@ class Transaction(Record):
     @property
     def owes_signature(self) -> bool:
         """Return whether a signature is required that has not come yet."""
-        return self.signature_required and self.signature_key is None
+        return self.completion.signature_required and self.pictures.signature_key is None
 
     @property
     def took_money(self) -> bool:

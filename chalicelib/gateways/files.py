@@ -6,7 +6,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from chalicelib.aws.endpoints import S3, endpoint_of
 from chalicelib.domain.picture import Picture
-from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.clients import create
 from chalicelib.settings import settings
 
@@ -37,7 +37,7 @@ def _put(**parameters: Any) -> None:
     try:
         _client().put_object(Bucket=settings().bucket, **parameters)
     except (BotoCoreError, ClientError) as error:
-        raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY) from error
+        raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from error
 
 
 @lru_cache(maxsize=16)  # a name holds a digest of the content

@@ -52,7 +52,7 @@ def has_receipt(transaction: Transaction) -> bool:
 def receipt_of(transaction: Transaction) -> Receipt:
     """Return the receipt of a transaction in its language, with times in the merchant's zone."""
     with localcontext(prec=PRECISION):
-        return _receipt(transaction, words_of(transaction.language))
+        return _receipt(transaction, words_of(transaction.receipt.language))
 
 
 def _receipt(transaction: Transaction, words: Words) -> Receipt:
@@ -67,14 +67,14 @@ def _receipt(transaction: Transaction, words: Words) -> Receipt:
         words["keep"],
     )
     return Receipt(
-        language=transaction.language,
+        language=transaction.receipt.language,
         subject=words["subject"].format(title=title, merchant=name, amount=totals[0][1]),
         title=title.upper(),
         merchant=name,
         logo_key=merchant.logo_key,
         letterhead=_each_on_one_line(merchant.address, merchant.phone, tax_id),
         facts=_present(_facts(transaction, words)),
-        lines=tuple(_line(purchase, transaction, words) for purchase in transaction.purchases),
+        lines=tuple(_line(purchase, transaction, words) for purchase in transaction.receipt.purchases),
         totals=totals,
         payment=_present(_payment(transaction, words)),
         notes=_each_on_one_line(*notes),
@@ -85,7 +85,7 @@ def kind_of(transaction: Transaction) -> str:
     """Return payment, cancel or return: what the keys of its words begin with."""
     if not transaction.is_reversal:
         return "payment"
-    return "cancel" if transaction.reverse_mode in CANCELS else "return"
+    return "cancel" if transaction.original.mode in CANCELS else "return"
 
 
 def time_of(transaction: Transaction, words: Words) -> str:
@@ -104,7 +104,7 @@ def _present(facts: list[tuple[str, str | None]]) -> tuple[Fact, ...]:
 def _facts(transaction: Transaction, words: Words) -> list[tuple[str, str | None]]:
     return [
         (words["number"], transaction.invoice),
-        (words["original_number"], transaction.original_invoice),
+        (words["original_number"], transaction.original.invoice),
         (words["date"], time_of(transaction, words)),
         (words["tid"], transaction.terminal_name),
         (words["mid"], transaction.merchant.mid),
@@ -113,10 +113,10 @@ def _facts(transaction: Transaction, words: Words) -> list[tuple[str, str | None
 
 
 def _totals(transaction: Transaction, words: Words) -> list[tuple[str, str | None]]:
-    goods = total_of(transaction.purchases)
+    goods = total_of(transaction.receipt.purchases)
     differs = goods and goods != money.from_minor(transaction.amount_minor, transaction.currency)
     got = None if transaction.is_reversal else transaction.amount_cash_got_minor
-    taxes = transaction.taxes or Taxes()
+    taxes = transaction.receipt.taxes or Taxes()
     return [
         (
             words[f"{kind_of(transaction)}_total"].format(currency=transaction.currency.code),
@@ -131,12 +131,12 @@ def _totals(transaction: Transaction, words: Words) -> list[tuple[str, str | Non
 
 
 def _payment(transaction: Transaction, words: Words) -> list[tuple[str, str | None]]:
-    card, emv = transaction.card, transaction.emv or EmvData()
+    card, emv = transaction.card, transaction.card_entry.emv or EmvData()
     return [
         (words[f"{kind_of(transaction)}_by"], words[f"kind_{transaction.input_type:d}"]),
         (card.brand if card else "", f"************{card.last4}" if card and card.last4 else None),
-        (words["approval_code"], transaction.approval_code),
-        (words["rrn"], transaction.rrn),
+        (words["approval_code"], transaction.result.approval_code),
+        (words["rrn"], transaction.result.rrn),
         (words["application"], emv.apn),
         (words["aid"], emv.aid),
         (words["tvr"], emv.tvr),

@@ -22,7 +22,7 @@ def as_sms(transaction: Transaction) -> str:
 
     The currency stands by its code, because a sign would halve what a message holds.
     """
-    words, currency = words_of(transaction.language), transaction.currency
+    words, currency = words_of(transaction.receipt.language), transaction.currency
     last4 = transaction.card.last4 if transaction.card else None
     facts = words["sms"].format(
         done=words[f"{kind_of(transaction)}_done"],

@@ -32,8 +32,9 @@ class PaymentAnswer(PaymentFields):
     def of(cls, transaction: Transaction, view: TransactionView, *, replayed: bool) -> Self:
         """Return the answer to a payment; `replayed` when it is the stored one of an earlier request."""
         fields = _fields(transaction, view, replayed=replayed)
-        if transaction.emv and view.result and view.result.code is not None and not transaction.emv_result:
-            fields["emv_online_processing_result"] = emv.online_result(view.result.code)
+        code = view.result.code if view.result else None
+        if transaction.card_entry.emv and code is not None and not transaction.result.emv_result:
+            fields["emv_online_processing_result"] = emv.online_result(code)
         return cls(**fields)
 
 
@@ -55,10 +56,10 @@ def _fields(transaction: Transaction, view: TransactionView, *, replayed: bool) 
         "error_code": code,
         "error_message": message,
         "headers": {"Idempotent-Replayed": "true"} if replayed else {},
-        "transaction_id": transaction.original_id or transaction.id,
-        "emv_online_processing_result": transaction.emv_result,
-        "additional_acquiring_fields": transaction.additional_acquiring_fields,
-        "additional_acquiring_fields_title": transaction.additional_acquiring_fields_title,
+        "transaction_id": transaction.original.id or transaction.id,
+        "emv_online_processing_result": transaction.result.emv_result,
+        "additional_acquiring_fields": transaction.result.additional_fields,
+        "additional_acquiring_fields_title": transaction.result.additional_fields_title,
         "terminal_name": transaction.terminal_name,
         "emv_data": view.emv_data,
         "require_signature": transaction.owes_signature,

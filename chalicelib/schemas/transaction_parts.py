@@ -82,9 +82,9 @@ class ResultView(View):
     @classmethod
     def of(cls, transaction: Transaction) -> Self | None:
         """Return the result of a transaction, None while there is none, or its reversal is still owed."""
-        if transaction.result_code is None or transaction.is_pending:
+        if transaction.result.code is None or transaction.is_pending:
             return None
-        return cls(code=transaction.result_code, message=transaction.result_message)
+        return cls(code=transaction.result.code, message=transaction.result.message)
 
 
 class TransPosView(View):

@@ -72,5 +72,5 @@ def error_of(transaction: Transaction) -> tuple[int, str | None]:
     if transaction.is_pending:
         return ErrorCode.OUTCOME_UNKNOWN.code, ErrorCode.OUTCOME_UNKNOWN.message
     if transaction.phase in (Phase.DECLINED, Phase.REJECTED, Phase.AUTO_CANCELLED):
-        return DECLINED + (transaction.result_code or 0), transaction.result_message
+        return DECLINED + (transaction.result.code or 0), transaction.result.message
     return 0, None

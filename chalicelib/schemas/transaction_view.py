@@ -129,8 +129,8 @@ class TransactionView(View):
             pos_id=transaction.agent.id,
             branch_id=transaction.client_id,
             trans_pos=TransPosView.of(transaction.agent),
-            photo_url=transaction.photo_key and sign(transaction.photo_key),
-            signature_url=transaction.signature_key and sign(transaction.signature_key),
+            photo_url=transaction.pictures.photo_key and sign(transaction.pictures.photo_key),
+            signature_url=transaction.pictures.signature_key and sign(transaction.pictures.signature_key),
             **asdict(transaction.particulars),
             **_same_named(transaction),
             **_amounts(transaction),
@@ -142,18 +142,18 @@ class TransactionView(View):
 
 def _same_named(transaction: Transaction) -> dict[str, Any]:
     """Return the fields that have one name in the record and on the wire."""
-    names = (
-        "id client_id invoice terminal_name pin_mode signature_required reverse_mode rrn acquirer_tran_id "
-        "approval_code input_type"
-    )
-    return {name: getattr(transaction, name) for name in names.split()}
+    names = "id client_id invoice terminal_name input_type"
+    of_result = "pin_mode rrn acquirer_tran_id approval_code"
+    return {name: getattr(transaction, name) for name in names.split()} | {
+        name: getattr(transaction.result, name) for name in of_result.split()
+    }
 
 
 def _amounts(transaction: Transaction) -> dict[str, Any]:
     def amount(minor: int) -> Decimal:
         return money.from_minor(minor, transaction.currency)
 
-    got = transaction.amount_cash_got_minor
+    got, reversed_minor = transaction.amount_cash_got_minor, transaction.reversals.amount_minor
     written = FormatView.of(transaction.currency)
     return {
         "amount_orig": amount(transaction.amount_minor),
@@ -162,11 +162,11 @@ def _amounts(transaction: Transaction) -> dict[str, Any]:
         "fee_total": amount(0),
         "amount_netto": amount(transaction.amount_minor),
         "amount_eff": amount(transaction.remaining_minor),
-        "amount_rvs": amount(transaction.reversed_minor),
+        "amount_rvs": amount(reversed_minor),
         "fee_total_eff": amount(0),
         "fee_total_rvs": amount(0),
-        "count_rvs": transaction.reversals,
-        "partial_reverse": transaction.partial or 0 < transaction.reversed_minor < transaction.amount_minor,
+        "count_rvs": transaction.reversals.count,
+        "partial_reverse": transaction.original.partial or 0 < reversed_minor < transaction.amount_minor,
         "currency_id": transaction.currency.code,
         "format": written,
         **written.model_dump(exclude={"currency_e"}),
@@ -174,13 +174,13 @@ def _amounts(transaction: Transaction) -> dict[str, Any]:
 
 
 def _acquirer(transaction: Transaction) -> dict[str, Any]:
-    card, linked_id = transaction.card, transaction.linked_card_id
+    card, linked_id = transaction.card, transaction.card_entry.linked_id
     return {
         "merchant_tran_id": transaction.id,
         "acquirer_id": transaction.acquirer,
-        "acquirer_approval_code": transaction.approval_code,
-        "single_step_auth": transaction.single_step,
-        "emv_data": EmvView.of(transaction.emv),
+        "acquirer_approval_code": transaction.result.approval_code,
+        "single_step_auth": transaction.completion.single_step,
+        "emv_data": EmvView.of(transaction.card_entry.emv),
         "card": CardView.of(transaction),
         "linked_card": {"ID": linked_id, "PANMasked": card.masked} if card and linked_id else None,
         "cardholder_name": card and card.cardholder,
@@ -200,8 +200,10 @@ def _state(transaction: Transaction, now: datetime) -> dict[str, Any]:
         "operation_id": OPERATIONS[operation],
         "is_not_finished": shown.section is not Section.TRANSACTIONS,
         "signature_required_effective": transaction.owes_signature,
-        "has_photo": transaction.photo_key is not None,
-        "has_signature": transaction.signature_key is not None,
+        "has_photo": transaction.pictures.photo_key is not None,
+        "has_signature": transaction.pictures.signature_key is not None,
+        "signature_required": transaction.completion.signature_required,
+        "reverse_mode": transaction.original.mode,
         "result": ResultView.of(transaction),
         **asdict(offers(transaction, now)),
     }
@@ -211,7 +213,7 @@ def operation_of(transaction: Transaction) -> str:
     """Return payment, cancel or return."""
     if not transaction.is_reversal:
         return "payment"
-    return "cancel" if transaction.reverse_mode in CANCELS else "return"
+    return "cancel" if transaction.original.mode in CANCELS else "return"
 
 
 def _texts(transaction: Transaction) -> dict[str, Any]:
@@ -221,6 +223,6 @@ def _texts(transaction: Transaction) -> dict[str, Any]:
         "smart_description": description,
         "line1": money.text(transaction.amount_minor, transaction.currency),
         "line2": masked or description,
-        "reverse_id": transaction.original_id or transaction.reverse_id,
-        "reverse_invoice": transaction.original_invoice or transaction.reverse_invoice,
+        "reverse_id": transaction.original.id or transaction.reversals.latest_id,
+        "reverse_invoice": transaction.original.invoice or transaction.reversals.latest_invoice,
     }

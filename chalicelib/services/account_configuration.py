@@ -50,4 +50,4 @@ def _take_call_of_interval(agent: Agent, now: datetime) -> None:
     interval = timedelta(seconds=settings().auth_account_seconds)
     wait = rate_limit.take(agent.id, now, interval) if interval else None
     if wait is not None:
-        raise ServiceError(ErrorCode.TOO_SOON, headers={"Retry-After": str(max(1, math.ceil(wait.total_seconds())))})
+        raise ServiceError(ErrorCode.TOO_SOON, retry_after=max(1, math.ceil(wait.total_seconds())))

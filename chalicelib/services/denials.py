@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http import HTTPStatus
 
 from chalicelib.domain.credential import MANY_PLACES
 from chalicelib.errors import ServiceError
@@ -28,7 +27,7 @@ def log_denial(attempt: Attempt) -> Iterator[None]:
     try:
         yield
     except ServiceError as refusal:
-        if refusal.error.status == HTTPStatus.UNAUTHORIZED:
+        if refusal.error.is_denial:
             log(
                 "denied",
                 scheme=attempt.scheme,

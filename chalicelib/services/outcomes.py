@@ -18,7 +18,7 @@ from chalicelib.domain.acquirer import (
     UnusableAnswerError,
 )
 from chalicelib.domain.transaction import Phase, Transaction
-from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.services import acquirer_requests, advices
 from chalicelib.services.acquirer_requests import AUTHORIZE_SECONDS, RESOLVE_SECONDS, call
@@ -61,8 +61,7 @@ def require_attempted(transaction: Transaction, *, replayed: bool = False) -> Tr
     if not outcome.was_not_attempted(transaction):
         return transaction
     message = f"{ErrorCode.DEPENDENCY_UNAVAILABLE.message} Ask again with a new ID."
-    headers = {**RETRY, "Idempotent-Replayed": "true"} if replayed else RETRY
-    raise ServiceError(ErrorCode.DEPENDENCY_UNAVAILABLE, message, headers=headers)
+    raise ServiceError(ErrorCode.DEPENDENCY_UNAVAILABLE, message, replayed=replayed)
 
 
 def refresh(transaction: Transaction, now: datetime) -> Transaction:

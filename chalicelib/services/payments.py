@@ -94,7 +94,7 @@ def _take_without_acquirer(
 ) -> tuple[Transaction, bool]:
     """Take a payment that needs no acquirer: one store transaction, with its receipts."""
     transaction = payment.without_acquirer(order, till, now)
-    transaction = replace(transaction, **pictures.store_files(files, transaction.id))
+    transaction = replace(transaction, pictures=pictures.store_files(files, transaction.id))
     receipts = receipts_for(transaction, now)
 
     try:
@@ -109,7 +109,7 @@ def _take_by_card(
 ) -> tuple[Transaction, bool]:
     """Take a payment an acquirer decides: stored first, then authorized under its own ID, then finished."""
     transaction, request = begin_by_card(order, till, linked, now)
-    transaction = replace(transaction, **pictures.store_files(files, transaction.id))
+    transaction = replace(transaction, pictures=pictures.store_files(files, transaction.id))
     checks = [linked_cards.check_usable(linked.id, till.agent.id)] if linked else []
 
     try:
@@ -127,7 +127,9 @@ def begin_by_card(
         order, till, now, acquirers=_acquirers_for(order), linked=linked, refuse=acquirers.refuse
     )
     digest = card_digest(transaction.id, order.card.pan) if order.card else None
-    transaction = replace(transaction, auto_cancel_id=new_guid(), card_digest=digest)
+    transaction = replace(
+        transaction, auto_cancel_id=new_guid(), card_entry=replace(transaction.card_entry, digest=digest)
+    )
     transaction = identify_payment(transaction, till.terminal)
     return transaction, replace(request, message=host.message_of(transaction))
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from chalicelib.domain.transaction import Pictures
 from chalicelib.gateways import files
 from chalicelib.schemas.field_types import Image
 from chalicelib.schemas.files import PictureFile
@@ -20,8 +21,8 @@ def store_picture(image: Image | None, owner: str) -> dict[str, Any]:
     return {"avatar_key": name}
 
 
-def store_files(requested: Sequence[PictureFile], transaction_id: str) -> dict[str, Any]:
-    """Store the photo and the signature of a payment, and return the fields of its record that name them.
+def store_files(requested: Sequence[PictureFile], transaction_id: str) -> Pictures:
+    """Store the photo and the signature of a payment, and return the names of their files.
 
     A name holds a digest of the content: a repeated request with other pictures overwrites nothing.
     """
@@ -30,7 +31,7 @@ def store_files(requested: Sequence[PictureFile], transaction_id: str) -> dict[s
         name = file.file_code.name(f"transactions/{transaction_id}")
         files.put(name, file.file_code)
         names[f"{file.file_type.lower()}_key"] = name
-    return names
+    return Pictures(**names)
 
 
 def signed_url(name: str | None) -> str | None:

@@ -60,7 +60,7 @@ def _ask_partner(partner: Partner, request: PartnerRequest, now: datetime) -> tu
         raise invalid(*_findings(refusal.problems, request)) from None
     except FailedError as failure:
         outcome = str(failure)
-        raise ServiceError(ErrorCode.DEPENDENCY_UNAVAILABLE, headers={"Retry-After": str(RETRY_AFTER_S)}) from None
+        raise ServiceError(ErrorCode.DEPENDENCY_UNAVAILABLE, retry_after=RETRY_AFTER_S) from None
     finally:
         milliseconds = round((time.perf_counter() - started) * 1000, 1)
         log("partner", product=partner.product, outcome=outcome, milliseconds=milliseconds)

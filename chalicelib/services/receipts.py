@@ -39,7 +39,7 @@ def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | Non
 
     None of what was declined or is pending. `occasion` names a further receipt of a transaction: there is one of each.
     """
-    wanted = transaction.receipt or ReceiptAddresses()
+    wanted = transaction.receipt.addresses or ReceiptAddresses()
     addresses = {EMAIL: wanted.emails, SMS: wanted.phones}
     if not has_receipt(transaction):
         return []

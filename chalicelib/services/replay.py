@@ -7,7 +7,7 @@ from chalicelib.domain import outcome
 from chalicelib.domain.payment import PaymentOrder, minor
 from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.transaction import Transaction
-from chalicelib.errors import RETRY, ErrorCode, Finding, ServiceError, invalid
+from chalicelib.errors import ErrorCode, Finding, ServiceError, invalid
 from chalicelib.services import outcomes
 from chalicelib.store import transactions
 
@@ -33,7 +33,7 @@ def replay(stored: Transaction, order: PaymentOrder | ReversalOrder, fingerprint
 def answer_again(stored: Transaction, now: datetime) -> Transaction:
     """Return a stored transaction, resolved if it is pending; 301 while the request that stored it is in progress."""
     if outcome.is_in_progress(stored, now):
-        raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)
+        raise ServiceError(ErrorCode.IN_PROGRESS)
     return outcomes.require_attempted(outcomes.refresh(stored, now), replayed=True)
 
 
@@ -43,5 +43,5 @@ def replay_first(
     """Return what an equal request stored first, at the same moment; 301 when it cannot be read yet."""
     first = transactions.get(transaction_id)
     if first is None:
-        raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)
+        raise ServiceError(ErrorCode.IN_PROGRESS)
     return replay(first, order, fingerprint, now)

@@ -14,7 +14,7 @@ from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.reversal_card import check_card
 from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.transaction import Transaction
-from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.schemas.reversal_request import ReversePayment
 from chalicelib.services import outcomes
@@ -65,7 +65,7 @@ def _id_of_content(order: ReversalOrder, original: Transaction, caller: Caller) 
 
 def _repeated(order: ReversalOrder, original: Transaction, agent: Agent, now: datetime) -> Transaction | None:
     """Return the latest reversal of the payment, when a request without a key repeats it."""
-    latest = transactions.get(original.latest_reversal_id) if original.latest_reversal_id else None
+    latest = transactions.get(original.reversals.requested_id) if original.reversals.requested_id else None
     return latest if latest and replay_rules.is_repeated(order, original, latest, agent.id, now) else None
 
 
@@ -114,4 +114,4 @@ def _reverse(
                 request = host.reversal_request(transaction, order, card, is_repeat=False)
                 transaction = outcomes.reverse(transaction, request, now)
             return outcomes.require_attempted(transaction), False
-    raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)
+    raise ServiceError(ErrorCode.IN_PROGRESS)

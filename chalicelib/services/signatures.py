@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from chalicelib.domain import outcome
-from chalicelib.domain.transaction import Transaction
-from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.domain.transaction import Pictures, Transaction
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.files import PictureFile
 from chalicelib.services import pictures
 from chalicelib.services.receipts import receipts_for
@@ -24,12 +24,12 @@ def deliver(payment: Transaction, files: Sequence[PictureFile], now: datetime) -
     deliveries at once one succeeds, and the other is a replay. Other files of the request change nothing.
     """
     signature = [file for file in files if file.file_type == SIGNATURE]
-    key: str | None = None
+    delivered: Pictures | None = None
     for _ in range(ATTEMPTS):
         if not signature or not payment.took_money or not payment.owes_signature:
             return payment, True
-        key = key or pictures.store_files(signature, payment.id)["signature_key"]
-        after = outcome.signed(payment, key)
+        delivered = delivered or pictures.store_files(signature, payment.id)
+        after = outcome.signed(payment, delivered)
         is_paid_now = after.phase is not payment.phase and not after.is_reversed_in_full
         receipts = receipts_for(after, now, occasion=SIGNED) if is_paid_now else []
         try:
@@ -38,4 +38,4 @@ def deliver(payment: Transaction, files: Sequence[PictureFile], now: datetime) -
             payment = transactions.get(payment.id) or payment
         else:
             return after, False
-    raise ServiceError(ErrorCode.IN_PROGRESS, headers=RETRY)
+    raise ServiceError(ErrorCode.IN_PROGRESS)

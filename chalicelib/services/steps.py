@@ -39,11 +39,11 @@ def store(before: Transaction, after: Transaction, now: datetime) -> None:
     facts = history.writes_for_outcome(after, now) if decided else []
 
     is_done = decided and after.phase is Phase.REVERSAL_APPROVED
-    original = transactions.get(after.original_id or "") if is_done else None
+    original = transactions.get(after.original.id or "") if is_done else None
     released = [transactions.release(after, original)] if decided and after.is_reversal else []
     if original:
         facts += history.writes_for_reversed(original, after)
-    linked = after.linked_card_id if decided and after.took_money else None
+    linked = after.card_entry.linked_id if decided and after.took_money else None
     counted = [] if linked is None else [linked_cards.count_payment(linked)]
 
     transactions.store_step(before, after, now, *facts, *released, *counted, *map(outbox_store.put, receipts))

@@ -57,7 +57,8 @@ def writes_for_outcome(transaction: Transaction, now: datetime) -> list[Write]:
 
 def writes_for_reversed(original: Transaction, reversal: Transaction) -> list[Write]:
     """Return the writes that put the receipt number of a reversal that was done into the history of its payment."""
-    return _entry_writes(original, entry_of(replace(original, reverse_invoice=reversal.invoice)))
+    reversals = replace(original.reversals, latest_invoice=reversal.invoice)
+    return _entry_writes(original, entry_of(replace(original, reversals=reversals)))
 
 
 def writes_for_completion(payment: Transaction) -> list[Write]:

@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 
 from chalicelib.aws.client import Limits
-from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.errors import ErrorCode, ServiceError
 
 PATIENT = Limits(connect_seconds=1, read_seconds=3, attempts=3)  # leaves the gateway's 29 s to the acquirer
 HURRIED = Limits(connect_seconds=0.5, read_seconds=2.5, attempts=1)
@@ -58,4 +58,4 @@ def check() -> None:
     """Raise 903 when the next attempt could lose more time than is left."""
     allowance = _allowance.get()
     if allowance is not None and allowance.left < HURRIED.longest:
-        raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY)
+        raise ServiceError(ErrorCode.STORE_UNAVAILABLE)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.errors import ErrorCode, ServiceError
 
 T = TypeVar("T")
 
@@ -20,4 +20,4 @@ def retry_on_change(attempt: Callable[[], T]) -> T:
     for _ in range(ATTEMPTS):
         with suppress(ChangedMeanwhileError):
             return attempt()
-    raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY)
+    raise ServiceError(ErrorCode.STORE_UNAVAILABLE)

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import TypeVar
 
 from chalicelib.aws.errors import CallError, RefusedError, TimedOutError
-from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import lost_time
 
 T = TypeVar("T")
@@ -41,12 +41,12 @@ def with_retries(attempt: Callable[[], T]) -> T:
             if not _is_outage(error):
                 raise
             if not _is_repeated(error) or time.monotonic() > until:
-                raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY) from error
+                raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from error
             pause = random.uniform(0, 0.02 * 2**number)  # noqa: S311  jitter, not a secret
             lost_time.spend(time.monotonic() - began + pause)
             lost_time.check()
             time.sleep(pause)
-    raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY)
+    raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
 
 
 def _is_repeated(error: CallError) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 from chalicelib.aws.client import Client, Limits
 from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.aws.errors import RefusedError
-from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
 from chalicelib.settings import settings
 from chalicelib.store import lost_time
@@ -217,7 +217,7 @@ def _read_batch(keys: Sequence[Key[Any]], only: Sequence[str]) -> dict[tuple[str
         if not pending:
             return found
         time.sleep(random.uniform(0, 0.02 * 2**number))  # noqa: S311  jitter, not a secret
-    raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY)
+    raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
 
 
 def _identity(item: Mapping[str, Value], key: Key[Any]) -> str:

@@ -86,7 +86,11 @@ def store_step(before: Transaction, after: Transaction, now: datetime, *beside: 
         condition += UNCLAIMED
     if before.took_money:
         condition += SAME_AMOUNTS
-        values |= {"back": before.reversed_minor, "reserved": before.reserved_minor, "count": before.reversals}
+        values |= {
+            "back": before.reversals.amount_minor,
+            "reserved": before.reversals.reserved_minor,
+            "count": before.reversals.count,
+        }
     if before.phase is Phase.AWAITING_COMPLETION and "phase" in changed:
         beside += tuple(history.writes_for_completion(after))
     step = update(
@@ -147,17 +151,17 @@ def reserve(original: Transaction, reversal: Transaction, *beside: Write, follow
     values = {
         "amount": reversal.amount_minor,
         "one": 1,
-        "most": 0 if reversal.reverse_mode in CANCELS else original.amount_minor - reversal.amount_minor,
+        "most": 0 if reversal.original.mode in CANCELS else original.amount_minor - reversal.amount_minor,
         "phase": original.phase,
         "latest": reversal.id,
         **({} if pending else {"id": reversal.id, "invoice": reversal.invoice}),
     }
     condition = "#reversed_minor <= :most AND #phase = :phase"
-    if follows_latest and original.latest_reversal_id is None:
+    if follows_latest and original.reversals.requested_id is None:
         condition += " AND attribute_not_exists(#latest_reversal_id)"
     elif follows_latest:
         condition += " AND #latest_reversal_id = :seen"
-        values["seen"] = original.latest_reversal_id
+        values["seen"] = original.reversals.requested_id
     reservation = update(
         key(original.id),
         expression,
@@ -186,7 +190,7 @@ def release(reversal: Transaction, original: Transaction | None = None) -> Write
             "SET #reserved_minor = #reserved_minor - :amount, #reversed_minor = #reversed_minor - :amount, "
             "#reversals = #reversals - :one"
         )
-    payment = key(reversal.original_id or "")
+    payment = key(reversal.original.id or "")
     if original is None:
         return update(payment, expression, values)
     condition = "#phase = :phase"

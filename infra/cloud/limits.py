@@ -6,6 +6,7 @@ from typing import Any
 from chalice.app import Chalice
 
 from chalicelib.errors import ErrorCode, envelope
+from chalicelib.web import STATUS_OF
 from infra.cloud import origins
 
 Template = dict[str, Any]
@@ -77,7 +78,7 @@ def address_limit() -> Template:
 def _address_rule() -> Template:
     readable = [origins.if_any({"Name": name, "Value": value}) for name, value in origins.of_the_gateway().items()]
     response = {
-        "ResponseCode": ErrorCode.THROTTLED.status,
+        "ResponseCode": STATUS_OF[ErrorCode.THROTTLED],
         "CustomResponseBodyKey": "Throttled",
         "ResponseHeaders": [{"Name": "Retry-After", "Value": str(RETRY_AFTER_SECONDS)}, *readable],
     }

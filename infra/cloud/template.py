@@ -8,6 +8,7 @@ from typing import Any
 from chalice.app import Chalice, DynamoDBEventConfig
 
 from chalicelib.errors import ErrorCode, envelope
+from chalicelib.web import STATUS_OF
 from infra import resources
 from infra.cloud import limits, logs, network, origins, streams
 from infra.cloud.monitoring import monitoring_resources
@@ -111,10 +112,10 @@ def _method_not_allowed(allowed: list[str]) -> Template:
         "x-amazon-apigateway-integration": {
             "type": "mock",
             "passthroughBehavior": "never",
-            "requestTemplates": {"application/json": json.dumps({"statusCode": error.status})},
+            "requestTemplates": {"application/json": json.dumps({"statusCode": STATUS_OF[error]})},
             "responses": {
                 "default": {
-                    "statusCode": str(error.status),
+                    "statusCode": str(STATUS_OF[error]),
                     "responseParameters": {"method.response.header.Allow": f"'{methods}'"},
                     "responseTemplates": {"application/json": origins.or_a_preflight(body, methods)},
                 }

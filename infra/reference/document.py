@@ -7,7 +7,7 @@ from typing import Any
 
 from chalicelib.errors import ErrorCode, envelope
 from chalicelib.routes import ENDPOINTS
-from chalicelib.web import Endpoint
+from chalicelib.web import STATUS_OF, Endpoint
 from infra.reference import read_json
 from infra.reference.examples import Example, examples, examples_of
 from infra.reference.schemas import SCHEMA_REF, schemas_of
@@ -199,7 +199,7 @@ def _refusal_references(endpoint: Endpoint) -> dict[str, Any]:
 def _errors_by_status() -> dict[int, list[ErrorCode]]:
     by_status = defaultdict(list)
     for error in ErrorCode:
-        by_status[error.status].append(error)
+        by_status[STATUS_OF[error]].append(error)
     del by_status[200]
     return by_status
 

@@ -216,8 +216,8 @@ def photo(run: Run, field: str) -> None:
     """Expect the picture in the bucket of the stage."""
     made = run.made["cash"]
     assert field == "Files[0].FileCode"
-    assert made.stored.photo_key
-    found = boto3.client("s3").get_object(Bucket=settings().bucket, Key=made.stored.photo_key)["Body"].read()
+    assert made.stored.pictures.photo_key
+    found = boto3.client("s3").get_object(Bucket=settings().bucket, Key=made.stored.pictures.photo_key)["Body"].read()
     assert found == PNG
     assert made.answer["Transaction"]["PhotoUrl"]
 
@@ -280,10 +280,10 @@ OF_A_PAYMENT: dict[str, Evidence] = {
     "TaxesModel.Taxes[0]": kept("cash"),
     "TaxesModel.Code": kept("cash"),
     "Receipt.Email": shown("cash", "Transaction.ReceiptEmail"),
-    "Receipt.Emails[0]": recorded("cash", "receipt.emails"),
+    "Receipt.Emails[0]": recorded("cash", "receipt.addresses.emails"),
     "Receipt.Phone": shown("cash", "Transaction.ReceiptPhone"),
-    "Receipt.Phones[0]": recorded("cash", "receipt.phones"),
-    "Receipt.RetryNum": recorded("cash", "receipt.retries"),
+    "Receipt.Phones[0]": recorded("cash", "receipt.addresses.phones"),
+    "Receipt.RetryNum": recorded("cash", "receipt.addresses.retries"),
     "Card.CardInputMode": refused(SUBMIT, KEYED, 2, (400, 202)),
     "Card.CardDataInput.EXP": shown("keyed", "Transaction.Card.EXP"),
     "Card.CardDataInput.CVV2": sent_on("keyed", "card.cvv2"),
@@ -316,7 +316,7 @@ def of_a_reversal(name: str, table: Mapping[str, Any]) -> dict[str, Evidence]:
         "AcqTran.AdditionalAcquiringFields": nowhere(name),
         "Receipt.Email": shown(name, "Transaction.ReceiptEmail"),
         "Receipt.Phone": shown(name, "Transaction.ReceiptPhone"),
-        "Receipt.RetryNum": recorded(name, "receipt.retries"),
+        "Receipt.RetryNum": recorded(name, "receipt.addresses.retries"),
     }
 
 
@@ -423,7 +423,9 @@ def of_a_list(endpoint: str, period: dict[str, Evidence]) -> dict[str, Evidence]
         "ID": narrowing(endpoint, cash, cash, id_of("chip")),
         "Invoice": narrowing(endpoint, cash, always("OFF-7"), always("OFF-8")),
         "InvoiceOriginal": narrowing(endpoint, id_of("cash back"), always("OFF-7"), always("OFF-8")),
-        "RRN": narrowing(endpoint, id_of("chip"), lambda run: run.made["chip"].stored.rrn, always("000000000000")),
+        "RRN": narrowing(
+            endpoint, id_of("chip"), lambda run: run.made["chip"].stored.result.rrn, always("000000000000")
+        ),
         "InputType": narrowing(endpoint, cash, always(10), always(3)),
         "AcquirerCode": narrowing(endpoint, cash, always("CASH"), always("SANDBOX")),
         "ExtID": narrowing(endpoint, cash, lambda run: run.made["cash"].sent["BasicTran"]["ExtID"], always("none")),

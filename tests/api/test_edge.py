@@ -47,6 +47,13 @@ def test_a_refusal_before_the_body_is_read(
     assert reply.error == error
 
 
+def test_every_error_has_a_status_and_who_is_not_signed_in_gets_401() -> None:
+    assert set(web.STATUS_OF) == set(ErrorCode)
+    assert {error for error in ErrorCode if error.is_denial} == {
+        error for error, status in web.STATUS_OF.items() if status == 401
+    }
+
+
 def test_a_refused_method_names_the_allowed_one(stage: str) -> None:
     assert call(stage, "PUT", SUBMIT).headers["Allow"] == "POST"
 
@@ -138,7 +145,7 @@ def test_a_crash_is_901_with_the_request_to_quote_and_nothing_else(
 
 def test_a_store_out_of_reach_is_503_and_says_when_to_come_back(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def out(*_: object, **__: object) -> None:
-        raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers={"Retry-After": "1"})
+        raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
 
     monkeypatch.setattr(payments, "submit", out)
     reply = post(stage, SUBMIT, a_body())

@@ -112,7 +112,7 @@ def test_another_card_is_refused_and_nothing_is_given_back(
     assert requests == []
     kept = transactions.get(paid)
     assert kept is not None
-    assert (kept.reversed_minor, kept.latest_reversal_id) == (0, None)
+    assert (kept.reversals.amount_minor, kept.reversals.requested_id) == (0, None)
     assert give_back(stage, paid, input_type, Card=read_by(input_type)).error == (200, 0)
 
 

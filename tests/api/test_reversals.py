@@ -239,6 +239,6 @@ def test_sixty_four_tills_never_give_back_more_than_was_paid(stage_on_dynamodb_l
 
         assert {reply.error for reply in replies} <= {(200, 0), (409, 304), (409, 301), (503, 903)}
         assert kept is not None
-        assert kept.reversed_minor == accepted * 70 <= 1000
-        assert kept.reversals == accepted
+        assert kept.reversals.amount_minor == accepted * 70 <= 1000
+        assert kept.reversals.count == accepted
         assert shown(stage, paid)["AmountEff"] == Decimal(1000 - accepted * 70) / 100

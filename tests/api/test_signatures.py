@@ -174,7 +174,7 @@ def test_a_reversed_payment_keeps_what_was_reversed_of_it(stage: str) -> None:
     assert state(signed) == SIGNED
     kept = transactions.get(paid)
     assert kept is not None
-    assert (kept.reversed_minor, kept.reversals, kept.photo_key) == (400, 1, None)
+    assert (kept.reversals.amount_minor, kept.reversals.count, kept.pictures.photo_key) == (400, 1, None)
 
 
 def test_a_payment_that_was_reversed_in_full_takes_its_signature_without_another_receipt(stage: str) -> None:

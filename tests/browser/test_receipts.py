@@ -1,7 +1,6 @@
 """Receipts in a browser, as a mail program or the shop's page shows them."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from decimal import Decimal
 
 import pytest
@@ -15,7 +14,7 @@ from chalicelib.domain.transaction import CardDetails, EmvData, InputType, Phase
 from chalicelib.receipts.html import as_html
 from chalicelib.receipts.receipt import receipt_of
 from tests.browser.conftest import Visit
-from tests.transactions import a_guid, a_payment
+from tests.transactions import a_guid, a_payment, altered
 
 SHOP = MerchantSnapshot("Bean & Leaf", "12 Long Street", "+27829876543", "4123456789", "000000001234567", "7/logo.png")
 LOGO = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
@@ -42,7 +41,7 @@ def a_receipt(language: str, **changes: object) -> str:
         taxes=Taxes(("VAT15", "VAT0"), "STANDARD"),
         language=language,
     )
-    return as_html(receipt_of(replace(payment, merchant=SHOP, **changes)), LOGO)  # type: ignore[arg-type]  # fields of it
+    return as_html(receipt_of(altered(payment, merchant=SHOP, **changes)), LOGO)
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ def throttled_as(endpoint: Any) -> tuple[str, str]:
 
 @pytest.mark.parametrize("endpoint", PUBLIC, ids=lambda endpoint: endpoint.name)
 def test_a_public_route_has_a_throttle_of_its_own(endpoint: Any, sam: dict[str, Any]) -> None:
-    login = endpoint.function == "accounts.session"
+    login = endpoint.name == "accounts_session"
 
     rate, burst = throttles(sam)[throttled_as(endpoint)]
     assert (rate, burst) == ((20, 40) if login else (50, 100))

@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.domain import outcome
 from chalicelib.domain.acquirer import AcquirerAnswer
-from chalicelib.domain.transaction import InputType, Phase, Transaction
+from chalicelib.domain.transaction import InputType, Phase, Pictures, Transaction
 from chalicelib.schemas.transaction_states import status_of
 from tests.cards import PAN, STEADY, a_card
 from tests.transactions import NOW, a_payment
@@ -50,21 +50,25 @@ def test_an_answer_decides_the_phase(before: dict[str, Any], given: dict[str, An
 def test_an_answer_is_kept_with_the_references_of_the_acquirer() -> None:
     payment = outcome.with_answer(sent(), answer())
 
-    assert (payment.result_code, payment.result_message) == (0, "text")
-    assert (payment.approval_code, payment.rrn, payment.acquirer_tran_id) == ("123456", "000000000001", "T1")
+    assert (payment.result.code, payment.result.message) == (0, "text")
+    assert (payment.result.approval_code, payment.result.rrn, payment.result.acquirer_tran_id) == (
+        "123456",
+        "000000000001",
+        "T1",
+    )
 
 
 def test_a_decline_owes_no_signature() -> None:
     assert not outcome.with_answer(
         sent(signature_required=True), answer(51, signature_required=True)
-    ).signature_required
+    ).completion.signature_required
 
 
 def test_what_was_never_attempted_has_no_result_and_what_never_arrived_has() -> None:
     assert outcome.was_not_attempted(outcome.not_attempted(sent()))
     assert not outcome.was_not_attempted(outcome.not_found(sent()))
-    assert outcome.not_found(sent()).result_code == 91
-    assert outcome.auto_cancelled(sent()).result_code == 68
+    assert outcome.not_found(sent()).result.code == 91
+    assert outcome.auto_cancelled(sent()).result.code == 68
 
 
 @pytest.mark.parametrize("phase", Phase)
@@ -176,18 +180,18 @@ def test_what_the_acquirer_writes_is_kept_bounded_and_without_a_card_number() ->
     for step in (outcome.with_answer, outcome.reversal_with_answer):
         kept = step(sent(), answer(**answered, emv_result="8A023030"))
 
-        assert len(kept.additional_acquiring_fields or "") == outcome.MAX_FIELDS
-        assert (kept.additional_acquiring_fields or "").startswith("411111******1111 xxx")
-        assert (kept.additional_acquiring_fields_title or "").startswith("4242")
-        assert len(kept.additional_acquiring_fields_title or "") == outcome.MAX_TITLE
+        assert len(kept.result.additional_fields or "") == outcome.MAX_FIELDS
+        assert (kept.result.additional_fields or "").startswith("411111******1111 xxx")
+        assert (kept.result.additional_fields_title or "").startswith("4242")
+        assert len(kept.result.additional_fields_title or "") == outcome.MAX_TITLE
         assert PAN not in repr(kept)
-        assert kept.emv_result == "8A023030"
+        assert kept.result.emv_result == "8A023030"
 
 
 def test_an_answer_without_texts_leaves_none() -> None:
     kept = outcome.with_answer(sent(), answer(additional_fields="", emv_result="no TLV"))
 
-    assert (kept.additional_acquiring_fields, kept.additional_acquiring_fields_title, kept.emv_result) == (None,) * 3
+    assert (kept.result.additional_fields, kept.result.additional_fields_title, kept.result.emv_result) == (None,) * 3
 
 
 @pytest.mark.parametrize(
@@ -212,8 +216,8 @@ def test_a_signature_holds_no_reversal_up(*, forced: bool, wanted: bool, code: i
 )
 def test_a_signature_completes_what_awaits_nothing_else(before: dict[str, Any], phase: Phase) -> None:
     owing = sent(signature_required=True, photo_key="p", **before)
-    after = outcome.signed(owing, "s")
+    after = outcome.signed(owing, Pictures(signature_key="s"))
 
     assert owing.owes_signature
     assert not after.owes_signature
-    assert (after.phase, after.signature_key, after.photo_key) == (phase, "s", "p")
+    assert (after.phase, after.pictures.signature_key, after.pictures.photo_key) == (phase, "s", "p")

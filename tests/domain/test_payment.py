@@ -36,7 +36,7 @@ def problems(**changes: Any) -> list[tuple[str, int]]:
 def test_cash_is_approved_as_soon_as_it_is_kept() -> None:
     transaction = taken()
 
-    assert (transaction.phase, transaction.result_code, transaction.amount_minor) == (Phase.APPROVED, 0, 1230)
+    assert (transaction.phase, transaction.result.code, transaction.amount_minor) == (Phase.APPROVED, 0, 1230)
     assert transaction.amount_cash_got_minor == 1230
     assert transaction.deadline == end_of_day(NOW, MERCHANT.gmt)
 

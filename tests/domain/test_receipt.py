@@ -21,7 +21,7 @@ from chalicelib.receipts.text import WIDTH, as_text
 from chalicelib.receipts.words import FOLDER, words_of
 from tests import transactions
 from tests.builders import a_merchant
-from tests.transactions import NOW
+from tests.transactions import NOW, altered
 
 MERCHANT = snapshot_of(
     a_merchant(name="Bean & Leaf", address_de_jure="Bean and Leaf (Pty) Ltd, 12 Long Street", tax_id="4123456789"),
@@ -296,7 +296,7 @@ def test_a_short_message_is_one_message_or_with_other_letters_two(name: str, inv
 @pytest.mark.parametrize("input_type", InputType)
 def test_the_words_of_a_short_message_need_no_second_one(language: str, input_type: InputType) -> None:
     for payment in (a_payment(), a_reversal(reverse_mode=1), a_reversal()):
-        text = as_sms(replace(payment, input_type=input_type, language=language))
+        text = as_sms(altered(payment, input_type=input_type, language=language))
 
         assert PLAIN.issuperset(text)
         assert text.endswith(payment.invoice)

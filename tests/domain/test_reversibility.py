@@ -1,7 +1,6 @@
 """Why a reversal is refused: whoever does what the refusal says comes to an end."""
 
 import re
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
@@ -19,7 +18,7 @@ from chalicelib.domain.reversibility import (
 )
 from chalicelib.domain.transaction import InputType, Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from tests.transactions import NOW, a_payment
+from tests.transactions import NOW, a_payment, altered
 
 SENDABLE = (ReverseMode.CANCEL, ReverseMode.RETURN, ReverseMode.CANCEL_CNP, ReverseMode.RETURN_CNP)
 WAYS = list(product(InputType, (CARD_PRESENT, CNP), SENDABLE, (False, True)))
@@ -103,7 +102,7 @@ def test_a_reversal_says_that_it_is_one() -> None:
 def test_a_cancel_says_in_full_only_or_that_a_part_is_reversed() -> None:
     payment = a_payment()
     part = asked(payment, CARD_PRESENT, ReverseMode.CANCEL, partial=True)
-    rest = asked(replace(payment, reversed_minor=1, reversals=1), CARD_PRESENT, ReverseMode.CANCEL, partial=True)
+    rest = asked(altered(payment, reversed_minor=1, reversals=1), CARD_PRESENT, ReverseMode.CANCEL, partial=True)
 
     assert part is not None
     assert rest is not None

@@ -6,7 +6,7 @@ import pytest
 from chalicelib.domain.reversibility import CANCELS, ReverseMode, offers, refusal
 from chalicelib.domain.transaction import PENDING, TRANSITIONS, InputType, Phase, Transaction
 from chalicelib.errors import ErrorCode
-from tests.transactions import NOW, a_payment
+from tests.transactions import NOW, a_payment, altered
 
 
 def refused(payment: Transaction, mode: ReverseMode, now: datetime = NOW, *, partial: bool = False) -> ErrorCode | None:
@@ -40,7 +40,7 @@ def test_a_payment_is_reversible_at_one_endpoint_alone(input_type: InputType) ->
 
 def test_a_cancel_is_whole_before_the_deadline_and_first() -> None:
     payment = a_payment()
-    part_given_back = replace(payment, reversals=1, reversed_minor=1)
+    part_given_back = altered(payment, reversals=1, reversed_minor=1)
 
     assert refusal(payment, ReverseMode.CANCEL, NOW, partial=False) is None
     assert refused(payment, ReverseMode.CANCEL, partial=True) is ErrorCode.NOT_REVERSIBLE_HERE
@@ -57,6 +57,6 @@ def test_only_what_was_approved_and_not_given_back_is_offered(phase: Phase) -> N
 
 
 def test_a_reversal_is_never_reversed() -> None:
-    reversal = replace(a_payment(), original_id="0", phase=Phase.REVERSAL_APPROVED)
+    reversal = altered(a_payment(), original_id="0", phase=Phase.REVERSAL_APPROVED)
 
     assert {refused(reversal, mode) for mode in CANCELS} == {ErrorCode.NOT_REVERSIBLE_HERE}

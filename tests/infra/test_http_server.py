@@ -15,6 +15,7 @@ from chalice.app import AuthResponse, Chalice, Request
 
 from chalicelib.authorizer import RequestBlueprint, SignIn
 from chalicelib.errors import ErrorCode
+from chalicelib.web import STATUS_OF
 from infra import local
 from infra.http_server import Server
 
@@ -121,7 +122,7 @@ def send_bytes(server: Server, request: bytes) -> Answer:
 
 
 def assert_refused(answer: Answer, error: ErrorCode) -> None:
-    assert answer.status == error.status
+    assert answer.status == STATUS_OF[error]
     assert set(answer.body) == {"ErrorCode", "ErrorMessage", "Validations"}
     assert (answer.body["ErrorCode"], answer.body["Validations"]) == (error.code, None)
     assert answer.headers["Content-Type"] == "application/json"

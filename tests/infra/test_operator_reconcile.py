@@ -17,7 +17,7 @@ from chalicelib.store import history, merchants, sequences, totals, transactions
 from chalicelib.store.table import update, write_one
 from infra import operator, operator_reconcile
 from tests.reconciliations import DAY, a_purchase, a_reversal, listed
-from tests.transactions import a_guid
+from tests.transactions import a_guid, altered
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -68,11 +68,11 @@ def reconcile(
 def kept(transaction: Transaction) -> Transaction:
     """Store it as the service does: first as sent, then with its outcome."""
     first = Phase.SENT if not transaction.is_reversal else Phase.RETURNING
-    if transaction.reverse_mode == ReverseMode.CANCEL:
+    if transaction.original.mode == ReverseMode.CANCEL:
         first = Phase.CANCELLING
-    sent = replace(transaction, phase=first, approval_code=None)
+    sent = altered(transaction, phase=first, approval_code=None)
     if transaction.is_reversal:
-        original = transactions.get(transaction.original_id or "")
+        original = transactions.get(transaction.original.id or "")
         assert original is not None
         transactions.reserve(original, sent)
     else:
@@ -117,8 +117,8 @@ def test_each_side_is_told_what_it_misses(reconcile: Reconcile, acquirer: str, s
     assert reconcile(listed(theirs)) == (
         1,
         [
-            f"{ours.id}  {ours.rrn}  missing there  ours purchase 12.30 ZAR, theirs -",
-            f"{'-':<36}  {theirs.rrn}  missing here   ours -, theirs purchase 12.30 ZAR",
+            f"{ours.id}  {ours.result.rrn}  missing there  ours purchase 12.30 ZAR, theirs -",
+            f"{'-':<36}  {theirs.result.rrn}  missing here   ours -, theirs purchase 12.30 ZAR",
             summary(acquirer, 2, 0, 1, 1),
         ],
     )
@@ -129,12 +129,12 @@ def test_every_field_that_differs_is_named(reconcile: Reconcile, acquirer: str, 
     assert purchase.host is not None
     text = (
         "date,RRN,STAN,TID,type,amount,currency,approval code\n"
-        f"2026-03-15,{purchase.rrn},999999,SHOP0009,refund,12.31,840,A1B2C3\n"
+        f"2026-03-15,{purchase.result.rrn},999999,SHOP0009,refund,12.31,840,A1B2C3\n"
     )
 
     status, lines = reconcile(text)
 
-    start = f"{purchase.id}  {purchase.rrn}  "
+    start = f"{purchase.id}  {purchase.result.rrn}  "
     assert (status, lines) == (
         1,
         [
@@ -159,7 +159,7 @@ def test_a_listed_purchase_that_our_books_do_not_count_differs_in_its_state(
     assert reconcile(listed(replace(purchase, phase=Phase.APPROVED))) == (
         1,
         [
-            f"{purchase.id}  {purchase.rrn}  state          ours {phase.name.lower()}, theirs listed",
+            f"{purchase.id}  {purchase.result.rrn}  state          ours {phase.name.lower()}, theirs listed",
             summary(acquirer, 1, 0, 0, 1),
         ],
     )
@@ -175,7 +175,7 @@ def test_a_cancelled_purchase_in_the_list_differs_in_its_state(
 
     assert status == 1
     assert lines == [
-        f"{purchase.id}  {purchase.rrn}  state          ours cancelled, theirs listed",
+        f"{purchase.id}  {purchase.result.rrn}  state          ours cancelled, theirs listed",
         summary(acquirer, 1, 0, 0, 1),
     ]
 
@@ -194,9 +194,9 @@ def test_what_is_pending_and_not_listed_is_named_and_is_no_difference(
     assert (status, lines) == (
         0,
         [
-            f"{sent.id}  {sent.rrn}  open           ours purchase 12.30 ZAR, sent, theirs -",
-            f"{cancelling.id}  {cancelling.rrn}  open           ours purchase 12.30 ZAR, cancelling, theirs -",
-            f"{returning.id}  {returning.rrn}  open           ours refund 12.30 ZAR, returning, theirs -",
+            f"{sent.id}  {sent.result.rrn}  open           ours purchase 12.30 ZAR, sent, theirs -",
+            f"{cancelling.id}  {cancelling.result.rrn}  open           ours purchase 12.30 ZAR, cancelling, theirs -",
+            f"{returning.id}  {returning.result.rrn}  open           ours refund 12.30 ZAR, returning, theirs -",
             summary(acquirer, 0, 3, 1, 1),
         ],
     )

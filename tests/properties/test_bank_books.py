@@ -131,7 +131,7 @@ class Story(RuleBasedStateMachine):
     def ask(self, payment_id: str, key: str, basic: dict[str, Any]) -> ErrorCode | None:
         refused = refusal_of(lambda: self.till.give_back(of(payment_id), self.now, key=key, **basic))
         assert refused is None or refused in REFUSALS | NOT_THERE
-        self.found |= {one for one in [of(payment_id).latest_reversal_id] if one}  # of another request, if refused
+        self.found |= {one for one in [of(payment_id).reversals.requested_id] if one}  # of another request, if refused
         return refused
 
     @precondition(lambda self: self.reversals)
@@ -175,12 +175,12 @@ class Story(RuleBasedStateMachine):
     def no_payment_gives_back_more_than_it_took(self) -> None:
         mine = self.every_reversal()
         for payment in self.every_payment():
-            own = [one for one in mine if one.original_id == payment.id]
+            own = [one for one in mine if one.original.id == payment.id]
             done = sum(one.amount_minor for one in own if one.phase is Phase.REVERSAL_APPROVED)
             pending = sum(one.amount_minor for one in own if one.is_pending)
 
-            assert (payment.refunded_minor, payment.reserved_minor) == (done, pending)
-            assert 0 <= payment.reversed_minor <= payment.amount_minor
+            assert (payment.refunded_minor, payment.reversals.reserved_minor) == (done, pending)
+            assert 0 <= payment.reversals.amount_minor <= payment.amount_minor
 
     def every_payment(self) -> list[Transaction]:
         return [one for body in self.payments if (one := kept(body["BasicTran"]["ID"])) is not None]

@@ -175,8 +175,8 @@ class Attempt:
 
     def _check_original(self, original: Transaction, *, done: bool) -> None:
         reversed_minor = of(self.id).amount_minor if done else 0
-        assert (original.reversed_minor, original.reserved_minor) == (reversed_minor, 0)
-        assert (original.reversals, original.reverse_id) == ((1, self.id) if done else (0, None))
+        assert (original.reversals.amount_minor, original.reversals.reserved_minor) == (reversed_minor, 0)
+        assert (original.reversals.count, original.reversals.latest_id) == ((1, self.id) if done else (0, None))
         assert offers(original, NOW).can_cancel_cnp != done
 
 

@@ -68,7 +68,7 @@ def agrees(answer: Transaction, after: Transaction) -> bool:
     if answer.is_pending:
         return True
     awaited = answer.phase is Phase.AWAITING_COMPLETION and after.phase is Phase.APPROVED
-    return (awaited or answer.phase is after.phase) and answer.approval_code == after.approval_code
+    return (awaited or answer.phase is after.phase) and answer.result.approval_code == after.result.approval_code
 
 
 def trying(act: Callable[[datetime], Transaction], answers: list[Transaction], times: list[datetime]) -> None:
@@ -138,6 +138,9 @@ def test_reversals_looks_and_sweeps_at_once_give_back_once_or_not_at_all(seed: i
 
     done = reversal.phase is Phase.REVERSAL_APPROVED
     assert reversal.phase in {Phase.REVERSAL_APPROVED, Phase.DECLINED, Phase.REJECTED}
-    assert (payment.reversed_minor, payment.reserved_minor) == (reversal.amount_minor if done else 0, 0)
+    assert (payment.reversals.amount_minor, payment.reversals.reserved_minor) == (
+        reversal.amount_minor if done else 0,
+        0,
+    )
     assert till.counted() == (2, payment.amount_minor)
     assert all(agrees(answer, reversal) for answer in answers)

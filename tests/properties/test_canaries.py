@@ -21,7 +21,7 @@ import pytest
 
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
 from chalicelib.domain.card import has_check_digit
-from chalicelib.errors import RETRY, ErrorCode, ServiceError
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
 from chalicelib.settings import settings
 from chalicelib.store import transactions
@@ -147,7 +147,7 @@ def store_breaking(patch: pytest.MonkeyPatch, name: str) -> Iterator[None]:
     """Until it ends, this step of the store fails."""
 
     def fail(*_: Any, **__: Any) -> None:
-        raise ServiceError(ErrorCode.STORE_UNAVAILABLE, headers=RETRY)
+        raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
 
     with patch.context() as until:
         until.setattr(transactions, name, fail)

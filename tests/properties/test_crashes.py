@@ -96,8 +96,8 @@ def check(case: Case, till: Till, transaction_id: str, *, came_back: bool) -> No
     assert not is_due(transaction_id, month)
     assert till.counted() == (1, payment.amount_minor if paid else 0)
     assert (read(outbox.key(f"{transaction_id}.email")) is not None) == paid
-    if payment.linked_card_id:
-        card = read(linked_cards.key(payment.linked_card_id))
+    if payment.card_entry.linked_id:
+        card = read(linked_cards.key(payment.card_entry.linked_id))
         assert card is not None
         assert card.transaction_count == paid
 

@@ -78,4 +78,4 @@ def _agrees(answer: Transaction, payment: Transaction) -> bool:
     if answer.is_pending:
         return True
     ended = payment.phase if answer.phase is not Phase.AWAITING_COMPLETION else Phase.AWAITING_COMPLETION
-    return answer.phase is ended and answer.approval_code == payment.approval_code
+    return answer.phase is ended and answer.result.approval_code == payment.result.approval_code

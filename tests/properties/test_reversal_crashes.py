@@ -73,9 +73,9 @@ def check(case: Case, payment: Transaction, name: str, *, came_back: bool) -> No
     assert reversal is not None or not came_back
     assert reversal is None or reversal.phase in case.ends
     assert books.reversed_minor == given_back
-    assert (original.reversed_minor, original.reserved_minor) == (given_back, 0)
-    assert original.reversals == (1 if given_back else 0)
-    assert (original.reverse_id == name) is bool(given_back)
+    assert (original.reversals.amount_minor, original.reversals.reserved_minor) == (given_back, 0)
+    assert original.reversals.count == (1 if given_back else 0)
+    assert (original.reversals.latest_id == name) is bool(given_back)
     assert not is_due(name, NOW.replace(month=5))
 
 
@@ -153,7 +153,7 @@ def test_what_the_acquirer_refuses_to_give_back_remains(monkeypatch: pytest.Monk
         till.give_back(payment, key=KEY)
     whole = till.give_back(payment)
 
-    assert (declined.phase, declined.result_code) == (Phase.DECLINED, 5)
+    assert (declined.phase, declined.result.code) == (Phase.DECLINED, 5)
     assert refused.value.error is ErrorCode.DEPENDENCY_UNAVAILABLE
     assert (whole.phase, whole.amount_minor) == (Phase.REVERSAL_APPROVED, 1200)
 

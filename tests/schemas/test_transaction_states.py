@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.domain.transaction import PENDING, InputType, Phase, Transaction
 from chalicelib.schemas.transaction_states import WIRE_STATES, Section, status_of, wire_state
-from tests.transactions import NOW, a_payment
+from tests.transactions import NOW, a_payment, altered
 
 # State, Substate, Status, DisplayMode, list: the contract's table, row by row.
 CONTRACT = {
@@ -37,8 +37,8 @@ def shown(transaction: Transaction) -> tuple[Any, ...]:
 
 
 def test_a_payment_that_is_reversed_in_full_looks_as_the_contract_says() -> None:
-    reversed_in_full = replace(a_payment(), reversed_minor=1230)
-    in_progress = replace(reversed_in_full, reserved_minor=1)
+    reversed_in_full = altered(a_payment(), reversed_minor=1230)
+    in_progress = altered(reversed_in_full, reserved_minor=1)
 
     assert shown(reversed_in_full) == (500, 502, "REVERSED", 3, Section.TRANSACTIONS)
     assert status_of(reversed_in_full, reversed_in_full.deadline) == "REVERSED"

@@ -32,7 +32,7 @@ def test_32_payments_at_once_at_one_terminal_have_32_numbers(running: RunningBan
         payments = list(pool.map(lambda _: till.pay(a_card_body()), range(32)))
 
     assert {payment.phase for payment in payments} == {Phase.APPROVED}
-    assert len({payment.rrn for payment in payments}) == 32
+    assert len({payment.result.rrn for payment in payments}) == 32
     assert len({payment.host.trace.stan for payment in payments if payment.host}) == 32
     check_books(running.bank, payments)
     assert running.bank.held(PAN) == 32 * 1230
@@ -95,4 +95,4 @@ def test_many_returns_of_one_payment_at_once_never_give_back_more_than_was_paid(
     assert returned
     check_books(running.bank, after)
     assert running.bank.held(PAN) == after[0].remaining_minor
-    assert after[0].reserved_minor == 0
+    assert after[0].reversals.reserved_minor == 0

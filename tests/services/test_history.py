@@ -20,7 +20,7 @@ from tests.books import Books, a_merchant_with_agents, local, paid
 from tests.builders import an_agent
 from tests.calls import store_calls
 from tests.capacity import write_units
-from tests.transactions import a_guid
+from tests.transactions import a_guid, altered
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -224,7 +224,7 @@ def test_a_card_payment_is_found_by_what_the_acquirer_said(dynamodb_local: str) 
     books = a_merchant_with_agents()
     sent = paid(books, books.agents[0], NOW, phase=Phase.SENT, input_type=3, acquirer="SANDBOX", ext_id="order-9")
     transactions.record(sent)
-    known = replace(sent, phase=Phase.APPROVED, rrn="603112345678")
+    known = altered(sent, phase=Phase.APPROVED, rrn="603112345678")
     before = books.ask(NOW, {"RRN": "603112345678"}), books.ask(NOW, {}), books.ask(NOW, {"ExtID": "order-9"})
 
     transactions.store_step(sent, known, NOW, *history.writes_for_outcome(known, NOW))

@@ -24,7 +24,7 @@ from tests.books import Books, a_merchant_with_agents, paid
 from tests.calls import store_calls
 from tests.entries import wrong_entries
 from tests.exports import Row, net_of, object_of, rows_of
-from tests.transactions import ZAR, a_guid
+from tests.transactions import ZAR, a_guid, altered
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -123,7 +123,7 @@ class Lives:
         signed: dict[str, Any] = {}
         if before.phase is Phase.AWAITING_COMPLETION and self.chance.random() < 0.5:
             signed = {"signature_key": "transactions/signature.png"}
-        after = replace(before, phase=phase, rrn="603112345678", approval_code="A1B2C3", **signed)
+        after = altered(before, phase=phase, rrn="603112345678", approval_code="A1B2C3", **signed)
         if signed:  # as a delivered signature is stored
             transactions.store_step(before, after, self.at)
         else:
@@ -133,7 +133,7 @@ class Lives:
         chance = self.chance
         amount_minor = chance.choice((original.remaining_minor, chance.randint(1, original.remaining_minor)))
         by_card = original.input_type is InputType.CHIP
-        reversal = replace(
+        reversal = altered(
             paid(self.books, chance.choice(self.books.agents), self.at),
             id=a_guid(),
             phase=Phase.RETURNING if by_card else Phase.REVERSAL_APPROVED,
@@ -193,7 +193,7 @@ def test_what_is_finished_and_was_never_reversed_is_not_looked_up(
     books: Books, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [transactions.get(one.id) or one for one in books.kept]
-    told_by_entry = {one.id for one in now if not TRANSITIONS[one.phase] and one.reverse_id is None}
+    told_by_entry = {one.id for one in now if not TRANSITIONS[one.phase] and one.reversals.latest_id is None}
 
     assert looking_up(books, monkeypatch) == {one.id for one in now} - told_by_entry
     assert told_by_entry
@@ -222,7 +222,7 @@ def a_payment_being_reversed(books: Books) -> tuple[Transaction, Transaction]:
     sent = books.record(paid(books, books.agents[0], NOW - DAY, **facts))
     awaiting = replace(sent, phase=Phase.AWAITING_COMPLETION)
     steps.store(sent, awaiting, NOW)
-    reversal = replace(
+    reversal = altered(
         sent, id=a_guid(), phase=Phase.RETURNING, original_id=sent.id, reverse_mode=2, created_at=NOW, invoice="RET-1"
     )
     transactions.reserve(awaiting, reversal)
@@ -263,7 +263,7 @@ def test_a_reversal_does_not_undo_what_a_completion_wrote_meanwhile(
 
     now = transactions.get(awaiting.id)
     assert now is not None
-    assert (now.phase, now.reserved_minor) == (Phase.APPROVED, 0)
+    assert (now.phase, now.reversals.reserved_minor) == (Phase.APPROVED, 0)
     kept = [transactions.get(one.id) or one for one in (awaiting, reversal)]
     assert wrong_entries(awaiting.client_id, "2028-03", kept) == []
 

@@ -29,13 +29,13 @@ class Case:
 
 
 def texts(transaction: Transaction) -> list[str]:
-    carried = transaction.particulars
+    carried, addresses = transaction.particulars, transaction.receipt.addresses
     references = (
-        *(transaction.id, carried.ext_id, transaction.invoice, transaction.original_invoice, transaction.rrn),
-        *(transaction.approval_code, carried.description, transaction.card and transaction.card.masked),
-        *(transaction.reverse_invoice, transaction.card and transaction.card.cardholder),
+        *(transaction.id, carried.ext_id, transaction.invoice, transaction.original.invoice, transaction.result.rrn),
+        *(transaction.result.approval_code, carried.description, transaction.card and transaction.card.masked),
+        *(transaction.reversals.latest_invoice, transaction.card and transaction.card.cardholder),
         *(transaction.terminal_name, transaction.agent.name),
-        *((*transaction.receipt.emails, *transaction.receipt.phones) if transaction.receipt else ()),
+        *((*addresses.emails, *addresses.phones) if addresses else ()),
     )
     return [text.casefold() for text in references if text]
 
@@ -82,12 +82,13 @@ def cases(books: Books) -> list[Case]:
         *(being("InputType", one, "input_type") for one in (1, 3, 7, 8, 9, 10)),
         *(being("AcquirerCode", one, "acquirer") for one in ("CASH", "OTHER", "SAND", "cash")),
         *(costing(number) for number in ("12.30", "1230")),
-        *(Case({"Search": text}, lambda one: one.receipt is not None) for text in ("082 987 6543",)),
+        *(Case({"Search": text}, lambda one: one.receipt.addresses is not None) for text in ("082 987 6543",)),
         *(being("ClientProductCode", one, "particulars.client_product_code") for one in ("CAFE", "Cafe")),
         Case(
             {"ClientProductCode": "CAFE", "Search": "ann@", "InputType": 10},
             lambda one: (
-                (one.particulars.client_product_code, one.input_type) == ("CAFE", 10) and one.receipt is not None
+                (one.particulars.client_product_code, one.input_type) == ("CAFE", 10)
+                and one.receipt.addresses is not None
             ),
         ),
         *(finding(text) for text in (*searches, books.kept[7].id[4:17].lower())),

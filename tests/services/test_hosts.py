@@ -64,7 +64,7 @@ def test_a_payment_has_its_numbers_before_it_is_sent(till: Till, host: Host) -> 
     assert stored(payment).host == payment.host
     assert payment.host is not None
     assert message.trace == payment.host.trace
-    assert (message.rrn, len(message.rrn)) == (payment.rrn, 12)
+    assert (message.rrn, len(message.rrn)) == (payment.result.rrn, 12)
     assert (message.tid, message.terminal.mid) == (till.terminal.tid, till.terminal.back_retailer_id or "")
     assert payment.host.advice_stan != payment.host.trace.stan
 
@@ -99,7 +99,7 @@ def test_an_unknown_payment_is_cancelled_by_the_next_sweep(till: Till, host: Hos
     assert payment.host is not None
     assert advice.original_trace == payment.host.trace
     done = stored(payment)
-    assert (done.phase, done.result_code) == (Phase.AUTO_CANCELLED, 68)
+    assert (done.phase, done.result.code) == (Phase.AUTO_CANCELLED, 68)
     assert not is_due(payment.id, NOW + 60 * MINUTE)
 
 
@@ -225,7 +225,7 @@ def test_a_late_decline_of_a_return_does_not_end_its_advice(
     assert stored(returned).phase is Phase.AUTO_CANCELLING
 
     payment_sweep.run(NOW + 2 * MINUTE)
-    assert (stored(returned).phase, stored(returned).result_code) == (Phase.REJECTED, 68)
+    assert (stored(returned).phase, stored(returned).result.code) == (Phase.REJECTED, 68)
     assert [advice.is_repeat for advice in host.advices if advice.original == returned.id] == [True]
 
 
@@ -246,7 +246,7 @@ def test_a_late_refusal_of_a_connection_does_not_end_an_advice(till: Till, host:
 def test_a_partial_approval_is_reversed_before_the_till_is_answered(till: Till, host: Host, monkeypatch: Patch) -> None:
     payment = lose(till, monkeypatch, lambda *_: PARTIAL)
 
-    assert (payment.phase, payment.result_code) == (Phase.DECLINED, 10)
+    assert (payment.phase, payment.result.code) == (Phase.DECLINED, 10)
     (advice,) = host.advices
     assert (advice.reason, advice.amount_minor) == ("4020", payment.amount_minor)
 
@@ -307,12 +307,12 @@ def test_a_return_whose_answer_is_lost_gives_nothing_back(
     payment_sweep.run(NOW + 2 * MINUTE)
 
     rejected = stored(lost)
-    assert (rejected.phase, rejected.result_code) == (Phase.REJECTED, 68)
+    assert (rejected.phase, rejected.result.code) == (Phase.REJECTED, 68)
     assert stored(payment).remaining_minor == payment.amount_minor
     advice = host.advices[0]
     assert advice.kind is ReversalKind.AUTOMATIC_OF_RETURN
     assert advice.message is not None
-    assert advice.message.rrn == rejected.rrn != payment.rrn
+    assert advice.message.rrn == rejected.result.rrn != payment.result.rrn
     assert rejected.host is not None
     assert advice.original_trace == rejected.host.trace
     again = till.give_back(payment, NOW + 3 * MINUTE)
@@ -334,7 +334,7 @@ def test_a_cancel_without_an_answer_is_repeated_until_it_has_one(till: Till, hos
     assert (first.is_repeat, [one.is_repeat for one in repeats]) == (False, [True, True])
     assert {one.message for one in host.reversals} == {first.message}
     assert first.message is not None
-    assert first.message.rrn == payment.rrn
+    assert first.message.rrn == payment.result.rrn
     assert payment.host is not None
     assert first.original_trace == payment.host.trace
 
@@ -396,7 +396,7 @@ def test_a_late_answer_to_a_return_changes_nothing(code: int, till: Till, monkey
     assert given.phase is Phase.AUTO_CANCELLING
     payment_sweep.run(NOW + 2 * MINUTE)
 
-    assert (stored(given).phase, stored(given).result_code) == (Phase.REJECTED, 68)
+    assert (stored(given).phase, stored(given).result.code) == (Phase.REJECTED, 68)
     assert stored(payment).remaining_minor == payment.amount_minor
 
 
@@ -405,7 +405,7 @@ def test_a_return_that_needs_a_pin_says_so(till: Till, monkeypatch: Patch) -> No
     with broken(monkeypatch, reverse=lambda *_: AcquirerAnswer(65, "PIN required", pin_mode=1)):
         declined = till.give_back(payment)
 
-    assert (declined.phase, stored(declined).pin_mode) == (Phase.DECLINED, 1)
+    assert (declined.phase, stored(declined).result.pin_mode) == (Phase.DECLINED, 1)
 
 
 def test_a_cancel_that_is_declined_leaves_the_payment(till: Till, host: Host, monkeypatch: Patch) -> None:

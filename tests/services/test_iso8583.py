@@ -36,8 +36,11 @@ def test_a_payment_by_chip_is_approved_and_shows_what_the_host_said(till: Till) 
         payment = till.pay(by_chip())
 
     (mti, fields) = sent(host)[0]
-    assert (payment.phase, payment.rrn, payment.approval_code) == (Phase.APPROVED, fields["37"], "333380")
-    assert (payment.acquirer_tran_id, payment.emv_result) == ("HOST000000000001", "8A023030910A11223344556677883030")
+    assert (payment.phase, payment.result.rrn, payment.result.approval_code) == (Phase.APPROVED, fields["37"], "333380")
+    assert (payment.result.acquirer_tran_id, payment.result.emv_result) == (
+        "HOST000000000001",
+        "8A023030910A11223344556677883030",
+    )
     assert (mti, fields["2"], fields["22"], fields["42"].strip()) == ("0200", PAN, "052", "BANK00000000001")
 
 

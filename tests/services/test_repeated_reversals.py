@@ -25,7 +25,7 @@ def counted(payment: Transaction) -> tuple[int, int]:
     """What was taken from the payment: minor units, and reversals."""
     found = kept(payment.id)
     assert found is not None
-    return found.reversed_minor, found.reversals
+    return found.reversals.amount_minor, found.reversals.count
 
 
 @pytest.mark.parametrize("minutes", [1, 3, 20])

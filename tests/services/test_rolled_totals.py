@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -20,6 +19,7 @@ from infra.bulk_load import write_in_bulk
 from infra.capacity_meter import measure_capacity
 from tests.books import Books, a_merchant_with_agents, amount, local, paid
 from tests.calls import store_calls
+from tests.transactions import altered
 from tests.turns import Turns
 from tests.wire import failing, hooked, told
 
@@ -37,7 +37,7 @@ def sent(books: Books, at: datetime) -> Transaction:
 
 def take_money(books: Books, payment: Transaction, now: datetime) -> None:
     """Store the outcome of a card payment."""
-    approved = replace(payment, phase=Phase.APPROVED, rrn="603112345678")
+    approved = altered(payment, phase=Phase.APPROVED, rrn="603112345678")
     transactions.store_step(payment, approved, now, *history.writes_for_outcome(approved, now))
     books.kept[books.kept.index(payment)] = approved
 

@@ -64,8 +64,10 @@ def test_sixteen_deliveries_at_once_are_one_and_every_answer_is_true() -> None:
     stored = kept(payment.id)
     assert stored is not None
     assert [replayed for _, replayed in answers].count(False) == 1
-    assert {(answer.phase, answer.signature_key) for answer, _ in answers} == {(Phase.APPROVED, stored.signature_key)}
-    assert stored.signature_key
+    assert {(answer.phase, answer.pictures.signature_key) for answer, _ in answers} == {
+        (Phase.APPROVED, stored.pictures.signature_key)
+    }
+    assert stored.pictures.signature_key
     assert is_receipted(payment)
 
 
@@ -107,7 +109,7 @@ def test_a_sweep_that_read_the_payment_before_its_delivery_changes_nothing() -> 
     after = steps.advance(read_before, outcome.completed, at)
 
     assert after == delivered == kept(read_before.id)
-    assert after.signature_key
+    assert after.pictures.signature_key
 
 
 def test_a_delivery_and_a_reversal_at_once_both_count() -> None:
@@ -120,7 +122,7 @@ def test_a_delivery_and_a_reversal_at_once_both_count() -> None:
     stored = kept(payment.id)
     assert stored is not None
     assert (answer.phase, stored.phase) == (Phase.APPROVED, Phase.APPROVED)
-    assert (stored.reversed_minor, stored.reversals, stored.owes_signature) == (100, 1, False)
+    assert (stored.reversals.amount_minor, stored.reversals.count, stored.owes_signature) == (100, 1, False)
 
 
 @pytest.mark.parametrize("at", [NOW + MINUTE, None], ids=["in time", "after the Deadline"])

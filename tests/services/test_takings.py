@@ -28,7 +28,7 @@ from chalicelib.store.table import update, write_one
 from infra.bulk_load import write_in_bulk
 from tests.books import PAID, Books, a_merchant_with_agents, fill, local, paid, sums_of
 from tests.calls import store_calls
-from tests.transactions import a_guid
+from tests.transactions import a_guid, altered
 from tests.turns import Turns
 from tests.wire import hooked, told
 
@@ -51,7 +51,7 @@ def recount(books: Books, by: str = "day", first: str = "", of: Agent | None = N
     """Add up the transactions themselves."""
     found: defaultdict[tuple[Any, ...], list[Any]] = defaultdict(lambda: [0, Decimal(), 0, Decimal()])
     for one in books.kept:
-        took, gave = one.original_id is None and one.phase in PAID, one.phase is Phase.REVERSAL_APPROVED
+        took, gave = one.original.id is None and one.phase in PAID, one.phase is Phase.REVERSAL_APPROVED
         at = local(one)
         if not (took or gave) or str(at.date()) < first or (of and one.agent.id != of.id):
             continue
@@ -64,7 +64,7 @@ def recount(books: Books, by: str = "day", first: str = "", of: Agent | None = N
 
 def reversal_of(payment: Transaction, phase: Phase, agent: Agent, at: datetime = NOW) -> Transaction:
     by = replace(payment.agent, id=agent.id, name=agent.name)
-    return replace(
+    return altered(
         payment,
         id=a_guid(),
         agent=by,

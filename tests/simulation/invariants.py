@@ -52,16 +52,17 @@ def amounts_agree(life: Life) -> Iterator[str]:
     every = transactions(life)
     for one in every.values():
         if one.is_reversal:
-            if one.original_id not in every:
+            if one.original.id not in every:
                 yield f"reversal {one.id} has no payment"
             continue
-        done = [r for r in every.values() if r.original_id == one.id and r.phase is Phase.REVERSAL_APPROVED]
+        done = [r for r in every.values() if r.original.id == one.id and r.phase is Phase.REVERSAL_APPROVED]
         total = sum(reversal.amount_minor for reversal in done)
-        if one.reserved_minor:
-            yield f"{one.id} has {one.reserved_minor} reserved"
-        if (one.reversed_minor, one.reversals) != (total, len(done)):
-            yield f"{one.id} says {one.reversed_minor} in {one.reversals}, its reversals {total} in {len(done)}"
-        if one.reversed_minor > one.amount_minor or (total and one.phase not in MONEY_TAKEN):
+        if one.reversals.reserved_minor:
+            yield f"{one.id} has {one.reversals.reserved_minor} reserved"
+        if (one.reversals.amount_minor, one.reversals.count) != (total, len(done)):
+            stored = f"{one.reversals.amount_minor} in {one.reversals.count}"
+            yield f"{one.id} says {stored}, its reversals {total} in {len(done)}"
+        if one.reversals.amount_minor > one.amount_minor or (total and one.phase not in MONEY_TAKEN):
             yield f"{one.id} of {one.amount_minor} gave {total} back and is {one.phase}"
 
 
@@ -70,9 +71,9 @@ def books_agree(life: Life) -> Iterator[str]:
     for one in transactions(life).values():
         if one.is_reversal or one.acquirer not in life.acquirers:
             continue
-        key = (one.rrn, one.host.trace.stan) if one.host else one.id
+        key = (one.result.rrn, one.host.trace.stan) if one.host else one.id
         theirs = life.acquirers[one.acquirer].taken(key)
-        ours = (one.amount_minor, one.reversed_minor) if one.phase in MONEY_TAKEN else None
+        ours = (one.amount_minor, one.reversals.amount_minor) if one.phase in MONEY_TAKEN else None
         if theirs is not None and theirs[0] == theirs[1] and ours is None:
             continue
         if ours != theirs:
@@ -131,7 +132,7 @@ def receipts_are_sent(life: Life) -> Iterator[str]:
     entries = {item["id"]["S"]: item for item in table(life, "outbox")}
     reached = Counter(life.delivered)
     for one in transactions(life).values():
-        wanted = one.receipt
+        wanted = one.receipt.addresses
         for channel, to in (("email", wanted.emails), ("sms", wanted.phones)) if wanted and _moved(one) else ():
             entry = entries.get(f"{one.id}.{channel}")
             if not to:
@@ -286,7 +287,7 @@ def nothing_is_done_twice(life: Life) -> Iterator[str]:
         if one.client_id != TOWN.people.by_name[STRANGER].merchant_id:
             asked = [seen for seen in asked if seen.act.client != STRANGER]
         wanted = {_wish(seen, asked, life) for seen in asked}
-        found = sum(other.original_id == one.id and (other.is_pending or _moved(other)) for other in every)
+        found = sum(other.original.id == one.id and (other.is_pending or _moved(other)) for other in every)
         if found > len(wanted):
             yield f"{one.id} has {found} reversals, {len(wanted)} were asked for"
 
@@ -300,9 +301,9 @@ def what_is_pending_is_repeated(life: Life) -> Iterator[str]:
         for seen in asked
         if seen.act.facts.get("named", "nothing") != "nothing" or seen.act.facts.get("amount") is None
     }
-    for one in (one for one in every if one.original_id not in named):
+    for one in (one for one in every if one.original.id not in named):
         began = life.begun[one.id]
-        before = [other for other in every if other.original_id == one.original_id and life.begun[other.id] < began]
+        before = [other for other in every if other.original.id == one.original.id and life.begun[other.id] < began]
         last = max(before, key=lambda other: life.begun[other.id], default=one)
         alike = all(getattr(last, name) == getattr(one, name) for name in ("reverse_mode", "amount_minor"))
         if last is not one and last.agent.id == one.agent.id and alike and life.decided.get(last.id, 0) > began:
@@ -426,7 +427,7 @@ def cards_are_counted(life: Life) -> Iterator[str]:
     """A linked card counts the payments that took money with it, and the acquirer had its token for each."""
     every = transactions(life).values()
     for card in (decode(LinkedCard, item) for item in table(life, "cards")):
-        paid = [one for one in every if one.linked_card_id == card.id and one.took_money]
+        paid = [one for one in every if one.card_entry.linked_id == card.id and one.took_money]
         if card.transaction_count != len(paid):
             yield f"card {card.id} counts {card.transaction_count} payments, a recount {len(paid)}"
         for one in paid:
@@ -481,7 +482,7 @@ def _export_agrees(life: Life, seen: Seen, own: list[Transaction]) -> Iterator[s
         if (minor(row["Amount"]), int(row["State"]), int(row["Substate"])) != (moved, *state):
             yield f"the export says {row['Amount']}, {row['State']}/{row['Substate']} of {one.id}, which is {one.phase}"
         if row["Kind"] != ("reversal" if one.is_reversal else "payment") or row["OriginalID"] != (
-            one.original_id or ""
+            one.original.id or ""
         ):
             yield f"the export says that {one.id} is a {row['Kind']} of {row['OriginalID']}"
 

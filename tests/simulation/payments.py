@@ -36,7 +36,7 @@ class Steps:
         """Return them: of the payment, then two of each reversal."""
         stored = Event("it is stored", begin)
         decided = Event("it has its outcome", begin, frozenset({STORED}))
-        first = self.signed if self.payment.single_step else NEVER
+        first = self.signed if self.payment.completion.single_step else NEVER
         complete = max(begin, min(first, self.deadline - SKEW)) if self._is_owed else begin
         completed = Event("it is complete", complete, frozenset({DECIDED}))
         found = [stored, decided, completed]
@@ -70,7 +70,7 @@ class Steps:
     @property
     def _is_owed(self) -> bool:
         """Return whether a signature or a second step is owed."""
-        return self.payment.signature_required or not self.payment.single_step
+        return self.payment.completion.signature_required or not self.payment.completion.single_step
 
     def _refunded(self, happened: frozenset[int]) -> int:
         done = (r for n, r in enumerate(self.reversals) if self.number_of(n, outcome=True) in happened)
@@ -110,7 +110,7 @@ def contradictions(seen: Sequence[Seen], stored: Mapping[str, Transaction], bega
                 if _view(one, name) is not None:
                     yield f"{one.act.name} was told of {name}, which is not stored"
             continue
-        reversals = tuple(one for one in stored.values() if one.original_id == name)
+        reversals = tuple(one for one in stored.values() if one.original.id == name)
         labels = {one.act.label for one in about}
         signed = min((one.asked_at for one in seen if one.kind == "sign" and one.act.label in labels), default=NEVER)
         steps = Steps(payment, reversals, (payment.deadline - began).total_seconds(), signed)

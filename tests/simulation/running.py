@@ -133,10 +133,9 @@ def _stored(life: Life) -> list[str]:
     """Return what every payment and reversal came to."""
     found = []
     for one in sorted(transactions(life).values(), key=lambda each: each.created_at):
-        name = f"reversal {one.id[:8]} of {one.original_id[:8]}" if one.original_id else f"payment {one.id[:8]}"
-        given_back = (
-            f", {one.reversed_minor} reversed in {one.reversals}" if one.reversals or one.reversed_minor else ""
-        )
+        name = f"reversal {one.id[:8]} of {one.original.id[:8]}" if one.original.id else f"payment {one.id[:8]}"
+        taken = one.reversals
+        given_back = f", {taken.amount_minor} reversed in {taken.count}" if taken.count or taken.amount_minor else ""
         found.append(f"{name}: {one.phase}, {one.amount_minor}{given_back}")
     return found
 

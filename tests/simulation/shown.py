@@ -211,7 +211,7 @@ def signed_payments_have_receipts(life: Life) -> Iterator[str]:
     awaited = {view["ID"] for _, view in _shown(life) if state_of(view) == AWAITING}
     for seen, view in _shown(life):
         one = every.get(view["ID"])
-        is_asked_for = one is not None and one.id in awaited and one.receipt is not None
+        is_asked_for = one is not None and one.id in awaited and one.receipt.addresses is not None
         if seen.kind != "sign" or one is None or not is_asked_for or seen.answered_at is None:
             continue
         is_in_time = life.began + timedelta(seconds=seen.answered_at + AROUND) < one.deadline

@@ -58,8 +58,8 @@ def recounted(many: list[Transaction], *, by_hour: bool) -> dict[tuple[Any, ...]
     """Add up the transactions themselves, without any of the service's own code."""
     found: dict[tuple[Any, ...], list[Any]] = {}
     for one in many:
-        took = one.original_id is None and one.phase in {Phase.APPROVED, Phase.AWAITING_COMPLETION}
-        gave = one.original_id is not None and one.phase is Phase.REVERSAL_APPROVED
+        took = one.original.id is None and one.phase in {Phase.APPROVED, Phase.AWAITING_COMPLETION}
+        gave = one.original.id is not None and one.phase is Phase.REVERSAL_APPROVED
         if not took and not gave:
             continue
         at = one.created_at

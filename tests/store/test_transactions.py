@@ -7,11 +7,11 @@ import pytest
 
 from chalicelib.domain import outcome
 from chalicelib.domain.reversibility import CANCELS, ReverseMode
-from chalicelib.domain.transaction import InputType, Phase, Transaction
+from chalicelib.domain.transaction import InputType, Phase, Pictures, Transaction
 from chalicelib.store import transactions
 from chalicelib.store.table import write_one
 from tests.tills import SECOND
-from tests.transactions import NOW, a_guid, a_payment
+from tests.transactions import NOW, a_guid, a_payment, altered
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -25,7 +25,7 @@ def recorded(**changes: Any) -> Transaction:
 
 def requested(original: Transaction, amount_minor: int, mode: ReverseMode = ReverseMode.RETURN) -> Transaction:
     """A reversal that is stored, and has no outcome yet."""
-    reversal = replace(
+    reversal = altered(
         original,
         id=a_guid(),
         phase=Phase.CANCELLING if mode in CANCELS else Phase.RETURNING,
@@ -42,7 +42,7 @@ def requested(original: Transaction, amount_minor: int, mode: ReverseMode = Reve
 def amounts(payment: Transaction) -> tuple[int, int, int]:
     stored = transactions.get(payment.id)
     assert stored is not None
-    return stored.reversed_minor, stored.reserved_minor, stored.reversals
+    return stored.reversals.amount_minor, stored.reversals.reserved_minor, stored.reversals.count
 
 
 def test_a_step_that_was_decided_on_an_older_phase_is_not_stored() -> None:
@@ -64,11 +64,11 @@ def test_a_signature_is_not_stored_with_amounts_of_before_a_return(*, is_two_ste
     requested(owed, 300)
 
     with pytest.raises(transactions.PhaseChangedError):
-        transactions.store_step(owed, outcome.signed(owed, "a picture"), NOW)
+        transactions.store_step(owed, outcome.signed(owed, Pictures(signature_key="a picture")), NOW)
 
     now = transactions.get(owed.id)
     assert now is not None
-    transactions.store_step(now, outcome.signed(now, "a picture"), NOW)
+    transactions.store_step(now, outcome.signed(now, Pictures(signature_key="a picture")), NOW)
     assert amounts(owed) == (300, 300, 1)
 
 
