@@ -1,4 +1,4 @@
-"""The edge: endpoints from annotated functions, exact JSON both ways, the envelope around every body, one log line."""
+"""The HTTP edge: endpoints from annotated functions, exact JSON, the envelope around every body, pages and files."""
 
 import importlib
 import time
@@ -10,16 +10,48 @@ from typing import Any, get_type_hints
 from chalice.app import Chalice, Request, Response
 from pydantic import BaseModel, ValidationError
 
-from chalicelib import exact_json, origins
+from chalicelib import cors, exact_json
 from chalicelib.authorizer import authorizer
-from chalicelib.documents import Document
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.credential import Source
+from chalicelib.domain.sign_in import Source
 from chalicelib.errors import ErrorCode, ServiceError, Validation, envelope
 from chalicelib.log import log, log_defect
 from chalicelib.record import Record
 from chalicelib.schemas.base import Answer, from_query, merge_inputs, validations_of
 from chalicelib.schemas.base import Request as RequestModel
+
+# A page loads and asks what is at its own origin only, and nobody shows it in a frame. Styles in the page are allowed,
+# because the renderer of the reference makes them as it runs.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Referrer-Policy": "no-referrer",
+    "Vary": "Accept-Encoding",  # the gateway compresses it for whoever takes that, and caches keep it
+    "X-Content-Type-Options": "nosniff",
+}
+FOR_A_YEAR = "max-age=31536000, immutable"  # a file whose name changes with its content
+
+
+class Document(Response):
+    """A file of the service; `cached` is its Cache-Control, `policy` its Content-Security-Policy."""
+
+    error_code, fields = 0, ()
+
+    def __init__(self, text: str, media_type: str, cached: str = "max-age=300", policy: str = POLICY) -> None:
+        headers = {"Content-Security-Policy": policy, "Content-Type": media_type, "Cache-Control": cached}
+        super().__init__(text, {**HEADERS, **headers}, 200)
+
+
+class Moved(Document):
+    """The way to a document from another address; `location` may be relative to the address that was asked for."""
+
+    def __init__(self, location: str) -> None:
+        super().__init__("", "text/plain")
+        self.status_code = 308
+        self.headers["Location"] = location
+
 
 MEGABYTE = 1024 * 1024
 JSON_HEADERS = {"Content-Type": "application/json", "Cache-Control": "no-store"}
@@ -296,7 +328,7 @@ def edge(request: Request, get_response: Callable[[Request], Response]) -> Respo
     started = time.perf_counter()
     answered = get_response(request)
     response = answered if isinstance(answered, Enveloped | Document) else _enveloped(answered, request)
-    origins.mark(response.headers, request.headers.get("origin"))
+    cors.mark(response.headers, request.headers.get("origin"))
     context = request.context.get("authorizer") or {}
     log(
         "request",

@@ -25,7 +25,7 @@ from chalice.local import (
     NotAuthorizedError,
 )
 
-from chalicelib import origins
+from chalicelib import cors
 from chalicelib.errors import ErrorCode, envelope
 from chalicelib.settings import settings
 from chalicelib.web import STATUS_OF
@@ -80,7 +80,7 @@ def gateway_response(kind: str, *, context: Mapping[str, Any] | None = None, mes
 def _readable() -> dict[str, str]:
     """Return what lets a page read an answer of the gateway itself, which cannot look its origin up in a list."""
     allowed = settings().allowed_origins
-    return origins.readable_by(allowed[0] if len(allowed) == 1 else "*") if allowed else {}
+    return cors.readable_by(allowed[0] if len(allowed) == 1 else "*") if allowed else {}
 
 
 def _error_reply(error: ErrorCode, headers: Mapping[str, str | list[str]]) -> Reply:
@@ -210,9 +210,9 @@ class Gateway(LocalGateway):
             return gateway_response("UNSUPPORTED_MEDIA_TYPE")
         allowed = ", ".join(sorted(self._app_object.routes[resource]))
         answered: dict[str, str | list[str]] = {"Allow": allowed}
-        origins.mark(answered, headers.get("origin"))
+        cors.mark(answered, headers.get("origin"))
         if request.method == "OPTIONS" and headers.get("origin") in settings().allowed_origins:
-            return Reply(HTTPStatus.NO_CONTENT, answered | origins.permission(allowed), b"")
+            return Reply(HTTPStatus.NO_CONTENT, answered | cors.permission(allowed), b"")
         return _error_reply(ErrorCode.METHOD_NOT_ALLOWED, answered)
 
     def _authorize(self, path: str, event: dict[str, Any], context: LambdaContext) -> Reply | None:

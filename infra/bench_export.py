@@ -16,9 +16,9 @@ from chalicelib.domain.agent import Caller
 from chalicelib.domain.transaction import Reversals, Transaction
 from chalicelib.gateways import files
 from chalicelib.schemas.history import ListHistory
-from chalicelib.services import history_export
-from chalicelib.store import lost_time
-from chalicelib.store.history_items import IN_ORDER
+from chalicelib.services import reports
+from chalicelib.store import retries
+from chalicelib.store.history import IN_ORDER
 from infra import engines
 from infra.bench_shop import Shop, create_shop
 from infra.bench_table import Table, show
@@ -33,7 +33,7 @@ MEGABYTE = 1024 * 1024
 
 def export_table() -> Table:
     """Return what an export of a month costs: with entries alone, and with some transactions looked up."""
-    with mock.patch.object(lost_time, "PATIENT", SLOW):
+    with mock.patch.object(retries, "PATIENT", SLOW):
         rows = [_measured(size, reversed_each) for size, reversed_each in SIZES]
     columns = ("store calls", "read units", "processor s", "memory MB", "file MB")
     return Table("export", ("rows of an export, of 30 tills", *columns), rows)
@@ -75,7 +75,7 @@ def _export(shop: Shop) -> int:
     body = ListHistory.model_validate({"Period": {"From": str((shop.now - timedelta(days=DAYS)).date())}})
     lengths: list[int] = []
     with mock.patch.object(files, "put_export", lambda _, content, __: lengths.append(content.seek(0, 2))):
-        history_export.export(body, caller, shop.now)
+        reports.export(body, caller, shop.now)
     return lengths[0]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from app import app
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.period import business_day
+from chalicelib.domain.business_days import business_day
 from infra import engines
 from infra.bench_export import export_table
 from infra.bench_shop import Shop, create_shop

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from chalicelib.domain.agent import Agent, BranchActions
+from chalicelib.domain.business_days import end_of_day
 from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup, snapshot_of
 from chalicelib.domain.money import Currency
-from chalicelib.domain.period import end_of_day
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Phase, Result, Transaction
 from chalicelib.store.table import BATCH, commit, put_new

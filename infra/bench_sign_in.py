@@ -13,8 +13,8 @@ from functools import partial
 from chalicelib.domain.agent import Login
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
-from chalicelib.services import authentication, passwords
-from chalicelib.store import logins
+from chalicelib.services import passwords, sign_in
+from chalicelib.store import sign_in as sign_in_store
 from chalicelib.store.table import write_one
 
 PASSWORD = Secret("a password of the bench")
@@ -56,14 +56,14 @@ def _email() -> str:
 
 def _known_login(password_hash: str) -> str:
     login = Login(_email(), 1, 1, password_hash=password_hash, last_logon=datetime.now(UTC))
-    write_one(logins.create(login))
+    write_one(sign_in_store.create(login))
     return login.email
 
 
 def _try(email: str, password: str) -> None:
     header = base64.b64encode(f"{email}:{password}".encode()).decode()
     with contextlib.suppress(ServiceError):
-        authentication.caller_of(f"Basic {header}", datetime.now(UTC))
+        sign_in.caller_of(f"Basic {header}", datetime.now(UTC))
 
 
 def _wall_ms(email: str) -> float:

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from chalicelib.domain import card
+from chalicelib.domain.account_features import DEFAULT_FEATURES
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import CardInput
-from chalicelib.domain.effective_settings import DEFAULT_FEATURES
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType
@@ -17,7 +17,7 @@ from chalicelib.schemas.agents import CreateAgent
 from chalicelib.schemas.base import wire_name
 from chalicelib.schemas.merchants import CreateMerchant
 from chalicelib.schemas.terminals import CreateTerminal
-from chalicelib.services import agents, linked_cards, merchants, terminals
+from chalicelib.services import agents, linked_cards, merchants
 from chalicelib.settings import SANDBOX, settings
 from infra import mail_viewer
 from infra.operator import create_system_user
@@ -92,7 +92,7 @@ def _create_merchant(
     manager = {"UserName": f"{name} Owner", "UserEmail": owner, "UserPhone": PHONE}
     body = {"Name": name, "Phone": PHONE, "FInstID": 1, "AddressDeFacto": "1 Long Street", "ClientManager": manager}
     merchant = merchants.create(CreateMerchant.model_validate(CONTEXT | body), system, now)
-    terminals.create(CreateTerminal.model_validate(terminal_body(merchant.id, name, terminal)), system, now)
+    merchants.create_terminal(CreateTerminal.model_validate(terminal_body(merchant.id, name, terminal)), system, now)
 
     common = {"Phone": PHONE, "BranchID": merchant.id, "ClientID": merchant.id}
     rights = {"BranchesActions": [{"BranchID": merchant.id, "Actions": [Right.ADMINISTRATOR]}]}

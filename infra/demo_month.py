@@ -9,23 +9,24 @@ from typing import Any
 
 from chalicelib.domain import outcome, payment
 from chalicelib.domain.agent import Agent, Caller
+from chalicelib.domain.business_days import USUAL, business_day
 from chalicelib.domain.payment import Till
-from chalicelib.domain.period import USUAL, business_day
 from chalicelib.domain.permissions import is_administrator
 from chalicelib.domain.reversibility import CARD_PRESENT, CNP
 from chalicelib.domain.transaction import KINDS, InputType, Phase, Transaction
 from chalicelib.gateways import acquirers
 from chalicelib.record import Record
 from chalicelib.schemas.agents import CreateAgent
-from chalicelib.schemas.payment_request import SubmitPayment
-from chalicelib.schemas.reversal_request import ReversePayment
+from chalicelib.schemas.payments import SubmitPayment
+from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.schemas.terminals import CreateTerminal
-from chalicelib.services import agents, payments, reversals, terminals
-from chalicelib.services.acquirer_requests import AUTHORIZE_SECONDS
+from chalicelib.services import agents, merchants, payments, reversals
+from chalicelib.services.acquirer_calls import AUTHORIZE_SECONDS
 from chalicelib.settings import SANDBOX, settings
 from chalicelib.store import agents as agents_store
-from chalicelib.store import linked_cards, merchants
-from chalicelib.store import terminals as terminals_store
+from chalicelib.store import linked_cards
+from chalicelib.store import merchants as merchants_store
+from chalicelib.store import merchants as terminals_store
 from chalicelib.store.table import read
 from infra import demo_data
 from infra.bulk_load import write_in_bulk
@@ -100,7 +101,7 @@ def _open_tills(first: Agent, now: datetime) -> list[OpenTill]:
     for number in range(2, len(TILLS) + 1):
         tid = f"DEMO{number:04d}"
         body = demo_data.terminal_body(first.client_id, f"Demo Store {number}", (tid, "DEMOBANK0000001"))
-        terminals.create(CreateTerminal.model_validate(body), caller, now)
+        merchants.create_terminal(CreateTerminal.model_validate(body), caller, now)
         login, password = demo_data.further_till(number)
         agent = {"Name": f"Demo Store Till {number}", "Email": login, "Password": password, "Phone": demo_data.PHONE}
         place = {"BranchID": first.client_id, "ClientID": first.client_id, "TID": tid}
@@ -110,7 +111,10 @@ def _open_tills(first: Agent, now: datetime) -> list[OpenTill]:
 
 def open_till(agent: Agent) -> OpenTill:
     """Return the till of an agent that has a terminal."""
-    merchant, terminal = read(merchants.key(agent.client_id)), read(terminals_store.key(agent.terminal_id or 0))
+    merchant, terminal = (
+        read(merchants_store.key(agent.client_id)),
+        read(terminals_store.terminal_key(agent.terminal_id or 0)),
+    )
     if merchant is None or terminal is None:
         message = f"Agent {agent.id} has no till."
         raise ValueError(message)

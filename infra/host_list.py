@@ -8,7 +8,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from chalicelib import iso
+from chalicelib import iso_codes
 from chalicelib.domain.reconciliation import PURCHASE, REFUND, Row
 
 HEADER = ("date", "RRN", "STAN", "TID", "type", "amount", "currency", "approval code")
@@ -108,7 +108,7 @@ def _amount(text: str) -> Decimal | None:
 
 def _currency(text: str) -> str | None:
     """Return the alpha code; a spreadsheet takes the leading zeros of a numeric one away."""
-    found = iso.currency(text.zfill(3) if text.isdigit() else text.upper())
+    found = iso_codes.currency(text.zfill(3) if text.isdigit() else text.upper())
     return found.code if found else None
 
 

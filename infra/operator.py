@@ -36,19 +36,19 @@ from datetime import UTC, datetime
 from chalicelib import phone_numbers
 from chalicelib.domain import card
 from chalicelib.domain.agent import ACCOUNT_USER, NO_CLIENT, Agent, Login
-from chalicelib.domain.audit import Act
 from chalicelib.domain.card import CardInput
-from chalicelib.domain.credential import canonical
 from chalicelib.domain.secret import Secret
+from chalicelib.domain.sign_in import canonical
 from chalicelib.domain.transaction import InputType
 from chalicelib.errors import ServiceError
 from chalicelib.gateways.secrets import REMEMBERED_S, keyed_digest, rotate_partner, rotate_signing, seal
 from chalicelib.schemas.field_types import EMAIL
 from chalicelib.services import linked_cards
-from chalicelib.services.authentication import new_secret_key
 from chalicelib.services.passwords import hash_password
+from chalicelib.services.sign_in import new_secret_key
 from chalicelib.settings import settings
-from chalicelib.store import agents, audit, logins, sequences
+from chalicelib.store import agents, audit, sequences, sign_in
+from chalicelib.store.audit import Act
 from chalicelib.store.table import read
 from infra import operator_echo, operator_logins, operator_reconcile, operator_totals, scheduler
 
@@ -144,7 +144,7 @@ def _read_password() -> Secret:
 
 
 def _link_card_command(options: argparse.Namespace) -> None:
-    login = read(logins.key(canonical(options.email)))
+    login = read(sign_in.key(canonical(options.email)))
     agent = read(agents.key(login.agent_id)) if login else None
     if agent is None:
         sys.exit("There is no agent with this e-mail.")

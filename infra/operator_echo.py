@@ -5,9 +5,9 @@ import secrets
 import sys
 from datetime import UTC, datetime
 
-from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, UnreachableError, message_of
-from chalicelib.domain.host import LAST_STAN
-from chalicelib.domain.host_facts import MessageTrace
+from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, UnreachableError, text_of_code
+from chalicelib.domain.host_messages import LAST_STAN
+from chalicelib.domain.transaction import MessageTrace
 from chalicelib.settings import settings
 
 SECONDS = 10.0
@@ -35,5 +35,5 @@ def echo_command(_: argparse.Namespace) -> None:
     except AcquirerError:
         sys.exit(f"{where} took the message and did not answer within {SECONDS:.0f} s, or not by the interface.")
     if code != APPROVED_CODE:
-        sys.exit(f"{where} answers {code:02d}: {message_of(code)}.")
+        sys.exit(f"{where} answers {code:02d}: {text_of_code(code)}.")
     print(f"{where} answers, after {(datetime.now(UTC) - began).total_seconds() * 1000:.0f} ms.")

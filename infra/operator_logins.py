@@ -7,10 +7,9 @@ import boto3
 
 from chalicelib.domain.agent import Login
 from chalicelib.gateways import secrets
-from chalicelib.services import denials
-from chalicelib.store import logins
-from chalicelib.store.codec import decode
-from chalicelib.store.table import table_name
+from chalicelib.services import sign_in
+from chalicelib.store import sign_in as sign_in_store
+from chalicelib.store.table import decode, table_name
 
 
 def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
@@ -21,10 +20,10 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 
 def _find_login_command(options: argparse.Namespace) -> None:
-    pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName=table_name(logins.TABLE))
+    pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName=table_name(sign_in_store.TABLE))
     for page in pages:
         for item in page["Items"]:
-            if secrets.pseudonym(denials.LOGIN, item["email"]["S"]) == options.digest and "agent_id" in item:
+            if secrets.pseudonym(sign_in.LOGIN, item["email"]["S"]) == options.digest and "agent_id" in item:
                 login = decode(Login, item)  # type: ignore[arg-type]  # it has numbers and texts alone
                 print(f"{login.email}, agent {login.agent_id} of merchant {login.client_id}.")
                 return

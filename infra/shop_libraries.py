@@ -1,4 +1,4 @@
-"""The command `make libraries`, which writes the libraries of the shop's page into `chalicelib/shop/libraries`.
+"""The command `make libraries`, which writes the libraries of the shop's page into `chalicelib/shop.libraries`.
 
 They are files of npm packages, unchanged, beside their licences. They are committed, so nobody needs npm to run or to
 deploy the service.

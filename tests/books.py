@@ -12,15 +12,8 @@ from chalicelib.domain.history import Page
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
 from chalicelib.domain.reversibility import ReverseMode
-from chalicelib.domain.takings import Taking
-from chalicelib.domain.transaction import (
-    AgentSnapshot,
-    CardDetails,
-    InputType,
-    Phase,
-    ReceiptAddresses,
-    Transaction,
-)
+from chalicelib.domain.totals import Taking
+from chalicelib.domain.transaction import AgentSnapshot, CardDetails, InputType, Phase, ReceiptAddresses, Transaction
 from chalicelib.schemas.history import ListHistory
 from chalicelib.services import history as service
 from chalicelib.store import history, transactions

@@ -3,9 +3,8 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from chalicelib.domain.event import Event, event_of
 from chalicelib.domain.transaction import Phase
-from chalicelib.domain.webhook import Webhook, new_secret
+from chalicelib.domain.webhooks import Event, Webhook, event_of, new_secret
 from chalicelib.gateways import secrets
 from chalicelib.services.webhooks import OWNER
 from chalicelib.store import events, sequences, webhooks

@@ -8,11 +8,10 @@ from datetime import UTC, date, datetime
 from itertools import count
 from typing import Any
 
-from chalicelib.domain.host_facts import HostFacts, MessageTrace, TerminalSnapshot
 from chalicelib.domain.reconciliation import ATTRIBUTES, BookedTransaction, Booking, Cancels, Row, booking_of
 from chalicelib.domain.reversibility import ReverseMode
-from chalicelib.domain.transaction import InputType, Phase, Transaction
-from chalicelib.store.codec import attributes_of
+from chalicelib.domain.transaction import HostFacts, InputType, MessageTrace, Phase, TerminalSnapshot, Transaction
+from chalicelib.store.table import attributes_of
 from infra.host_list import HEADER
 from tests.transactions import a_guid, a_payment, altered
 

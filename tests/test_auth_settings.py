@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from chalicelib.domain.credential import Scheme
+from chalicelib.domain.sign_in import Scheme
 from chalicelib.settings import settings
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib import iso, phone_numbers
+from chalicelib import iso_codes, phone_numbers
 
 E164, INTERNATIONAL = phonenumbers.PhoneNumberFormat.E164, phonenumbers.PhoneNumberFormat.INTERNATIONAL
 
@@ -15,7 +15,7 @@ E164, INTERNATIONAL = phonenumbers.PhoneNumberFormat.E164, phonenumbers.PhoneNum
     ("code", "number", "digits"), [("ZAR", "710", 2), ("JPY", "392", 0), ("KWD", "414", 3), ("ALL", "008", 2)]
 )
 def test_a_currency_has_one_alpha_and_one_numeric_code(code: str, number: str, digits: int) -> None:
-    by_code, by_number = iso.currency(code), iso.currency(number)
+    by_code, by_number = iso_codes.currency(code), iso_codes.currency(number)
 
     assert by_code == by_number
     assert by_code
@@ -24,36 +24,36 @@ def test_a_currency_has_one_alpha_and_one_numeric_code(code: str, number: str, d
 
 @pytest.mark.parametrize("code", ["XAU", "XXX", "XTS", "CHW", "999", "zar", "", "000"])
 def test_what_nobody_pays_with_is_no_currency(code: str) -> None:
-    assert iso.currency(code) is None
+    assert iso_codes.currency(code) is None
 
 
 @pytest.mark.parametrize("code", ["ZA", "ZAF", "710", "za"])
 def test_a_country_is_known_by_each_of_its_codes(code: str) -> None:
-    assert iso.country_code(code) == "ZA"
+    assert iso_codes.country_code(code) == "ZA"
 
 
 @pytest.mark.parametrize(
     ("code", "name"), [("ZA", "South Africa"), ("ZAF", "South Africa"), ("710", "South Africa"), ("ZZ", None)]
 )
 def test_a_country_has_a_name(code: str, name: str | None) -> None:
-    assert iso.country_name(code) == name
+    assert iso_codes.country_name(code) == name
 
 
 @pytest.mark.parametrize(("code", "alpha"), [("710", "ZAR"), ("ZAR", "ZAR")])
 def test_a_currency_is_shown_by_its_alpha_code(code: str, alpha: str) -> None:
-    assert iso.currency_code(code) == alpha
+    assert iso_codes.currency_code(code) == alpha
 
 
 @pytest.mark.parametrize("code", ["ZZ", "", "South Africa", "999"])
 def test_anything_else_is_no_country(code: str) -> None:
-    assert iso.country_code(code) is None
+    assert iso_codes.country_code(code) is None
 
 
 @pytest.mark.parametrize(
     ("country", "currency"), [("ZA", "ZAR"), ("US", "USD"), ("DE", "EUR"), ("LS", "LSL"), ("CG", "XAF"), ("AQ", None)]
 )
 def test_a_country_has_a_currency_where_iso_4217_lists_a_single_one(country: str, currency: str | None) -> None:
-    assert iso.currency_of_country(country) == currency
+    assert iso_codes.currency_of_country(country) == currency
 
 
 @pytest.mark.parametrize("text", ["+27 82 987 6543", "+27829876543", "082 987 6543", "0027829876543"])

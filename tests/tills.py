@@ -16,9 +16,9 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.exact_json import parse
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers.sandbox import TABLE as SANDBOX_TABLE
-from chalicelib.gateways.acquirers.sandbox_answers import SandboxRecord
-from chalicelib.schemas.payment_request import SubmitPayment
-from chalicelib.schemas.reversal_request import ReversePayment
+from chalicelib.gateways.acquirers.sandbox import SandboxRecord
+from chalicelib.schemas.payments import SubmitPayment
+from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import linked_cards, payments, reversals
 from chalicelib.store import due_index, totals, transactions
 from chalicelib.store.table import Key, commit, put_new, read

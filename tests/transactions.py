@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
+from chalicelib.domain.business_days import end_of_day
 from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency
 from chalicelib.domain.payment import PaymentOrder
-from chalicelib.domain.period import end_of_day
 from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Phase, Result, Transaction
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, 589793, tzinfo=UTC)

@@ -5,9 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 
 from chalicelib.domain.card import CardData
-from chalicelib.domain.host_facts import MessageTrace, TerminalSnapshot
 from chalicelib.domain.money import Currency
-from chalicelib.domain.transaction import CardDetails, InputType
+from chalicelib.domain.transaction import CardDetails, InputType, MessageTrace, TerminalSnapshot
 from chalicelib.record import Record
 
 APPROVED_CODE = 0
@@ -172,6 +171,6 @@ def answers(answer: AcquirerAnswer, request: ReversalRequest) -> bool:
     return answer.reverses == expected if answer.is_approved else answer.reverses in (None, expected)
 
 
-def message_of(code: int) -> str:
+def text_of_code(code: int) -> str:
     """Return the usual words for a response code."""
     return MESSAGES.get(code, f"Declined with code {code:02d}")

@@ -1,17 +1,34 @@
-"""History: its entries and totals, and where the pages of a list begin. Pure functions."""
+"""History: entries, totals, filters, and where the pages of a list begin. Pure functions."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from functools import cached_property
+from typing import TypeVar
 from unicodedata import normalize
 
-from chalicelib.domain.local_time import text_of, to_local
-from chalicelib.domain.paging import PAGE_SIZE
-from chalicelib.domain.period import Period
+from chalicelib.domain.business_days import Period, text_of, to_local
 from chalicelib.domain.transaction import TRANSITIONS, Phase, Transaction
 from chalicelib.record import Record
+
+T = TypeVar("T")
+
+PAGE_SIZE = 100
+
+
+def page_of(items: list[T], number: int | None) -> list[T]:
+    """Return one page of a list: page 1 for number 0 or none, an empty page after the last one."""
+    start = (max(number or 1, 1) - 1) * PAGE_SIZE
+    return items[start : start + PAGE_SIZE]
+
+
+def page_count(total: int) -> int:
+    """Return the number of pages that so many items fill."""
+    return -(-total // PAGE_SIZE)
+
 
 MAX_CANDIDATES = 50_000  # entries one list may look at
 QUARTER = timedelta(minutes=15)
@@ -186,7 +203,9 @@ def amount_taken(counted: Iterable[DayTotal | HistoryEntry], currency: str | Non
     return sum(amounts, Decimal())
 
 
-def page_of(entries: Sequence[HistoryEntry], page: int, *, newest_first: bool, skip: int = 0) -> list[HistoryEntry]:
+def entries_of_page(
+    entries: Sequence[HistoryEntry], page: int, *, newest_first: bool, skip: int = 0
+) -> list[HistoryEntry]:
     """Return page `page` (from 1) of all entries behind the first `skip`."""
     start = skip + (page - 1) * PAGE_SIZE
     return sorted(entries, key=lambda entry: entry.order, reverse=newest_first)[start : start + PAGE_SIZE]
@@ -231,3 +250,94 @@ class Page(Record):
     transactions: list[Transaction]
     total: int
     amount: Decimal
+
+
+NUMBER = re.compile(r"[0-9]{1,13}(\.[0-9]{1,10})?")  # short enough to be multiplied exactly
+DECIMALS = range(5)  # that a currency may have
+PHONE = re.compile(r"[0-9 ()./+-]+")
+TRUNK = "(0)"  # of a number that is written for callers at home and abroad: +27 (0)82 987 6543
+MIN_PHONE_DIGITS = 5  # fewer are found in the number of anybody
+
+
+class SearchText(Record):
+    """A text to look for in any case; it may be an amount, or a telephone number as people write it."""
+
+    sought: str
+
+    @cached_property
+    def text(self) -> str:
+        """Return the text, case-folded as the texts of an entry are."""
+        return folded(self.sought)
+
+    @cached_property
+    def amount(self) -> Decimal | None:
+        """Return the amount it may be; None when it is no decimal number."""
+        return Decimal(self.sought) if NUMBER.fullmatch(self.sought) else None
+
+    @cached_property
+    def phone(self) -> str | None:
+        """Return the digits of the number it may be, without the zeros in front of it: no stored number has them."""
+        if not PHONE.fullmatch(self.sought) or (self.amount is not None and "." in self.sought):
+            return None
+        digits = "".join(filter(str.isdigit, self.sought.replace(TRUNK, ""))).lstrip("0")
+        return digits if len(digits) >= MIN_PHONE_DIGITS else None
+
+    @cached_property
+    def amounts_minor(self) -> tuple[int, ...]:
+        """Return what its amount is in minor units, in each currency that can write it."""
+        scaled = [self.amount.scaleb(digits) for digits in DECIMALS] if self.amount is not None else []
+        return tuple(int(minor) for minor in scaled if minor == int(minor))
+
+    def is_in(self, entry: HistoryEntry) -> bool:
+        """Return whether an entry holds the text, has this amount, or has a receipt for this telephone number."""
+        texts = (entry.id.casefold(), *(getattr(entry, name) for name in SEARCHED), *entry.receipts)
+        return (
+            any(self.text in text for text in texts if text)
+            or (self.amount is not None and self.amount == entry.amount)
+            or (self.phone is not None and any(self.phone in to for to in entry.receipts if to.startswith("+")))
+        )
+
+
+class HistoryFilter(Record):
+    """The filter of a list; None matches anything. Texts are case-folded, but for those that match exactly."""
+
+    agent_id: int | None = None
+    input_type: int | None = None
+    acquirer: str | None = None
+    id: str | None = None
+    ext_id: str | None = None  # exactly as it was sent
+    search: SearchText | None = None
+    invoice: str | None = None
+    original_invoice: str | None = None
+    rrn: str | None = None
+    client_product_code: str | None = None  # exactly as it was sent
+
+    @property
+    def by_text(self) -> bool:
+        """Return whether it filters by text, so that totals cannot tell what matches."""
+        texts = (self.search, self.invoice, self.original_invoice, self.rrn, self.client_product_code)
+        return any(text is not None for text in texts)
+
+    @property
+    def by_kind(self) -> bool:
+        """Return whether it leaves out some kinds of an agent's transactions."""
+        return self.input_type is not None or self.acquirer is not None
+
+    def takes(self, counter: CounterKey) -> bool:
+        """Return whether transactions of this counter may match."""
+        return (
+            self.agent_id in (None, counter.agent_id)
+            and self.input_type in (None, counter.input_type)
+            and self.acquirer in (None, counter.acquirer)
+        )
+
+    def matches(self, entry: HistoryEntry) -> bool:
+        """Return whether the entry matches; ID and ExtID are read by key, not compared."""
+        return (
+            self.takes(entry.counter)
+            and self.invoice in (None, entry.invoice)
+            and self.original_invoice in (None, entry.original_invoice)
+            and self.rrn in (None, entry.rrn)
+            and self.client_product_code in (None, entry.client_product_code)
+            and (self.search is None or self.search.is_in(entry))
+        )

@@ -3,8 +3,7 @@
 from datetime import datetime
 from decimal import Decimal
 
-from chalicelib.domain.agent import MobileSettings, PrinterSettings
-from chalicelib.domain.state import ACTIVE
+from chalicelib.domain.agent import ACTIVE, MobileSettings, PrinterSettings
 from chalicelib.record import Record
 
 DEFAULT_GROUP = "DEFAULT"

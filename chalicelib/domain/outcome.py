@@ -6,11 +6,10 @@ An outcome is unknown until the acquirer answers, an inquiry finds it, or an aut
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from chalicelib.domain import emv, host
-from chalicelib.domain.acquirer import PARTIAL, TOO_LATE, UNREACHABLE, AcquirerAnswer, message_of
-from chalicelib.domain.host_facts import MessageTrace
+from chalicelib.domain import emv, host_messages
+from chalicelib.domain.acquirer import PARTIAL, TOO_LATE, UNREACHABLE, AcquirerAnswer, text_of_code
 from chalicelib.domain.masking import mask_foreign
-from chalicelib.domain.transaction import TRANSITIONS, Completion, Phase, Pictures, Result, Transaction
+from chalicelib.domain.transaction import TRANSITIONS, Completion, MessageTrace, Phase, Pictures, Result, Transaction
 
 REQUEST_LASTS = timedelta(seconds=30)  # at the most, after it stored the transaction: gateways wait 29 s
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(minutes=15)  # between two inquiries of the sweep
@@ -180,7 +179,7 @@ def _without_money(transaction: Transaction, phase: Phase, code: int) -> Transac
 
 
 def _with_code(transaction: Transaction, code: int) -> Result:
-    return replace(transaction.result, code=code, message=message_of(code))
+    return replace(transaction.result, code=code, message=text_of_code(code))
 
 
 def _without_signature(transaction: Transaction) -> Completion:
@@ -195,8 +194,10 @@ def was_not_attempted(transaction: Transaction) -> bool:
 def is_in_progress(transaction: Transaction, now: datetime) -> bool:
     """Return whether the request that stored it may still be at work on it; it reverses what was approved in part."""
     at_host = transaction.host is not None
-    lasts = host.REQUEST_LASTS if at_host else REQUEST_LASTS
-    reverses = host.is_advised_by_its_request(transaction) if at_host else transaction.phase is Phase.AUTO_CANCELLING
+    lasts = host_messages.REQUEST_LASTS if at_host else REQUEST_LASTS
+    reverses = (
+        host_messages.is_advised_by_its_request(transaction) if at_host else transaction.phase is Phase.AUTO_CANCELLING
+    )
     return (transaction.phase in REQUESTED or reverses) and now < transaction.created_at + lasts
 
 
@@ -225,6 +226,6 @@ def due_at(transaction: Transaction, now: datetime) -> datetime | None:
 
 def _due_at_host(transaction: Transaction, now: datetime) -> datetime:
     """Return when a transaction at a host that cannot be inquired is due: each run of the sweep repeats its message."""
-    if transaction.phase in REQUESTED and now < transaction.created_at + host.REQUEST_LASTS:
-        return transaction.created_at + host.REQUEST_LASTS
-    return now if transaction.phase is Phase.UNKNOWN else now + host.REPEAT_EACH
+    if transaction.phase in REQUESTED and now < transaction.created_at + host_messages.REQUEST_LASTS:
+        return transaction.created_at + host_messages.REQUEST_LASTS
+    return now if transaction.phase is Phase.UNKNOWN else now + host_messages.REPEAT_EACH

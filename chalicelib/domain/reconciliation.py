@@ -8,9 +8,8 @@ from decimal import Decimal
 from enum import StrEnum
 from itertools import zip_longest
 
-from chalicelib.domain.host_facts import HostFacts
 from chalicelib.domain.money import Currency, from_minor
-from chalicelib.domain.transaction import PENDING, Phase
+from chalicelib.domain.transaction import PENDING, HostFacts, Phase
 from chalicelib.record import Record
 
 PURCHASE, REFUND = "purchase", "refund"

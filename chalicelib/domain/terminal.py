@@ -3,8 +3,8 @@
 from datetime import datetime
 from decimal import Decimal
 
+from chalicelib.domain.agent import ACTIVE
 from chalicelib.domain.money import Currency
-from chalicelib.domain.state import ACTIVE
 from chalicelib.record import Record
 
 ENTRY_CAPS = {

@@ -1,19 +1,86 @@
-"""A transaction: a payment or a reversal, and every phase it may be in.
+"""A transaction: a payment or a reversal as it is stored, with every phase it can be in."""
 
-The legal moves stand in one table, which the code reads. How a phase looks on the wire stands in `schemas`.
-"""
-
+from collections.abc import Iterable
 from dataclasses import field
 from datetime import datetime
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from enum import IntEnum, StrEnum
 
-from chalicelib.domain.host_facts import HostFacts
-from chalicelib.domain.language import ENGLISH
 from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency
-from chalicelib.domain.purchase import Purchase, Taxes
 from chalicelib.record import Record
+
+
+class TerminalSnapshot(Record):
+    """The terminal of a payment as its host knows it: reversals name it even when the terminal has changed since."""
+
+    mid: str  # BackRetailerID
+    title: str
+    city: str
+    country_code: str  # alpha-2
+    sic: str
+    entry_caps: str
+
+
+class MessageTrace(Record):
+    """The number (STAN, 1 to 999,999, unique for a terminal and day) and the time of a message to a host."""
+
+    stan: int
+    made_at: datetime
+
+
+class HostFacts(Record):
+    """The facts by which a host that cannot be inquired recognises a message, stored before its first byte is sent."""
+
+    trace: MessageTrace
+    institution: str
+    terminal: TerminalSnapshot
+    advice_stan: int  # the number of its automatic reversal, should it come to that
+    original: MessageTrace | None = None  # of a reversal: the message of its payment
+    answer_unusable: bool = False  # the outcome is unknown because of an answer, not for want of one
+    advice: MessageTrace | None = None  # of its automatic reversal, from the moment that is decided
+
+
+ENGLISH = "en"
+LANGUAGES = (ENGLISH, "af")  # each has a file in `receipts/languages`
+
+
+def language_of(tag: str | None) -> str:
+    """Return the language that a tag such as af-ZA names, English where its words are in no file."""
+    primary = (tag or "").replace("_", "-").partition("-")[0].strip().lower()
+    return primary if primary in LANGUAGES else ENGLISH
+
+
+PRECISION = 64  # digits: no price times a quantity that a request may hold is rounded
+
+
+class Purchase(Record):
+    """One line of what was bought; `price` is of one piece."""
+
+    title: str
+    price: Decimal
+    quantity: Decimal
+    tax_codes: tuple[str, ...] = ()
+
+    @property
+    def total(self) -> Decimal:
+        """Return the exact price of the line."""
+        with localcontext(prec=PRECISION):
+            return self.price * self.quantity
+
+
+class Taxes(Record):
+    """The taxes of a whole payment, as the till named them."""
+
+    codes: tuple[str, ...] = ()
+    scheme: str | None = None
+
+
+def total_of(purchases: Iterable[Purchase]) -> Decimal:
+    """Return the exact sum of the lines."""
+    with localcontext(prec=PRECISION):
+        return sum((purchase.total for purchase in purchases), Decimal())
+
 
 INLINE = {"inline": True}  # the fields of the record are attributes of the item that holds it
 

@@ -7,7 +7,7 @@ from typing import IO, TYPE_CHECKING, Any
 from chalicelib.aws.endpoints import S3, endpoint_of
 from chalicelib.domain.picture import Picture
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways.clients import create
+from chalicelib.gateways import create
 from chalicelib.settings import settings
 
 if TYPE_CHECKING:

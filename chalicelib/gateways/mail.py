@@ -5,8 +5,7 @@ from email.utils import formataddr, parseaddr
 from typing import TYPE_CHECKING
 
 from chalicelib.domain.outbox import LOGO_IN_MAIL, NotSentError, Outbox
-from chalicelib.gateways import files
-from chalicelib.gateways.clients import Once, create
+from chalicelib.gateways import Once, create, files
 from chalicelib.log import log
 from chalicelib.record import Record
 from chalicelib.settings import MAX_SWEEP_CONCURRENCY, settings

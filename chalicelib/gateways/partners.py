@@ -5,9 +5,9 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
-from chalicelib.domain.address import is_public
 from chalicelib.domain.partner import PartnerRequest, PreparedField, Problem, sign
 from chalicelib.domain.secret import Secret
+from chalicelib.domain.url_guard import is_public
 from chalicelib.gateways import https
 from chalicelib.gateways.https import FailedError
 from chalicelib.settings import Partner, settings

@@ -4,6 +4,8 @@ The document is JSON, `{"digest_key": text, "signing": [current, previous], "par
 {"certificate": PEM, "key": PEM}}`. `signing` signs JSON web tokens; it is absent until an operator first rotates it.
 `partners` signs the requests to partners; it is absent until the first one is registered. `iso8583` is the certificate
 this service shows to the host of that acquirer; it is absent where the host asks for none.
+
+The IDs and references the service makes: random, or derived under the stage's secret. No caller can compute one.
 """
 
 import hashlib
@@ -11,6 +13,7 @@ import hmac
 import json
 import secrets
 import time
+import uuid
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -25,7 +28,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
 from chalicelib.log import log
 from chalicelib.settings import settings
-from chalicelib.store import lost_time
+from chalicelib.store import retries
 from chalicelib.store.retries import with_retries
 
 REMEMBERED_S = 300  # the time after which a rotation has reached every process
@@ -67,7 +70,7 @@ class _Cached:
 
     def _call_early(self) -> None:
         try:
-            with lost_time.limit_lost_time(lost_time.HURRIED.longest):
+            with retries.limit_lost_time(retries.HURRIED.longest):
                 self._renew()
         except Exception as failure:  # noqa: BLE001  whatever it is, the first request meets it again, and answers
             log("secret_not_fetched_early", error=type(failure).__name__)
@@ -77,7 +80,7 @@ class _Cached:
         early, self._early = self._early, None
         if early and self._result is None:
             began = time.monotonic()
-            early.join(lost_time.HURRIED_SECRET.longest)
+            early.join(retries.HURRIED_SECRET.longest)
             if self._result is None:
                 _spend_since(began)
 
@@ -93,7 +96,7 @@ class _Cached:
 
 def _spend_since(began: float) -> None:
     """Count the time of a wait for the secret as lost; it is never exact, and what is over must not cost a call."""
-    lost_time.spend(min(time.monotonic() - began, lost_time.HURRIED_SECRET.longest))
+    retries.spend(min(time.monotonic() - began, retries.HURRIED_SECRET.longest))
 
 
 def fetch_early() -> None:
@@ -194,7 +197,7 @@ document = _Cached(_load_document)
 
 
 def _secrets_client() -> Client:
-    return _secrets_client_of(lost_time.limits(lost_time.HURRIED_SECRET))
+    return _secrets_client_of(retries.limits(retries.HURRIED_SECRET))
 
 
 @cache
@@ -204,4 +207,23 @@ def _secrets_client_of(limits: Limits) -> Client:
 
 @cache
 def _kms_client() -> Client:
-    return Client(KMS, lost_time.PATIENT)
+    return Client(KMS, retries.PATIENT)
+
+
+DIGEST_LENGTH = 32  # hex digits, 128 bits
+
+
+def new_guid() -> str:
+    """Return a random GUID in upper case."""
+    return str(uuid.uuid4()).upper()
+
+
+def card_digest(transaction_id: str, pan: Secret) -> str:
+    """Return what tells a payment's card from another; it is another one for the same card in another payment."""
+    return keyed_digest(Secret(f"card\x1f{transaction_id}\x1f{pan.reveal()}"))[:DIGEST_LENGTH]
+
+
+def derived_guid(purpose: str, *content: object) -> str:
+    """Return the GUID of a content, the same each time; only this stage can make it, under its secret."""
+    digest = keyed_digest(Secret("\x1f".join(("guid", purpose, *map(str, content)))))
+    return str(uuid.UUID(hex=digest[:32], version=4)).upper()

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from chalicelib.domain.outbox import NotSentError, Outbox
-from chalicelib.gateways.clients import Once, create
+from chalicelib.gateways import Once, create
 from chalicelib.settings import MAX_SWEEP_CONCURRENCY, settings
 
 if TYPE_CHECKING:

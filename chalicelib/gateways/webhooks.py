@@ -4,11 +4,10 @@ import time
 from collections.abc import Sequence
 from datetime import datetime
 
-from chalicelib.domain import delivery, webhook
-from chalicelib.domain.address import is_own, is_public
-from chalicelib.domain.delivery import Attempt
+from chalicelib.domain import webhooks
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.url import is_on_own_machine
+from chalicelib.domain.url_guard import is_on_own_machine, is_own, is_public
+from chalicelib.domain.webhooks import Attempt
 from chalicelib.gateways import https
 from chalicelib.gateways.https import FailedError
 from chalicelib.settings import settings
@@ -24,7 +23,7 @@ def call(url: str, event_id: str, body: bytes, secrets: Sequence[Secret], now: d
         "User-Agent": "payments-webhooks",
         "webhook-id": event_id,
         "webhook-timestamp": str(timestamp),
-        "webhook-signature": webhook.sign(secrets, event_id, timestamp, body),
+        "webhook-signature": webhooks.sign(secrets, event_id, timestamp, body),
     }
     on_own_machine = settings().is_local and is_on_own_machine(url)
     began = time.monotonic()
@@ -33,13 +32,13 @@ def call(url: str, event_id: str, body: bytes, secrets: Sequence[Secret], now: d
             url,
             body,
             headers,
-            seconds=delivery.SECONDS,
+            seconds=webhooks.SECONDS,
             allowed=is_own if on_own_machine else is_public,
             kept_bytes=ANSWER_BYTES,
         )
     except FailedError as failure:
         return Attempt(now, _milliseconds_since(began), reason=str(failure))
-    return Attempt(now, _milliseconds_since(began), reply.status, delivery.shown(reply.body))
+    return Attempt(now, _milliseconds_since(began), reply.status, webhooks.shown(reply.body))
 
 
 def _milliseconds_since(began: float) -> int:

@@ -3,18 +3,17 @@
 from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.credential import Source
-from chalicelib.schemas.account_configuration import AccountAnswer, AuthAccount
-from chalicelib.schemas.identity import IdentityAnswer
+from chalicelib.domain.sign_in import Source
+from chalicelib.schemas.auth_account import AccountAnswer, AuthAccount
 from chalicelib.schemas.request_context import ZoneQuery
-from chalicelib.schemas.session_login import SessionAnswer, SignIn
-from chalicelib.services import account_configuration, sessions
-from chalicelib.services.admission import admit
+from chalicelib.schemas.sign_in import IdentityAnswer, SessionAnswer, SignIn
+from chalicelib.services import access, auth_account
+from chalicelib.services.access import admit
 
 
 def session(body: SignIn, source: Source) -> SessionAnswer:
     """Sign in with an e-mail and a password; the session lasts 12 hours, or 30 minutes without use."""
-    return SessionAnswer.of(sessions.sign_in(body, datetime.now(UTC), source))
+    return SessionAnswer.of(access.sign_in(body, datetime.now(UTC), source))
 
 
 def me(body: ZoneQuery, caller: Caller) -> IdentityAnswer:
@@ -25,5 +24,5 @@ def me(body: ZoneQuery, caller: Caller) -> IdentityAnswer:
 
 def configuration(body: AuthAccount, caller: Caller) -> AccountAnswer:
     """Get the configuration of the caller's account, at most once in ten minutes."""
-    found = account_configuration.get(caller, datetime.now(UTC), current_account_id=body.current_account_id)
+    found = auth_account.get(caller, datetime.now(UTC), current_account_id=body.current_account_id)
     return AccountAnswer.of(found)

@@ -3,10 +3,17 @@
 from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
-from chalicelib.schemas.agent_view import BulkAnswer, PosAnswer, PosListAnswer
-from chalicelib.schemas.agents import BulkUpdate, CreateAgent, ListAgents, UpdateAgent
+from chalicelib.schemas.agents import (
+    BulkAnswer,
+    BulkUpdate,
+    CreateAgent,
+    ListAgents,
+    PosAnswer,
+    PosListAnswer,
+    UpdateAgent,
+)
 from chalicelib.schemas.request_context import ZoneQuery
-from chalicelib.services import agent_bulk, agent_search, agents
+from chalicelib.services import agents
 
 
 def create(merchant_id: int, body: CreateAgent, caller: Caller) -> PosAnswer:
@@ -28,10 +35,10 @@ def update(merchant_id: int, pos_id: int, body: UpdateAgent, caller: Caller) -> 
 
 def update_bulk(merchant_id: int, body: BulkUpdate, caller: Caller) -> BulkAnswer:
     """Update several agents."""
-    return BulkAnswer.of(agent_bulk.update(body, caller, merchant_id, datetime.now(UTC)))
+    return BulkAnswer.of(agents.update_bulk(body, caller, merchant_id, datetime.now(UTC)))
 
 
 def search(merchant_id: int, body: ListAgents, caller: Caller) -> PosListAnswer:
     """Search the agents of a merchant, 100 a page."""
-    page, total = agent_search.search(body, caller, merchant_id)
+    page, total = agents.search(body, caller, merchant_id)
     return PosListAnswer.of(page, total, datetime.now(UTC), body.gmt)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
 from chalicelib.schemas.base import Answer
-from chalicelib.schemas.events import EventsAnswer, ListEvents, ResendEvent
+from chalicelib.schemas.webhooks import EventsAnswer, ListEvents, ResendEvent
 from chalicelib.services import events
 
 

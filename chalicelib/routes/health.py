@@ -2,11 +2,11 @@
 
 from chalicelib.schemas.base import Answer
 from chalicelib.schemas.health import HealthQuery
-from chalicelib.services import health
+from chalicelib.services import access
 
 
 def check(body: HealthQuery) -> Answer:
     """Answer that the service is up; with `deep=1` once it has read from the store, else 503/903."""
     if body.deep:
-        health.check_store()
+        access.check_store()
     return Answer()

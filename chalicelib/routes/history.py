@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.history import Page
 from chalicelib.schemas.history import ListHistory
-from chalicelib.schemas.history_export import ExportAnswer
+from chalicelib.schemas.reports import ExportAnswer
 from chalicelib.schemas.transaction_list import TransactionList
-from chalicelib.services import history, history_export, pictures
+from chalicelib.services import history, pictures, reports
 
 
 def list_history(body: ListHistory, caller: Caller) -> TransactionList:
@@ -23,7 +23,7 @@ def list_by_days(body: ListHistory, caller: Caller) -> TransactionList:
 
 def export(body: ListHistory, caller: Caller) -> ExportAnswer:
     """Export everything a list has, on all of its pages, as a CSV file."""
-    return ExportAnswer.of(history_export.export(body, caller, datetime.now(UTC)))
+    return ExportAnswer.of(reports.export(body, caller, datetime.now(UTC)))
 
 
 def _answer(

@@ -4,12 +4,10 @@ from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.reversibility import CARD_PRESENT, CNP
-from chalicelib.schemas.idempotency_key import idempotency_key
-from chalicelib.schemas.payment_answer import PaymentAnswer, ReversalAnswer
-from chalicelib.schemas.payment_request import SubmitPayment
-from chalicelib.schemas.receipt_view import ReceiptAnswer
-from chalicelib.schemas.request_context import ZoneQuery
-from chalicelib.schemas.reversal_request import ReversePayment
+from chalicelib.schemas.payments import PaymentAnswer, ReversalAnswer, SubmitPayment
+from chalicelib.schemas.receipts import ReceiptAnswer
+from chalicelib.schemas.request_context import ZoneQuery, idempotency_key
+from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.schemas.transaction_list import StatusAnswer, TransactionList
 from chalicelib.schemas.transaction_view import TransactionView
 from chalicelib.services import payments, pictures, receipts, reversals

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
-from chalicelib.schemas.prepare import PrepareAnswer, PreparePayment
+from chalicelib.schemas.payments import PrepareAnswer, PreparePayment
 from chalicelib.services import prepare as service
 
 

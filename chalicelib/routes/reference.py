@@ -7,9 +7,8 @@ import lzma
 from functools import cache
 from pathlib import Path
 
-from chalicelib.documents import FOR_A_YEAR, Document, Moved
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.web import Headers, RequestPath
+from chalicelib.web import FOR_A_YEAR, Document, Headers, Moved, RequestPath
 
 FOLDER = Path(__file__).parents[1] / "reference"
 RENDERER = "scalar-1.72.1.js"

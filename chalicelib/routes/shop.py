@@ -1,10 +1,9 @@
 """The shop's page: `/app`, and what it loads."""
 
 from chalicelib import shop
-from chalicelib.documents import FOR_A_YEAR, Document, Moved
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services.page_policy import policy
-from chalicelib.web import RequestPath
+from chalicelib.shop import policy
+from chalicelib.web import FOR_A_YEAR, Document, Moved, RequestPath
 
 MEDIA_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
 from chalicelib.schemas.terminals import CreateTerminal, TerminalAnswer
-from chalicelib.services import terminals
+from chalicelib.services import merchants
 
 
 def create(body: CreateTerminal, caller: Caller) -> TerminalAnswer:
     """Create a terminal."""
-    return TerminalAnswer.of(terminals.create(body, caller, datetime.now(UTC)))
+    return TerminalAnswer.of(merchants.create_terminal(body, caller, datetime.now(UTC)))

@@ -1,16 +1,160 @@
-"""The base of all requests and answers: names, strictness, limits."""
+"""The base of all requests and answers: names, strictness, limits, placeholders, and messages of findings.
+
+A till's placeholders, other spellings and other capitals are read as the till means them.
+"""
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import date
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Self, get_args
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from chalicelib.domain.secret import Secret
 from chalicelib.errors import MAX_VALIDATIONS, Check, Finding, Validation
-from chalicelib.schemas.messages import message_of
-from chalicelib.schemas.request_fields import Contradiction, OtherCapitals, as_meant, fields_of
+from chalicelib.record import Record
+
+_EXPECTED: dict[str, str] = {}  # a pattern: what it expects, in words
+
+MESSAGES = {
+    "missing": "It is required.",
+    "string_type": "A text is expected.",
+    "string_unicode": "The text is not valid Unicode.",
+    "int_type": "A whole number is expected.",
+    "int_from_float": "A whole number is expected.",
+    "int_parsing": "A whole number is expected.",
+    "bool_type": "true or false is expected.",
+    "list_type": "A list is expected.",
+    "dict_type": "An object is expected.",
+    "mapping_type": "An object is expected.",
+    "model_type": "An object is expected.",
+    "model_attributes_type": "An object is expected.",
+    "string_too_long": "At most {max_length} characters are expected.",
+    "string_too_short": "At least {min_length} characters are expected.",
+    "too_long": "At most {max_length} items are expected.",
+    "too_short": "At least {min_length} items are expected.",
+    "greater_than": "A number above {gt} is expected.",
+    "greater_than_equal": "A number of at least {ge} is expected.",
+    "less_than": "A number below {lt} is expected.",
+    "less_than_equal": "A number of at most {le} is expected.",
+    "decimal_max_digits": "At most {max_digits} digits are expected.",
+    "decimal_max_places": "At most {decimal_places} decimals are expected.",
+    "decimal_whole_digits": "At most {whole_digits} digits before the decimal point are expected.",
+    "literal_error": "One of {expected} is expected.",
+}
+LENGTHS = {"too_short", "too_long", "string_too_short", "string_too_long"}
+
+
+def pattern(regex: str, expected: str) -> Any:
+    """Return a field of this pattern; `expected` is the message for a text that does not match it."""
+    _EXPECTED[regex] = expected
+    return Field(pattern=regex)
+
+
+def message_of(detail: ErrorDetails) -> str:
+    """Return the message of a finding of pydantic."""
+    context, kind = detail.get("ctx", {}), detail["type"]
+    if kind == "string_pattern_mismatch":
+        return _EXPECTED[context["pattern"]]
+    if kind in LENGTHS and isinstance(detail["input"], str):  # of a secret text, too
+        kind = f"string_{kind.removeprefix('string_')}"
+        if context.get("min_length") == 1:
+            return "It may not be empty."
+    template = MESSAGES.get(kind)
+    return template.format(**context) if template else detail["msg"]
+
+
+ZERO_TEXT = re.compile(r"-?0+(\.0+)?")
+DECIMAL_TEXTS = {"AmountCashGot"}  # an amount may be a text, and so an empty one
+AGENTS = {"CurrentAccountID", "AccountID", "AccountId"}
+ZEROS = AGENTS | {"AmountCashGot", "InputType", "CardInputMode", "LinkedCardId", "TerminalGroupID"}
+POSITIONS = {"Location", "OfflineLocation"}
+COORDINATES = {"latitude", "longitude"}
+
+
+class Contradiction:
+    """The mark of a field that was sent twice with different values, under two spellings or in two places."""
+
+
+class OtherCapitals(Record):
+    """The mark of a known field that was sent in other capitals: ignoring `id` would charge twice."""
+
+    written: str
+
+
+class RequestFields(Record):
+    """The names of a model's fields on the wire, and those in which tills send something for nothing.
+
+    These are optional fields, and stand for absent when a text is empty, a number is 0 or a position has no numbers.
+    """
+
+    names: frozenset[str]
+    by_lower: Mapping[str, str]
+    texts: frozenset[str]
+    zeros: frozenset[str]
+    positions: frozenset[str]
+
+
+@cache
+def fields_of(model: type[BaseModel]) -> RequestFields:
+    """Return the fields of a request's model; `SPELLINGS` of the model are its other spellings."""
+    spellings: Mapping[str, str] = getattr(model, "SPELLINGS", {})
+    fields = {field.alias or name: field for name, field in model.model_fields.items()}
+    optional = frozenset(name for name, field in fields.items() if not field.is_required())
+    return RequestFields(
+        names=frozenset(fields),
+        by_lower={name.lower(): name for name in fields} | {one.lower(): name for one, name in spellings.items()},
+        texts=optional & DECIMAL_TEXTS | {name for name in optional if _holds(fields[name].annotation)},
+        zeros=optional & ZEROS,
+        positions=optional & POSITIONS,
+    )
+
+
+def _holds(hint: Any, kinds: tuple[type, ...] = (str, Secret, SecretStr, date)) -> bool:
+    """Return whether a text of this kind is expected, itself or as one of several choices."""
+    if get_origin(hint) is Literal:
+        return all(isinstance(choice, str) for choice in get_args(hint))
+    if get_origin(hint) in (Union, UnionType, Annotated):
+        return any(_holds(part, kinds) for part in get_args(hint))
+    return hint in kinds
+
+
+def _merged(one: Any, other: Any) -> Any:
+    """Return the one value of a field that was sent in two spellings; a mark where they differ."""
+    marks = [value for value in (one, other) if isinstance(value, OtherCapitals)]
+    if marks:
+        return marks[0]
+    return one if one == other else Contradiction()
+
+
+def _is_nothing(name: str, value: object, fields: RequestFields) -> bool:
+    """Return whether a value is a till's placeholder."""
+    if name in fields.positions and isinstance(value, dict):
+        return all(inner == "" for key, inner in value.items() if key.lower() in COORDINATES)
+    if name in fields.zeros and value != "":
+        zero = isinstance(value, int | Decimal) and not isinstance(value, bool) and value == 0
+        return zero or (isinstance(value, str) and ZERO_TEXT.fullmatch(value) is not None)
+    return value == "" and name in fields.texts
+
+
+def as_meant(data: Mapping[str, Any], fields: RequestFields, spellings: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a request means: without placeholders and unknown fields, each field under the model's spelling."""
+    meant: dict[str, Any] = {}
+    for written, sent in data.items():
+        name = spellings.get(written, written)
+        if name not in fields.names:
+            name = fields.by_lower.get(written.lower(), "")
+        if not name or _is_nothing(name, sent, fields):
+            continue
+        is_known = written in fields.names or written in spellings
+        value = sent if is_known else OtherCapitals(written)
+        meant[name] = _merged(meant.get(name, value), value)
+    return meant
+
 
 ACRONYMS = {
     word.lower(): word

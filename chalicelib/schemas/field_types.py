@@ -17,13 +17,12 @@ from pydantic import (
     WrapValidator,
 )
 
-from chalicelib import exact_json, iso, phone_numbers
+from chalicelib import exact_json, iso_codes, phone_numbers
 from chalicelib.domain import picture
 from chalicelib.domain.picture import Picture
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import Check
-from chalicelib.schemas.base import Request, Text, problem
-from chalicelib.schemas.messages import pattern
+from chalicelib.schemas.base import Request, Text, pattern, problem
 
 MAX_OBJECT = 8 * 1024
 MAX_DEPTH = 32
@@ -37,7 +36,7 @@ Email = Annotated[str, Field(max_length=254), pattern(EMAIL, "An e-mail address 
 
 
 def _alpha2(text: str) -> str:
-    code = iso.country_code(text)
+    code = iso_codes.country_code(text)
     if code is None:
         raise problem(Check.NOT_IN_DICTIONARY, "An ISO 3166-1 country code is expected.")
     return code
@@ -49,14 +48,14 @@ def _known_country(text: str) -> str:
 
 
 def _known_currency(text: str) -> str:
-    if iso.currency(text) is None:
+    if iso_codes.currency(text) is None:
         raise problem(Check.NOT_IN_DICTIONARY, "An ISO 4217 currency code is expected.")
-    return iso.currency_code(text)
+    return iso_codes.currency_code(text)
 
 
 def _phone(text: str, info: ValidationInfo) -> str:
     code = info.data.get("country_code") or (info.context or {}).get("country_code")
-    number = phone_numbers.parse(text, iso.country_code(code) if code else None)
+    number = phone_numbers.parse(text, iso_codes.country_code(code) if code else None)
     if number is None:
         raise problem(Check.FORMAT, "A telephone number such as +27 82 987 6543 is expected.")
     return number

@@ -7,11 +7,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from chalicelib.domain.guid import is_guid
-from chalicelib.domain.history import folded
-from chalicelib.domain.history_filter import HistoryFilter, SearchText
+from chalicelib.domain.history import HistoryFilter, SearchText, folded
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Identifier, Request, Text, problem
-from chalicelib.schemas.payment_request import InputTypeField
+from chalicelib.schemas.payments import InputTypeField
 from chalicelib.schemas.request_context import Context
 
 OLDEST_FIRST = "Date asc"

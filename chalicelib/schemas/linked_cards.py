@@ -6,9 +6,8 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field
 
+from chalicelib.domain.business_days import start_of, text_of, zone_of
 from chalicelib.domain.card import LinkedCard, last_day
-from chalicelib.domain.local_time import text_of, zone_of
-from chalicelib.domain.period import start_of
 from chalicelib.schemas.base import Answer, Identifier, View
 from chalicelib.schemas.request_context import Context
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field
 
 from chalicelib.domain.merchant import Manager, Merchant
-from chalicelib.iso import currency_of_country
+from chalicelib.iso_codes import currency_of_country
 from chalicelib.phone_numbers import format_international
 from chalicelib.schemas.base import Answer, Identifier, LongText, Name, Request, State, Text, View
 from chalicelib.schemas.field_types import (

@@ -1,4 +1,4 @@
-"""The addresses of a receipt: at most five, e-mails and telephone numbers together."""
+"""The addresses of a receipt (at most five e-mails and telephone numbers together), and the view of a receipt."""
 
 from typing import Annotated, Any
 
@@ -6,7 +6,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from chalicelib.domain.transaction import ReceiptAddresses
 from chalicelib.errors import Check
-from chalicelib.schemas.base import Request, problem
+from chalicelib.schemas.base import Answer, Request, View, problem
 from chalicelib.schemas.field_types import Email, Phone
 
 MAX_ADDRESSES = 5
@@ -67,3 +67,19 @@ def _once(first: str | None, more: list[str] | None) -> tuple[str, ...]:
         if address:
             once.setdefault(address.lower(), address)
     return tuple(once.values())
+
+
+class ReceiptView(View):
+    """The Receipt object: the subject and both parts of the e-mail, and the SMS."""
+
+    language: str
+    subject: str
+    html: str
+    text: str
+    short_text: str
+
+
+class ReceiptAnswer(Answer):
+    """The answer of payment/receipt/{tranId}; the receipt is null when no money moved."""
+
+    receipt: ReceiptView | None = None

@@ -1,10 +1,16 @@
-"""The request context: place, device and account of a request."""
+"""The request context: place, device and account; the header Idempotency-Key; the stored request."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from chalicelib.schemas.base import Identifier, Latitude, Longitude, Request, Text
+from chalicelib import exact_json
+from chalicelib.domain.masking import mask_value
+from chalicelib.errors import Check, Validation, invalid
+from chalicelib.schemas.base import Identifier, Latitude, Longitude, Request, Text, problem
+from chalicelib.schemas.card import numbers_in
 
 ZoneHours = Annotated[int, Field(ge=-12, le=14)]
 
@@ -48,3 +54,45 @@ class Context(Request):
     lang: Text | None = None
     ip: Text | None = None
     current_account_id: Identifier | None = None
+
+
+MAX_RAW_REQUEST = 64 * 1024
+TOO_LONG = "The parts of the request that are kept exceed 64 KB."
+NEVER_STORED: Mapping[str, Any] = {"card": True, "files": True, "acq_tran": {"additional_acquiring_fields"}}
+
+
+class StoredRequest(Context):
+    """A request of which a record is made; it is stored beside the record, without its card and what may hold one."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _card_number_in_card_alone(cls, data: Any) -> Any:
+        """Mask the request's card number wherever else it stands: what a till repeats in a text is stored."""
+        numbers = numbers_in(data.get("Card")) if isinstance(data, dict) else ()
+        if not numbers:
+            return data
+        kept = {"Card", "Files"}
+        return {name: part if name in kept else mask_value(part, numbers) for name, part in data.items()}
+
+    @cached_property
+    def raw_request(self) -> str:
+        """Return what is stored of it, as JSON text."""
+        return exact_json.text(self.model_dump(by_alias=True, exclude_unset=True, exclude=dict(NEVER_STORED)))
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Self:
+        if len(self.raw_request.encode()) > MAX_RAW_REQUEST:
+            raise problem(Check.TOO_LONG, TOO_LONG)
+        return self
+
+
+MAX_LENGTH = 255
+
+
+def idempotency_key(headers: Mapping[str, str]) -> str | None:
+    """Return the Idempotency-Key of a request, None without one; 202 unless it has 1 to 255 printable characters."""
+    key = headers.get("idempotency-key", "").strip()
+    if len(key) > MAX_LENGTH or not (key.isascii() and key.isprintable()):
+        message = f"1 to {MAX_LENGTH} printable characters (ASCII) are expected."
+        raise invalid(Validation("Idempotency-Key", Check.FORMAT, message))
+    return key or None

@@ -6,10 +6,10 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, ValidationInfo
 
-from chalicelib import iso, phone_numbers
+from chalicelib import iso_codes, phone_numbers
 from chalicelib.domain.terminal import ENTRY_CAPS, Terminal
 from chalicelib.errors import Check
-from chalicelib.schemas.agent_view import PosView
+from chalicelib.schemas.agents import PosView
 from chalicelib.schemas.base import (
     Answer,
     Identifier,
@@ -21,6 +21,7 @@ from chalicelib.schemas.base import (
     State,
     Text,
     View,
+    pattern,
     problem,
 )
 from chalicelib.schemas.field_types import (
@@ -31,7 +32,6 @@ from chalicelib.schemas.field_types import (
     request_context_text,
     shared_fields,
 )
-from chalicelib.schemas.messages import pattern
 from chalicelib.schemas.request_context import DeviceInfo, ZoneHours
 
 SOUTH_AFRICA = "710"
@@ -44,20 +44,20 @@ NUMERIC_EXPECTED = "A numeric code of three digits such as 710 is expected."
 
 
 def _known_currency(number: str) -> str:
-    if iso.currency(number) is None:
+    if iso_codes.currency(number) is None:
         raise problem(Check.NOT_IN_DICTIONARY, "A numeric ISO 4217 code such as 710 is expected.")
     return number
 
 
 def _known_country(number: str) -> str:
-    if iso.country_code(number) is None:
+    if iso_codes.country_code(number) is None:
         raise problem(Check.NOT_IN_DICTIONARY, "A numeric ISO 3166-1 code such as 710 is expected.")
     return number
 
 
 def _same_country(code: str, info: ValidationInfo) -> str:
     number = info.data.get("country")
-    if number and iso.country_code(number) != code:
+    if number and iso_codes.country_code(number) != code:
         raise problem(Check.CONTRADICTION, "Country and CountryCode are different countries.")
     return code
 
@@ -125,7 +125,7 @@ class CreateTerminal(Request):
             "alias": self.name,
             **shared_fields(self, Terminal, without={"currency"}),
             "tid": self.name,
-            "currency": iso.currency(self.currency),
+            "currency": iso_codes.currency(self.currency),
             "request_context": request_context_text(self),
         }
 

@@ -5,13 +5,10 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Self
 
-from chalicelib.domain.history import Page
-from chalicelib.domain.paging import PAGE_SIZE, page_count
+from chalicelib.domain.history import PAGE_SIZE, Page, page_count
 from chalicelib.domain.transaction import Transaction
 from chalicelib.schemas.base import Answer, View
-from chalicelib.schemas.transaction_parts import ResultView
-from chalicelib.schemas.transaction_states import Section, status_of, wire_state
-from chalicelib.schemas.transaction_view import SignUrl, TransactionView
+from chalicelib.schemas.transaction_view import ResultView, Section, SignUrl, TransactionView, status_of, wire_state
 
 
 class Counters(View):

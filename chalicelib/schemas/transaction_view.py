@@ -1,27 +1,186 @@
-"""The Transaction object of the interface, made of the record."""
+"""The Transaction object of the interface: its parts, its states on the wire, and its amounts."""
 
 from collections.abc import Callable
 from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
+from enum import StrEnum
 from typing import Annotated, Any, Self
 
 from pydantic import Field, WithJsonSchema
 
 from chalicelib.domain import money
-from chalicelib.domain.local_time import text_of, zone_of
+from chalicelib.domain.business_days import text_of, zone_of
+from chalicelib.domain.money import Currency
 from chalicelib.domain.reversibility import CANCELS, offers
-from chalicelib.domain.transaction import KINDS, Transaction
+from chalicelib.domain.transaction import KINDS, AgentSnapshot, EmvData, InputType, Phase, Transaction
+from chalicelib.errors import ErrorCode
+from chalicelib.phone_numbers import format_international
+from chalicelib.record import Record
 from chalicelib.schemas.base import View
-from chalicelib.schemas.transaction_parts import (
-    CardView,
-    EmvView,
-    FiscalView,
-    FormatView,
-    ResultView,
-    TransPosView,
-)
-from chalicelib.schemas.transaction_states import Section, status_of, wire_state
+
+
+class CardView(View):
+    """The parts of a card that may be shown; a cash payment carries only IIN."""
+
+    iin: str
+    bin: str | None = None
+    exp: str | None = None
+    pan_masked: str | None = None
+    pan_ending: str | None = None
+    bank_name: str | None = None
+    bank_country_id: str | None = None
+
+    @classmethod
+    def of(cls, transaction: Transaction) -> Self:
+        """Return the card of a transaction; its acquirer code where there is no card."""
+        card = transaction.card
+        if card is None:
+            return cls(iin=transaction.acquirer)
+        return cls(iin=card.brand, bin=card.bin, exp=card.exp, pan_masked=card.masked, pan_ending=card.last4)
+
+
+class EmvView(View):
+    """The EMV tags a receipt prints."""
+
+    aid: str | None = None
+    apn: str | None = None
+    tsi: str | None = None
+    tvr: str | None = None
+
+    @classmethod
+    def of(cls, emv: EmvData | None) -> Self | None:
+        """Return the tags of a chip, None when there was none."""
+        return cls(**asdict(emv)) if emv else None
+
+
+class FormatView(View):
+    """The format of the currency's amounts; CurrencyE is its number of decimals."""
+
+    currency_sign: str
+    currency_sign_safe: str
+    amount_format: str
+    amount_format_without_currency: str
+    currency_e: int
+
+    @classmethod
+    def of(cls, currency: Currency) -> Self:
+        """Return the format of a currency's amounts."""
+        digits = f"{{0:N{currency.digits}}}"
+        return cls(
+            currency_sign=currency.sign,
+            currency_sign_safe=currency.sign if currency.sign.isascii() else currency.code,
+            amount_format=f"{currency.sign} {digits}",
+            amount_format_without_currency=digits,
+            currency_e=currency.digits,
+        )
+
+
+class FiscalView(View):
+    """Fiscalization is outside the service: always nothing, no error."""
+
+    fiscal_status: int = 0
+    fiscal_error: int = 0
+    fiscal_message: str | None = None
+
+
+class ResultView(View):
+    """The outcome: 0 approved, otherwise the ISO 8583 response code."""
+
+    code: int | None
+    message: str | None
+
+    @classmethod
+    def of(cls, transaction: Transaction) -> Self | None:
+        """Return the result of a transaction, None while there is none, or its reversal is still owed."""
+        if transaction.result.code is None or transaction.is_pending:
+            return None
+        return cls(code=transaction.result.code, message=transaction.result.message)
+
+
+class TransPosView(View):
+    """The agent that made the operation."""
+
+    id: int
+    email: str
+    name: str
+    phone: str
+
+    @classmethod
+    def of(cls, agent: AgentSnapshot) -> Self:
+        """Return the agent as it was then."""
+        phone = format_international(agent.phone) if agent.phone else ""  # a system user may have none
+        return cls(**{**asdict(agent), "phone": phone})
+
+
+DECLINED = 1000  # + the ISO 8583 response code: the ErrorCode of a decline
+
+
+class Section(StrEnum):
+    """The list of the wrapper a transaction stands in."""
+
+    IN_PROCESS = "in_process"
+    NOT_FINISHED = "not_finished"
+    TRANSACTIONS = "transactions"
+
+
+class WireState(Record):
+    """The look of a phase on the wire; `text` is for people."""
+
+    state: int
+    substate: int
+    status: str
+    display_mode: int
+    section: Section
+    text: str
+
+
+WIRE_STATES = {
+    Phase.SENT: WireState(200, 201, "PROCESSING", 100, Section.IN_PROCESS, "In process"),
+    Phase.UNKNOWN: WireState(200, 201, "UNKNOWN", 100, Section.IN_PROCESS, "Outcome not known yet"),
+    Phase.REJECTED: WireState(200, 202, "REJECTED", 0, Section.TRANSACTIONS, "Rejected"),
+    Phase.AWAITING_COMPLETION: WireState(
+        400, 401, "IN-TRANSFER", 1, Section.NOT_FINISHED, "Signature or second step owed"
+    ),
+    Phase.APPROVED: WireState(400, 411, "IN-TRANSFER", 1, Section.TRANSACTIONS, "Paid"),
+    Phase.DECLINED: WireState(400, 412, "DECLINED", 0, Section.TRANSACTIONS, "Declined"),
+    Phase.AUTO_CANCELLING: WireState(400, 403, "REVERSING", 100, Section.IN_PROCESS, "Being cancelled automatically"),
+    Phase.AUTO_CANCELLED: WireState(400, 404, "REVERSED", 0, Section.TRANSACTIONS, "Cancelled automatically"),
+    Phase.CANCELLING: WireState(500, 503, "PROCESSING", 2, Section.IN_PROCESS, "Cancel in process"),
+    Phase.RETURNING: WireState(500, 505, "PROCESSING", 2, Section.IN_PROCESS, "Return in process"),
+    Phase.REVERSAL_APPROVED: WireState(500, 502, "IN-TRANSFER", 2, Section.TRANSACTIONS, "Given back"),
+}
+REVERSED_IN_FULL = WireState(500, 502, "REVERSED", 3, Section.TRANSACTIONS, "Reversed in full")
+
+
+def wire_state(transaction: Transaction) -> WireState:
+    """Return the look of a transaction; a payment that is reversed in full has one of its own.
+
+    A return that is being cancelled automatically looks like one in process: till and customer wait for its outcome.
+    """
+    if transaction.is_reversed_in_full:
+        return REVERSED_IN_FULL
+    is_return_cancelled = transaction.is_reversal and transaction.phase is Phase.AUTO_CANCELLING
+    return WIRE_STATES[Phase.RETURNING if is_return_cancelled else transaction.phase]
+
+
+def status_of(transaction: Transaction, now: datetime) -> str:
+    """Return Status: what was approved is in transfer until the Deadline; cash is deposited at once."""
+    deposited = transaction.input_type is InputType.CASH or now >= transaction.deadline
+    approved = transaction.phase in (Phase.APPROVED, Phase.REVERSAL_APPROVED)
+    if approved and deposited and not transaction.is_reversed_in_full:
+        return "DEPOSITED"
+    return wire_state(transaction).status
+
+
+def error_of(transaction: Transaction) -> tuple[int, str | None]:
+    """Return `ErrorCode` and `ErrorMessage` of the answer that carries a transaction."""
+    if transaction.is_pending:
+        return ErrorCode.OUTCOME_UNKNOWN.code, ErrorCode.OUTCOME_UNKNOWN.message
+    if transaction.phase in (Phase.DECLINED, Phase.REJECTED, Phase.AUTO_CANCELLED):
+        return DECLINED + (transaction.result.code or 0), transaction.result.message
+    return 0, None
+
 
 OF_EITHER_TYPE = WithJsonSchema({})  # a generated client has no type for a text or a number
 OPERATIONS = {"payment": 1, "cancel": 2, "return": 3}

@@ -1,20 +1,23 @@
-"""The requests about webhooks, and the view of a webhook."""
+"""The requests about webhooks and events, their views, and the body that a webhook receives."""
 
-from typing import Annotated, Self
+import json
+from datetime import UTC, datetime
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field
 
-from chalicelib.domain import url
-from chalicelib.domain.event import Kind
-from chalicelib.domain.local_time import text_of, zone_of
+from chalicelib.domain import url_guard
+from chalicelib.domain.business_days import text_of, zone_of
+from chalicelib.domain.history import PAGE_SIZE
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.webhook import Webhook
+from chalicelib.domain.webhooks import PING, Attempt, Delivery, DeliveryState, Event, Kind, Webhook
 from chalicelib.errors import Check
-from chalicelib.schemas.base import Answer, LongText, State, View, problem
-from chalicelib.schemas.messages import pattern
+from chalicelib.schemas.base import Answer, Identifier, LongText, State, View, pattern, problem
+from chalicelib.schemas.history import PeriodModel
 from chalicelib.schemas.request_context import Context
+from chalicelib.schemas.transaction_view import WIRE_STATES
 
-URL_PATTERN = f"^{url.PATTERN.replace('?P<scheme>', '')}$"
+URL_PATTERN = f"^{url_guard.PATTERN.replace('?P<scheme>', '')}$"
 HTTPS = "An address such as https://shop.example/events is expected, public, without user information and fragment."
 
 
@@ -109,3 +112,140 @@ class TestAnswer(Answer):
     __test__ = False
 
     event_id: str
+
+
+LISTED = (*Kind, PING)
+
+
+def _listed_kind(kind: str) -> str:
+    if kind not in LISTED:
+        raise problem(Check.NOT_IN_DICTIONARY, f"One of {', '.join(LISTED)} is expected.")
+    return kind
+
+
+class ListEvents(Context):
+    """The body of merchant/{merchantId}/event/list."""
+
+    PATHS: ClassVar[dict[str, str]] = {"period.first": "Period.From"}
+
+    period: PeriodModel = PeriodModel()
+    types: Annotated[
+        list[Annotated[str, Field(max_length=64), AfterValidator(_listed_kind)]], Field(max_length=2 * len(LISTED))
+    ] = []  # noqa: RUF012  pydantic copies it
+    page: Annotated[int, Field(ge=0)] = 0
+
+
+class ResendEvent(Context):
+    """The body of merchant/{merchantId}/event/{eventId}/resend."""
+
+    webhook_id: Identifier | None = None
+
+
+class AttemptView(View):
+    """One attempt to deliver an event."""
+
+    timestamp: str
+    milliseconds: int
+    status: int | None
+    answer: str | None
+    reason: str | None
+
+    @classmethod
+    def of(cls, attempt: Attempt) -> Self:
+        """Return the view of an attempt."""
+        return cls.carried(attempt, timestamp=instant_text(attempt.at))
+
+
+class DeliveryView(View):
+    """The delivery of an event to one webhook."""
+
+    webhook_id: int
+    state: str
+    attempts: int
+    last_status: int | None
+    next_attempt: str | None
+    attempt_list: list[AttemptView]
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> Self:
+        """Return the view of a delivery, its newest attempt first."""
+        is_due = delivery.state is DeliveryState.PENDING and delivery.due_at is not None
+        return cls.carried(
+            delivery,
+            next_attempt=instant_text(delivery.due_at) if is_due and delivery.due_at else None,
+            attempt_list=[AttemptView.of(attempt) for attempt in reversed(delivery.made)],
+        )
+
+
+class EventView(View):
+    """An event, and what became of it."""
+
+    id: str
+    type: str
+    timestamp: str
+    transaction_id: str | None
+    state: int | None
+    substate: int | None
+    deliveries: list[DeliveryView]
+
+    @classmethod
+    def of(cls, event: Event, deliveries: list[Delivery]) -> Self:
+        """Return the view of an event with its deliveries."""
+        state, substate = _states(event)
+        return cls.carried(
+            event,
+            type=event.kind,
+            timestamp=instant_text(event.at),
+            state=state,
+            substate=substate,
+            deliveries=[DeliveryView.of(one) for one in sorted(deliveries, key=lambda one: one.webhook_id)],
+        )
+
+
+class EventCounters(View):
+    """Paging information of a list that is not counted."""
+
+    pagesize: int = PAGE_SIZE
+    item_count_page: int
+
+
+class EventsAnswer(Answer):
+    """The answer to listing events: a page, newest first."""
+
+    events: list[EventView]
+    events_counters: EventCounters
+
+    @classmethod
+    def of(cls, page: list[tuple[Event, list[Delivery]]]) -> Self:
+        """Return the answer with a page of events and their deliveries."""
+        events = [EventView.of(event, deliveries) for event, deliveries in page]
+        return cls(events=events, events_counters=EventCounters(item_count_page=len(events)))
+
+
+def body_of(event: Event) -> bytes:
+    """Return what a webhook gets of an event: the same bytes at each attempt."""
+    state, substate = _states(event)
+    of_transaction: dict[str, Any] = {
+        "TransactionID": event.transaction_id,
+        "OriginalID": event.original_id,
+        "State": state,
+        "Substate": substate,
+        "ClientID": event.client_id,
+        "PosID": event.pos_id,
+    }
+    data = {"ClientID": event.client_id} if event.kind == PING else of_transaction
+    body = {"type": event.kind, "timestamp": instant_text(event.at), "data": data}
+    return json.dumps(body, separators=(",", ":")).encode()
+
+
+def instant_text(at: datetime) -> str:
+    """Return an instant as Standard Webhooks writes it, in UTC: 2026-03-14T09:26:53.589Z."""
+    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+
+
+def _states(event: Event) -> tuple[int | None, int | None]:
+    """Return State and Substate of the phase that an event tells."""
+    if event.phase is None:
+        return None, None
+    look = WIRE_STATES[event.phase]
+    return look.state, look.substate

@@ -1,4 +1,4 @@
-"""Creating, getting and updating agents."""
+"""Creating, reading, updating and searching agents, one by one and in batches."""
 
 import secrets
 from dataclasses import replace
@@ -7,27 +7,27 @@ from typing import Any
 
 from chalicelib.domain import outbox as messages
 from chalicelib.domain import permissions, references
-from chalicelib.domain.agent import Agent, Caller, Login
-from chalicelib.domain.agent_profile import Profile
-from chalicelib.domain.audit import Act, changed_fields
-from chalicelib.domain.credential import canonical
-from chalicelib.domain.effective_settings import merge_settings
+from chalicelib.domain.account_features import merge_settings
+from chalicelib.domain.agent import Agent, Caller, Login, PrinterSettings
+from chalicelib.domain.history import page_of
 from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.references import Profile, matches_search
 from chalicelib.domain.secret import Secret
-from chalicelib.errors import ErrorCode, ServiceError, invalid_references
+from chalicelib.domain.sign_in import canonical
+from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid_references
 from chalicelib.gateways.secrets import keyed_digest, seal, unseal
-from chalicelib.schemas.agents import CreateAgent, UpdateAgent
+from chalicelib.schemas.agents import BulkItem, BulkUpdate, CreateAgent, ListAgents, UpdateAgent
 from chalicelib.services import pictures
-from chalicelib.services.admission import admit
-from chalicelib.services.authentication import new_secret_key
+from chalicelib.services.access import admit
 from chalicelib.services.merchants import check_same_as_path, require_merchant
 from chalicelib.services.passwords import hash_password
+from chalicelib.services.sign_in import new_secret_key
 from chalicelib.settings import settings
-from chalicelib.store import agents, logins, merchants, sequences, terminals
+from chalicelib.store import agents, merchants, sequences, sign_in
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.agents import LoginChange
-from chalicelib.store.optimistic import ChangedMeanwhileError, retry_on_change
-from chalicelib.store.table import Key, read, read_all
+from chalicelib.store.audit import Act, changed_fields
+from chalicelib.store.table import ChangedMeanwhileError, Key, read, read_all, retry_on_change
 
 
 def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -> Profile:
@@ -120,8 +120,8 @@ def _agent_of_merchant(merchant_id: int, agent: Agent | None) -> Agent:
 
 
 def _profile(agent: Agent, merchant: Merchant) -> Profile:
-    keys: list[Key[Any]] = [logins.key(agent.email)]
-    keys += [terminals.key(agent.terminal_id)] if agent.terminal_id is not None else []
+    keys: list[Key[Any]] = [sign_in.key(agent.email)]
+    keys += [merchants.terminal_key(agent.terminal_id)] if agent.terminal_id is not None else []
     login, *at = read_all(keys)
     return Profile(agent, merchant, login, at[0].tid if at and at[0] else None, pictures.signed_url(agent.avatar_key))
 
@@ -129,7 +129,7 @@ def _profile(agent: Agent, merchant: Merchant) -> Profile:
 def _terminal_keys(body: CreateAgent | UpdateAgent, merchant_id: int) -> list[Key[Any]]:
     keys: list[Key[Any]] = []
     if body.terminal_id is not None:
-        keys.append(terminals.key(body.terminal_id))
+        keys.append(merchants.terminal_key(body.terminal_id))
     if body.tid is not None:
         keys.append(sequences.tid_key(merchant_id, body.tid))
     return keys
@@ -176,7 +176,7 @@ def _next_version(before: Agent, body: UpdateAgent, resolved: dict[str, Any]) ->
 def _login_change(body: UpdateAgent, before: Agent, after: Agent) -> LoginChange:
     moved = None
     if canonical(after.email) != canonical(before.email):
-        moved = read(logins.key(before.email))
+        moved = read(sign_in.key(before.email))
         if moved is None:
             raise ChangedMeanwhileError
     return LoginChange(
@@ -185,3 +185,120 @@ def _login_change(body: UpdateAgent, before: Agent, after: Agent) -> LoginChange
         unlock=bool(body.unlock),
         moved=moved,
     )
+
+
+MAX_ITEMS = 100
+
+
+def update_bulk(body: BulkUpdate, caller: Caller, merchant_id: int, now: datetime) -> list[Validation]:
+    """Update the agents of the valid items, and return the findings about the others.
+
+    As the contract requires, the Property of a finding is the e-mail or the printer that it is about.
+    """
+    if len(body.pos_bulk) > MAX_ITEMS:
+        raise ServiceError(ErrorCode.BATCH_TOO_LONG, f"A batch has at most {MAX_ITEMS} items.")
+    admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
+    permissions.check_can_manage(admitted.agent, merchant_id)
+    require_merchant(admitted.others[0])
+
+    items, findings = body.parse_items()
+    found: list[Login | None] = read_all([sign_in.key(item.email) for item in items])
+    seen: set[str] = set()
+    for item, login in zip(items, found, strict=True):
+        printer, problems = _check(item, login, merchant_id, seen)
+        seen.add(canonical(item.email))
+        if problems or login is None:
+            findings += problems
+            continue
+        if not _apply(item, login, printer, Act("bulk", caller.agent_id, now)):
+            findings.append(_agent_not_found(item))
+    return findings
+
+
+def _check(
+    item: BulkItem, login: Login | None, merchant_id: int, seen: set[str]
+) -> tuple[PrinterSettings | None, list[Validation]]:
+    if canonical(item.email) in seen:
+        return None, [Validation(item.email, Check.TWICE, "The e-mail is in the batch already.")]
+    if login is None or login.client_id != merchant_id:
+        return None, [_agent_not_found(item)]
+    requested = item.printer_and_tax_settings
+    if requested is None:
+        return None, []
+    printer, missing = references.resolve_printer(requested.printer_id, requested.printer_code, settings().printers)
+    sent = {"printer.printer_id": requested.printer_id, "printer.printer_code": requested.printer_code}
+    return printer, [Validation(str(sent[finding.field]), finding.code, finding.message) for finding in missing]
+
+
+def _agent_not_found(item: BulkItem) -> Validation:
+    error = ErrorCode.AGENT_NOT_FOUND
+    return Validation(item.email, error.code, error.message)
+
+
+def _apply(item: BulkItem, login: Login, printer: PrinterSettings | None, act: Act) -> bool:
+    """Update the agent, and return whether the e-mail still belongs to it."""
+
+    def attempt() -> bool:
+        before = read(agents.key(login.agent_id))
+        if before is None or canonical(before.email) != canonical(item.email):
+            return False
+
+        after = _next_version_of_item(before, item, printer)
+
+        if changed_fields(before, after):
+            agents.change(before, after, LoginChange(), act)
+        return True
+
+    return retry_on_change(attempt)
+
+
+def _next_version_of_item(before: Agent, item: BulkItem, printer: PrinterSettings | None) -> Agent:
+    state = before.state if item.state is None else item.state
+    return replace(
+        before,
+        state=state,
+        printer=printer or before.printer,
+        version=before.version + 1,
+        credential_version=before.credential_version + (state != before.state),
+    )
+
+
+def search(body: ListAgents, caller: Caller, merchant_id: int) -> tuple[list[Profile], int]:
+    """Return a page of the agents that match, by ID, and the number of all that match.
+
+    An agent that is named by its e-mail comes with its secret key; of a longer list each key would be a call of KMS.
+    """
+    admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
+    permissions.check_can_manage(admitted.agent, merchant_id)
+    merchant = require_merchant(admitted.others[0])
+
+    candidates = agents.of_merchant(merchant_id) if body.email is None else _with_email(body.email, merchant_id)
+    names = {terminal.id: terminal.tid for terminal in merchants.terminals_of_merchant(merchant_id)}
+    found = [
+        agent
+        for agent in candidates
+        if body.state in (None, agent.state)
+        and (not body.search or matches_search(agent, body.search, names.get(agent.terminal_id or 0)))
+    ]
+
+    page = page_of(found, body.page)
+    logins_of_page: list[Login | None] = read_all([sign_in.key(agent.email) for agent in page])
+    profiles = [
+        Profile(
+            agent,
+            merchant,
+            login,
+            names.get(agent.terminal_id or 0),
+            avatar_url=pictures.signed_url(agent.avatar_key),
+            secret_key=None if body.email is None else secret_key_of(agent),
+        )
+        for agent, login in zip(page, logins_of_page, strict=True)
+    ]
+    return profiles, len(found)
+
+
+def _with_email(email: str, merchant_id: int) -> list[Agent]:
+    """Return the agent with this e-mail, if it is the merchant's. Strong reads find one that was just created."""
+    login = read(sign_in.key(email)) if email.strip() else None
+    agent = read(agents.key(login.agent_id)) if login and login.client_id == merchant_id else None
+    return [agent] if agent else []

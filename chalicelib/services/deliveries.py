@@ -18,28 +18,25 @@ from itertools import chain
 from secrets import token_hex
 from threading import Lock
 
-from chalicelib.domain import delivery, webhook
 from chalicelib.domain import outbox as messages
-from chalicelib.domain.audit import OPERATOR, Act
-from chalicelib.domain.delivery import Attempt, Delivery, State
-from chalicelib.domain.event import PING, Event, spans
+from chalicelib.domain import webhooks
+from chalicelib.domain.agent import BLOCKED
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.state import BLOCKED
-from chalicelib.domain.webhook import Webhook
+from chalicelib.domain.webhooks import PING, Attempt, Delivery, DeliveryState, Event, Webhook, spans
 from chalicelib.gateways import secrets
 from chalicelib.gateways import webhooks as gateway
 from chalicelib.log import log, log_defect
 from chalicelib.record import Record
-from chalicelib.schemas.events import body_of
+from chalicelib.schemas.webhooks import body_of
 from chalicelib.services import due_work
 from chalicelib.services import webhooks as service
 from chalicelib.services.due_work import Image, Lane, Limits, Swept
-from chalicelib.store import due_index, events, merchants, webhooks
+from chalicelib.store import due_index, events, merchants
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.codec import decode
+from chalicelib.store import webhooks as webhooks_store
+from chalicelib.store.audit import OPERATOR, Act
 from chalicelib.store.due_index import Due
-from chalicelib.store.optimistic import retry_on_change
-from chalicelib.store.table import read
+from chalicelib.store.table import decode, read, retry_on_change
 
 THREADS_OF_BATCH = 16  # attempts of one call of the stream at once
 THREADS = 32  # attempts of a run of the sweep at once
@@ -69,7 +66,7 @@ def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
     left to the queues.
     """
     jobs: list[Job] = []
-    hooks_of = cache(webhooks.of_merchant)  # read once: they are as new as the newest record
+    hooks_of = cache(webhooks_store.of_merchant)  # read once: they are as new as the newest record
     failed = due_work.begin_each(records, lambda image: jobs.extend(_jobs_of(image, hooks_of)))
     if jobs:
         with ThreadPoolExecutor(min(THREADS_OF_BATCH, len(jobs))) as pool:
@@ -106,11 +103,11 @@ def begin(event: Event, hook: Webhook, now: datetime) -> Job | None:
 
     It waits in its queue when the webhook is slow.
     """
-    new = delivery.begun(event, hook.id, now)
+    new = webhooks.begun(event, hook.id, now)
     if hook.slow_since is not None:
-        events.begin(delivery.queued(new, _queue(hook)))
+        events.begin(webhooks.queued(new, _queue(hook)))
         return None
-    held = delivery.held(new, now)
+    held = webhooks.held(new, now)
     return Job(event, hook, held) if events.begin(held) else None
 
 
@@ -119,10 +116,10 @@ def claim(day: str, place: str, hook: Webhook, now: datetime) -> Job | None:
     held = events.claim(day, place, _queue(hook), now)
     if held is None:
         return None
-    event = events.get(day, delivery.event_place(place))
+    event = events.get(day, webhooks.event_place(place))
     is_off = not hook.is_on and (event is None or event.kind != PING)
-    if event is None or is_off or delivery.is_too_late(held, now):
-        _store(hook, held, delivery.finished(held, State.GIVEN_UP))
+    if event is None or is_off or webhooks.is_too_late(held, now):
+        _store(hook, held, webhooks.finished(held, DeliveryState.GIVEN_UP))
         return None
     return Job(event, hook, held)
 
@@ -131,9 +128,9 @@ def attempt(job: Job) -> Attempt | None:
     """Make one attempt and store what came of it; None after a defect, which is logged: it is due again later."""
     now = datetime.now(UTC)
     try:
-        signing = [_unsealed(sealed, job.webhook.id) for sealed in webhook.secrets_of(job.webhook, now)]
+        signing = [_unsealed(sealed, job.webhook.id) for sealed in webhooks.secrets_of(job.webhook, now)]
         made = gateway.call(job.webhook.url, job.event.id, body_of(job.event), signing, now)
-        after = delivery.after(job.held, made, _queue(job.webhook), datetime.now(UTC), random.random())  # noqa: S311  jitter, not a secret
+        after = webhooks.after(job.held, made, _queue(job.webhook), datetime.now(UTC), random.random())  # noqa: S311  jitter, not a secret
         _store(job.webhook, job.held, after, made)
         _note(job.webhook, made, now)
     except Exception as defect:  # noqa: BLE001  one delivery stops no other
@@ -157,7 +154,7 @@ def _store(hook: Webhook, held: Delivery, after: Delivery, made: Attempt | None 
 
 
 def _queue(hook: Webhook) -> str:
-    return delivery.queue_of(hook.client_id, hook.id)
+    return webhooks.queue_of(hook.client_id, hook.id)
 
 
 @lru_cache(maxsize=1024)
@@ -171,13 +168,13 @@ def _unsealed(sealed: bytes, webhook_id: int) -> Secret:
 
 def _note(hook: Webhook, made: Attempt, now: datetime) -> None:
     """Store what an attempt says about its webhook, where that is news: it is slow, fails, or wants no more."""
-    after = webhook.after_attempt(hook, made, now)
+    after = webhooks.after_attempt(hook, made, now)
     if after.state != hook.state:
         _switch_off(hook, now)
         return
     if after != hook:
-        webhooks.note(after)
-    if webhook.is_to_be_told(after, now):
+        webhooks_store.note(after)
+    if webhooks.is_to_be_told(after, now):
         _tell(after, now)
 
 
@@ -185,7 +182,7 @@ def _switch_off(hook: Webhook, now: datetime) -> None:
     """Switch a webhook off whose receiver answered that it is gone, unless it was given another URL meanwhile."""
 
     def switch_off() -> None:
-        before, merchant = read(webhooks.key(hook.client_id, hook.id)), read(merchants.key(hook.client_id))
+        before, merchant = read(webhooks_store.key(hook.client_id, hook.id)), read(merchants.key(hook.client_id))
         if before is None or merchant is None or not before.is_on or before.url != hook.url:
             return
         after = replace(before, version=before.version + 1, state=BLOCKED, updated_at=now)
@@ -199,7 +196,7 @@ def _tell(hook: Webhook, now: datetime) -> None:
     merchant = read(merchants.key(hook.client_id))
     if merchant is not None:
         mail = messages.failing_webhook(token_hex(16), merchant, hook.id, now)
-        webhooks.note_told(hook, now, outbox_store.put(mail))
+        webhooks_store.note_told(hook, now, outbox_store.put(mail))
 
 
 # The sweep
@@ -213,7 +210,7 @@ def sweep(now: datetime, seconds: float = SECONDS) -> Swept:
     """
     began = time.monotonic()
     by_merchant: dict[int, list[Webhook]] = defaultdict(list)
-    for hook in webhooks.every():
+    for hook in webhooks_store.every():
         by_merchant[hook.client_id].append(hook)
 
     behind = _look_for_missed(by_merchant, now, began + seconds * LOOKING)
@@ -248,7 +245,7 @@ class _Receiver:
             return False
         answers.append(made.status is not None)
         with self._lock:  # of two attempts at once, neither undoes what the other says
-            self._hook = webhook.after_attempt(self._hook, made, made.at)
+            self._hook = webhooks.after_attempt(self._hook, made, made.at)
         return True
 
 
@@ -270,7 +267,7 @@ def _look_for_missed(by_merchant: dict[int, list[Webhook]], now: datetime, until
 
 
 def _since(hooks: Sequence[Webhook], cursor: datetime | None, now: datetime) -> datetime:
-    return max(cursor or min(hook.created_at for hook in hooks), now - delivery.TRIED_FOR)
+    return max(cursor or min(hook.created_at for hook in hooks), now - webhooks.TRIED_FOR)
 
 
 def _look_at(client_id: int, hooks: Sequence[Webhook], since: datetime, now: datetime, until: float) -> bool:
@@ -287,7 +284,7 @@ def _look_at(client_id: int, hooks: Sequence[Webhook], since: datetime, now: dat
             return False
         is_any = True
         for hook in missing:
-            events.begin(delivery.queued(delivery.begun(event, hook.id, now), _queue(hook)))
+            events.begin(webhooks.queued(webhooks.begun(event, hook.id, now), _queue(hook)))
         if _queue_orphans(hooks, known, now):
             reached = min(reached, event.at)
     _store_cursor(client_id, since, reached, is_any=is_any)
@@ -313,7 +310,7 @@ def _queue_orphans(hooks: Sequence[Webhook], known: Sequence[Delivery], now: dat
     by_id = {hook.id: hook for hook in hooks}
     goes_on = False
     for one in known:
-        if one.state is not State.PENDING or one.due_shard is not None or one.due_at is None:
+        if one.state is not DeliveryState.PENDING or one.due_shard is not None or one.due_at is None:
             continue
         if now < one.due_at:
             goes_on = True

@@ -4,22 +4,20 @@ from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from itertools import islice
 
-from chalicelib.domain import delivery, event, permissions
+from chalicelib.domain import permissions, webhooks
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.delivery import Delivery
-from chalicelib.domain.event import KEPT_FOR, PING, Event
-from chalicelib.domain.history import MAX_CANDIDATES
+from chalicelib.domain.business_days import business_day, period_of, start_of
+from chalicelib.domain.history import MAX_CANDIDATES, PAGE_SIZE
 from chalicelib.domain.merchant import Merchant
-from chalicelib.domain.paging import PAGE_SIZE
-from chalicelib.domain.period import business_day, period_of, start_of
 from chalicelib.domain.references import missing
-from chalicelib.domain.webhook import Webhook
+from chalicelib.domain.webhooks import KEPT_FOR, PING, Delivery, Event, Webhook
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid, invalid_references
-from chalicelib.schemas.events import ListEvents, ResendEvent
 from chalicelib.schemas.request_context import Context
-from chalicelib.services.admission import admit
+from chalicelib.schemas.webhooks import ListEvents, ResendEvent
+from chalicelib.services.access import admit
 from chalicelib.services.merchants import require_merchant
-from chalicelib.store import events, merchants, webhooks
+from chalicelib.store import events, merchants
+from chalicelib.store import webhooks as webhooks_store
 
 DAY = timedelta(days=1)
 OFF = "The webhook is switched off, and takes no event."
@@ -37,7 +35,7 @@ def list_events(
     end = start_of(max(min(period.last, today), date.min + DAY) + DAY, merchant.gmt)
     first = (max(body.page, 1) - 1) * PAGE_SIZE
 
-    return list(islice(_matching(body, event.spans(merchant_id, begin, end)), first, first + PAGE_SIZE))
+    return list(islice(_matching(body, webhooks.spans(merchant_id, begin, end)), first, first + PAGE_SIZE))
 
 
 def _matching(body: ListEvents, spans: list[tuple[str, str, str]]) -> Iterator[tuple[Event, list[Delivery]]]:
@@ -58,12 +56,12 @@ def resend(body: ResendEvent, caller: Caller, merchant_id: int, event_id: str, n
     if found is None:
         raise ServiceError(ErrorCode.EVENT_NOT_FOUND)
     made, deliveries = found
-    wanted = _wanted(body.webhook_id, made, webhooks.of_merchant(merchant_id))
+    wanted = _wanted(body.webhook_id, made, webhooks_store.of_merchant(merchant_id))
     before = {one.webhook_id: one for one in deliveries}
 
     for webhook in wanted:
-        known = before.get(webhook.id) or delivery.begun(made, webhook.id, now)
-        events.begin_again(delivery.again(known, delivery.queue_of(merchant_id, webhook.id), now))
+        known = before.get(webhook.id) or webhooks.begun(made, webhook.id, now)
+        events.begin_again(webhooks.again(known, webhooks.queue_of(merchant_id, webhook.id), now))
 
 
 def _wanted(webhook_id: int | None, made: Event, found: list[Webhook]) -> list[Webhook]:

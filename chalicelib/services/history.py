@@ -1,41 +1,193 @@
 """History: exact counts and any page of payments and reversals, at a cost that does not grow with their number."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import date, datetime, timedelta
 
-from chalicelib.domain.agent import Caller
+from chalicelib.domain import permissions
+from chalicelib.domain.agent import Agent, Caller
+from chalicelib.domain.business_days import Period, business_day, days_up_to, period_of
 from chalicelib.domain.history import (
+    MAX_CANDIDATES,
+    PAGE_SIZE,
+    DayTotal,
     HistoryEntry,
+    HistoryFilter,
     Page,
     TimeRange,
     amount_taken,
     days_of,
-    page_of,
+    entries_of_page,
+    entry_of,
+    is_within,
     quarters_of,
     ranges_of_page,
 )
-from chalicelib.domain.paging import PAGE_SIZE
-from chalicelib.domain.period import days_up_to
 from chalicelib.domain.transaction import Transaction
-from chalicelib.schemas.history import OLDEST_FIRST, ListHistory
-from chalicelib.services import history_entries, history_query
-from chalicelib.services.history_query import HistoryQuery
-from chalicelib.services.rolled_totals import Counted
-from chalicelib.store import transactions
-from chalicelib.store.table import read_all
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
+from chalicelib.record import Record
+from chalicelib.schemas.history import OLDEST_FIRST, ListBasicModel, ListHistory
+from chalicelib.services import totals
+from chalicelib.services.access import Admitted, admit
+from chalicelib.services.totals import Counted
+from chalicelib.store import agents, history, merchants, transactions
+from chalicelib.store import totals as totals_store
+from chalicelib.store.history import Stretch
+from chalicelib.store.table import Key, read, read_all
+
+TOO_MANY = f"More than {MAX_CANDIDATES} operations would have to be looked at: narrow the period."
+
+
+def of_ranges(
+    client_id: int, wanted: HistoryFilter, held: Sequence[TimeRange], day_totals: Sequence[DayTotal]
+) -> list[HistoryEntry]:
+    """List the matching entries of these time ranges, from the first to the last of them.
+
+    `day_totals` are those of all kinds. Raise PERIOD_TOO_LONG when a filter would have to look at too many.
+    """
+    if not held:
+        return []
+    begin, end = min(one.begin for one in held), max(one.end for one in held)
+    days = Period(begin.date(), (end - timedelta(microseconds=1)).date())
+    number = sum(one.count for one in day_totals if one.day in days)
+    too_many = number > MAX_CANDIDATES and (wanted.by_text or wanted.by_kind)
+    agent_ids = _agents_of_kind(client_id, wanted, days) if too_many else [wanted.agent_id]
+    stretches = [Stretch(client_id, agent_id, begin, end) for agent_id in agent_ids]
+    return [entry for stretch in stretches for entry in history.between(stretch, wanted)]
+
+
+def _agents_of_kind(client_id: int, wanted: HistoryFilter, days: Period) -> Sequence[int | None]:
+    """List the agents that have transactions of the kind, if what all of them did is not too much to look at."""
+    if wanted.agent_id is not None or not wanted.by_kind:
+        raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_MANY)
+    of_months = [one for month in days.months for one in totals_store.of_month(client_id, month, None)]
+    inside = [one for one in of_months if one.day in days]
+    agent_ids = {one.counter.agent_id for one in inside if wanted.takes(one.counter)}
+    if sum(one.count for one in inside if one.counter.agent_id in agent_ids) > MAX_CANDIDATES:
+        raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_MANY)
+    return list(agent_ids)
+
+
+class Scope(Record):
+    """The transactions a caller may list: a merchant's, of one agent or (None) of all; and its merchant's zone."""
+
+    client_id: int
+    agent_id: int | None
+    gmt: int
+    currency: str | None  # the merchant's
+
+
+def scope_of(admitted: Admitted, account_id: int | None, account: Agent | None) -> Scope:
+    """Return what the caller may list when it names this account, or none.
+
+    An account that does not exist (None with an ID) is answered as one of another merchant: AGENT_NOT_FOUND. A system
+    user has to name one.
+    """
+    if account_id is not None and account is None:
+        raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
+    if admitted.merchant is not None:
+        own = admitted.merchant
+        return Scope(*permissions.history_scope(admitted.agent, account), own.gmt, own.currency_id)
+    if account is None:
+        message = "A system user names the merchant through one of its accounts."
+        raise invalid(Finding("account_id", Check.REQUIRED, message))
+    client_id, agent_id = permissions.history_scope(admitted.agent, account)
+    merchant = read(merchants.key(client_id))
+    if merchant is None:
+        raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
+    return Scope(client_id, agent_id, merchant.gmt, merchant.currency_id)
+
+
+ChoosePeriod = Callable[[date | None, date | None, date], Period]
+
+
+class HistoryQuery(Record):
+    """A list that is decided and not yet read. `anytime`: a transaction found by ID is shown whatever its day."""
+
+    client_id: int
+    currency: str | None
+    wanted: HistoryFilter
+    period: Period
+    anytime: bool
+    page: int
+    newest_first: bool
+    found: Transaction | None = None  # by ID
+
+
+def decide(body: ListHistory, caller: Caller, now: datetime, days: ChoosePeriod = period_of) -> HistoryQuery:
+    """Return what a request lists, if the caller may; `days` is the period that its two days stand for."""
+    model = body.list_basic_model
+    account_key = [agents.key(model.account_id)] if model.account_id is not None else []
+    found_key = [transactions.key(model.id.upper())] if model.id is not None else []
+    keys: list[Key[Agent] | Key[Transaction]] = [*account_key, *found_key]
+    admitted = admit(caller, *keys, current_account_id=body.current_account_id)
+    account = admitted.others[0] if account_key else None
+    found = admitted.others[-1] if found_key else None
+
+    scope = _scope(admitted, model, account, found)
+    return HistoryQuery(
+        client_id=scope.client_id,
+        currency=scope.currency,
+        wanted=body.to_domain(scope.agent_id),
+        period=days(body.period.first, body.period.last, business_day(now, scope.gmt)),
+        anytime=body.period.first is None and body.period.last is None,
+        page=max(model.page, 1),
+        newest_first=model.sort != OLDEST_FIRST,
+        found=found if found and found.client_id == scope.client_id else None,
+    )
+
+
+def counted_by_totals(query: HistoryQuery, now: datetime) -> Counted:
+    """Read the totals of its period: of its agent, or of all."""
+    if query.wanted.agent_id is None:
+        return totals.of_merchant(query.client_id, query.period, now)
+    return totals.of_agent(query.client_id, query.wanted.agent_id, query.period)
+
+
+def found_by_key(query: HistoryQuery) -> list[HistoryEntry] | None:
+    """Return what matches among the entries of an ID or an ExtID; None when neither is asked for."""
+    wanted = query.wanted
+    if wanted.id is not None:
+        found = [query.found] if query.found else []
+        entries = [entry_of(one) for one in found if wanted.ext_id in (None, one.particulars.ext_id)]
+    elif wanted.ext_id is not None:
+        entries = history.with_ext_id(query.client_id, wanted.ext_id, wanted.agent_id)
+    else:
+        return None
+    return matching(query, entries)
+
+
+def matching(query: HistoryQuery, candidates: Sequence[HistoryEntry]) -> list[HistoryEntry]:
+    """Return what matches among candidates that were all read; raise PERIOD_TOO_LONG for more than a list looks at."""
+    if len(candidates) > MAX_CANDIDATES:
+        raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_MANY)
+    period = None if query.anytime else query.period
+    return [one for one in candidates if query.wanted.matches(one) and is_within(period, one)]
+
+
+def _scope(admitted: Admitted, model: ListBasicModel, account: Agent | None, found: Transaction | None) -> Scope:
+    """Return the transactions the caller may list; a system user finds every transaction by its ID."""
+    if admitted.merchant is None and model.account_id is None and model.id is not None:
+        return _scope_of(found) if found else Scope(0, None, 0, None)
+    return scope_of(admitted, model.account_id, account)
+
+
+def _scope_of(transaction: Transaction) -> Scope:
+    merchant = read(merchants.key(transaction.client_id))
+    return Scope(transaction.client_id, None, transaction.gmt, merchant.currency_id if merchant else None)
+
 
 BUSY_DAY = 2 * PAGE_SIZE  # transactions, from which it pays to read which quarters of an hour a page is in
 
 
 def by_history(body: ListHistory, caller: Caller, now: datetime) -> Page:
     """Return a page of the period, in the requested order."""
-    return _list(history_query.decide(body, caller, now), now)
+    return _list(decide(body, caller, now), now)
 
 
 def by_days(body: ListHistory, caller: Caller, now: datetime) -> Page:
     """Return a page of a day, filled up from the days before it; Sort orders the page, it does not choose it."""
-    query = history_query.decide(body, caller, now, days_up_to)
+    query = decide(body, caller, now, days_up_to)
     page = _list(replace(query, newest_first=True), now)
     if body.list_basic_model.sort == OLDEST_FIRST:
         return replace(page, transactions=page.transactions[::-1])
@@ -43,20 +195,20 @@ def by_days(body: ListHistory, caller: Caller, now: datetime) -> Page:
 
 
 def _list(query: HistoryQuery, now: datetime) -> Page:
-    found = history_query.found_by_key(query)
+    found = found_by_key(query)
     return _page_of_period(query, now) if found is None else _page(query, found)
 
 
 def _page(query: HistoryQuery, matching: Sequence[HistoryEntry]) -> Page:
     """Return a page of all that matches."""
-    shown = page_of(matching, query.page, newest_first=query.newest_first)
+    shown = entries_of_page(matching, query.page, newest_first=query.newest_first)
     return Page(_read_records(shown), len(matching), amount_taken(matching, query.currency))
 
 
 def _page_of_period(query: HistoryQuery, now: datetime) -> Page:
     """Return a page of a period: counted by its totals, which also locate it unless a text is searched."""
     wanted, period, client_id = query.wanted, query.period, query.client_id
-    counted = history_query.counted(query, now)
+    counted = counted_by_totals(query, now)
     fitting = [one for one in counted.day_totals if one.day in period and wanted.takes(one.counter)]
     total = sum(one.count for one in fitting)
     held, skip = days_of(fitting, newest_first=query.newest_first), 0
@@ -64,10 +216,10 @@ def _page_of_period(query: HistoryQuery, now: datetime) -> Page:
     if not wanted.by_text:
         held, skip = ranges_of_page(held, (query.page - 1) * PAGE_SIZE, PAGE_SIZE)
         held, skip = ranges_of_page(_in_quarters(query, counted, held), skip, PAGE_SIZE)
-    entries = history_entries.of_ranges(client_id, wanted, held, counted.day_totals)
+    entries = of_ranges(client_id, wanted, held, counted.day_totals)
     if wanted.by_text:
-        return _page(query, history_query.matching(query, entries))
-    shown = page_of(entries, 1, newest_first=query.newest_first, skip=skip)
+        return _page(query, matching(query, entries))
+    shown = entries_of_page(entries, 1, newest_first=query.newest_first, skip=skip)
     return Page(_read_records(shown), total, amount_taken(fitting, query.currency))
 
 

@@ -7,12 +7,12 @@ from chalicelib.domain import permissions
 from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, LinkRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import FAILED, IN_VERIFICATION, VERIFIED, CardData, LinkedCard
-from chalicelib.domain.paging import page_of
+from chalicelib.domain.history import page_of
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.log import log_defect
 from chalicelib.schemas.linked_cards import GetLinkedCards
-from chalicelib.services.admission import admit
+from chalicelib.services.access import admit
 from chalicelib.store import agents, linked_cards, merchants, sequences
 from chalicelib.store.table import read
 

@@ -1,4 +1,4 @@
-"""Creating and updating merchants."""
+"""Creating and updating merchants, and creating terminals."""
 
 import secrets
 from dataclasses import replace
@@ -6,18 +6,20 @@ from datetime import datetime
 from typing import Any
 
 from chalicelib.domain import outbox as messages
-from chalicelib.domain import permissions
+from chalicelib.domain import permissions, references
+from chalicelib.domain.account_features import merge_settings
 from chalicelib.domain.agent import Caller, MobileSettings
-from chalicelib.domain.audit import Act, changed_fields
-from chalicelib.domain.effective_settings import merge_settings
 from chalicelib.domain.merchant import GROUPS, Merchant, TerminalGroup
-from chalicelib.errors import Check, ErrorCode, Finding, ServiceError
+from chalicelib.domain.terminal import Terminal
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references
 from chalicelib.schemas.merchants import CreateMerchant, UpdateMerchant
+from chalicelib.schemas.terminals import CreateTerminal
 from chalicelib.services import pictures
-from chalicelib.services.admission import admit
+from chalicelib.services.access import Admitted, admit
 from chalicelib.store import merchants, sequences
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.optimistic import retry_on_change
+from chalicelib.store.audit import Act, changed_fields
+from chalicelib.store.table import retry_on_change
 
 
 def create(body: CreateMerchant, caller: Caller, now: datetime) -> Merchant:
@@ -81,3 +83,36 @@ def _changes(body: UpdateMerchant, before: Merchant) -> dict[str, Any]:
         settings = merge_settings(settings, MobileSettings(barcode_scanner=body.barcode_scanner))
     picture = pictures.store_picture(body.image, f"merchants/{before.id}")
     return {**body.record_fields(), "mobile_settings": settings, **picture}
+
+
+def create_terminal(body: CreateTerminal, caller: Caller, now: datetime) -> Terminal:
+    """Create a terminal of the merchant that is named by its BranchID."""
+    admitted = admit(caller, merchants.key(body.branch_id), current_account_id=body.current_account_id)
+    merchant = _merchant_of_branch(admitted, body.branch_id)
+    group, findings = references.resolve_group(merchant, body.terminal_group_id, body.terminal_group_code)
+    if findings or group is None:
+        raise invalid_references(*findings)
+
+    terminal = Terminal(
+        id=sequences.next_id(merchants.TERMINALS),
+        client_id=merchant.id,
+        group_id=group.id,
+        created_at=now,
+        financial_institution_id=merchant.financial_institution_id,
+        branch_name=merchant.name,
+        **body.record_fields(),
+    )
+
+    merchants.create_terminal(terminal, Act("create", caller.agent_id, now))
+    return terminal
+
+
+def _merchant_of_branch(admitted: Admitted, branch_id: int) -> Merchant:
+    """Return the merchant that the branch is. The branch of another merchant is refused as a missing one is."""
+    agent = admitted.agent
+    permissions.check_can_manage(agent, branch_id if agent.is_system_user else agent.client_id)
+    merchant: Merchant | None = admitted.others[0]
+    foreign = not agent.is_system_user and agent.client_id != branch_id
+    if merchant is None or merchant.deleted or foreign:
+        raise invalid_references(references.missing("branch_id", ErrorCode.BRANCH_NOT_FOUND))
+    return merchant

@@ -10,17 +10,16 @@ from chalicelib.domain import outbox
 from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
 from chalicelib.gateways import mail, sms
 from chalicelib.log import log, log_defect
+from chalicelib.receipts import receipt_of
 from chalicelib.receipts.html import as_html
-from chalicelib.receipts.receipt import receipt_of
-from chalicelib.receipts.sms import as_sms
-from chalicelib.receipts.text import as_text
+from chalicelib.receipts.text_and_sms import as_sms, as_text
 from chalicelib.services import due_work
 from chalicelib.services.due_work import Image, Lane, Limits, Swept
 from chalicelib.settings import settings
 from chalicelib.store import due_index, transactions
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.codec import decode
 from chalicelib.store.due_index import Due
+from chalicelib.store.table import decode
 
 SECONDS = 20  # of a sweep or a batch of the stream; with the last sending well within the time an entry is held
 GATEWAYS = {EMAIL: mail, SMS: sms}

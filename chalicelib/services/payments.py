@@ -4,29 +4,27 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from chalicelib.domain import host, payment, permissions
+from chalicelib.domain import host_messages, payment, permissions
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import LinkedCard
-from chalicelib.domain.card_payment import with_card
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.history import Page, amount_taken, entry_of
-from chalicelib.domain.payment import PaymentOrder, Till
+from chalicelib.domain.payment import PaymentOrder, Till, with_card
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.errors import ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
-from chalicelib.gateways.secrets import keyed_digest
+from chalicelib.gateways.secrets import card_digest, derived_guid, keyed_digest, new_guid
 from chalicelib.schemas.files import PictureFile
-from chalicelib.schemas.payment_request import SubmitPayment
-from chalicelib.services import outcomes, pictures, signatures
-from chalicelib.services.admission import admit, admit_to_transaction
-from chalicelib.services.host_identity import identify_payment
-from chalicelib.services.identifiers import card_digest, derived_guid, new_guid
+from chalicelib.schemas.payments import SubmitPayment
+from chalicelib.services import idempotency, outcomes, pictures
+from chalicelib.services.access import admit, admit_to_transaction
+from chalicelib.services.acquirer_calls import identify_payment
+from chalicelib.services.idempotency import replay, replay_first
 from chalicelib.services.receipts import receipts_for
-from chalicelib.services.replay import replay, replay_first
-from chalicelib.store import linked_cards, merchants, terminals, transactions
+from chalicelib.store import linked_cards, merchants, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import AlreadyExistsError, Key, read
 
@@ -70,7 +68,7 @@ def _keys(order: PaymentOrder, caller: Caller) -> dict[str, Key[Any]]:
     """Return the keys of what a payment is decided on, beside the agent and its merchant."""
     keys: dict[str, Key[Any]] = {"stored": transactions.key(order.id)}
     if caller.terminal_id is not None:
-        keys["terminal"] = terminals.key(caller.terminal_id)
+        keys["terminal"] = merchants.terminal_key(caller.terminal_id)
     if order.linked_card_id is not None:
         keys["card"] = linked_cards.key(order.linked_card_id)
     return keys
@@ -81,7 +79,7 @@ def _terminal_of(agent: Agent, terminal: Terminal | None) -> Terminal:
     if agent.terminal_id is None:
         raise ServiceError(ErrorCode.TERMINAL_NOT_FOUND, "The agent has no terminal.")
     if terminal is None or terminal.id != agent.terminal_id:
-        terminal = read(terminals.key(agent.terminal_id))
+        terminal = read(merchants.terminal_key(agent.terminal_id))
     if terminal is None:
         raise ServiceError(ErrorCode.TERMINAL_NOT_FOUND)
     if not terminal.state:
@@ -115,7 +113,7 @@ def _take_by_card(
     try:
         transactions.record(transaction, *checks)
     except AlreadyExistsError:
-        return signatures.deliver(replay_first(order.id, order, order.fingerprint, now), files, now)
+        return idempotency.deliver(replay_first(order.id, order, order.fingerprint, now), files, now)
     return outcomes.require_attempted(outcomes.authorize(transaction, request, now)), False
 
 
@@ -131,7 +129,7 @@ def begin_by_card(
         transaction, auto_cancel_id=new_guid(), card_entry=replace(transaction.card_entry, digest=digest)
     )
     transaction = identify_payment(transaction, till.terminal)
-    return transaction, replace(request, message=host.message_of(transaction))
+    return transaction, replace(request, message=host_messages.message_of(transaction))
 
 
 def _acquirers_for(order: PaymentOrder) -> tuple[str, ...]:
@@ -148,7 +146,7 @@ def _replay(
     """
     if order.card_findings:
         raise invalid(*order.card_findings)
-    return signatures.deliver(replay(stored, order, order.fingerprint, now), files, now)
+    return idempotency.deliver(replay(stored, order, order.fingerprint, now), files, now)
 
 
 def public(transaction_id: str) -> Transaction | None:

@@ -10,8 +10,8 @@ from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.gateways import partners, secrets
 from chalicelib.gateways.https import FailedError
 from chalicelib.log import log
-from chalicelib.schemas.prepare import PreparePayment
-from chalicelib.services.admission import admit
+from chalicelib.schemas.payments import PreparePayment
+from chalicelib.services.access import admit
 from chalicelib.settings import Partner, settings
 
 RETRY_AFTER_S = 5

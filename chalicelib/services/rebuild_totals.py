@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from chalicelib.domain.history import entry_of
 from chalicelib.record import Record
-from chalicelib.store import history, rolled_totals, totals, transactions
+from chalicelib.store import history, totals, transactions
 from chalicelib.store.table import Write, commit, read_all, write_one
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def rebuild(client_id: int, month: str) -> Outcome:
         moving = []
         for group in _differences(client_id, month):
             try:
-                commit(_correction(group), rolled_totals.outdate(client_id, month))
+                commit(_correction(group), totals.outdate(client_id, month))
             except totals.CounterChangedError:
                 moving += group
             else:
@@ -58,7 +58,7 @@ def rebuild(client_id: int, month: str) -> Outcome:
         if not moving:
             break
     if next(totals.read_counters(client_id, month, totals.TOTAL), None):
-        write_one(rolled_totals.outdate(client_id, month))
+        write_one(totals.outdate(client_id, month))
     return Outcome(tuple(mended), tuple(moving))
 
 

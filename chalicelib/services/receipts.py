@@ -6,12 +6,11 @@ from chalicelib.domain import outbox
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, Outbox
 from chalicelib.domain.transaction import ReceiptAddresses, Transaction
+from chalicelib.receipts import has_receipt, receipt_of
 from chalicelib.receipts.html import as_html
-from chalicelib.receipts.receipt import has_receipt, receipt_of
-from chalicelib.receipts.sms import as_sms
-from chalicelib.receipts.text import as_text
-from chalicelib.schemas.receipt_view import ReceiptView
-from chalicelib.services.admission import admit_to_transaction
+from chalicelib.receipts.text_and_sms import as_sms, as_text
+from chalicelib.schemas.receipts import ReceiptView
+from chalicelib.services.access import admit_to_transaction
 from chalicelib.services.pictures import signed_url
 
 

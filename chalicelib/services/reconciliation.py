@@ -5,8 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime, time, timedelta
 from itertools import chain
 
-from chalicelib.domain.history import HistoryEntry
-from chalicelib.domain.history_filter import HistoryFilter
+from chalicelib.domain.history import HistoryEntry, HistoryFilter
 from chalicelib.domain.reconciliation import ATTRIBUTES, BookedTransaction, Booking, Cancels, booking_of, cancels_of
 from chalicelib.domain.reversibility import CANCELS
 from chalicelib.store import history, merchants, sequences, transactions

@@ -4,25 +4,23 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from chalicelib.domain import host, permissions, reversal
-from chalicelib.domain import replay as replay_rules
+from chalicelib.domain import host_messages, permissions, reversal
 from chalicelib.domain.acquirer import ReversalRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import CardData, Findings
 from chalicelib.domain.guid import is_guid
-from chalicelib.domain.reversal import ReversalOrder
-from chalicelib.domain.reversal_card import check_card
+from chalicelib.domain.reversal import ReversalOrder, check_card
 from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
-from chalicelib.schemas.reversal_request import ReversePayment
+from chalicelib.gateways.secrets import card_digest, derived_guid, new_guid
+from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import outcomes
-from chalicelib.services.admission import Admitted, admit
-from chalicelib.services.host_identity import identify_reversal
-from chalicelib.services.identifiers import card_digest, derived_guid, new_guid
+from chalicelib.services.access import Admitted, admit
+from chalicelib.services.acquirer_calls import identify_reversal
+from chalicelib.services.idempotency import answer_again, replay, replay_first
 from chalicelib.services.receipts import receipts_for
-from chalicelib.services.replay import answer_again, replay, replay_first
 from chalicelib.store import merchants, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import AlreadyExistsError, read
@@ -59,14 +57,14 @@ def _chosen_id(order: ReversalOrder, caller: Caller) -> str | None:
 
 def _id_of_content(order: ReversalOrder, original: Transaction, caller: Caller) -> str | None:
     """Return the ID that follows from content and time of a request without a key; None when it has no time."""
-    identity = replay_rules.content_identity(order, original, caller.agent_id)
+    identity = reversal.content_identity(order, original, caller.agent_id)
     return derived_guid("reversal", *identity) if identity else None
 
 
 def _repeated(order: ReversalOrder, original: Transaction, agent: Agent, now: datetime) -> Transaction | None:
     """Return the latest reversal of the payment, when a request without a key repeats it."""
     latest = transactions.get(original.reversals.requested_id) if original.reversals.requested_id else None
-    return latest if latest and replay_rules.is_repeated(order, original, latest, agent.id, now) else None
+    return latest if latest and reversal.is_repeated(order, original, latest, agent.id, now) else None
 
 
 def _checked_card(order: ReversalOrder, original: Transaction, now: datetime) -> tuple[CardData | None, Findings]:
@@ -111,7 +109,7 @@ def _reverse(
             original = transactions.get(original.id) or original
         else:
             if transaction.is_pending:
-                request = host.reversal_request(transaction, order, card, is_repeat=False)
+                request = host_messages.reversal_request(transaction, order, card, is_repeat=False)
                 transaction = outcomes.reverse(transaction, request, now)
             return outcomes.require_attempted(transaction), False
     raise ServiceError(ErrorCode.IN_PROGRESS)

@@ -5,24 +5,24 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from chalicelib.domain import event, permissions, webhook
-from chalicelib.domain.address import may_be_called
+from chalicelib.domain import permissions, webhooks
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.audit import Act, changed_fields
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.webhook import Webhook
+from chalicelib.domain.url_guard import may_be_called
+from chalicelib.domain.webhooks import Webhook
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.gateways import secrets
 from chalicelib.record import Record
 from chalicelib.schemas.request_context import Context
 from chalicelib.schemas.webhooks import HTTPS, CreateWebhook, UpdateWebhook
-from chalicelib.services.admission import admit
+from chalicelib.services.access import admit
 from chalicelib.services.merchants import require_merchant
 from chalicelib.settings import settings
-from chalicelib.store import events, merchants, sequences, webhooks
-from chalicelib.store.optimistic import retry_on_change
-from chalicelib.store.table import Key
+from chalicelib.store import events, merchants, sequences
+from chalicelib.store import webhooks as webhooks_store
+from chalicelib.store.audit import Act, changed_fields
+from chalicelib.store.table import Key, retry_on_change
 
 OWNER = "webhook"  # of a sealed secret
 
@@ -40,8 +40,8 @@ def create(body: CreateWebhook, caller: Caller, merchant_id: int, now: datetime)
     merchant, _ = _managed(body, caller, merchant_id)
     _check_room(merchant)
     _check_url(body.url)
-    webhook_id = sequences.next_id(webhooks.TABLE)
-    secret = webhook.new_secret(random.token_bytes(webhook.SECRET_BYTES))
+    webhook_id = sequences.next_id(webhooks_store.TABLE)
+    secret = webhooks.new_secret(random.token_bytes(webhooks.SECRET_BYTES))
     made = Webhook(
         client_id=merchant_id,
         id=webhook_id,
@@ -58,9 +58,9 @@ def create(body: CreateWebhook, caller: Caller, merchant_id: int, now: datetime)
     def attempt() -> Made:
         before, _ = _managed(body, caller, merchant_id)
         _check_room(before)
-        after = replace(before, version=before.version + 1, webhooks=before.webhooks + 1, events_until=webhook.ALWAYS)
+        after = replace(before, version=before.version + 1, webhooks=before.webhooks + 1, events_until=webhooks.ALWAYS)
 
-        webhooks.create(made, act, *merchants.next_version(before, after, act))
+        webhooks_store.create(made, act, *merchants.next_version(before, after, act))
         return Made(made, secret, before.gmt)
 
     return retry_on_change(attempt)
@@ -68,10 +68,10 @@ def create(body: CreateWebhook, caller: Caller, merchant_id: int, now: datetime)
 
 def update(body: UpdateWebhook, caller: Caller, merchant_id: int, webhook_id: int, now: datetime) -> Made:
     """Update the fields of a webhook that the request sets; with `RotateSecret` return its new secret."""
-    secret = webhook.new_secret(random.token_bytes(webhook.SECRET_BYTES)) if body.rotate_secret else None
+    secret = webhooks.new_secret(random.token_bytes(webhooks.SECRET_BYTES)) if body.rotate_secret else None
 
     def attempt() -> Made:
-        merchant, found = _managed(body, caller, merchant_id, webhooks.key(merchant_id, webhook_id))
+        merchant, found = _managed(body, caller, merchant_id, webhooks_store.key(merchant_id, webhook_id))
         before = _require(found)
         if body.url is not None:
             _check_url(body.url)
@@ -91,24 +91,24 @@ def store(before: Webhook, after: Webhook, merchant: Merchant, act: Act) -> None
     Raise ChangedMeanwhileError when either is no longer what was read.
     """
     if before.state == after.state:
-        webhooks.change(before, after, act)
+        webhooks_store.change(before, after, act)
         return
-    others = [one for one in webhooks.of_merchant(after.client_id) if one.id != after.id]
-    until = webhook.events_until([*others, after], act.at)
+    others = [one for one in webhooks_store.of_merchant(after.client_id) if one.id != after.id]
+    until = webhooks.events_until([*others, after], act.at)
     told = replace(merchant, version=merchant.version + 1, events_until=until)
-    webhooks.change(before, after, act, *merchants.next_version(merchant, told, act))
+    webhooks_store.change(before, after, act, *merchants.next_version(merchant, told, act))
 
 
 def list_webhooks(body: Context, caller: Caller, merchant_id: int) -> tuple[list[Webhook], int]:
     """Return the webhooks of a merchant by ID, and its zone in hours."""
     merchant, _ = _managed(body, caller, merchant_id)
-    return webhooks.of_merchant(merchant_id), merchant.gmt
+    return webhooks_store.of_merchant(merchant_id), merchant.gmt
 
 
 def test(body: Context, caller: Caller, merchant_id: int, webhook_id: int, now: datetime) -> str:
     """Make an event for this webhook alone, on or off, and return the event's ID."""
-    _, found = _managed(body, caller, merchant_id, webhooks.key(merchant_id, webhook_id))
-    ping = event.ping(random.token_hex(16), merchant_id, _require(found).id, now)
+    _, found = _managed(body, caller, merchant_id, webhooks_store.key(merchant_id, webhook_id))
+    ping = webhooks.ping(random.token_hex(16), merchant_id, _require(found).id, now)
 
     events.create(ping)
     return ping.id
@@ -129,8 +129,8 @@ def _require(found: Webhook | None) -> Webhook:
 
 
 def _check_room(merchant: Merchant) -> None:
-    if merchant.webhooks >= webhook.MOST:
-        raise invalid(Finding("url", Check.OUT_OF_RANGE, f"A merchant has at most {webhook.MOST} webhooks."))
+    if merchant.webhooks >= webhooks.MOST:
+        raise invalid(Finding("url", Check.OUT_OF_RANGE, f"A merchant has at most {webhooks.MOST} webhooks."))
 
 
 def _check_url(url: str) -> None:
@@ -154,4 +154,4 @@ def _next_version(before: Webhook, body: UpdateWebhook, secret: Secret | None, n
         after = replace(after, slow_since=None, failing_since=None, told_at=None)
     if after.is_on and not before.is_on:
         after = replace(after, on_since=now)
-    return after if secret is None else webhook.rotated(after, secrets.seal(secret, before.id, OWNER), now)
+    return after if secret is None else webhooks.rotated(after, secrets.seal(secret, before.id, OWNER), now)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from chalicelib.domain.credential import Scheme
-from chalicelib.domain.url import scheme_of
+from chalicelib.domain.sign_in import Scheme
+from chalicelib.domain.url_guard import scheme_of
 from chalicelib.record import Record
 
 if TYPE_CHECKING:

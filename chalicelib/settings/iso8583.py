@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from chalicelib.domain.dialect import Dialect, DialectError, changed
+from chalicelib.domain.iso8583_dialect import Dialect, DialectError, changed
 from chalicelib.record import Record
 
 PACKAGE = Path(__file__).parents[2]  # the folder that is deployed

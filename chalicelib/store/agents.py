@@ -4,14 +4,22 @@ from dataclasses import replace
 from typing import Any
 
 from chalicelib.domain.agent import Agent, Login
-from chalicelib.domain.audit import Act, changed_fields, filled_fields
-from chalicelib.domain.credential import canonical
+from chalicelib.domain.sign_in import canonical
 from chalicelib.record import Record
-from chalicelib.store import audit, logins
-from chalicelib.store.expressions import set_attributes
-from chalicelib.store.optimistic import ChangedMeanwhileError
+from chalicelib.store import audit, sign_in
+from chalicelib.store.audit import Act, changed_fields, filled_fields
 from chalicelib.store.query import list_records
-from chalicelib.store.table import Key, Write, commit, put_new, replace_record, table_name, update
+from chalicelib.store.table import (
+    ChangedMeanwhileError,
+    Key,
+    Write,
+    commit,
+    put_new,
+    replace_record,
+    set_attributes,
+    table_name,
+    update,
+)
 
 TABLE = "agents"
 
@@ -33,7 +41,7 @@ def key(agent_id: int) -> Key[Agent]:
 def create(agent: Agent, login: Login, act: Act, *also: Write) -> None:
     """Store a new agent, its login and the writes in `also`; raise 307 when the e-mail has a login already."""
     entry = audit.write(f"agent#{agent.id}", act, filled_fields(agent))
-    commit(put_new(TABLE, agent, "id"), logins.create(login), entry, *also)
+    commit(put_new(TABLE, agent, "id"), sign_in.create(login), entry, *also)
 
 
 def change(before: Agent, after: Agent, login: LoginChange, act: Act) -> None:
@@ -62,7 +70,7 @@ def _update_login(agent: Agent, change: LoginChange) -> Write:
     """Change single fields of the login: a failed attempt may be counted in it at the same time."""
     values = _login_fields(agent, change)
     return update(
-        logins.key(agent.email),
+        sign_in.key(agent.email),
         set_attributes(values) + (" REMOVE #locked_until, #counted_until, #sources" if change.unlock else ""),
         {**values, "agent_id": agent.id},
         condition="#agent_id = :agent_id",
@@ -73,7 +81,7 @@ def _update_login(agent: Agent, change: LoginChange) -> Write:
 def _move_login(login: Login, agent: Agent, change: LoginChange) -> list[Write]:
     """Store the login under its new e-mail and delete it under the old one."""
     after = replace(login, **_login_fields(agent, change), email=canonical(agent.email))
-    key = logins.key(login.email)
+    key = sign_in.key(login.email)
     deletion = {
         "TableName": table_name(key.table),
         "Key": key.wire(),
@@ -82,7 +90,7 @@ def _move_login(login: Login, agent: Agent, change: LoginChange) -> list[Write]:
         "ExpressionAttributeValues": {":agent_id": {"N": str(agent.id)}},
     }
     unlocked = replace(after, locked_until=None) if change.unlock else after
-    return [logins.create(unlocked), Write("Delete", deletion, ChangedMeanwhileError())]
+    return [sign_in.create(unlocked), Write("Delete", deletion, ChangedMeanwhileError())]
 
 
 def _login_fields(agent: Agent, change: LoginChange) -> dict[str, Any]:

@@ -1,11 +1,54 @@
-"""The audit: entries that are written in the same store transaction as the change they describe."""
+"""The audit: who changed which fields of which record, written in the store transaction of the change."""
 
 import secrets
 from collections.abc import Iterable
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
 
-from chalicelib.domain.audit import Act, Audit, audit_entry
+from chalicelib.record import Record
 from chalicelib.store.query import list_records
 from chalicelib.store.table import Write, put_new
+
+OPERATOR = 0
+BOOKKEEPING = {"version", "credential_version"}
+
+
+class Audit(Record):
+    """An audit entry. `object` is the changed record ("agent#17"), `at` the time of the change and random letters."""
+
+    object: str
+    at: str
+    kind: str
+    by: int
+    fields: tuple[str, ...] = ()
+
+
+class Act(Record):
+    """A change of a record: its kind, who makes it and when. `by` is an agent's ID, OPERATOR the stage itself."""
+
+    kind: str
+    by: int
+    at: datetime
+
+
+def audit_entry(name: str, act: Act, names: Iterable[str], token: str) -> Audit:
+    """Return the audit entry of a write to a record ("agent#17"); `token` makes entries of one instant differ."""
+    at = f"{act.at.isoformat(timespec='microseconds')}#{token}"
+    return Audit(name, at, act.kind, act.by, tuple(sorted(names)))
+
+
+def changed_fields(before: Any, after: Any) -> tuple[str, ...]:
+    """Return the names of the fields in which two versions of a record differ."""
+    names = (field.name for field in fields(after) if field.name not in BOOKKEEPING)
+    return tuple(name for name in names if getattr(before, name) != getattr(after, name))
+
+
+def filled_fields(record: Any) -> tuple[str, ...]:
+    """Return the names of the fields that have a value in a new record."""
+    names = (field.name for field in fields(record) if field.name not in BOOKKEEPING)
+    return tuple(name for name in names if getattr(record, name) not in (None, (), False))
+
 
 TABLE = "audit"
 

@@ -15,10 +15,18 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from chalicelib.record import Record
-from chalicelib.store.codec import decode, value_of
-from chalicelib.store.expressions import attribute_names, set_attributes
 from chalicelib.store.query import pages_of
-from chalicelib.store.table import Key, Write, table_name, update, write_one
+from chalicelib.store.table import (
+    Key,
+    Write,
+    attribute_names,
+    decode,
+    set_attributes,
+    table_name,
+    update,
+    value_of,
+    write_one,
+)
 
 LANE_SHARDS = 2  # a shard takes 1,000 writes a second, a card payment is two: see decision 19 before there are fewer
 NO_ACQUIRER = "none"  # the lane of what needs no acquirer

@@ -9,17 +9,17 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from chalicelib.domain import delivery, event
-from chalicelib.domain.delivery import Delivery
-from chalicelib.domain.event import Event
+from chalicelib.domain import webhooks
+from chalicelib.domain.webhooks import Delivery, Event
 from chalicelib.record import Record
 from chalicelib.store import due_index
-from chalicelib.store.codec import decode, encode
 from chalicelib.store.query import Range, items_of
 from chalicelib.store.table import (
     AlreadyExistsError,
     Key,
     Write,
+    decode,
+    encode,
     put_new,
     read,
     read_all,
@@ -57,10 +57,10 @@ def get(day: str, place: str) -> Event | None:
 
 def with_id(client_id: int, event_id: str) -> tuple[Event, list[Delivery]] | None:
     """Read the event of a merchant with this ID, which says its second, and its deliveries; None for no such event."""
-    second = event.second_of(event_id)
+    second = webhooks.second_of(event_id)
     if second is None:
         return None
-    span = event.spans(client_id, second, second + SECOND)[0]
+    span = webhooks.spans(client_id, second, second + SECOND)[0]
     return next(((made, deliveries) for made, deliveries in between(*span) if made.id == event_id), None)
 
 
@@ -95,7 +95,7 @@ def claim(day: str, place: str, queue: str, now: datetime) -> Delivery | None:
 
     It is in its queue from then on, in case the process dies.
     """
-    return due_index.claim(_key(day, place), now, delivery.HELD_FOR, due_shard=queue, is_urgent=False)
+    return due_index.claim(_key(day, place), now, webhooks.HELD_FOR, due_shard=queue, is_urgent=False)
 
 
 def enqueue(orphan: Delivery, queue: str) -> None:

@@ -4,10 +4,19 @@ from contextlib import suppress
 
 from chalicelib.domain.card import CARD_ACTIVE, VERIFIED, LinkedCard
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store.codec import value_of
-from chalicelib.store.expressions import attribute_names, set_attributes
 from chalicelib.store.query import list_records
-from chalicelib.store.table import AlreadyExistsError, Key, Write, put_new, table_name, update, write_one
+from chalicelib.store.table import (
+    AlreadyExistsError,
+    Key,
+    Write,
+    attribute_names,
+    put_new,
+    set_attributes,
+    table_name,
+    update,
+    value_of,
+    write_one,
+)
 
 TABLE = "cards"
 

@@ -1,10 +1,11 @@
-"""Merchants by ID."""
+"""Merchants and terminals by ID. Names of terminals (TID) are registered, so each is unique."""
 
-from chalicelib.domain.audit import Act, changed_fields, filled_fields
 from chalicelib.domain.merchant import Merchant
-from chalicelib.store import audit
-from chalicelib.store.optimistic import ChangedMeanwhileError
-from chalicelib.store.table import Key, Write, commit, put_new, replace_record
+from chalicelib.domain.terminal import Terminal
+from chalicelib.store import audit, sequences
+from chalicelib.store.audit import Act, changed_fields, filled_fields
+from chalicelib.store.query import list_records
+from chalicelib.store.table import ChangedMeanwhileError, Key, Write, commit, put_new, replace_record
 
 TABLE = "merchants"
 
@@ -30,3 +31,25 @@ def next_version(before: Merchant, after: Merchant, act: Act) -> tuple[Write, Wr
         replace_record(TABLE, after, version=before.version, otherwise=ChangedMeanwhileError()),
         audit.write(f"merchant#{after.id}", act, changed_fields(before, after)),
     )
+
+
+TERMINALS = "terminals"
+
+
+def terminal_key(terminal_id: int) -> Key[Terminal]:
+    """Return the key of a terminal."""
+    return Key(TERMINALS, Terminal, {"id": terminal_id})
+
+
+def create_terminal(terminal: Terminal, act: Act) -> None:
+    """Store a new terminal; raise 308 when the merchant has one of this name."""
+    commit(
+        put_new(TERMINALS, terminal, "id"),
+        sequences.register_tid(terminal.client_id, terminal.tid, terminal.id),
+        audit.write(f"terminal#{terminal.id}", act, filled_fields(terminal)),
+    )
+
+
+def terminals_of_merchant(client_id: int) -> list[Terminal]:
+    """List the merchant's terminals by name."""
+    return list_records(TERMINALS, Terminal, ("client_id", client_id), "by_client")

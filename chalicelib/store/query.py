@@ -10,10 +10,8 @@ from typing import Any, TypeVar
 
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
-from chalicelib.store.codec import Value, decode, value_of
-from chalicelib.store.expressions import attribute_names
 from chalicelib.store.retries import with_retries
-from chalicelib.store.table import client, table_name
+from chalicelib.store.table import Value, attribute_names, client, decode, table_name, value_of
 
 R = TypeVar("R")
 Item = Mapping[str, Value]

@@ -1,14 +1,65 @@
-"""Repeating calls to AWS that collided or were throttled, and telling an outage from a defect."""
+"""Repeating calls to AWS that collided or were throttled, and the time that a request may lose to an outage."""
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TypeVar
 
+from chalicelib.aws.client import Limits
 from chalicelib.aws.errors import CallError, RefusedError, TimedOutError
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import lost_time
+
+PATIENT = Limits(connect_seconds=1, read_seconds=3, attempts=3)  # leaves the gateway's 29 s to the acquirer
+HURRIED = Limits(connect_seconds=0.5, read_seconds=2.5, attempts=1)
+HURRIED_SECRET = Limits(connect_seconds=0.5, read_seconds=1, attempts=1)  # a remembered one leaves time for the store
+
+
+@dataclass(eq=False, repr=False)
+class _Allowance:
+    left: float
+
+
+_allowance: ContextVar[_Allowance | None] = ContextVar("allowance", default=None)
+
+
+@contextmanager
+def limit_lost_time(seconds: float) -> Iterator[None]:
+    """Let the calls to AWS in the block lose so many seconds at most: then they raise 903."""
+    token = _allowance.set(_Allowance(seconds))
+    try:
+        yield
+    finally:
+        _allowance.reset(token)
+
+
+def is_limited() -> bool:
+    """Return whether there is a limit."""
+    return _allowance.get() is not None
+
+
+def limits(hurried: Limits = HURRIED) -> Limits:
+    """Return the limits of the call that is made now; raise 903 when no time is left for it."""
+    check()
+    return hurried if is_limited() else PATIENT
+
+
+def spend(seconds: float) -> None:
+    """Count time that was lost to a call that failed."""
+    allowance = _allowance.get()
+    if allowance is not None:
+        allowance.left -= seconds
+
+
+def check() -> None:
+    """Raise 903 when the next attempt could lose more time than is left."""
+    allowance = _allowance.get()
+    if allowance is not None and allowance.left < HURRIED.longest:
+        raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
+
 
 T = TypeVar("T")
 
@@ -43,8 +94,8 @@ def with_retries(attempt: Callable[[], T]) -> T:
             if not _is_repeated(error) or time.monotonic() > until:
                 raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from error
             pause = random.uniform(0, 0.02 * 2**number)  # noqa: S311  jitter, not a secret
-            lost_time.spend(time.monotonic() - began + pause)
-            lost_time.check()
+            spend(time.monotonic() - began + pause)
+            check()
             time.sleep(pause)
     raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
 
@@ -54,7 +105,7 @@ def _is_repeated(error: CallError) -> bool:
 
     A call that was not answered in time is not repeated then: it may have been carried out, and no time is left.
     """
-    return _collided(error) or (lost_time.is_limited() and not isinstance(error, TimedOutError))
+    return _collided(error) or (is_limited() and not isinstance(error, TimedOutError))
 
 
 def _is_outage(error: CallError) -> bool:

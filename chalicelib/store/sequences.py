@@ -1,4 +1,7 @@
-"""Sequences of IDs, and names that must be unique: both are items of one table, under a name."""
+"""Items under a name: sequences of IDs, names that must be unique, and the last AuthAccount call of an agent."""
+
+from datetime import datetime, timedelta
+from secrets import token_hex
 
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
@@ -65,3 +68,40 @@ def last_id(name: str) -> int:
 
 def _sequence_key(name: str) -> Key[LastId]:
     return Key(TABLE, LastId, {"name": name})
+
+
+CALLS = "sequences"
+
+
+class LastCall(Record):
+    """The time of an account's last call."""
+
+    name: str
+    at: datetime
+    by: str | None = None  # a random name of the call, so that its repeat, after a lost answer, is known as its own
+
+
+class TooSoonError(Exception):
+    """A second call of an account within the interval."""
+
+
+def take(agent_id: int, now: datetime, interval: timedelta) -> timedelta | None:
+    """Take the one call an account has per interval: return None, or the time to wait when it is taken already.
+
+    One conditional write decides, so of calls at the same time exactly one is allowed. The last one may be later than
+    `now`: it came meanwhile, or the clock of its process is ahead. Nobody waits for longer than the interval.
+    """
+    key = Key(CALLS, LastCall, {"name": f"asked#{agent_id}"})
+    call = update(
+        key,
+        "SET #at = :now, #by = :by",
+        {"now": now, "before": now - interval, "by": token_hex(8)},
+        condition="attribute_not_exists(#at) OR #at <= :before OR #by = :by",
+        otherwise=TooSoonError(),
+    )
+    try:
+        write_one(call)
+    except TooSoonError:
+        last = read(key)
+        return min((last.at if last else now) + interval - now, interval)
+    return None

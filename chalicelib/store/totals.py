@@ -1,24 +1,28 @@
-"""Totals of a merchant's transactions, written with each transaction, so that no list counts by reading.
-
-They are counters in the month's partition of the history table, in two grains:
-- a total: the transactions of a counter on each day of the month (n05), those that moved money (k05), and the money:
-  what payments took (m05), or what reversals gave back (g05);
-- slots: its transactions in each quarter of an hour of one day (00 to 95), which locate a page within a busy day, and
-  those of each hour that moved money (k07), with the money (m07, g07). While the day lasts they are its total, because
-  a query of a day is shorter than one of a month.
-Both stay below 1 KB however many transactions there are, so counting costs the same for the first and the millionth.
-"""
+"""Totals of a merchant's transactions, written with each of them, rolled up by month, and the money that moved."""
 
 import zlib
-from collections.abc import Iterator, Mapping
-from datetime import date
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import date, datetime, timedelta
+from itertools import groupby
 from typing import Any
 
+from chalicelib.domain.business_days import Period, days_of_month
 from chalicelib.domain.history import CounterKey, DayTotal, HistoryEntry
-from chalicelib.domain.rolled_totals import DaySlots
-from chalicelib.store.expressions import set_attributes
+from chalicelib.domain.totals import ALL_AGENTS, DaySlots, Moved, RolledMonth, RolledSlots, is_late, too_much
+from chalicelib.record import Record
 from chalicelib.store.query import Item, Range, items_of, range_of_prefix
-from chalicelib.store.table import Key, Write, update
+from chalicelib.store.table import (
+    AlreadyExistsError,
+    Key,
+    Write,
+    commit,
+    set_attributes,
+    table_name,
+    update,
+    value_of,
+    write_one,
+)
 
 TABLE = "history"
 AT_ONCE = 100  # counters in one correction
@@ -211,3 +215,193 @@ def counter_at(at: str) -> CounterKey:
     agent_id, _, text = at[start:].partition("#")
     input_type, reverse_mode, money, _, acquirer = text.split(".", 4)
     return counter_of(int(agent_id), f"{input_type}.{reverse_mode}.{money}.{acquirer}")
+
+
+FEW_DAYS = 7  # up to which the slots of one agent are read day by day, not among those of all
+MOST_PAGES = 17  # of one answer
+
+
+def by_day(client_id: int, period: Period, agent_id: int | None, pages: list[int]) -> Iterator[Moved]:
+    """Yield what moved on each day of a period, of one agent or of all, by counter and shard.
+
+    The pages that were read are appended to `pages`; raise PERIOD_TOO_LONG when there are more than `MOST_PAGES`.
+    """
+    for month in period.months:
+        first = date.fromisoformat(f"{month}-01")
+        for at, numbers in read_counters(client_id, month, total_prefix(agent_id), pages):
+            _check(pages)
+            yield from (one for one in moved_in_total(first, at, numbers) if one.day in period)
+
+
+def by_hour(client_id: int, period: Period, agent_id: int | None, pages: list[int]) -> Iterator[Moved]:
+    """Yield what moved in each hour of a period; else as `by_day`."""
+    for day, at, numbers in _slots_of_days(client_id, period, agent_id, pages):
+        _check(pages)
+        if at.startswith(slots_prefix(day, agent_id)):
+            yield from moved_in_slots(day, at, numbers)
+
+
+def moved_in_total(month: date, at: str, numbers: Counters) -> Iterator[Moved]:
+    """Yield what moved on each day of a total; `month` is a day of its month."""
+    counter = counter_at(at)
+    for day in sorted({name[1:] for name in numbers}):
+        number, amount_minor = numbers.get(f"{MOVED}{day}", 0), _money(numbers, day)
+        yield Moved(counter, month.replace(day=int(day)), None, number, amount_minor)
+
+
+def moved_in_slots(day: date, at: str, numbers: Counters) -> Iterator[Moved]:
+    """Yield what moved in each hour of the slots of a day."""
+    counter = counter_at(at)
+    for hour in sorted({name[1:] for name in numbers if not name.isdecimal()}):
+        yield Moved(counter, day, int(hour), numbers.get(f"{MOVED}{hour}", 0), _money(numbers, hour))
+
+
+def _money(numbers: Counters, when: str) -> int:
+    return numbers.get(f"{MONEY}{when}", 0) + numbers.get(f"{GIVEN_BACK}{when}", 0)  # a counter has one of them
+
+
+def _slots_of_days(
+    client_id: int, period: Period, agent_id: int | None, pages: list[int]
+) -> Iterator[tuple[date, str, Counters]]:
+    """Yield the slots of a period with their day; when an agent is named, they may be those of all."""
+    if agent_id is not None and (period.last - period.first).days < FEW_DAYS:
+        for number in range((period.last - period.first).days + 1):
+            day = period.first + timedelta(days=number)
+            prefix = slots_prefix(day, agent_id)
+            for at, numbers in read_counters(client_id, day.isoformat()[:7], prefix, pages):
+                yield day, at, numbers
+        return
+    for month in period.months:
+        whole = days_of_month(month)
+        first, last = max(period.first, whole.first), min(period.last, whole.last)
+        for at, numbers in read_slots(client_id, first, last, pages):
+            yield first.replace(day=day_of_slots(at)), at, numbers
+
+
+def _check(pages: list[int]) -> None:
+    if len(pages) > MOST_PAGES:
+        raise too_much()
+
+
+LATE_SHARDS = 16
+LATE, TOTALS, ROLLED_SLOTS = "late#", "totals", "slots#"
+NEWER = "#version < :version OR (#version = :version AND #through < :through)"
+
+
+class StoredMonth(Record):
+    """The number of late writes of a month, and what was rolled up, if anything was."""
+
+    version: int = 0
+    rolled: RolledMonth | None = None
+
+
+def count_late(client_id: int, entry: HistoryEntry, now: datetime) -> list[Write]:
+    """Return the write that goes with one to the counters of an entry's day, when that is late; else none."""
+    day = entry.at.date()
+    shard = zlib.crc32(entry.id.encode()) % LATE_SHARDS
+    return [outdate(client_id, day.isoformat()[:7], shard)] if is_late(day, now) else []
+
+
+def outdate(client_id: int, month: str, shard: int = 0) -> Write:
+    """Make what is rolled up of a month (2026-03) one version too old."""
+    key = _rolled_key(client_id, month[:4], f"{month[5:]}#{LATE}{shard:02d}")
+    return update(key, "ADD #late :late", {"late": 1})
+
+
+def of_months(client_id: int, months: Sequence[str]) -> dict[str, StoredMonth]:
+    """Read what is rolled up of months (2026-03), oldest first: one query for each year."""
+    found: dict[str, StoredMonth] = {}
+    for year, group in groupby(months, lambda month: month[:4]):
+        of_year = list(group)
+        first, last = of_year[0][5:], of_year[-1][5:]
+        span = Range(TABLE, ("month", f"{client_id}#{year}"), "at", f"{first}#", f"{last}#~")
+        items = {month: list(of) for month, of in groupby(items_of(span), lambda item: str(item["at"]["S"])[:2])}
+        found |= {month: _stored(month, items.get(month[5:], [])) for month in of_year}
+    return found
+
+
+def rolled_slots_of(client_id: int, day: date) -> RolledSlots | None:
+    """Read the slots that were rolled up of a day; None when none were."""
+    key = _slots_key(client_id, day).key
+    item = next(items_of(Range(TABLE, ("month", key["month"]), "at", key["at"], key["at"])), None)
+    if item is None:
+        return None
+    slots = tuple(
+        DaySlots(counter_of(ALL_AGENTS, kind), day, {name: int(value["N"]) for name, value in numbers["M"].items()})
+        for kind, numbers in item["kinds"]["M"].items()
+    )
+    return RolledSlots(day, int(item["version"]["N"]), slots)
+
+
+def store_months(client_id: int, months: Sequence[RolledMonth]) -> None:
+    """Store what was rolled up, unless another list has done so for one of the months: the next list does the rest."""
+    writes = [
+        _put(
+            _rolled_key(client_id, rolled.month[:4], f"{rolled.month[5:]}#{TOTALS}"),
+            {"version": rolled.version, "through": rolled.through, "kinds": _kinds(rolled)},
+        )
+        for rolled in months
+    ]
+    with suppress(AlreadyExistsError):
+        if len(writes) == 1:
+            write_one(writes[0])
+        else:
+            commit(*writes)
+
+
+def store_slots(client_id: int, rolled: RolledSlots) -> None:
+    """Store the slots of a day that is over, unless another list has."""
+    kinds = {kind_text(one.counter): one.quarters for one in rolled.slots}
+    attributes = {"version": rolled.version, "through": rolled.day, "kinds": kinds}
+    with suppress(AlreadyExistsError):
+        write_one(_put(_slots_key(client_id, rolled.day), attributes))
+
+
+def _kinds(rolled: RolledMonth) -> dict[str, dict[str, int]]:
+    kinds: dict[str, dict[str, int]] = {}
+    for one in rolled.day_totals:
+        money = {f"{MONEY}{one.day:%d}": one.taken_minor} if one.taken_minor else {}
+        kinds.setdefault(kind_text(one.counter), {}).update({f"{COUNT}{one.day:%d}": one.count, **money})
+    return kinds
+
+
+def _stored(month: str, items: Sequence[Item]) -> StoredMonth:
+    """Return a month from its items, in their order: the late writes, then what is rolled up."""
+    version = sum(int(item["late"]["N"]) for item in items if "late" in item)
+    rolled = [item for item in items if item["at"]["S"].endswith(TOTALS)]
+    return StoredMonth(version, _rolled(month, rolled[0]) if rolled else None)
+
+
+def _rolled(month: str, item: Item) -> RolledMonth:
+    through = date.fromisoformat(item["through"]["S"])
+    return RolledMonth(month, int(item["version"]["N"]), through, tuple(_day_totals(through, item)))
+
+
+def _day_totals(month: date, item: Item) -> Iterator[DayTotal]:
+    for kind, numbers in item["kinds"]["M"].items():
+        counter, of_days = counter_of(ALL_AGENTS, kind), numbers["M"]
+        for name in of_days:
+            if name[0] == COUNT:
+                day = name[1:]
+                taken = int(of_days[MONEY + day]["N"]) if MONEY + day in of_days else 0
+                yield DayTotal(counter, month.replace(day=int(day)), int(of_days[name]["N"]), taken)
+
+
+def _put(key: Key[Any], attributes: dict[str, Any]) -> Write:
+    item = {**key.key, **attributes}
+    parameters = {
+        "TableName": table_name(TABLE),
+        "Item": {name: value_of(value) for name, value in item.items()},
+        "ConditionExpression": f"attribute_not_exists(#version) OR {NEWER}",
+        "ExpressionAttributeNames": {"#version": "version", "#through": "through"},
+        "ExpressionAttributeValues": {f":{name}": value_of(attributes[name]) for name in ("version", "through")},
+    }
+    return Write("Put", parameters)
+
+
+def _rolled_key(client_id: int, year: str, at: str) -> Key[Any]:
+    return Key(TABLE, object, {"month": f"{client_id}#{year}", "at": at})
+
+
+def _slots_key(client_id: int, day: date) -> Key[Any]:
+    return _rolled_key(client_id, day.isoformat()[:4], f"{ROLLED_SLOTS}{day:%m#%d}")

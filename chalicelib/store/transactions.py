@@ -4,15 +4,27 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from chalicelib.domain.event import event_of
 from chalicelib.domain.outcome import due_at, was_not_attempted
 from chalicelib.domain.reversibility import CANCELS
 from chalicelib.domain.transaction import TRANSITIONS, Phase, Transaction
+from chalicelib.domain.webhooks import event_of
 from chalicelib.store import events, history
-from chalicelib.store.codec import Value, attributes_of, decode, value_of
 from chalicelib.store.due_index import NO_ACQUIRER, shard_of
-from chalicelib.store.expressions import set_attributes
-from chalicelib.store.table import Key, Write, commit, put_new, read, read_item, update, write_one
+from chalicelib.store.table import (
+    Key,
+    Value,
+    Write,
+    attributes_of,
+    commit,
+    decode,
+    put_new,
+    read,
+    read_item,
+    set_attributes,
+    update,
+    value_of,
+    write_one,
+)
 
 TABLE = "transactions"
 LATEST_REVERSAL = "#reverse_id = :id, #reverse_invoice = :invoice"  # of a payment, the one that was done last

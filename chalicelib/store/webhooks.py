@@ -5,15 +5,25 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-from chalicelib.domain.audit import Act, changed_fields, filled_fields
-from chalicelib.domain.webhook import Webhook
+from chalicelib.domain.webhooks import Webhook
 from chalicelib.store import audit
-from chalicelib.store.codec import decode
-from chalicelib.store.expressions import set_attributes
-from chalicelib.store.optimistic import ChangedMeanwhileError
+from chalicelib.store.audit import Act, changed_fields, filled_fields
 from chalicelib.store.query import list_records
 from chalicelib.store.retries import with_retries
-from chalicelib.store.table import Key, Write, client, commit, put_new, replace_record, table_name, update, write_one
+from chalicelib.store.table import (
+    ChangedMeanwhileError,
+    Key,
+    Write,
+    client,
+    commit,
+    decode,
+    put_new,
+    replace_record,
+    set_attributes,
+    table_name,
+    update,
+    write_one,
+)
 
 TABLE = "webhooks"
 NOTED = ("slow_since", "failing_since", "told_at")

@@ -10,10 +10,10 @@ from uuid import uuid4
 import pytest
 
 from chalicelib.domain.agent import Caller
-from chalicelib.services import account_configuration, authentication
-from chalicelib.services.authentication import caller_of
+from chalicelib.services import auth_account, sign_in
+from chalicelib.services.sign_in import caller_of
 from chalicelib.settings import settings
-from chalicelib.store import rate_limit
+from chalicelib.store import sequences
 from tests.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account, basic, block
 from tests.http import Reply, call, post
 from tests.transactions import a_body
@@ -171,8 +171,8 @@ def test_nobody_waits_longer_than_the_interval_whatever_the_clocks_say(
 ) -> None:
     account = an_account()
     ahead = datetime.now(UTC) + timedelta(seconds=5)  # of another process
-    rate_limit.take(account.agent.id, ahead, timedelta(seconds=interval))
-    monkeypatch.setattr(account_configuration, "settings", lambda: replace(settings(), auth_account_seconds=interval))
+    sequences.take(account.agent.id, ahead, timedelta(seconds=interval))
+    monkeypatch.setattr(auth_account, "settings", lambda: replace(settings(), auth_account_seconds=interval))
 
     reply = _ask(stage, account)
 
@@ -214,7 +214,7 @@ def stored_policies(monkeypatch: pytest.MonkeyPatch) -> None:
             said[authorization] = caller_of(authorization, now)
         return said[authorization]
 
-    monkeypatch.setattr(authentication, "caller_of", remembered)
+    monkeypatch.setattr(sign_in, "caller_of", remembered)
 
 
 def _update(stage: str, account: Account, body: dict[str, Any]) -> None:

@@ -3,8 +3,9 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.agent import Agent
-from chalicelib.services import agent_bulk
-from chalicelib.store import agents, audit
+from chalicelib.services import agents
+from chalicelib.store import agents as agents_store
+from chalicelib.store import audit
 from chalicelib.store.table import read
 from tests import http
 from tests.builders import PASSWORD, Shop, a_shop
@@ -20,7 +21,7 @@ def update(shop: Shop, *items: Any, login: tuple[str, str] | None = None) -> htt
 
 
 def stored_agent(agent: dict[str, Any]) -> Agent:
-    found = read(agents.key(agent["ID"]))
+    found = read(agents_store.key(agent["ID"]))
     assert found
     return found
 
@@ -120,7 +121,7 @@ def test_an_agent_whose_e_mail_moved_meanwhile_is_told_and_not_changed(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     agent, other = shop.agent(), shop.agent()
-    monkeypatch.setattr(agent_bulk, "read", lambda _: stored_agent(other))
+    monkeypatch.setattr(agents, "read", lambda _: stored_agent(other))
 
     assert update(shop, {"Email": agent["Email"], "State": 0}).findings == [(agent["Email"], 563)]
     assert (stored_agent(agent).state, stored_agent(other).state) == (1, 1)

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import paging
-from chalicelib.services import agent_search
+from chalicelib.domain import history
+from chalicelib.services import agents
 from tests import http
 from tests.builders import PASSWORD, Shop, a_shop
 
@@ -80,7 +80,7 @@ def test_an_agent_is_found_by_name_phone_terminal_and_state(shop: Shop) -> None:
 def test_pages_follow_each_other_and_the_last_is_followed_by_empty_ones(
     shop: Shop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(paging, "PAGE_SIZE", 2)
+    monkeypatch.setattr(history, "PAGE_SIZE", 2)
     numbers = [shop.owner_id, *(shop.agent()["ID"] for _ in range(2))]
 
     assert ids(search(shop, Page=0)) == ids(search(shop)) == numbers[:2]
@@ -99,6 +99,6 @@ def test_administrators_and_system_users_list_and_nobody_else(shop: Shop) -> Non
 
 
 def test_an_agent_whose_login_just_moved_is_listed_without_it(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(agent_search, "read_all", lambda _: [None])
+    monkeypatch.setattr(agents, "read_all", lambda _: [None])
 
     assert search(shop)["PosList"][0]["Logon"] is None

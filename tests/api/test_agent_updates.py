@@ -5,7 +5,7 @@ import pytest
 
 from chalicelib.domain.agent import Agent
 from chalicelib.services import agents as service
-from chalicelib.store import agents, audit, logins
+from chalicelib.store import agents, audit, sign_in
 from chalicelib.store.table import read, write_one
 from chalicelib.store.table import update as store_update
 from tests import builders, http
@@ -171,7 +171,7 @@ def test_an_agent_is_moved_to_another_terminal_of_its_merchant_alone(shop: Shop,
 
     assert update(shop, agent, TerminalID=first["ID"]).status == 200
     assert update(shop, agent, TID=second["Name"]).status == 200
-    login = read(logins.key(agent["Email"]))
+    login = read(sign_in.key(agent["Email"]))
     assert login
     assert stored_agent(agent).terminal_id == login.terminal_id == second["ID"]
 

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.agent import Agent
-from chalicelib.store import agents, audit, logins
+from chalicelib.store import agents, audit, sign_in
 from chalicelib.store.table import client, read, table_name
 from tests import builders, http
 from tests.builders import PASSWORD, Shop, a_shop, agent_body, an_email
@@ -73,7 +73,7 @@ def test_an_agent_without_a_password_has_its_key_alone(shop: Shop) -> None:
     email = an_email()
     number = shop.agent(Email=email, Password=None)["ID"]
 
-    login = read(logins.key(email))
+    login = read(sign_in.key(email))
     assert login
     assert login.password_hash is None
     key = shop.shown(number)["SecretKey"]
@@ -84,7 +84,7 @@ def test_nothing_that_is_stored_holds_a_secret(shop: Shop) -> None:
     email, password, key = an_email(), "password-in-clear", "secret-key-in-clear"
     number = create(shop, Email=email, Password=password, SecretKey=key).body["Pos"]["ID"]
 
-    rows = repr([read(agents.key(number)), read(logins.key(email)), audit.of(f"agent#{number}")])
+    rows = repr([read(agents.key(number)), read(sign_in.key(email)), audit.of(f"agent#{number}")])
     mails = repr(client().call("Scan", TableName=table_name("outbox"))["Items"])
     for text in (password, key):
         assert text not in rows
@@ -126,7 +126,7 @@ def test_a_field_out_of_its_range_is_refused_by_name(shop: Shop, field: str, val
 
     assert reply.error == (400, 202)
     assert [found for name, found in reply.findings if name.startswith(field)] == [code]
-    assert read(logins.key(email)) is None
+    assert read(sign_in.key(email)) is None
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_reference_to_nothing_is_refused_and_nothing_is_stored(
     reply = create(shop, Email=email, **changes)
 
     assert (reply.error, reply.findings) == ((404, findings[0][1]), findings)
-    assert read(logins.key(email)) is None
+    assert read(sign_in.key(email)) is None
 
 
 def test_a_terminal_of_another_merchant_is_no_terminal(shop: Shop) -> None:
@@ -172,7 +172,7 @@ def test_an_agent_takes_its_terminal_by_id_or_by_name(shop: Shop) -> None:
     by_id, by_name = shop.agent(TerminalID=terminal["ID"]), shop.agent(TID=terminal["Name"])
 
     assert stored_agent(by_id["ID"]).terminal_id == stored_agent(by_name["ID"]).terminal_id == terminal["ID"]
-    login = read(logins.key(by_id["Email"]))
+    login = read(sign_in.key(by_id["Email"]))
     assert login
     assert login.terminal_id == terminal["ID"]
 

@@ -16,7 +16,7 @@ import pytest
 from chalicelib.domain.secret import Secret
 from chalicelib.routes import ENDPOINTS
 from chalicelib.settings import settings
-from chalicelib.store.codec import encode
+from chalicelib.store.table import encode
 from infra.reference.document import openapi_document
 from infra.reference.schemas import SCHEMA_REF
 from tests import complete, fields, http

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.permissions import Right
-from chalicelib.domain.session import MAX_IDLE
+from chalicelib.domain.sign_in import MAX_IDLE
 from tests.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account
 from tests.http import Reply, call, post
 

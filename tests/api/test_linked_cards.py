@@ -8,7 +8,7 @@ import pytest
 from chalicelib.domain import card
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.card import LinkedCard
-from chalicelib.domain.card_payment import with_card
+from chalicelib.domain.payment import with_card
 from chalicelib.domain.transaction import Transaction
 from chalicelib.services import payments
 from chalicelib.store import linked_cards, sequences

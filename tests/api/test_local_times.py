@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
-from chalicelib.domain.local_time import to_local
+from chalicelib.domain.business_days import to_local
 from tests.accounts import a_stored_merchant, an_account
 from tests.api.test_linked_cards import a_stored_card
 from tests.builders import NOW, PASSWORD, Shop, a_shop

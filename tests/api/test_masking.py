@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.domain.masking import mask, mask_value
 from chalicelib.store import transactions
-from chalicelib.store.codec import encode
+from chalicelib.store.table import encode
 from tests.cards import EXP, PAN, STEADY, TRACK2, chip_data
 from tests.http import post
 from tests.transactions import a_guid

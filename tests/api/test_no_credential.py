@@ -15,9 +15,9 @@ import jwt
 import pytest
 
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.session import new_session
-from chalicelib.services import authentication
-from chalicelib.store import sessions
+from chalicelib.domain.sign_in import new_session
+from chalicelib.services import sign_in
+from chalicelib.store import sign_in as sign_in_store
 from tests.accounts import (
     PASSWORD,
     SIGNING,
@@ -66,7 +66,7 @@ def _payload(account: Account) -> dict[str, Any]:
 def _ended_session(account: Account) -> str:
     session_id = Secret(str(uuid4()))
     then = datetime.now(UTC) - timedelta(hours=1)
-    sessions.create(new_session(authentication.session_digest(session_id), account.agent.id, 1, then))
+    sign_in_store.create_session(new_session(sign_in.session_digest(session_id), account.agent.id, 1, then))
     return session_id.reveal()
 
 

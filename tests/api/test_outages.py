@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from chalicelib.gateways import secrets
-from chalicelib.services import authentication
-from chalicelib.store.lost_time import HURRIED, HURRIED_SECRET
+from chalicelib.services import sign_in
+from chalicelib.store.retries import HURRIED, HURRIED_SECRET
 from infra import engines
 from tests.accounts import PASSWORD, accept_test_tokens, an_account
 from tests.http import Reply, call
@@ -97,7 +97,7 @@ def test_a_defect_of_the_authorizer_is_901_and_not_an_outage(stage: str, monkeyp
         raise RuntimeError(message)
 
     with monkeypatch.context() as patch:
-        patch.setattr(authentication, "caller_of", defect)
+        patch.setattr(sign_in, "caller_of", defect)
         reply, _ = _get(stage, account.basic)
 
     assert reply.error == (500, 901)

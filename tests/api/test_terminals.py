@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.store import audit, terminals
+from chalicelib.store import audit, merchants
 from chalicelib.store.table import read
 from tests import builders, http
 from tests.builders import Shop, a_shop, terminal_body
@@ -168,7 +168,7 @@ def test_an_agent_creates_no_terminal(shop: Shop) -> None:
 def test_everything_that_was_sent_is_stored_and_the_audit_knows(shop: Shop) -> None:
     terminal = shop.terminal()
 
-    stored = read(terminals.key(terminal["ID"]))
+    stored = read(merchants.terminal_key(terminal["ID"]))
     assert stored
     assert (stored.with_accounts, stored.for_account, stored.sbp) == (False, False, '{"Id":"1"}')
     assert "Android" in (stored.request_context or "")

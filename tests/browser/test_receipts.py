@@ -6,13 +6,11 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Browser, Page
 
-from chalicelib.domain.language import LANGUAGES
 from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency
-from chalicelib.domain.purchase import Purchase, Taxes
-from chalicelib.domain.transaction import CardDetails, EmvData, InputType, Phase
+from chalicelib.domain.transaction import LANGUAGES, CardDetails, EmvData, InputType, Phase, Purchase, Taxes
+from chalicelib.receipts import receipt_of
 from chalicelib.receipts.html import as_html
-from chalicelib.receipts.receipt import receipt_of
 from tests.browser.conftest import Visit
 from tests.transactions import a_guid, a_payment, altered
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.webhook import new_secret
+from chalicelib.domain.webhooks import new_secret
 from chalicelib.gateways import webhooks
 from infra.listen import problem_of
 from infra.reference import ROOT

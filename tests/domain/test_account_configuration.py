@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from chalicelib.domain.account_configuration import PaymentOption, payment_options
+from chalicelib.domain.account_features import PaymentOption, payment_options
 from chalicelib.domain.agent import Features, MobileSettings
 from chalicelib.domain.transaction import InputType
 

@@ -1,6 +1,6 @@
 import pytest
 
-from chalicelib.domain.agent_profile import matches_search
+from chalicelib.domain.references import matches_search
 from tests.builders import an_agent
 
 AGENT = an_agent(name="Straße 7", email="Till@Shop.example", phone="+27829876543")

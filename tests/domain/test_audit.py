@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from chalicelib.domain.audit import Act, audit_entry, changed_fields, filled_fields
+from chalicelib.store.audit import Act, audit_entry, changed_fields, filled_fields
 from tests.builders import NOW, an_agent
 
 

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain.agent import Login
-from chalicelib.domain.credential import (
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.sign_in import (
     MAX_HEADER,
     Credential,
     FailedAttempts,
@@ -19,7 +20,6 @@ from chalicelib.domain.credential import (
     reaches_many_places,
     scheme_of,
 )
-from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)

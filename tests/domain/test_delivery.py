@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain import delivery
-from chalicelib.domain.delivery import Attempt, Delivery, State
+from chalicelib.domain import webhooks
+from chalicelib.domain.webhooks import Attempt, Delivery, DeliveryState
 from tests.events import an_event
 from tests.transactions import NOW
 
@@ -20,9 +20,9 @@ def all_attempts(share: float) -> tuple[list[timedelta], Delivery]:
     """Fail until it is given up; return the pauses and the delivery."""
     now = NOW
     pauses: list[timedelta] = []
-    one = delivery.begun(an_event(at=NOW), 1, NOW)
+    one = webhooks.begun(an_event(at=NOW), 1, NOW)
     while True:
-        one = delivery.after(delivery.held(one, now), REFUSED, "7#1", now, share)
+        one = webhooks.after(webhooks.held(one, now), REFUSED, "7#1", now, share)
         if one.due_at is None:
             return pauses, one
         pauses.append(one.due_at - now)
@@ -33,7 +33,7 @@ def test_the_pauses_are_those_of_the_contract() -> None:
     pauses, given_up = all_attempts(share=0)
 
     assert pauses == SCHEDULE
-    assert (given_up.state, given_up.attempts) == (State.GIVEN_UP, 10)
+    assert (given_up.state, given_up.attempts) == (DeliveryState.GIVEN_UP, 10)
 
 
 @given(st.floats(min_value=0, max_value=1))
@@ -47,41 +47,41 @@ def test_jitter_makes_a_pause_longer_by_a_tenth_at_most_and_never_shorter(share:
 
 @pytest.mark.parametrize(("status", "state"), [(200, "delivered"), (204, "delivered"), (299, "delivered")])
 def test_two_hundred_is_delivered(status: int, state: str) -> None:
-    held = delivery.held(delivery.begun(an_event(at=NOW), 1, NOW), NOW)
+    held = webhooks.held(webhooks.begun(an_event(at=NOW), 1, NOW), NOW)
 
-    after = delivery.after(held, Attempt(NOW, 5, status), "7#1", NOW, 0)
+    after = webhooks.after(held, Attempt(NOW, 5, status), "7#1", NOW, 0)
 
     assert (after.state, after.due_at, after.due_shard, after.last_status) == (state, None, None, status)
 
 
 @pytest.mark.parametrize("status", [199, 300, 301, 302, 307, 400, 404, 500, 503, None])
 def test_anything_else_is_tried_again(status: int | None) -> None:
-    held = delivery.held(delivery.begun(an_event(at=NOW), 1, NOW), NOW)
+    held = webhooks.held(webhooks.begun(an_event(at=NOW), 1, NOW), NOW)
 
-    after = delivery.after(held, Attempt(NOW, 5, status), "7#1", NOW, 0)
+    after = webhooks.after(held, Attempt(NOW, 5, status), "7#1", NOW, 0)
 
-    assert (after.state, after.due_at, after.due_shard) == (State.PENDING, NOW + 5 * SECOND, "7#1")
+    assert (after.state, after.due_at, after.due_shard) == (DeliveryState.PENDING, NOW + 5 * SECOND, "7#1")
 
 
 def test_gone_is_given_up_at_once() -> None:
-    held = delivery.held(delivery.begun(an_event(at=NOW), 1, NOW), NOW)
+    held = webhooks.held(webhooks.begun(an_event(at=NOW), 1, NOW), NOW)
 
-    assert delivery.after(held, Attempt(NOW, 5, 410), "7#1", NOW, 0).state is State.GIVEN_UP
+    assert webhooks.after(held, Attempt(NOW, 5, 410), "7#1", NOW, 0).state is DeliveryState.GIVEN_UP
 
 
 def test_what_is_asked_for_again_begins_anew_and_keeps_what_was_tried() -> None:
     _, given_up = all_attempts(share=0)
     later = NOW + 20 * DAY
 
-    again = delivery.again(given_up, "7#1", later)
+    again = webhooks.again(given_up, "7#1", later)
 
     assert (again.state, again.due_at, again.attempts, again.made) == ("pending", later, 0, given_up.made)
-    held = delivery.held(again, later)
-    assert delivery.after(held, REFUSED, "7#1", later, 0).due_at == later + 5 * SECOND
+    held = webhooks.held(again, later)
+    assert webhooks.after(held, REFUSED, "7#1", later, 0).due_at == later + 5 * SECOND
 
 
 @given(st.binary(max_size=400))
 def test_what_is_kept_of_an_answer_is_short_and_printable(answer: bytes) -> None:
-    kept = delivery.shown(answer)
+    kept = webhooks.shown(answer)
 
     assert kept is None or (len(kept) <= 200 and kept.isprintable())

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.dialect import Dialect, DialectError, FieldFormat, LengthHeader, changed
+from chalicelib.domain.iso8583_dialect import Dialect, DialectError, FieldFormat, LengthHeader, changed
 
 BASE = Dialect(
     fields={

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib.domain.account_features import DEFAULT_FEATURES, effective, effective_printer, merge_settings
 from chalicelib.domain.agent import Features, MobileSettings, PrinterSettings
-from chalicelib.domain.effective_settings import DEFAULT_FEATURES, effective, effective_printer, merge_settings
 
 FLAGS = [name for name in vars(DEFAULT_FEATURES) if name != "inherited"]
 FEATURES = st.builds(Features, **{name: st.none() | st.booleans() for name in FLAGS})

@@ -13,8 +13,8 @@ from chalicelib.domain.history import (
     TimeRange,
     amount_taken,
     days_of,
+    entries_of_page,
     entry_of,
-    page_of,
     quarters_of,
     ranges_of_page,
 )
@@ -139,8 +139,8 @@ def test_a_page_is_cut_from_the_order_of_instants_and_of_ids_within_one() -> Non
     twins = [entry_of(a_payment(id=name)) for name in ("B", "A")]
     older = entry_of(a_payment(id="C", created_at=NOW - timedelta(microseconds=1)))
 
-    newest_first = page_of([*twins, older], 1, newest_first=True)
+    newest_first = entries_of_page([*twins, older], 1, newest_first=True)
 
     assert [entry.id for entry in newest_first] == ["B", "A", "C"]
-    assert page_of([*twins, older], 1, newest_first=False) == newest_first[::-1]
-    assert page_of([*twins, older], 2, newest_first=True) == []
+    assert entries_of_page([*twins, older], 1, newest_first=False) == newest_first[::-1]
+    assert entries_of_page([*twins, older], 2, newest_first=True) == []

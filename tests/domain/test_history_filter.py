@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.history import HistoryEntry, entry_of
-from chalicelib.domain.history_filter import HistoryFilter, SearchText
+from chalicelib.domain.history import HistoryEntry, HistoryFilter, SearchText, entry_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import AgentSnapshot, CardDetails, Phase, ReceiptAddresses
 from tests.transactions import ZAR, a_payment

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.local_time import instant_of, text_of, to_local, zone_of
+from chalicelib.domain.business_days import instant_of, text_of, to_local, zone_of
 
 MILLISECOND = timedelta(milliseconds=1)
 zones = st.integers(-12, 14)

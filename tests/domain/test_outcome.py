@@ -7,7 +7,7 @@ import pytest
 from chalicelib.domain import outcome
 from chalicelib.domain.acquirer import AcquirerAnswer
 from chalicelib.domain.transaction import InputType, Phase, Pictures, Transaction
-from chalicelib.schemas.transaction_states import status_of
+from chalicelib.schemas.transaction_view import status_of
 from tests.cards import PAN, STEADY, a_card
 from tests.transactions import NOW, a_payment
 

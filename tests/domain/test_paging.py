@@ -1,6 +1,6 @@
 import pytest
 
-from chalicelib.domain.paging import PAGE_SIZE, page_count, page_of
+from chalicelib.domain.history import PAGE_SIZE, page_count, page_of
 
 ITEMS = list(range(2 * PAGE_SIZE + 1))
 

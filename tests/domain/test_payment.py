@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis.strategies import integers, none
 
 from chalicelib.domain import payment
+from chalicelib.domain.business_days import end_of_day, to_local
 from chalicelib.domain.history import entry_of
-from chalicelib.domain.local_time import to_local
 from chalicelib.domain.payment import Till
-from chalicelib.domain.period import end_of_day
-from chalicelib.domain.purchase import Purchase
-from chalicelib.domain.transaction import InputType, Particulars, Phase, Transaction
+from chalicelib.domain.transaction import InputType, Particulars, Phase, Purchase, Transaction
 from chalicelib.errors import Check, ServiceError
 from tests.builders import a_merchant, a_terminal, an_agent
 from tests.transactions import NOW, an_order

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.period import LONGEST, Period, business_day, days_up_to, end_of_day, period_of, start_of
+from chalicelib.domain.business_days import LONGEST, Period, business_day, days_up_to, end_of_day, period_of, start_of
 from chalicelib.errors import Check, ErrorCode, ServiceError
 
 TODAY = date(2028, 2, 29)

@@ -9,16 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.language import ENGLISH, LANGUAGES, language_of
 from chalicelib.domain.merchant import snapshot_of
 from chalicelib.domain.money import Currency
-from chalicelib.domain.purchase import Purchase, Taxes
-from chalicelib.domain.transaction import CardDetails, EmvData, InputType, Phase, Transaction
+from chalicelib.domain.transaction import (
+    ENGLISH,
+    LANGUAGES,
+    CardDetails,
+    EmvData,
+    InputType,
+    Phase,
+    Purchase,
+    Taxes,
+    Transaction,
+    language_of,
+)
+from chalicelib.receipts import FOLDER, has_receipt, receipt_of, words_of
 from chalicelib.receipts.html import STYLES, as_html
-from chalicelib.receipts.receipt import has_receipt, receipt_of
-from chalicelib.receipts.sms import PLAIN, as_sms
-from chalicelib.receipts.text import WIDTH, as_text
-from chalicelib.receipts.words import FOLDER, words_of
+from chalicelib.receipts.text_and_sms import PLAIN, WIDTH, as_sms, as_text
 from tests import transactions
 from tests.builders import a_merchant
 from tests.transactions import NOW, altered

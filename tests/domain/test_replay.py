@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.local_time import text_of
-from chalicelib.domain.replay import content_identity
-from chalicelib.domain.reversal import ReversalOrder
+from chalicelib.domain.business_days import text_of
+from chalicelib.domain.reversal import ReversalOrder, content_identity
 from chalicelib.domain.reversibility import ReverseMode
 from tests.transactions import a_payment
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.card import CardInput, has_check_digit
-from chalicelib.domain.reversal_card import SentCard, check_card, sent_card
+from chalicelib.domain.reversal import SentCard, check_card, sent_card
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType, Transaction
 from tests.cards import EXP, PAN, STEADY, TRACK2, a_card, an_input, chip_data

@@ -6,9 +6,9 @@ from datetime import UTC, date, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib.domain.business_days import business_day
 from chalicelib.domain.history import DayTotal, entry_of
-from chalicelib.domain.period import business_day
-from chalicelib.domain.rolled_totals import (
+from chalicelib.domain.totals import (
     ALL_AGENTS,
     ON_THE_WAY,
     DaySlots,

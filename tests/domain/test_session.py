@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chalicelib.domain.session import Session, expiry, is_alive, is_use_to_record, new_session
+from chalicelib.domain.sign_in import Session, expiry, is_alive, is_use_to_record, new_session
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 

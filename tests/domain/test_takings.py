@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from chalicelib.domain import takings
+from chalicelib.domain import totals
 from chalicelib.domain.history import CounterKey
-from chalicelib.domain.takings import Moved, check_size, takings_of
+from chalicelib.domain.totals import Moved, check_size, takings_of
 from chalicelib.errors import ErrorCode, ServiceError
 
 DAY = date(2026, 3, 14)
@@ -63,7 +63,7 @@ def test_what_moved_nothing_has_no_row() -> None:
 
 
 def test_more_rows_than_an_answer_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(takings, "MOST_ROWS", 24)
+    monkeypatch.setattr(totals, "MOST_ROWS", 24)
     rows = [replace(PAID, hour=hour) for hour in range(24)]
 
     assert len(takings_of(rows)) == 24
@@ -73,9 +73,9 @@ def test_more_rows_than_an_answer_holds_are_refused(monkeypatch: pytest.MonkeyPa
 
 
 def test_longer_names_than_an_answer_holds_are_refused() -> None:
-    check_size(["Till 1"] * takings.MOST_ROWS)
-    check_size([None] * takings.MOST_ROWS)
+    check_size(["Till 1"] * totals.MOST_ROWS)
+    check_size([None] * totals.MOST_ROWS)
 
     for long in ("日", '"', "\\", "\n", "x"):
         with pytest.raises(ServiceError):
-            check_size([long * 256] * takings.MOST_ROWS)
+            check_size([long * 256] * totals.MOST_ROWS)

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.domain import webhook
-from chalicelib.domain.delivery import Attempt
+from chalicelib.domain import webhooks
 from chalicelib.domain.secret import Secret
+from chalicelib.domain.webhooks import Attempt
 from tests.builders import a_merchant
 from tests.events import a_hook
 from tests.transactions import NOW
@@ -19,23 +19,23 @@ def test_the_signature_is_that_of_the_published_example() -> None:
     # https://github.com/standard-webhooks/standard-webhooks: the example of the specification
     secret = Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 
-    signature = webhook.sign([secret], "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')
+    signature = webhooks.sign([secret], "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')
 
     assert signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
 def test_a_secret_is_as_long_as_the_contract_says() -> None:
-    secret = webhook.new_secret(bytes(32)).reveal()
+    secret = webhooks.new_secret(bytes(32)).reveal()
 
     assert secret == "whsec_" + "A" * 43 + "="
 
 
 def test_for_a_day_both_secrets_sign_the_new_one_first() -> None:
-    hook = webhook.rotated(a_hook(secret_sealed=b"old"), b"new", NOW)
+    hook = webhooks.rotated(a_hook(secret_sealed=b"old"), b"new", NOW)
 
-    assert webhook.secrets_of(hook, NOW + DAY - timedelta(seconds=1)) == (b"new", b"old")
-    assert webhook.secrets_of(hook, NOW + DAY) == (b"new",)
-    assert len(webhook.sign([Secret("whsec_AAAA"), Secret("whsec_AAAB")], "evt_1", 1, b"{}").split(" ")) == 2
+    assert webhooks.secrets_of(hook, NOW + DAY - timedelta(seconds=1)) == (b"new", b"old")
+    assert webhooks.secrets_of(hook, NOW + DAY) == (b"new",)
+    assert len(webhooks.sign([Secret("whsec_AAAA"), Secret("whsec_AAAB")], "evt_1", 1, b"{}").split(" ")) == 2
 
 
 def test_a_webhook_takes_its_kinds_while_it_is_on() -> None:
@@ -46,9 +46,9 @@ def test_a_webhook_takes_its_kinds_while_it_is_on() -> None:
 
 
 def test_a_slow_answer_is_noted_until_a_quick_one_comes_and_failures_until_a_success() -> None:
-    slow = webhook.after_attempt(a_hook(), SLOW, NOW)
-    refused = webhook.after_attempt(slow, REFUSED, NOW + HOUR)
-    fine = webhook.after_attempt(refused, TAKEN, NOW + 2 * HOUR)
+    slow = webhooks.after_attempt(a_hook(), SLOW, NOW)
+    refused = webhooks.after_attempt(slow, REFUSED, NOW + HOUR)
+    fine = webhooks.after_attempt(refused, TAKEN, NOW + 2 * HOUR)
 
     assert (slow.slow_since, slow.failing_since) == (NOW, NOW)
     assert (refused.slow_since, refused.failing_since) == (None, NOW)
@@ -56,26 +56,26 @@ def test_a_slow_answer_is_noted_until_a_quick_one_comes_and_failures_until_a_suc
 
 
 def test_the_manager_is_told_after_a_day_of_failures_and_once_a_day() -> None:
-    hook = webhook.after_attempt(a_hook(), REFUSED, NOW)
+    hook = webhooks.after_attempt(a_hook(), REFUSED, NOW)
     told = a_hook(failing_since=NOW, told_at=NOW + DAY)
 
-    assert [webhook.is_to_be_told(hook, NOW + hours * HOUR) for hours in (0, 23, 24)] == [False, False, True]
-    assert [webhook.is_to_be_told(told, NOW + hours * HOUR) for hours in (25, 47, 48)] == [False, False, True]
-    assert not webhook.is_to_be_told(webhook.after_attempt(told, TAKEN, NOW + 2 * DAY), NOW + 9 * DAY)
+    assert [webhooks.is_to_be_told(hook, NOW + hours * HOUR) for hours in (0, 23, 24)] == [False, False, True]
+    assert [webhooks.is_to_be_told(told, NOW + hours * HOUR) for hours in (25, 47, 48)] == [False, False, True]
+    assert not webhooks.is_to_be_told(webhooks.after_attempt(told, TAKEN, NOW + 2 * DAY), NOW + 9 * DAY)
 
 
 def test_a_receiver_that_is_gone_is_switched_off() -> None:
-    assert not webhook.after_attempt(a_hook(), Attempt(NOW, 5, 410), NOW).is_on
+    assert not webhooks.after_attempt(a_hook(), Attempt(NOW, 5, 410), NOW).is_on
 
 
 @pytest.mark.parametrize(
     ("until", "expected"),
-    [(None, False), (webhook.ALWAYS, True), (NOW, False), (NOW + timedelta(microseconds=1), True)],
+    [(None, False), (webhooks.ALWAYS, True), (NOW, False), (NOW + timedelta(microseconds=1), True)],
 )
 def test_a_merchant_makes_events_while_a_webhook_is_on_and_some_days_longer(until: object, expected: bool) -> None:  # noqa: FBT001  a column of the table
     assert a_merchant(events_until=until).makes_events(NOW) is expected
 
 
 def test_events_last_for_days_after_the_last_webhook_was_switched_off() -> None:
-    assert webhook.events_until([a_hook(state=0), a_hook()], NOW) == webhook.ALWAYS
-    assert webhook.events_until([a_hook(state=0)], NOW) == NOW + 7 * DAY
+    assert webhooks.events_until([a_hook(state=0), a_hook()], NOW) == webhooks.ALWAYS
+    assert webhooks.events_until([a_hook(state=0)], NOW) == NOW + 7 * DAY

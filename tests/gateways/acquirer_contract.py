@@ -26,8 +26,7 @@ from chalicelib.domain.acquirer import (
     ReversalRequest,
     Reversed,
 )
-from chalicelib.domain.host_facts import MessageTrace, TerminalSnapshot
-from chalicelib.domain.transaction import InputType
+from chalicelib.domain.transaction import InputType, MessageTrace, TerminalSnapshot
 from chalicelib.gateways.acquirers import Acquirer
 from tests.cards import PAN, a_chip_card
 from tests.transactions import ZAR, a_guid

@@ -1,7 +1,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 
-from chalicelib.gateways.clients import Once
+from chalicelib.gateways import Once
 
 
 def test_threads_that_come_at_once_get_the_same_client_which_is_created_once() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.address import is_public
+from chalicelib.domain.url_guard import is_public
 from chalicelib.gateways import https
 from chalicelib.gateways.https import FailedError, Reply, post
 from tests.certificates import an_authority

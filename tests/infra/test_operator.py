@@ -5,16 +5,16 @@ import sys
 import pytest
 
 from chalicelib.domain.acquirer import LinkAnswer, LinkRequest
-from chalicelib.domain.audit import Act
 from chalicelib.domain.card import IN_VERIFICATION, VERIFIED
 from chalicelib.domain.transaction import Phase
 from chalicelib.errors import ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import due_work, payment_sweep
-from chalicelib.services.authentication import authenticate
+from chalicelib.services.sign_in import authenticate
 from chalicelib.settings import settings
-from chalicelib.store import agents, linked_cards, logins
+from chalicelib.store import agents, linked_cards, sign_in
+from chalicelib.store.audit import Act
 from chalicelib.store.table import read
 from infra import operator
 from tests.accounts import an_account, basic
@@ -38,7 +38,7 @@ def test_a_system_user_is_created_with_the_password_that_was_typed(
     run(monkeypatch, "system-user", "--email", email.upper(), "--name", "Ann", typed="long enough a password\n")
 
     assert email in capsys.readouterr().out
-    login = read(logins.key(email))
+    login = read(sign_in.key(email))
     assert login
     agent = read(agents.key(login.agent_id))
     assert agent
@@ -78,7 +78,7 @@ def test_there_is_no_system_user_without_a_password_or_with_a_wrong_address(
     with pytest.raises(SystemExit):
         run(monkeypatch, "system-user", *arguments, typed=typed)
 
-    assert read(logins.key(arguments[1])) is None
+    assert read(sign_in.key(arguments[1])) is None
 
 
 def test_an_e_mail_that_is_taken_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:

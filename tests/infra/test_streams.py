@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import delivery
+from chalicelib.domain import webhooks
 from chalicelib.store import events
 from infra import streams
 from infra.cloud.streams import is_wanted
@@ -30,11 +30,11 @@ def test_what_was_stored_comes_once_and_as_lambda_passes_it() -> None:
 def test_a_function_is_called_with_what_the_filters_of_the_cloud_let_through() -> None:
     forget()
     made = a_stored_event(7)
-    waiting = delivery.begun(made, 1, made.at)
+    waiting = webhooks.begun(made, 1, made.at)
     events.begin(waiting)
     events.enqueue(waiting, "7#1")
     events.store_cursor(7, made.at)
-    events.begin_again(delivery.again(waiting, "7#1", made.at))
+    events.begin_again(webhooks.again(waiting, "7#1", made.at))
 
     found = [record["dynamodb"]["NewImage"]["place"]["S"] for _, records in streams.batches() for record in records]
 

@@ -13,8 +13,8 @@ import pytest
 from chalicelib.domain.reversibility import offers
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.gateways.secrets import derived_guid
 from chalicelib.services import payment_sweep
-from chalicelib.services.identifiers import derived_guid
 from chalicelib.store import outbox
 from chalicelib.store.table import read
 from infra.bank import faults

@@ -14,8 +14,8 @@ import pytest
 
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.gateways.secrets import derived_guid
 from chalicelib.services import payment_sweep
-from chalicelib.services.identifiers import derived_guid
 from infra.bank import faults
 from infra.bank.faults import Hook
 from tests.banks import OVERTAKEN, RunningBank, a_till_of_the_bank, check_books, ending, of, paying_at_a_bank

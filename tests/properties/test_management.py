@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.store import agents, audit, logins, merchants, sequences, terminals
+from chalicelib.store import agents, audit, merchants, sequences, sign_in
 from chalicelib.store.table import read
 from tests import builders, http
 from tests.builders import Shop, a_shop
@@ -48,17 +48,17 @@ def targets(shop: Shop) -> dict[str, Target]:
 
     def created_agent(body: dict[str, Any]) -> Any:
         email = body.get("Email")
-        login = read(logins.key(email)) if is_name(email) else None
+        login = read(sign_in.key(email)) if is_name(email) else None
         return login and (login.agent_id, read(agents.key(login.agent_id)) is not None)
 
     def created_terminal(body: dict[str, Any]) -> Any:
         name = body.get("Name")
         claim = read(sequences.tid_key(shop.id, name)) if is_name(name) else None
-        return claim and (claim.holder, read(terminals.key(claim.holder)) is not None)
+        return claim and (claim.holder, read(merchants.terminal_key(claim.holder)) is not None)
 
     def changed_agent(_: object) -> Any:
         found = read(agents.key(agent["ID"]))
-        login = found and read(logins.key(found.email))
+        login = found and read(sign_in.key(found.email))
         assert found
         assert login
         assert (login.state, login.credential_version) == (found.state, found.credential_version)

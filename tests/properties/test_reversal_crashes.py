@@ -11,8 +11,8 @@ import pytest
 from chalicelib.domain.acquirer import AnswerLostError, UnreachableError
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.gateways.secrets import derived_guid
 from chalicelib.services import payment_sweep
-from chalicelib.services.identifiers import derived_guid
 from tests.cards import a_card_body
 from tests.tills import MINUTE, SECOND, Till, a_till, booked, is_due, kept
 from tests.transactions import NOW

@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.routes import ENDPOINTS
 from chalicelib.schemas.base import Request
-from chalicelib.schemas.reversal_request import ALIASES
+from chalicelib.schemas.reversals import ALIASES
 from infra.reference.document import openapi_document
 from infra.reference.schemas import NULL
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from chalicelib.domain.history import entry_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import CardDetails, Phase, Transaction
-from chalicelib.schemas.history_export import COLUMNS, neutral, row_of
-from chalicelib.schemas.transaction_states import wire_state
+from chalicelib.schemas.reports import COLUMNS, neutral, row_of
+from chalicelib.schemas.transaction_view import wire_state
 from tests.transactions import NOW, a_payment
 
 DANGEROUS = "=+-@\t\r"

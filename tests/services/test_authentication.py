@@ -10,11 +10,11 @@ from argon2 import PasswordHasher
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import authentication, passwords
-from chalicelib.services.authentication import caller_of
+from chalicelib.services import passwords, sign_in
 from chalicelib.services.passwords import VerifiedPasswords
+from chalicelib.services.sign_in import caller_of
 from chalicelib.settings import settings
-from chalicelib.store import logins
+from chalicelib.store import sign_in as sign_in_store
 from chalicelib.store.table import commit, update
 from tests.accounts import PASSWORD, a_session, an_account, basic, refusal_of
 from tests.calls import store_calls
@@ -81,7 +81,7 @@ def test_a_verified_password_costs_one_write_that_decides_and_a_remembered_one_n
 
 def test_a_login_without_a_password_has_none_that_fits() -> None:
     account = an_account()
-    commit(update(logins.key(account.email), "SET #state = :on REMOVE #password_hash", {"on": 1}))
+    commit(update(sign_in_store.key(account.email), "SET #state = :on REMOVE #password_hash", {"on": 1}))
 
     assert refusal_of(account.basic, NOW) is ErrorCode.BAD_CREDENTIAL
     assert refusal_of(account.basic_with_key, NOW) is None
@@ -150,7 +150,7 @@ def test_a_warm_basic_request_spends_less_than_a_millisecond_beside_the_store(
     authorization = getattr(account, way)
     caller_of(authorization, NOW)
     login = account.login
-    monkeypatch.setattr(authentication, "read", lambda _: login)
+    monkeypatch.setattr(sign_in, "read", lambda _: login)
 
     def milliseconds() -> float:
         began = time.perf_counter()

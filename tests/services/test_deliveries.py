@@ -11,17 +11,15 @@ from typing import Any
 import boto3
 import pytest
 
-from chalicelib.domain import delivery
-from chalicelib.domain.delivery import Delivery, State
-from chalicelib.domain.event import Event
-from chalicelib.domain.webhook import Webhook
+from chalicelib.domain import webhooks
+from chalicelib.domain.webhooks import Delivery, DeliveryState, Event, Webhook
 from chalicelib.gateways import https
 from chalicelib.gateways import webhooks as gateway
 from chalicelib.services import deliveries
 from chalicelib.services.due_work import Swept
-from chalicelib.store import events, webhooks
-from chalicelib.store.codec import encode
-from chalicelib.store.table import update, write_one
+from chalicelib.store import events
+from chalicelib.store import webhooks as webhooks_store
+from chalicelib.store.table import encode, update, write_one
 from infra import engines, ports
 from tests import streams
 from tests.accounts import a_stored_merchant
@@ -36,7 +34,7 @@ def fresh(engine: str) -> None:
     """Let each test begin with an empty stream and no other webhook."""
     del engine
     streams.forget()
-    for hook in webhooks.every():
+    for hook in webhooks_store.every():
         key = {"client_id": {"N": str(hook.client_id)}, "id": {"N": str(hook.id)}}
         tables().delete_item(TableName=f"{engines.STACK}-webhooks", Key=key)
 
@@ -150,7 +148,7 @@ def test_an_event_that_was_stored_an_hour_after_its_time_is_found(
     at_first = clock.sweep(timedelta(minutes=1)).done
     clock.sweep(timedelta(hours=1))
     held = a_stored_event(merchant, clock.now - timedelta(minutes=50))
-    events.begin(delivery.begun(held, next(iter(webhooks.every())).id, clock.now))  # and whoever held it died
+    events.begin(webhooks.begun(held, next(iter(webhooks_store.every())).id, clock.now))  # and whoever held it died
 
     for _ in range(3):
         clock.sweep(timedelta(hours=1))
@@ -178,13 +176,13 @@ def test_the_webhooks_of_a_merchant_are_read_once_for_a_batch(
     merchant: int, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[int] = []
-    really = webhooks.of_merchant
+    really = webhooks_store.of_merchant
 
     def counted(client_id: int) -> list[Webhook]:
         read.append(client_id)
         return really(client_id)
 
-    monkeypatch.setattr(webhooks, "of_merchant", counted)
+    monkeypatch.setattr(webhooks_store, "of_merchant", counted)
 
     deliver(*(a_stored_event(merchant) for _ in range(3)))
 
@@ -213,10 +211,10 @@ def test_a_process_that_dies_leaves_the_event_to_the_sweep(
 
     clock.sweep(timedelta(seconds=15))
     assert len(receiver.calls) == before  # still held by who died
-    clock.sweep(delivery.HELD_FOR)
+    clock.sweep(webhooks.HELD_FOR)
 
     assert receiver.ids == [event.id] * (before + 1)
-    assert [one.state for one in found(event)] == [State.DELIVERED]
+    assert [one.state for one in found(event)] == [DeliveryState.DELIVERED]
 
 
 def test_a_failed_event_is_tried_again_after_its_pause_and_not_before(merchant: int, clock: Clock) -> None:
@@ -243,7 +241,7 @@ def test_after_three_days_an_event_is_given_up(merchant: int, clock: Clock) -> N
         deliver(event)
         clock.sweep(timedelta(days=3, seconds=1))
 
-    assert [one.state for one in found(event)] == [State.GIVEN_UP]
+    assert [one.state for one in found(event)] == [DeliveryState.GIVEN_UP]
     assert len(failing.calls) == 1
 
 
@@ -257,7 +255,7 @@ def test_a_receiver_that_is_gone_is_switched_off_and_gets_nothing_more(merchant:
 
     assert gone.ids == [first.id]
     assert as_stored(hook).state == 0
-    assert [one.state for one in found(first)] == [State.GIVEN_UP]
+    assert [one.state for one in found(first)] == [DeliveryState.GIVEN_UP]
 
 
 def test_what_waits_for_a_webhook_that_is_switched_off_is_given_up(merchant: int, clock: Clock) -> None:
@@ -265,11 +263,11 @@ def test_what_waits_for_a_webhook_that_is_switched_off_is_given_up(merchant: int
         hook = a_stored_hook(merchant, failing.url)
         event = a_stored_event(merchant)
         deliver(event)
-        write_one(update(webhooks.key(merchant, hook.id), "SET #state = :off", {"off": 0}))
+        write_one(update(webhooks_store.key(merchant, hook.id), "SET #state = :off", {"off": 0}))
         clock.sweep(timedelta(minutes=1))
 
     assert len(failing.calls) == 1
-    assert [one.state for one in found(event)] == [State.GIVEN_UP]
+    assert [one.state for one in found(event)] == [DeliveryState.GIVEN_UP]
 
 
 def test_a_redirect_is_not_followed_and_not_delivered(merchant: int) -> None:
@@ -279,7 +277,7 @@ def test_a_redirect_is_not_followed_and_not_delivered(merchant: int) -> None:
         deliver(event)
 
     [one] = found(event)
-    assert (one.state, one.last_status, len(moved.calls)) == (State.PENDING, 302, 1)
+    assert (one.state, one.last_status, len(moved.calls)) == (DeliveryState.PENDING, 302, 1)
 
 
 def test_an_answer_is_read_as_far_as_it_is_kept(merchant: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,7 +296,7 @@ def test_an_answer_is_read_as_far_as_it_is_kept(merchant: int, monkeypatch: pyte
         deliver(event)
 
     [one] = found(event)
-    assert (one.state, one.made[0].answer) == (State.DELIVERED, "x" * 200)
+    assert (one.state, one.made[0].answer) == (DeliveryState.DELIVERED, "x" * 200)
     assert read == [64 * 1024]
 
 
@@ -314,7 +312,7 @@ def test_an_address_that_is_not_public_is_not_called(merchant: int) -> None:
 def test_a_receiver_that_was_slow_is_left_to_its_queue_and_holds_back_no_other(
     merchant: int, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivery, "SLOW", timedelta())
+    monkeypatch.setattr(webhooks, "SLOW", timedelta())
     released = threading.Event()
     with a_receiver(lambda _: 200 if released.wait(5) else 500) as slow:
         hook = a_stored_hook(merchant, slow.url, slow_since=datetime.now(UTC))
@@ -355,7 +353,11 @@ def test_a_secret_that_was_rotated_signs_beside_the_new_one(merchant: int) -> No
         hook = a_stored_hook(merchant, running.url)
         values = {"old": hook.secret_sealed, "until": datetime.now(UTC) + timedelta(hours=1)}
         write_one(
-            update(webhooks.key(merchant, hook.id), "SET #old_secret_sealed = :old, #old_secret_until = :until", values)
+            update(
+                webhooks_store.key(merchant, hook.id),
+                "SET #old_secret_sealed = :old, #old_secret_until = :until",
+                values,
+            )
         )
         deliver(a_stored_event(merchant))
 

@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.services import deliveries
 from chalicelib.store import due_index, events
-from chalicelib.store.codec import encode
+from chalicelib.store.table import encode
 from tests.accounts import a_stored_merchant
 from tests.capacity import write_units
 from tests.events import a_stored_event, a_stored_hook

@@ -6,8 +6,8 @@ import pytest
 
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, Reversed
 from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.gateways.secrets import derived_guid
 from chalicelib.services import payment_sweep
-from chalicelib.services.identifiers import derived_guid
 from tests.cards import STEADY, a_card_body
 from tests.tills import MINUTE, Till, a_till, booked, is_charged, kept
 from tests.transactions import NOW

@@ -17,7 +17,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files
 from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.transaction_view import TransactionView
-from chalicelib.services import history_export, steps
+from chalicelib.services import outcomes, reports
 from chalicelib.store import history, table, transactions
 from chalicelib.store.table import Write
 from tests.books import Books, a_merchant_with_agents, paid
@@ -39,7 +39,7 @@ def export(books: Books, sent: Mapping[str, Any], *, by: Agent | None = None, no
     model = {name: value for name, value in sent.items() if name not in period}
     body = ListHistory.model_validate({"Period": period, "ListBasicModel": model})
     agent = by or books.agents[0]
-    return history_export.export(body, Caller(agent.id, agent.client_id, agent.credential_version), now)
+    return reports.export(body, Caller(agent.id, agent.client_id, agent.credential_version), now)
 
 
 def rows(books: Books, **sent: Any) -> list[Row]:
@@ -127,7 +127,7 @@ class Lives:
         if signed:  # as a delivered signature is stored
             transactions.store_step(before, after, self.at)
         else:
-            steps.store(before, after, self.at)
+            outcomes.store(before, after, self.at)
 
     def give_back(self, original: Transaction) -> None:
         chance = self.chance
@@ -184,7 +184,7 @@ def looking_up(books: Books, monkeypatch: pytest.MonkeyPatch) -> set[str]:
         return table.read_all(keys)
 
     with monkeypatch.context() as patch:
-        patch.setattr(history_export, "read_all", read_all)
+        patch.setattr(reports, "read_all", read_all)
         rows(books)
     return read
 
@@ -205,10 +205,10 @@ def test_a_payment_that_was_completed_is_not_looked_up(moto: None, monkeypatch: 
     facts: dict[str, Any] = {"phase": Phase.SENT, "input_type": InputType.CHIP, "acquirer": "SANDBOX"}
     sent = books.record(paid(books, books.agents[0], NOW - DAY, **facts, ext_id="Order-7"))
     awaiting = replace(sent, phase=Phase.AWAITING_COMPLETION)
-    steps.store(sent, awaiting, NOW)
+    outcomes.store(sent, awaiting, NOW)
     before = looking_up(books, monkeypatch)
 
-    steps.store(awaiting, replace(awaiting, phase=Phase.APPROVED), NOW)
+    outcomes.store(awaiting, replace(awaiting, phase=Phase.APPROVED), NOW)
 
     assert (before, looking_up(books, monkeypatch)) == ({sent.id}, set())
     assert rows(books) == [looked_up(sent.id)]
@@ -221,7 +221,7 @@ def a_payment_being_reversed(books: Books) -> tuple[Transaction, Transaction]:
     facts: dict[str, Any] = {"phase": Phase.SENT, "input_type": InputType.CHIP, "acquirer": "SANDBOX"}
     sent = books.record(paid(books, books.agents[0], NOW - DAY, **facts))
     awaiting = replace(sent, phase=Phase.AWAITING_COMPLETION)
-    steps.store(sent, awaiting, NOW)
+    outcomes.store(sent, awaiting, NOW)
     reversal = altered(
         sent, id=a_guid(), phase=Phase.RETURNING, original_id=sent.id, reverse_mode=2, created_at=NOW, invoice="RET-1"
     )
@@ -233,12 +233,12 @@ def test_a_completion_does_not_undo_what_a_reversal_wrote_meanwhile(moto: None) 
     del moto
     books = a_merchant_with_agents()
     awaiting, reversal = a_payment_being_reversed(books)
-    steps.store(reversal, replace(reversal, phase=Phase.REVERSAL_APPROVED), NOW)
+    outcomes.store(reversal, replace(reversal, phase=Phase.REVERSAL_APPROVED), NOW)
 
     completed = replace(awaiting, phase=Phase.APPROVED)  # decided on what was read before the reversal
     with pytest.raises(transactions.PhaseChangedError):
         transactions.store_step(awaiting, completed, NOW)
-    steps.advance(awaiting, lambda payment: replace(payment, phase=Phase.APPROVED), NOW)
+    outcomes.advance(awaiting, lambda payment: replace(payment, phase=Phase.APPROVED), NOW)
 
     assert [(row["State"], row["Substate"]) for row in rows(books)] == [("500", "502")] * 2
     assert rows(books)[0] == looked_up(awaiting.id)
@@ -255,11 +255,11 @@ def test_a_reversal_does_not_undo_what_a_completion_wrote_meanwhile(
 
     def complete_first(original: Transaction, done: Transaction) -> list[Write]:
         monkeypatch.undo()
-        steps.advance(original, lambda payment: replace(payment, phase=Phase.APPROVED), NOW)
+        outcomes.advance(original, lambda payment: replace(payment, phase=Phase.APPROVED), NOW)
         return writes(original, done)
 
     monkeypatch.setattr(history, "writes_for_reversed", complete_first)
-    steps.advance(reversal, lambda one: replace(one, phase=Phase.REVERSAL_APPROVED), NOW)
+    outcomes.advance(reversal, lambda one: replace(one, phase=Phase.REVERSAL_APPROVED), NOW)
 
     now = transactions.get(awaiting.id)
     assert now is not None
@@ -320,7 +320,7 @@ def test_the_column_amount_sums_to_payments_minus_reversals(books: Books) -> Non
 
 def test_a_file_is_made_piece_by_piece_alike(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = rows(books)
-    monkeypatch.setattr(history_export, "AT_ONCE", 7)
+    monkeypatch.setattr(reports, "AT_ONCE", 7)
 
     assert rows(books) == whole
 
@@ -328,11 +328,11 @@ def test_a_file_is_made_piece_by_piece_alike(books: Books, monkeypatch: pytest.M
 def test_too_many_rows_are_refused_before_an_entry_is_read(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
     books.ask(NOW, YEAR)  # rolls the totals up
     number = len(books.kept)
-    monkeypatch.setattr(history_export, "MAX_ROWS", number)
+    monkeypatch.setattr(reports, "MAX_ROWS", number)
     assert len(rows(books)) == number
     with store_calls() as calls:
         rows(books)
-    monkeypatch.setattr(history_export, "MAX_ROWS", number - 1)
+    monkeypatch.setattr(reports, "MAX_ROWS", number - 1)
 
     with store_calls() as of_refusal, pytest.raises(ServiceError) as refused:
         rows(books)
@@ -356,7 +356,7 @@ def test_too_many_rows_are_refused_before_an_entry_is_read(books: Books, monkeyp
 def test_what_is_too_much_for_one_request_is_refused(
     books: Books, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, wanted: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(history_export, limit, most)
+    monkeypatch.setattr(reports, limit, most)
 
     with pytest.raises(ServiceError) as refused:
         rows(books, **wanted)

@@ -19,7 +19,7 @@ from chalicelib.domain.circuit_breaker import OPENS_AFTER
 from chalicelib.domain.transaction import InputType, Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
-from chalicelib.schemas.transaction_states import wire_state
+from chalicelib.schemas.transaction_view import wire_state
 from chalicelib.services import payment_sweep
 from tests.cards import a_card_body
 from tests.hosts import Host, acknowledged, without_inquiries

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.credential import LOCK_AFTER
+from chalicelib.domain.sign_in import LOCK_AFTER
 from chalicelib.errors import ErrorCode
 from chalicelib.gateways import secrets
-from chalicelib.services.authentication import caller_of
+from chalicelib.services.sign_in import caller_of
 from tests.accounts import PASSWORD, an_account, refusal_of, signed
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)

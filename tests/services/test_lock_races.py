@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.credential import LOCK_AFTER, LOCK_FOR
 from chalicelib.domain.secret import Secret
+from chalicelib.domain.sign_in import LOCK_AFTER, LOCK_FOR
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.schemas.session_login import SignIn
-from chalicelib.services import passwords, sessions
+from chalicelib.schemas.sign_in import SignIn
+from chalicelib.services import access, passwords
 from chalicelib.services.passwords import VerifiedPasswords
 from tests.accounts import PASSWORD, Account, an_account, basic, guess, refusal_of
 from tests.turns import Turns
@@ -46,7 +46,7 @@ def _by_header(account: Account) -> ErrorCode | None:
 
 def _by_session_login(account: Account) -> ErrorCode | None:
     try:
-        sessions.sign_in(SignIn.model_validate({"Email": account.email, "Password": PASSWORD}), NOW)
+        access.sign_in(SignIn.model_validate({"Email": account.email, "Password": PASSWORD}), NOW)
     except ServiceError as refusal:
         return refusal.error
     return None

@@ -12,15 +12,14 @@ from chalicelib.domain.merchant import snapshot_of
 from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
 from chalicelib.domain.transaction import Phase, ReceiptAddresses, Transaction
 from chalicelib.gateways import mail
-from chalicelib.receipts.sms import as_sms
+from chalicelib.receipts.text_and_sms import as_sms
 from chalicelib.schemas.receipts import Receipt
 from chalicelib.services import due_work, outbox
 from chalicelib.services.receipts import receipts_for
 from chalicelib.settings import settings
-from chalicelib.store import merchants, terminals, transactions
+from chalicelib.store import merchants, transactions
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.codec import encode
-from chalicelib.store.table import commit, put_new, read
+from chalicelib.store.table import commit, encode, put_new, read
 from tests.builders import a_merchant, a_terminal, an_email
 from tests.receipts import a_moment, an_entry, due_ids, mails, messages, when_due
 from tests.transactions import a_payment, altered
@@ -52,7 +51,7 @@ def a_sale(**changes: Any) -> Transaction:
     facts = {"client_id": merchant.id, "terminal_id": terminal.id, "merchant": snapshot_of(merchant, None)}
     payment = a_payment(**facts | changes)
     renamed = replace(merchant, name="Another Name")
-    commit(put_new(merchants.TABLE, renamed, "id"), put_new(terminals.TABLE, terminal, "id"))
+    commit(put_new(merchants.TABLE, renamed, "id"), put_new(merchants.TERMINALS, terminal, "id"))
     transactions.record(payment)
     return payment
 

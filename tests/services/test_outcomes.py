@@ -11,7 +11,7 @@ from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, Unreacha
 from chalicelib.domain.transaction import Phase
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
-from chalicelib.services import outcomes, payment_sweep, steps
+from chalicelib.services import outcomes, payment_sweep
 from chalicelib.store import outbox, transactions
 from chalicelib.store.table import read
 from chalicelib.web import refuse
@@ -240,7 +240,7 @@ def test_what_is_approved_while_it_is_reversed_as_lost_is_not_paid(monkeypatch: 
 
     def arrives_now(request: Any, within_s: float) -> AcquirerAnswer:
         """Let the process go on that stood still: the acquirer approves, and reverses right after."""
-        steps.advance(payment, approved, NOW)
+        outcomes.advance(payment, approved, NOW)
         return Sandbox().reverse(request, within_s)
 
     with broken(monkeypatch, reverse=arrives_now):

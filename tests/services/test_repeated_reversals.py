@@ -6,7 +6,7 @@ from chalicelib.domain.acquirer import AnswerLostError
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ServiceError
 from chalicelib.services import reversals
-from chalicelib.services.admission import Admitted, admit
+from chalicelib.services.access import Admitted, admit
 from tests.cards import STEADY, a_card_body
 from tests.tills import MINUTE, SECOND, Till, a_till, kept
 from tests.transactions import NOW

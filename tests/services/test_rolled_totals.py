@@ -10,10 +10,11 @@ import pytest
 from chalicelib.domain.history import Page, entry_of
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.services import history
 from chalicelib.services import history as lists
-from chalicelib.services import history_entries
 from chalicelib.services.rebuild_totals import rebuild
-from chalicelib.store import history, rolled_totals, totals, transactions
+from chalicelib.store import history as history_store
+from chalicelib.store import totals, transactions
 from chalicelib.store.table import write_one
 from infra.bulk_load import write_in_bulk
 from infra.capacity_meter import measure_capacity
@@ -38,7 +39,7 @@ def sent(books: Books, at: datetime) -> Transaction:
 def take_money(books: Books, payment: Transaction, now: datetime) -> None:
     """Store the outcome of a card payment."""
     approved = altered(payment, phase=Phase.APPROVED, rrn="603112345678")
-    transactions.store_step(payment, approved, now, *history.writes_for_outcome(approved, now))
+    transactions.store_step(payment, approved, now, *history_store.writes_for_outcome(approved, now))
     books.kept[books.kept.index(payment)] = approved
 
 
@@ -173,7 +174,7 @@ def test_a_list_is_right_when_what_it_rolled_up_cannot_be_stored(
     books = a_merchant_with_agents(count=2)
     for number in range(12):
         books.record(paid(books, books.agents[number % 2], NOW - number * 30 * DAY))
-    monkeypatch.setattr(rolled_totals, "store_months", failing(ServiceError(ErrorCode.STORE_UNAVAILABLE)))
+    monkeypatch.setattr(totals, "store_months", failing(ServiceError(ErrorCode.STORE_UNAVAILABLE)))
 
     for _ in range(2):
         check(books, books.ask(NOW, YEAR))
@@ -224,7 +225,7 @@ def test_a_kind_of_few_tills_among_very_many_payments_is_read_of_those_tills(
     for number in range(30):
         books.record(paid(books, books.agents[number % 2], NOW - number * HOUR))
     rare = [books.record(paid(books, books.agents[2], NOW - number * DAY, acquirer="RARE")) for number in (0, 1)]
-    monkeypatch.setattr(history_entries, "MAX_CANDIDATES", 20)
+    monkeypatch.setattr(history, "MAX_CANDIDATES", 20)
 
     assert books.ask(NOW, {"AcquirerCode": "RARE"}).transactions == rare
 

@@ -7,10 +7,10 @@ import pytest
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.session import MAX_AGE, MAX_IDLE
+from chalicelib.domain.sign_in import MAX_AGE, MAX_IDLE
 from chalicelib.errors import ErrorCode
 from chalicelib.services import passwords
-from chalicelib.services.authentication import caller_of
+from chalicelib.services.sign_in import caller_of
 from tests.accounts import a_session, an_account, basic, refusal_of
 from tests.calls import store_calls
 

@@ -12,7 +12,7 @@ import pytest
 from chalicelib.domain import outcome
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ServiceError
-from chalicelib.services import payment_sweep, steps
+from chalicelib.services import outcomes, payment_sweep
 from chalicelib.store import outbox, transactions
 from chalicelib.store.table import read
 from tests.builders import PNG, an_email
@@ -106,7 +106,7 @@ def test_a_sweep_that_read_the_payment_before_its_delivery_changes_nothing() -> 
     at = read_before.deadline
     delivered, _ = till.submit(signed(body), at)
 
-    after = steps.advance(read_before, outcome.completed, at)
+    after = outcomes.advance(read_before, outcome.completed, at)
 
     assert after == delivered == kept(read_before.id)
     assert after.pictures.signature_key

@@ -11,19 +11,20 @@ from typing import Any
 import pytest
 
 from chalicelib import exact_json
-from chalicelib.domain import outcome, takings
+from chalicelib.domain import outcome, totals
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.history import entry_of
 from chalicelib.domain.reversibility import ReverseMode
-from chalicelib.domain.takings import Taking
+from chalicelib.domain.totals import Taking
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.schemas.takings import ReportTakings, TakingsAnswer
-from chalicelib.services import steps
+from chalicelib.schemas.reports import ReportTakings, TakingsAnswer
+from chalicelib.services import outcomes
 from chalicelib.services.rebuild_totals import rebuild
-from chalicelib.services.takings import report
-from chalicelib.store import takings as store
-from chalicelib.store import totals, transactions
+from chalicelib.services.reports import report
+from chalicelib.store import totals as store
+from chalicelib.store import totals as totals_store
+from chalicelib.store import transactions
 from chalicelib.store.table import update, write_one
 from infra.bulk_load import write_in_bulk
 from tests.books import PAID, Books, a_merchant_with_agents, fill, local, paid, sums_of
@@ -113,7 +114,7 @@ def test_what_takes_money_later_stands_where_it_was_made() -> None:
     before = ask(books, {}), ask(books, {}, "hour")
 
     for pending, phase in ((payment, Phase.APPROVED), (returning, Phase.REVERSAL_APPROVED)):
-        steps.store(pending, replace(pending, phase=phase), NOW)
+        outcomes.store(pending, replace(pending, phase=phase), NOW)
 
     books.kept = [cash]
     assert before == (recount(books), recount(books, "hour"))
@@ -131,7 +132,7 @@ def test_a_reversal_that_gave_nothing_back_is_not_counted(phase: Phase) -> None:
     returning = reversal_of(cash, Phase.RETURNING, books.agents[0])
     transactions.reserve(cash, returning)
 
-    steps.store(returning, replace(returning, phase=phase), NOW)
+    outcomes.store(returning, replace(returning, phase=phase), NOW)
 
     assert ask(books, {}) == recount(books)
     assert [row[2] for row in ask(books, {}).values()] == [0]
@@ -146,7 +147,7 @@ def test_an_outcome_that_two_find_at_once_is_counted_once(seed: int) -> None:
     transactions.reserve(cash, returning)
 
     def find() -> None:
-        steps.advance(returning, lambda one: replace(one, phase=Phase.REVERSAL_APPROVED), NOW)
+        outcomes.advance(returning, lambda one: replace(one, phase=Phase.REVERSAL_APPROVED), NOW)
 
     turns = Turns(seed)
     with told("seed", seed), hooked(turns.hook):
@@ -168,7 +169,7 @@ def test_an_outcome_of_a_reversal_says_nothing_that_is_rolled_up(dynamodb_local:
     with store_calls() as undisturbed:
         books.ask(NOW, YEAR)
 
-    steps.store(returning, replace(returning, phase=Phase.REVERSAL_APPROVED), NOW)
+    outcomes.store(returning, replace(returning, phase=Phase.REVERSAL_APPROVED), NOW)
 
     with store_calls() as calls:
         after = books.ask(NOW, YEAR)
@@ -199,7 +200,7 @@ def test_numbers_of_money_that_went_wrong_are_mended(dynamodb_local: str) -> Non
     books = a_merchant_with_agents()
     cash = books.record(paid(books, books.agents[0], NOW))
     entry = entry_of(cash)
-    for key, name in ((totals.total_key, "k09"), (totals.slots_key, "k23")):
+    for key, name in ((totals_store.total_key, "k09"), (totals_store.slots_key, "k23")):
         write_one(update(key(books.merchant.id, entry), f"SET #{name} = :{name}", {name: 7}))
 
     mended = rebuild(books.merchant.id, "2028-03").mended
@@ -218,12 +219,12 @@ def test_more_than_a_few_calls_can_read_is_refused(dynamodb_local: str, monkeypa
     assert len(ask(books, {"From": "2028-02-01"})) == 2
     with pytest.raises(ServiceError) as long:
         ask(books, {"From": "2028-01-01"})
-    monkeypatch.setattr("chalicelib.services.takings.MOST_READS", 2)
+    monkeypatch.setattr("chalicelib.services.reports.MOST_READS", 2)
     with pytest.raises(ServiceError) as many:
         ask(books, {"From": "2028-02-01"})
 
     assert {long.value.error, many.value.error} == {ErrorCode.PERIOD_TOO_LONG}
-    assert {long.value.message, many.value.message} == {takings.too_much().message}
+    assert {long.value.message, many.value.message} == {totals.too_much().message}
 
 
 def test_a_signature_that_comes_later_counts_nothing_again(dynamodb_local: str) -> None:
@@ -231,7 +232,7 @@ def test_a_signature_that_comes_later_counts_nothing_again(dynamodb_local: str) 
     books = a_merchant_with_agents()
     owing = books.record(paid(books, books.agents[0], NOW, phase=Phase.AWAITING_COMPLETION, signature_required=True))
 
-    steps.store(owing, outcome.completed(owing), NOW)
+    outcomes.store(owing, outcome.completed(owing), NOW)
 
     assert [row[:2] for row in ask(books, {}).values()] == [(1, Decimal("12.30"))]
 
@@ -243,7 +244,7 @@ def test_no_row_is_longer_in_an_answer_than_it_is_taken_for(letter: str, monkeyp
     view = TakingsAnswer.of([row], {row.agent_id: letter * 256}).takings[0]
     in_an_answer = json.dumps(exact_json.text(view.model_dump(by_alias=True)))
 
-    monkeypatch.setattr(takings, "MOST_BYTES", len(in_an_answer) - 1)
+    monkeypatch.setattr(totals, "MOST_BYTES", len(in_an_answer) - 1)
 
     with pytest.raises(ServiceError):
-        takings.check_size([view.agent_name])
+        totals.check_size([view.agent_name])

@@ -8,11 +8,11 @@ from uuid import uuid4
 import boto3
 import pytest
 
-from chalicelib.domain.credential import COUNTED_FOR, LOCK_AFTER, LOCK_FOR
+from chalicelib.domain.sign_in import COUNTED_FOR, LOCK_AFTER, LOCK_FOR
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.schemas.session_login import SignIn
-from chalicelib.services import passwords, sessions
-from chalicelib.services.authentication import caller_of
+from chalicelib.schemas.sign_in import SignIn
+from chalicelib.services import access, passwords
+from chalicelib.services.sign_in import caller_of
 from chalicelib.store.table import client, table_name
 from tests.accounts import an_account, basic, refusal_of, signed
 from tests.builders import an_email
@@ -33,7 +33,7 @@ def _jwt(email: str, secret: str, now: datetime) -> None:
 
 
 def _sign_in(email: str, secret: str, now: datetime) -> None:
-    sessions.sign_in(SignIn.model_validate({"Email": email, "Password": secret}), now)
+    access.sign_in(SignIn.model_validate({"Email": email, "Password": secret}), now)
 
 
 WAYS: dict[str, Callable[[str, str, datetime], None]] = {"Basic": _basic, "Jwt": _jwt, "session login": _sign_in}

@@ -21,7 +21,7 @@ from chalicelib.domain.acquirer import (
     ReversalRequest,
     Reversed,
     UnreachableError,
-    message_of,
+    text_of_code,
 )
 from chalicelib.domain.transaction import KINDS, InputType
 from tests.simulation.faults import Faults
@@ -121,7 +121,7 @@ class Acquirer:
             about_another = Reversed(request.original, request.amount_minor + 1)
         instead: dict[str, AcquirerAnswer | None] = {"mixed up": AcquirerAnswer(0, "Approved", reverses=about_another)}
         if request.kind in AUTOMATIC:  # any other reversal that is answered so is declined
-            instead["busy"] = AcquirerAnswer(BUSY, message_of(BUSY))
+            instead["busy"] = AcquirerAnswer(BUSY, text_of_code(BUSY))
         answer = self._known(self._asked(text, lambda: self._reversed(request), within_s, instead=instead))
         if answer.reverses is about_another:
             self.mixed_up.add(request.reference)
@@ -252,7 +252,7 @@ class Acquirer:
         text = None if request.card is None else f"PAID WITH {request.card.pan.reveal()}"  # hosts do write that
         is_signed = cents == SIGNED
         answer = AcquirerAnswer(
-            code, message_of(code), "A1", "123456789012", signature_required=is_signed, additional_fields=text
+            code, text_of_code(code), "A1", "123456789012", signature_required=is_signed, additional_fields=text
         )
         self.books[key] = Entry(request.amount_minor, answer, is_partial=code == PARTIAL, link_id=request.link_id)
         return answer
@@ -260,7 +260,7 @@ class Acquirer:
     def _linked(self, request: LinkRequest) -> LinkAnswer:
         task = self.scheduler.current
         if task is not None and task.chance.random() < SHARE_OF_CARDS_DECLINED:
-            return LinkAnswer(DECLINED, message_of(DECLINED), request.card.details)
+            return LinkAnswer(DECLINED, text_of_code(DECLINED), request.card.details)
         token = f"token of {request.reference}"
         self.tokens.add(token)
         return LinkAnswer(0, "Approved", request.card.details, token, 1)
@@ -282,7 +282,7 @@ class Acquirer:
                 late = Entry(0, AcquirerAnswer(TOO_LATE, "Too late"), is_cancelled=True)
                 self.books[self.key_of_original(request)] = late
             elif original.is_cancelled:  # under another reference: this is another reversal, of what is no more
-                return AcquirerAnswer(NOT_FOUND, message_of(NOT_FOUND))
+                return AcquirerAnswer(NOT_FOUND, text_of_code(NOT_FOUND))
             else:
                 original.is_cancelled = True
             return AcquirerAnswer(0, "Approved", reverses=proof)

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
+from chalicelib.domain.business_days import Period
 from chalicelib.domain.card import LinkedCard
-from chalicelib.domain.period import Period
 from chalicelib.domain.transaction import MONEY_TAKEN, PENDING, Phase, Transaction
-from chalicelib.store import history, takings, totals
-from chalicelib.store.codec import decode
+from chalicelib.store import history, totals
+from chalicelib.store.table import decode
 from tests.accounts import basic
 from tests.entries import wrong_entries
 from tests.simulation import answers, shown, webhooks
@@ -109,7 +109,7 @@ def _takings_agree(merchant: int, own: list[Transaction]) -> Iterator[str]:
     """Yield what the takings do not say: what was taken and what was given back, in number and money."""
     days = [_local(one).date() for one in own]
     found = {False: [0, 0], True: [0, 0]}
-    for moved in takings.by_day(merchant, Period(min(days), max(days)), None, []):
+    for moved in totals.by_day(merchant, Period(min(days), max(days)), None, []):
         sums = found[bool(moved.counter.reverse_mode)]
         sums[0], sums[1] = sums[0] + moved.number, sums[1] + moved.amount_minor
     for is_reversal, sums in found.items():

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from chalicelib.domain.local_time import to_local
-from chalicelib.domain.period import end_of_day
+from chalicelib.domain.business_days import end_of_day, to_local
 from tests.simulation import environment
 from tests.simulation.clients import LAST
 from tests.simulation.invariants import ALWAYS, broken

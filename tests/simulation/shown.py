@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from chalicelib.domain.transaction import InputType, Transaction
-from chalicelib.store.codec import decode
+from chalicelib.store.table import decode
 from infra.engines import STACK
 from tests.simulation.clients import SECTIONS, Seen
 from tests.simulation.life import BAD, Life

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from chalicelib.domain import webhook
-from chalicelib.domain.delivery import State
+from chalicelib.domain import webhooks as webhooks_rules
 from chalicelib.domain.transaction import Phase
+from chalicelib.domain.webhooks import DeliveryState
 from chalicelib.gateways.https import FailedError, Reply
-from chalicelib.schemas.transaction_states import WIRE_STATES
+from chalicelib.schemas.transaction_view import WIRE_STATES
 from chalicelib.store import merchants
 from chalicelib.store.table import update, write_one
 from infra.engines import STACK
@@ -68,7 +68,7 @@ class Webhooks:
             now = present.life.began - timedelta(days=1)
             a_stored_hook(self._merchant_id, url, created_at=now, updated_at=now, on_since=now)
         key = merchants.key(self._merchant_id)
-        write_one(update(key, "SET #events_until = :until", {"until": webhook.ALWAYS}))
+        write_one(update(key, "SET #events_until = :until", {"until": webhooks_rules.ALWAYS}))
 
     def note(self, change: Change) -> None:
         """Take a change of the store: a phase that tells something was reached, an event was made."""
@@ -173,7 +173,9 @@ def events_arrive(life: Life) -> Iterator[str]:
         if often and url == FINE and not life.faults.happened:
             yield f"{often[0]} reached {url} more than once"
     for item in life.store.items(EVENTS):
-        if "webhook_id" in item and (item["state"]["S"] != State.DELIVERED or {"due_at", "due_shard"} & item.keys()):
+        if "webhook_id" in item and (
+            item["state"]["S"] != DeliveryState.DELIVERED or {"due_at", "due_shard"} & item.keys()
+        ):
             yield f"the delivery {item['place']['S']} is {item['state']['S']}"
 
 

@@ -17,9 +17,8 @@ from hypothesis.strategies import (
     tuples,
 )
 
-from chalicelib.domain.purchase import Purchase
-from chalicelib.domain.transaction import InputType, Phase
-from chalicelib.store.codec import decode, encode, value_of
+from chalicelib.domain.transaction import InputType, Phase, Purchase
+from chalicelib.store.table import decode, encode, value_of
 from tests.transactions import a_payment
 
 

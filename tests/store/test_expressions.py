@@ -1,4 +1,4 @@
-from chalicelib.store.expressions import attribute_names, set_attributes
+from chalicelib.store.table import attribute_names, set_attributes
 
 
 def test_each_attribute_is_set_to_the_value_of_its_name() -> None:

@@ -8,13 +8,12 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.domain.agent import Agent
-from chalicelib.domain.audit import Act
 from chalicelib.domain.outbox import held_for_stream, welcome
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import agents, audit, logins, merchants, outbox, sequences, terminals
+from chalicelib.store import agents, audit, merchants, outbox, sequences, sign_in
 from chalicelib.store.agents import LoginChange
-from chalicelib.store.optimistic import ChangedMeanwhileError, retry_on_change
-from chalicelib.store.table import AlreadyExistsError, commit, read
+from chalicelib.store.audit import Act
+from chalicelib.store.table import AlreadyExistsError, ChangedMeanwhileError, commit, read, retry_on_change
 from tests.builders import NOW, a_login, a_merchant, a_terminal, an_agent, an_email
 
 ACT = Act("create", 3, NOW)
@@ -54,7 +53,7 @@ class TestOnBothEngines:
         agent = stored(terminal_id=4, secret_key_sealed=b"sealed")
 
         assert read(agents.key(agent.id)) == agent
-        assert read(logins.key(agent.email)) == a_login(agent)
+        assert read(sign_in.key(agent.email)) == a_login(agent)
 
     def test_an_e_mail_belongs_to_one_agent_whatever_its_case(self) -> None:
         agent = stored()
@@ -69,15 +68,15 @@ class TestOnBothEngines:
 
     def test_a_name_belongs_to_one_terminal_of_a_merchant(self) -> None:
         first = a_terminal(client_id=an_agent().id)
-        terminals.create(first, ACT)
+        merchants.create_terminal(first, ACT)
         second, elsewhere = a_terminal(client_id=first.client_id), a_terminal(client_id=first.client_id + 10**6)
 
         with pytest.raises(ServiceError) as refusal:
-            terminals.create(second, ACT)
-        terminals.create(elsewhere, ACT)
+            merchants.create_terminal(second, ACT)
+        merchants.create_terminal(elsewhere, ACT)
 
         assert refusal.value.error is ErrorCode.TID_TAKEN
-        assert read(terminals.key(second.id)) is None
+        assert read(merchants.terminal_key(second.id)) is None
         name = read(sequences.tid_key(first.client_id, first.tid))
         assert name
         assert name.holder == first.id
@@ -85,10 +84,10 @@ class TestOnBothEngines:
     def test_terminals_and_agents_are_listed_by_their_merchant(self) -> None:
         client_id = an_agent().id
         for tid in ("B", "A"):
-            terminals.create(a_terminal(client_id=client_id, tid=tid), ACT)
+            merchants.create_terminal(a_terminal(client_id=client_id, tid=tid), ACT)
         first, second = stored(client_id=client_id), stored(client_id=client_id)
 
-        assert [terminal.tid for terminal in terminals.of_merchant(client_id)] == ["A", "B"]
+        assert [terminal.tid for terminal in merchants.terminals_of_merchant(client_id)] == ["A", "B"]
         assert agents.of_merchant(client_id) == [first, second]
 
     def test_a_list_continues_after_a_page_of_the_store(self) -> None:
@@ -103,7 +102,7 @@ class TestOnBothEngines:
 
         agents.change(before, after, LoginChange(password_hash=HASH, key_digest="digest"), UPDATE)
 
-        login = read(logins.key(before.email))
+        login = read(sign_in.key(before.email))
         assert read(agents.key(before.id)) == after
         assert login == a_login(
             before, credential_version=2, state=0, terminal_id=5, password_hash=HASH, key_digest="digest"
@@ -119,7 +118,7 @@ class TestOnBothEngines:
             agents.change(before, replace(before, version=2, state=0), LoginChange(password_hash=HASH), UPDATE)
 
         assert read(agents.key(before.id)) == replace(before, version=2, name="Theirs")
-        assert read(logins.key(before.email)) == a_login(before)
+        assert read(sign_in.key(before.email)) == a_login(before)
 
     def test_unlocking_removes_the_lock_and_the_count(self) -> None:
         before = an_agent()
@@ -127,7 +126,7 @@ class TestOnBothEngines:
 
         agents.change(before, replace(before, version=2), LoginChange(unlock=True), UPDATE)
 
-        assert read(logins.key(before.email)) == a_login(before)
+        assert read(sign_in.key(before.email)) == a_login(before)
 
     def test_an_e_mail_moves_with_everything_in_its_login(self) -> None:
         before = an_agent()
@@ -137,8 +136,8 @@ class TestOnBothEngines:
 
         agents.change(before, after, LoginChange(moved=login), UPDATE)
 
-        assert read(logins.key(before.email)) is None
-        assert read(logins.key(after.email)) == replace(login, email=after.email.lower())
+        assert read(sign_in.key(before.email)) is None
+        assert read(sign_in.key(after.email)) == replace(login, email=after.email.lower())
 
     def test_an_e_mail_that_is_taken_moves_nothing(self) -> None:
         before, other = stored(), stored()
@@ -150,8 +149,8 @@ class TestOnBothEngines:
 
         assert refusal.value.error is ErrorCode.EMAIL_TAKEN
         assert read(agents.key(before.id)) == before
-        assert read(logins.key(before.email)) == a_login(before)
-        assert read(logins.key(other.email)) == a_login(other)
+        assert read(sign_in.key(before.email)) == a_login(before)
+        assert read(sign_in.key(other.email)) == a_login(other)
 
     def test_a_merchants_change_is_refused_when_it_changed_meanwhile(self) -> None:
         before = a_merchant()
@@ -210,7 +209,7 @@ class TestRaces:
     def test_of_many_terminals_with_one_name_one_is_created(self) -> None:
         client_id = an_agent().id
 
-        outcomes = in_parallel(lambda _: terminals.create(a_terminal(client_id=client_id), ACT), 16)
+        outcomes = in_parallel(lambda _: merchants.create_terminal(a_terminal(client_id=client_id), ACT), 16)
 
         assert outcomes.count(None) == 1
         assert outcomes.count(ErrorCode.TID_TAKEN) == 15

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chalicelib.domain.credential import LOCK_AFTER, LOCK_FOR, FailedAttempts
+from chalicelib.domain.sign_in import LOCK_AFTER, LOCK_FOR, FailedAttempts
 from chalicelib.errors import ServiceError
-from chalicelib.store import logins, rate_limit
+from chalicelib.store import sequences, sign_in
 from tests.accounts import an_account
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -18,11 +18,11 @@ pytestmark = pytest.mark.usefixtures("dynamodb_local")
 
 def test_of_failures_at_the_same_time_ten_are_counted_and_lock() -> None:
     account = an_account()
-    counter = logins.counter(account.email)
+    counter = sign_in.counter(account.email)
 
     def fail(_: int) -> bool:
         try:
-            logins.count_failure(counter, FailedAttempts(), "a", NOW)
+            sign_in.count_failure(counter, FailedAttempts(), "a", NOW)
         except ServiceError:
             return False
         return True
@@ -36,6 +36,6 @@ def test_of_failures_at_the_same_time_ten_are_counted_and_lock() -> None:
 
 def test_of_32_calls_for_the_configuration_exactly_one_is_allowed() -> None:
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        waits = list(pool.map(lambda _: rate_limit.take(4711, NOW, timedelta(minutes=10)), range(AT_ONCE)))
+        waits = list(pool.map(lambda _: sequences.take(4711, NOW, timedelta(minutes=10)), range(AT_ONCE)))
 
     assert waits.count(None) == 1

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from chalicelib.domain.history import entry_of
 from chalicelib.domain.money import Currency
-from chalicelib.domain.takings import Moved, takings_of
+from chalicelib.domain.totals import Moved, takings_of
 from chalicelib.domain.transaction import AgentSnapshot, InputType, Phase, Transaction
 from chalicelib.store import totals
-from chalicelib.store.takings import moved_in_slots, moved_in_total
+from chalicelib.store.totals import moved_in_slots, moved_in_total
 from tests.books import sums_of
 from tests.transactions import ZAR, a_payment
 

@@ -205,7 +205,7 @@ IMPORTED = """
 import sys
 from chalicelib.gateways import acquirers
 acquirers.codes(), acquirers.named("SANDBOX")
-print(sorted(name for name in sys.modules if "iso8583" in name or name == "chalicelib.domain.dialect"))
+print(sorted(name for name in sys.modules if "iso8583" in name or name == "chalicelib.domain.iso8583_dialect"))
 """
 
 

@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.acquirer import (
-    AcquirerAnswer,
-    AnswerLostError,
-    ReversalKind,
-    Reversed,
-    UnusableAnswerError,
-)
+from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, ReversalKind, Reversed, UnusableAnswerError
 from chalicelib.gateways.acquirers.iso8583 import answers
 from chalicelib.gateways.acquirers.iso8583.codec import Codec, Content
 from tests.gateways.iso8583.requests import (

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from chalicelib.domain.dialect import Dialect, FieldFormat
+from chalicelib.domain.iso8583_dialect import Dialect, FieldFormat
 from chalicelib.gateways.acquirers.iso8583.codec import Codec, CodecError, Content
 from chalicelib.settings.iso8583 import usual
 from tests.cards import PAN

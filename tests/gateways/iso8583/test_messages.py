@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from chalicelib.domain import emv
 from chalicelib.domain.acquirer import ReversalKind
-from chalicelib.domain.host_facts import MessageTrace
-from chalicelib.domain.transaction import InputType
+from chalicelib.domain.transaction import InputType, MessageTrace
 from chalicelib.gateways.acquirers.iso8583 import messages
 from tests.cards import PAN, a_card, tlv
 from tests.gateways.iso8583.requests import (

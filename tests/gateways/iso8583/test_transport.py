@@ -18,8 +18,8 @@ from chalicelib.domain.acquirer import (
     UnreachableError,
     UnusableAnswerError,
 )
-from chalicelib.domain.dialect import LengthHeader
-from chalicelib.domain.host_facts import MessageTrace
+from chalicelib.domain.iso8583_dialect import LengthHeader
+from chalicelib.domain.transaction import MessageTrace
 from chalicelib.gateways.acquirers.iso8583 import transport
 from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.gateways.acquirers.iso8583.codec import Codec

@@ -12,9 +12,9 @@ from chalicelib.domain.acquirer import (
     ReversalRequest,
     Reversed,
     UnusableAnswerError,
-    message_of,
+    text_of_code,
 )
-from chalicelib.domain.dialect import Dialect
+from chalicelib.domain.iso8583_dialect import Dialect
 from chalicelib.gateways.acquirers.iso8583 import messages
 from chalicelib.gateways.acquirers.iso8583.codec import Codec, CodecError, Content
 from chalicelib.log import log
@@ -138,7 +138,7 @@ def _answer(answer: Content, code: int, reverses: Reversed | None) -> AcquirerAn
     is_approved = code == APPROVED_CODE
     return AcquirerAnswer(
         code,
-        message_of(code),
+        text_of_code(code),
         approval_code=answer.fields.get(APPROVAL) if is_approved else None,
         rrn=answer.fields.get("37"),
         acquirer_tran_id=answer.fields.get(HOST_NUMBER, "").strip() or None if is_approved else None,

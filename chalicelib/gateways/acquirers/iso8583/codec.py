@@ -10,7 +10,7 @@ from typing import Any
 
 import iso8583
 
-from chalicelib.domain.dialect import LENGTHS, MTI, Dialect, FieldFormat
+from chalicelib.domain.iso8583_dialect import LENGTHS, MTI, Dialect, FieldFormat
 from chalicelib.record import Record
 
 EBCDIC = "cp500"

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from functools import lru_cache
 
 from chalicelib.domain.acquirer import AnswerLostError, UnreachableError, UnusableAnswerError
-from chalicelib.domain.dialect import LengthHeader
+from chalicelib.domain.iso8583_dialect import LengthHeader
 from chalicelib.domain.secret import Secret
 from chalicelib.gateways import secrets
 from chalicelib.gateways.acquirers.iso8583.codec import LEAST_BYTES, MOST_BYTES

@@ -1,0 +1,120 @@
+"""The features and settings in force for an agent, and the ways to pay that they enable."""
+
+from collections.abc import Callable, Collection
+from dataclasses import fields, replace
+from typing import TypeVar
+
+from chalicelib.domain.agent import Agent, Features, MobileSettings, PrinterSettings
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.transaction import KINDS, InputType
+from chalicelib.record import Record
+
+S = TypeVar("S", Features, MobileSettings, PrinterSettings)
+
+DEFAULT_FEATURES = Features(
+    accept_cards=True,
+    accept_cash=True,
+    accept_prepaid=False,
+    accept_credit=False,
+    accept_outer_card=False,
+    show_inventory=False,
+    regular_payments=False,
+    offline=False,
+    async_cash_processing=False,
+    internal_update=False,
+    auto_login=False,
+    inherited=False,
+    change_client_logo=False,
+    barcode_scanner=False,
+)
+DEFAULTS = MobileSettings(
+    features=DEFAULT_FEATURES,
+    allow_linked_cards=1,
+    allow_credit_voucher_reverses=0,
+    service_pay_dashboard=False,
+    mobile_app_password_store=False,
+    barcode_scanner=False,
+)
+
+
+def effective(agent: MobileSettings | None, merchant: MobileSettings | None) -> MobileSettings:
+    """Return the settings in force for an agent: every feature and every setting that has a default is set.
+
+    If `inherited` of an agent's features is True, its own features stay stored, but its merchant's are in force. In the
+    result `inherited` means that none of the features in force is the agent's own. Credit vouchers are not supported,
+    so they are not allowed whatever was set.
+    """
+    own = (agent and agent.features) or Features()
+    above = replace((merchant and merchant.features) or Features(), inherited=None)
+    inherits = own.inherited is True or own in (Features(), Features(inherited=False))
+    layers = (above, DEFAULT_FEATURES) if inherits else (own, above, DEFAULT_FEATURES)
+    features = replace(_first_set(*layers), inherited=inherits)
+    in_force = _first_set(agent or MobileSettings(), merchant or MobileSettings(), DEFAULTS)
+    return replace(in_force, features=features, allow_credit_voucher_reverses=0)
+
+
+def effective_printer(agent: PrinterSettings | None, merchant: PrinterSettings | None) -> PrinterSettings:
+    """Return the printer of an agent: its own, else its merchant's, never a mixture of the two."""
+    return agent or merchant or PrinterSettings()
+
+
+def merge_settings(
+    stored: MobileSettings | None, changes: MobileSettings, reset: Collection[str] = ()
+) -> MobileSettings:
+    """Return the stored settings with the changes applied; the settings named in `reset` are inherited again."""
+    before = stored or MobileSettings()
+    features = changes.features and _first_set(changes.features, before.features or Features())
+    after = replace(_first_set(changes, before), features=features or before.features)
+    return replace(after, **dict.fromkeys(reset))
+
+
+def _first_set(*layers: S) -> S:
+    """Return a value whose fields are taken from the first layer that sets them."""
+    values = {}
+    for field in fields(layers[0]):
+        found = (value for layer in layers if (value := getattr(layer, field.name)) is not None)
+        values[field.name] = next(found, None)
+    return type(layers[0])(**values)
+
+
+class PaymentOption(Record):
+    """One way to pay: its InputType, and the acquirer that goes with it."""
+
+    input_type: InputType
+    acquirer_code: str
+    acquirer_name: str
+
+
+class AccountConfiguration(Record):
+    """An account and its ways to pay; a system user has no merchant.
+
+    `currency` is alpha-3; `products` are the ProductDescCodes that payment/prepare serves.
+    """
+
+    agent: Agent
+    merchant: Merchant | None
+    currency: str | None
+    options: tuple[PaymentOption, ...]
+    products: tuple[str, ...]
+
+
+def payment_options(
+    effective: MobileSettings, card_acquirer: Callable[[InputType], tuple[str, str] | None]
+) -> tuple[PaymentOption, ...]:
+    """Return one option for each kind of payment that is enabled.
+
+    `effective` are the settings in force; `card_acquirer` returns code and name of the stage's card acquirer for a kind
+    of payment, if it has one. A kind that needs no acquirer is shown with its own name instead.
+    """
+    return tuple(
+        PaymentOption(input_type, *acquirer)
+        for input_type, kind in KINDS.items()
+        if is_enabled(kind.feature, effective)
+        and (acquirer := (kind.acquirer, kind.name) if kind.acquirer else card_acquirer(input_type))
+    )
+
+
+def is_enabled(feature: str, effective: MobileSettings) -> bool:
+    """Return whether a feature or setting, on which a kind of payment depends, is on."""
+    owner = effective.features if hasattr(effective.features, feature) else effective
+    return bool(getattr(owner, feature))

@@ -1,0 +1,107 @@
+"""Business days and local times.
+
+Instants are stored in UTC. A day is a day in the merchant's time zone. On the wire a time is local and names no zone.
+"""
+
+from calendar import monthrange
+from datetime import UTC, date, datetime, time, timedelta, timezone
+
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
+from chalicelib.record import Record
+
+
+def zone_of(requested: int | None, merchant: int) -> int:
+    """Return the zone of a request's times, in hours: the GMT that it names, else its merchant's."""
+    return merchant if requested is None else requested
+
+
+def to_local(at: datetime, gmt: int) -> datetime:
+    """Return an instant as the local time of a zone, without the zone."""
+    return at.astimezone(timezone(timedelta(hours=gmt))).replace(tzinfo=None)
+
+
+def text_of(at: datetime, gmt: int) -> str:
+    """Return an instant as it is written on the wire: 2026-01-31T12:00:00.000."""
+    return to_local(at, gmt).isoformat(timespec="milliseconds")
+
+
+def instant_of(text: str, gmt: int) -> datetime:
+    """Return the instant of an ISO 8601 text: the local time of a zone, unless the text has an offset of its own.
+
+    Raise ValueError or OverflowError when it is no time.
+    """
+    at = datetime.fromisoformat(text)
+    return (at if at.tzinfo else at.replace(tzinfo=timezone(timedelta(hours=gmt)))).astimezone(UTC)
+
+
+LONGEST = 366  # days of one list
+USUAL = 31  # days of a list whose request names no period
+
+
+def business_day(at: datetime, gmt: int) -> date:
+    """Return the merchant's calendar day at an instant; `gmt` is the merchant's offset in hours."""
+    return to_local(at, gmt).date()
+
+
+def start_of(day: date, gmt: int) -> datetime:
+    """Return the instant (UTC) at which a merchant's day begins."""
+    return datetime.combine(day, time.min, UTC) - timedelta(hours=gmt)
+
+
+def end_of_day(at: datetime, gmt: int) -> datetime:
+    """Return the instant (UTC) at which the merchant's day of `at` ends: the deadline of a payment made at `at`."""
+    return start_of(business_day(at, gmt) + timedelta(days=1), gmt)
+
+
+class Period(Record):
+    """A period of a merchant's days, the first and the last included."""
+
+    first: date
+    last: date
+
+    def __contains__(self, day: date) -> bool:
+        return self.first <= day <= self.last
+
+    @property
+    def months(self) -> list[str]:
+        """Return the months that have a day in the period, oldest first, as 2026-03."""
+        first, last = (day.year * 12 + day.month - 1 for day in (self.first, self.last))
+        return [f"{number // 12:04d}-{number % 12 + 1:02d}" for number in range(first, last + 1)]
+
+
+def days_of_month(month: str) -> Period:
+    """Return the days of a month (2026-03)."""
+    first = date.fromisoformat(f"{month}-01")
+    return Period(first, first.replace(day=monthrange(first.year, first.month)[1]))
+
+
+def period_of(first: date | None, last: date | None, today: date, longest: int = LONGEST) -> Period:
+    """Return the period of a list.
+
+    A first day alone begins a period that ends today; a last day alone is a period of one day; without both it is the
+    usual number of days up to today. Raise VALIDATION_FAILED when the period ends before it begins, PERIOD_TOO_LONG
+    when it has more than `longest` days.
+    """
+    if last is None:
+        last = today if first is None else max(first, today)
+    elif first is None:
+        first = last
+    if first is None:
+        first = _days_before(last, USUAL)
+    if first > last:
+        raise invalid(Finding("period.first", Check.CONTRADICTION, "The period ends before it begins."))
+    if (last - first).days >= longest:
+        raise ServiceError(ErrorCode.PERIOD_TOO_LONG, f"A period has at most {longest} days.")
+    return Period(first, last)
+
+
+def days_up_to(first: date | None, last: date | None, today: date) -> Period:
+    """Return the longest period that ends with a day: the last, else the first, else today."""
+    period_of(first, last, today)  # for its refusals: they are the same here
+    day = last or first or today
+    return Period(_days_before(day, LONGEST), day)
+
+
+def _days_before(day: date, count: int) -> date:
+    """Return the first of so many days that end with `day`, or the first day of the calendar."""
+    return date.fromordinal(max(1, day.toordinal() - count + 1))

@@ -1,0 +1,138 @@
+"""Transactions at a host that cannot be inquired: the facts their messages are recognised by, and the messages.
+
+Such a host reverses what got no usable answer. A message that is sent again is the same message, so its facts are
+stored before its first byte is sent.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from chalicelib.domain.acquirer import (
+    ANSWER_UNUSABLE,
+    CANCELLED_AT_TILL,
+    NO_ANSWER,
+    Message,
+    ReversalKind,
+    ReversalRequest,
+)
+from chalicelib.domain.business_days import to_local
+from chalicelib.domain.card import CardData
+from chalicelib.domain.reversal import ReversalOrder
+from chalicelib.domain.reversibility import CANCELS
+from chalicelib.domain.terminal import Terminal
+from chalicelib.domain.transaction import HostFacts, MessageTrace, TerminalSnapshot, Transaction
+
+LAST_STAN = 999_999
+STANS = 2  # of a transaction: its message's, and that of its automatic reversal
+REPEAT_EACH = timedelta(seconds=30)  # the pause between two repetitions: each run of the sweep, once a minute, has one
+REQUEST_LASTS = timedelta(seconds=25)  # from the record to the last byte of an answer, which is waited for for 20 s
+
+
+def stan_of(number: int) -> int:
+    """Return the STAN of a number of a terminal's sequence: none comes again within 999,999 messages."""
+    return (number - 1) % LAST_STAN + 1
+
+
+def identified_payment(
+    payment: Transaction, terminal: Terminal, institution: str, rrn: str, numbers: Sequence[int]
+) -> Transaction:
+    """Return the payment with what its host recognises its messages by; `numbers` are STANS of its terminal's."""
+    snapshot = TerminalSnapshot(
+        mid=terminal.back_retailer_id or "",
+        title=terminal.title,
+        city=terminal.city,
+        country_code=terminal.country_code,
+        sic=terminal.sic,
+        entry_caps=terminal.entry_caps,
+    )
+    message, advice = (stan_of(number) for number in numbers)
+    return replace(
+        payment,
+        result=replace(payment.result, rrn=rrn),
+        host=HostFacts(MessageTrace(message, payment.created_at), institution, snapshot, advice),
+    )
+
+
+def identified_reversal(reversal: Transaction, original: Transaction, rrn: str, numbers: Sequence[int]) -> Transaction:
+    """Return the reversal with what its host recognises it by: a cancel has the RRN of its payment, a return its own.
+
+    A reversal at an acquirer that can be inquired is returned as it is.
+    """
+    if original.host is None:
+        return reversal
+    message, advice = (stan_of(number) for number in numbers)
+    return replace(
+        reversal,
+        result=replace(reversal.result, rrn=original.result.rrn if reversal.original.mode in CANCELS else rrn),
+        host=HostFacts(
+            MessageTrace(message, reversal.created_at),
+            original.host.institution,
+            original.host.terminal,
+            advice,
+            original=original.host.trace,
+        ),
+    )
+
+
+def message_of(transaction: Transaction) -> Message | None:
+    """Return the facts of a transaction's own message; None at an acquirer that can be inquired."""
+    facts = transaction.host
+    return None if facts is None else _message(transaction, facts, facts.trace)
+
+
+def reversal_request(
+    reversal: Transaction, order: ReversalOrder | None = None, card: CardData | None = None, *, is_repeat: bool
+) -> ReversalRequest:
+    """Return the request for a reversal of a till's. Only the till's own request has the order and the card."""
+    facts = reversal.host
+    return ReversalRequest(
+        reversal.id,
+        reversal.original.id or "",
+        reversal.amount_minor,
+        reversal.currency,
+        card=card,
+        input_type=reversal.input_type,
+        external_terminal_id=order.external_terminal_id if order else None,
+        additional_fields=order.additional_fields if order else None,
+        kind=ReversalKind.CANCEL if reversal.original.mode in CANCELS else ReversalKind.RETURN,
+        message=message_of(reversal),
+        original_trace=facts.original if facts else None,
+        reason=CANCELLED_AT_TILL,
+        is_repeat=is_repeat,
+    )
+
+
+def automatic_request(transaction: Transaction, *, is_repeat: bool) -> ReversalRequest:
+    """Return the request for the automatic reversal of a payment, or of a return: then nothing was given back."""
+    facts = transaction.host
+    return ReversalRequest(
+        transaction.auto_cancel_id or transaction.id,
+        transaction.id,
+        transaction.amount_minor,
+        transaction.currency,
+        kind=ReversalKind.AUTOMATIC_OF_RETURN if transaction.is_reversal else ReversalKind.AUTOMATIC,
+        message=_message(transaction, facts, facts.advice) if facts and facts.advice else None,
+        original_trace=facts.trace if facts else None,
+        reason=ANSWER_UNUSABLE if facts and facts.answer_unusable else NO_ANSWER,
+        is_repeat=is_repeat,
+    )
+
+
+def is_advised_by_its_request(transaction: Transaction) -> bool:
+    """Return whether the request that stored it decided its advice, and sends it: nobody may repeat it before."""
+    facts = transaction.host
+    return facts is not None and facts.advice is not None and facts.advice.made_at == transaction.created_at
+
+
+def _message(transaction: Transaction, facts: HostFacts, trace: MessageTrace) -> Message:
+    is_cancel = transaction.original.mode in CANCELS
+    created_at = facts.original.made_at if is_cancel and facts.original else transaction.created_at
+    return Message(
+        rrn=transaction.result.rrn or "",
+        trace=trace,
+        local_time=to_local(created_at, transaction.gmt),
+        tid=transaction.terminal_name,
+        institution=facts.institution,
+        terminal=facts.terminal,
+    )

@@ -1,0 +1,166 @@
+"""Signing in: the Authorization header, the lock after failed passwords, and sessions."""
+
+import base64
+import binascii
+from dataclasses import replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from chalicelib.domain.agent import Login
+from chalicelib.domain.secret import Secret
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.record import Record
+
+LOCK_AFTER = 10  # failed passwords in a row
+LOCK_FOR = timedelta(minutes=30)
+COUNTED_FOR = timedelta(hours=24)  # failed passwords in a row count for so long after the last of them
+MANY_PLACES = 5  # source addresses of failed passwords at one login: no longer a person who forgot it
+LOGON_RECORDED_EVERY = timedelta(hours=1)  # for agents that send their password with each request
+
+MAX_HEADER = 16_384  # characters; API Gateway takes 10,240 bytes of headers in all
+MAX_LOGIN = 254  # RFC 5321: the longest e-mail address
+MAX_SECRET = 512
+
+
+class Scheme(StrEnum):
+    """A scheme of the Authorization header."""
+
+    BASIC = "Basic"
+    JWT = "Jwt"
+    SESSION = "Session"
+
+
+class Source(str):
+    """The address a request comes from, as API Gateway saw it."""
+
+    __slots__ = ()
+
+
+class Credential(Record):
+    """A login, and the secret that proves who uses it."""
+
+    login: str
+    secret: Secret
+
+
+class FailedAttempts(Record):
+    """The failed passwords in a row at one login, whether or not an agent has it.
+
+    `sources` are digests of the addresses they came from.
+    """
+
+    failed_attempts: int = 0
+    locked_until: datetime | None = None
+    counted_until: datetime | None = None
+    sources: frozenset[str] = frozenset()
+
+
+def scheme_of(authorization: str) -> tuple[Scheme, str]:
+    """Return the scheme of a header, written in any case, and the value after it.
+
+    Raise NO_CREDENTIAL for an empty header, SCHEME_DISABLED for an unknown scheme, BAD_CREDENTIAL for an empty or
+    over-long value.
+    """
+    word, _, value = authorization.strip().partition(" ")
+    if not word:
+        raise ServiceError(ErrorCode.NO_CREDENTIAL)
+    scheme = next((scheme for scheme in Scheme if scheme.lower() == word.lower()), None)
+    if scheme is None:
+        raise ServiceError(ErrorCode.SCHEME_DISABLED)
+    value = value.strip()
+    if not value or len(value) > MAX_HEADER:
+        raise ServiceError(ErrorCode.BAD_CREDENTIAL)
+    return scheme, value
+
+
+def basic(value: str) -> Credential:
+    """Return the credential of RFC 7617: base64 of login:secret in UTF-8, where only the secret may contain colons."""
+    try:
+        text = base64.b64decode(value, validate=True).decode()
+    except (binascii.Error, ValueError):  # the other ValueErrors: not ASCII, not UTF-8
+        raise ServiceError(ErrorCode.BAD_CREDENTIAL) from None
+    login, colon, secret = text.partition(":")
+    if not colon:
+        raise ServiceError(ErrorCode.BAD_CREDENTIAL)
+    return credential(login, secret)
+
+
+def credential(login: str, secret: str) -> Credential:
+    """Return the credential of a login and its secret, or raise BAD_CREDENTIAL when no agent could have them."""
+    if not 0 < len(login.strip()) <= MAX_LOGIN or not 0 < len(secret) <= MAX_SECRET:
+        raise ServiceError(ErrorCode.BAD_CREDENTIAL)
+    try:
+        (login + secret).encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, from an escape in JSON
+        raise ServiceError(ErrorCode.BAD_CREDENTIAL) from None
+    return Credential(canonical(login), Secret(secret))
+
+
+def canonical(email: str) -> str:
+    """Return the spelling that a login is stored under: logins are compared without case."""
+    return email.strip().lower()
+
+
+def is_locked(attempts: Login | FailedAttempts, now: datetime) -> bool:
+    """Return whether passwords are refused now. Secret keys are not: guessing passwords must not stop a till."""
+    return attempts.locked_until is not None and now < attempts.locked_until
+
+
+def is_over(attempts: FailedAttempts, now: datetime) -> bool:
+    """Return whether the failures no longer count: their lock has ended, or the last of them is a day old."""
+    return any(end is not None and end <= now for end in (attempts.locked_until, attempts.counted_until))
+
+
+def reaches_many_places(before: FailedAttempts, source: str) -> bool:
+    """Return whether one more failure, from this source, is the first from so many places."""
+    return source not in before.sources and len(before.sources) == MANY_PLACES - 1
+
+
+def is_logon_to_record(login: Login, now: datetime) -> bool:
+    """Return whether the recorded last logon is old enough to be recorded again."""
+    return login.last_logon is None or now >= login.last_logon + LOGON_RECORDED_EVERY
+
+
+MAX_AGE = timedelta(hours=12)
+MAX_IDLE = timedelta(minutes=30)
+USE_RECORDED_EVERY = timedelta(minutes=1)  # a use sooner than this after the recorded one is not recorded
+
+
+class Session(Record):
+    """A stored session: under the digest of its ID, never the ID. The store deletes it after `expires_at` (epoch s)."""
+
+    digest: str
+    agent_id: int
+    credential_version: int
+    opened_at: datetime
+    used_at: datetime
+    expires_at: int
+
+
+def new_session(digest: str, agent_id: int, credential_version: int, now: datetime) -> Session:
+    """Return a session that begins now."""
+    return Session(digest, agent_id, credential_version, now, now, _epoch(now + MAX_IDLE))
+
+
+def is_alive(session: Session, now: datetime) -> bool:
+    """Return whether the session is still valid. The store deletes late, so an expired session may be read."""
+    return now < ends_at(session)
+
+
+def ends_at(session: Session) -> datetime:
+    """Return when the session ends unless it is used again."""
+    return min(session.opened_at + MAX_AGE, session.used_at + MAX_IDLE)
+
+
+def is_use_to_record(session: Session, now: datetime) -> bool:
+    """Return whether this use of the session is to be recorded."""
+    return now >= session.used_at + USE_RECORDED_EVERY
+
+
+def expiry(session: Session, now: datetime) -> int:
+    """Return when (epoch s) the store may delete a session that is used now."""
+    return _epoch(ends_at(replace(session, used_at=now)))
+
+
+def _epoch(at: datetime) -> int:
+    return int(at.timestamp()) + 1  # rounded up: never deleted before it expires

@@ -1,0 +1,181 @@
+"""Totals: takings added up from counters, and the rolled-up totals of all agents of a merchant. Pure functions."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from json import dumps
+
+from chalicelib.domain.history import CounterKey, DayTotal
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.record import Record
+
+LONGEST_BY_HOUR = 31  # days
+MOST_ROWS = 15_000
+ROW_BYTES, MOST_BYTES = 320, 5_500_000  # of a row without its name; of all rows: an answer of Lambda has at most 6 MB
+
+
+class Moved(Record):
+    """The transactions of a counter that moved money in a day, or in one hour of it, and the money in minor units."""
+
+    counter: CounterKey
+    day: date
+    hour: int | None
+    number: int
+    amount_minor: int
+
+
+class Taking(Record):
+    """The money that an agent took and gave back in a day, or an hour of it, by one kind of payment at one acquirer."""
+
+    day: date
+    hour: int | None
+    agent_id: int
+    input_type: int
+    acquirer: str
+    currency: str
+    payments: int  # those that took money
+    amount: Decimal
+    reversals: int  # those that gave money back
+    amount_reversed: Decimal
+
+    @property
+    def net(self) -> Decimal:
+        """Return what remains."""
+        return self.amount - self.amount_reversed
+
+
+Row = tuple[date, int, int, int, str, str, int]  # what a row is about, as rows are ordered; and its decimals
+
+
+def takings_of(moved: Iterable[Moved]) -> list[Taking]:
+    """Return one row for each combination that has any, by day, hour, agent and kind.
+
+    Raise PERIOD_TOO_LONG for more than `MOST_ROWS`.
+    """
+    counts, money = Counter[tuple[Row, bool]](), Counter[tuple[Row, bool]]()
+    rows: dict[Row, Moved] = {}
+    for one in moved:
+        if one.number == 0 and one.amount_minor == 0:
+            continue
+        row, is_reversal = _row_of(one), one.counter.reverse_mode != 0
+        rows.setdefault(row, one)
+        counts[row, is_reversal] += one.number
+        money[row, is_reversal] += one.amount_minor
+        if len(rows) > MOST_ROWS:
+            raise too_much()
+    return [_taking(rows[row], row, counts, money) for row in sorted(rows)]
+
+
+def check_size(names: Iterable[str | None]) -> None:
+    """Refuse with PERIOD_TOO_LONG more rows, each with the name of its agent, than fit into an answer."""
+    if sum(ROW_BYTES + _bytes_of(name or "") for name in names) > MOST_BYTES:
+        raise too_much()
+
+
+def _bytes_of(name: str) -> int:
+    """Return the bytes of a name in an answer of Lambda: a JSON text in a JSON text, the outer one in ASCII."""
+    return len(dumps(dumps(name, ensure_ascii=False)))
+
+
+def too_much() -> ServiceError:
+    """Return the refusal of more than one answer may hold, or a few store calls can read."""
+    return ServiceError(ErrorCode.PERIOD_TOO_LONG, "That is more than one answer holds: name fewer days, or one agent.")
+
+
+def _row_of(moved: Moved) -> Row:
+    counter = moved.counter
+    hour = -1 if moved.hour is None else moved.hour
+    kind = counter.input_type, counter.acquirer, counter.currency, counter.digits
+    return moved.day, hour, counter.agent_id, *kind
+
+
+def _taking(one: Moved, row: Row, counts: Counter[tuple[Row, bool]], money: Counter[tuple[Row, bool]]) -> Taking:
+    digits = one.counter.digits
+    return Taking(
+        day=one.day,
+        hour=one.hour,
+        agent_id=one.counter.agent_id,
+        input_type=one.counter.input_type,
+        acquirer=one.counter.acquirer,
+        currency=one.counter.currency,
+        payments=counts[row, False],
+        amount=Decimal(money[row, False]).scaleb(-digits),
+        reversals=counts[row, True],
+        amount_reversed=Decimal(money[row, True]).scaleb(-digits),
+    )
+
+
+ALL_AGENTS = 0  # the agent of a counter that counts all of them
+ENDED_EVERYWHERE = timedelta(hours=12)  # after the end of the day in UTC: the zone that is last is UTC-12
+ON_THE_WAY = timedelta(hours=1)  # for what was not yet late when it began; nothing is under way for so long
+FIRST_ZONE = timedelta(hours=14)  # ahead of UTC
+
+
+class DaySlots(Record):
+    """The transactions of a counter in each quarter of an hour of one day (00 to 95), and the minor units they took."""
+
+    counter: CounterKey
+    day: date
+    quarters: Mapping[str, int]
+    taken_minor: int = 0
+
+    @property
+    def total(self) -> DayTotal:
+        """Return the total of the day."""
+        return DayTotal(self.counter, self.day, sum(self.quarters.values()), self.taken_minor)
+
+
+class RolledMonth(Record):
+    """The totals of the days of a month (2026-03) until `through`, of all agents, by kind.
+
+    The version is the number of late writes of the month, read before the totals were.
+    """
+
+    month: str
+    version: int
+    through: date
+    day_totals: tuple[DayTotal, ...]
+
+
+class RolledSlots(Record):
+    """The slots of a day that is over, of all agents, by kind; the version is that of its month."""
+
+    day: date
+    version: int
+    slots: tuple[DaySlots, ...]
+
+
+def is_late(day: date, now: datetime) -> bool:
+    """Return whether what is written to the counters of a day comes after the day has ended in every zone."""
+    return now >= datetime.combine(day, time.min, UTC) + timedelta(days=1) + ENDED_EVERYWHERE
+
+
+def last_closed_day(now: datetime) -> date:
+    """Return the latest day to whose counters only late writes are made from now on."""
+    return (now.astimezone(UTC) - ENDED_EVERYWHERE - ON_THE_WAY).date() - timedelta(days=1)
+
+
+def last_open_day(now: datetime) -> date:
+    """Return the latest day that has begun in any zone."""
+    return (now.astimezone(UTC) + FIRST_ZONE).date()
+
+
+def of_all_agents(day_totals: Iterable[DayTotal]) -> list[DayTotal]:
+    """Add up the totals of agents and shards: one for each kind and day."""
+    counts, money = Counter[tuple[CounterKey, date]](), Counter[tuple[CounterKey, date]]()
+    for one in day_totals:
+        key = replace(one.counter, agent_id=ALL_AGENTS), one.day
+        counts[key] += one.count
+        money[key] += one.taken_minor
+    found = (DayTotal(counter, day, count, money[counter, day]) for (counter, day), count in counts.items())
+    return [one for one in found if one.count or one.taken_minor]
+
+
+def slots_of_all_agents(day: date, slots: Iterable[DaySlots]) -> tuple[DaySlots, ...]:
+    """Add up the quarters of an hour of a day: one for each kind."""
+    added: defaultdict[CounterKey, Counter[str]] = defaultdict(Counter)
+    for one in slots:
+        added[replace(one.counter, agent_id=ALL_AGENTS)].update(one.quarters)
+    return tuple(DaySlots(counter, day, quarters) for counter, quarters in added.items())

@@ -1,0 +1,362 @@
+"""Webhooks: events, their deliveries with attempts and pauses, and the secrets that sign them."""
+
+import hashlib
+import hmac
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from enum import StrEnum
+from http import HTTPStatus
+
+from chalicelib.domain.agent import ACTIVE, BLOCKED
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.record import Record
+
+KEPT_FOR = timedelta(days=30)
+ID_PATTERN = re.compile(r"evt_[0-9a-f]{32}")
+SECOND_DIGITS = 8
+
+
+class Kind(StrEnum):
+    """The kinds of events that webhooks may choose from. The values are on the wire, and stored."""
+
+    PAYMENT_APPROVED = "payment.approved"
+    PAYMENT_DECLINED = "payment.declined"
+    PAYMENT_REJECTED = "payment.rejected"
+    PAYMENT_UNKNOWN = "payment.unknown"
+    PAYMENT_CANCELLED = "payment.cancelled"
+    REVERSAL_APPROVED = "reversal.approved"
+    REVERSAL_DECLINED = "reversal.declined"
+
+
+PING = "ping"  # of webhook/test, for the one webhook that is tested
+
+OF_PAYMENTS = {
+    Phase.UNKNOWN: Kind.PAYMENT_UNKNOWN,
+    Phase.REJECTED: Kind.PAYMENT_REJECTED,
+    Phase.AWAITING_COMPLETION: Kind.PAYMENT_APPROVED,
+    Phase.APPROVED: Kind.PAYMENT_APPROVED,
+    Phase.DECLINED: Kind.PAYMENT_DECLINED,
+    Phase.AUTO_CANCELLED: Kind.PAYMENT_CANCELLED,
+}
+OF_REVERSALS = {
+    Phase.REVERSAL_APPROVED: Kind.REVERSAL_APPROVED,
+    Phase.DECLINED: Kind.REVERSAL_DECLINED,
+    Phase.REJECTED: Kind.REVERSAL_DECLINED,
+}
+
+
+class Event(Record):
+    """A stored event. `phase` and the IDs of transaction and agent are the transaction's: a ping has none."""
+
+    day: str
+    place: str
+    id: str
+    client_id: int
+    kind: str
+    at: datetime
+    expires_at: int  # epoch seconds: the table's TTL
+    transaction_id: str | None = None
+    original_id: str | None = None
+    phase: Phase | None = None
+    pos_id: int | None = None
+    webhook_id: int | None = None  # that alone gets it: a ping
+
+
+def kind_of(transaction: Transaction) -> Kind | None:
+    """Return the kind of the event that a phase makes; None for one that decides nothing."""
+    return (OF_REVERSALS if transaction.is_reversal else OF_PAYMENTS).get(transaction.phase)
+
+
+def event_of(transaction: Transaction, at: datetime) -> Event | None:
+    """Return the event of the phase that a transaction reaches; None when it makes none."""
+    kind = kind_of(transaction)
+    if kind is None or not transaction.makes_events:
+        return None
+    event_id = id_of(f"{transaction.id}.{transaction.phase}", at)
+    return Event(
+        *place_of_event(transaction.client_id, event_id, at),
+        event_id,
+        transaction.client_id,
+        kind,
+        at,
+        int((at + KEPT_FOR).timestamp()),
+        transaction_id=transaction.id,
+        original_id=transaction.original.id,
+        phase=transaction.phase,
+        pos_id=transaction.agent.id,
+    )
+
+
+def ping(token: str, client_id: int, webhook_id: int, at: datetime) -> Event:
+    """Return an event for one webhook, which is tested; `token` is random."""
+    event_id = id_of(token, at)
+    place = place_of_event(client_id, event_id, at)
+    return Event(*place, event_id, client_id, PING, at, int((at + KEPT_FOR).timestamp()), webhook_id=webhook_id)
+
+
+def id_of(what: str, at: datetime) -> str:
+    """Return the ID of an event: its second and a digest, so that it is found without an index."""
+    digest = hashlib.sha256(what.encode()).hexdigest()
+    return f"evt_{int(at.timestamp()):0{SECOND_DIGITS}x}{digest[: 32 - SECOND_DIGITS]}"
+
+
+def second_of(event_id: str) -> datetime | None:
+    """Return the second in which an event was made; None for what is no ID of an event."""
+    if not ID_PATTERN.fullmatch(event_id):
+        return None
+    return datetime.fromtimestamp(int(event_id.removeprefix("evt_")[:SECOND_DIGITS], 16), UTC)
+
+
+def place_of_event(client_id: int, event_id: str, at: datetime) -> tuple[str, str]:
+    """Return where an event stands: in the partition of its merchant and day, in the order of time."""
+    return partition_of(client_id, at.astimezone(UTC).date()), f"{time_text(at)}#{event_id}"
+
+
+def partition_of(client_id: int, day: date) -> str:
+    """Return the partition of a merchant and a day of UTC."""
+    return f"{client_id}#{day.isoformat()}"
+
+
+def spans(client_id: int, begin: datetime, end: datetime) -> list[tuple[str, str, str]]:
+    """Return what holds the events from one instant until before another, oldest first.
+
+    Each is a partition, and the first and the last place in it.
+    """
+    if begin >= end:
+        return []
+    days = range(begin.date().toordinal(), end.date().toordinal() + 1)
+    bounds = (time_text(begin), time_text(end))
+    return [(partition_of(client_id, date.fromordinal(day)), *bounds) for day in days]
+
+
+def time_text(at: datetime) -> str:
+    """Return an instant as places are ordered by: 2026-03-14T09:26:53.589793."""
+    return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
+
+
+SECONDS = 10  # an answer may take
+HELD_FOR = timedelta(seconds=30)  # by who makes an attempt: longer than it lasts
+SLOW = timedelta(seconds=1)  # an answer that takes longer makes others wait
+PAUSES = (  # after each attempt; the last is repeated
+    *(timedelta(seconds=5), timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30)),
+    *(timedelta(hours=2), timedelta(hours=6), timedelta(hours=12), timedelta(days=1)),
+)
+JITTER = 0.1  # of a pause, at the most: what failed together does not come back together
+TRIED_FOR = timedelta(days=3)
+ATTEMPTS_KEPT = 20  # the newest
+ANSWER_LENGTH = 200
+
+
+class DeliveryState(StrEnum):
+    """The state of a delivery. The values are on the wire, and stored."""
+
+    PENDING = "pending"
+    DELIVERED = "delivered"
+    GIVEN_UP = "given up"
+
+
+class Attempt(Record):
+    """One attempt: the status and the beginning of the answer, or the reason why there is none."""
+
+    at: datetime
+    milliseconds: int
+    status: int | None = None
+    answer: str | None = None
+    reason: str | None = None
+
+    @property
+    def succeeded(self) -> bool:
+        """Return whether the event was taken."""
+        return self.status is not None and HTTPStatus(200) <= self.status < HTTPStatus(300)
+
+    @property
+    def was_slow(self) -> bool:
+        """Return whether whoever waited for it waited long."""
+        return self.milliseconds > SLOW / timedelta(milliseconds=1)
+
+
+class Delivery(Record):
+    """A stored delivery. It is its holder's until `due_at`, and due from then on; one that is finished has none.
+
+    `began_at` is when the three days of attempts began. `is_urgent` marks one that was asked for again.
+    """
+
+    day: str
+    place: str
+    webhook_id: int
+    began_at: datetime
+    expires_at: int  # epoch seconds: the table's TTL
+    state: DeliveryState = DeliveryState.PENDING
+    due_at: datetime | None = None
+    due_shard: str | None = None  # its queue, where it is found when it is due; none while its first attempt is made
+    attempts: int = 0
+    made: tuple[Attempt, ...] = ()
+    is_urgent: bool = False
+
+    @property
+    def last_status(self) -> int | None:
+        """Return the HTTP status of the last attempt that was answered."""
+        return next((one.status for one in reversed(self.made) if one.status is not None), None)
+
+
+def place_of_delivery(event: Event, webhook_id: int) -> str:
+    """Return where the delivery of an event stands: right after it."""
+    return f"{event.place}#{webhook_id}"
+
+
+def event_place(place: str) -> str:
+    """Return the place of the event that the delivery at a place is of."""
+    return place.rpartition("#")[0]
+
+
+def begun(event: Event, webhook_id: int, now: datetime) -> Delivery:
+    """Return a new delivery, which nobody has tried yet."""
+    expires_at = int((event.at + KEPT_FOR).timestamp())
+    return Delivery(event.day, place_of_delivery(event, webhook_id), webhook_id, now, expires_at, due_at=now)
+
+
+def queued(delivery: Delivery, queue: str) -> Delivery:
+    """Return a new delivery whose first attempt is left to its queue."""
+    return replace(delivery, due_shard=queue)
+
+
+def held(delivery: Delivery, now: datetime) -> Delivery:
+    """Return the delivery while one process makes an attempt. It is counted before: it may end the process."""
+    return replace(delivery, due_at=now + HELD_FOR, attempts=delivery.attempts + 1)
+
+
+def again(delivery: Delivery, queue: str, now: datetime) -> Delivery:
+    """Return the delivery once it was asked for again: it begins anew, and keeps what was tried."""
+    begun_anew = replace(delivery, state=DeliveryState.PENDING, attempts=0, began_at=now, is_urgent=True)
+    return replace(begun_anew, due_at=now, due_shard=queue)
+
+
+def queue_of(client_id: int, webhook_id: int) -> str:
+    """Return the queue of a webhook."""
+    return f"{client_id}#{webhook_id}"
+
+
+def is_too_late(delivery: Delivery, now: datetime) -> bool:
+    """Return whether no attempt is made any more."""
+    return now > delivery.began_at + TRIED_FOR
+
+
+def after(delivery: Delivery, attempt: Attempt, queue: str, now: datetime, share: float) -> Delivery:
+    """Return the delivery after an attempt that ended `now`: finished, or due after a pause, in a queue.
+
+    `share` is random, from 0 to 1: the part of the jitter that is added to the pause.
+    """
+    made = (*delivery.made, attempt)[-ATTEMPTS_KEPT:]
+    if attempt.succeeded:
+        return finished(replace(delivery, made=made), DeliveryState.DELIVERED)
+    pause = PAUSES[min(delivery.attempts, len(PAUSES)) - 1]
+    due_at = now + pause * (1 + JITTER * share)
+    tried = replace(delivery, made=made, due_at=due_at, due_shard=queue)
+    if attempt.status == HTTPStatus.GONE or is_too_late(tried, due_at):
+        return finished(tried, DeliveryState.GIVEN_UP)
+    return tried
+
+
+def finished(delivery: Delivery, state: DeliveryState) -> Delivery:
+    """Return the delivery once nothing more is done for it."""
+    return replace(delivery, state=state, due_at=None, due_shard=None)
+
+
+def shown(answer: bytes) -> str | None:
+    """Return the beginning of an answer as it is kept: without control characters, None for an empty one."""
+    text = "".join(letter if letter.isprintable() else " " for letter in answer.decode(errors="replace"))
+    return text[:ANSWER_LENGTH].strip() or None
+
+
+MOST = 5  # of a merchant
+SECRET_BYTES = 32
+PREFIX = "whsec_"
+OLD_SECRET_LASTS = timedelta(hours=24)
+TOLD_AFTER = timedelta(days=1)  # of failures alone
+ALWAYS = datetime(9999, 1, 1, tzinfo=UTC)
+EVENTS_LAST = timedelta(days=7)  # after the last webhook was switched off: it may be switched on again
+
+
+class Webhook(Record):
+    """A stored webhook. Its secrets are encrypted for it alone.
+
+    `slow_since`: its last answer took long, or did not come, so it is not called where others would have to wait.
+    """
+
+    client_id: int
+    id: int
+    url: str
+    secret_sealed: bytes
+    created_at: datetime
+    updated_at: datetime
+    on_since: datetime  # what happened before is not sent by itself
+    types: tuple[str, ...] = ()  # none: every kind
+    state: int = ACTIVE
+    description: str | None = None
+    version: int = 1
+    old_secret_sealed: bytes | None = None
+    old_secret_until: datetime | None = None
+    slow_since: datetime | None = None
+    failing_since: datetime | None = None
+    told_at: datetime | None = None  # when its merchant's manager was last told that it fails
+
+    @property
+    def is_on(self) -> bool:
+        """Return whether events are sent to it."""
+        return self.state == ACTIVE
+
+    def takes(self, kind: str) -> bool:
+        """Return whether it takes events of this kind."""
+        return self.is_on and (not self.types or kind in self.types)
+
+
+def new_secret(random: bytes) -> Secret:
+    """Return the secret of a webhook made of random bytes, as Standard Webhooks writes it."""
+    return Secret(PREFIX + b64encode(random).decode())
+
+
+def sign(secrets: Iterable[Secret], event_id: str, timestamp: int, body: bytes) -> str:
+    """Return the header `webhook-signature` of a request, as Standard Webhooks says: one signature for each secret."""
+    signed = f"{event_id}.{timestamp}.".encode() + body
+    keys = [b64decode(secret.reveal().removeprefix(PREFIX)) for secret in secrets]
+    digests = [hmac.new(key, signed, hashlib.sha256).digest() for key in keys]
+    return " ".join(f"v1,{b64encode(digest).decode()}" for digest in digests)
+
+
+def rotated(webhook: Webhook, sealed: bytes, now: datetime) -> Webhook:
+    """Return the webhook with a new secret; the one before signs, too, for a day."""
+    until = now + OLD_SECRET_LASTS
+    return replace(webhook, secret_sealed=sealed, old_secret_sealed=webhook.secret_sealed, old_secret_until=until)
+
+
+def secrets_of(webhook: Webhook, now: datetime) -> tuple[bytes, ...]:
+    """Return the encrypted secrets that sign now, the newest first."""
+    if webhook.old_secret_sealed is None or webhook.old_secret_until is None or now >= webhook.old_secret_until:
+        return (webhook.secret_sealed,)
+    return webhook.secret_sealed, webhook.old_secret_sealed
+
+
+def events_until(webhooks: Iterable[Webhook], now: datetime) -> datetime:
+    """Return until when the transactions of a merchant with these webhooks make events."""
+    return ALWAYS if any(webhook.is_on for webhook in webhooks) else now + EVENTS_LAST
+
+
+def after_attempt(webhook: Webhook, made: Attempt, now: datetime) -> Webhook:
+    """Return the webhook with what an attempt says about it; one that answers that it is gone is switched off."""
+    return replace(
+        webhook,
+        state=BLOCKED if made.status == HTTPStatus.GONE else webhook.state,
+        slow_since=(webhook.slow_since or now) if made.was_slow else None,
+        failing_since=None if made.succeeded else (webhook.failing_since or now),
+        told_at=None if made.succeeded else webhook.told_at,
+    )
+
+
+def is_to_be_told(webhook: Webhook, now: datetime) -> bool:
+    """Return whether its merchant's manager is to be told that it fails: after a day of it, and each day again."""
+    since = webhook.told_at or webhook.failing_since
+    return since is not None and now >= since + TOLD_AFTER

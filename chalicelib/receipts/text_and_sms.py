@@ -1,0 +1,86 @@
+"""A receipt as plain text, as a receipt printer prints it, and as one short message."""
+
+import textwrap
+
+from chalicelib.domain import money
+from chalicelib.domain.outbox import one_line
+from chalicelib.domain.transaction import Transaction
+from chalicelib.receipts import Fact, Receipt, kind_of, number, time_of, words_of
+
+WIDTH = 40  # characters a receipt printer prints on a line
+
+
+def as_text(receipt: Receipt) -> str:
+    """Return the receipt as plain text, no line wider than a receipt printer's."""
+    heading = [receipt.merchant.upper(), *receipt.letterhead]
+    rule = "-" * WIDTH
+    blocks = [
+        [line.center(WIDTH).rstrip() for text in heading for line in textwrap.wrap(text, WIDTH)],
+        ["", receipt.title.center(WIDTH).rstrip(), ""],
+        _lines(receipt.facts),
+        [rule] if receipt.lines else [],
+        [
+            text
+            for line in receipt.lines
+            for text in [*textwrap.wrap(line.title, WIDTH), *_pair(line.detail, line.amount), *_indented(line.taxes)]
+        ],
+        [rule, *_lines(receipt.totals), rule, *_lines(receipt.payment), ""],
+        [line.center(WIDTH).rstrip() for note in receipt.notes for line in textwrap.wrap(note, WIDTH)],
+    ]
+    return "\n".join(line for block in blocks for line in block) + "\n"
+
+
+def _lines(facts: tuple[Fact, ...]) -> list[str]:
+    return [line for label, value in facts for line in _pair(label, value)]
+
+
+def _indented(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def _pair(label: str, value: str) -> list[str]:
+    """Return a label at the left edge and its value at the right one, on lines of its own where it is too long."""
+    if len(label) + 1 + len(value) <= WIDTH:
+        return [label + value.rjust(WIDTH - len(label))]
+    return [label, *(line.rjust(WIDTH) for line in textwrap.wrap(value, WIDTH))]
+
+
+# 3GPP TS 23.038: the letters of which 160 make one message, some of which count twice. With any other letter in it the
+# text goes as two messages of 67, which a telephone joins.
+TWICE = frozenset("^{}\\[~]|€")
+PLAIN = TWICE.union(
+    "@£$¥èéùìòÇØøÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?"
+    "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
+)
+PLAIN_LENGTH, OTHER_LENGTH = 160, 2 * 67
+SHORTEST_NAME = 10  # letters of the merchant's name that stay, whatever is long
+
+
+def as_sms(transaction: Transaction) -> str:
+    """Return the receipt in one SMS, or two where letters need it: its merchant is shortened first, then its end.
+
+    The currency stands by its code, because a sign would halve what a message holds.
+    """
+    words, currency = words_of(transaction.receipt.language), transaction.currency
+    last4 = transaction.card.last4 if transaction.card else None
+    facts = words["sms"].format(
+        done=words[f"{kind_of(transaction)}_done"],
+        amount=f"{currency.code} {number(money.from_minor(transaction.amount_minor, currency), words, grouped=False)}",
+        means=words["card"].format(last4=last4) if last4 else words[f"kind_{transaction.input_type:d}"].lower(),
+        time=time_of(transaction, words),
+        number=one_line(transaction.invoice),
+    )
+    name = one_line(transaction.merchant.name)
+    while not _fits(name + facts):
+        if len(name) > SHORTEST_NAME:
+            name = name[:-1]
+        else:
+            facts = facts[:-1]
+    return name + facts
+
+
+def _fits(text: str) -> bool:
+    """Return whether a message holds the text, or two where it is not of plain letters."""
+    if PLAIN.issuperset(text):
+        return len(text) + sum(letter in TWICE for letter in text) <= PLAIN_LENGTH
+    return len(text.encode("utf-16-be")) // 2 <= OTHER_LENGTH

@@ -1,0 +1,370 @@
+"""The requests to take and to prepare a payment, with purchases, and the answers to payments and reversals."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+
+from chalicelib import exact_json
+from chalicelib.domain import emv, transaction
+from chalicelib.domain.guid import GUID_PATTERN
+from chalicelib.domain.partner import PartnerRequest, PreparedField
+from chalicelib.domain.payment import PaymentOrder, supported
+from chalicelib.domain.transaction import NOT_SUPPORTED, InputType, Particulars, Taxes, Transaction
+from chalicelib.errors import Check
+from chalicelib.schemas.base import (
+    Answer,
+    Exact,
+    Identifier,
+    LongText,
+    Name,
+    Request,
+    Text,
+    View,
+    pattern,
+    problem,
+    wire_name,
+)
+from chalicelib.schemas.card import CARD_PATHS, Card, order_card
+from chalicelib.schemas.field_types import QueueId
+from chalicelib.schemas.files import Files
+from chalicelib.schemas.receipts import Receipt
+from chalicelib.schemas.request_context import Context, Location, StoredRequest
+from chalicelib.schemas.transaction_view import EmvView, TransactionView, error_of
+
+MAX_ITEMS = 100  # of any list in a payment
+
+
+Bounded = Annotated[Exact, Field(ge=0, lt=10**15, max_digits=20)]
+
+
+class Purchase(Request):
+    """One line of what was bought."""
+
+    title: Text
+    price: Bounded
+    quantity: Annotated[Exact, Field(gt=0, lt=10**15, max_digits=20)]
+    tax_code: Annotated[list[Text], Field(max_length=MAX_ITEMS)] | None = None
+    tags: Annotated[list[Any], Field(max_length=MAX_ITEMS)] | None = None  # fiscal tags: stored as they are
+
+
+class AuxData(Request):
+    """The purchases of a payment."""
+
+    purchases: Annotated[list[Purchase], Field(max_length=MAX_ITEMS, default_factory=list)]
+
+
+class AuxDataInput(Request):
+    """The wrapper the interface puts around AuxData."""
+
+    aux_data: AuxData = AuxData()
+
+    def to_domain(self) -> tuple[transaction.Purchase, ...]:
+        """Return the lines, none when nothing was listed."""
+        return tuple(
+            transaction.Purchase(line.title, line.price, line.quantity, tuple(filter(None, line.tax_code or ())))
+            for line in self.aux_data.purchases
+        )
+
+
+MAX_EXT_TRAN_DATA = 8 * 1024
+
+
+def _is_json(text: str) -> str:
+    if len(text.encode()) > MAX_EXT_TRAN_DATA:
+        raise problem(Check.TOO_LONG, "At most 8 KB are kept.")
+    try:
+        json.loads(text, parse_constant=exact_json.refuse_constant)
+    except (ValueError, RecursionError):
+        raise problem(Check.FORMAT, "The text is not valid JSON.") from None
+    return text
+
+
+def _input_type(value: int) -> int:
+    if value not in {*InputType, *NOT_SUPPORTED}:
+        raise problem(Check.NOT_IN_DICTIONARY, "InputType is 1 to 5 or 7 to 10.")
+    return value
+
+
+GUID_FIELD = pattern(f"^{GUID_PATTERN}$", "A GUID such as 6F9619FF-8B86-D011-B42D-00CF4FC964FF is expected.")
+CURRENCY_FIELD = pattern("^[A-Z]{3}$", "An alphabetic ISO 4217 code such as ZAR is expected.")
+InputTypeField = Annotated[int, AfterValidator(_input_type)]
+
+
+class CustomField(Request):
+    """One field of a product's form."""
+
+    field_desc_id: Identifier | None = None
+    field_code: Text | None = None
+    text_select: Text | None = None
+
+
+class ProductCustomFields(Request):
+    """The fields of one product."""
+
+    product_desc_id: Identifier | None = None
+    product_code: Text | None = None
+    fields: Annotated[list[CustomField], Field(max_length=MAX_ITEMS)] | None = None
+
+
+class CPFData(Request):
+    """The products' form fields of a payment."""
+
+    products_custom_fields: Annotated[list[ProductCustomFields], Field(max_length=MAX_ITEMS)] | None = None
+
+
+class OfflineTran(Request):
+    """A payment taken while the till had no connection."""
+
+    SPELLINGS: ClassVar[Mapping[str, str]] = {"OfflineQueueID": "OfflineQueueId"}
+
+    offline_mode: bool | None = None
+    invoice: Text | None = None
+    paid: Text | None = None
+    offline_location: Location | None = None
+    offline_queue_id: QueueId | None = Field(None, alias="OfflineQueueId")
+
+
+class BasicTran(Request):
+    """The payment itself."""
+
+    SPELLINGS: ClassVar[Mapping[str, str]] = {"ExtTranData": "ExtTransData", "CurrencyId": "CurrencyID"}
+
+    input_type: InputTypeField
+    amount: Exact
+    currency_id: Annotated[str, CURRENCY_FIELD] | None = None
+    service_id: Text | None = None
+    description: LongText | None = None
+    ext_id: Annotated[str, Field(min_length=1, max_length=128)] | None = None
+    amount_cash_got: Bounded | None = None
+    client_date_time: Text | None = None
+    ext_tran_data: Annotated[str, AfterValidator(_is_json)] | None = Field(None, alias="ExtTransData")
+    id: Annotated[str, GUID_FIELD] | None = None
+    aux_data_input: AuxDataInput = AuxDataInput()
+    cpf_data: CPFData | None = None
+    offline_tran: OfflineTran = OfflineTran()
+    terminal_group_id: Identifier | None = None
+    terminal_group_code: Text | None = None
+    skip_fiscalization: bool | None = None
+    fiscal_route_profile_code: Text | None = None
+
+
+class AcqTran(Request):
+    """The wishes that concern the acquirer."""
+
+    acquirer_code: Text | None = None
+    single_step_auth_mode: bool | None = None
+    external_terminal_id: Text | None = None
+    allow_swipe_over_chip: bool | None = None
+    force_signature_requirement: bool | None = None
+    additional_acquiring_fields: LongText | None = None
+
+
+class TaxesModel(Request):
+    """Taxes of the whole payment."""
+
+    taxes: Annotated[list[Text], Field(max_length=MAX_ITEMS)] | None = None
+    code: Text | None = None
+
+    def to_domain(self) -> Taxes | None:
+        """Return the taxes, None when nothing was named."""
+        codes = tuple(filter(None, self.taxes or ()))
+        return Taxes(codes, self.code) if codes or self.code else None
+
+
+# The specification lists these without a parent object: they stand in BasicTran or beside it.
+IN_EITHER_PLACE = ("terminal_group_id", "terminal_group_code", "skip_fiscalization", "fiscal_route_profile_code")
+
+
+def carried(*models: Request) -> dict[str, Any]:
+    """Return what is only carried through: the fields of Particulars, from the first model that has each."""
+    names = {field.name for field in fields(Particulars)}
+    return {
+        name: getattr(model, name)
+        for model in reversed(models)
+        for name in names.intersection(type(model).model_fields)
+    }
+
+
+class SubmitPayment(StoredRequest):
+    """The body of payment/submit."""
+
+    PATHS: ClassVar[Mapping[str, str]] = {
+        "amount": "BasicTran.Amount",
+        "amount_cash_got": "BasicTran.AmountCashGot",
+        "currency": "BasicTran.CurrencyID",
+        "offline": "BasicTran.OfflineTran.OfflineMode",
+        "offline_paid": "BasicTran.OfflineTran.Paid",
+        "acquirer": "AcqTran.AcquirerCode",
+        "single_step": "AcqTran.SingleStepAuthMode",
+        "terminal.mid": "Terminal.BackRetailerID",
+        "terminal.tid": "Terminal.Name",
+        "allow_swipe_over_chip": "AcqTran.AllowSwipeOverChip",
+        **CARD_PATHS,
+    }
+
+    basic_tran: BasicTran
+    acq_tran: AcqTran = AcqTran()
+    taxes_model: TaxesModel | None = None
+    receipt: Receipt = Receipt()
+    card: Card | None = None
+    files: Files = Field(default_factory=list)
+    terminal_group_id: Identifier | None = None
+    terminal_group_code: Text | None = None
+    skip_fiscalization: bool | None = None
+    fiscal_route_profile_code: Text | None = None
+    client_product_code: Text | None = None
+    server_build_number: Text | None = None
+    user_agent: Text | None = None
+
+    @field_validator(*IN_EITHER_PLACE)
+    @classmethod
+    def _as_in_basic_tran(cls, value: Any, info: ValidationInfo) -> Any:
+        """Refuse a field that BasicTran holds too, and differently."""
+        basic, name = info.data.get("basic_tran"), info.field_name or ""
+        if value is not None and basic is not None and getattr(basic, name) not in (None, value):
+            raise problem(Check.CONTRADICTION, f"BasicTran.{wire_name(name)} is another one.")
+        return value
+
+    def to_domain(self) -> PaymentOrder:
+        """Return the payment in the domain's terms."""
+        basic, acquirer = self.basic_tran, self.acq_tran
+        input_type = supported(basic.input_type)
+        offline = basic.offline_tran if basic.offline_tran.offline_mode else OfflineTran()
+        return PaymentOrder(
+            id=(basic.id or "").upper(),
+            input_type=input_type,
+            amount=basic.amount,
+            raw_request=self.raw_request,
+            particulars=self._particulars(offline.offline_location or self.location),
+            currency=basic.currency_id,
+            acquirer=acquirer.acquirer_code,
+            terminal_group=self._terminal_group(),
+            amount_cash_got=basic.amount_cash_got,
+            purchases=basic.aux_data_input.to_domain(),
+            taxes=self.taxes_model.to_domain() if self.taxes_model else None,
+            receipt=self.receipt.to_domain(),
+            language=self.lang,
+            single_step=acquirer.single_step_auth_mode is not False,
+            offline=bool(offline.offline_mode),
+            offline_invoice=offline.invoice,
+            offline_paid=offline.paid,
+            gmt=self.gmt,
+            force_signature=bool(acquirer.force_signature_requirement),
+            external_terminal_id=acquirer.external_terminal_id,
+            allow_swipe_over_chip=bool(acquirer.allow_swipe_over_chip),
+            additional_fields=acquirer.additional_acquiring_fields,
+            **order_card(input_type, self.card),
+        )
+
+    def _terminal_group(self) -> dict[str, int | str]:
+        """Return the requested group, by the field that holds its ID or code."""
+        names = ("terminal_group_id", "terminal_group_code")
+        places = {"": self, "basic_tran.": self.basic_tran}
+        held = {f"{place}{name}": getattr(part, name) for place, part in places.items() for name in names}
+        return {name: value for name, value in held.items() if value is not None}
+
+    def _particulars(self, place: Location | None) -> Particulars:
+        return Particulars(
+            **carried(self.basic_tran, self.basic_tran.offline_tran, self),
+            latitude=place.latitude if place else None,
+            longitude=place.longitude if place else None,
+            receipt_email=next(iter(self.receipt.all_emails), None),
+            receipt_phone=next(iter(self.receipt.all_phones), None),
+        )
+
+
+class PaymentFields(Answer):
+    """The fields that the answers of payments, reversals and prepare have in common."""
+
+    transaction_id: str | None = None
+    emv_online_processing_result: str | None = Field(None, alias="EMVOnlineProcessingResult")
+    additional_acquiring_fields: str | None = None
+    additional_acquiring_fields_title: str | None = None
+    terminal_name: str | None = None
+    emv_data: EmvView | None = None
+    require_signature: bool = False
+    transaction: TransactionView | None = None
+
+
+class PaymentAnswer(PaymentFields):
+    """The answer of payment/submit."""
+
+    @classmethod
+    def of(cls, transaction: Transaction, view: TransactionView, *, replayed: bool) -> Self:
+        """Return the answer to a payment; `replayed` when it is the stored one of an earlier request."""
+        fields = _fields(transaction, view, replayed=replayed)
+        code = view.result.code if view.result else None
+        if transaction.card_entry.emv and code is not None and not transaction.result.emv_result:
+            fields["emv_online_processing_result"] = emv.online_result(code)
+        return cls(**fields)
+
+
+class ReversalAnswer(PaymentFields):
+    """The answer of a reversal; `Transaction` is the reversal itself, TransactionID the payment."""
+
+    transaction_reverse_id: str | None = None
+
+    @classmethod
+    def of(cls, transaction: Transaction, view: TransactionView, *, replayed: bool) -> Self:
+        """Return the answer to a reversal; `replayed` when it is the stored one of an earlier request."""
+        return cls(transaction_reverse_id=transaction.id, **_fields(transaction, view, replayed=replayed))
+
+
+def _fields(transaction: Transaction, view: TransactionView, *, replayed: bool) -> dict[str, Any]:
+    """Return the fields both answers have; `ErrorCode` tells a decline and an unknown outcome."""
+    code, message = error_of(transaction)
+    return {
+        "error_code": code,
+        "error_message": message,
+        "headers": {"Idempotent-Replayed": "true"} if replayed else {},
+        "transaction_id": transaction.original.id or transaction.id,
+        "emv_online_processing_result": transaction.result.emv_result,
+        "additional_acquiring_fields": transaction.result.additional_fields,
+        "additional_acquiring_fields_title": transaction.result.additional_fields_title,
+        "terminal_name": transaction.terminal_name,
+        "emv_data": view.emv_data,
+        "require_signature": transaction.owes_signature,
+        "transaction": view,
+    }
+
+
+class PrepareField(Request):
+    """A field whose value the till knows."""
+
+    name: Name
+    value: Text
+
+
+class PreparePayment(Context):
+    """The body of payment/prepare."""
+
+    prepare_fields: Annotated[list[PrepareField], Field(max_length=MAX_ITEMS)]
+    product_desc_code: Name
+    client_product_code: Text | None = None
+
+    def to_domain(self) -> PartnerRequest:
+        """Return the request to the product's partner."""
+        fields = tuple((field.name, field.value) for field in self.prepare_fields)
+        return PartnerRequest(self.product_desc_code, self.client_product_code, fields)
+
+
+class PreparedFieldView(View):
+    """A field that the partner filled in; code and value are text, as in the specification's sample."""
+
+    code: str
+    value: str
+
+
+class PrepareAnswer(PaymentFields):
+    """The answer to payment/prepare: the filled-in fields, and the fields of a payment's answer, all null."""
+
+    require_signature: bool | None = None  # type: ignore[assignment]  # unknown: there is no payment yet
+    prepared_fields: list[PreparedFieldView]
+
+    @classmethod
+    def of(cls, fields: tuple[PreparedField, ...]) -> Self:
+        """Return the answer with the fields that the partner filled in."""
+        return cls(prepared_fields=[PreparedFieldView(code=field.code, value=field.value) for field in fields])

@@ -1,0 +1,96 @@
+"""The request to reverse a payment."""
+
+from collections.abc import Mapping
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from chalicelib.domain.reversal import ReversalOrder
+from chalicelib.domain.reversibility import ReverseMode, known_mode
+from chalicelib.errors import Check
+from chalicelib.schemas.base import Exact, Request, Text, problem
+from chalicelib.schemas.card import CARD_PATHS, Card, reversal_card
+from chalicelib.schemas.payments import CURRENCY_FIELD, GUID_FIELD, AcqTran, AuxDataInput
+from chalicelib.schemas.receipts import Receipt
+from chalicelib.schemas.request_context import StoredRequest
+
+ALIASES = {
+    "Cancel": ReverseMode.CANCEL,
+    "Return": ReverseMode.RETURN,
+    "CancelCNP": ReverseMode.CANCEL_CNP,
+    "ReturnCNP": ReverseMode.RETURN_CNP,
+}
+
+
+def _alias(value: object) -> object:
+    return int(ALIASES[value]) if isinstance(value, str) and value in ALIASES else value
+
+
+def _mode(value: int) -> int:
+    if value not in set(ReverseMode):
+        raise problem(Check.NOT_IN_DICTIONARY, "ReverseMode is 1, 2, 3 or 5.")
+    return value
+
+
+class BasicReverseTran(Request):
+    """The reversal itself."""
+
+    SPELLINGS: ClassVar[Mapping[str, str]] = {"CurrencyId": "CurrencyID"}
+
+    transaction_id: Annotated[str, Field(max_length=64)]
+    reverse_mode: Annotated[int, BeforeValidator(_alias), AfterValidator(_mode)]
+    id: Annotated[str, GUID_FIELD] | None = None
+    input_type: int | None = None
+    currency_id: Annotated[str, CURRENCY_FIELD] | None = None
+    service_id: Text | None = None
+    amount: Exact | None = None
+    partial_reverse: bool | None = None
+    client_date_time: Text | None = None
+    aux_data_input: AuxDataInput | None = None
+
+
+class ReversePayment(StoredRequest):
+    """The body of payment/reverse and payment/reversecnp."""
+
+    PATHS: ClassVar[Mapping[str, str]] = {
+        "amount": "BasicReverseTran.Amount",
+        "currency": "BasicReverseTran.CurrencyID",
+        "input_type": "BasicReverseTran.InputType",
+        "acquirer": "AcqTran.AcquirerCode",
+        **CARD_PATHS,
+    }
+
+    basic_reverse_tran: BasicReverseTran
+    acq_tran: AcqTran = AcqTran()
+    receipt: Receipt = Receipt()
+    card: Card | None = None
+
+    def to_domain(self, endpoint: str, idempotency_key: str | None) -> ReversalOrder:
+        """Return the reversal in the domain's terms, as it was requested at this endpoint."""
+        basic, acquirer, place = self.basic_reverse_tran, self.acq_tran, self.location
+        return ReversalOrder(
+            original_id=basic.transaction_id.upper(),
+            mode=known_mode(basic.reverse_mode),
+            raw_request=self.raw_request,
+            amount=basic.amount,
+            currency=basic.currency_id,
+            input_type=basic.input_type,
+            partial=basic.partial_reverse,
+            id=basic.id,
+            idempotency_key=idempotency_key,
+            client_date_time=basic.client_date_time,
+            gmt=self.gmt,
+            receipt_email=self.receipt.email,
+            receipt_phone=self.receipt.phone,
+            receipt=self.receipt.to_domain(),
+            language=self.lang,
+            purchases=basic.aux_data_input.to_domain() if basic.aux_data_input else (),
+            endpoint=endpoint,
+            acquirer=acquirer.acquirer_code,
+            card=reversal_card(self.card),
+            external_terminal_id=acquirer.external_terminal_id,
+            additional_fields=acquirer.additional_acquiring_fields,
+            force_signature=bool(acquirer.force_signature_requirement),
+            latitude=place.latitude if place else None,
+            longitude=place.longitude if place else None,
+        )

@@ -1,0 +1,84 @@
+"""Session login, and the answer of user/me."""
+
+from datetime import datetime
+from typing import Annotated, Self
+
+from pydantic import Field, SecretStr
+
+from chalicelib.domain.agent import Agent
+from chalicelib.domain.business_days import business_day, text_of, zone_of
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.permissions import is_administrator
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.sign_in import Credential, credential
+from chalicelib.schemas.base import Answer, Request, View
+
+
+class SignIn(Request):
+    """The e-mail and the password of an agent."""
+
+    email: Annotated[str, Field(min_length=1, max_length=254)]
+    password: Annotated[SecretStr, Field(strict=False, min_length=1, max_length=512)]
+
+    def to_domain(self) -> Credential:
+        """Return the credential, or raise BAD_CREDENTIAL when no agent could have it."""
+        return credential(self.email, self.password.get_secret_value())
+
+
+class SessionData(View):
+    """The session; send its ID as `Authorization: Session <SessionID>`."""
+
+    session_id: str
+
+
+class SessionAnswer(Answer):
+    """The answer to a session login."""
+
+    data: SessionData
+
+    @classmethod
+    def of(cls, session_id: Secret) -> Self:
+        """Return the answer with the ID of a new session."""
+        return cls(data=SessionData(session_id=session_id.reveal()))
+
+
+class IdentityView(View):
+    """The caller and its merchant; a system user has none, and the zone UTC."""
+
+    agent_id: int
+    name: str
+    email: str
+    client_id: int
+    client_name: str | None
+    currency_id: str | None
+    gmt: int
+    today: str
+    is_administrator: bool
+    is_system_user: bool
+    rights: list[int]
+    expires_at: str | None
+
+
+class IdentityAnswer(Answer):
+    """The answer of user/me."""
+
+    data: IdentityView
+
+    @classmethod
+    def of(
+        cls, agent: Agent, merchant: Merchant | None, session_ends_at: datetime | None, now: datetime, gmt: int | None
+    ) -> Self:
+        """Return the answer with an agent, its merchant, and the end of its session in the zone of the request."""
+        own = merchant.gmt if merchant else 0
+        view = IdentityView.carried(
+            agent,
+            agent_id=agent.id,
+            client_name=merchant.name if merchant else None,
+            currency_id=merchant.currency_id if merchant else None,
+            gmt=own,
+            today=business_day(now, own).isoformat(),
+            is_administrator=is_administrator(agent),
+            rights=sorted(agent.rights),
+            expires_at=session_ends_at and text_of(session_ends_at, zone_of(gmt, own)),
+        )
+        return cls(data=view)

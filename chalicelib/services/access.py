@@ -1,0 +1,103 @@
+"""Access: session login, and the check of each request's caller.
+
+The check is a strong read, because API Gateway may reuse an old policy. The health check of the store is also here.
+"""
+
+import uuid
+from datetime import datetime
+from typing import Any
+
+from chalicelib.domain import permissions
+from chalicelib.domain.agent import ACTIVE, NO_CLIENT, Agent, Caller
+from chalicelib.domain.guid import is_guid
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.sign_in import new_session
+from chalicelib.domain.transaction import Transaction
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.record import Record
+from chalicelib.schemas.sign_in import SignIn
+from chalicelib.services import sign_in as authentication
+from chalicelib.services.sign_in import Attempt, log_denial
+from chalicelib.store import agents, merchants, sequences, transactions
+from chalicelib.store import sign_in as sign_in_store
+from chalicelib.store.table import Key, read_all
+
+
+class Admitted(Record):
+    """The caller's current record, its merchant (None for a system user), and the other requested records, in order."""
+
+    agent: Agent
+    merchant: Merchant | None
+    others: tuple[Any, ...]
+
+
+def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None) -> Admitted:
+    """Return the caller, its merchant and the records of `keys`, read strongly in one round trip.
+
+    The authorizer may have let the caller in up to a minute ago. Raise BAD_CREDENTIAL when its credential was changed
+    or its account deleted since, AGENT_BLOCKED or MERCHANT_BLOCKED when it or its merchant was blocked, and
+    NOT_THE_CALLER when `current_account_id` is another account.
+    """
+    own: list[Key[Any]] = [agents.key(caller.agent_id)]
+    if caller.client_id != NO_CLIENT:
+        own.append(merchants.key(caller.client_id))
+    agent, *found = read_all([*own, *keys])
+    merchant = found.pop(0) if caller.client_id != NO_CLIENT else None
+
+    _check_agent(agent, caller)
+    if caller.client_id != NO_CLIENT:
+        _check_merchant(merchant)
+    if current_account_id not in (None, caller.agent_id):
+        raise ServiceError(ErrorCode.NOT_THE_CALLER)
+    return Admitted(agent, merchant, tuple(found))
+
+
+def admit_to_transaction(caller: Caller, transaction_id: str) -> tuple[Admitted, Transaction]:
+    """Return the caller and the transaction, which it may see; 404 for one that is missing or another merchant's."""
+    keys = [transactions.key(transaction_id.upper())] if is_guid(transaction_id) else []
+    admitted = admit(caller, *keys)
+    transaction: Transaction | None = next(iter(admitted.others), None)
+    if transaction is None:
+        raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
+    permissions.check_can_see_transaction(admitted.agent, transaction.client_id, transaction.agent.id)
+    return admitted, transaction
+
+
+def _check_agent(agent: Agent | None, caller: Caller) -> None:
+    if agent is None or agent.deleted:
+        raise ServiceError(ErrorCode.BAD_CREDENTIAL)
+    if agent.state != ACTIVE:
+        raise ServiceError(ErrorCode.AGENT_BLOCKED)
+    if agent.credential_version != caller.credential_version or agent.client_id != caller.client_id:
+        raise ServiceError(ErrorCode.BAD_CREDENTIAL)
+
+
+def _check_merchant(merchant: Merchant | None) -> None:
+    if merchant is None or merchant.deleted or merchant.state != ACTIVE:
+        raise ServiceError(ErrorCode.MERCHANT_BLOCKED)
+
+
+SCHEME = "Login"  # in the log: this sign-in has no Authorization header
+
+
+def sign_in(body: SignIn, now: datetime, source: str = "") -> Secret:
+    """Return the ID of a new session: a GUID of 122 random bits, returned only here and stored as a digest.
+
+    `source` is the address the request came from: it is logged when the sign-in is denied.
+    """
+    attempt = Attempt(source, SCHEME)
+    with log_denial(attempt):
+        caller = authentication.caller_of_password(body.to_domain(), now, attempt)
+        admit(caller)
+
+    session_id = Secret(str(uuid.uuid4()))
+    session = new_session(authentication.session_digest(session_id), caller.agent_id, caller.credential_version, now)
+
+    sign_in_store.create_session(session)
+    return session_id
+
+
+def check_store() -> None:
+    """Read one record, strongly: one read unit. Raise 903 when the store does not answer."""
+    sequences.last_id("merchants")

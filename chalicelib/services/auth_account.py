@@ -1,0 +1,52 @@
+"""The payment-processing configuration of the account that requests it."""
+
+import math
+from datetime import datetime, timedelta
+
+from chalicelib.domain.account_features import AccountConfiguration, effective, payment_options
+from chalicelib.domain.agent import Agent, Caller
+from chalicelib.domain.terminal import Terminal
+from chalicelib.domain.transaction import InputType
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.gateways import acquirers
+from chalicelib.iso_codes import currency_code
+from chalicelib.services.access import admit
+from chalicelib.settings import settings
+from chalicelib.store import merchants, sequences
+from chalicelib.store.table import read
+
+
+def get(caller: Caller, now: datetime, *, current_account_id: int | None = None) -> AccountConfiguration:
+    """Return the configuration of the caller's account, or raise TOO_SOON within the stage's interval."""
+    keys = [] if caller.terminal_id is None else [merchants.terminal_key(caller.terminal_id)]
+    admitted = admit(caller, *keys, current_account_id=current_account_id)
+    agent, merchant = admitted.agent, admitted.merchant
+
+    in_force = effective(agent.mobile_settings, merchant.mobile_settings if merchant else None)
+    options = payment_options(in_force, _card_acquirer) if merchant else ()
+    products = tuple(settings().partners) if merchant else ()
+    of_merchant = merchant.currency_id if merchant else None
+    currency = _terminal_currency(agent, *admitted.others) or agent.currency_id or of_merchant
+
+    _take_call_of_interval(agent, now)
+    return AccountConfiguration(agent, merchant, currency and currency_code(currency), options, products)
+
+
+def _card_acquirer(input_type: InputType) -> tuple[str, str] | None:
+    """Return code and name of the first card acquirer of the stage that takes this kind of payment, if there is one."""
+    code = next(iter(acquirers.taking(input_type)), None)
+    return (code, acquirers.named(code).name) if code else None
+
+
+def _terminal_currency(agent: Agent, terminal: Terminal | None = None) -> str | None:
+    """Return the currency of the agent's terminal, which may be another one than the authorizer read."""
+    if agent.terminal_id is not None and (terminal is None or terminal.id != agent.terminal_id):
+        terminal = read(merchants.terminal_key(agent.terminal_id))
+    return terminal.currency.code if terminal and agent.terminal_id is not None else None
+
+
+def _take_call_of_interval(agent: Agent, now: datetime) -> None:
+    interval = timedelta(seconds=settings().auth_account_seconds)
+    wait = sequences.take(agent.id, now, interval) if interval else None
+    if wait is not None:
+        raise ServiceError(ErrorCode.TOO_SOON, retry_after=max(1, math.ceil(wait.total_seconds())))

@@ -1,0 +1,152 @@
+"""Reports: takings by day or hour, and the export of a history as a CSV file."""
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from io import TextIOWrapper
+from itertools import islice
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, TextIO
+
+from chalicelib.domain.agent import Caller
+from chalicelib.domain.history import MAX_CANDIDATES, HistoryEntry, days_of, entry_of
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.gateways import files
+from chalicelib.gateways.secrets import new_guid
+from chalicelib.schemas.history import ListHistory
+from chalicelib.schemas.reports import COLUMNS, row_of
+from chalicelib.schemas.transaction_view import WIRE_STATES, WireState, wire_state
+from chalicelib.services import history
+from chalicelib.services.history import HistoryQuery
+from chalicelib.store import history as history_store
+from chalicelib.store import transactions
+from chalicelib.store.history import EXPORTED, Stretch
+from chalicelib.store.table import read_all
+
+if TYPE_CHECKING:
+    from chalicelib.domain.transaction import Transaction
+from collections.abc import Mapping
+
+from chalicelib.domain.business_days import LONGEST, business_day, period_of
+from chalicelib.domain.totals import LONGEST_BY_HOUR, Taking, check_size, takings_of, too_much
+from chalicelib.schemas.reports import BY_HOUR, ReportTakings
+from chalicelib.services.access import admit
+from chalicelib.services.history import scope_of
+from chalicelib.store import agents, totals
+from chalicelib.store.table import BATCH
+
+MAX_ROWS = 100_000
+MAX_LOOKED_AT = 2 * MAX_ROWS  # entries, for those of some kinds
+MAX_RECORDS = 20_000  # transactions that are read for their state
+MAX_BYTES = 256 * 1024 * 1024  # a half of what a function may keep in files
+AT_ONCE = 2_000  # entries in memory
+BOM = "\ufeff"  # without it spreadsheets do not read UTF-8
+
+
+def export(body: ListHistory, caller: Caller, now: datetime) -> str:
+    """Return the address of a file of everything that a list of history has, on all of its pages.
+
+    Raise PERIOD_TOO_LONG when there is too much of it: before anything is read where totals can tell.
+    """
+    query = history.decide(body, caller, now)
+    name = f"exports/{query.client_id}/{new_guid()}.csv"
+    with TemporaryFile() as content:
+        text = TextIOWrapper(content, encoding="utf-8", newline="")
+        _write(query, text, now)
+        text.detach()
+        content.seek(0)
+        files.put_export(name, content, _file_name(query))
+    return files.signed_url(name)
+
+
+def _write(query: HistoryQuery, file: TextIO, now: datetime) -> None:
+    found = history.found_by_key(query)
+    if found is not None:
+        _write_rows(file, sorted(found, key=lambda entry: entry.order, reverse=query.newest_first))
+        return
+    inside = [one for one in history.counted_by_totals(query, now).day_totals if one.day in query.period]
+    fitting = [one for one in inside if query.wanted.takes(one.counter)]
+    days = days_of(fitting, newest_first=False)
+    if query.wanted.by_text:
+        _limit(sum(one.count for one in days), MAX_CANDIDATES, "operations would have to be looked at")
+    else:
+        _limit(sum(one.count for one in days), MAX_ROWS, "operations are not exported at once")
+    if not days:
+        _write_rows(file, ())
+        return
+    stretch = Stretch(query.client_id, query.wanted.agent_id, days[0].begin, days[-1].end)
+    number = sum(one.count for one in inside if days[0].begin.date() <= one.day < days[-1].end.date())
+    _limit(number, MAX_LOOKED_AT, "operations would have to be looked at")
+    _write_rows(file, history_store.between(stretch, query.wanted, EXPORTED, newest_first=query.newest_first))
+
+
+def _limit(number: int, most: int, what: str) -> None:
+    if number > most:
+        raise ServiceError(ErrorCode.PERIOD_TOO_LONG, f"More than {most} {what}: narrow the period.")
+
+
+def _write_rows(file: TextIO, entries: Iterable[HistoryEntry]) -> None:
+    file.write(BOM)
+    writer = csv.writer(file)
+    writer.writerow(COLUMNS)
+    remaining, looked_up = iter(entries), 0
+    while some := list(islice(remaining, AT_ONCE)):
+        unknown = [entry.id for entry in some if _is_told_by_record(entry)]
+        looked_up += len(unknown)
+        _limit(looked_up, MAX_RECORDS, "of these operations have to be looked up")
+        writer.writerows(row_of(*row) for row in _with_states(some, unknown))
+        _limit(file.tell(), MAX_BYTES, "bytes are not exported at once")
+
+
+def _is_told_by_record(entry: HistoryEntry) -> bool:
+    """Return whether its record alone knows its state: reversed in full or in part, for one."""
+    return entry.phase is None or entry.reverse_invoice is not None
+
+
+def _with_states(entries: Iterable[HistoryEntry], unknown: Sequence[str]) -> Iterator[tuple[HistoryEntry, WireState]]:
+    """Yield each entry with its state; of `unknown` IDs both are those of the transaction as it is now."""
+    records: list[Transaction | None] = read_all([transactions.key(one) for one in unknown])
+    known = dict(zip(unknown, records, strict=True))
+    for entry in entries:
+        transaction = known.get(entry.id)
+        if transaction is not None:
+            yield entry_of(transaction), wire_state(transaction)
+        elif entry.phase is not None:
+            yield entry, WIRE_STATES[entry.phase]
+
+
+def _file_name(query: HistoryQuery) -> str:
+    """Return payments-2026-11-01-2026-11-30.csv."""
+    by_key = query.wanted.id is not None or query.wanted.ext_id is not None
+    if by_key and query.anytime:
+        return "payments.csv"
+    return f"payments-{query.period.first}-{query.period.last}.csv"
+
+
+MOST_READS = 18  # of the store, beside those of the caller and of the merchant a system user names
+
+
+def report(body: ReportTakings, caller: Caller, now: datetime) -> tuple[Sequence[Taking], Mapping[int, str]]:
+    """Return the takings of a period, and the names of their agents by ID."""
+    is_by_hour = body.by == BY_HOUR
+    account_key = [agents.key(body.account_id)] if body.account_id is not None else []
+    admitted = admit(caller, *account_key, current_account_id=body.current_account_id)
+    scope = scope_of(admitted, body.account_id, next(iter(admitted.others), None))
+    longest = LONGEST_BY_HOUR if is_by_hour else LONGEST
+    period = period_of(body.period.first, body.period.last, business_day(now, scope.gmt), longest)
+
+    pages: list[int] = []
+    read = totals.by_hour if is_by_hour else totals.by_day
+    rows = takings_of(read(scope.client_id, period, scope.agent_id, pages))
+
+    names = _names_of({row.agent_id for row in rows}, MOST_READS - len(pages))
+    check_size(names.get(row.agent_id) for row in rows)
+    return rows, names
+
+
+def _names_of(agent_ids: set[int], most_reads: int) -> dict[int, str]:
+    """Read the names of agents; raise PERIOD_TOO_LONG for more of them than so many reads hold."""
+    if len(agent_ids) > most_reads * BATCH:
+        raise too_much()
+    found = read_all([agents.key(agent_id) for agent_id in sorted(agent_ids)])
+    return {agent.id: agent.name for agent in found if agent is not None}

@@ -1,0 +1,257 @@
+"""Signing in: the Authorization header is verified against stored credentials; denials are logged."""
+
+import secrets as random_source
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from hmac import compare_digest
+from typing import Any, TypeGuard
+
+from chalicelib.domain.agent import ACTIVE, Caller, Login
+from chalicelib.domain.guid import is_guid
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.sign_in import (
+    MANY_PLACES,
+    Credential,
+    FailedAttempts,
+    Scheme,
+    Session,
+    basic,
+    credential,
+    ends_at,
+    is_alive,
+    is_locked,
+    is_logon_to_record,
+    is_use_to_record,
+    reaches_many_places,
+    scheme_of,
+)
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.gateways import secrets
+from chalicelib.log import log
+from chalicelib.services import passwords
+from chalicelib.settings import settings
+from chalicelib.store import agents
+from chalicelib.store import sign_in as sign_in_store
+from chalicelib.store.retries import limit_lost_time
+from chalicelib.store.table import read
+
+LOGIN = "login"  # the kind of pseudonym that the log has
+
+
+@dataclass(eq=False, repr=False)
+class Attempt:
+    """An attempt to sign in, as far as it is known yet."""
+
+    source: str = ""  # the address it comes from
+    scheme: str | None = None
+    login: str | None = None
+
+
+@contextmanager
+def log_denial(attempt: Attempt) -> Iterator[None]:
+    """Write one line when the attempt is denied in the block."""
+    try:
+        yield
+    except ServiceError as refusal:
+        if refusal.error.is_denial:
+            log(
+                "denied",
+                scheme=attempt.scheme,
+                code=refusal.error.code,
+                login=None if attempt.login is None else secrets.pseudonym(LOGIN, attempt.login),
+                source=attempt.source,
+            )
+        raise
+
+
+def log_many_places(login: str) -> None:
+    """Write one line about a login that is tried from many places."""
+    log("login_from_many_places", login=secrets.pseudonym(LOGIN, login), sources=MANY_PLACES)
+
+
+# Of the registered claims only `exp` and `nbf` are checked, if present; the interface has no rule for the others.
+OPTIONS = {"verify_aud": False, "verify_iat": False, "verify_iss": False, "verify_jti": False, "verify_sub": False}
+
+
+def credential_of(token: str) -> Credential:
+    """Return the credential in a token.
+
+    Raise TOKEN_INVALID when it is not signed with a signing secret of the stage, is expired, or has another payload.
+    """
+    for key in secrets.signing():
+        parts = _verified(token, key.reveal())
+        if parts is not None:
+            return _credential(**parts)
+    raise ServiceError(ErrorCode.TOKEN_INVALID)
+
+
+def _verified(token: str, key: str) -> dict[str, dict[str, Any]] | None:
+    """Return header and payload if the token is signed with this key. The token never chooses the algorithm."""
+    import jwt  # noqa: PLC0415  only this scheme pays for its import
+
+    try:
+        parts = jwt.decode_complete(token, key, algorithms=["HS256"], options=OPTIONS)  # type: ignore[arg-type]
+    # The others come from extreme numbers and nesting, which the library does not catch.
+    except (jwt.PyJWTError, ArithmeticError, TypeError, ValueError, RecursionError):
+        return None
+    return {"header": parts["header"], "payload": parts["payload"]}
+
+
+def _credential(header: dict[str, Any], payload: dict[str, Any]) -> Credential:
+    kind = header.get("typ", header.get("type"))
+    email, token = payload.get("email"), payload.get("token")
+    if not isinstance(kind, str) or kind.upper() != "JWT" or not isinstance(email, str) or not isinstance(token, str):
+        raise ServiceError(ErrorCode.TOKEN_INVALID)
+    return credential(email, token)
+
+
+SECONDS = 4.5  # that the authorizer may lose to an outage; its function is stopped after five
+
+
+def prepare() -> None:
+    """Begin to fetch what every request needs, the stage's secret: the first request waits for less of it."""
+    secrets.fetch_early()
+
+
+def authenticate(authorization: str, source: str, now: datetime) -> Caller:
+    """Return the caller that the header proves; log a denial. An outage of the store is raised within `SECONDS`."""
+    attempt = Attempt(source)
+    with limit_lost_time(SECONDS), log_denial(attempt):
+        return caller_of(authorization, now, attempt)
+
+
+def caller_of(authorization: str, now: datetime, attempt: Attempt | None = None) -> Caller:
+    """Return the caller that the header proves, or raise the reason for refusing it (HTTP 401)."""
+    attempt = attempt or Attempt()
+    scheme, value = scheme_of(authorization)
+    attempt.scheme = scheme
+    if scheme not in settings().auth_schemes:
+        raise ServiceError(ErrorCode.SCHEME_DISABLED)
+    if scheme is Scheme.SESSION:
+        return _caller_of_session(Secret(value), now)
+
+    credential = basic(value) if scheme is Scheme.BASIC else credential_of(value)
+    attempt.login = credential.login
+    login = read(sign_in_store.key(credential.login))
+    if _is_key(login, credential.secret):
+        return _caller_of_login(login)
+    session = _session_of(login, credential.secret, now)
+    if login is not None and session is not None:
+        return _caller_of_login(login, session)
+    return _caller_of_login(_check_password(login, credential, attempt, now))
+
+
+def caller_of_password(credential: Credential, now: datetime, attempt: Attempt | None = None) -> Caller:
+    """Return the caller of a login and its password, and record the logon. A secret key or a session is refused."""
+    attempt = attempt or Attempt()
+    attempt.login = credential.login
+    login = read(sign_in_store.key(credential.login))
+    return _caller_of_login(_check_password(login, credential, attempt, now, is_sign_in=True))
+
+
+def new_secret_key() -> Secret:
+    """Return a new secret key of 256 random bits."""
+    return Secret(random_source.token_urlsafe(32))
+
+
+def session_digest(secret: Secret) -> str:
+    """Return the digest that a session is stored under: the same for its ID in upper and lower case."""
+    return secrets.keyed_digest(Secret(secret.reveal().lower()))
+
+
+def _is_key(login: Login | None, secret: Secret) -> TypeGuard[Login]:
+    digest = secrets.keyed_digest(secret)  # for an unknown login, too, so that it takes as long
+    return login is not None and login.key_digest is not None and compare_digest(login.key_digest, digest)
+
+
+def _session_of(login: Login | None, secret: Secret, now: datetime) -> Session | None:
+    """Return the session of this login whose ID the secret is, and record its use; None when it is no such ID.
+
+    It is looked for when nobody has the login, too, so that this costs the same.
+    """
+    session = _session(secret) if is_guid(secret.reveal()) else None
+    if login is None or session is None or session.agent_id != login.agent_id:
+        return None
+    _check_active(login)
+    if not is_alive(session, now) or session.credential_version != login.credential_version:
+        raise ServiceError(ErrorCode.SESSION_EXPIRED)
+    return _recorded(session, now)
+
+
+def _check_password(
+    login: Login | None, credential: Credential, attempt: Attempt, now: datetime, *, is_sign_in: bool = False
+) -> Login:
+    """Return the login if the secret is its password. An unknown login costs the same time and the same store calls.
+
+    After a password was verified a conditional write decides, because others may have been verified at the same time.
+    A password that this process remembers is decided on the login as it was read.
+    """
+    is_logon = login is not None and login.state == ACTIVE and (is_sign_in or is_logon_to_record(login, now))
+    if _is_remembered(login, credential.secret, now):
+        if is_logon or login.failed_attempts:
+            sign_in_store.decide_success(login.email, now, is_logon=is_logon)
+        return login
+    verified = _verify(login, credential, attempt, now)
+    sign_in_store.decide_success(verified.email, now, is_logon=is_logon)
+    if passwords.is_outdated(verified.password_hash or ""):
+        sign_in_store.rehash(verified, passwords.hash_password(credential.secret))
+    return verified
+
+
+def _is_remembered(login: Login | None, secret: Secret, now: datetime) -> TypeGuard[Login]:
+    return login is not None and not is_locked(login, now) and passwords.is_remembered(login.password_hash, secret, now)
+
+
+def _verify(login: Login | None, credential: Credential, attempt: Attempt, now: datetime) -> Login:
+    """Return the login if the secret is its password, else count the failure and raise 102; 104 while it is locked."""
+    unknown = sign_in_store.counter_of_unknown(secrets.pseudonym("unknown login", credential.login))
+    counter = sign_in_store.counter(login.email) if login else unknown
+    seen = read(counter.key) or FailedAttempts()
+    if is_locked(seen, now):
+        raise ServiceError(ErrorCode.LOGIN_LOCKED)
+    if passwords.verify(login.password_hash if login else None, credential.secret, now) and login is not None:
+        return login
+    source = secrets.pseudonym("source", attempt.source)
+    before = sign_in_store.count_failure(counter, seen, source, now)
+    if reaches_many_places(before, source):
+        log_many_places(credential.login)
+    raise ServiceError(ErrorCode.BAD_CREDENTIAL)
+
+
+def _caller_of_session(secret: Secret, now: datetime) -> Caller:
+    if not is_guid(secret.reveal()):
+        raise ServiceError(ErrorCode.BAD_CREDENTIAL)
+    session = _session(secret)
+    if session is None or not is_alive(session, now):
+        raise ServiceError(ErrorCode.SESSION_EXPIRED)
+    agent = read(agents.key(session.agent_id))
+    if agent is None or agent.deleted:
+        raise ServiceError(ErrorCode.SESSION_EXPIRED)
+    if agent.state != ACTIVE:  # first, because blocking makes a new credential version, too
+        raise ServiceError(ErrorCode.AGENT_BLOCKED)
+    if agent.credential_version != session.credential_version:
+        raise ServiceError(ErrorCode.SESSION_EXPIRED)
+    end = ends_at(_recorded(session, now))
+    return Caller(agent.id, agent.client_id, agent.credential_version, agent.terminal_id, end)
+
+
+def _session(secret: Secret) -> Session | None:
+    return read(sign_in_store.session_key(session_digest(secret)))
+
+
+def _recorded(session: Session, now: datetime) -> Session:
+    """Record the use of a session if it is time to, and return the session as it is then."""
+    return sign_in_store.touch_session(session, now) if is_use_to_record(session, now) else session
+
+
+def _check_active(login: Login) -> None:
+    if login.state != ACTIVE:
+        raise ServiceError(ErrorCode.AGENT_BLOCKED)
+
+
+def _caller_of_login(login: Login, session: Session | None = None) -> Caller:
+    _check_active(login)
+    end = ends_at(session) if session else None
+    return Caller(login.agent_id, login.client_id, login.credential_version, login.terminal_id, end)

@@ -1,0 +1,180 @@
+"""Logins by e-mail, and sessions by the digest of their ID.
+
+Signing in needs one strong read, and an e-mail belongs to one agent. Failed passwords are counted in the login, or,
+login that no agent has, in a record that expires. Both cost the same calls, so nobody learns which logins exist.
+"""
+
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+
+from chalicelib.domain.agent import Login
+from chalicelib.domain.sign_in import (
+    COUNTED_FOR,
+    LOCK_AFTER,
+    LOCK_FOR,
+    FailedAttempts,
+    Session,
+    canonical,
+    expiry,
+    is_over,
+)
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.record import Record
+from chalicelib.store.table import AlreadyExistsError, Key, Write, decode, put_new, update, write_one
+
+TABLE = "logins"
+# In capitals: a login is compared, and stored, without case, so no login is ever the key of such a record.
+UNKNOWN = "UNKNOWN#"
+NOT_FULL = "(attribute_not_exists(#failed_attempts) OR #failed_attempts < :limit)"
+IS_OVER = "(#locked_until <= :now OR #counted_until <= :now)"
+
+
+class Counter(Record):
+    """The record that counts the failed passwords of a login."""
+
+    key: Key[FailedAttempts]
+    is_login: bool
+
+
+def key(email: str) -> Key[Login]:
+    """Return the key of the login of an e-mail, in any case."""
+    return Key(TABLE, Login, {"email": canonical(email)})
+
+
+def counter(email: str) -> Counter:
+    """Return the counter in the login of an e-mail."""
+    return Counter(Key(TABLE, FailedAttempts, {"email": canonical(email)}), is_login=True)
+
+
+def counter_of_unknown(pseudonym: str) -> Counter:
+    """Return the counter of a login that no agent has, under the pseudonym that stands for it."""
+    return Counter(Key(TABLE, FailedAttempts, {"email": UNKNOWN + pseudonym}), is_login=False)
+
+
+def create(login: Login) -> Write:
+    """Store a new login; raise 307 when its e-mail belongs to an agent already."""
+    return put_new(TABLE, replace(login, email=canonical(login.email)), "email", ServiceError(ErrorCode.EMAIL_TAKEN))
+
+
+def count_failure(counter: Counter, seen: FailedAttempts, source: str, now: datetime) -> FailedAttempts:
+    """Count a wrong password, and return the attempts before it; lock passwords at the tenth in a row.
+
+    Raise 104 when they were locked meanwhile: the count never exceeds ten, so of guesses sent at the same time, those
+    after the tenth learn nothing.
+    """
+    if is_over(seen, now) and _restart_count(counter, source, now):
+        return FailedAttempts()
+    expression = f"ADD #failed_attempts :one, #sources :source SET {_expiry(counter)}"
+    values = {"one": 1, "limit": LOCK_AFTER, "source": frozenset({source}), **_expiry_values(counter, now)}
+    one_more = update(counter.key, expression, values, condition=_existing(counter, NOT_FULL))
+    try:
+        before = decode(FailedAttempts, write_one(one_more, "UPDATED_OLD"))
+    except AlreadyExistsError:
+        _lock(counter, now)
+        raise ServiceError(ErrorCode.LOGIN_LOCKED) from None
+    if before.failed_attempts + 1 == LOCK_AFTER:
+        _lock(counter, now)
+    return before
+
+
+def decide_success(email: str, now: datetime, *, is_logon: bool) -> None:
+    """Reset the count of failures after a right password, and record the logon if there is one to record.
+
+    Raise 104 when passwords were locked meanwhile: of verifications at the same time, this write decides.
+    """
+    expression = "SET #failed_attempts = :none" + (", #last_logon = :now" if is_logon else "")
+    success = update(
+        key(email),
+        f"{expression} REMOVE #locked_until, #counted_until, #sources",
+        {"now": now, "none": 0, "limit": LOCK_AFTER},
+        condition=f"attribute_exists(#agent_id) AND ({NOT_FULL} OR {IS_OVER})",
+    )
+    try:
+        write_one(success)
+    except AlreadyExistsError:
+        _lock(counter(email), now)
+        raise ServiceError(ErrorCode.LOGIN_LOCKED) from None
+
+
+def rehash(login: Login, password_hash: str) -> None:
+    """Store a hash of the same password with stronger parameters, unless the password was changed meanwhile."""
+    change = update(
+        key(login.email),
+        "SET #password_hash = :new",
+        {"new": password_hash, "old": login.password_hash},
+        condition="#password_hash = :old",
+    )
+    with suppress(AlreadyExistsError):
+        write_one(change)
+
+
+def _restart_count(counter: Counter, source: str, now: datetime) -> bool:
+    """Count the first failure after the ones before are over; return False when another request has done so."""
+    change = update(
+        counter.key,
+        f"SET #failed_attempts = :one, #sources = :source, {_expiry(counter)} REMOVE #locked_until",
+        {"one": 1, "now": now, "source": frozenset({source}), **_expiry_values(counter, now)},
+        condition=IS_OVER,
+    )
+    try:
+        write_one(change)
+    except AlreadyExistsError:
+        return False
+    return True
+
+
+def _lock(counter: Counter, now: datetime) -> None:
+    """Lock passwords, unless they are locked; every request that finds the count full does so, in case one crashed."""
+    lock = update(
+        counter.key,
+        "SET #locked_until = :until",
+        {"until": now + LOCK_FOR, "limit": LOCK_AFTER},
+        condition="#failed_attempts >= :limit AND attribute_not_exists(#locked_until)",
+    )
+    with suppress(AlreadyExistsError):
+        write_one(lock)
+
+
+def _existing(counter: Counter, condition: str) -> str:
+    """Return the condition for a counter that must exist already, as the one in a login must, or need not."""
+    return f"attribute_exists(#agent_id) AND {condition}" if counter.is_login else condition
+
+
+def _expiry(counter: Counter) -> str:
+    # Never on a login: the store deletes what has expired.
+    return "#counted_until = :until" + ("" if counter.is_login else ", #expires_at = :expires_at")
+
+
+def _expiry_values(counter: Counter, now: datetime) -> dict[str, object]:
+    until = now + COUNTED_FOR
+    return {"until": until} if counter.is_login else {"until": until, "expires_at": int(until.timestamp()) + 1}
+
+
+SESSIONS = "sessions"
+
+
+def session_key(digest: str) -> Key[Session]:
+    """Return the key of the session with this digest."""
+    return Key(SESSIONS, Session, {"digest": digest})
+
+
+def create_session(session: Session) -> None:
+    """Store a new session. One that is there already is this one, whose first answer was lost: its ID is random."""
+    with suppress(AlreadyExistsError):
+        write_one(put_new(SESSIONS, session, "digest"))
+
+
+def touch_session(session: Session, now: datetime) -> Session:
+    """Record that a session was used, which extends it; raise 105 when it was deleted meanwhile."""
+    touched = replace(session, used_at=now, expires_at=expiry(session, now))
+    write_one(
+        update(
+            session_key(session.digest),
+            "SET #used_at = :used_at, #expires_at = :expires_at",
+            {"used_at": touched.used_at, "expires_at": touched.expires_at},
+            condition="attribute_exists(#digest)",
+            otherwise=ServiceError(ErrorCode.SESSION_EXPIRED),
+        )
+    )
+    return touched
