@@ -6,7 +6,8 @@ from importlib import import_module
 from chalice.app import Chalice
 
 from chalicelib import authorizer, web
-from chalicelib.routes import DOCUMENTS, ENDPOINTS, jobs
+from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
+from chalicelib.routes import jobs
 
 if "LOCAL_AWS" in os.environ:  # in `chalice local` alone: what is deployed has neither the variable nor the module
     import_module("infra.chalice_local").connect()

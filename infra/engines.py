@@ -226,5 +226,5 @@ def clear_caches() -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith("chalicelib."):
             for value in list(vars(module).values()):
-                if callable(clear := getattr(value, "cache_clear", None)):
-                    clear()
+                if hasattr(type(value), "cache_clear"):
+                    value.cache_clear()

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.permissions import Right
-from chalicelib.routes import ENDPOINTS
+from chalicelib.endpoints import ENDPOINTS
 from chalicelib.web import Endpoint
 from tests.accounts import (
     PASSWORD,
@@ -144,23 +144,26 @@ ROWS = [
     ),
     Row("accounts_me", _nothing, EVERYBODY),
     Row("accounts_configuration", _nothing, EVERYBODY),
-    Row("merchants_create", lambda _: merchant_body(), (OK, *[ROLE_MAY_NOT] * 5)),
-    Row("merchants_update", lambda _: merchant_update(), MANAGERS, _home),
-    Row("agents_create", _new_agent, MANAGERS, _home),
-    Row("agents_get", _nothing, MANAGERS, _colleague, "of a colleague"),
-    Row("agents_get", _nothing, (MERCHANT, OK, OK, OK, OK, OK), _itself, "of itself"),
-    Row("agents_update", lambda _: {"Name": "Other"}, MANAGERS, _colleague),
+    Row("management_create_merchant", lambda _: merchant_body(), (OK, *[ROLE_MAY_NOT] * 5)),
+    Row("management_update_merchant", lambda _: merchant_update(), MANAGERS, _home),
+    Row("management_create_agent", _new_agent, MANAGERS, _home),
+    Row("management_get_agent", _nothing, MANAGERS, _colleague, "of a colleague"),
+    Row("management_get_agent", _nothing, (MERCHANT, OK, OK, OK, OK, OK), _itself, "of itself"),
+    Row("management_update_agent", lambda _: {"Name": "Other"}, MANAGERS, _colleague),
     Row(
-        "agents_update_bulk", lambda world: {"PosBulk": [{"Email": world.colleague.email, "State": 1}]}, MANAGERS, _home
+        "management_update_agents",
+        lambda world: {"PosBulk": [{"Email": world.colleague.email, "State": 1}]},
+        MANAGERS,
+        _home,
     ),
-    Row("agents_search", lambda _: {}, MANAGERS, _home),
+    Row("management_search_agents", lambda _: {}, MANAGERS, _home),
     Row("webhooks_create", lambda _: a_webhook(), MANAGERS, _home),
-    Row("webhooks_listed", lambda _: {}, MANAGERS, _home),
+    Row("webhooks_list_webhooks", lambda _: {}, MANAGERS, _home),
     Row("webhooks_update", lambda _: {"State": 0}, MANAGERS, lambda world: _home(world) | {"webhookId": world.webhook}),
     Row("webhooks_test", lambda _: {}, MANAGERS, lambda world: _home(world) | {"webhookId": world.webhook}),
-    Row("events_listed", lambda _: {}, MANAGERS, _home),
-    Row("events_resend", lambda _: {}, MANAGERS, lambda world: _home(world) | {"eventId": world.event}),
-    Row("terminals_create", lambda world: terminal_body(world.home.id), (*MANAGERS[:5], BRANCH)),
+    Row("webhooks_list_events", lambda _: {}, MANAGERS, _home),
+    Row("webhooks_resend_event", lambda _: {}, MANAGERS, lambda world: _home(world) | {"eventId": world.event}),
+    Row("management_create_terminal", lambda world: terminal_body(world.home.id), (*MANAGERS[:5], BRANCH)),
     Row("payments_submit", lambda _: a_body(), WITH_MERCHANT),
     Row(
         "payments_get",
@@ -177,7 +180,7 @@ ROWS = [
         "of a colleague",
     ),
     Row("payments_status_public", _nothing, EVERYBODY, lambda world: {"tranId": world.payment}),
-    Row("health_check", _nothing, EVERYBODY),
+    Row("pages_health", _nothing, EVERYBODY),
     Row("payments_reverse", _reverse(2), (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, OK, TRANSACTION), what="of a colleague"),
     Row(
         "payments_reverse_cnp",
@@ -189,13 +192,15 @@ ROWS = [
     Row("history_list_history", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
     Row("history_list_by_days", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
     Row("history_list_by_days", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
-    Row("takings_report", _takings, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
-    Row("takings_report", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
+    Row("history_takings", _takings, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
+    Row("history_takings", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
     Row("history_export", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
     Row("history_export", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
-    Row("cards_linked", _cards, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), what="of a colleague"),
-    Row("cards_linked", lambda _: {}, EVERYBODY, what="of itself"),
-    Row("prepare_prepare", _prepare, (ROLE_MAY_NOT, *[PRODUCT] * 5)),
+    Row(
+        "accounts_list_cards", _cards, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), what="of a colleague"
+    ),
+    Row("accounts_list_cards", lambda _: {}, EVERYBODY, what="of itself"),
+    Row("payments_prepare", _prepare, (ROLE_MAY_NOT, *[PRODUCT] * 5)),
 ]
 
 

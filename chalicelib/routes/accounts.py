@@ -1,13 +1,14 @@
-"""Accounts: session login, who the caller is, and the configuration of its account."""
+"""The caller's account: session login, who the caller is, AuthAccount, and linked cards."""
 
 from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.sign_in import Source
 from chalicelib.schemas.auth_account import AccountAnswer, AuthAccount
+from chalicelib.schemas.linked_cards import GetLinkedCards, LinkedCardsAnswer
 from chalicelib.schemas.request_context import ZoneQuery
 from chalicelib.schemas.sign_in import IdentityAnswer, SessionAnswer, SignIn
-from chalicelib.services import access, auth_account
+from chalicelib.services import access, auth_account, linked_cards
 from chalicelib.services.access import admit
 
 
@@ -26,3 +27,9 @@ def configuration(body: AuthAccount, caller: Caller) -> AccountAnswer:
     """Get the configuration of the caller's account, at most once in ten minutes."""
     found = auth_account.get(caller, datetime.now(UTC), current_account_id=body.current_account_id)
     return AccountAnswer.of(found)
+
+
+def list_cards(body: GetLinkedCards, caller: Caller) -> LinkedCardsAnswer:
+    """List the cards linked to an agent, 100 a page."""
+    cards, merchant_gmt = linked_cards.list_cards(body, caller)
+    return LinkedCardsAnswer.of(cards, body.gmt, merchant_gmt)

@@ -1,4 +1,4 @@
-"""History: lists of payments and reversals."""
+"""Lists of payments and reversals, their export, and takings."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.history import Page
 from chalicelib.schemas.history import ListHistory
-from chalicelib.schemas.reports import ExportAnswer
+from chalicelib.schemas.reports import ExportAnswer, ReportTakings, TakingsAnswer
 from chalicelib.schemas.transaction_list import TransactionList
 from chalicelib.services import history, pictures, reports
 
@@ -31,3 +31,8 @@ def _answer(
 ) -> TransactionList:
     now = datetime.now(UTC)
     return TransactionList.of(listed(body, caller, now), now, body.gmt, pictures.signed_url)
+
+
+def takings(body: ReportTakings, caller: Caller) -> TakingsAnswer:
+    """Report what was taken and given back, by day or by hour, for each agent and kind of payment."""
+    return TakingsAnswer.of(*reports.report(body, caller, datetime.now(UTC)))

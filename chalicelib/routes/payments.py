@@ -1,16 +1,17 @@
-"""Payments: taking one, reversing it, and reading it."""
+"""Payments: preparing, taking, reversing and reading one."""
 
 from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.reversibility import CARD_PRESENT, CNP
-from chalicelib.schemas.payments import PaymentAnswer, ReversalAnswer, SubmitPayment
+from chalicelib.schemas.payments import PaymentAnswer, PrepareAnswer, PreparePayment, ReversalAnswer, SubmitPayment
 from chalicelib.schemas.receipts import ReceiptAnswer
 from chalicelib.schemas.request_context import ZoneQuery, idempotency_key
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.schemas.transaction_list import StatusAnswer, TransactionList
 from chalicelib.schemas.transaction_view import TransactionView
 from chalicelib.services import payments, pictures, receipts, reversals
+from chalicelib.services import prepare as service
 from chalicelib.web import Headers
 
 
@@ -52,3 +53,8 @@ def _reversed(body: ReversePayment, caller: Caller, headers: Headers, endpoint: 
     now = datetime.now(UTC)
     reversal, replayed = reversals.reverse(body, caller, now, endpoint=endpoint, key=idempotency_key(headers))
     return ReversalAnswer.of(reversal, TransactionView.of(reversal, now, body.gmt), replayed=replayed)
+
+
+def prepare(body: PreparePayment, caller: Caller) -> PrepareAnswer:
+    """Have the fields of a product filled in by the partner that sells it."""
+    return PrepareAnswer.of(service.prepare(body, caller, datetime.now(UTC)))

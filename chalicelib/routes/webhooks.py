@@ -1,18 +1,22 @@
-"""Webhooks of a merchant."""
+"""Webhooks of a merchant, and the events sent to them."""
 
 from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
+from chalicelib.schemas.base import Answer
 from chalicelib.schemas.webhooks import (
     CreateWebhook,
+    EventsAnswer,
+    ListEvents,
     ListWebhooks,
+    ResendEvent,
     TestAnswer,
     TestWebhook,
     UpdateWebhook,
     WebhookAnswer,
     WebhooksAnswer,
 )
-from chalicelib.services import webhooks
+from chalicelib.services import events, webhooks
 
 
 def create(merchant_id: int, body: CreateWebhook, caller: Caller) -> WebhookAnswer:
@@ -27,7 +31,7 @@ def update(merchant_id: int, webhook_id: int, body: UpdateWebhook, caller: Calle
     return WebhookAnswer.of(made.webhook, made.secret, body.gmt, made.gmt)
 
 
-def listed(merchant_id: int, body: ListWebhooks, caller: Caller) -> WebhooksAnswer:
+def list_webhooks(merchant_id: int, body: ListWebhooks, caller: Caller) -> WebhooksAnswer:
     """List the webhooks of a merchant."""
     found, merchant_gmt = webhooks.list_webhooks(body, caller, merchant_id)
     return WebhooksAnswer.of(found, body.gmt, merchant_gmt)
@@ -36,3 +40,14 @@ def listed(merchant_id: int, body: ListWebhooks, caller: Caller) -> WebhooksAnsw
 def test(merchant_id: int, webhook_id: int, body: TestWebhook, caller: Caller) -> TestAnswer:
     """Send a ping to a webhook."""
     return TestAnswer(event_id=webhooks.test(body, caller, merchant_id, webhook_id, datetime.now(UTC)))
+
+
+def list_events(merchant_id: int, body: ListEvents, caller: Caller) -> EventsAnswer:
+    """List the events of a period, 100 a page."""
+    return EventsAnswer.of(events.list_events(body, caller, merchant_id, datetime.now(UTC)))
+
+
+def resend_event(merchant_id: int, event_id: str, body: ResendEvent, caller: Caller) -> Answer:
+    """Send an event again."""
+    events.resend(body, caller, merchant_id, event_id, datetime.now(UTC))
+    return Answer()

@@ -1,17 +1,21 @@
-"""The requests to take and to prepare a payment, with purchases, and the answers to payments and reversals."""
+"""The photo and the signature that may be sent with a payment.
+
+The requests to take and to prepare a payment, with purchases, and the answers to payments and reversals.
+"""
 
 import json
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo, field_validator
 
 from chalicelib import exact_json
 from chalicelib.domain import emv, transaction
 from chalicelib.domain.guid import GUID_PATTERN
 from chalicelib.domain.partner import PartnerRequest, PreparedField
 from chalicelib.domain.payment import PaymentOrder, supported
+from chalicelib.domain.picture import MEGABYTE, Picture
 from chalicelib.domain.transaction import NOT_SUPPORTED, InputType, Particulars, Taxes, Transaction
 from chalicelib.errors import Check
 from chalicelib.schemas.base import (
@@ -28,11 +32,33 @@ from chalicelib.schemas.base import (
     wire_name,
 )
 from chalicelib.schemas.card import CARD_PATHS, Card, order_card
-from chalicelib.schemas.field_types import QueueId
-from chalicelib.schemas.files import Files
+from chalicelib.schemas.field_types import BASE64, QueueId, parse_picture
 from chalicelib.schemas.receipts import Receipt
 from chalicelib.schemas.request_context import Context, Location, StoredRequest
 from chalicelib.schemas.transaction_view import EmvView, TransactionView, error_of
+
+MAX_FILE_MB = 3
+
+
+def _file(value: Any) -> Picture:
+    return parse_picture(value, MAX_FILE_MB * MEGABYTE)
+
+
+class PictureFile(Request):
+    """A photo or a signature taken with the payment."""
+
+    file_type: Literal["PHOTO", "SIGNATURE"]
+    file_code: Annotated[Picture, PlainValidator(_file), BASE64] = Field(repr=False)
+
+
+def _one_of_each(files: list[PictureFile]) -> list[PictureFile]:
+    if len({file.file_type for file in files}) < len(files):
+        raise problem(Check.TWICE, "A payment has one photo and one signature.")
+    return files
+
+
+Files = Annotated[list[PictureFile], Field(max_length=5), AfterValidator(_one_of_each)]
+
 
 MAX_ITEMS = 100  # of any list in a payment
 

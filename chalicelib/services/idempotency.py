@@ -9,7 +9,7 @@ from chalicelib.domain.payment import PaymentOrder, minor
 from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.transaction import Pictures, Transaction
 from chalicelib.errors import ErrorCode, Finding, ServiceError, invalid
-from chalicelib.schemas.files import PictureFile
+from chalicelib.schemas.payments import PictureFile
 from chalicelib.services import outcomes, pictures
 from chalicelib.services.receipts import receipts_for
 from chalicelib.store import outbox as outbox_store

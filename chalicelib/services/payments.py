@@ -17,8 +17,7 @@ from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.errors import ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import card_digest, derived_guid, keyed_digest, new_guid
-from chalicelib.schemas.files import PictureFile
-from chalicelib.schemas.payments import SubmitPayment
+from chalicelib.schemas.payments import PictureFile, SubmitPayment
 from chalicelib.services import idempotency, outcomes, pictures
 from chalicelib.services.access import admit, admit_to_transaction
 from chalicelib.services.acquirer_calls import identify_payment

@@ -6,7 +6,7 @@ from typing import Any
 from chalicelib.domain.transaction import Pictures
 from chalicelib.gateways import files
 from chalicelib.schemas.field_types import Image
-from chalicelib.schemas.files import PictureFile
+from chalicelib.schemas.payments import PictureFile
 
 
 def store_picture(image: Image | None, owner: str) -> dict[str, Any]:

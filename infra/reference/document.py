@@ -1,12 +1,11 @@
 """The OpenAPI 3.1 document."""
 
-import importlib
 import re
 from collections import defaultdict
 from typing import Any
 
+from chalicelib.endpoints import ENDPOINTS
 from chalicelib.errors import ErrorCode, envelope
-from chalicelib.routes import ENDPOINTS
 from chalicelib.web import STATUS_OF, Endpoint
 from infra.reference import read_json
 from infra.reference.examples import Example, examples, examples_of
@@ -71,6 +70,19 @@ IDEMPOTENCY_KEY = {
     "gets the stored result.",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
 }
+TAGS = {
+    "accounts": "Accounts: session login, who the caller is, and the configuration of its account.",
+    "payments": "Payments: taking one, reversing it, and reading it.",
+    "history": "History: lists of payments and reversals.",
+    "takings": "Takings: what was taken and given back.",
+    "cards": "Linked cards of agents.",
+    "prepare": "Prepare: the fields of a product, filled in before it is paid.",
+    "merchants": "Merchants.",
+    "terminals": "Terminals.",
+    "agents": "Agents (POS users) of a merchant.",
+    "events": "Events of a merchant, and the webhooks that are told of them.",
+    "health": "Health: whether the service answers, for balancers and canaries.",
+}
 
 
 def openapi_document() -> dict[str, Any]:
@@ -92,7 +104,7 @@ def openapi_document() -> dict[str, Any]:
             "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/"}],
-        "tags": [{"name": noun, "description": _tag_description(noun)} for noun in dict.fromkeys(map(_tag, endpoints))],
+        "tags": [{"name": tag, "description": TAGS[tag]} for tag in dict.fromkeys(map(_tag, endpoints))],
         "paths": dict(paths),
         "components": {
             "schemas": _used(schemas) | {"Refusal": REFUSAL},
@@ -115,16 +127,12 @@ def _used(schemas: dict[str, Any]) -> dict[str, Any]:
 
 
 def _tag(endpoint: Endpoint) -> str:
-    noun = endpoint.name.partition("_")[0]
-    return "events" if noun == "webhooks" else noun  # a tag "webhooks" is a second section of that name on the page
+    tag: str = read_json("operations.json")[_endpoint_key(endpoint)]["tag"]
+    return tag
 
 
 def _endpoint_key(endpoint: Endpoint) -> str:
     return f"{endpoint.method} {endpoint.path}"
-
-
-def _tag_description(noun: str) -> str:
-    return (importlib.import_module(f"chalicelib.routes.{noun}").__doc__ or "").partition("\n")[0]
 
 
 def describe_operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from html import escape
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from chalicelib.routes.reference import GUIDES, RENDERER
+from chalicelib.routes.pages import GUIDES, RENDERER
 from infra.local import URL
 from infra.reference import HERE, ROOT, read_json
 

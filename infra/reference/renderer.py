@@ -6,7 +6,7 @@ package lacks. The packed file is committed, so nobody needs npm to run or to de
 
 import lzma
 
-from chalicelib.routes.reference import FOLDER, RENDERER
+from chalicelib.routes.pages import FOLDER, RENDERER
 from infra.npm_package import Package
 from infra.reference import HERE
 

@@ -14,7 +14,7 @@ import boto3
 import pytest
 
 from chalicelib.domain.secret import Secret
-from chalicelib.routes import ENDPOINTS
+from chalicelib.endpoints import ENDPOINTS
 from chalicelib.settings import settings
 from chalicelib.store.table import encode
 from infra.reference.document import openapi_document

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.routes import ENDPOINTS
+from chalicelib.endpoints import ENDPOINTS
 from tests import builders, complete, fields, http
 from tests.builders import Shop, a_shop
 from tests.tables import Seen, paths, put_at, steps

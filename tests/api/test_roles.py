@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 import app
-from chalicelib.routes import ENDPOINTS
+from chalicelib.endpoints import ENDPOINTS
 from tests.accounts import (
     PASSWORD,
     a_stored_merchant,
@@ -43,7 +43,7 @@ def test_public_endpoints_are_the_two_of_the_contract_and_the_health_check() -> 
     assert {endpoint.name for endpoint in ENDPOINTS if endpoint.public} == {
         "accounts_session",
         "payments_status_public",
-        "health_check",
+        "pages_health",
     }
 
 
@@ -89,18 +89,18 @@ def test_who_is_not_let_in_is_answered_401_by_every_endpoint(stage: str, row: Ro
 
 FOREIGN: dict[str, tuple[str, str]] = {
     # by row: the part of the path that names another merchant's object, and what is put there when it is missing
-    "merchants_update": ("merchantId", "999999999"),
-    "agents_create": ("merchantId", "999999999"),
+    "management_update_merchant": ("merchantId", "999999999"),
+    "management_create_agent": ("merchantId", "999999999"),
     "agents_get of a colleague": ("merchantId", "999999999"),
-    "agents_update": ("merchantId", "999999999"),
-    "agents_update_bulk": ("merchantId", "999999999"),
-    "agents_search": ("merchantId", "999999999"),
+    "management_update_agent": ("merchantId", "999999999"),
+    "management_update_agents": ("merchantId", "999999999"),
+    "management_search_agents": ("merchantId", "999999999"),
     "webhooks_create": ("merchantId", "999999999"),
-    "webhooks_listed": ("merchantId", "999999999"),
+    "webhooks_list_webhooks": ("merchantId", "999999999"),
     "webhooks_update": ("merchantId", "999999999"),
     "webhooks_test": ("merchantId", "999999999"),
-    "events_listed": ("merchantId", "999999999"),
-    "events_resend": ("merchantId", "999999999"),
+    "webhooks_list_events": ("merchantId", "999999999"),
+    "webhooks_resend_event": ("merchantId", "999999999"),
     "payments_get of a colleague": ("tranId", str(uuid4())),
     "payments_receipt of a colleague": ("tranId", str(uuid4())),
 }
@@ -140,7 +140,7 @@ def test_an_agent_of_another_merchant_is_not_found_at_home(stage: str) -> None:
 
 
 IN_THE_BODY: dict[str, Callable[[Any], Any]] = {
-    "terminals_create": lambda body: {**body, "BranchID": 999_999_999},
+    "management_create_terminal": lambda body: {**body, "BranchID": 999_999_999},
     "history_list_history of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
     "history_list_by_days of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
     "history_export of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},

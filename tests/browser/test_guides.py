@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from chalicelib.routes.reference import GUIDES
+from chalicelib.routes.pages import GUIDES
 from tests.browser.conftest import Visit
 
 

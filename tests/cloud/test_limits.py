@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.routes import DOCUMENTS, ENDPOINTS
+from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
 from infra import resources
 from infra.deployed.template import deployed
 

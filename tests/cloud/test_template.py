@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
 from chalicelib.errors import ErrorCode, envelope
-from chalicelib.routes import DOCUMENTS, ENDPOINTS
 from infra import resources
 from infra.cloud import alarm as alarm_parts
 from infra.cloud import alarms, monitoring, parameters, template

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.routes import ENDPOINTS
+from chalicelib.endpoints import ENDPOINTS
 from chalicelib.schemas.base import Request
 from chalicelib.schemas.reversals import ALIASES
 from infra.reference.document import openapi_document

@@ -12,8 +12,8 @@ import pytest
 
 from chalicelib import web
 from chalicelib.errors import ErrorCode
-from chalicelib.routes import reference
-from chalicelib.routes.reference import FOLDER, GUIDES, PARTS, RENDERER
+from chalicelib.routes import pages as pages_route
+from chalicelib.routes.pages import FOLDER, GUIDES, PARTS, RENDERER
 from infra.reference import ROOT, renderer
 from infra.reference.pages import guide, guide_title, pages
 from tests.http import get
@@ -86,7 +86,7 @@ def test_the_renderer_is_the_file_of_its_package() -> None:
 
 
 def test_the_renderer_is_not_larger_than_an_answer_of_a_function() -> None:
-    answer = reference.part(RENDERER, web.RequestPath(f"/docs/{RENDERER}")).to_dict([])
+    answer = pages_route.part(RENDERER, web.RequestPath(f"/docs/{RENDERER}")).to_dict([])
 
     assert len(json.dumps(answer)) < MAX_ANSWER_BYTES
 

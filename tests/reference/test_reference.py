@@ -10,8 +10,8 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from chalicelib.domain.acquirer import MESSAGES
+from chalicelib.endpoints import ENDPOINTS
 from chalicelib.errors import Check, ErrorCode
-from chalicelib.routes import ENDPOINTS
 from chalicelib.web import STATUS_OF
 from infra.reference import ROOT, read_json
 from infra.reference.__main__ import generated_files

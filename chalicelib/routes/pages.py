@@ -1,4 +1,4 @@
-"""Pages: the links of `/`, and the reference and its guides, as `make reference` wrote them.
+"""Pages: the links of `/`, the reference with its guides, the shop's page, and the health check.
 
 The OpenAPI document and the pages are files, because building them needs modules that would slow down every cold start.
 """
@@ -7,7 +7,12 @@ import lzma
 from functools import cache
 from pathlib import Path
 
+from chalicelib import shop
 from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.schemas.base import Answer
+from chalicelib.schemas.health import HealthQuery
+from chalicelib.services import access
+from chalicelib.shop import policy
 from chalicelib.web import FOR_A_YEAR, Document, Headers, Moved, RequestPath
 
 FOLDER = Path(__file__).parents[1] / "reference"
@@ -79,3 +84,31 @@ def _text(name: str) -> str:
 def _renderer() -> str:
     """Return the renderer. It is not kept in memory (17 MB as text): a browser asks for it once in a year."""
     return lzma.decompress((FOLDER / f"{RENDERER}.xz").read_bytes()).decode()
+
+
+MEDIA_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
+
+
+def shop_page(path: RequestPath) -> Document:
+    """Return the page. Its addresses are relative, so its own must not end with a slash: then the answer leads there.
+
+    It is asked for at each visit, because it names the files of this version.
+    """
+    if path.endswith("/"):
+        return Moved("../app")
+    return Document(shop.page(), "text/html; charset=utf-8", cached="no-cache", policy=policy())
+
+
+def shop_part(name: str) -> Document:
+    """Return a file that the page loads."""
+    text = shop.files().get(name)
+    if text is None:
+        raise ServiceError(ErrorCode.UNKNOWN_PATH)
+    return Document(text, MEDIA_TYPES[name.rpartition(".")[2]], cached=FOR_A_YEAR)
+
+
+def health(body: HealthQuery) -> Answer:
+    """Answer that the service is up; with `deep=1` once it has read from the store, else 503/903."""
+    if body.deep:
+        access.check_store()
+    return Answer()

@@ -1,0 +1,61 @@
+"""The endpoints: the whole interface at a glance.
+
+A module of `chalicelib.routes` is imported at the first request for one of its functions, so that a cold start imports
+none of them. Editors and mypy see plain imports.
+"""
+
+from typing import TYPE_CHECKING
+
+from chalicelib.web import MEGABYTE, Deferred, Endpoint
+
+if TYPE_CHECKING:
+    from chalicelib.routes import accounts, history, management, pages, payments, webhooks
+else:
+    NOUNS = ("accounts", "history", "management", "pages", "payments", "webhooks")
+    accounts, history, management, pages, payments, webhooks = (Deferred(f"chalicelib.routes.{noun}") for noun in NOUNS)
+
+WITH_PICTURE = 2 * MEGABYTE  # a picture of 1 MB is 1.4 MB of base64
+WITH_FILES = 5 * MEGABYTE
+
+ENDPOINTS = (
+    Endpoint("POST", "/api/v1/user/login/session", accounts.session, public=True),
+    Endpoint("GET", "/api/v1/user/me", accounts.me),
+    Endpoint("GET", "/api/v1/payment/AuthAccount", accounts.configuration),
+    Endpoint("POST", "/api/v1/merchant/create", management.create_merchant, max_bytes=WITH_PICTURE),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/update", management.update_merchant, max_bytes=WITH_PICTURE),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/pos/create", management.create_agent, max_bytes=WITH_PICTURE),
+    Endpoint("GET", "/api/v1/merchant/{merchantId}/pos/{posId}", management.get_agent),
+    Endpoint(
+        "POST", "/api/v1/merchant/{merchantId}/pos/{posId}/update", management.update_agent, max_bytes=WITH_PICTURE
+    ),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/pos/updatebulk", management.update_agents),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/pos/list", management.search_agents),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/webhook/create", webhooks.create),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/webhook/list", webhooks.list_webhooks),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/webhook/{webhookId}/update", webhooks.update),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/webhook/{webhookId}/test", webhooks.test),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/event/list", webhooks.list_events),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/event/{eventId}/resend", webhooks.resend_event),
+    Endpoint("POST", "/api/v1/terminal/create", management.create_terminal),
+    Endpoint("POST", "/api/v1/payment/submit", payments.submit, max_bytes=WITH_FILES),
+    Endpoint("POST", "/api/v1/payment/prepare", payments.prepare),
+    Endpoint("GET", "/api/v1/payment/{tranId}", payments.get),
+    Endpoint("GET", "/api/v1/payment/receipt/{tranId}", payments.receipt),
+    Endpoint("GET", "/api/v1/payment/statusPublic/{tranId}", payments.status_public, public=True),
+    Endpoint("POST", "/api/v1/payment/listHistoryEx", history.list_history),
+    Endpoint("POST", "/api/v1/payment/listByDaysEx", history.list_by_days),
+    Endpoint("POST", "/api/v1/report/export", history.export),
+    Endpoint("POST", "/api/v1/payment/reverse", payments.reverse),
+    Endpoint("POST", "/api/v1/payment/reversecnp", payments.reverse_cnp),
+    Endpoint("POST", "/api/v1/payment/GetLinkedCards", accounts.list_cards),
+    Endpoint("POST", "/api/v1/report/takings", history.takings),
+    Endpoint("GET", "/api/v1/health", pages.health, public=True),
+)
+DOCUMENTS = (
+    Endpoint("GET", "/", pages.home, public=True),
+    Endpoint("GET", "/app", pages.shop_page, public=True),
+    Endpoint("GET", "/app/{name}", pages.shop_part, public=True),
+    Endpoint("GET", "/api/v1/openapi.json", pages.document, public=True),
+    Endpoint("GET", "/docs", pages.page, public=True),
+    Endpoint("GET", "/docs/{name}", pages.part, public=True),
+)

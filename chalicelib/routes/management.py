@@ -1,0 +1,66 @@
+"""Merchants, agents (POS users) and terminals."""
+
+from datetime import UTC, datetime
+
+from chalicelib.domain.agent import Caller
+from chalicelib.domain.merchant import Merchant
+from chalicelib.schemas.agents import (
+    BulkAnswer,
+    BulkUpdate,
+    CreateAgent,
+    ListAgents,
+    PosAnswer,
+    PosListAnswer,
+    UpdateAgent,
+)
+from chalicelib.schemas.merchants import CreateMerchant, MerchantAnswer, UpdateMerchant
+from chalicelib.schemas.request_context import ZoneQuery
+from chalicelib.schemas.terminals import CreateTerminal, TerminalAnswer
+from chalicelib.services import agents, merchants, pictures
+
+
+def create_merchant(body: CreateMerchant, caller: Caller) -> MerchantAnswer:
+    """Create a merchant."""
+    return _answer(merchants.create(body, caller, datetime.now(UTC)))
+
+
+def update_merchant(merchant_id: int, body: UpdateMerchant, caller: Caller) -> MerchantAnswer:
+    """Update a merchant."""
+    return _answer(merchants.update(body, caller, merchant_id, datetime.now(UTC)))
+
+
+def _answer(merchant: Merchant) -> MerchantAnswer:
+    return MerchantAnswer.of(merchant, pictures.signed_url(merchant.avatar_key))
+
+
+def create_agent(merchant_id: int, body: CreateAgent, caller: Caller) -> PosAnswer:
+    """Create an agent."""
+    now = datetime.now(UTC)
+    return PosAnswer.of(agents.create(body, caller, merchant_id, now), now, body.gmt)
+
+
+def get_agent(merchant_id: int, pos_id: int, body: ZoneQuery, caller: Caller) -> PosAnswer:
+    """Get an agent, with its secret key."""
+    return PosAnswer.of(agents.get(caller, merchant_id, pos_id), datetime.now(UTC), body.gmt)
+
+
+def update_agent(merchant_id: int, pos_id: int, body: UpdateAgent, caller: Caller) -> PosAnswer:
+    """Update an agent."""
+    now = datetime.now(UTC)
+    return PosAnswer.of(agents.update(body, caller, merchant_id, pos_id, now), now, body.gmt)
+
+
+def update_agents(merchant_id: int, body: BulkUpdate, caller: Caller) -> BulkAnswer:
+    """Update several agents."""
+    return BulkAnswer.of(agents.update_bulk(body, caller, merchant_id, datetime.now(UTC)))
+
+
+def search_agents(merchant_id: int, body: ListAgents, caller: Caller) -> PosListAnswer:
+    """Search the agents of a merchant, 100 a page."""
+    page, total = agents.search(body, caller, merchant_id)
+    return PosListAnswer.of(page, total, datetime.now(UTC), body.gmt)
+
+
+def create_terminal(body: CreateTerminal, caller: Caller) -> TerminalAnswer:
+    """Create a terminal."""
+    return TerminalAnswer.of(merchants.create_terminal(body, caller, datetime.now(UTC)))
