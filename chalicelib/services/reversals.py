@@ -79,13 +79,13 @@ def _checked_card(order: ReversalOrder, original: Transaction, now: datetime) ->
 def _reverse(
     named: str | None, order: ReversalOrder, original: Transaction, admitted: Admitted, now: datetime
 ) -> tuple[Transaction, bool]:
-    """Store the reversal and take its amount from what remains; decide anew when others took from it meanwhile.
+    """Store the reversal, take its amount from what remains of the payment, and request it from its acquirer.
 
-    `named` is the ID that an equal request has, too; None when nothing names the reversal.
+    It is decided on the payment as it was read. When another reversal took from the payment meanwhile, the payment is
+    read and decided again. `named` is the ID that an equal request has, too; None when nothing names the reversal.
     """
     reversal_id, keyless, agent = named or new_guid(), named is None, admitted.agent
-    merchant = admitted.merchant or read(merchants.key(original.client_id))  # a system user has none of its own
-    makes_events = merchant is not None and merchant.makes_events(now)
+    makes_events = _makes_events(original, admitted, now)
     for _ in range(ATTEMPTS):
         card, findings = _checked_card(order, original, now)
         if keyless and not findings and (repeated := _repeated(order, original, agent, now)):
@@ -93,13 +93,12 @@ def _reverse(
         try:
             amount_minor = reversal.decide(order, original, now, findings)
         except ServiceError:
-            first = None if keyless else transactions.get(reversal_id)
-            if first is None:
-                raise
-            # An equal request stored it, unseen: after this one looked, or under an ID that follows from the payment.
-            return replay(first, order, reversal.fingerprint(order, agent.id), now), True
+            # An equal request may have stored it meanwhile: after this one looked, or under the ID of its content.
+            if named is not None and (first := transactions.get(named)):
+                return replay(first, order, reversal.fingerprint(order, agent.id), now), True
+            raise
         begun = reversal.begin(reversal_id, order, original, agent, amount_minor, now)
-        transaction = identify_reversal(replace(begun, makes_events=makes_events or None), original)
+        transaction = identify_reversal(replace(begun, makes_events=makes_events), original)
         receipts = receipts_for(transaction, now)
         try:
             transactions.reserve(original, transaction, *map(outbox_store.put, receipts), follows_latest=keyless)
@@ -108,8 +107,19 @@ def _reverse(
         except transactions.RemainderChangedError:
             original = transactions.get(original.id) or original
         else:
-            if transaction.is_pending:
-                request = host_messages.reversal_request(transaction, order, card, is_repeat=False)
-                transaction = outcomes.reverse(transaction, request, now)
-            return outcomes.require_attempted(transaction), False
+            return _request(transaction, order, card, now), False
     raise ServiceError(ErrorCode.IN_PROGRESS)
+
+
+def _makes_events(original: Transaction, admitted: Admitted, now: datetime) -> bool | None:
+    """Return whether the payment's merchant wants events of the reversal: True or None, as it is stored."""
+    merchant = admitted.merchant or read(merchants.key(original.client_id))  # a system user has none of its own
+    return (merchant is not None and merchant.makes_events(now)) or None
+
+
+def _request(transaction: Transaction, order: ReversalOrder, card: CardData | None, now: datetime) -> Transaction:
+    """Request a stored reversal from its acquirer, if it needs one, and return it as it is then."""
+    if transaction.is_pending:
+        request = host_messages.reversal_request(transaction, order, card, is_repeat=False)
+        transaction = outcomes.reverse(transaction, request, now)
+    return outcomes.require_attempted(transaction)

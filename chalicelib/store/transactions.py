@@ -27,10 +27,8 @@ from chalicelib.store.table import (
 )
 
 TABLE = "transactions"
-LATEST_REVERSAL = "#reverse_id = :id, #reverse_invoice = :invoice"  # of a payment, the one that was done last
-UNSIGNED = " AND attribute_not_exists(#signature_key)"
-SAME_AMOUNTS = " AND #reversed_minor = :back AND #reserved_minor = :reserved AND #reversals = :count"
-UNCLAIMED = " AND attribute_not_exists(#asked_at)"
+LATEST_REVERSAL = "#reverse_id = :id, #reverse_invoice = :invoice"  # of a payment: its reversal approved last
+NOT_DUE = {"due_shard": None, "due_at": None}
 CLAIM_PAUSE = timedelta(seconds=5)  # between two claims of the same transaction
 
 
@@ -71,52 +69,59 @@ def record(transaction: Transaction, *beside: Write) -> None:
 
     Raise AlreadyExistsError when its ID was used before: the same payment is never stored twice.
     """
-    commit(
-        _put(transaction), *history.writes_for_new(transaction), *_told(transaction, transaction.created_at), *beside
-    )
+    event = _event_writes(transaction, transaction.created_at)
+    commit(_put(transaction), *history.writes_for_new(transaction), *event, *beside)
 
 
 def store_step(before: Transaction, after: Transaction, now: datetime, *beside: Write) -> None:
-    """Store the next step of a transaction and the writes `beside` it; raise PhaseChangedError when it has moved on.
+    """Store the next step of a transaction and the writes `beside` it, all or nothing.
 
-    Only changed attributes are written, so the reservation of a reversal made at the same time is not undone. Of two
-    steps that bring a signature one is stored. "Nothing was attempted" is not stored of a reversal that was claimed:
-    whoever claimed it may have requested it, too. Of a payment that took money the amounts must be as they were read:
-    what is shown of it, and what a completion writes in the history, has to agree with reversals at the same time.
+    Only changed attributes are written, so that a step does not undo the reservation of a reversal made meanwhile.
+    Raise PhaseChangedError when the step does not follow from what is stored by now: see `_condition_of_step`.
     """
-    stored = attributes_of(before)
-    changed = {name: value for name, value in attributes_of(after).items() if value != stored[name]}
-    index = _due_attributes(after, now) or {"due_shard": None, "due_at": None}
-    values = {name: value for name, value in {**changed, **index}.items() if value is not None}
-    removed = [name for name in (*changed, *index) if name not in values]
-    expression = set_attributes(values)
-    if removed:
-        expression += " REMOVE " + ", ".join(f"#{name}" for name in removed)
-    values["was"] = before.phase
-    condition = "#phase = :was" + (UNSIGNED if "signature_key" in changed else "")
-    if after.is_reversal and was_not_attempted(after):
-        condition += UNCLAIMED
-    if before.took_money:
-        condition += SAME_AMOUNTS
-        values |= {
-            "back": before.reversals.amount_minor,
-            "reserved": before.reversals.reserved_minor,
-            "count": before.reversals.count,
-        }
-    if before.phase is Phase.AWAITING_COMPLETION and "phase" in changed:
-        beside += tuple(history.writes_for_completion(after))
-    step = update(
-        key(after.id),
-        expression,
-        values,
-        condition=condition,
-        otherwise=PhaseChangedError(),
-    )
-    told = _told(after, now) if after.phase is not before.phase else []
-    if beside or told:
-        commit(step, *told, *beside)
+    changes = _changes(before, after) | (_due_attributes(after, now) or NOT_DUE)
+    condition, compared = _condition_of_step(before, after)
+    values = {name: value for name, value in changes.items() if value is not None}
+    removed = [f"#{name}" for name in changes if name not in values]
+    expression = set_attributes(values) + (" REMOVE " + ", ".join(removed) if removed else "")
+    step = update(key(after.id), expression, values | compared, condition=condition, otherwise=PhaseChangedError())
+    event, completion = [], []
+    if after.phase is not before.phase:
+        event = _event_writes(after, now)
+        completion = history.writes_for_completion(after) if before.phase is Phase.AWAITING_COMPLETION else []
+    writes = (*event, *beside, *completion)
+    if writes:
+        commit(step, *writes)
     else:
         write_one(step)
+
+
+def _changes(before: Transaction, after: Transaction) -> dict[str, Any]:
+    """Return the attributes that differ, with their values afterwards: None for one that goes."""
+    stored = attributes_of(before)
+    return {name: value for name, value in attributes_of(after).items() if value != stored[name]}
+
+
+def _condition_of_step(before: Transaction, after: Transaction) -> tuple[str, dict[str, Any]]:
+    """Return the condition under which a step may be stored, and the values it compares with.
+
+    - The transaction is in the phase it was read in.
+    - A signature is stored once.
+    - "Nothing was attempted" is stored of a reversal only if no process claimed it, which may have requested it too.
+    - The amounts of a payment that took money are those that were read: the answer shows them, and its entry in the
+      history has to agree with reversals made at the same time.
+    """
+    compared: dict[str, Any] = {"was": before.phase}
+    conditions = ["#phase = :was"]
+    if after.pictures.signature_key != before.pictures.signature_key:
+        conditions.append("attribute_not_exists(#signature_key)")
+    if after.is_reversal and was_not_attempted(after):
+        conditions.append("attribute_not_exists(#asked_at)")
+    if before.took_money:
+        conditions.append("#reversed_minor = :back AND #reserved_minor = :reserved AND #reversals = :count")
+        taken = before.reversals
+        compared |= {"back": taken.amount_minor, "reserved": taken.reserved_minor, "count": taken.count}
+    return " AND ".join(conditions), compared
 
 
 def claim(transaction: Transaction, now: datetime) -> bool:
@@ -151,70 +156,78 @@ def claim(transaction: Transaction, now: datetime) -> bool:
 def reserve(original: Transaction, reversal: Transaction, *beside: Write, follows_latest: bool = False) -> None:
     """Store a reversal and take its amount from what remains of the original payment, both or neither.
 
-    The condition is on what remains, not on what was read, so two tills that reverse at once cannot both succeed. A
-    cancellation requires an untouched payment. `follows_latest` requires that no other reversal was requested since the
-    original was read: for a request without a key, which may repeat the one that was. Raise AlreadyExistsError for the
-    ID, RemainderChangedError for the payment.
+    `follows_latest` requires that no other reversal was requested since the original was read: for a request without a
+    key, which may repeat that other reversal. Raise AlreadyExistsError for the ID, RemainderChangedError for the
+    payment.
     """
-    pending = reversal.is_pending
-    expression = "SET #reversed_minor = #reversed_minor + :amount, #reversals = #reversals + :one, "
-    expression += "#latest_reversal_id = :latest, "
-    expression += "#reserved_minor = #reserved_minor + :amount" if pending else LATEST_REVERSAL
+    commit(
+        _put(reversal),
+        _reservation(original, reversal, follows_latest=follows_latest),
+        *history.writes_for_new(reversal),
+        *([] if reversal.is_pending else history.writes_for_reversed(original, reversal)),
+        *_event_writes(reversal, reversal.created_at),
+        *beside,
+    )
+
+
+def _reservation(original: Transaction, reversal: Transaction, *, follows_latest: bool) -> Write:
+    """Take the amount of a reversal from what remains of its payment. While the reversal is pending, it is reserved.
+
+    A payment never gives back more than it took: the condition compares with the amount that is stored, not with the
+    one that was read, so two tills that reverse at once cannot both succeed. A cancel requires an untouched payment.
+    """
+    changes = [
+        "#reversed_minor = #reversed_minor + :amount",
+        "#reversals = #reversals + :one",
+        "#latest_reversal_id = :id",
+    ]
+    conditions = ["#reversed_minor <= :most", "#phase = :phase"]
     values = {
         "amount": reversal.amount_minor,
         "one": 1,
+        "id": reversal.id,
         "most": 0 if reversal.original.mode in CANCELS else original.amount_minor - reversal.amount_minor,
         "phase": original.phase,
-        "latest": reversal.id,
-        **({} if pending else {"id": reversal.id, "invoice": reversal.invoice}),
     }
-    condition = "#reversed_minor <= :most AND #phase = :phase"
+    if reversal.is_pending:
+        changes.append("#reserved_minor = #reserved_minor + :amount")
+    else:
+        changes.append(LATEST_REVERSAL)
+        values["invoice"] = reversal.invoice
     if follows_latest and original.reversals.requested_id is None:
-        condition += " AND attribute_not_exists(#latest_reversal_id)"
+        conditions.append("attribute_not_exists(#latest_reversal_id)")
     elif follows_latest:
-        condition += " AND #latest_reversal_id = :seen"
+        conditions.append("#latest_reversal_id = :seen")
         values["seen"] = original.reversals.requested_id
-    reservation = update(
-        key(original.id),
-        expression,
-        values,
-        condition=condition,
-        otherwise=RemainderChangedError(),
-    )
-    shown = [] if pending else history.writes_for_reversed(original, reversal)
-    told = _told(reversal, reversal.created_at)
-    commit(_put(reversal), reservation, *history.writes_for_new(reversal), *shown, *told, *beside)
+    expression, condition = "SET " + ", ".join(changes), " AND ".join(conditions)
+    return update(key(original.id), expression, values, condition=condition, otherwise=RemainderChangedError())
 
 
 def release(reversal: Transaction, original: Transaction | None = None) -> Write:
     """End the reservation of a reversal that has its outcome: its amount is reversed, or remains in the payment.
 
-    `original` is the payment as its place in the history is written beside it; raise PhaseChangedError when it was
-    completed since, because then that would undo there what its completion wrote.
+    With `original`, the entry of the payment in the history is written too. Then the payment must still be in the phase
+    of `original`, or PhaseChangedError is raised: otherwise that entry would undo what a completion wrote meanwhile.
     """
+    changes = ["#reserved_minor = #reserved_minor - :amount"]
     values: dict[str, int | str] = {"amount": reversal.amount_minor}
     if reversal.phase is Phase.REVERSAL_APPROVED:
+        changes.append(LATEST_REVERSAL)
         values |= {"id": reversal.id, "invoice": reversal.invoice}
-        expression = f"SET #reserved_minor = #reserved_minor - :amount, {LATEST_REVERSAL}"
     else:
-        values |= {"one": 1}
-        expression = (
-            "SET #reserved_minor = #reserved_minor - :amount, #reversed_minor = #reversed_minor - :amount, "
-            "#reversals = #reversals - :one"
-        )
-    payment = key(reversal.original.id or "")
+        changes += ["#reversed_minor = #reversed_minor - :amount", "#reversals = #reversals - :one"]
+        values["one"] = 1
+    payment, expression = key(reversal.original.id or ""), "SET " + ", ".join(changes)
     if original is None:
         return update(payment, expression, values)
-    condition = "#phase = :phase"
-    return update(
-        payment, expression, {**values, "phase": original.phase}, condition=condition, otherwise=PhaseChangedError()
-    )
+    values["phase"] = original.phase
+    return update(payment, expression, values, condition="#phase = :phase", otherwise=PhaseChangedError())
 
 
-def _told(transaction: Transaction, at: datetime) -> list[Write]:
-    """Store the event of the phase that a transaction reaches, if its merchant wants to be told."""
-    made = event_of(transaction, at)
-    return [events.put(made)] if made else []
+def _event_writes(transaction: Transaction, at: datetime) -> list[Write]:
+    """Return the write of the event of the phase that a transaction reaches; none if its merchant wants no events."""
+    event = event_of(transaction, at)
+    return [events.put(event)] if event else []
 
 
 def _put(transaction: Transaction) -> Write:

@@ -95,8 +95,8 @@ def cases(books: Books) -> list[Case]:
         Case({"InputType": 3, "AcquirerCode": "OTHER"}, lambda one: (one.input_type, one.acquirer) == (3, "OTHER")),
         Case({"AccountID": second, "InputType": 10}, lambda one: (one.agent.id, one.input_type) == (second, 10)),
         Case({"Invoice": "inv-7"}, lambda one: one.invoice == "INV-7"),
-        being("InvoiceOriginal", "INV-7", "original_invoice"),
-        being("RRN", "600000000011", "rrn"),
+        being("InvoiceOriginal", "INV-7", "original.invoice"),
+        being("RRN", "600000000011", "result.rrn"),
         Case(
             {"Invoice": "INV-7", "Search": "coffee", "InputType": 10},
             lambda one: (one.invoice, one.input_type, one.particulars.description) == ("INV-7", 10, "Coffee"),

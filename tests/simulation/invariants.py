@@ -305,7 +305,7 @@ def what_is_pending_is_repeated(life: Life) -> Iterator[str]:
         began = life.begun[one.id]
         before = [other for other in every if other.original.id == one.original.id and life.begun[other.id] < began]
         last = max(before, key=lambda other: life.begun[other.id], default=one)
-        alike = all(getattr(last, name) == getattr(one, name) for name in ("reverse_mode", "amount_minor"))
+        alike = (last.original.mode, last.amount_minor) == (one.original.mode, one.amount_minor)
         if last is not one and last.agent.id == one.agent.id and alike and life.decided.get(last.id, 0) > began:
             yield f"{one.id} was begun while {last.id}, the same, was pending"
 
