@@ -14,10 +14,8 @@ import boto3
 from chalice.app import Chalice, Response
 from moto.core.models import botocore_stubber
 
-from chalicelib.aws.client import Client
-from chalicelib.aws.credentials import credentials, region
-from chalicelib.aws.endpoints import DYNAMODB, endpoint_of
-from chalicelib.aws.signature import signed
+from chalicelib.aws.client import DYNAMODB, Client, endpoint_of
+from chalicelib.aws.signature import credentials, region, signed
 from chalicelib.domain.agent import Caller
 from infra.bench_table import Table
 from infra.lambda_client import LambdaClient

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 from unittest.mock import patch
 
-from chalicelib.aws.client import Client
-from chalicelib.aws.endpoints import DYNAMODB
+from chalicelib.aws.client import DYNAMODB, Client
 
 READS = frozenset({"GetItem", "BatchGetItem", "Query"})
 

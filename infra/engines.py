@@ -29,8 +29,8 @@ from moto.core.model_instances import model_data
 from moto.core.models import botocore_stubber
 
 from chalicelib.aws import connections
+from chalicelib.aws.client import Endpoint
 from chalicelib.aws.connections import Answer
-from chalicelib.aws.endpoints import Endpoint
 from chalicelib.services import due_work
 from infra import moto_reads, moto_transactions, resources, tables
 from infra.data_folder import DataFolder, DataFolderError

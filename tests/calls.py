@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.client import Client
-from chalicelib.aws.endpoints import DYNAMODB
+from chalicelib.aws.client import DYNAMODB, Client
 
 
 @contextmanager

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from chalicelib.aws import connections
+from chalicelib.aws.client import Endpoint
 from chalicelib.aws.connections import Answer
-from chalicelib.aws.endpoints import Endpoint
 from chalicelib.aws.errors import UnansweredError
 from infra import engines, ports
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.client import Client
-from chalicelib.aws.endpoints import DYNAMODB
+from chalicelib.aws.client import DYNAMODB, Client
 from chalicelib.gateways import acquirers
 from chalicelib.settings import settings
 

@@ -1,24 +1,87 @@
-"""A client of one service: `call` is the one way out."""
+"""The services of AWS that are called, their addresses, and the client: `call` is the one way out.
+
+`AWS_ENDPOINT_URL_<SERVICE>` and `AWS_ENDPOINT_URL` of the environment come before the address of a region. Endpoints in
+a profile, FIPS and dual-stack endpoints, and proxies are not used.
+"""
 
 import json
+import os
 import time
 import uuid
 import zlib
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
-from chalicelib.aws import connections, repeats
-from chalicelib.aws.connections import Answer
-from chalicelib.aws.credentials import credentials, region
-from chalicelib.aws.endpoints import DYNAMODB, Service, endpoint_of
-from chalicelib.aws.errors import CallError, RefusedError, UnansweredError
-from chalicelib.aws.signature import signed
+from chalicelib.aws import errors
+from chalicelib.aws.errors import CallError, Quota, RefusedError, UnansweredError
+from chalicelib.aws.signature import credentials, region, signed
 from chalicelib.record import Record
 
+if TYPE_CHECKING:
+    from chalicelib.aws.connections import Answer
+
+DOMAINS = {  # by the beginning of the region's name
+    "cn-": "amazonaws.com.cn",
+    "eusc-": "amazonaws.eu",
+    "us-iso-": "c2s.ic.gov",
+    "us-isob-": "sc2s.sgov.gov",
+    "us-isof-": "csp.hci.ic.gov",
+    "eu-isoe-": "cloud.adc-e.uk",
+}
+PORTS = {"http": 80, "https": 443}
 TOKEN = "ClientRequestToken"  # noqa: S105  not a secret: the name of a parameter
 WITH_TOKEN = frozenset({"TransactWriteItems", "PutSecretValue"})  # a repeated request with the same token is one
 PAUSE, PAUSE_DYNAMODB = 0.05, 0.025  # seconds: the longest first one
 ERROR = 300  # HTTP status from which an answer is an error
+
+
+class Service(NamedTuple):
+    """A service with a JSON interface."""
+
+    name: str  # in addresses and signatures
+    variable: str  # the end of the variable that says where it is
+    target: str  # before the name of the operation
+    content_type: str
+
+
+DYNAMODB = Service("dynamodb", "DYNAMODB", "DynamoDB_20120810", "application/x-amz-json-1.0")
+SECRETS_MANAGER = Service("secretsmanager", "SECRETS_MANAGER", "secretsmanager", "application/x-amz-json-1.1")
+S3 = Service("s3", "S3", "", "")  # only its address: boto3 calls it
+KMS = Service("kms", "KMS", "TrentService", "application/x-amz-json-1.1")
+
+
+class Endpoint(NamedTuple):
+    """The address of a service."""
+
+    host: str
+    port: int
+    is_secure: bool
+    authority: str  # the host, and the port when it is not the usual one: the header Host
+
+    @property
+    def url(self) -> str:
+        """Return the URL of the service."""
+        return f"{'https' if self.is_secure else 'http'}://{self.authority}/"
+
+
+def endpoint_of(service: Service) -> Endpoint:
+    """Return the address of a service; raise ValueError for one in the environment that is no plain http(s) URL."""
+    named = os.environ.get(f"AWS_ENDPOINT_URL_{service.variable}") or os.environ.get("AWS_ENDPOINT_URL")
+    parts = urlsplit(named or f"https://{service.name}.{region()}.{_domain(region())}")
+    usual = PORTS.get(parts.scheme)
+    rest = (parts.path.strip("/"), parts.query, parts.fragment, parts.username)
+    if usual is None or not parts.hostname or any(rest):
+        message = "An endpoint of AWS is http://host:port or https://host:port, without a path."
+        raise ValueError(message)
+    port = parts.port or usual
+    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    authority = host if port == usual else f"{host}:{port}"
+    return Endpoint(parts.hostname, port, is_secure=parts.scheme == "https", authority=authority)
+
+
+def _domain(name: str) -> str:
+    return next((domain for prefix, domain in DOMAINS.items() if name.startswith(prefix)), "amazonaws.com")
 
 
 class Limits(Record):
@@ -41,13 +104,15 @@ class Client:
         self.service, self.limits = service, limits
         self._endpoint = endpoint_of(service)
         self._pause = PAUSE_DYNAMODB if service is DYNAMODB else PAUSE
-        self._quota = repeats.Quota()
+        self._quota = Quota()
 
     def call(self, operation: str, **parameters: Any) -> dict[str, Any]:
         """Carry out an operation and return its answer; parameters and answer are in the form of the wire.
 
         Raises RefusedError when the service answered with an error, UnansweredError when no usable answer came.
         """
+        from chalicelib.aws import connections  # noqa: PLC0415  the first call loads http.client and ssl
+
         if operation in WITH_TOKEN and TOKEN not in parameters:
             parameters = {**parameters, TOKEN: str(uuid.uuid4())}
         body = json.dumps(parameters, separators=(",", ":")).encode()
@@ -55,18 +120,19 @@ class Client:
         while True:
             attempt += 1
             headers = self._headers(operation, body)
-            answer = None
+            asked = ""
             try:
                 answer = connections.exchange(
                     self._endpoint, headers, body, self.limits.connect_seconds, self.limits.read_seconds
                 )
+                asked = answer.headers.get("x-amz-retry-after", "")
                 result = _result(operation, answer)
             except CallError as error:
-                cost = repeats.Quota.COST_OF_THROTTLED if repeats.is_throttled(error) else repeats.Quota.COST
-                if attempt >= self.limits.attempts or not repeats.is_repeated(error) or not self._quota.take(cost):
+                cost = Quota.COST_OF_THROTTLED if errors.is_throttled(error) else Quota.COST
+                if attempt >= self.limits.attempts or not errors.is_repeated(error) or not self._quota.take(cost):
                     raise
                 taken = cost
-                time.sleep(repeats.pause(error, attempt, self._pause, answer))
+                time.sleep(errors.pause(error, attempt, self._pause, asked))
             else:
                 self._quota.give_back(taken)
                 return result
@@ -83,17 +149,15 @@ class Client:
         return signed(plain, body, credentials(), (region(), self.service.name), now)
 
 
-def _result(operation: str, answer: Answer) -> dict[str, Any]:
+def _result(operation: str, answer: "Answer") -> dict[str, Any]:
     """Return what the answer of an operation says; raise what is wrong with it."""
     checksum = answer.headers.get("x-amz-crc32")
-    if checksum is not None and checksum != str(zlib.crc32(answer.body)):
-        message = f"{operation}: the answer is damaged"
-        raise UnansweredError(message)
     try:
-        parsed = json.loads(answer.body)
+        is_damaged = checksum is not None and checksum != str(zlib.crc32(answer.body))
+        parsed = None if is_damaged else json.loads(answer.body)
     except ValueError:
         parsed = None
-    if answer.status >= ERROR:
+    if answer.status >= ERROR and not is_damaged:
         raise _refusal(operation, answer.status, parsed if isinstance(parsed, dict) else {})
     if not isinstance(parsed, dict):
         message = f"{operation}: the answer is damaged"

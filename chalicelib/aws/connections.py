@@ -1,26 +1,24 @@
-"""Connections that stay open between requests, each for one request at a time.
-
-HTTP/1.1 as these services answer it is read here: a whole HTTP client would cost a function a tenth of its start.
-"""
+"""Connections to AWS that stay open between requests, each for one request at a time."""
 
 import atexit
 import os
-import select
+import socket
 import time
 from collections import deque
 from collections.abc import Mapping
-from typing import NamedTuple
+from http.client import HTTPException, HTTPResponse
+from typing import TYPE_CHECKING, NamedTuple
 
-from chalicelib.aws.endpoints import Endpoint
+from chalicelib import network
 from chalicelib.aws.errors import TimedOutError, UnansweredError, UnreachableError
-from chalicelib.aws.sockets import connected, time_left
+from chalicelib.network import BrokenAnswerError, Connection, Deadline
+
+if TYPE_CHECKING:
+    from chalicelib.aws.client import Endpoint
 
 IDLE_MOST = 64  # connections to one address that wait for a request: the threads of a sweep are the most there are
 IDLE_SECONDS = 60  # then a peer or a network between may have forgotten it, without a sign that reaches us
-HEAD_BYTES = 64 * 1024
 BODY_BYTES = 64 * 1024 * 1024  # DynamoDB answers with 16 MB at most
-DIGITS = 12  # of a length
-CHUNK = 64 * 1024
 SLOWEST = 64 * 1024  # bytes a second that keep an answer from being too late
 
 
@@ -32,178 +30,81 @@ class Answer(NamedTuple):
     body: bytes
 
 
-class _DamagedError(Exception):
-    """An answer that is not in the form of HTTP."""
-
-
-class _Connection:
-    """One connection, and what of the present answer has arrived."""
-
-    def __init__(self, endpoint: Endpoint, seconds: float) -> None:
-        self._until = time.monotonic() + seconds
-        self._sock = connected(endpoint, self._until)
-        self._arrived = bytearray()
-        self._idle_since = time.time()
-        self.is_kept = False  # whether it takes another request
-
-    def close(self) -> None:
-        self._sock.close()
-
-    def wait_for_use(self) -> None:
-        self._idle_since = time.time()  # by the clock on the wall: the other one may stand still in a frozen function
-
-    def is_stale(self) -> bool:
-        """Return whether the peer has closed it, or sent what nobody asked for, or it waited too long."""
-        if time.time() - self._idle_since > IDLE_SECONDS:
-            return True
-        poll = select.poll()
-        poll.register(self._sock, select.POLLIN)
-        return bool(poll.poll(0))
-
-    def ask(self, request: bytes, seconds: float) -> Answer:
-        """Send a request and return the answer; it takes no longer than `seconds`, a long one as `SLOWEST` allows."""
-        self.is_kept = False
-        self._until = time.monotonic() + seconds
-        self._sock.settimeout(seconds)
-        self._sock.sendall(request)
-        status = 0
-        while status < 200:  # noqa: PLR2004  1xx: the answer follows
-            version, status, headers = self._head()
-        body = self._body(headers)
-        closes = headers.get("connection", "keep-alive" if version == "HTTP/1.1" else "close").lower() == "close"
-        self.is_kept = not (closes or self._arrived)
-        return Answer(status, headers, body)
-
-    def _head(self) -> tuple[str, int, dict[str, str]]:
-        while (end := self._arrived.find(b"\r\n\r\n")) < 0:
-            if len(self._arrived) > HEAD_BYTES:
-                raise _DamagedError
-            self._receive()
-        first, *lines = self._take(end + 4)[:end].decode("latin-1").split("\r\n")
-        version, _, rest = first.partition(" ")
-        if not version.startswith("HTTP/1.") or not rest[:3].isdecimal():
-            raise _DamagedError
-        pairs = (line.partition(":") for line in lines)
-        return version, int(rest[:3]), {name.strip().lower(): value.strip() for name, _, value in pairs}
-
-    def _body(self, headers: dict[str, str]) -> bytes:
-        if "chunked" in headers.get("transfer-encoding", "").lower():
-            return self._chunks()
-        if "content-length" in headers:
-            return self._exactly(_number(headers["content-length"], 10))
-        headers["connection"] = "close"  # it ends where the connection ends
-        try:
-            while True:
-                self._receive()
-        except EOFError:
-            return self._take(len(self._arrived))
-
-    def _chunks(self) -> bytes:
-        body = bytearray()
-        while size := _number(self._line().partition(";")[0], 16):
-            body += self._exactly(size)
-            if self._line() or len(body) > BODY_BYTES:
-                raise _DamagedError
-        while self._line():  # trailers say nothing here
-            pass
-        return bytes(body)
-
-    def _line(self) -> str:
-        while (end := self._arrived.find(b"\r\n")) < 0:
-            if len(self._arrived) > HEAD_BYTES:
-                raise _DamagedError
-            self._receive()
-        return self._take(end + 2)[:end].decode("latin-1")
-
-    def _exactly(self, size: int) -> bytes:
-        while len(self._arrived) < size:
-            self._receive()
-        return self._take(size)
-
-    def _take(self, size: int) -> bytes:
-        taken = bytes(self._arrived[:size])
-        del self._arrived[:size]
-        return taken
-
-    def _receive(self) -> None:
-        self._sock.settimeout(time_left(self._until))
-        received = self._sock.recv(CHUNK)
-        if not received:
-            raise EOFError
-        self._arrived += received
-        self._until += len(received) / SLOWEST
-        if len(self._arrived) > HEAD_BYTES + BODY_BYTES:
-            raise _DamagedError
-
-
-def _number(text: str, base: int) -> int:
-    """Return a length; it is not negative and not beyond what is read."""
-    digits = "0123456789abcdef"[:base]
-    text = text.strip().lower()
-    if not 0 < len(text) <= DIGITS or text.strip(digits) or (number := int(text, base)) > BODY_BYTES:
-        raise _DamagedError
-    return number
-
-
-_idle: dict[tuple[str, int, bool], deque[_Connection]] = {}
+# By host, port and whether TLS is used: the connections that wait, and since when. The clock is the one on the wall:
+# the other one may stand still in a frozen function.
+_idle: dict[tuple[str, int, bool], deque[tuple[float, Connection]]] = {}
 
 
 def exchange(
-    endpoint: Endpoint, headers: Mapping[str, str], body: bytes, connect_seconds: float, read_seconds: float
+    endpoint: "Endpoint", headers: Mapping[str, str], body: bytes, connect_seconds: float, read_seconds: float
 ) -> Answer:
     """POST a body and return the answer, whatever it says; raise UnansweredError when there is none.
 
-    The connection is one that waited, else a new one, which gets `connect_seconds`.
+    The connection is one that waited, else a new one, which gets `connect_seconds`. The answer takes no longer than
+    `read_seconds`; a long one may take as long as `SLOWEST` allows.
     """
     idle = _idle.setdefault(endpoint[:3], deque())
     connection = _waiting(idle) or _connected(endpoint, connect_seconds)
-    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    head = f"POST / HTTP/1.1\r\n{lines}content-length: {len(body)}\r\n\r\n"
+    is_kept = False
     try:
-        answer = connection.ask(head.encode() + body, read_seconds)
+        response = connection.post("/", headers, body, Deadline(read_seconds, SLOWEST), BODY_BYTES)
+        content = _body_of(response, connection)
+        is_kept = connection.takes_another(response) and len(idle) < IDLE_MOST
     except TimeoutError:
         message = "no answer in time"
         raise TimedOutError(message) from None
-    except (OSError, EOFError):
+    except OSError:
         message = "the connection was cut"
         raise UnansweredError(message) from None
-    except _DamagedError:
+    except (HTTPException, BrokenAnswerError):
         message = "the answer is damaged"
         raise UnansweredError(message) from None
     finally:
-        if connection.is_kept and len(idle) < IDLE_MOST:
-            connection.wait_for_use()
-            idle.append(connection)
+        if is_kept:
+            idle.append((time.time(), connection))
         else:
             connection.close()
-    return answer
+    return Answer(response.status, {name.lower(): value for name, value in response.headers.items()}, content)
 
 
-def _waiting(idle: deque[_Connection]) -> _Connection | None:
+def _body_of(response: HTTPResponse, connection: Connection) -> bytes:
+    """Return the body of a response whose head is whole and says how long it is, or nothing of it."""
+    announced = response.headers.get("content-length")
+    if connection.has_ended or announced not in {None, str(response.length)}:  # http.client lets both pass
+        raise HTTPException
+    return network.body_of(response, BODY_BYTES)
+
+
+def _waiting(idle: deque[tuple[float, Connection]]) -> Connection | None:
     """Return the connection that waits the shortest and can be used."""
     while True:
         try:
-            connection = idle.pop()
+            since, connection = idle.pop()
         except IndexError:
             return None
-        if not connection.is_stale():
+        if time.time() - since <= IDLE_SECONDS and connection.is_silent():
             return connection
         connection.close()
 
 
-def _connected(endpoint: Endpoint, seconds: float) -> _Connection:
+def _connected(endpoint: "Endpoint", seconds: float) -> Connection:
     try:
-        return _Connection(endpoint, seconds)
+        context = network.tls(os.environ.get("AWS_CA_BUNDLE") or None) if endpoint.is_secure else None
+        deadline = Deadline(seconds)
+        addresses = network.look_up(endpoint.host, endpoint.port, deadline)
+        sock = network.connect(addresses, endpoint.host, deadline, context)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     except OSError as error:  # what TLS and the look-up of a name raise, too
         message = f"no connection to {endpoint.authority}"
         raise UnreachableError(message) from error
+    return Connection(sock)
 
 
 def _forget() -> None:
     """Close what waits, at the end and after a fork: a process must not talk on the connections of another."""
     for idle in _idle.values():
         while idle:
-            idle.pop().close()
+            idle.pop()[1].close()
 
 
 os.register_at_fork(after_in_child=_forget)

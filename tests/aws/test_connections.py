@@ -18,9 +18,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.aws import connections, sockets
+from chalicelib import network
+from chalicelib.aws import connections
+from chalicelib.aws.client import Endpoint
 from chalicelib.aws.connections import Answer, exchange
-from chalicelib.aws.endpoints import Endpoint
 from chalicelib.aws.errors import TimedOutError, UnansweredError, UnreachableError
 from infra import ports
 from tests.aws.servers import Scripted, Step, cuts, http, scripted, sends, silent
@@ -146,7 +147,7 @@ def test_a_long_answer_gets_time_for_its_length() -> None:
 
 
 def test_addresses_that_do_not_answer_have_no_more_time_together_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("192.0.2.1", 443))] * 4
+    found = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (f"192.0.2.{number}", 443)) for number in range(4)]
     limits: list[float] = []
 
     class Deaf:
@@ -225,9 +226,20 @@ def test_an_answer_is_whole_however_it_is_framed_and_arrives(
     }[framing]
     places = [0, *sorted({min(place, len(data)) for place in cuts_at}), len(data)]
 
-    answer = _answer_of([data[start:end] for start, end in pairwise(places)])
+    arriving: Any = Arriving(*(data[start:end] for start, end in pairwise(places)))
+    response = network.Connection(arriving).post("/", {}, b"", network.Deadline(SECONDS), 2000)
 
-    assert (answer.status, answer.body) == (200, body)
+    assert (response.status, network.body_of(response, 2000)) == (200, body)
+
+
+def test_head_and_body_of_a_request_leave_in_one_write() -> None:
+    arriving: Any = Arriving(http(200, b"{}"))
+
+    network.Connection(arriving).post("/", {"host": "a"}, b"{1}", network.Deadline(SECONDS), 2)
+
+    (sent,) = arriving.sent
+    assert sent.startswith(b"POST / HTTP/1.1\r\n")
+    assert sent.endswith(b"\r\n\r\n{1}")
 
 
 def test_an_answer_without_a_length_ends_with_its_connection() -> None:
@@ -252,8 +264,9 @@ def test_an_answer_without_a_length_ends_with_its_connection() -> None:
         b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}",
         b"HTTP/1.1 200 OK\r\nX: " + b"a" * 70_000,
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1" * 70_000,
+        b"HTTP/1.1 400 Bad Request\r\nContent-Type: applica",
     ],
-    ids=range(14),
+    ids=range(15),
 )
 def test_what_is_not_http_or_not_whole_is_no_answer(data: bytes) -> None:
     with pytest.raises(UnansweredError), scripted(sends(data, stays=False)) as server:
@@ -269,23 +282,24 @@ def test_an_answer_without_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> N
             ask(server)
 
 
-def _answer_of(pieces: list[bytes]) -> Answer:
-    """Return what is read when these pieces arrive one after another."""
+class Arriving:
+    """A socket on which these pieces arrive one after another, and then the end; it remembers what was sent."""
 
-    class Arriving:
-        def settimeout(self, _: float) -> None:
-            """Arrive at once."""
+    def __init__(self, *pieces: bytes) -> None:
+        self.sent: list[bytes] = []
+        self._left = [piece for piece in pieces if piece]
 
-        def sendall(self, _: bytes) -> None:
-            """Be asked."""
+    def settimeout(self, _: float) -> None:
+        pass
 
-        def recv(self, _: int) -> bytes:
-            return next(left)
+    def send(self, data: memoryview) -> int:
+        self.sent.append(bytes(data))
+        return len(data)
 
-    left: Iterator[bytes] = iter([piece for piece in pieces if piece])
-    connection = connections._Connection.__new__(connections._Connection)  # noqa: SLF001  without a socket
-    connection._sock, connection._arrived = Arriving(), bytearray()  # type: ignore[assignment]  # noqa: SLF001
-    return connection.ask(b"", SECONDS)
+    def recv_into(self, buffer: memoryview) -> int:
+        piece = self._left.pop(0) if self._left else b""
+        buffer[: len(piece)] = piece
+        return len(piece)
 
 
 @pytest.fixture
@@ -320,7 +334,7 @@ def https(tmp_path: Path) -> Iterator[Callable[[Authority], Endpoint]]:
 
     yield serve
     connections._forget()  # noqa: SLF001  the server waits for its one connection to end
-    sockets._tls.cache_clear()  # noqa: SLF001
+    network.tls.cache_clear()
     for server in servers:
         server.shutdown()
         server.server_close()
@@ -331,13 +345,13 @@ def test_tls_is_verified_against_the_bundle_of_the_environment(
 ) -> None:
     authority = an_authority(ports.HOST)
     monkeypatch.setenv("AWS_CA_BUNDLE", str(authority.write(tmp_path, "bundle.pem")))
-    sockets._tls.cache_clear()  # noqa: SLF001
+    network.tls.cache_clear()
     endpoint = https(authority)
 
     answers = [exchange(endpoint, {"host": endpoint.authority}, b"{}", SECONDS, SECONDS).body for _ in range(3)]
 
     assert answers == [b"{}"] * 3
-    assert sockets._tls() is sockets._tls()  # noqa: SLF001  it is made once
+    assert network.tls.cache_info().misses == 1  # the settings are made once
 
 
 @pytest.mark.parametrize("name", [ports.HOST, "another.example"])
@@ -347,7 +361,7 @@ def test_a_certificate_of_nobody_or_for_another_name_is_no_connection(
     authority = an_authority(name)
     trusted = authority if name != ports.HOST else an_authority(ports.HOST)
     monkeypatch.setenv("AWS_CA_BUNDLE", str(trusted.write(tmp_path, "bundle.pem")))
-    sockets._tls.cache_clear()  # noqa: SLF001
+    network.tls.cache_clear()
     endpoint = https(authority)
 
     with pytest.raises(UnreachableError) as refused:
@@ -364,10 +378,10 @@ def test_there_are_certificates_to_trust_even_where_python_has_none(
     if not has_bundle:
         nothing = SimpleNamespace(cafile=None, capath=None)
         monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: nothing)
-    sockets._tls.cache_clear()  # noqa: SLF001
+    network.tls.cache_clear()
 
-    context = sockets._tls()  # noqa: SLF001
-    sockets._tls.cache_clear()  # noqa: SLF001
+    context = network.tls()
+    network.tls.cache_clear()
 
     assert len(context.get_ca_certs()) > 50
     assert context.verify_mode is ssl.CERT_REQUIRED

@@ -7,11 +7,10 @@ import pytest
 from botocore.credentials import ReadOnlyCredentials
 from botocore.exceptions import CredentialRetrievalError
 
-from chalicelib.aws import credentials as found
-from chalicelib.aws.client import Client, Limits
-from chalicelib.aws.credentials import Credentials, credentials, region
-from chalicelib.aws.endpoints import KMS
+from chalicelib.aws import signature
+from chalicelib.aws.client import KMS, Client, Limits
 from chalicelib.aws.errors import UnansweredError
+from chalicelib.aws.signature import Credentials, credentials, region
 from chalicelib.domain.secret import Secret
 from infra import engines
 
@@ -65,7 +64,7 @@ def test_those_that_are_renewed_are_asked_for_each_time(home: Path, monkeypatch:
     del home
     keys = iter(["first", "second"])
     renewed = SimpleNamespace(get_frozen_credentials=lambda: ReadOnlyCredentials(next(keys), "b", "c"))
-    monkeypatch.setattr(found, "_session", lambda: SimpleNamespace(get_credentials=lambda: renewed))
+    monkeypatch.setattr(signature, "_session", lambda: SimpleNamespace(get_credentials=lambda: renewed))
 
     assert [credentials().access_key for _ in range(2)] == ["first", "second"]
 
@@ -84,7 +83,7 @@ def test_those_that_cannot_be_renewed_are_none(home: Path, monkeypatch: pytest.M
     def fail() -> None:
         raise CredentialRetrievalError(provider="sso", error_msg="expired")
 
-    monkeypatch.setattr(found, "_session", lambda: SimpleNamespace(get_credentials=fail))
+    monkeypatch.setattr(signature, "_session", lambda: SimpleNamespace(get_credentials=fail))
 
     with pytest.raises(UnansweredError, match="no credentials"):
         credentials()

@@ -5,8 +5,7 @@ from typing import Any
 import boto3
 import pytest
 
-from chalicelib.aws.client import Client
-from chalicelib.aws.endpoints import DYNAMODB, KMS, SECRETS_MANAGER
+from chalicelib.aws.client import DYNAMODB, KMS, SECRETS_MANAGER, Client
 from chalicelib.settings import settings
 from chalicelib.store.table import table_name
 from tests.aws.clients import LIMITS, boto3s, ours

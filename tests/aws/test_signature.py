@@ -11,9 +11,8 @@ from botocore.credentials import Credentials as BotocoreCredentials
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.aws.credentials import Credentials
-from chalicelib.aws.endpoints import DYNAMODB, KMS, SECRETS_MANAGER, Service
-from chalicelib.aws.signature import signed
+from chalicelib.aws.client import DYNAMODB, KMS, SECRETS_MANAGER, Service
+from chalicelib.aws.signature import Credentials, signed
 from chalicelib.domain.secret import Secret
 
 OPERATIONS = [

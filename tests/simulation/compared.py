@@ -8,8 +8,7 @@ from typing import Any, Self
 
 import boto3
 
-from chalicelib.aws.client import Client, Limits
-from chalicelib.aws.endpoints import DYNAMODB
+from chalicelib.aws.client import DYNAMODB, Client, Limits
 from chalicelib.aws.errors import RefusedError
 from tests.simulation.operations import DEFINITIONS, Operations
 from tests.simulation.store import Store

@@ -25,8 +25,7 @@ import chalicelib
 from chalicelib import log
 from chalicelib.aws import client as aws_client
 from chalicelib.aws import connections
-from chalicelib.aws.client import Client
-from chalicelib.aws.endpoints import DYNAMODB
+from chalicelib.aws.client import DYNAMODB, Client
 from chalicelib.domain.outbox import Outbox
 from chalicelib.gateways import acquirers, files, https, mail, secrets, sms
 from chalicelib.services import deliveries, due_work, passwords

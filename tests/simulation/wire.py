@@ -10,8 +10,8 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from chalicelib.aws.client import Endpoint
 from chalicelib.aws.connections import Answer
-from chalicelib.aws.endpoints import Endpoint
 from chalicelib.aws.errors import RefusedError, TimedOutError, UnansweredError, UnreachableError
 from infra.demo_partner import PARTNER_SECRET, PRODUCT
 from tests.simulation.faults import Faults

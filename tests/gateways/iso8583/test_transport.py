@@ -23,7 +23,7 @@ from chalicelib.domain.transaction import MessageTrace
 from chalicelib.gateways.acquirers.iso8583 import transport
 from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.gateways.acquirers.iso8583.codec import Codec
-from chalicelib.gateways.deadline import Deadline
+from chalicelib.network import Deadline
 from chalicelib.settings.iso8583 import Host
 from infra import ports
 from tests.cards import PAN
@@ -236,7 +236,7 @@ def test_connecting_has_its_own_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_address_of_a_name_gets_its_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     with a_host(answers()) as host:
         found = [
-            (socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, host.port)) for address in ("127.0.0.1", "127.0.0.0")
+            (socket.AF_INET, socket.SOCK_STREAM, 0, "", (address, host.port)) for address in ("127.0.0.0", "127.0.0.1")
         ]
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
 

@@ -6,17 +6,18 @@ Until the first byte of the message is sent, a failure means that nothing happen
 import socket
 import ssl
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 
+from chalicelib import network
 from chalicelib.domain.acquirer import AnswerLostError, UnreachableError, UnusableAnswerError
 from chalicelib.domain.iso8583_dialect import LengthHeader
 from chalicelib.domain.secret import Secret
 from chalicelib.gateways import secrets
 from chalicelib.gateways.acquirers.iso8583.codec import LEAST_BYTES, MOST_BYTES
-from chalicelib.gateways.deadline import Address, Deadline, look_up
 from chalicelib.log import log, log_defect
+from chalicelib.network import Deadline
 from chalicelib.settings import ISO8583
 from chalicelib.settings.iso8583 import Host
 
@@ -96,32 +97,8 @@ def _connected(host: Host, deadline: Deadline) -> socket.socket | None:
 
 def _connect(host: Host, context: ssl.SSLContext | None, deadline: Deadline) -> socket.socket:
     """Connect to the host, and agree on TLS with it."""
-    sock = _reach(look_up(host.name, host.port, deadline)[:MOST_ADDRESSES], deadline)
-    try:
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if context is not None:
-            sock.settimeout(deadline.left())
-            return context.wrap_socket(sock, server_hostname=host.name)
-    except BaseException:
-        sock.close()
-        raise
-    return sock
-
-
-def _reach(addresses: Sequence[Address], deadline: Deadline) -> socket.socket:
-    """Return a connection to the first address that takes one; each has an equal part of the time that is left."""
-    failure: OSError = ConnectionError()
-    for tried, (family, to) in enumerate(addresses):
-        sock = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            sock.settimeout(deadline.left() / (len(addresses) - tried))
-            sock.connect(to)
-        except OSError as error:
-            sock.close()
-            failure = error
-        else:
-            return sock
-    raise failure
+    addresses = network.look_up(host.name, host.port, deadline)[:MOST_ADDRESSES]
+    return network.connect(addresses, host.name, deadline, context)
 
 
 @lru_cache(maxsize=2)

@@ -1,0 +1,223 @@
+"""Connections to other machines, and HTTP over them: within one deadline, and within a number of bytes."""
+
+import http.client
+import io
+import math
+import queue
+import select
+import socket
+import ssl
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+HEAD_BYTES = 64 * 1024
+BUFFER_BYTES = 64 * 1024
+
+Address = tuple[int, tuple[Any, ...]]  # the family, and the address for the socket
+
+
+class UnknownNameError(OSError):
+    """A name that leads to no address."""
+
+
+class BrokenAnswerError(Exception):
+    """An answer that is too long or was broken off; the message is our own text and quotes nothing."""
+
+
+class Deadline:
+    """The end of the time for everything: looking the name up, connecting, sending, reading.
+
+    With `slowest`, in bytes a second, a long answer gets more time: what arrives moves the end.
+    """
+
+    def __init__(self, seconds: float, slowest: float = math.inf) -> None:
+        self._at, self._slowest = time.monotonic() + seconds, slowest
+
+    def left(self) -> float:
+        """Return the seconds left, above zero; raise TimeoutError when there are none."""
+        left = self._at - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+    def extend(self, received: int) -> None:
+        """Give the answer the time that so many bytes may take."""
+        self._at += received / self._slowest
+
+
+def look_up(name: str, port: int, deadline: Deadline) -> Sequence[Address]:
+    """Return the addresses of a name, IPv4 first: a Lambda function outside a VPC has no IPv6."""
+    results: queue.SimpleQueue[Any] = queue.SimpleQueue()
+
+    def resolve() -> None:  # in a thread, because the system's resolver takes no time limit
+        try:
+            results.put(socket.getaddrinfo(name, port, type=socket.SOCK_STREAM))
+        except (OSError, ValueError) as error:
+            results.put(error)
+
+    Thread(target=resolve, daemon=True).start()
+    try:
+        found = results.get(timeout=deadline.left())
+    except queue.Empty:
+        raise TimeoutError from None
+    if isinstance(found, Exception):
+        raise UnknownNameError
+    addresses = dict.fromkeys((int(family), to) for family, _, _, _, to in found)
+    return sorted(addresses, key=lambda address: address[0])  # otherwise the resolver's order, which spreads the load
+
+
+def connect(
+    addresses: Sequence[Address], name: str, deadline: Deadline, context: ssl.SSLContext | None
+) -> socket.socket:
+    """Connect to the first address that answers; with a context, agree on TLS with the holder of the name."""
+    sock = _reach(addresses, deadline)
+    try:
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if context is None:
+            return sock
+        sock.settimeout(deadline.left())
+        return context.wrap_socket(sock, server_hostname=name)
+    except BaseException:
+        sock.close()
+        raise
+
+
+def _reach(addresses: Sequence[Address], deadline: Deadline) -> socket.socket:
+    """Return a connection to the first address that answers; each gets an equal part of the time that is left."""
+    failure: OSError = ConnectionError()
+    for tried, (family, to) in enumerate(addresses):
+        sock = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            sock.settimeout(deadline.left() / (len(addresses) - tried))
+            sock.connect(to)
+        except OSError as error:
+            sock.close()
+            failure = error
+        else:
+            return sock
+    raise failure
+
+
+@cache
+def tls(bundle: str | None = None) -> ssl.SSLContext:
+    """Return the TLS settings: the authorities of the bundle or the system, a check of the name, TLS 1.2 or newer.
+
+    Making them parses every certificate, so they are made once.
+    """
+    paths = ssl.get_default_verify_paths()
+    if bundle or paths.cafile or paths.capath:
+        return ssl.create_default_context(cafile=bundle)
+    found = find_spec("botocore")  # the system has no authorities; botocore brings some, and is not imported for them
+    return ssl.create_default_context(
+        cafile=Path(found.origin).with_name("cacert.pem") if found and found.origin else None
+    )
+
+
+class _Incoming(io.RawIOBase):
+    """The bytes that arrive on a socket, limited in time and in number, in any framing."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+        self.deadline, self.bytes_left = Deadline(0), 0  # of the present answer
+        self.waits = True  # whether it waits for more bytes
+        self.has_ended = False  # whether the peer has closed the connection
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: "WriteableBuffer", /) -> int | None:
+        if not self.waits:
+            return None
+        self._sock.settimeout(self.deadline.left())
+        count = self._sock.recv_into(buffer)
+        self.has_ended = not count
+        self.deadline.extend(count)
+        self.bytes_left -= count
+        if self.bytes_left < 0:
+            message = "the answer is too long"
+            raise BrokenAnswerError(message)
+        return count
+
+
+class _Reader(io.BufferedReader):
+    """The reader of a connection; http.client closes it after each answer, the connection keeps it for the next."""
+
+    def close(self) -> None:
+        pass
+
+
+class Connection:
+    """HTTP over a socket, one request at a time."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock, self._incoming = sock, _Incoming(sock)
+        self._reader = _Reader(self._incoming, BUFFER_BYTES)
+
+    def post(
+        self, path: str, headers: Mapping[str, str], body: bytes, deadline: Deadline, most_bytes: int
+    ) -> http.client.HTTPResponse:
+        """Send a POST and return the response as far as its body, which may have `most_bytes`.
+
+        The headers name the host. Raise OSError, HTTPException, ValueError or BrokenAnswerError.
+        """
+        self._incoming.deadline, self._incoming.bytes_left = deadline, HEAD_BYTES + most_bytes
+        unsent = memoryview(_head(path, headers, len(body)) + body)  # in one write, which http.client does not do
+        while unsent:
+            self._sock.settimeout(deadline.left())
+            unsent = unsent[self._sock.send(unsent) :]
+        response = http.client.HTTPResponse(self, method="POST")  # type: ignore[arg-type]  # it needs `makefile` only
+        response.begin()
+        return response
+
+    def makefile(self, _mode: str) -> io.BufferedReader:
+        """Return the reader of the next answer."""
+        return self._reader
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether the end of the connection was read."""
+        return self._incoming.has_ended
+
+    def takes_another(self, response: http.client.HTTPResponse) -> bool:
+        """Return whether another request may follow this response, which was read to its end."""
+        self._incoming.waits = False
+        unread = self._reader.peek()
+        self._incoming.waits = True
+        return not (response.will_close or unread)
+
+    def is_silent(self) -> bool:
+        """Return whether the peer has neither closed the connection nor sent what nobody asked for."""
+        poll = select.poll()
+        poll.register(self._sock, select.POLLIN)
+        return not poll.poll(0)
+
+    def close(self) -> None:
+        """Close the socket."""
+        self._sock.close()
+
+
+def _head(path: str, headers: Mapping[str, str], length: int) -> bytes:
+    """Return the head of a request; raise ValueError for a line break or another control character in it."""
+    fields = [f"{name}: {value}" for name, value in headers.items()]
+    lines = [f"POST {path} HTTP/1.1", *fields, f"Content-Length: {length}", "", ""]
+    if not all(map(str.isprintable, lines)):
+        message = "a control character in the head of a request"
+        raise ValueError(message)
+    return "\r\n".join(lines).encode()
+
+
+def body_of(response: http.client.HTTPResponse, most_bytes: int) -> bytes:
+    """Return the whole body; raise BrokenAnswerError for one that is longer, or shorter than announced."""
+    content = response.read(most_bytes + 1)
+    if len(content) > most_bytes or response.length:  # bytes of the announced length that did not arrive
+        message = "the answer is too long, or was broken off"
+        raise BrokenAnswerError(message)
+    return content
