@@ -153,7 +153,7 @@ def _imported(function: View) -> View:
 
 
 class Endpoint(Record):
-    """One operation: method and path, and the function of `chalicelib.endpoints` that serves it, which may be deferred.
+    """One operation: method and path, and the function of `chalicelib.routes` that serves it, which may be deferred.
 
     Of the function's arguments `body` comes parsed and validated, `caller` is who the authorizer let in, `headers`,
     `source` and a `RequestPath` are the request's, and everything else is a part of the path, an int or a str as

@@ -47,8 +47,15 @@ def test_a_room_imports_only_the_rooms_it_may(path: Path) -> None:
     assert rooms - MAY_IMPORT.get(room, set()) - EVERYWHERE - {room} == set()
 
 
+def test_each_row_of_the_table_is_below_the_rooms_that_it_imports() -> None:
+    order = list(MAY_IMPORT)
+    upward = {room: [other for other in MAY_IMPORT[room] if order.index(other) > order.index(room)] for room in order}
+
+    assert {room: rooms for room, rooms in upward.items() if rooms} == {}
+
+
 def test_the_table_of_rooms_names_every_room_and_no_other() -> None:
-    rooms = {_room(_name(path)) for path in MODULES} - {"__init__"}
+    rooms = {_room(_name(path)) for path in MODULES} - {"__init__"} - EVERYWHERE
 
     assert set(MAY_IMPORT) == rooms
 

@@ -28,6 +28,7 @@ from chalicelib.domain.transaction import (
     AgentSnapshot,
     InputType,
     Original,
+    Particulars,
     Phase,
     Pictures,
     Purchase,
@@ -197,15 +198,7 @@ def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
         fingerprint=fingerprint(order, agent.id),
         invoice=invoice_of(name, now, original.gmt),
         raw_request=order.raw_request,
-        particulars=replace(
-            original.particulars,
-            ext_id=None,
-            offline_queue_id=None,
-            latitude=order.latitude,
-            longitude=order.longitude,
-            receipt_email=order.receipt_email,
-            receipt_phone=order.receipt_phone,
-        ),
+        particulars=_particulars(order, original),
         receipt=replace(
             original.receipt,
             purchases=order.purchases,
@@ -270,3 +263,16 @@ def is_repeated(order: ReversalOrder, original: Transaction, latest: Transaction
     if order.amount is None:
         return original.remaining_minor == 0
     return order.amount == from_minor(latest.amount_minor, latest.currency)
+
+
+def _particulars(order: ReversalOrder, original: Transaction) -> Particulars:
+    """Return the payment's carried-through fields, with those of the request where it has its own."""
+    return replace(
+        original.particulars,
+        ext_id=None,
+        offline_queue_id=None,
+        latitude=order.latitude,
+        longitude=order.longitude,
+        receipt_email=order.receipt_email,
+        receipt_phone=order.receipt_phone,
+    )

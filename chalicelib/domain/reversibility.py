@@ -1,5 +1,6 @@
 """Which reversals (cancel: void; return: refund) are open to a payment. Flags and the act use one function."""
 
+import itertools
 from datetime import datetime
 from enum import IntEnum
 
@@ -134,9 +135,13 @@ class Offers(Record):
 
 def offers(original: Transaction, now: datetime) -> Offers:
     """Return every reversal that would be accepted at `now`."""
+    open_now: set[tuple[ReverseMode, bool]] = set()
+    if _of_state(original) is None:  # what the state refuses is refused in every mode
+        own = itertools.product(_own_modes(original), (False, True))
+        open_now = {(mode, partial) for mode, partial in own if _of_remainder(original, mode, now, partial) is None}
 
     def is_open(mode: ReverseMode, *, partial: bool = False) -> bool:
-        return refusal(original, mode, now, partial=partial) is None
+        return (mode, partial) in open_now
 
     card_present = is_open(ReverseMode.CANCEL) or is_open(ReverseMode.RETURN)
     return Offers(
