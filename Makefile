@@ -38,7 +38,7 @@ run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local
 	@echo "The local stage starts, which takes some seconds:"
 	@$(BIN)/python -m infra.local
 
-deployed: $(STAGE_VENV) $(LAMBDA) engine  ## what is deployed, run here: PORT=8000 AWS_PORT=8001 ALLOWED_ORIGINS=...; ARGS=measure what it costs, ARGS=compare how it differs from `make run`
+deployed: $(STAGE_VENV) $(LAMBDA) engine  ## what is deployed, run here: PORT=8000 AWS_PORT=8001 ALLOWED_ORIGINS=...; ARGS=measure what it costs
 	@$(BIN)/python -m infra.deployed $(ARGS)
 
 test: $(VENV) engine linter lambda browser webhook-tools  ## every test: ARGS="-k name" for some

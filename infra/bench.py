@@ -24,7 +24,7 @@ from infra.bench_sweep import print_sweep
 from infra.bench_table import Table, show, write_documents
 from infra.capacity_meter import measure_capacity
 from infra.deployed.__main__ import cold_start_table
-from infra.deployed.task import RuntimeMissingError
+from infra.deployed.functions import RuntimeMissingError
 from infra.engines import EngineMissingError
 from infra.lambda_client import LambdaClient
 

@@ -29,6 +29,7 @@ from infra import (
     demo_month,
     demo_partner,
     engines,
+    in_process,
     kept_aws,
     readable_log,
     scheduler,
@@ -48,7 +49,7 @@ ENGINES = ("moto", "dynamodb-local")
 
 def serve(served_app: Chalice, port: int = 0) -> Server:
     """Return a server of the app, for `with`; port 0 takes a free one. Raises OSError when the port is in use."""
-    return Server(served_app, HOST, port)
+    return Server(in_process.gateway(served_app), port)
 
 
 def main() -> None:

@@ -22,7 +22,6 @@ from moto.dynamodb.models import dynamodb_backends
 from chalicelib.gateways import secrets
 from chalicelib.services import due_work
 from infra import demo_partner, engines, local
-from infra.deployed import compare
 from tests import deployment
 from tests.accounts import accept_test_tokens
 from tests.iam import enforced_policies, no_call_denied
@@ -187,7 +186,7 @@ def server(request: pytest.FixtureRequest, aws: None, tmp_path_factory: pytest.T
         with (
             demo_partner.serve(),
             deployment.served(
-                package, tmp_path_factory.mktemp("deployed"), settings=compare.settings_as_local()
+                package, tmp_path_factory.mktemp("deployed"), settings=deployment.settings_as_local()
             ) as running,
         ):
 

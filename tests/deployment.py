@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from chalicelib.settings import LOCAL
 from infra import aws_server, engines, ports
-from infra.deployed import stage, task
-from infra.deployed.front import Front
-from infra.deployed.gateway import Gateway
+from infra.deployed import functions, stage
 from infra.deployed.stage import Stage
+from infra.http_server import Server
 
 # A test with one of these fixtures changes the process it runs in, or reads what that process prints.
 LOCAL_FIXTURES = {"monkeypatch", "capsys", "capfd", "stored_policies"}
@@ -49,16 +49,15 @@ POLLS, POLL_SECONDS = 1500, 0.02
 
 @dataclass(frozen=True)
 class Deployed:
-    """A stage that is served: its URL, its functions, its gateway, and the file its functions log to."""
+    """A stage that is served: its URL, its functions and gateway, and the file its functions log to."""
 
     url: str
     stage: Stage
-    gateway: Gateway
     log: Path
 
     def forget(self) -> None:
         """Forget every policy and end every instance: the tables are others now."""
-        for authorizer in self.gateway.authorizers.values():
+        for authorizer in self.stage.gateway.authorizers.values():
             authorizer.forget()
         for function in self.stage.functions.values():
             function.kill()
@@ -74,8 +73,8 @@ def served(
     parameters: Mapping[str, str] | None = None,
 ) -> Iterator[Deployed]:
     """Serve the package in `build`, unpacked into `folder`. Without AWS's runtime client skip, in CI fail."""
-    if not task.is_installed():
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(task.INSTALL_HINT)
+    if not functions.is_installed():
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(functions.INSTALL_HINT)
     log = folder / "log"
     with (
         aws_server.serve(ports.free_port()) as aws,
@@ -88,10 +87,17 @@ def served(
             log=written,
             freezes=freezes,
         ) as it,
+        Server(it.gateway) as server,
     ):
-        gateway = Gateway(it.resources["RestAPI"], it.functions)
-        with Front(gateway) as front:
-            yield Deployed(front.url, it, gateway, log)
+        yield Deployed(server.url, it, log)
+
+
+def settings_as_local() -> dict[str, str]:
+    """Return the settings with which a deployed stage answers as the local one, while the demo partner is served.
+
+    That partner is reached without TLS, which only the local stage may.
+    """
+    return {"STAGE": LOCAL, "PARTNERS": os.environ["PARTNERS"]}
 
 
 def _reached_at(aws: str) -> dict[str, str]:

@@ -1,11 +1,13 @@
 """A stage that allows pages of other origins, for tests."""
 
 import contextlib
+import importlib
 from collections.abc import Iterator
 
 import pytest
 
 from chalicelib.settings import settings
+from infra import local
 
 SHOP = "https://shop.example"
 CORS = "Access-Control-"
@@ -13,12 +15,19 @@ CORS = "Access-Control-"
 
 @contextlib.contextmanager
 def allowed(*origins: str) -> Iterator[None]:
-    """Let the local stage allow these origins until the block ends."""
+    """Let the settings list these origins until the block ends."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ALLOWED_ORIGINS", ",".join(origins))
         settings.cache_clear()
         yield
     settings.cache_clear()
+
+
+@contextlib.contextmanager
+def allowing(*origins: str) -> Iterator[str]:
+    """Serve the local stage with these origins allowed: its URL."""
+    with allowed(*origins), local.serve(importlib.import_module("app").app) as server:
+        yield server.url
 
 
 def told(headers: dict[str, str]) -> dict[str, str]:

@@ -40,8 +40,8 @@ def post(  # noqa: PLR0913  what a call is made of
 ) -> Reply:
     """Send one POST and return the response, within `seconds` in all; a redirect is returned, not followed.
 
-    The name is looked up once, and every address of it must be `allowed` (see `domain.url_guard`). The connection goes to
-    one of the addresses that were checked, even if the name resolves to others by then. With `kept_bytes` the status
+    The name is looked up once, and every address of it must be `allowed` (see `domain.url_guard`). The connection goes
+    to one of the addresses that were checked, even if the name resolves to others by then. With `kept_bytes` the status
     is what counts: no more of the body is read, and one that is late or broken off is as long as what came.
     """
     deadline = Deadline(seconds)

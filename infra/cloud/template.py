@@ -27,7 +27,7 @@ def template(app: Chalice) -> Template:
     merged["Resources"] |= _function_resources(app) | _domain_resources() | monitoring_resources() | _subscription()
     merged["Resources"] |= logs.access_log_resources() | limits.address_limit() | _permission()
     merged["Resources"] |= network.network_policy() | streams.lost_records()
-    merged["Resources"]["RestAPI"]["Properties"] |= _api_properties(app)
+    merged["Resources"]["RestAPI"]["Properties"] |= api_properties(app)
     merged["Outputs"] = {
         "Alerts": {"Value": {"Ref": "Alerts"}, "Description": "The topic alarms go to"},
         "TablePrefix": {"Value": {"Fn::Sub": "${AWS::StackName}-"}},
@@ -42,10 +42,10 @@ def function_names(app: Chalice) -> dict[str, str]:
     """Return the log group's name of each function, by the function's name in the template."""
     names = [handler.name for handler in app.builtin_auth_handlers]
     names += [event.name for event in app.event_sources] + [pure.name for pure in app.pure_lambda_functions]
-    return {"APIHandler": API_LOGS} | {_logical_id(name): name.replace("_", "-") for name in names}
+    return {"APIHandler": API_LOGS} | {logical_id(name): name.replace("_", "-") for name in names}
 
 
-def _logical_id(function: str) -> str:
+def logical_id(function: str) -> str:
     """Return Chalice's name for a function in the template: SweepOutbox for sweep_outbox."""
     return "".join(word.capitalize() for word in function.split("_"))
 
@@ -60,9 +60,9 @@ def _function_resources(app: Chalice) -> Template:
         items[name]["Properties"] |= network.vpc_config()
     items["APIHandler"]["Properties"] |= limits.reserved_concurrency("Api") | origins.environment()
     for handler in app.builtin_auth_handlers:
-        items[_logical_id(handler.name)]["Properties"] |= limits.reserved_concurrency("Authorizer")
+        items[logical_id(handler.name)]["Properties"] |= limits.reserved_concurrency("Authorizer")
     for event in app.event_sources:
-        properties = items[_logical_id(event.name)]["Properties"]
+        properties = items[logical_id(event.name)]["Properties"]
         if isinstance(event, DynamoDBEventConfig):
             properties |= limits.reserved_concurrency("Stream") | streams.source_of(event)
         else:
@@ -70,7 +70,8 @@ def _function_resources(app: Chalice) -> Template:
     return items
 
 
-def _api_properties(app: Chalice) -> Template:
+def api_properties(app: Chalice) -> Template:
+    """Return the properties of the API: its limits, access log, own answers, authorizers, and the 405 of each path."""
     return {
         "Name": {"Ref": "AWS::StackName"},
         "OpenApiVersion": "2.0",  # without it SAM makes a second stage, "Stage", without any of the limits below

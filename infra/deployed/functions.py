@@ -1,24 +1,35 @@
-"""A function as Lambda runs it: as many instances as there are requests at once, each with one request at a time."""
+"""A function as Lambda runs it: its files, and as many instances as there are requests at once."""
 
 import json
 import os
+import re
+import sys
+import sysconfig
 import threading
+import zipfile
 from collections import deque
+from concurrent.futures import Future
 from pathlib import Path
 from typing import IO, Any
 
-from infra.deployed import task
-from infra.deployed.instance import Instance, Outcome, Process
+from infra.api_gateway import Kind, Refusal
+from infra.deployed.instance import MAX_PAYLOAD_BYTES, Instance, Outcome, Process
 from infra.engines import ACCOUNT_ID, REGION
 
 TYPE = "AWS::Serverless::Function"
 THROTTLED = "TooManyRequestsException"
 MAX_INSTANCES = 8  # of a function, for the sake of this machine: further requests wait
 KEPT_OUTCOMES = 10_000
+NATIVE = re.compile(r"\.(cpython-\d+|abi3)[^/]*\.so$")
+# Packages that no zip of ours holds, because Lambda's runtime has them; awslambdaric is that runtime.
+CLIENT_OF_AWS = ("boto3", "botocore", "s3transfer", "jmespath", "urllib3", "dateutil", "six.py")
+RUNTIME_CLIENT = ("awslambdaric", "runtime_client*.so", "snapshot_restore_py.py", "simplejson")
+ENGINES = Path(__file__).parents[2] / ".engines"
+INSTALL_HINT = "What is deployed runs under the PyPI package awslambdaric (`make lambda` installs it)."
 
 
 class Function:
-    """One function of the template. Its instances start with its requests, and end with `close`."""
+    """One function of the template. Its instances start with its requests, and end with `kill`."""
 
     def __init__(self, name: str, properties: dict[str, Any], process: Process) -> None:
         self.name = name
@@ -42,11 +53,20 @@ class Function:
         self.outcomes.append(outcome)
         return outcome
 
-    @property
-    def busy(self) -> int:
-        """Return how many requests are worked on, or wait for an instance to start."""
-        with self._changed:
-            return len(self._alive) - len(self._idle)
+    def answer(self, event: dict[str, Any], seconds: float) -> Any:
+        """Return the function's answer to a gateway that waits so many seconds; after them the function works on."""
+        payload = json.dumps(event, ensure_ascii=False).encode()
+        if len(payload) > MAX_PAYLOAD_BYTES:
+            raise Refusal(Kind.REQUEST_TOO_LARGE)
+        answered: Future[Outcome] = Future()
+        threading.Thread(target=lambda: answered.set_result(self.invoke(payload)), daemon=True).start()
+        try:
+            outcome = answered.result(seconds)
+        except TimeoutError:
+            raise Refusal(Kind.INTEGRATION_TIMEOUT) from None
+        if outcome.error:
+            raise Refusal(Kind.INTEGRATION_FAILURE if outcome.error == THROTTLED else Kind.API_CONFIGURATION_ERROR)
+        return json.loads(outcome.payload)
 
     def kill(self) -> int:
         """Kill every instance, with whatever it works on; return how many there were."""
@@ -56,8 +76,6 @@ class Function:
         for instance in alive:
             instance.end()
         return len(alive)
-
-    close = kill
 
     def _take(self) -> Instance | None:
         with self._changed:
@@ -121,5 +139,53 @@ def process_of(  # noqa: PLR0913  what a process is made of
         **variables,
     }
     arn = f"arn:aws:lambda:{REGION}:{ACCOUNT_ID}:function:{name}"
-    command = task.command(properties["Handler"])
+    command = _command(properties["Handler"])
     return Process(command, folder, environment, arn, properties["MemorySize"], log, freezes)
+
+
+def _command(handler: str) -> list[str]:
+    """Return the command of an instance: the interpreter without packages of its own, and the runtime client."""
+    return [os.path.realpath(sys.executable), "-S", "-m", "awslambdaric", handler]
+
+
+class RuntimeMissingError(Exception):
+    """AWS's runtime client is not installed; the message says how to install it."""
+
+
+def unpacked(zip_path: Path, target: Path) -> Path:
+    """Unpack the zip into `target`, with native modules of this machine in place of those for arm64; return `target`.
+
+    They are those of the same lock, installed in the environment this runs in.
+    """
+    with zipfile.ZipFile(zip_path) as packed:
+        packed.extractall(target)
+    here = Path(sysconfig.get_path("platlib"))
+    for module in [path for path in target.rglob("*.so") if NATIVE.search(path.name)]:
+        name = module.relative_to(target)
+        stem = name.name.split(".")[0]
+        own = [path for path in (here / name.parent).glob(f"{stem}.*so") if NATIVE.search(path.name)]
+        module.unlink()
+        (target / name.parent / own[0].name).write_bytes(own[0].read_bytes())
+    return target
+
+
+def is_installed() -> bool:
+    """Return whether AWS's runtime client is at hand."""
+    return bool(_runtime_clients())
+
+
+def _runtime_clients() -> list[Path]:
+    return sorted((ENGINES / "awslambdaric" / "lib").glob("python*/site-packages/awslambdaric"))
+
+
+def runtime(target: Path) -> Path:
+    """Make the folder `target` of what Lambda's runtime has, as links, and return it. Raises RuntimeMissingError."""
+    installed = _runtime_clients()
+    if not installed:
+        raise RuntimeMissingError(INSTALL_HINT)
+    own = Path(sysconfig.get_path("purelib"))
+    found = [path for name in RUNTIME_CLIENT for path in installed[-1].parent.glob(name)]
+    target.mkdir(parents=True)
+    for path in (*found, *(own / name for name in CLIENT_OF_AWS)):
+        (target / path.name).symlink_to(path)
+    return target

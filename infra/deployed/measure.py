@@ -11,7 +11,7 @@ import json
 import statistics
 import uuid
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ MEASURES = {
 }
 NOTHING, MEASURE = MEASURES
 AUTHORIZER, API = "Authorizer", "APIHandler"
+COLUMNS = ("instances", "init", "first answer", "answers", "warm p50", "peak MB")
 
 
 def print_costs(stages: Mapping[str, Stage], folder: Path, rounds: int = ROUNDS) -> Table:
@@ -47,7 +48,7 @@ def print_costs(stages: Mapping[str, Stage], folder: Path, rounds: int = ROUNDS)
     for _ in range(rounds):
         for function in measures.values():
             costs[function.name].append(_cold(function, {})[1])
-            function.close()
+            function.kill()
         for name, stage in stages.items():
             _pay_first(costs, name, stage)
     _print_cold(costs)
@@ -98,7 +99,7 @@ def _pay_first(costs: dict[str, list[Cost]], name: str, stage: Stage) -> None:
         costs[f"{name}{function.name}"].append(whole)
         costs[f"{name}{function.name}, init"].append(init)
         costs[f"{name}{function.name}, first answer"].append(function.outcomes[-1].cost)
-        function.close()
+        function.kill()
     costs[f"{name}first payment"].append(authorized + paid)
 
 
@@ -198,3 +199,32 @@ def api_event(context: dict[str, str]) -> dict[str, Any]:
         "body": json.dumps(body),
         "isBase64Encoded": False,
     }
+
+
+def print_report(stage: Stage) -> None:
+    """Print a line for each function: medians of milliseconds on the clock, and of processor time in brackets."""
+    print(f"\n{'ms (of processor time)':16}" + "".join(f"{column:>18}" for column in COLUMNS))
+    for function in stage.functions.values():
+        print(f"{function.name:16}" + "".join(f"{text:>18}" for text in _columns(function)))
+
+
+def _columns(function: Function) -> tuple[str, ...]:
+    instances = [instance for instance in function.started if instance.init]
+    firsts = [instance.first for instance in instances if instance.first]
+    warm = [outcome.cost for outcome in function.outcomes if outcome.cost not in firsts]
+    return (
+        str(len(function.started)),
+        _medians(instance.init for instance in instances if instance.init),
+        _medians(firsts),
+        str(len(function.outcomes)),
+        _medians(warm),
+        f"{max((instance.peak_mb for instance in instances), default=0):.0f} of {function.memory_mb}",
+    )
+
+
+def _medians(costs: Iterable[Cost]) -> str:
+    found = list(costs)
+    if not found:
+        return "-"
+    wall = statistics.median(cost.wall_ms for cost in found)
+    return f"{wall:.1f} ({statistics.median(cost.cpu_ms for cost in found):.1f})"

@@ -1,22 +1,33 @@
-"""A deployed stage on this machine: the functions of a template and a zip, and an AWS they reach over HTTP."""
+"""A deployed stage on this machine: the functions of a template and a zip, what calls them, and an AWS over HTTP."""
 
 import contextlib
 import json
 import os
+import re
 import shutil
+import threading
+import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-from infra import aws_server, engines, ports
-from infra.deployed import functions, task, template
+from infra import aws_server, engines, ports, streams
+from infra.api_gateway import Gateway
+from infra.cloud import cloudformation
+from infra.cloud.cloudformation import Resources
+from infra.cloud.template import logical_id
+from infra.deployed import functions
 from infra.deployed.functions import Function, process_of
 from infra.deployed.instance import Process
-from infra.deployed.template import Resources
+from infra.engines import ACCOUNT_ID, REGION
 
 # What the settings of a stage leave to whoever deploys it; the local stage has a value of each.
 LEFT_OPEN = ("PRINTERS", "MAIL_FROM", "SMS_SENDER")
+RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
+SECONDS = {"minute": 60, "hour": 3600, "day": 86400}
 
 
 @dataclass(frozen=True)
@@ -26,6 +37,12 @@ class Stage:
     functions: Mapping[str, Function]
     processes: Mapping[str, Process]
     resources: Resources
+
+    @cached_property
+    def gateway(self) -> Gateway:
+        """The gateway in front of the functions."""
+        functions = {name: function.answer for name, function in self.functions.items()}
+        return Gateway(self.resources["RestAPI"], functions)
 
 
 @contextlib.contextmanager
@@ -44,11 +61,11 @@ def deployed(  # noqa: PLR0913  what a stage is made of
     Raises RuntimeMissingError.
     """
     shutil.rmtree(folder, ignore_errors=True)
-    runtime = task.runtime(folder / "runtime")
-    unpacked = task.unpacked(build / "deployment.zip", folder / "task")
+    runtime = functions.runtime(folder / "runtime")
+    unpacked = functions.unpacked(build / "deployment.zip", folder / "task")
     sam = json.loads((build / "sam.json").read_text(encoding="utf-8"))
-    resources = template.deployed(sam, **(parameters or {}))
-    variables = {**template.variables(sam), **settings}
+    resources = cloudformation.deployed(sam, **(parameters or {}))
+    variables = {**cloudformation.variables(sam), **settings}
     found = {name: item["Properties"] for name, item in resources.items() if item["Type"] == functions.TYPE}
     processes = {
         name: process_of(name, properties, variables, folder=unpacked, runtime=runtime, log=log, freezes=freezes)
@@ -59,7 +76,7 @@ def deployed(  # noqa: PLR0913  what a stage is made of
         yield Stage(running, processes, resources)
     finally:
         for function in running.values():
-            function.close()
+            function.kill()
 
 
 def settings_of_this_aws(url: str) -> dict[str, str]:
@@ -76,3 +93,61 @@ def local_aws(engine: str, port: int = 0) -> Iterator[str]:
         if engine == "dynamodb-local":
             engines.select(stack.enter_context(engines.dynamodb_local()))
         yield stack.enter_context(aws_server.serve(port or ports.free_port()))
+
+
+@contextlib.contextmanager
+def scheduled(stage: Stage) -> Iterator[None]:
+    """Invoke every function that has a schedule, until the block ends."""
+    ended = threading.Event()
+    for name, function in stage.functions.items():
+        for seconds in intervals(stage.resources[name]["Properties"]):
+            threading.Thread(target=_run, args=(function, seconds, ended), daemon=True).start()
+    try:
+        yield
+    finally:
+        ended.set()
+
+
+def intervals(properties: dict[str, Any]) -> list[int]:
+    """Return the seconds between two runs, for each schedule of a function."""
+    expressions = [
+        event["Properties"]["Schedule"]
+        for event in properties.get("Events", {}).values()
+        if event["Type"] == "Schedule"
+    ]
+    return [int(found[1]) * SECONDS[found[2]] for text in expressions if (found := RATE.fullmatch(text))]
+
+
+def scheduled_event() -> dict[str, Any]:
+    """Return the event that EventBridge sends for a schedule."""
+    return {
+        "version": "0",
+        "id": str(uuid.uuid4()),
+        "detail-type": "Scheduled Event",
+        "source": "aws.events",
+        "account": ACCOUNT_ID,
+        "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "region": REGION,
+        "resources": [],
+        "detail": {},
+    }
+
+
+def _run(function: Function, seconds: int, ended: threading.Event) -> None:
+    while not ended.wait(seconds):
+        function.invoke(scheduled_event())
+
+
+@contextlib.contextmanager
+def fed(stage: Stage) -> Iterator[None]:
+    """Invoke the functions with what is stored, until the block ends."""
+
+    def invoke(function: str, event: dict[str, Any]) -> Mapping[str, Any] | None:
+        outcome = stage.functions[logical_id(function)].invoke(event)
+        if outcome.error:  # a function that raises gets all records again
+            return {"batchItemFailures": [{"itemIdentifier": event["Records"][0]["dynamodb"]["SequenceNumber"]}]}
+        answer: Mapping[str, Any] | None = json.loads(outcome.payload)
+        return answer
+
+    with streams.fed(invoke):
+        yield

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.http import Reply, call, post
-from tests.origins import SHOP, allowed, told
+from tests.origins import SHOP, allowing, told
 from tests.transactions import a_body
 
 SUBMIT = "/api/v1/payment/submit"
@@ -21,8 +21,9 @@ SENT = "Authorization, Content-Type, Idempotency-Key"
 @pytest.fixture
 def shop(stage: str) -> Iterator[str]:
     """The local stage, which allows the pages of a shop: its URL."""
-    with allowed(SHOP):
-        yield stage
+    del stage
+    with allowing(SHOP) as url:
+        yield url
 
 
 def preflight(stage: str, path: str, origin: str) -> Reply:
@@ -80,9 +81,10 @@ def test_a_page_of_a_listed_origin_may_read_what_the_gateway_refuses(
 
 
 def test_the_gateway_cannot_look_up_one_of_several_and_lets_every_page_read_its_own_refusals(stage: str) -> None:
-    with allowed(SHOP, "http://localhost:3000"):
-        denied = post(stage, SUBMIT, {}, None, Origin=SHOP)
-        paid = [post(stage, SUBMIT, a_body(), Origin=origin) for origin in (SHOP, "http://localhost:3000", STRANGER)]
+    del stage
+    with allowing(SHOP, "http://localhost:3000") as shop:
+        denied = post(shop, SUBMIT, {}, None, Origin=SHOP)
+        paid = [post(shop, SUBMIT, a_body(), Origin=origin) for origin in (SHOP, "http://localhost:3000", STRANGER)]
 
     assert told(denied.headers)["Allow-Origin"] == "*"
     assert [told(reply.headers).get("Allow-Origin") for reply in paid] == [SHOP, "http://localhost:3000", None]

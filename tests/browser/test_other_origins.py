@@ -9,8 +9,10 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from tests.http import TILL, basic, get
-from tests.origins import allowed
+from tests.origins import allowing
 from tests.transactions import a_body
+
+pytestmark = pytest.mark.usefixtures("stage")
 
 SUBMIT, LOGIN = "/api/v1/payment/submit", "/api/v1/user/login/session"
 AUTH_ACCOUNT = "/api/v1/payment/AuthAccount"
@@ -60,11 +62,11 @@ def fetched(page: Page, url: str, body: Any, **headers: str) -> Any:
     return page.evaluate(FETCH, [url, "POST" if body else "GET", sent, body])
 
 
-def test_it_pays_with_a_password_and_sees_that_a_payment_was_repeated(page: Page, stage: str, site: str) -> None:
+def test_it_pays_with_a_password_and_sees_that_a_payment_was_repeated(page: Page, site: str) -> None:
     sent = {"Authorization": basic(TILL), "Idempotency_Key": "a-key-of-the-page"}
     body = a_body(ID=None)
-    with allowed(site):
-        first, again = (fetched(page, stage + SUBMIT, body, **sent) for _ in range(2))
+    with allowing(site) as shop:
+        first, again = (fetched(page, shop + SUBMIT, body, **sent) for _ in range(2))
 
     assert (first["status"], first["body"]["ErrorCode"]) == (200, 0)
     assert again["body"]["Transaction"]["ID"] == first["body"]["Transaction"]["ID"]
@@ -72,21 +74,21 @@ def test_it_pays_with_a_password_and_sees_that_a_payment_was_repeated(page: Page
     assert first["headers"]["x-amzn-RequestId"]
 
 
-def test_it_signs_in_pays_with_the_session_and_sees_when_to_come_back(page: Page, stage: str, site: str) -> None:
-    with allowed(site):
-        signed_in = fetched(page, stage + LOGIN, {"Email": TILL[0], "Password": TILL[1]})
+def test_it_signs_in_pays_with_the_session_and_sees_when_to_come_back(page: Page, site: str) -> None:
+    with allowing(site) as shop:
+        signed_in = fetched(page, shop + LOGIN, {"Email": TILL[0], "Password": TILL[1]})
         session = f"Session {signed_in['body']['Data']['SessionID']}"
-        paid = fetched(page, stage + SUBMIT, a_body(), Authorization=session)
-        settings = [fetched(page, stage + AUTH_ACCOUNT, None, Authorization=session) for _ in range(2)]
+        paid = fetched(page, shop + SUBMIT, a_body(), Authorization=session)
+        settings = [fetched(page, shop + AUTH_ACCOUNT, None, Authorization=session) for _ in range(2)]
 
     assert (paid["status"], paid["body"]["Transaction"]["Substate"]) == (200, 411)
     assert settings[-1]["status"] == 429
     assert int(settings[-1]["headers"]["Retry-After"]) > 0
 
 
-def test_it_reads_why_the_gateway_refused_it(page: Page, stage: str, site: str) -> None:
-    with allowed(site):
-        denied = fetched(page, stage + SUBMIT, a_body(), Authorization="Basic bm9ib2R5Ong=")
+def test_it_reads_why_the_gateway_refused_it(page: Page, site: str) -> None:
+    with allowing(site) as shop:
+        denied = fetched(page, shop + SUBMIT, a_body(), Authorization="Basic bm9ib2R5Ong=")
 
     assert (denied["status"], denied["body"]["ErrorCode"]) == (401, 102)
 
@@ -97,19 +99,19 @@ def test_it_is_refused_by_the_browser_where_its_origin_is_not_listed(
 ) -> None:
     body = a_body()
     headers = {"Content-Type": "application/json", "Authorization": basic(TILL)}
-    with allowed(*origins):
+    with allowing(*origins) as shop:
         outcomes = [
-            page.evaluate(REFUSED, [stage + SUBMIT, "POST", headers, body]),
-            page.evaluate(REFUSED, [stage + "/api/v1/health", "GET", {}, None]),
-            page.evaluate(REFUSED, [stage + SUBMIT, "POST", {}, None]),
+            page.evaluate(REFUSED, [shop + SUBMIT, "POST", headers, body]),
+            page.evaluate(REFUSED, [shop + "/api/v1/health", "GET", {}, None]),
+            page.evaluate(REFUSED, [shop + SUBMIT, "POST", {}, None]),
         ]
 
     assert outcomes == ["TypeError"] * 3
     assert get(stage, f"/api/v1/payment/{body['BasicTran']['ID']}").error == (404, 568)  # it was not even sent
 
 
-def test_the_browsers_own_credentials_are_never_let_in(page: Page, stage: str, site: str) -> None:
+def test_the_browsers_own_credentials_are_never_let_in(page: Page, site: str) -> None:
     asked = "(url) => fetch(url, { credentials: 'include' }).then(() => 'answered', (error) => error.name)"
-    with allowed(site):
-        assert page.evaluate(asked, f"{stage}/api/v1/health") == "TypeError"
-        assert page.evaluate(asked.replace("include", "omit"), f"{stage}/api/v1/health") == "answered"
+    with allowing(site) as shop:
+        assert page.evaluate(asked, f"{shop}/api/v1/health") == "TypeError"
+        assert page.evaluate(asked.replace("include", "omit"), f"{shop}/api/v1/health") == "answered"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from typing import Any
 
-from infra.deployed.template import Resources
+from infra.cloud.cloudformation import Resources
 
 STAGE = "RestAPI.Stage"
 # SAM makes two resources of the API: these properties go to its stage, the others to the API itself.

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
 from infra import resources
-from infra.deployed.template import deployed
+from infra.cloud.cloudformation import deployed
 
 PUBLIC = [endpoint for endpoint in (*ENDPOINTS, *DOCUMENTS) if endpoint.public]
 SWEEPS = ("SweepPayments", "SweepOutbox")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from infra.cloud import alarms, logs
-from infra.deployed.template import deployed
+from infra.cloud.cloudformation import deployed
 from infra.engines import ACCOUNT_ID, REGION, STACK
 from tests.cloud.creation_order import STAGE, created_before
 

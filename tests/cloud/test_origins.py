@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from infra import resources
-from infra.deployed.template import deployed
+from infra.cloud.cloudformation import deployed
 from tests.origins import CORS, SHOP
 
 LOCALHOST = "http://localhost:3000"

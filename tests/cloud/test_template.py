@@ -15,8 +15,8 @@ from chalicelib.errors import ErrorCode, envelope
 from infra import resources
 from infra.cloud import alarm as alarm_parts
 from infra.cloud import alarms, monitoring, parameters, template
+from infra.cloud.cloudformation import deployed
 from infra.cloud.package import ROOT
-from infra.deployed.template import deployed
 from tests.http import call
 
 LINTER = ROOT / ".engines" / "cfn-lint" / "bin" / "cfn-lint"

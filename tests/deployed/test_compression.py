@@ -7,14 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from infra import compression
-from infra.deployed.gateway import Gateway
-from infra.deployed.instance import Outcome
-from infra.deployed.requests import Request
-from infra.deployed.template import deployed as resolved
-
 DOCUMENT, HEALTH = "/api/v1/openapi.json", "/api/v1/health"
-SIZE = 1024
 
 
 def fetched(url: str, path: str, accepted: str | None) -> tuple[dict[str, str], bytes]:
@@ -63,20 +56,3 @@ def test_a_small_answer_and_a_refusal_are_sent_as_they_are(either: str) -> None:
 def test_a_cache_is_told_that_a_document_depends_on_the_coding(either: str) -> None:
     for accepted in ("gzip", "identity"):
         assert fetched(either, DOCUMENT, accepted)[0]["Vary"] == "Accept-Encoding"
-
-
-@pytest.mark.parametrize(("size", "compressed"), [(SIZE - 1, False), (SIZE, True)])
-def test_both_compress_from_the_same_size_on(sam: dict[str, object], size: int, *, compressed: bool) -> None:
-    answer = '{"statusCode": 200, "body": "%s"}' % ("a" * size)
-
-    class Api:
-        def invoke(self, event: object) -> Outcome:
-            del event
-            return Outcome(answer.encode(), None)
-
-    functions: dict[str, object] = {"APIHandler": Api(), "Authorizer": Api()}
-    request = Request("GET", HEALTH, (("Accept-Encoding", "gzip"),), b"", "192.0.2.1")
-    reply = Gateway(resolved(sam)["RestAPI"], functions).answer(request)  # type: ignore[arg-type]
-
-    assert ("Content-Encoding" in dict(reply.headers)) is compressed
-    assert compression.applies({"accept-encoding": "gzip"}, b"a" * size) is compressed

@@ -8,7 +8,7 @@ import pytest
 
 from tests.deployment import Deployed, served
 from tests.http import TILL, call
-from tests.origins import CORS, SHOP, allowed, told
+from tests.origins import CORS, SHOP, allowing, told
 from tests.transactions import a_body
 
 SUBMIT = "/api/v1/payment/submit"
@@ -22,6 +22,14 @@ def open_to_a_shop(aws: None, build: Path, tmp_path_factory: pytest.TempPathFact
     folder = tmp_path_factory.mktemp("origins")
     with served(build, folder, parameters={"AllowedOrigins": SHOP}) as it:
         yield it
+
+
+@pytest.fixture
+def local_shop(stage: str) -> Iterator[str]:
+    """The local stage with the same list of origins."""
+    del stage
+    with allowing(SHOP) as url:
+        yield url
 
 
 @pytest.mark.parametrize("origin", [SHOP, STRANGER, None])
@@ -43,7 +51,7 @@ def open_to_a_shop(aws: None, build: Path, tmp_path_factory: pytest.TempPathFact
 )
 def test_both_stages_tell_the_same(  # noqa: PLR0913, PLR0917  two stages and a request
     open_to_a_shop: Deployed,
-    stage: str,
+    local_shop: str,
     method: str,
     path: str,
     login: tuple[str, str] | None,
@@ -51,8 +59,7 @@ def test_both_stages_tell_the_same(  # noqa: PLR0913, PLR0917  two stages and a 
     origin: str | None,
 ) -> None:
     sent = {"Origin": origin} if origin else {}
-    with allowed(SHOP):
-        local = call(stage, method, path, body, login, sent)
+    local = call(local_shop, method, path, body, login, sent)
 
     reply = call(open_to_a_shop.url, method, path, body, login, sent)
 

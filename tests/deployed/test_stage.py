@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from chalicelib.services import payment_sweep
-from infra.deployed import report, schedules, streams
+from infra.deployed import measure, stage
 from infra.listen import problem_of
 from tests.builders import PASSWORD, a_shop, a_webhook, an_email
 from tests.deployment import Deployed, served, until
@@ -70,7 +70,7 @@ def test_a_body_over_the_limit_of_lambda_or_of_the_gateway_is_413(deployed: Depl
 def test_the_authorizer_is_asked_once_a_minute_for_the_same_credential(
     deployed: Deployed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    authorizer, function = deployed.gateway.authorizers["authorizer"], deployed.stage.functions["Authorizer"]
+    authorizer, function = deployed.stage.gateway.authorizers["authorizer"], deployed.stage.functions["Authorizer"]
     answered = function.outcomes
     now = [0.0]
     monkeypatch.setattr(authorizer, "_clock", lambda: now[0])
@@ -110,10 +110,10 @@ def test_requests_at_once_have_an_instance_each_and_the_instances_freeze_afterwa
 def test_the_sweeps_run_and_have_a_schedule(deployed: Deployed) -> None:
     resources = deployed.stage.resources
     for name in ("SweepPayments", "SweepOutbox"):
-        outcome = deployed.stage.functions[name].invoke(schedules.scheduled_event())
+        outcome = deployed.stage.functions[name].invoke(stage.scheduled_event())
 
         assert (outcome.error, outcome.payload) == (None, b"null")
-        assert schedules.intervals(resources[name]["Properties"]) == [60]
+        assert stage.intervals(resources[name]["Properties"]) == [60]
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def delivering(deployed: Deployed, build: Path, tmp_path: Path) -> Iterator[Depl
     """Serve the package with its streams, where webhooks may lead to this machine."""
     del deployed
     forget()
-    with served(build, tmp_path, settings={"STAGE": "local"}) as it, streams.fed(it.stage):
+    with served(build, tmp_path, settings={"STAGE": "local"}) as it, stage.fed(it.stage):
         yield it
 
 
@@ -147,7 +147,7 @@ def test_a_payment_reaches_a_webhook_and_its_receipt_the_customer(delivering: De
 def test_the_report_has_a_line_for_each_function(deployed: Deployed, capsys: pytest.CaptureFixture[str]) -> None:
     post(deployed.url, SUBMIT, a_body())
 
-    report.print_report(deployed.stage)
+    measure.print_report(deployed.stage)
 
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines[2:]] == list(deployed.stage.functions)

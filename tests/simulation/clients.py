@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from infra.api_gateway import Reply
 from infra.demo_partner import PRODUCT
-from infra.deployed.requests import Reply
 from tests.accounts import basic
 from tests.builders import PNG
 from tests.simulation.environment import MORNING

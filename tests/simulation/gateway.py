@@ -1,6 +1,6 @@
 """The gateway of a simulated life: instances of the API and of its authorizer, remembered policies, and 29 seconds.
 
-Events are those of what is deployed (`infra.deployed.requests`), and the gateway's own answers those of the template.
+Events and policies are those of `infra.api_gateway`, and the gateway's own answers those of the template.
 """
 
 import importlib
@@ -12,9 +12,19 @@ from typing import Any
 
 from chalicelib.errors import ErrorCode, ServiceError
 from infra import resources
-from infra.deployed.authorization import _Policy, _policy_of
-from infra.deployed.gateway_responses import GatewayResponses, Kind, Refusal
-from infra.deployed.requests import Match, Reply, Request, authorizer_event, method_arn, proxy_event
+from infra.api_gateway import (
+    GatewayResponses,
+    Kind,
+    Match,
+    Policy,
+    Refusal,
+    Reply,
+    Request,
+    authorizer_event,
+    method_arn,
+    policy_of,
+    proxy_event,
+)
 from tests.simulation.environment import Instance
 from tests.simulation.faults import Faults
 from tests.simulation.scheduler import DiedError, Scheduler, Task
@@ -50,7 +60,7 @@ class Gateway:
     scheduler: Scheduler
     faults: Faults
     trace: Callable[[str], None] | None = None
-    policies: dict[str, tuple[float, _Policy]] = field(default_factory=dict)
+    policies: dict[str, tuple[float, Policy]] = field(default_factory=dict)
     instances: dict[str, list[Instance]] = field(default_factory=dict)
     responses: GatewayResponses = field(default_factory=lambda: RESPONSES)
     replies: list[tuple[Request, Reply]] = field(default_factory=list)
@@ -105,12 +115,12 @@ class Gateway:
             raise Refusal(Kind.ACCESS_DENIED, policy.context)
         return policy.context
 
-    def _asked(self, call: Call) -> _Policy:
+    def _asked(self, call: Call) -> Policy:
         event = authorizer_event(call.request, call.match)
         answer = self._invoked("authorizer", AUTHORIZER_SECONDS, lambda: AUTHORIZER.authorizer(event, Context()))
         if answer is None:
             raise Refusal(Kind.AUTHORIZER_FAILURE)
-        return _policy_of(answer, 0)
+        return policy_of(answer, 0)
 
     def _invoked(self, function: str, seconds: float, handler: Callable[[], Any]) -> Any:
         """Return what a function answers; None when its process dies, fails, or takes longer than it may."""

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from infra.deployed.velocity import rendered
+from infra.velocity import rendered
 
 
 @pytest.mark.parametrize(
