@@ -107,7 +107,7 @@ def _reach(addresses: Sequence[Address], deadline: Deadline) -> socket.socket:
 
 
 @cache
-def tls(bundle: str | None = None) -> ssl.SSLContext:
+def tls(bundle: str | None) -> ssl.SSLContext:
     """Return the TLS settings: the authorities of the bundle or the system, a check of the name, TLS 1.2 or newer.
 
     Making them parses every certificate, so they are made once.
@@ -216,7 +216,7 @@ def _head(path: str, headers: Mapping[str, str], length: int) -> bytes:
 
 def body_of(response: http.client.HTTPResponse, most_bytes: int) -> bytes:
     """Return the whole body; raise BrokenAnswerError for one that is longer, or shorter than announced."""
-    content = response.read(most_bytes + 1)
+    content = response.read(most_bytes + 1) if (response.length or 0) <= most_bytes else b""
     if len(content) > most_bytes or response.length:  # bytes of the announced length that did not arrive
         message = "the answer is too long, or was broken off"
         raise BrokenAnswerError(message)

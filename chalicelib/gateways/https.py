@@ -81,7 +81,7 @@ def _look_up(target: SplitResult, deadline: Deadline) -> Sequence[Address]:
 
 def _connect(target: SplitResult, addresses: Sequence[Address], deadline: Deadline) -> socket.socket:
     """Connect to one of the addresses; a failed attempt is followed by another one, at the next address."""
-    context = network.tls() if target.scheme == "https" else None
+    context = network.tls(None) if target.scheme == "https" else None
     failure: OSError = ConnectionError()
     for attempt, address in enumerate(islice(cycle(addresses), ATTEMPTS)):
         if attempt:

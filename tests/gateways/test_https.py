@@ -151,7 +151,7 @@ def test_the_certificate_is_checked_for_the_name_though_the_connection_is_to_the
     serving, trusting = authority.serving(tmp_path), authority.trusting()
     requested: list[str | None] = []
     serving.sni_callback = lambda _, name, __: requested.append(name)
-    monkeypatch.setattr(network, "tls", lambda: trusting)
+    monkeypatch.setattr(network, "tls", lambda _: trusting)
     resolves(["127.0.0.1"])
     with a_server(says(b"{}"), tls=serving) as server:
         reply = send(f"https://{NAME}:{server.port}/prepare", public_only=False)
@@ -166,7 +166,7 @@ def test_a_certificate_of_another_name_is_refused_and_not_tried_again(
 ) -> None:
     authority = an_authority("somebody.example")
     serving, trusting = authority.serving(tmp_path), authority.trusting()
-    monkeypatch.setattr(network, "tls", lambda: trusting)
+    monkeypatch.setattr(network, "tls", lambda _: trusting)
     resolves(["127.0.0.1"])
     with a_server(says(b"{}"), tls=serving) as server, pytest.raises(FailedError, match="certificate"):
         send(f"https://{NAME}:{server.port}/prepare", public_only=False)
@@ -219,7 +219,7 @@ def test_connecting_and_the_handshake_share_one_limit(
 
 
 def test_tls_checks_names_and_takes_nothing_older_than_1_2() -> None:
-    context = network.tls()
+    context = network.tls(None)
 
     assert context.check_hostname
     assert context.verify_mode is ssl.CERT_REQUIRED
