@@ -22,7 +22,7 @@ from chalicelib.services import linked_cards
 from chalicelib.store import agents, transactions
 from chalicelib.store.table import read
 from infra import ports
-from tests import builders, http, receivers, streams
+from tests import builders, fields, http, receivers, streams
 from tests.builders import CONTEXT, JPEG, PASSWORD, PNG, Shop, a_shop, an_email
 from tests.cards import EXP, PAN, chip_data
 from tests.tables import Seen
@@ -87,10 +87,10 @@ def receipt() -> dict[str, Any]:
 def cash(ids: Ids) -> dict[str, Any]:
     """Return a cash payment that was taken offline, with everything but a card."""
     basic = {
+        **fields.CARRIED,
         "InputType": 10,
         "CurrencyID": "ZAR",
         "ServiceID": "S-1",
-        "Description": "Two coffees",
         "Amount": 12.3,
         "ExtID": f"order-{a_guid()}",
         "AmountCashGot": 20,

@@ -245,11 +245,12 @@ OFFLINE_TRAN = {
     "OfflineLocation": (LOCATION, False),
     "OfflineQueueId": (S, False),  # ours: the Transaction object answers it; also a whole number
 }
-BASIC_TRAN: dict[str, Any] = {
+# The fields of BasicTran that are carried through under one name, each with the value that a test sends and reads back.
+CARRIED = {"Description": "Two coffees"}
+BASIC_TRAN: dict[str, Any] = dict.fromkeys(CARRIED, (S, False)) | {
     "InputType": (I, True),
     "CurrencyID": (S, False),
     "ServiceID": (S, False),
-    "Description": (S, False),
     "Amount": (D, True),
     "ExtID": (S, False),
     "AmountCashGot": (D, False),  # "Integer"; with cents it is the same field
@@ -541,11 +542,10 @@ REVERSAL_ACTIONS = (
     "CanReturn",
     "CanReturnPartial",
 )
-TRANSACTION: dict[str, Any] = {
+TRANSACTION: dict[str, Any] = dict.fromkeys(CARRIED, S) | {
     "ID": S,
     "Date": S,
     "Deadline": S,
-    "Description": S,
     "SmartDescription": S,
     "Invoice": S,
     "ReverseInvoice": S,
