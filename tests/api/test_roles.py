@@ -91,7 +91,7 @@ FOREIGN: dict[str, tuple[str, str]] = {
     # by row: the part of the path that names another merchant's object, and what is put there when it is missing
     "management_update_merchant": ("merchantId", "999999999"),
     "management_create_agent": ("merchantId", "999999999"),
-    "agents_get of a colleague": ("merchantId", "999999999"),
+    "management_get_agent of a colleague": ("merchantId", "999999999"),
     "management_update_agent": ("merchantId", "999999999"),
     "management_update_agents": ("merchantId", "999999999"),
     "management_search_agents": ("merchantId", "999999999"),
@@ -127,7 +127,7 @@ def test_another_merchants_object_is_answered_as_a_missing_one_at_the_same_cost(
 def test_an_agent_of_another_merchant_is_not_found_at_home(stage: str) -> None:
     world = a_world(stage, "administrator")
     stranger = an_account()
-    row = next(row for row in ROWS if row.name == "agents_get of a colleague")
+    row = next(row for row in ROWS if row.name == "management_get_agent of a colleague")
     send(world, row, world.caller.basic)
 
     with store_calls() as calls_of_foreign:
@@ -144,7 +144,7 @@ IN_THE_BODY: dict[str, Callable[[Any], Any]] = {
     "history_list_history of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
     "history_list_by_days of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
     "history_export of a colleague": lambda _: {"ListBasicModel": {"AccountID": 999_999_999}},
-    "cards_linked of a colleague": lambda _: {"AccountId": 999_999_999},
+    "accounts_list_cards of a colleague": lambda _: {"AccountId": 999_999_999},
     "payments_reverse of a colleague": lambda body: {
         "BasicReverseTran": {**body["BasicReverseTran"], "TransactionID": str(uuid4())}
     },
