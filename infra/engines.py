@@ -226,5 +226,5 @@ def clear_caches() -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith("chalicelib."):
             for value in list(vars(module).values()):
-                if hasattr(type(value), "cache_clear"):
+                if "cache_clear" in dir(value):
                     value.cache_clear()

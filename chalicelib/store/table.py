@@ -35,23 +35,22 @@ def attributes_of(record: Any) -> dict[str, Any]:
     A field's metadata may say otherwise than its name: `stored_as` another name, because stored data outlives the names
     in the code; `inline` that the fields of the record it holds are attributes of the item itself.
     """
-    attributes: dict[str, Any] = {}
-    for name, attribute in _stored_as(type(record)):  # type: ignore[arg-type]  # a class is hashable
-        value = getattr(record, name)
-        if attribute is None:
-            attributes |= attributes_of(value)
-        else:
-            attributes[attribute] = value
-    return attributes
+    return {
+        attribute: getattr(record if group is None else getattr(record, group), name)
+        for attribute, group, name in _stored_as(type(record))  # type: ignore[arg-type]  # a class is hashable
+    }
 
 
 @cache
-def _stored_as(record: type) -> list[tuple[str, str | None]]:
-    """Return each field with its attribute; None for one whose fields are attributes themselves."""
-    return [
-        (field.name, None if field.metadata.get("inline") else field.metadata.get("stored_as", field.name))
-        for field in fields(record)
-    ]
+def _stored_as(record: type) -> list[tuple[str, str | None, str]]:
+    """Return each attribute, the field of the group that holds it (None: the record itself), and its field there."""
+    stored: list[tuple[str, str | None, str]] = []
+    for one in fields(record):
+        if one.metadata.get("inline"):
+            stored += [(attribute, one.name, name) for attribute, _, name in _stored_as(one.default_factory)]  # type: ignore[arg-type]
+        else:
+            stored.append((one.metadata.get("stored_as", one.name), None, one.name))
+    return stored
 
 
 def encode(record: Any) -> dict[str, Value]:
@@ -91,22 +90,24 @@ def value_of(value: Any) -> Value:  # noqa: C901, PLR0911  one line a type is th
 
 def decode(record: type[R], item: Mapping[str, Value]) -> R:
     """Return the record an item holds. Attributes the record does not know (keys of indexes) are passed over."""
-    attributes, inlined = _decoders(record)  # type: ignore[arg-type]  # a class is hashable
-    values = {attributes[name][0]: attributes[name][1](value) for name, value in item.items() if name in attributes}
-    return record(**values, **{name: decode(part, item) for name, part in inlined.items()})
+    decoders, groups = _decoders(record)  # type: ignore[arg-type]  # a class is hashable
+    values: dict[str, Any] = {}
+    parts: dict[str, dict[str, Any]] = {name: {} for name in groups}
+    for attribute, value in item.items():
+        if attribute in decoders:
+            group, name, decoder = decoders[attribute]
+            (values if group is None else parts[group])[name] = decoder(value)
+    return record(**values, **{name: make(**parts[name]) for name, make in groups.items()})
 
 
 @cache
-def _decoders(record: type) -> tuple[dict[str, tuple[str, Decoder]], dict[str, type]]:
-    """Return the field and decoder of each attribute, and the fields whose attributes stand in the item itself."""
+def _decoders(record: type) -> tuple[dict[str, tuple[str | None, str, Decoder]], dict[str, type]]:
+    """Return the group, field and decoder of each attribute, and the groups whose attributes stand in the item."""
     hints = get_type_hints(record)
-    inlined = {field.name: hints[field.name] for field in fields(record) if field.metadata.get("inline")}
-    attributes = {
-        field.metadata.get("stored_as", field.name): (field.name, _decoder(hints[field.name]))
-        for field in fields(record)
-        if field.name not in inlined
-    }
-    return attributes, inlined
+    groups = {one.name: hints[one.name] for one in fields(record) if one.metadata.get("inline")}
+    hints_of = {None: hints} | {name: get_type_hints(group) for name, group in groups.items()}
+    stored = _stored_as(record)
+    return {attribute: (group, name, _decoder(hints_of[group][name])) for attribute, group, name in stored}, groups
 
 
 def _decoder(hint: Any) -> Decoder:  # noqa: PLR0911  one return a type is the clearest form of this table
