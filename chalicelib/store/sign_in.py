@@ -1,7 +1,8 @@
 """Logins by e-mail, and sessions by the digest of their ID.
 
-Signing in needs one strong read, and an e-mail belongs to one agent. Failed passwords are counted in the login, or,
-login that no agent has, in a record that expires. Both cost the same calls, so nobody learns which logins exist.
+Signing in needs one strong read, and an e-mail belongs to one agent. Failed passwords are counted in the login. For a
+login that no agent has, a record that expires counts them. Both cost the same calls, so nobody learns which logins
+exist.
 """
 
 from contextlib import suppress
