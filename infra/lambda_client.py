@@ -10,12 +10,8 @@ from typing import Any
 from chalice.app import Chalice
 
 from chalicelib.domain.agent import Caller
-
-
-class Context:
-    """The part of Lambda's context that the app reads."""
-
-    aws_request_id = "bench"
+from infra.api_gateway import Match, Request, proxy_event
+from infra.in_process import Context
 
 
 class LambdaClient:
@@ -32,22 +28,11 @@ class LambdaClient:
 
     def call(self, method: str, resource: str, body: Any = None, **path_parameters: str) -> Any:
         """Send one request and return the body of the answer; exit if the answer is an error."""
-        event = {
-            "requestContext": {
-                "httpMethod": method,
-                "resourcePath": resource,
-                "path": resource,
-                "authorizer": self._authorizer_context,
-                "identity": {"sourceIp": "127.0.0.1"},
-            },
-            "headers": {"content-type": "application/json"},
-            "pathParameters": path_parameters or None,
-            "multiValueQueryStringParameters": None,
-            "stageVariables": {},
-            "body": None if body is None else json.dumps(body),
-        }
+        content = b"" if body is None else json.dumps(body).encode()
+        request = Request(method, resource, (("content-type", "application/json"),), content, "127.0.0.1", "bench")
+        event = proxy_event(request, Match(resource, path_parameters), self._authorizer_context)
         with contextlib.redirect_stdout(io.StringIO()):
-            answer = self._app(event, Context())
+            answer = self._app(event, Context("bench"))
         if answer["statusCode"] != HTTPStatus.OK:
             sys.exit(answer["body"])
         return answer["body"]

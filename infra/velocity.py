@@ -21,6 +21,7 @@ class _Template:
     def __init__(self, text: str, names: dict[str, Any]) -> None:
         self._text, self._names = text, names
         self._at = 0  # how far the text is read
+        self._left: list[str] = []  # of the tokens of a directive
 
     def block(self, *, runs: bool) -> Iterator[str]:
         """Yield the text up to the end of the block; the directives in a block that does not run are only read."""
@@ -30,32 +31,16 @@ class _Template:
             self._at = found.end()
             if found[2]:
                 return
-            yield from self._directive(found[1], runs=runs)
+            self._left = self._argument()
+            if found[1] == "foreach":
+                yield from self._each(runs=runs)
+            elif found[1] == "if":
+                yield from self.block(runs=runs and bool(self._value()))
+            elif runs:
+                self._set()
         if runs:
             yield self._text[self._at :]
         self._at = len(self._text)
-
-    def _directive(self, name: str, *, runs: bool) -> Iterator[str]:
-        argument = self._argument()
-        if name == "set":
-            if runs:
-                self._set(argument)
-        elif name == "if":
-            yield from self.block(runs=runs and bool(self._value(argument)))
-        else:
-            yield from self._each(argument, runs=runs)
-
-    def _each(self, argument: list[str], *, runs: bool) -> Iterator[str]:
-        variable, word, *listed = argument
-        if word != "in":
-            raise ValueError(argument)
-        start = self._at
-        for item in self._value(listed) if runs else ():
-            self._at = start
-            self._names[variable[1:]] = item
-            yield from self.block(runs=True)
-        self._at = start
-        list(self.block(runs=False))  # to its end
 
     def _argument(self) -> list[str]:
         """Return the tokens up to the bracket that closes."""
@@ -69,27 +54,35 @@ class _Template:
             tokens.append(found[1])
         raise ValueError(self._text[self._at : self._at + 40])
 
-    def _set(self, argument: list[str]) -> None:
-        target, value = argument[: argument.index("=")], self._value(argument[argument.index("=") + 1 :])
-        path = [target[0][1:], *(name[1:] for name in target[1:])]
-        holder: Any = self._names
-        for name in path[:-1]:
-            holder = holder[name]
-        holder[path[-1]] = value
+    def _each(self, *, runs: bool) -> Iterator[str]:
+        variable, word = self._left.pop(0), self._left.pop(0)
+        if word != "in":
+            raise ValueError(word)
+        start = self._at
+        for item in self._value() if runs else ():
+            self._at = start
+            self._names[variable[1:]] = item
+            yield from self.block(runs=True)
+        self._at = start
+        list(self.block(runs=False))  # to its end
 
-    def _value(self, tokens: list[str]) -> Any:
-        expression = _Expression(tokens, self._names)
-        value = expression.any_of()
-        if expression.left:
-            raise ValueError(tokens)
+    def _set(self) -> None:
+        end = self._left.index("=")
+        *path, last = [name[1:] for name in self._left[:end]]
+        self._left = self._left[end + 1 :]
+        holder: Any = self._names
+        for name in path:
+            holder = holder[name]
+        holder[last] = self._value()
+
+    def _value(self) -> Any:
+        """Return the value of the tokens that are left."""
+        value = self._any_of()
+        if self._left:
+            raise ValueError(self._left)
         return value
 
-
-class _Expression:
-    def __init__(self, tokens: list[str], names: Mapping[str, Any]) -> None:
-        self.left, self._names = list(tokens), names
-
-    def any_of(self) -> Any:
+    def _any_of(self) -> Any:
         value = self._equality()
         while self._skip("||"):
             other = self._equality()
@@ -101,7 +94,7 @@ class _Expression:
         return value == self._operand() if self._skip("==") else value
 
     def _operand(self) -> Any:
-        match self.left.pop(0):
+        match self._left.pop(0):
             case "!":
                 return not self._operand()
             case "[":
@@ -117,8 +110,8 @@ class _Expression:
 
     def _followed(self, value: Any) -> Any:
         """Return what the names after a reference lead to: a member, or what the method `get` or `params` returns."""
-        while self.left and self.left[0].startswith("."):
-            name = self.left.pop(0)[1:]
+        while self._left and self._left[0].startswith("."):
+            name = self._left.pop(0)[1:]
             if self._skip("("):
                 arguments = self._items(")")
                 value = value.get(*arguments) if name == "get" else value[name](*arguments)
@@ -129,12 +122,12 @@ class _Expression:
     def _items(self, end: str) -> list[Any]:
         items = []
         while not self._skip(end):
-            items.append(self.any_of())
+            items.append(self._any_of())
             self._skip(",")
         return items
 
     def _skip(self, token: str) -> bool:
-        found = self.left[:1] == [token]
+        found = self._left[:1] == [token]
         if found:
-            self.left.pop(0)
+            self._left.pop(0)
         return found

@@ -7,8 +7,8 @@ from the kernel's clock of the process.
 import queue
 import re
 import signal
-import socket
 import subprocess
+import sys
 import threading
 import time
 import uuid
@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import IO
+from socketserver import ThreadingTCPServer
+from typing import IO, Any
 
 from infra.ports import HOST
 
@@ -89,7 +90,7 @@ class Instance:
         self._current: Invocation | None = None
         self._lock = threading.Lock()
         self._ready = threading.Event()
-        self._api = RuntimeApi(self)
+        self._api = _RuntimeApi(self)
         self._started = time.perf_counter()
         self._process = subprocess.Popen(  # noqa: S603  every word of the command is ours
             process.command,
@@ -100,7 +101,7 @@ class Instance:
             stderr=process.log,
             process_group=0,  # Ctrl-C ends this process, which then ends its instances itself
         )
-        self._api.start()
+        threading.Thread(target=self._api.serve_forever, args=(0.05,), daemon=True).start()
         threading.Thread(target=self._watch, daemon=True).start()
 
     def spent(self) -> Cost:
@@ -202,66 +203,47 @@ class Instance:
     def _watch(self) -> None:
         """Wait for the end of the process: who waits for an answer learns that there is none."""
         self._process.wait()
-        self._api.close()
         self._finish(Outcome(b"", KILLED))
         self._queue.put(None)
         self._ready.set()
         self._on_exit(self)
+        self._api.shutdown()
+        self._api.server_close()
 
 
-class RuntimeApi:
+class _RuntimeApi(ThreadingTCPServer):
     """Lambda's Runtime API for one instance, on a port of its own, as far as AWS's runtime client uses it.
 
     https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
     """
 
+    daemon_threads = True
+
     def __init__(self, instance: Instance) -> None:
-        self._instance = instance
-        self._listener = socket.create_server((HOST, 0))
-        self.address = f"{HOST}:{self._listener.getsockname()[1]}"
+        super().__init__((HOST, 0), _Handler)
+        self.instance = instance
+        self.address = f"{HOST}:{self.server_address[1]}"
 
-    def start(self) -> None:
-        """Take connections, in a thread of its own."""
-        threading.Thread(target=self._accept, daemon=True).start()
-
-    def close(self) -> None:
-        """Take no more connections."""
-        self._listener.shutdown(socket.SHUT_RDWR)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, address = self._listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._serve, args=(connection, address), daemon=True).start()
-
-    def _serve(self, connection: socket.socket, address: tuple[str, int]) -> None:
-        with connection:
-            try:
-                _Handler(connection, address, None, instance=self._instance)
-            except OSError:
-                return  # the process was killed
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore a connection that ended: the process was killed."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
+    server: _RuntimeApi
     protocol_version = "HTTP/1.1"
-
-    def __init__(self, *arguments: object, instance: Instance) -> None:
-        self._instance = instance
-        super().__init__(*arguments)  # type: ignore[arg-type]
 
     def do_GET(self) -> None:
         """Answer with the next request of the instance."""
-        invocation = self._instance.next() if self.path == f"{VERSION}/invocation/next" else None
+        invocation = self.server.instance.next() if self.path == f"{VERSION}/invocation/next" else None
         if invocation is None:
             self.close_connection = True
             return
         headers = {
             "Lambda-Runtime-Aws-Request-Id": invocation.id,
             "Lambda-Runtime-Deadline-Ms": str(int(invocation.deadline * 1000)),
-            "Lambda-Runtime-Invoked-Function-Arn": self._instance.arn,
+            "Lambda-Runtime-Invoked-Function-Arn": self.server.instance.arn,
             "Lambda-Runtime-Trace-Id": f"Root=1-{int(invocation.deadline):08x}-{invocation.id.replace('-', '')[:24]}",
         }
         self._write(HTTPStatus.OK, headers, invocation.payload)
@@ -275,7 +257,7 @@ class _Handler(BaseHTTPRequestHandler):
             error = None if kind == "response" else "Unhandled"
             if len(body) > MAX_PAYLOAD_BYTES:
                 body, error = b"", "Function.ResponseSizeTooLarge"
-            accepted = self._instance.answer(self.path.split("/")[-2], body, error)
+            accepted = self.server.instance.answer(self.path.split("/")[-2], body, error)
         status = HTTPStatus.ACCEPTED if accepted else HTTPStatus.BAD_REQUEST
         self._write(status, {}, b'{"status": "OK"}')
 
