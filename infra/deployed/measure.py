@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any
 
 from infra import demo_data
+from infra.api_gateway import Match, Request, authorizer_event, proxy_event
 from infra.bench_table import Table
 from infra.deployed.functions import Function
 from infra.deployed.instance import Cost, Outcome
 from infra.deployed.stage import Stage
-from infra.engines import ACCOUNT_ID, REGION
 
 ROUNDS = 15
 WARM_REQUESTS, WARM_UP_REQUESTS = 200, 20
-SUBMIT = "/api/v1/payment/submit"
+ROUTE = Match("/api/v1/payment/submit", {})
 MEASURES = {
     "nothing": "def handler(event, context): return None\n",
     "chalice, boto3, a client": (
@@ -92,8 +92,8 @@ def _measures(stage: Stage, folder: Path) -> dict[str, Function]:
 def _pay_first(costs: dict[str, list[Cost]], name: str, stage: Stage) -> None:
     """Make the first payment of a quiet stage: both functions are started for it, one after the other."""
     authorizer, api = stage.functions[AUTHORIZER], stage.functions[API]
-    policy, authorized = _cold(authorizer, authorizer_event())
-    _, paid = _cold(api, api_event(json.loads(policy.payload)["context"]))
+    policy, authorized = _cold(authorizer, authorizer_event(_payment(), ROUTE))
+    _, paid = _cold(api, proxy_event(_payment(), ROUTE, json.loads(policy.payload)["context"]))
     for function, whole in ((authorizer, authorized), (api, paid)):
         init = function.started[-1].init or whole
         costs[f"{name}{function.name}"].append(whole)
@@ -141,8 +141,8 @@ def _print_warm(stages: Mapping[str, Stage]) -> None:
             function.outcomes.clear()
     for _ in range(WARM_REQUESTS):
         for name, stage in stages.items():
-            stage.functions[AUTHORIZER].invoke(authorizer_event())
-            stage.functions[API].invoke(api_event(context[name]))
+            stage.functions[AUTHORIZER].invoke(authorizer_event(_payment(), ROUTE))
+            stage.functions[API].invoke(proxy_event(_payment(), ROUTE, context[name]))
     print(f"\n{'warm, ms, medians':40}{'wall':>8}{'CPU':>8}{'peak MB':>9}")
     for name, stage in stages.items():
         for function in (stage.functions[AUTHORIZER], stage.functions[API]):
@@ -155,50 +155,21 @@ def _print_warm(stages: Mapping[str, Stage]) -> None:
 def _warm_context(stage: Stage) -> dict[str, str]:
     """Start both functions and let them answer some requests; return the context of the authorizer."""
     for _ in range(WARM_UP_REQUESTS):
-        policy = stage.functions[AUTHORIZER].invoke(authorizer_event())
+        policy = stage.functions[AUTHORIZER].invoke(authorizer_event(_payment(), ROUTE))
         context: dict[str, str] = json.loads(policy.payload)["context"]
-        stage.functions[API].invoke(api_event(context))
+        stage.functions[API].invoke(proxy_event(_payment(), ROUTE, context))
     return context
 
 
-def authorizer_event() -> dict[str, Any]:
-    """Return the event of the authorizer for a payment of the demo till, by its secret key."""
+def _payment() -> Request:
+    """Return a cash payment of the demo till, with its secret key."""
     login = base64.b64encode(f"{demo_data.TILL[0]}:{demo_data.TILL_KEY}".encode()).decode()
-    return {
-        "type": "REQUEST",
-        "methodArn": f"arn:aws:execute-api:{REGION}:{ACCOUNT_ID}:local/api/POST{SUBMIT}",
-        "headers": {"Authorization": f"Basic {login}"},
-        "requestContext": {"identity": {"sourceIp": "127.0.0.1"}},
-    }
-
-
-def api_event(context: dict[str, str]) -> dict[str, Any]:
-    """Return the event of a cash payment, with the context of the authorizer."""
     body = {
         "BasicTran": {"ID": str(uuid.uuid4()), "InputType": 10, "CurrencyID": "ZAR", "Amount": "12.30"},
         "AcqTran": {"AcquirerCode": "CASH"},
     }
-    return {
-        "resource": SUBMIT,
-        "path": SUBMIT,
-        "httpMethod": "POST",
-        "headers": {"Content-Type": "application/json"},
-        "multiValueHeaders": {"Content-Type": ["application/json"]},
-        "queryStringParameters": None,
-        "multiValueQueryStringParameters": None,
-        "pathParameters": None,
-        "stageVariables": None,
-        "requestContext": {
-            "httpMethod": "POST",
-            "resourcePath": SUBMIT,
-            "path": SUBMIT,
-            "requestId": str(uuid.uuid4()),
-            "authorizer": context,
-            "identity": {"sourceIp": "127.0.0.1"},
-        },
-        "body": json.dumps(body),
-        "isBase64Encoded": False,
-    }
+    headers = (("Content-Type", "application/json"), ("Authorization", f"Basic {login}"))
+    return Request("POST", ROUTE.resource, headers, json.dumps(body).encode(), "127.0.0.1")
 
 
 def print_report(stage: Stage) -> None:
