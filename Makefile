@@ -88,13 +88,13 @@ reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/erro
 	@$(BIN)/python -m infra.reference
 
 renderer: $(VENV)  ## pack the renderer of the reference, of the version in chalicelib/routes/reference.py: needs npm
-	@$(BIN)/python -m infra.reference.renderer
+	@$(BIN)/python -m infra.vendored.renderer
 
-libraries: $(VENV)  ## the libraries of the shop's page, of the versions in infra/shop_libraries.py: needs npm
-	@$(BIN)/python -m infra.shop_libraries
+libraries: $(VENV)  ## the libraries of the shop's page, of the versions in infra/vendored/shop_libraries.py: needs npm
+	@$(BIN)/python -m infra.vendored.shop_libraries
 
 screenshots: $(VENV)  ## docs/images: the views of the shop's page with the demo month, by Chromium
-	@$(BIN)/python -m infra.screenshots
+	@$(BIN)/python -m infra.demo.screenshots
 
 fuzz: $(VENV) $(FUZZER)  ## throw what the reference allows, and what it does not, at a local stage: SECONDS=120
 	@$(BIN)/python -m infra.fuzz
@@ -103,13 +103,13 @@ certify: $(STAGE_VENV)  ## the acquirer's test cases against a host: HOST=... PO
 	@$(BIN)/python -m infra.certify
 
 package: $(STAGE_VENV)  ## build/sam.json and build/deployment.zip: STAGE=dev|prod
-	@$(BIN)/python -m infra.cloud.package $(STAGE)
+	@$(BIN)/python -m infra.stack.package $(STAGE)
 
 # What an account decides goes in PARAMETERS, such as PARAMETERS="AlarmEmail=ops@example.com ApiConcurrency=50".
 deploy: $(STAGE_VENV)  ## package a stage and deploy it: STAGE=dev CODE_BUCKET=... PARAMETERS="Name=value ..."
 	@command -v aws >/dev/null || { echo "The AWS CLI is not installed."; exit 1; }
 	@test -n "$(CODE_BUCKET)" || { echo "CODE_BUCKET is missing: the bucket the zip is uploaded to."; exit 1; }
-	@$(BIN)/python -m infra.cloud.package $(STAGE)
+	@$(BIN)/python -m infra.stack.package $(STAGE)
 	aws cloudformation package --template-file build/sam.json --s3-bucket $(CODE_BUCKET) --s3-prefix $(STACK) \
 		--use-json --output-template-file build/deploy.json
 	aws cloudformation deploy --template-file build/deploy.json --stack-name $(STACK) --s3-bucket $(CODE_BUCKET) \

@@ -10,7 +10,7 @@ from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
 from chalicelib.routes import jobs
 
 if "LOCAL_AWS" in os.environ:  # in `chalice local` alone: what is deployed has neither the variable nor the module
-    import_module("infra.chalice_local").connect()
+    import_module("infra.local.chalice_local").connect()
 app = Chalice(app_name="payments")
 app.api.binary_types = []  # nothing binary is served: saves a look at each request
 app.register_middleware(web.edge, "http")

@@ -20,9 +20,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.error import URLError
 
-from infra import local
-from infra.demo_data import OWNER
-from infra.ports import HOST
+from infra.demo.data import OWNER
+from infra.local import stage as local_stage
+from infra.local.ports import HOST
 
 DESCRIPTION = "python -m infra.listen"
 TOLERANCE_SECONDS = 300  # of a timestamp, either way: as the published packages have it
@@ -35,14 +35,14 @@ class StageError(Exception):
 def main() -> None:
     """Listen until Ctrl-C or SIGTERM."""
     parser = argparse.ArgumentParser(prog="python -m infra.listen")
-    parser.add_argument("--stage", default=local.URL)
+    parser.add_argument("--stage", default=local_stage.URL)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--types", nargs="*", default=[])
     parser.add_argument("--merchant", type=int, default=1)
     parser.add_argument("--status", type=int, default=200)
     chosen = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, local.stop)
+        signal.signal(number, local_stage.stop)
     try:
         with Listener(chosen.stage, chosen.merchant, chosen.port, chosen.types, chosen.status) as listener:
             print(f"Webhook {listener.webhook_id} of merchant {chosen.merchant} leads to {listener.url}.", flush=True)

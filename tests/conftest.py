@@ -21,11 +21,13 @@ from moto.dynamodb.models import dynamodb_backends
 
 from chalicelib.gateways import secrets
 from chalicelib.services import due_work
-from infra import demo_partner, engines, local
-from tests import deployment
-from tests.accounts import accept_test_tokens
-from tests.iam import enforced_policies, no_call_denied
-from tests.packages import build, sam
+from infra.demo import partner as demo_partner
+from infra.local import engines
+from infra.local import stage as local_stage
+from tests.support import deployment
+from tests.support.accounts import accept_test_tokens
+from tests.support.deployment import build, sam
+from tests.support.iam import enforced_policies, no_call_denied
 
 # The policies of the functions hold in every test; a package is made for the tests that need one.
 __all__ = ["build", "enforced_policies", "no_call_denied", "sam"]
@@ -84,7 +86,7 @@ def dynamodb_local_url(aws: None) -> Iterator[str]:
     lane.__exit__(None, None, None)
 
 
-@pytest.fixture(scope="session", params=local.ENGINES)
+@pytest.fixture(scope="session", params=local_stage.ENGINES)
 def engine_name(request: pytest.FixtureRequest) -> str:
     """Which engine; session-wide, so that pytest runs the tests of one together."""
     name: str = request.param
@@ -142,7 +144,7 @@ class MotoTables:
         self.module = module
         tables = dynamodb_backends[DEFAULT_ACCOUNT_ID][engines.REGION].tables
         if not self.items:
-            importlib.import_module("infra.demo_data").seed()
+            importlib.import_module("infra.demo.data").seed()
             self.items = {name: deepcopy(table.items) for name, table in tables.items()}
             self.signing = secrets._load_document()["signing"]  # noqa: SLF001
         for name, table in tables.items():
@@ -197,8 +199,8 @@ def server(request: pytest.FixtureRequest, aws: None, tmp_path_factory: pytest.T
             request.getfixturevalue("when_tables_change").append(begin_anew)
             yield running.url
     else:
-        with demo_partner.serve(), local.serve(importlib.import_module("app").app) as local_stage:
-            yield local_stage.url
+        with demo_partner.serve(), local_stage.serve(importlib.import_module("app").app) as server:
+            yield server.url
 
 
 @pytest.fixture(scope="session")
@@ -218,7 +220,7 @@ def stage(server: str, moto: None) -> str:
 def stage_on_dynamodb_local(dynamodb_local: str, server: str, seeded: set[str]) -> str:
     """The local stage with its demo data, on DynamoDB Local: its URL."""
     if dynamodb_local not in seeded:
-        importlib.import_module("infra.demo_data").seed()
+        importlib.import_module("infra.demo.data").seed()
         seeded.add(dynamodb_local)
     return server
 

@@ -15,8 +15,8 @@ from chalice.local import ForbiddenError, LocalGateway
 from chalicelib import authorizer
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import sign_in
-from infra import engines, ports
-from tests.accounts import an_account, basic
+from infra.local import engines, ports
+from tests.support.accounts import an_account, basic
 
 ROOT = Path(__file__).parent.parent
 ARN = "arn:aws:execute-api:eu-west-1:123456789012:api/stage/GET/api/v1/payment/1"

@@ -16,10 +16,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from infra import ports
 from infra.bank import control
 from infra.certify.cases import CASES, Case
 from infra.certify.client import Service
+from infra.local import ports
 
 PASSED, FAILED, BY_HAND = "passed", "FAILED", "by hand"
 URL = re.compile(r"http://127\.0\.0\.1:\d+")

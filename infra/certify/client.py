@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlsplit
 
-from infra import demo_data
+from infra.demo import data as demo_data
 
 SECONDS = 40  # an answer: the service waits 20 s for the host
 PAN, OTHER_PAN, EXPIRY, EXPIRY_YYMM = "4111111111111111", "5555555555554444", "1230", "3012"

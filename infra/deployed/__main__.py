@@ -14,13 +14,15 @@ import threading
 from pathlib import Path
 
 from chalicelib.settings import settings as configured
-from infra import demo_data, local
-from infra.bench_table import Table
-from infra.cloud import package
-from infra.deployed import measure, stage
+from infra.api_gateway.http_server import Server
+from infra.bench.table import Table
+from infra.demo import data as demo_data
+from infra.deployed import measure
+from infra.deployed import stage as deployed_stage
 from infra.deployed.functions import RuntimeMissingError
-from infra.engines import EngineMissingError
-from infra.http_server import Server
+from infra.local import stage
+from infra.local.engines import EngineMissingError
+from infra.stack import package
 
 FOLDER = package.BUILD / "deployed"
 STAGE = "dev"
@@ -36,13 +38,13 @@ def main() -> None:
     measured.add_argument("builds", nargs="*", type=Path, metavar="BUILD")
     arguments = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, local.stop)
+        signal.signal(number, stage.stop)
     try:
         package.package(STAGE, package.BUILD)
         if arguments.command == "measure":
             _measure(arguments.builds, arguments.rounds)
         else:
-            _serve(local.port_setting("PORT", local.PORT), local.port_setting("AWS_PORT", local.AWS_PORT))
+            _serve(stage.port_setting("PORT", stage.PORT), stage.port_setting("AWS_PORT", stage.AWS_PORT))
     except (package.PackageError, RuntimeMissingError, EngineMissingError) as problem:
         sys.exit(str(problem))
 
@@ -51,18 +53,18 @@ def _serve(port: int, aws_port: int) -> None:
     """Serve the stage until Ctrl-C, and print what its functions cost."""
     with contextlib.ExitStack() as stack:
         try:
-            url = stack.enter_context(stage.local_aws(os.environ.get("ENGINE") or ENGINE, aws_port))
-            settings = stage.settings_of_this_aws(url)
+            url = stack.enter_context(deployed_stage.local_aws(os.environ.get("ENGINE") or ENGINE, aws_port))
+            settings = deployed_stage.settings_of_this_aws(url)
             deployed = stack.enter_context(
-                stage.deployed(package.BUILD, FOLDER, settings, parameters=_parameters(), freezes=True)
+                deployed_stage.deployed(package.BUILD, FOLDER, settings, parameters=_parameters(), freezes=True)
             )
             server = Server(deployed.gateway, port)
         except OSError as problem:
             sys.exit(f"PORT={port} or AWS_PORT={aws_port} is in use: {problem.strerror}.")
         demo_data.seed()
         stack.enter_context(server)
-        stack.enter_context(stage.scheduled(deployed))
-        stack.enter_context(stage.fed(deployed))
+        stack.enter_context(deployed_stage.scheduled(deployed))
+        stack.enter_context(deployed_stage.fed(deployed))
         stack.callback(measure.print_report, deployed)
         demo_data.print_welcome(server.url, url, None, is_first_start=True)
         print("These are the functions of build/deployment.zip behind build/sam.json. Ctrl-C prints what they cost.\n")
@@ -82,13 +84,13 @@ def cold_start_table() -> Table:
 
 def _measure(builds: list[Path], rounds: int) -> Table:
     with contextlib.ExitStack() as stack:
-        url = stack.enter_context(stage.local_aws(ENGINE))
+        url = stack.enter_context(deployed_stage.local_aws(ENGINE))
         demo_data.seed()
-        settings = stage.settings_of_this_aws(url)
+        settings = deployed_stage.settings_of_this_aws(url)
         log = stack.enter_context(Path(os.devnull).open("wb"))
         packages = {"": package.BUILD, **{f"{build}: ": build for build in builds}}
         stages = {
-            name: stack.enter_context(stage.deployed(build, FOLDER / str(number), settings, log=log))
+            name: stack.enter_context(deployed_stage.deployed(build, FOLDER / str(number), settings, log=log))
             for number, (name, build) in enumerate(packages.items())
         }
         return measure.print_costs(stages, FOLDER, rounds)

@@ -12,9 +12,9 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import IO, Any
 
-from infra.api_gateway import Kind, Refusal
+from infra.api_gateway.gateway import Kind, Refusal
 from infra.deployed.instance import MAX_PAYLOAD_BYTES, Instance, Outcome, Process
-from infra.engines import ACCOUNT_ID, REGION
+from infra.local.engines import ACCOUNT_ID, REGION
 
 TYPE = "AWS::Serverless::Function"
 THROTTLED = "TooManyRequestsException"

@@ -20,7 +20,7 @@ from pathlib import Path
 from socketserver import ThreadingTCPServer
 from typing import IO, Any
 
-from infra.ports import HOST
+from infra.local.ports import HOST
 
 VERSION = "/2018-06-01/runtime"
 MAX_PAYLOAD_BYTES = 6 * 1024 * 1024  # of a request and of an answer

@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from infra import demo_data
-from infra.api_gateway import Match, Request, authorizer_event, proxy_event
-from infra.bench_table import Table
+from infra.api_gateway.gateway import Match, Request, authorizer_event, proxy_event
+from infra.bench.table import Table
+from infra.demo import data as demo_data
 from infra.deployed.functions import Function
 from infra.deployed.instance import Cost, Outcome
 from infra.deployed.stage import Stage

@@ -14,15 +14,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
-from infra import aws_server, engines, ports, streams
-from infra.api_gateway import Gateway
-from infra.cloud import cloudformation
-from infra.cloud.cloudformation import Resources
-from infra.cloud.template import logical_id
+from infra.api_gateway.gateway import Gateway
 from infra.deployed import functions
 from infra.deployed.functions import Function, process_of
 from infra.deployed.instance import Process
-from infra.engines import ACCOUNT_ID, REGION
+from infra.local import aws_server, engines, ports, streams
+from infra.local.engines import ACCOUNT_ID, REGION
+from infra.stack import cloudformation
+from infra.stack.cloudformation import Resources
+from infra.stack.template import logical_id
 
 # What the settings of a stage leave to whoever deploys it; the local stage has a value of each.
 LEFT_OPEN = ("PRINTERS", "MAIL_FROM", "SMS_SENDER")

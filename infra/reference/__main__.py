@@ -4,7 +4,9 @@ import contextlib
 import io
 
 from app import app
-from infra import demo_data, demo_partner, engines, local
+from infra.demo import data as demo_data
+from infra.demo import partner as demo_partner
+from infra.local import engines, stage
 from infra.reference import HERE, ROOT, read_json, to_json
 from infra.reference.alarms import alarms_guide
 from infra.reference.document import openapi_document
@@ -31,7 +33,7 @@ def generated_files() -> dict[str, str]:
 def record_answers() -> None:
     """Send the examples to a stage of their own, and store the answers."""
     log = contextlib.redirect_stdout(io.StringIO())
-    with log, engines.moto_engine(), demo_partner.serve(), local.serve(app) as server:
+    with log, engines.moto_engine(), demo_partner.serve(), stage.serve(app) as server:
         demo_data.seed()
         answers = run_examples(server.url, documented_values())
     recorded = read_json("answers.json")

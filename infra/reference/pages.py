@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from chalicelib.routes.pages import GUIDES, RENDERER
-from infra.local import URL
+from infra.local.stage import URL
 from infra.reference import HERE, ROOT, read_json
 
 REFERENCE = """<div id="reference"></div>

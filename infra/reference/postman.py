@@ -9,7 +9,7 @@ from typing import Any
 
 import simplejson
 
-from infra.local import URL
+from infra.local.stage import URL
 from infra.reference import read_json
 from infra.reference.examples import Example, examples
 

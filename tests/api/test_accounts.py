@@ -14,9 +14,9 @@ from chalicelib.services import auth_account, sign_in
 from chalicelib.services.sign_in import caller_of
 from chalicelib.settings import settings
 from chalicelib.store import sequences
-from tests.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account, basic, block
-from tests.http import Reply, call, post
-from tests.transactions import a_body
+from tests.support.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account, basic, block
+from tests.support.http import Reply, call, post
+from tests.support.transactions import a_body
 
 AUTH_ACCOUNT = "/api/v1/payment/AuthAccount"
 A_PAYMENT = f"/api/v1/payment/{uuid4()}"

@@ -7,8 +7,8 @@ from chalicelib.services import agents
 from chalicelib.store import agents as agents_store
 from chalicelib.store import audit
 from chalicelib.store.table import read
-from tests import http
-from tests.builders import PASSWORD, Shop, a_shop
+from tests.support import http
+from tests.support.builders import PASSWORD, Shop, a_shop
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import pytest
 
 from chalicelib.domain import history
 from chalicelib.services import agents
-from tests import http
-from tests.builders import PASSWORD, Shop, a_shop
+from tests.support import http
+from tests.support.builders import PASSWORD, Shop, a_shop
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from chalicelib.services import agents as service
 from chalicelib.store import agents, audit, sign_in
 from chalicelib.store.table import read, write_one
 from chalicelib.store.table import update as store_update
-from tests import builders, http
-from tests.builders import PASSWORD, Shop, a_shop, agent_update, an_email
+from tests.support import builders, http
+from tests.support.builders import PASSWORD, Shop, a_shop, agent_update, an_email
 
 NEW_PASSWORD = PASSWORD[::-1]
 

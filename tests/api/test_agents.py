@@ -5,8 +5,8 @@ import pytest
 from chalicelib.domain.agent import Agent
 from chalicelib.store import agents, audit, sign_in
 from chalicelib.store.table import client, read, table_name
-from tests import builders, http
-from tests.builders import PASSWORD, Shop, a_shop, agent_body, an_email
+from tests.support import builders, http
+from tests.support.builders import PASSWORD, Shop, a_shop, agent_body, an_email
 
 
 @pytest.fixture

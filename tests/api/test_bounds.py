@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.http import OWNER, Reply, call, get, post
-from tests.transactions import a_body, a_guid
+from tests.support.http import OWNER, Reply, call, get, post
+from tests.support.transactions import a_body, a_guid
 
 SUBMIT, REVERSE = "/api/v1/payment/submit", "/api/v1/payment/reverse"
 

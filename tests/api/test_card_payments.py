@@ -11,11 +11,11 @@ from chalicelib.domain.acquirer import AcquirerAnswer
 from chalicelib.gateways.acquirers.sandbox import PANS
 from chalicelib.services import payment_sweep
 from chalicelib.store import transactions
-from tests.builders import PNG
-from tests.cards import CHIP_STRIPE, PAN, STEADY, TRACK1, TRACK2, a_card_body, chip_data
-from tests.http import OTHER_TILL, OWNER, SYSTEM, TILL, Reply, get, post
-from tests.transactions import a_body, a_guid
-from tests.wire import broken
+from tests.support.builders import PNG
+from tests.support.cards import CHIP_STRIPE, PAN, STEADY, TRACK1, TRACK2, a_card_body, chip_data
+from tests.support.http import OTHER_TILL, OWNER, SYSTEM, TILL, Reply, get, post
+from tests.support.intercepted_calls import broken
+from tests.support.transactions import a_body, a_guid
 
 SUBMIT = "/api/v1/payment/submit"
 

@@ -19,12 +19,12 @@ from chalicelib.settings import settings
 from chalicelib.store.table import encode
 from infra.reference.document import openapi_document
 from infra.reference.schemas import SCHEMA_REF
-from tests import complete, fields, http
-from tests.builders import PASSWORD, PNG
-from tests.complete import PAYMENT, Made, Run, a_run
-from tests.exports import rows_of
-from tests.tables import MISSING, at, documented, leaves, put_at, steps
-from tests.transactions import a_guid
+from tests.support import complete_requests, http, spec_fields
+from tests.support.builders import PASSWORD, PNG
+from tests.support.complete_requests import PAYMENT, Made, Run, a_run
+from tests.support.export_files import rows_of
+from tests.support.spec_checks import MISSING, at, documented, leaves, put_at, steps
+from tests.support.transactions import a_guid
 
 Evidence = Callable[[Run, str], None]  # asserts what became of a field of a request
 
@@ -51,7 +51,7 @@ def test_every_field_of_every_answer_is_there_with_its_type(run: Run) -> None:
 
 
 def test_what_is_listed_is_always_null_and_everything_else_has_a_value(run: Run) -> None:
-    assert run.seen.always_null() == fields.ALWAYS_NULL
+    assert run.seen.always_null() == spec_fields.ALWAYS_NULL
 
 
 def test_answers_have_no_field_that_no_table_has(run: Run) -> None:
@@ -63,10 +63,10 @@ def test_the_reference_says_why_of_each_field_that_is_always_null_and_of_no_othe
     said: dict[str, bool] = {}
 
     def look(kind: Any, schema: Mapping[str, Any], path: str) -> None:
-        if path in fields.ALWAYS_NULL:
+        if path in spec_fields.ALWAYS_NULL:
             return
-        if isinstance(kind, str) and kind in fields.OBJECTS:
-            kind, path = fields.OBJECTS[kind], kind
+        if isinstance(kind, str) and kind in spec_fields.OBJECTS:
+            kind, path = spec_fields.OBJECTS[kind], kind
         if isinstance(kind, list):
             look(kind[0], arm(schema, "items")["items"], f"{path}[]")
         elif isinstance(kind, dict):
@@ -76,11 +76,11 @@ def test_the_reference_says_why_of_each_field_that_is_always_null_and_of_no_othe
                 said[f"{path}.{field}"] = described["description"].startswith("Always null: ")
                 look(inner, described, f"{path}.{field}")
 
-    for endpoint, answer in fields.ANSWERS.items():
+    for endpoint, answer in spec_fields.ANSWERS.items():
         (operation,) = document["paths"][endpoint].values()
         look(answer, operation["responses"]["200"]["content"]["application/json"]["schema"], "")
 
-    assert {path for path, always in said.items() if always} == fields.ALWAYS_NULL
+    assert {path for path, always in said.items() if always} == spec_fields.ALWAYS_NULL
     of_envelope = set(documented("Envelope"))
     assert {path for path in documented() if not path.endswith("[]")} - of_envelope == set(said)
 
@@ -91,10 +91,10 @@ def arm(schema: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 
 def test_every_endpoint_has_its_tables() -> None:
-    assert set(fields.ANSWERS) == {endpoint.path for endpoint in ENDPOINTS}
+    assert set(spec_fields.ANSWERS) == {endpoint.path for endpoint in ENDPOINTS}
     with_fields = {endpoint.path for endpoint in ENDPOINTS if endpoint.body and endpoint.body.model_fields}
-    assert with_fields >= set(fields.REQUESTS)
-    assert {endpoint.path for endpoint in ENDPOINTS if endpoint.method == "POST"} <= set(fields.REQUESTS)
+    assert with_fields >= set(spec_fields.REQUESTS)
+    assert {endpoint.path for endpoint in ENDPOINTS if endpoint.method == "POST"} <= set(spec_fields.REQUESTS)
 
 
 # Requests
@@ -243,17 +243,17 @@ def each(names: list[str], evidence: Evidence) -> dict[str, Evidence]:
 
 def context_of(table: Mapping[str, Any], but: tuple[str, ...] = ("CurrentAccountID",)) -> list[str]:
     """Return the fields of a table that are the common request context."""
-    return leaves({name: kind for name, kind in table.items() if name in fields.CONTEXT and name not in but})
+    return leaves({name: kind for name, kind in table.items() if name in spec_fields.CONTEXT and name not in but})
 
 
 OF_A_PAYMENT: dict[str, Evidence] = {
-    **each(context_of(fields.SUBMIT, but=("Location", "CurrentAccountID")), kept("cash")),
+    **each(context_of(spec_fields.SUBMIT, but=("Location", "CurrentAccountID")), kept("cash")),
     "Location.Latitude": shown("chip", "Transaction.Latitude"),
     "Location.Longitude": shown("chip", "Transaction.Longitude"),
     "CurrentAccountID": refused(SUBMIT, BY_CASH, 1, OTHERS),
     "BasicTran.InputType": shown("cash", "Transaction.InputType"),
     "BasicTran.CurrencyID": shown("cash", "Transaction.CurrencyID"),
-    **{f"BasicTran.{name}": shown("cash", f"Transaction.{name}") for name in fields.CARRIED},
+    **{f"BasicTran.{name}": shown("cash", f"Transaction.{name}") for name in spec_fields.CARRIED},
     "BasicTran.ServiceID": kept("cash"),
     "BasicTran.Amount": shown("cash", "Transaction.Amount"),
     "BasicTran.ExtID": shown("cash", "Transaction.ExtID"),
@@ -261,10 +261,10 @@ OF_A_PAYMENT: dict[str, Evidence] = {
     "BasicTran.ClientDateTime": kept("cash"),
     "BasicTran.ExtTransData": shown("cash", "Transaction.ExtTranData"),
     "BasicTran.ID": shown("cash", "Transaction.ID"),
-    **each(leaves({"BasicTran": ({"AuxDataInput": (fields.AUX_DATA_INPUT, False)}, True)}), kept("cash")),
+    **each(leaves({"BasicTran": ({"AuxDataInput": (spec_fields.AUX_DATA_INPUT, False)}, True)}), kept("cash")),
     "BasicTran.AuxDataInput.AuxData.Purchases[0].Price": refused(SUBMIT, BY_CASH, "0.01", (400, 202)),
     "BasicTran.AuxDataInput.AuxData.Purchases[0].Quantity": refused(SUBMIT, BY_CASH, "0.5", (400, 202)),
-    **each(leaves({"BasicTran": ({"CPFData": fields.BASIC_TRAN["CPFData"]}, True)}), kept("cash")),
+    **each(leaves({"BasicTran": ({"CPFData": spec_fields.BASIC_TRAN["CPFData"]}, True)}), kept("cash")),
     "BasicTran.OfflineTran.OfflineMode": changing(SUBMIT, BY_CASH, value=False, where="Transaction.Invoice"),
     "BasicTran.OfflineTran.Invoice": shown("cash", "Transaction.Invoice"),
     "BasicTran.OfflineTran.Paid": shown("cash", "Transaction.Date"),
@@ -321,16 +321,18 @@ def of_a_reversal(name: str, table: Mapping[str, Any]) -> dict[str, Evidence]:
 
 
 OF_A_REVERSAL = {
-    **of_a_reversal("cash back", fields.REVERSE),
+    **of_a_reversal("cash back", spec_fields.REVERSE),
     "CurrentAccountID": refused(REVERSE, lambda run: run.made["cash back"].sent, 1, OTHERS),
     "BasicReverseTran.ServiceID": kept("cash back"),
     "BasicReverseTran.ClientDateTime": kept("cash back"),
-    **each(leaves({"BasicReverseTran": ({"AuxDataInput": (fields.AUX_DATA_INPUT, False)}, True)}), kept("cash back")),
-    **each(leaves({"Card": fields.REVERSE["Card"]}), nowhere("chip back")),
+    **each(
+        leaves({"BasicReverseTran": ({"AuxDataInput": (spec_fields.AUX_DATA_INPUT, False)}, True)}), kept("cash back")
+    ),
+    **each(leaves({"Card": spec_fields.REVERSE["Card"]}), nowhere("chip back")),
     "Card.LinkedCardId": nowhere("linked back"),
 }
 OF_A_REVERSAL_CNP = {
-    **of_a_reversal("keyed back", fields.REVERSE_CNP),
+    **of_a_reversal("keyed back", spec_fields.REVERSE_CNP),
     "AcqTran.SingleStepAuthMode": kept("keyed back"),
 }
 
@@ -437,7 +439,7 @@ def of_a_list(endpoint: str, period: dict[str, Evidence]) -> dict[str, Evidence]
         **{f"ListBasicModel.{field}": evidence for field, evidence in model.items()},
         **period,
         "ClientProductCode": finds("CAFE"),
-        **each(context_of(fields.LIST_HISTORY), accepted),
+        **each(context_of(spec_fields.LIST_HISTORY), accepted),
     }
 
 
@@ -486,8 +488,8 @@ def reporting(right: dict[str, Any], wrong: dict[str, Any]) -> Evidence:
 
 
 OF_TAKINGS = {
-    **each(context_of(fields.TAKINGS), accepted),
-    "CurrentAccountID": refused(TAKINGS, lambda run: complete.takings(run.ids), 1, OTHERS),
+    **each(context_of(spec_fields.TAKINGS), accepted),
+    "CurrentAccountID": refused(TAKINGS, lambda run: complete_requests.takings(run.ids), 1, OTHERS),
     "Period.From": reporting({}, {"Period": {"From": 2}}),
     "Period.To": reporting({}, {"Period": {"To": -2}}),
     "AccountID": reporting({}, {}),
@@ -503,9 +505,9 @@ def of_linked_cards() -> dict[str, Evidence]:
         return narrowing(CARDS, linked, always(right), always(wrong))
 
     return {
-        **each(context_of(fields.GET_LINKED_CARDS, but=("CurrentAccountID", "GMT")), accepted),
-        "CurrentAccountID": refused(CARDS, lambda run: complete.linked_cards_of(run.ids), 1, OTHERS),
-        "GMT": changing(CARDS, lambda run: complete.linked_cards_of(run.ids), 5, "LinkedCards[0].Created"),
+        **each(context_of(spec_fields.GET_LINKED_CARDS, but=("CurrentAccountID", "GMT")), accepted),
+        "CurrentAccountID": refused(CARDS, lambda run: complete_requests.linked_cards_of(run.ids), 1, OTHERS),
+        "GMT": changing(CARDS, lambda run: complete_requests.linked_cards_of(run.ids), 5, "LinkedCards[0].Created"),
         "AccountId": narrowing(CARDS, linked, lambda run: run.ids.agent, lambda run: run.shop.owner_id),
         "State": filtering(1, 2),
         "Status": filtering(3, 1),
@@ -515,7 +517,7 @@ def of_linked_cards() -> dict[str, Evidence]:
 
 
 def prepared(run: Run) -> dict[str, Any]:
-    return complete.prepare(run.ids)
+    return complete_requests.prepare(run.ids)
 
 
 def signed_in(run: Run) -> dict[str, Any]:
@@ -532,7 +534,7 @@ EVIDENCE: dict[str, dict[str, Evidence]] = {
     CARDS: of_linked_cards(),
     TAKINGS: OF_TAKINGS,
     PREPARE: {
-        **each(context_of(fields.PREPARE), accepted),
+        **each(context_of(spec_fields.PREPARE), accepted),
         "CurrentAccountID": refused(PREPARE, prepared, 1, OTHERS),
         "PrepareFields[0].Name": refused(PREPARE, prepared, "AmountOfNothing", (400, 202)),
         "PrepareFields[0].Value": changing(PREPARE, prepared, "3000.00", "PreparedFields[1].Value"),
@@ -540,7 +542,7 @@ EVIDENCE: dict[str, dict[str, Evidence]] = {
         "ClientProductCode": changing(PREPARE, prepared, "CAR", "PreparedFields[4].Value"),
     },
     AUTH_ACCOUNT: {
-        "CurrentAccountID": refused(AUTH_ACCOUNT, lambda run: complete.auth_account(run.ids), 1, OTHERS),
+        "CurrentAccountID": refused(AUTH_ACCOUNT, lambda run: complete_requests.auth_account(run.ids), 1, OTHERS),
         "Lang": accepted,
         "IP": accepted,
     },
@@ -553,7 +555,7 @@ EVIDENCE: dict[str, dict[str, Evidence]] = {
 
 def test_every_field_of_a_request_has_evidence_and_no_other() -> None:
     assert {endpoint: sorted(evidence) for endpoint, evidence in EVIDENCE.items()} == {
-        endpoint: sorted(leaves(fields.REQUESTS[endpoint])) for endpoint in complete.EVERYTHING
+        endpoint: sorted(leaves(spec_fields.REQUESTS[endpoint])) for endpoint in complete_requests.EVERYTHING
     }
 
 
@@ -569,13 +571,13 @@ def test_every_field_of_a_request_has_its_effect_or_its_trace(run: Run, endpoint
     assert missed == []
 
 
-@pytest.mark.parametrize("endpoint", complete.EVERYTHING)
+@pytest.mark.parametrize("endpoint", complete_requests.EVERYTHING)
 def test_the_bodies_hold_every_field(endpoint: str) -> None:
-    body = complete.EVERYTHING[endpoint](complete.Ids())
+    body = complete_requests.EVERYTHING[endpoint](complete_requests.Ids())
 
-    assert [field for field in leaves(fields.REQUESTS[endpoint]) if at(body, field) is MISSING] == []
+    assert [field for field in leaves(spec_fields.REQUESTS[endpoint]) if at(body, field) is MISSING] == []
 
 
 @pytest.mark.parametrize("endpoint", [HISTORY, BY_DAYS, EXPORT])
 def test_a_list_takes_every_filter_at_once(run: Run, endpoint: str) -> None:
-    assert run.post(endpoint, complete.history(run.ids)).error == (200, 0)
+    assert run.post(endpoint, complete_requests.history(run.ids)).error == (200, 0)

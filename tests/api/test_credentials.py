@@ -6,8 +6,17 @@ from uuid import uuid4
 
 import pytest
 
-from tests.accounts import PASSWORD, Account, a_stored_merchant, accept_test_tokens, an_account, basic, block, is_401
-from tests.http import Reply, call, post
+from tests.support.accounts import (
+    PASSWORD,
+    Account,
+    a_stored_merchant,
+    accept_test_tokens,
+    an_account,
+    basic,
+    block,
+    is_401,
+)
+from tests.support.http import Reply, call, post
 
 SIGN_IN = "/api/v1/user/login/session"
 AUTH_ACCOUNT = "/api/v1/payment/AuthAccount"

@@ -12,9 +12,18 @@ from uuid import uuid4
 import pytest
 
 from chalicelib.store.table import client, table_name
-from tests.accounts import PASSWORD, Account, a_stored_merchant, accept_test_tokens, an_account, basic, block, signed
-from tests.builders import an_email
-from tests.http import Reply, post
+from tests.support.accounts import (
+    PASSWORD,
+    Account,
+    a_stored_merchant,
+    accept_test_tokens,
+    an_account,
+    basic,
+    block,
+    signed,
+)
+from tests.support.builders import an_email
+from tests.support.http import Reply, post
 
 A_PAYMENT = f"/api/v1/payment/{uuid4()}"
 SIGN_IN = "/api/v1/user/login/session"

@@ -8,8 +8,8 @@ import pytest
 from chalicelib import web
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payments
-from tests.http import TILL, Reply, basic, call, get, post
-from tests.transactions import a_body
+from tests.support.http import TILL, Reply, basic, call, get, post
+from tests.support.transactions import a_body
 
 SUBMIT = "/api/v1/payment/submit"
 

@@ -8,12 +8,13 @@ import pytest
 
 from chalicelib.services import outcomes
 from chalicelib.store import transactions
-from tests import http, streams
-from tests.builders import PASSWORD, Shop, a_shop, a_webhook
-from tests.capacity import write_units
-from tests.http import Reply
-from tests.receivers import Receiver, a_receiver
-from tests.transactions import a_body, a_guid
+from tests.support import events as support_events
+from tests.support import http
+from tests.support.builders import PASSWORD, Shop, a_shop, a_webhook
+from tests.support.cost import write_units
+from tests.support.http import Reply
+from tests.support.receivers import Receiver, a_receiver
+from tests.support.transactions import a_body, a_guid
 
 SUBMIT, REVERSE = "/api/v1/payment/submit", "/api/v1/payment/reverse"
 LOST, NEVER_ARRIVED, SIGNATURE = 12.68, 12.69, 12.08  # amounts that the sandbox knows
@@ -73,7 +74,7 @@ def till(stage: str) -> Till:
 @pytest.fixture
 def receiver(till: Till) -> Iterator[Receiver]:
     """A receiver of the shop's events."""
-    streams.forget()
+    support_events.forget()
     with a_receiver() as running:
         till.subscribe(running.url)
         yield running
@@ -157,7 +158,7 @@ def test_an_event_costs_two_write_units_and_a_merchant_without_webhooks_none(sta
 def test_a_receiver_gets_what_a_look_up_shows_by_then(till: Till, receiver: Receiver) -> None:
     paid = till.pay()
 
-    streams.deliver_all()
+    support_events.deliver_all()
 
     [call] = receiver.calls
     shown = till.shop.post("/api/v1/payment/listHistoryEx", {"ListBasicModel": {"ID": paid}}, till.login).body
@@ -171,7 +172,7 @@ def test_the_list_says_what_became_of_each_delivery(till: Till, receiver: Receiv
     with a_receiver(lambda _: 503, body=b"closed\r\non \x00Sundays") as closed:
         other = till.subscribe(closed.url)
         till.pay()
-        streams.deliver_all()
+        support_events.deliver_all()
 
     [event] = till.events()
     fine, failed = event["Deliveries"]
@@ -191,7 +192,7 @@ def test_a_ping_goes_to_one_webhook_alone(till: Till, receiver: Receiver) -> Non
     with a_receiver() as other:
         number = till.subscribe(other.url, Types=["payment.declined"])
         reply = till.shop.post(f"{till.shop.path}/webhook/{number}/test", {})
-        streams.deliver_all()
+        support_events.deliver_all()
 
     assert (receiver.calls, other.ids) == ([], [reply.body["EventID"]])
     assert other.calls[0].event["type"] == "ping"
@@ -200,11 +201,11 @@ def test_a_ping_goes_to_one_webhook_alone(till: Till, receiver: Receiver) -> Non
 
 def test_an_event_is_sent_again_under_its_id(till: Till, receiver: Receiver) -> None:
     till.pay()
-    streams.deliver_all()
+    support_events.deliver_all()
     [event] = till.events()
 
     assert till.resend(event["ID"]).error == (200, 0)
-    streams.deliver_all()
+    support_events.deliver_all()
 
     assert receiver.ids == [event["ID"]] * 2
     assert receiver.calls[0].body == receiver.calls[1].body
@@ -213,12 +214,12 @@ def test_an_event_is_sent_again_under_its_id(till: Till, receiver: Receiver) -> 
 
 def test_a_webhook_that_is_named_gets_also_what_it_did_not_take(till: Till, receiver: Receiver) -> None:
     paid = till.pay()
-    streams.deliver_all()
+    support_events.deliver_all()
     with a_receiver() as other:
         number = till.subscribe(other.url, Types=["payment.declined"])
         till.resend(till.events()[0]["ID"])
         till.resend(till.events()[0]["ID"], WebhookID=number)
-        streams.deliver_all()
+        support_events.deliver_all()
 
     assert [call.event["data"]["TransactionID"] for call in other.calls] == [paid]
     assert len(receiver.calls) == 2

@@ -10,10 +10,10 @@ import pytest
 
 from chalicelib.domain.permissions import Right
 from chalicelib.settings import settings
-from tests.accounts import Account, a_stored_merchant, a_stored_terminal, an_account
-from tests.exports import key_of, net_of, object_of, rows_of
-from tests.http import SYSTEM, Reply, post
-from tests.transactions import a_body
+from tests.support.accounts import Account, a_stored_merchant, a_stored_terminal, an_account
+from tests.support.export_files import key_of, net_of, object_of, rows_of
+from tests.support.http import SYSTEM, Reply, post
+from tests.support.transactions import a_body
 
 EXPORT, SUBMIT = "/api/v1/report/export", "/api/v1/payment/submit"
 Login = tuple[str, str]

@@ -8,12 +8,12 @@ import pytest
 
 from chalicelib.schemas.mobile_settings import FeaturesIn, MobileSettingsIn
 from infra.reference.schemas import describe_field
-from tests import http
-from tests.builders import agent_body, merchant_body, terminal_body
-from tests.cards import a_card_body
-from tests.http import SYSTEM, TILL, Reply
-from tests.tills import kept
-from tests.transactions import a_body, a_guid
+from tests.support import http
+from tests.support.builders import agent_body, merchant_body, terminal_body
+from tests.support.cards import a_card_body
+from tests.support.http import SYSTEM, TILL, Reply
+from tests.support.tills import kept
+from tests.support.transactions import a_body, a_guid
 
 SUBMIT = "/api/v1/payment/submit"
 KEY = "a secret key of some length"

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from chalicelib.endpoints import ENDPOINTS
-from tests import builders, complete, fields, http
-from tests.builders import Shop, a_shop
-from tests.tables import Seen, paths, put_at, steps
+from tests.support import builders, complete_requests, http, spec_fields
+from tests.support.builders import Shop, a_shop
+from tests.support.spec_checks import Seen, paths, put_at, steps
 
 POS = "/api/v1/merchant/{merchantId}/pos"
 BULK = f"{POS}/updatebulk"
@@ -23,20 +23,20 @@ MANAGEMENT = (
     BULK,
     "/api/v1/terminal/create",
 )
-REQUESTS = {path: fields.REQUESTS[path] for path in (*MANAGEMENT, *complete.EVERYTHING)}
+REQUESTS = {path: spec_fields.REQUESTS[path] for path in (*MANAGEMENT, *complete_requests.EVERYTHING)}
 WRONG: dict[str, Any] = {
-    fields.I: "5",
-    fields.N: "north",
-    fields.D: "twelve",
-    fields.S: 7,
-    fields.B: "true",
-    fields.A: {"0": 1},
-    fields.O: [],
+    spec_fields.I: "5",
+    spec_fields.N: "north",
+    spec_fields.D: "twelve",
+    spec_fields.S: 7,
+    spec_fields.B: "true",
+    spec_fields.A: {"0": 1},
+    spec_fields.O: [],
 }
 # Texts that may be numbers, too: a number is not wrong there.
 NUMBERS_TOO = ("Purchases[0].Price", "Purchases[0].Quantity", "OfflineQueueId")
 ODD: tuple[Any, ...] = (None, {}, [None], 1.5, "\ud800", 10**300)
-LONG = {fields.S: "x" * 9000, fields.I: 10**18}
+LONG = {spec_fields.S: "x" * 9000, spec_fields.I: 10**18}
 # More retries are the most there are, a later page is empty, and what is compared with the payment needs the payment.
 ANY_NUMBER = {"Receipt.RetryNum", "ListBasicModel.Page", "BasicReverseTran.InputType"}
 
@@ -48,8 +48,8 @@ def shop(stage: str) -> Shop:
 
 def whole(shop: Shop, path: str) -> tuple[str, dict[str, Any]]:
     """Return the path to post to, and a body with every field of the table."""
-    if path in complete.EVERYTHING:
-        return path, complete.EVERYTHING[path](complete.Ids())
+    if path in complete_requests.EVERYTHING:
+        return path, complete_requests.EVERYTHING[path](complete_requests.Ids())
     account = shop.owner_id
     if path == "/api/v1/merchant/create":
         return path, builders.merchant_body()
@@ -75,7 +75,7 @@ def about_agents(shop: Shop, path: str) -> tuple[str, dict[str, Any]]:
 
 def sent(shop: Shop, path: str, where: str, body: dict[str, Any]) -> http.Reply:
     """Send a body to the endpoint as somebody who may."""
-    if path in complete.EVERYTHING:
+    if path in complete_requests.EVERYTHING:
         method = next(endpoint.method for endpoint in ENDPOINTS if endpoint.path == path)
         return http.call(shop.stage, method, where, body)
     return shop.post(where, body, http.SYSTEM if path == "/api/v1/merchant/create" else shop.owner)
@@ -126,9 +126,9 @@ def unknown(table: Mapping[str, Any], schema: Mapping[str, Any], definitions: Ma
 def nulls(name: str, body: dict[str, Any]) -> set[str]:
     """Return the fields of a Pos, Merchant or Terminal that are null in this answer and need not be."""
     seen = Seen()
-    seen.answer(next(path for path, answer in fields.ANSWERS.items() if answer == f"Create{name}"), 200, body)
+    seen.answer(next(path for path, answer in spec_fields.ANSWERS.items() if answer == f"Create{name}"), 200, body)
     assert seen.faults(name) == []
-    return seen.always_null(name) - fields.ALWAYS_NULL
+    return seen.always_null(name) - spec_fields.ALWAYS_NULL
 
 
 def test_a_merchant_is_shown_with_every_field_when_it_is_created_and_when_it_is_updated(shop: Shop) -> None:
@@ -209,10 +209,10 @@ def test_each_field_of_a_wrong_type_is_named(shop: Shop, path: str) -> None:
     assert missed == []
 
 
-@pytest.mark.parametrize("path", complete.EVERYTHING)
+@pytest.mark.parametrize("path", complete_requests.EVERYTHING)
 def test_no_value_of_any_field_is_a_defect(stage: str, path: str) -> None:
     method = next(endpoint.method for endpoint in ENDPOINTS if endpoint.path == path)
-    body = complete.EVERYTHING[path](complete.Ids())
+    body = complete_requests.EVERYTHING[path](complete_requests.Ids())
     defects = []
 
     for name, _, _ in checked(path):

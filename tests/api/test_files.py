@@ -11,9 +11,9 @@ from botocore.exceptions import EndpointConnectionError
 from chalicelib.errors import Check
 from chalicelib.gateways import files
 from chalicelib.settings import settings
-from tests.builders import JPEG, PNG
-from tests.http import Reply, get, post
-from tests.transactions import a_body, a_guid
+from tests.support.builders import JPEG, PNG
+from tests.support.http import Reply, get, post
+from tests.support.transactions import a_body, a_guid
 
 SUBMIT = "/api/v1/payment/submit"
 MEGABYTE = 1024 * 1024

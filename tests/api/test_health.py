@@ -2,10 +2,10 @@
 
 import pytest
 
-from infra import engines
-from tests.calls import store_calls
-from tests.http import call, get
-from tests.outages import OUTAGES, without
+from infra.local import engines
+from tests.support.cost import store_calls
+from tests.support.http import call, get
+from tests.support.outages import OUTAGES, without
 
 HEALTH = "/api/v1/health"
 

@@ -12,12 +12,12 @@ from chalicelib.domain.agent import Agent
 from chalicelib.domain.transaction import Transaction
 from chalicelib.store import agents, merchants
 from chalicelib.store.table import read
-from infra.bulk_load import write_in_bulk
-from tests import http
-from tests.books import Books, local, paid
-from tests.builders import CONTEXT, PASSWORD, Shop, a_shop
-from tests.http import OTHER_TILL, OWNER, SYSTEM, TILL, Reply, get, post
-from tests.transactions import a_body, a_guid
+from infra.bench.shop import write_in_bulk
+from tests.support import http
+from tests.support.builders import CONTEXT, PASSWORD, Shop, a_shop
+from tests.support.http import OTHER_TILL, OWNER, SYSTEM, TILL, Reply, get, post
+from tests.support.ledger import Books, local, paid
+from tests.support.transactions import a_body, a_guid
 
 HISTORY = "/api/v1/payment/listHistoryEx"
 DAYS = "/api/v1/payment/listByDaysEx"

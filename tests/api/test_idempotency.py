@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.cards import EXP, STEADY
-from tests.http import OTHER_TILL, TILL, Reply, get, post
-from tests.transactions import a_guid
+from tests.support.cards import EXP, STEADY
+from tests.support.http import OTHER_TILL, TILL, Reply, get, post
+from tests.support.transactions import a_guid
 
 SUBMIT, REVERSE, REVERSE_CNP = (f"/api/v1/payment/{name}" for name in ("submit", "reverse", "reversecnp"))
 

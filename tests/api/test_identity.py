@@ -7,8 +7,8 @@ import pytest
 
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.sign_in import MAX_IDLE
-from tests.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account
-from tests.http import Reply, call, post
+from tests.support.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account
+from tests.support.http import Reply, call, post
 
 ME, SIGN_IN = "/api/v1/user/me", "/api/v1/user/login/session"
 SECOND = timedelta(seconds=1)

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.banks import paying_at_a_bank
-from tests.cards import PAN, a_card_body, chip_data, tlv
 from tests.gateways.iso8583.hosts import answers, paying_at
-from tests.http import TILL, get, post
+from tests.support.cards import PAN, a_card_body, chip_data, tlv
+from tests.support.http import TILL, get, post
+from tests.support.iso8583_stage import paying_at_a_bank
 
 SUBMIT = "/api/v1/payment/submit"
 LONG_TRACK = f"{PAN}=3012101" + "0" * 14

@@ -13,11 +13,11 @@ from chalicelib.domain.transaction import Transaction
 from chalicelib.services import payments
 from chalicelib.store import linked_cards, sequences
 from chalicelib.store.table import commit, put_new, update, write_one
-from tests.accounts import a_stored_merchant, a_stored_terminal, an_account
-from tests.builders import NOW
-from tests.cards import a_card, a_card_body
-from tests.http import OTHER_OWNER, OWNER, SYSTEM, TILL, Reply, get, post
-from tests.tills import a_till
+from tests.support.accounts import a_stored_merchant, a_stored_terminal, an_account
+from tests.support.builders import NOW
+from tests.support.cards import a_card, a_card_body
+from tests.support.http import OTHER_OWNER, OWNER, SYSTEM, TILL, Reply, get, post
+from tests.support.tills import a_till
 
 PATH = "/api/v1/payment/GetLinkedCards"
 VISA = a_card().details

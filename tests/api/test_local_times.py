@@ -11,13 +11,13 @@ from urllib.parse import quote
 import pytest
 
 from chalicelib.domain.business_days import to_local
-from tests.accounts import a_stored_merchant, an_account
 from tests.api.test_linked_cards import a_stored_card
-from tests.builders import NOW, PASSWORD, Shop, a_shop
-from tests.calls import store_calls
-from tests.cards import EXP, STEADY
-from tests.http import OWNER, SYSTEM, TILL, Reply, get, post
-from tests.transactions import a_body, a_guid
+from tests.support.accounts import a_stored_merchant, an_account
+from tests.support.builders import NOW, PASSWORD, Shop, a_shop
+from tests.support.cards import EXP, STEADY
+from tests.support.cost import store_calls
+from tests.support.http import OWNER, SYSTEM, TILL, Reply, get, post
+from tests.support.transactions import a_body, a_guid
 
 SUBMIT, REVERSE, REVERSE_CNP = (f"/api/v1/payment/{name}" for name in ("submit", "reverse", "reversecnp"))
 HISTORY, DAYS = "/api/v1/payment/listHistoryEx", "/api/v1/payment/listByDaysEx"

@@ -8,9 +8,9 @@ import pytest
 from chalicelib.domain.masking import mask, mask_value
 from chalicelib.store import transactions
 from chalicelib.store.table import encode
-from tests.cards import EXP, PAN, STEADY, TRACK2, chip_data
-from tests.http import post
-from tests.transactions import a_guid
+from tests.support.cards import EXP, PAN, STEADY, TRACK2, chip_data
+from tests.support.http import post
+from tests.support.transactions import a_guid
 
 SUBMIT = "/api/v1/payment/submit"
 MASKED = f"{STEADY[:6]}******{STEADY[-4:]}"

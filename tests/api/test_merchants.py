@@ -6,8 +6,8 @@ import pytest
 
 from chalicelib.store import audit, merchants, query
 from chalicelib.store.table import read
-from tests import builders, http
-from tests.builders import Shop, a_shop, image, merchant_body, merchant_update
+from tests.support import builders, http
+from tests.support.builders import Shop, a_shop, image, merchant_body, merchant_update
 
 CREATE = "/api/v1/merchant/create"
 

@@ -18,17 +18,8 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import new_session
 from chalicelib.services import sign_in
 from chalicelib.store import sign_in as sign_in_store
-from tests.accounts import (
-    PASSWORD,
-    SIGNING,
-    Account,
-    accept_test_tokens,
-    an_account,
-    basic,
-    is_401,
-    signed,
-)
-from tests.http import Reply, call
+from tests.support.accounts import PASSWORD, SIGNING, Account, accept_test_tokens, an_account, basic, is_401, signed
+from tests.support.http import Reply, call
 
 A_PAYMENT = f"/api/v1/payment/{uuid4()}"
 MEGABYTE = 2**20

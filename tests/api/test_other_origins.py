@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.http import Reply, call, post
-from tests.origins import SHOP, allowing, told
-from tests.transactions import a_body
+from tests.support.http import Reply, call, post
+from tests.support.origins import SHOP, allowing, told
+from tests.support.transactions import a_body
 
 SUBMIT = "/api/v1/payment/submit"
 STRANGER = "https://stranger.example"

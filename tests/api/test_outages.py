@@ -11,10 +11,10 @@ import pytest
 from chalicelib.gateways import secrets
 from chalicelib.services import sign_in
 from chalicelib.store.retries import HURRIED, HURRIED_SECRET
-from infra import engines
-from tests.accounts import PASSWORD, accept_test_tokens, an_account
-from tests.http import Reply, call
-from tests.outages import OUTAGES, SECRETS_VARIABLE, closed, hanging, without
+from infra.local import engines
+from tests.support.accounts import PASSWORD, accept_test_tokens, an_account
+from tests.support.http import Reply, call
+from tests.support.outages import OUTAGES, SECRETS_VARIABLE, closed, hanging, without
 
 AUTH_ACCOUNT = "/api/v1/payment/AuthAccount"
 SECONDS = 5

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from chalicelib.store import transactions
-from tests.accounts import a_stored_merchant, a_stored_terminal, an_account
-from tests.http import OTHER_TILL, OWNER, SYSTEM, TILL, TILL_BY_KEY, get, post
-from tests.transactions import a_body, a_guid
-from tests.wire import counting
+from tests.support.accounts import a_stored_merchant, a_stored_terminal, an_account
+from tests.support.http import OTHER_TILL, OWNER, SYSTEM, TILL, TILL_BY_KEY, get, post
+from tests.support.intercepted_calls import counting
+from tests.support.transactions import a_body, a_guid
 
 SUBMIT = "/api/v1/payment/submit"
 WHOLE_BODY: dict[str, Any] = {

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from tests import streams
-from tests.builders import merchant_body, terminal_body
-from tests.http import OWNER, SYSTEM, TILL, post
-from tests.receipts import messages
-from tests.transactions import a_body, a_guid
+from tests.support import events
+from tests.support.builders import merchant_body, terminal_body
+from tests.support.http import OWNER, SYSTEM, TILL, post
+from tests.support.receipts import messages
+from tests.support.transactions import a_body, a_guid
 
 SUBMIT, LIST, REVERSE, CARDS = (
     f"/api/v1/payment/{name}" for name in ("submit", "listHistoryEx", "reverse", "GetLinkedCards")
@@ -148,7 +148,7 @@ def test_a_receipts_phone_is_read_with_the_country_of_the_request(stage: str) ->
 
     assert reply.error == (200, 0), reply.text
     assert reply.body["Transaction"]["ReceiptPhone"] == "+27829876543"
-    streams.deliver_all()
+    events.deliver_all()
     assert messages("+27829876543")
     assert post(stage, SUBMIT, {**body, "CountryCode": None}).findings == [("Receipt.Phone", 3)]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.http import OTHER_TILL, OWNER, SYSTEM, TILL, TILL_BY_KEY, get, post
+from tests.support.http import OTHER_TILL, OWNER, SYSTEM, TILL, TILL_BY_KEY, get, post
 
 PREPARE = "/api/v1/payment/prepare"
 PAYMENT_FIELDS = {

@@ -11,8 +11,8 @@ from chalicelib.domain.secret import Secret
 from chalicelib.gateways import secrets
 from chalicelib.settings import settings
 from tests.api.test_prepare import PREPARE, a_body, filled
-from tests.http import post
-from tests.partners import Behaviour, Server, a_server, repeats, says, sends
+from tests.support.http import post
+from tests.support.partners import Behaviour, Server, a_server, repeats, says, sends
 
 Registers = Callable[[Behaviour], contextlib.AbstractContextManager[Server]]
 

@@ -10,12 +10,12 @@ import pytest
 
 from chalicelib.errors import Check
 from chalicelib.services import outbox
-from tests import http, streams
-from tests.builders import JPEG, PASSWORD, a_shop, an_email, image, merchant_update
-from tests.capacity import write_units
-from tests.http import Reply, get, post
-from tests.receipts import mails, messages, ses
-from tests.transactions import a_body, a_guid
+from tests.support import events, http
+from tests.support.builders import JPEG, PASSWORD, a_shop, an_email, image, merchant_update
+from tests.support.cost import write_units
+from tests.support.http import Reply, get, post
+from tests.support.receipts import mails, messages, ses
+from tests.support.transactions import a_body, a_guid
 
 SUBMIT = "/api/v1/payment/submit"
 KEY = "a secret key of some length"
@@ -30,7 +30,7 @@ def pay(stage: str, receipt: Any, body: dict[str, Any] | None = None, login: Any
     """Pay, and let the stream send the receipt."""
     sent = {**(body or a_body()), "Receipt": receipt}
     reply = post(stage, SUBMIT, sent, login) if login else post(stage, SUBMIT, sent)
-    streams.deliver_all()
+    events.deliver_all()
     return reply
 
 
@@ -189,7 +189,7 @@ def test_what_is_given_back_has_a_receipt_that_names_the_first_one(stage: str, m
     payment = pay(stage, None).body["Transaction"]
     body = {"BasicReverseTran": {"TransactionID": payment["ID"], "ReverseMode": mode, "InputType": 10}}
     reply = post(stage, "/api/v1/payment/reverse", {**body, "Receipt": {"Email": to}})
-    streams.deliver_all()
+    events.deliver_all()
 
     (mail,) = mails(to)
     assert (reply.error, mail.subject) == ((200, 0), f"{subject} from Demo Store: R 12.30")
@@ -227,7 +227,7 @@ def test_a_refused_payment_sends_nothing(stage: str) -> None:
 def test_a_welcome_arrives_and_holds_no_password(stage: str) -> None:
     email = an_email()
     a_shop(stage).agent(Email=email, SecretKey="staple staple staple")
-    streams.deliver_all()
+    events.deliver_all()
     (mail,) = mails(email)
 
     assert mail.subject == "Welcome"

@@ -9,11 +9,11 @@ import pytest
 from chalicelib.domain.acquirer import AuthorizationRequest, ReversalKind, ReversalRequest
 from chalicelib.domain.money import from_minor
 from chalicelib.domain.reconciliation import PURCHASE, REFUND, Row
-from infra import operator
-from tests.cards import STEADY, a_card_body
-from tests.hosts import Host, without_inquiries
-from tests.http import get, post
-from tests.reconciliations import as_csv
+from infra.operator import commands as operator
+from tests.support.cards import STEADY, a_card_body
+from tests.support.http import get, post
+from tests.support.reconciliations import as_csv
+from tests.support.unqueryable_host import Host, without_inquiries
 
 
 @pytest.fixture

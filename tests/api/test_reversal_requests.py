@@ -10,10 +10,10 @@ from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, Reversal
 from chalicelib.gateways import acquirers
 from chalicelib.services import payment_sweep
 from chalicelib.store import transactions
-from tests.cards import EXP, PAN, STEADY, TRACK2, a_card_body, chip_data
-from tests.http import OTHER_TILL, OWNER, TILL, Reply, get, post
-from tests.transactions import a_body, a_guid
-from tests.wire import broken
+from tests.support.cards import EXP, PAN, STEADY, TRACK2, a_card_body, chip_data
+from tests.support.http import OTHER_TILL, OWNER, TILL, Reply, get, post
+from tests.support.intercepted_calls import broken
+from tests.support.transactions import a_body, a_guid
 
 SUBMIT = "/api/v1/payment/submit"
 REVERSE, REVERSE_CNP = "/api/v1/payment/reverse", "/api/v1/payment/reversecnp"

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from chalicelib.store import transactions
-from tests.http import OTHER_OWNER, OTHER_TILL, OWNER, SYSTEM, TILL, Reply, get, post
-from tests.transactions import a_body, a_guid
+from tests.support.http import OTHER_OWNER, OTHER_TILL, OWNER, SYSTEM, TILL, Reply, get, post
+from tests.support.transactions import a_body, a_guid
 
 SUBMIT = "/api/v1/payment/submit"
 REVERSE = "/api/v1/payment/reverse"

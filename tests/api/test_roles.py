@@ -8,17 +8,10 @@ import pytest
 
 import app
 from chalicelib.endpoints import ENDPOINTS
-from tests.accounts import (
-    PASSWORD,
-    a_stored_merchant,
-    a_stored_terminal,
-    an_account,
-    basic,
-    block,
-)
-from tests.calls import store_calls
-from tests.http import post
-from tests.roles import (
+from tests.support.accounts import PASSWORD, a_stored_merchant, a_stored_terminal, an_account, basic, block
+from tests.support.cost import store_calls
+from tests.support.http import post
+from tests.support.role_table import (
     AGENT,
     CREDENTIAL_ERRORS,
     CREDENTIALS,

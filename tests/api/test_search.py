@@ -8,11 +8,11 @@ import pytest
 
 from chalicelib.store import history
 from chalicelib.store.table import client, table_name
-from tests.builders import PASSWORD, Shop, a_shop
-from tests.cards import a_card_body, chip_data
-from tests.http import OTHER_TILL, Reply, post
-from tests.tills import kept
-from tests.transactions import a_body, a_guid
+from tests.support.builders import PASSWORD, Shop, a_shop
+from tests.support.cards import a_card_body, chip_data
+from tests.support.http import OTHER_TILL, Reply, post
+from tests.support.tills import kept
+from tests.support.transactions import a_body, a_guid
 
 HISTORY, DAYS = "/api/v1/payment/listHistoryEx", "/api/v1/payment/listByDaysEx"
 SUBMIT, REVERSE, REVERSE_CNP = (f"/api/v1/payment/{name}" for name in ("submit", "reverse", "reversecnp"))

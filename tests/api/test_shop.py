@@ -11,8 +11,8 @@ import pytest
 
 from chalicelib import shop
 from chalicelib.errors import ErrorCode
-from infra.shop_libraries import FILES, LIBRARIES, SHA256
-from tests.http import get
+from infra.vendored.shop_libraries import FILES, LIBRARIES, SHA256
+from tests.support.http import get
 
 MAX_COMPRESSED_BYTES = 100 * 1024
 POLICY = {

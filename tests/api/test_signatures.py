@@ -9,13 +9,13 @@ from botocore.exceptions import EndpointConnectionError
 from chalicelib.gateways import files
 from chalicelib.services import payment_sweep
 from chalicelib.store import transactions
-from tests import streams
 from tests.api.test_files import a_file, content_of, objects
-from tests.builders import JPEG, PNG, an_email
-from tests.cards import STEADY, a_card_body
-from tests.http import OWNER, TILL, Reply, get, post
-from tests.receipts import mails
-from tests.transactions import a_body
+from tests.support import events
+from tests.support.builders import JPEG, PNG, an_email
+from tests.support.cards import STEADY, a_card_body
+from tests.support.http import OWNER, TILL, Reply, get, post
+from tests.support.receipts import mails
+from tests.support.transactions import a_body
 
 SUBMIT = "/api/v1/payment/submit"
 
@@ -153,10 +153,10 @@ def test_the_receipt_of_the_completed_payment_is_sent_once(stage: str) -> None:
     to = an_email()
     body = owing(Receipt={"Email": to})
     send(stage, body)
-    streams.deliver_all()
+    events.deliver_all()
     for _ in range(2):
         send(stage, body, a_file("SIGNATURE"))
-        streams.deliver_all()
+        events.deliver_all()
 
     authorized, paid = mails(to)
     assert "AUTHORIZED, NOT YET COMPLETED" in authorized.body
@@ -184,7 +184,7 @@ def test_a_payment_that_was_reversed_in_full_takes_its_signature_without_another
     basic = {"TransactionID": paid, "ReverseMode": 5}
     returned = post(stage, "/api/v1/payment/reversecnp", {"BasicReverseTran": basic})
     signed = send(stage, body, a_file("SIGNATURE"))
-    streams.deliver_all()
+    events.deliver_all()
 
     assert returned.error == (200, 0)
     assert state(signed) == (500, 502, True, False)

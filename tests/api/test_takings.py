@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.builders import PASSWORD, Shop, a_shop
-from tests.http import SYSTEM, Reply, post
-from tests.transactions import a_body, a_guid
+from tests.support.builders import PASSWORD, Shop, a_shop
+from tests.support.http import SYSTEM, Reply, post
+from tests.support.transactions import a_body, a_guid
 
 TAKINGS = "/api/v1/report/takings"
 SUBMIT, REVERSE = "/api/v1/payment/submit", "/api/v1/payment/reverse"

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from tests.builders import PASSWORD, Shop, a_shop, terminal_body
-from tests.cards import a_card_body
-from tests.http import Reply
-from tests.tills import kept
-from tests.transactions import a_body
+from tests.support.builders import PASSWORD, Shop, a_shop, terminal_body
+from tests.support.cards import a_card_body
+from tests.support.http import Reply
+from tests.support.tills import kept
+from tests.support.transactions import a_body
 
 SUBMIT, CREATE = "/api/v1/payment/submit", "/api/v1/terminal/create"
 ID, CODE = "TerminalGroupID", "TerminalGroupCode"

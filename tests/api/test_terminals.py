@@ -4,8 +4,8 @@ import pytest
 
 from chalicelib.store import audit, merchants
 from chalicelib.store.table import read
-from tests import builders, http
-from tests.builders import Shop, a_shop, terminal_body
+from tests.support import builders, http
+from tests.support.builders import Shop, a_shop, terminal_body
 
 CREATE = "/api/v1/terminal/create"
 

@@ -9,10 +9,10 @@ import pytest
 
 from chalicelib.store import merchants
 from chalicelib.store.table import read
-from infra.engines import STACK
-from tests import http
-from tests.builders import Shop, a_shop, a_webhook
-from tests.http import Reply
+from infra.local.engines import STACK
+from tests.support import http
+from tests.support.builders import Shop, a_shop, a_webhook
+from tests.support.http import Reply
 
 
 @pytest.fixture

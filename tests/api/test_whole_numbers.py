@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from tests.http import TILL, post
-from tests.transactions import a_body
+from tests.support.http import TILL, post
+from tests.support.transactions import a_body
 
 SUBMIT = "/api/v1/payment/submit"
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.cards import TRACK2, a_card_body, chip_data
-from tests.http import Reply, post
-from tests.transactions import a_body, a_guid
+from tests.support.cards import TRACK2, a_card_body, chip_data
+from tests.support.http import Reply, post
+from tests.support.transactions import a_body, a_guid
 
 SUBMIT = "/api/v1/payment/submit"
 ENDPOINTS = ("payment/reverse", "payment/reversecnp")

@@ -8,7 +8,7 @@ import pytest
 from chalicelib.aws import errors
 from chalicelib.aws.client import DYNAMODB, KMS, SECRETS_MANAGER, Client, Limits, Service
 from chalicelib.aws.errors import RefusedError, UnansweredError
-from infra import engines, ports
+from infra.local import engines, ports
 from tests.aws.clients import LIMITS, METHODS, SERVICES, boto3s, no_pauses, ours
 from tests.aws.servers import Scripted, Step, answers, cancels, cuts, http, refuses, scripted, sends, silent
 

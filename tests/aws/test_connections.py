@@ -20,9 +20,9 @@ from chalicelib.aws import connections
 from chalicelib.aws.client import Endpoint
 from chalicelib.aws.connections import Answer, exchange
 from chalicelib.aws.errors import TimedOutError, UnansweredError, UnreachableError
-from infra import ports
+from infra.local import ports
 from tests.aws.servers import Scripted, Step, cuts, http, scripted, sends, silent
-from tests.certificates import Authority, an_authority
+from tests.support.certificates import Authority, an_authority
 
 SECONDS = 2.0
 

@@ -12,7 +12,7 @@ from chalicelib.aws.client import KMS, Client, Limits
 from chalicelib.aws.errors import UnansweredError
 from chalicelib.aws.signature import Credentials, credentials, region
 from chalicelib.domain.secret import Secret
-from infra import engines
+from infra.local import engines
 
 NAMES = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_REGION", "AWS_DEFAULT_REGION")
 

@@ -9,7 +9,7 @@ from chalicelib.aws.client import DYNAMODB, KMS, SECRETS_MANAGER, Client
 from chalicelib.settings import settings
 from chalicelib.store.table import table_name
 from tests.aws.clients import LIMITS, boto3s, ours
-from tests.transactions import a_guid
+from tests.support.transactions import a_guid
 
 pytestmark = pytest.mark.usefixtures("engine")
 

@@ -7,11 +7,11 @@ from typing import Any
 from playwright.sync_api import Locator, expect
 
 from chalicelib.domain.permissions import Right
-from tests.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account
 from tests.browser.conftest import Visit
-from tests.cards import EXP, PAN
-from tests.http import OWNER, Reply, get, post
-from tests.transactions import a_body
+from tests.support.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account
+from tests.support.cards import EXP, PAN
+from tests.support.http import OWNER, Reply, get, post
+from tests.support.transactions import a_body
 
 VIEWS = ("Today", "Days", "Payments", "Tills", "Day report", "Webhooks")
 Login = tuple[str, str]

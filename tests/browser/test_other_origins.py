@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.http import TILL, basic, get
-from tests.origins import allowing
-from tests.transactions import a_body
+from tests.support.http import TILL, basic, get
+from tests.support.origins import allowing
+from tests.support.transactions import a_body
 
 pytestmark = pytest.mark.usefixtures("stage")
 

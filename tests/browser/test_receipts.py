@@ -12,7 +12,7 @@ from chalicelib.domain.transaction import LANGUAGES, CardDetails, EmvData, Input
 from chalicelib.receipts import receipt_of
 from chalicelib.receipts.html import as_html
 from tests.browser.conftest import Visit
-from tests.transactions import a_guid, a_payment, altered
+from tests.support.transactions import a_guid, a_payment, altered
 
 SHOP = MerchantSnapshot("Bean & Leaf", "12 Long Street", "+27829876543", "4123456789", "000000001234567", "7/logo.png")
 LOGO = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import WAIT_MILLISECONDS, Visit
-from tests.http import TILL
+from tests.support.http import TILL
 
 PAYMENT = "#tag/payments/POST/api/v1/payment/submit"
 

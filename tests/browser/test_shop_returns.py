@@ -8,7 +8,7 @@ from playwright.sync_api import Route, expect
 from tests.browser.conftest import Visit
 from tests.browser.shop import Shop, Store, a_store
 from tests.browser.test_shop_sign_in import end_session
-from tests.http import Reply
+from tests.support.http import Reply
 
 REVERSE = "**/api/v1/payment/reverse"
 

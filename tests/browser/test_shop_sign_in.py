@@ -11,8 +11,8 @@ from chalicelib.store import sign_in
 from chalicelib.store.table import update, write_one
 from tests.browser.conftest import Visit
 from tests.browser.shop import VIEWS, Shop, a_store
-from tests.http import OTHER_OWNER, OWNER, SYSTEM, TILL, get, post
-from tests.transactions import a_body
+from tests.support.http import OTHER_OWNER, OWNER, SYSTEM, TILL, get, post
+from tests.support.transactions import a_body
 
 
 @pytest.fixture

@@ -3,12 +3,12 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests.accounts import PASSWORD
 from tests.browser.conftest import Visit
 from tests.browser.shop import Shop, Store, a_store
-from tests.builders import an_email
-from tests.http import call, get, post
-from tests.transactions import a_body
+from tests.support.accounts import PASSWORD
+from tests.support.builders import an_email
+from tests.support.http import call, get, post
+from tests.support.transactions import a_body
 
 
 @pytest.fixture

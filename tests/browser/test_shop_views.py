@@ -3,11 +3,11 @@
 import pytest
 from playwright.sync_api import expect
 
-from tests import streams
 from tests.browser.conftest import Visit
 from tests.browser.shop import VIEWS, Shop, Store, a_store
-from tests.http import get
-from tests.receivers import a_receiver
+from tests.support import events
+from tests.support.http import get
+from tests.support.receivers import a_receiver
 
 SCRIPT = '<script>document.title="run"</script><img src=x onerror="document.title=\'run\'">'
 
@@ -34,7 +34,7 @@ def fits_everybody(shop: Shop) -> None:
 
 
 def test_everybody_can_use_every_view_on_every_screen(visit_of_a_shop: Visit, store: Store) -> None:
-    streams.forget()
+    events.forget()
     shop = Shop(visit_of_a_shop, store.stage)
     shop.open()
     fits_everybody(shop)
@@ -57,7 +57,7 @@ def test_everybody_can_use_every_view_on_every_screen(visit_of_a_shop: Visit, st
     with a_receiver(lambda _: 503, body=SCRIPT.encode() * 3) as closed:
         store.subscribe(closed.url)
         store.pay()
-        streams.deliver_all()
+        events.deliver_all()
     shop.look_at("Webhooks")
     shop.page.get_by_role("button", name="Details").click()
     expect(shop.page.get_by_text("503", exact=True)).to_be_visible()

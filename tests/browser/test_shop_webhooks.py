@@ -7,13 +7,13 @@ import pytest
 from playwright.sync_api import Locator, expect
 
 from infra.listen import problem_of
-from tests import streams
 from tests.browser.conftest import Visit
 from tests.browser.shop import Shop, Store, a_store
 from tests.browser.test_shop_returns import carried_out_without_an_answer
-from tests.events import a_stored_event
-from tests.http import post
-from tests.receivers import Call, Receiver, a_receiver
+from tests.support import events
+from tests.support.events import a_stored_event
+from tests.support.http import post
+from tests.support.receivers import Call, Receiver, a_receiver
 
 SCRIPT = "<script>document.title='run'</script>"
 
@@ -26,7 +26,7 @@ def store(stage: str) -> Store:
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
     """A receiver on this machine."""
-    streams.forget()
+    events.forget()
     with a_receiver() as running:
         yield running
 
@@ -50,7 +50,7 @@ def send(shop: Shop, button: Locator) -> None:
     sent = re.compile("/(test|resend)$")
     with shop.page.expect_response("**/event/list"), shop.page.expect_response(sent):
         button.click()
-    streams.deliver_all()
+    events.deliver_all()
 
 
 def problems_of(call: Call, *secrets: str) -> list[str | None]:
@@ -71,7 +71,7 @@ def test_a_webhook_is_created_and_its_secret_is_shown_once(shop: Shop, store: St
     shop.button("Copy").click()
     expect(shop.page.get_by_text("Copied.")).to_be_visible()
     store.pay()
-    streams.deliver_all()
+    events.deliver_all()
 
     assert shop.page.evaluate("navigator.clipboard.readText()") == secret
     assert secret not in shop.page.evaluate("JSON.stringify([sessionStorage, localStorage])")
@@ -145,12 +145,12 @@ def test_a_new_secret_signs_beside_the_old_one_for_a_day(shop: Shop, store: Stor
 
 
 def test_what_a_receiver_answers_is_shown_and_an_event_is_sent_again(shop: Shop, store: Store) -> None:
-    streams.forget()
+    events.forget()
     statuses = [500, 500, 200]
     with a_receiver(lambda _: statuses.pop(0), body=SCRIPT.encode()) as receiver:
         store.subscribe(receiver.url)
         paid = store.pay()
-        streams.deliver_all()
+        events.deliver_all()
         look_again(shop)
         send(shop, shop.button("Send a test"))
         expect(shop.page.get_by_text("It was not taken: 500")).to_be_visible()

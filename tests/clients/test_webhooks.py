@@ -17,8 +17,8 @@ from chalicelib.gateways import webhooks
 from infra.listen import problem_of
 from infra.reference import ROOT
 from tests.clients.tools import ENGINES, needs
-from tests.events import SECRET
-from tests.receivers import Call, a_receiver
+from tests.support.events import SECRET
+from tests.support.receivers import Call, a_receiver
 
 pytestmark = pytest.mark.usefixtures("moto")
 

@@ -1,7 +1,7 @@
 import pytest
 
 from chalicelib.domain.references import matches_search
-from tests.builders import an_agent
+from tests.support.builders import an_agent
 
 AGENT = an_agent(name="Straße 7", email="Till@Shop.example", phone="+27829876543")
 

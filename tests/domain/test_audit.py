@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 from chalicelib.store.audit import Act, audit_entry, changed_fields, filled_fields
-from tests.builders import NOW, an_agent
+from tests.support.builders import NOW, an_agent
 
 
 def test_the_changed_fields_are_named_and_the_bookkeeping_is_not() -> None:

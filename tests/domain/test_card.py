@@ -9,8 +9,8 @@ from chalicelib.domain import card
 from chalicelib.domain.card import CardInput, LinkedCard, brand_of, has_check_digit, is_expired, is_usable, read
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import CardDetails, EmvData, InputType
-from tests.cards import AID, APN, EXP, PAN, TRACK1, TRACK2, TSI, TVR, a_card, an_input, chip_data
-from tests.transactions import NOW
+from tests.support.cards import AID, APN, EXP, PAN, TRACK1, TRACK2, TSI, TVR, a_card, an_input, chip_data
+from tests.support.transactions import NOW
 
 BRANDS = {
     "4222222222222": "VISA",

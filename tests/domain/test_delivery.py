@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from chalicelib.domain import webhooks
 from chalicelib.domain.webhooks import Attempt, Delivery, DeliveryState
-from tests.events import an_event
-from tests.transactions import NOW
+from tests.support.events import an_event
+from tests.support.transactions import NOW
 
 SECOND, MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("seconds", "minutes", "hours", "days"))
 SCHEDULE = [5 * SECOND, MINUTE, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 6 * HOUR, 12 * HOUR, DAY, DAY]

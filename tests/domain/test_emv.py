@@ -5,7 +5,7 @@ from hypothesis.strategies import binary
 from chalicelib.domain import emv
 from chalicelib.domain.emv import MalformedError
 from chalicelib.domain.transaction import EmvData
-from tests.cards import AID, APN, EXP, PAN, TSI, TVR, chip_data
+from tests.support.cards import AID, APN, EXP, PAN, TSI, TVR, chip_data
 
 # The file control information of the payment system environment, as EMV Book 1, section 11.3.4 lays it out.
 PSE = bytes.fromhex("6F1A 840E 315041592E5359532E4444463031 A508 880102 5F2D02 656E")

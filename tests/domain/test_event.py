@@ -9,8 +9,8 @@ from chalicelib.domain import webhooks
 from chalicelib.domain.transaction import PENDING, Phase
 from chalicelib.domain.webhooks import Kind, event_of, kind_of
 from chalicelib.schemas.webhooks import body_of
-from tests.events import OF_PAYMENTS, OF_REVERSALS
-from tests.transactions import NOW, a_payment
+from tests.support.events import OF_PAYMENTS, OF_REVERSALS
+from tests.support.transactions import NOW, a_payment
 
 
 @pytest.mark.parametrize("phase", Phase)

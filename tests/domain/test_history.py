@@ -20,7 +20,7 @@ from chalicelib.domain.history import (
 )
 from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import Phase
-from tests.transactions import NOW, a_payment
+from tests.support.transactions import NOW, a_payment
 
 MIDNIGHT = datetime(2026, 3, 14)  # noqa: DTZ001  the merchant's own
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from chalicelib.domain.history import HistoryEntry, HistoryFilter, SearchText, entry_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import AgentSnapshot, CardDetails, Phase, ReceiptAddresses
-from tests.transactions import ZAR, a_payment
+from tests.support.transactions import ZAR, a_payment
 
 PAYMENT = a_payment(
     id="0F8FAD5B-D9CB-469F-A165-70867728950E",

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from chalicelib.domain.card import brand_of, has_check_digit
 from chalicelib.domain.masking import mask_foreign
-from tests.cards import PAN, STEADY, TRACK2, a_card, chip_data
+from tests.support.cards import PAN, STEADY, TRACK2, a_card, chip_data
 
 CARD = a_card().details
 NUMBERS = st.sampled_from((PAN, STEADY, "5105105105105100", "371449635398431", "30569309025904"))

@@ -5,9 +5,9 @@ import pytest
 
 from chalicelib.domain import outbox
 from chalicelib.domain.outbox import one_line, welcome
-from tests.builders import a_merchant
-from tests.receipts import an_entry
-from tests.transactions import NOW
+from tests.support.builders import a_merchant
+from tests.support.receipts import an_entry
+from tests.support.transactions import NOW
 
 
 def test_a_new_entry_is_held_for_the_stream() -> None:

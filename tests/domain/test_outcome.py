@@ -8,8 +8,8 @@ from chalicelib.domain import outcome
 from chalicelib.domain.acquirer import AcquirerAnswer
 from chalicelib.domain.transaction import InputType, Phase, Pictures, Transaction
 from chalicelib.schemas.transaction_view import status_of
-from tests.cards import PAN, STEADY, a_card
-from tests.transactions import NOW, a_payment
+from tests.support.cards import PAN, STEADY, a_card
+from tests.support.transactions import NOW, a_payment
 
 SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 

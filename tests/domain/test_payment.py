@@ -13,8 +13,8 @@ from chalicelib.domain.history import entry_of
 from chalicelib.domain.payment import Till
 from chalicelib.domain.transaction import InputType, Particulars, Phase, Purchase, Transaction
 from chalicelib.errors import Check, ServiceError
-from tests.builders import a_merchant, a_terminal, an_agent
-from tests.transactions import NOW, an_order
+from tests.support.builders import a_merchant, a_terminal, an_agent
+from tests.support.transactions import NOW, an_order
 
 AGENT = an_agent()
 MERCHANT = a_merchant()

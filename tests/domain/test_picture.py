@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain.picture import MAX_BYTES, NotAPictureError, TooLargeError, picture_of
-from tests.builders import JPEG, PNG
+from tests.support.builders import JPEG, PNG
 
 
 def encoded(content: bytes) -> str:

@@ -26,9 +26,9 @@ from chalicelib.domain.transaction import (
 from chalicelib.receipts import FOLDER, has_receipt, receipt_of, words_of
 from chalicelib.receipts.html import STYLES, as_html
 from chalicelib.receipts.text_and_sms import PLAIN, WIDTH, as_sms, as_text
-from tests import transactions
-from tests.builders import a_merchant
-from tests.transactions import NOW, altered
+from tests.support import transactions
+from tests.support.builders import a_merchant
+from tests.support.transactions import NOW, altered
 
 MERCHANT = snapshot_of(
     a_merchant(name="Bean & Leaf", address_de_jure="Bean and Leaf (Pty) Ltd, 12 Long Street", tax_id="4123456789"),

@@ -23,8 +23,8 @@ from chalicelib.domain.reconciliation import (
 )
 from chalicelib.domain.reversibility import ReverseMode
 from chalicelib.domain.transaction import Phase, Transaction
-from tests.reconciliations import DAY, NO_CANCELS, a_booking, a_purchase, a_reversal, booked, row_of
-from tests.transactions import a_guid
+from tests.support.reconciliations import DAY, NO_CANCELS, a_booking, a_purchase, a_reversal, booked, row_of
+from tests.support.transactions import a_guid
 
 RETURN, CANCEL = ReverseMode.RETURN, ReverseMode.CANCEL
 Planted = tuple[list[Row], set[tuple[str, str, Field]]]  # the rows of one transaction, what is to be found in them

@@ -3,7 +3,7 @@ import pytest
 from chalicelib.domain import references
 from chalicelib.domain.agent import PrinterSettings
 from chalicelib.domain.merchant import TerminalGroup
-from tests.builders import a_merchant, a_terminal
+from tests.support.builders import a_merchant, a_terminal
 
 PRINTERS = {1: "ESCPOS58", 2: "ESCPOS80"}
 OWN, FOREIGN = a_terminal(id=5, client_id=7), a_terminal(id=6, client_id=8)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from chalicelib.domain.business_days import text_of
 from chalicelib.domain.reversal import ReversalOrder, content_identity
 from chalicelib.domain.reversibility import ReverseMode
-from tests.transactions import a_payment
+from tests.support.transactions import a_payment
 
 ORIGINAL = a_payment(gmt=2)
 instants = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001  hypothesis adds the zone

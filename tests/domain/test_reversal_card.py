@@ -8,8 +8,8 @@ from chalicelib.domain.card import CardInput, has_check_digit
 from chalicelib.domain.reversal import SentCard, check_card, sent_card
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType, Transaction
-from tests.cards import EXP, PAN, STEADY, TRACK2, a_card, an_input, chip_data
-from tests.transactions import NOW, a_payment
+from tests.support.cards import EXP, PAN, STEADY, TRACK2, a_card, an_input, chip_data
+from tests.support.transactions import NOW, a_payment
 
 
 def paid(**changes: Any) -> Transaction:

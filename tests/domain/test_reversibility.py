@@ -18,7 +18,7 @@ from chalicelib.domain.reversibility import (
 )
 from chalicelib.domain.transaction import InputType, Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from tests.transactions import NOW, a_payment, altered
+from tests.support.transactions import NOW, a_payment, altered
 
 SENDABLE = (ReverseMode.CANCEL, ReverseMode.RETURN, ReverseMode.CANCEL_CNP, ReverseMode.RETURN_CNP)
 WAYS = list(product(InputType, (CARD_PRESENT, CNP), SENDABLE, (False, True)))

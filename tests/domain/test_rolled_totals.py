@@ -18,7 +18,7 @@ from chalicelib.domain.totals import (
     of_all_agents,
     slots_of_all_agents,
 )
-from tests.transactions import a_payment
+from tests.support.transactions import a_payment
 
 DAY = date(2026, 3, 14)
 INSTANTS = st.datetimes(datetime(2020, 1, 1), datetime(2040, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001

@@ -6,7 +6,7 @@ import pytest
 from chalicelib.domain.reversibility import CANCELS, ReverseMode, offers, refusal
 from chalicelib.domain.transaction import PENDING, TRANSITIONS, InputType, Phase, Transaction
 from chalicelib.errors import ErrorCode
-from tests.transactions import NOW, a_payment, altered
+from tests.support.transactions import NOW, a_payment, altered
 
 
 def refused(payment: Transaction, mode: ReverseMode, now: datetime = NOW, *, partial: bool = False) -> ErrorCode | None:

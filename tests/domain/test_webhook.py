@@ -7,9 +7,9 @@ import pytest
 from chalicelib.domain import webhooks
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.webhooks import Attempt
-from tests.builders import a_merchant
-from tests.events import a_hook
-from tests.transactions import NOW
+from tests.support.builders import a_merchant
+from tests.support.events import a_hook
+from tests.support.transactions import NOW
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 TAKEN, REFUSED, SLOW = Attempt(NOW, 20, 200), Attempt(NOW, 20, 500), Attempt(NOW, 10_000, reason="no answer in time")

@@ -28,8 +28,8 @@ from chalicelib.domain.acquirer import (
 )
 from chalicelib.domain.transaction import InputType, MessageTrace, TerminalSnapshot
 from chalicelib.gateways.acquirers import Acquirer
-from tests.cards import PAN, a_chip_card
-from tests.transactions import ZAR, a_guid
+from tests.support.cards import PAN, a_chip_card
+from tests.support.transactions import ZAR, a_guid
 
 WITHIN_S = 5.0
 _numbers = count(1)

@@ -10,7 +10,7 @@ from chalicelib.domain.picture import Picture
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files
 from chalicelib.settings import settings
-from tests.builders import PNG
+from tests.support.builders import PNG
 
 
 @pytest.mark.usefixtures("moto")

@@ -13,8 +13,8 @@ from chalicelib import network
 from chalicelib.domain.url_guard import is_public
 from chalicelib.gateways import https
 from chalicelib.gateways.https import FailedError, Reply, post
-from tests.certificates import an_authority
-from tests.partners import a_server, says
+from tests.support.certificates import an_authority
+from tests.support.partners import a_server, says
 
 NAME = "partner.example"
 PUBLIC = "93.184.215.14"

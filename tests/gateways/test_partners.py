@@ -17,8 +17,8 @@ from chalicelib.domain.secret import Secret
 from chalicelib.gateways import https, partners
 from chalicelib.gateways.https import FailedError
 from chalicelib.settings import Partner
-from infra import ports
-from tests.partners import Behaviour, Server, a_server, repeats, says, sends
+from infra.local import ports
+from tests.support.partners import Behaviour, Server, a_server, repeats, says, sends
 
 SECRET = Secret("a-secret-of-a-partner")
 NOW = datetime(2026, 3, 14, 9, 26, 53, tzinfo=UTC)

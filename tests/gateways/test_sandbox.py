@@ -10,9 +10,9 @@ from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers import sandbox
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.store import table
-from infra import engines
-from tests.cards import STEADY, a_card, a_chip_card, an_authorization
-from tests.transactions import ZAR, a_guid
+from infra.local import engines
+from tests.support.cards import STEADY, a_card, a_chip_card, an_authorization
+from tests.support.transactions import ZAR, a_guid
 
 pytestmark = pytest.mark.usefixtures("engine")
 SANDBOX = Sandbox()

@@ -4,8 +4,8 @@ import pytest
 
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.gateways.acquirers.sandbox import Sandbox
-from tests.cards import an_authorization
 from tests.gateways.acquirer_contract import ContractOfInquiries
+from tests.support.cards import an_authorization
 
 
 @pytest.mark.usefixtures("engine")

@@ -13,9 +13,9 @@ from botocore.exceptions import ReadTimeoutError
 from chalicelib.domain.outbox import NotSentError
 from chalicelib.domain.picture import Picture
 from chalicelib.gateways import files, mail, sms
-from tests.builders import JPEG, PNG, an_email
-from tests.receipts import an_entry, mails, messages, ses
-from tests.wire import failing
+from tests.support.builders import JPEG, PNG, an_email
+from tests.support.intercepted_calls import failing
+from tests.support.receipts import an_entry, mails, messages, ses
 
 pytestmark = pytest.mark.usefixtures("moto")
 

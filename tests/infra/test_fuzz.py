@@ -8,11 +8,11 @@ import pytest
 
 from chalicelib.errors import Check, ErrorCode
 from chalicelib.web import STATUS_OF
-from infra import fuzz
+from infra.fuzz import __main__ as fuzz
 from infra.reference import ROOT
 from infra.reference.document import openapi_document
 
-EXPLAINED = json.loads((ROOT / "infra" / "fuzz_explained.json").read_text(encoding="utf-8"))
+EXPLAINED = json.loads((ROOT / "infra" / "fuzz" / "explained.json").read_text(encoding="utf-8"))
 FIELDS = {name for schema in openapi_document()["components"]["schemas"].values() for name in schema["properties"]}
 
 

@@ -3,7 +3,7 @@
 import ast
 from graphlib import TopologicalSorter
 
-from infra.cloud.package import ROOT
+from infra.stack.package import ROOT
 
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path

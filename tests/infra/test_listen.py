@@ -5,9 +5,9 @@ import threading
 import pytest
 
 from infra.listen import DESCRIPTION, Listener, StageError, line_of
-from tests import streams
-from tests.http import OWNER, TILL, post
-from tests.transactions import a_body
+from tests.support import events
+from tests.support.http import OWNER, TILL, post
+from tests.support.transactions import a_body
 
 
 def webhooks_of(stage: str) -> list[tuple[str, int]]:
@@ -20,9 +20,9 @@ def test_it_takes_one_webhook_however_often_it_is_started(stage: str, capsys: py
         with Listener(stage, 1, 0, []) as listener:
             threading.Thread(target=listener.serve_forever, daemon=True).start()
             during = webhooks_of(stage)
-            streams.forget()
+            events.forget()
             paid = post(stage, "/api/v1/payment/submit", a_body(), TILL).body["TransactionID"]
-            streams.deliver_all()
+            events.deliver_all()
             listener.shutdown()
 
         assert during == [(listener.url, 1)]

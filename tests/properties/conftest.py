@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.wire import threads
+from tests.support.intercepted_calls import threads
 
 
 @pytest.fixture(autouse=True)

@@ -22,10 +22,10 @@ from chalicelib.domain.transaction import KINDS, Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import due_work, payment_sweep
 from infra.bank import faults
-from tests.banks import TOOK_MONEY, a_till_of_the_bank, check_books, ending, of, paying_at_a_bank
-from tests.cards import TRACK2, a_card_body, chip_data
-from tests.tills import SECOND, is_due, kept
-from tests.transactions import NOW, a_body, a_guid
+from tests.support.cards import TRACK2, a_card_body, chip_data
+from tests.support.iso8583_stage import TOOK_MONEY, a_till_of_the_bank, check_books, ending, of, paying_at_a_bank
+from tests.support.tills import SECOND, is_due, kept
+from tests.support.transactions import NOW, a_body, a_guid
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "12"))
 CENTS = st.sampled_from([0, 0, 0, 5, 8, 51, 67, 69, 70, 72, 77, 79])  # what the bank does with them: docs/bank.md

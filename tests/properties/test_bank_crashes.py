@@ -19,11 +19,19 @@ from chalicelib.store import outbox
 from chalicelib.store.table import read
 from infra.bank import faults
 from infra.bank.faults import Hook
-from tests.banks import RunningBank, a_till_of_the_bank, check_books, ending, first, of, paying_at_a_bank
-from tests.cards import a_card_body
-from tests.tills import MINUTE, SECOND, Till, is_due, kept
-from tests.transactions import NOW
-from tests.wire import counting, stopping, told
+from tests.support.cards import a_card_body
+from tests.support.intercepted_calls import counting, stopping, told
+from tests.support.iso8583_stage import (
+    RunningBank,
+    a_till_of_the_bank,
+    check_books,
+    ending,
+    first,
+    of,
+    paying_at_a_bank,
+)
+from tests.support.tills import MINUTE, SECOND, Till, is_due, kept
+from tests.support.transactions import NOW
 
 pytestmark = pytest.mark.usefixtures("dynamodb_local")
 KEY = "the-only-one"

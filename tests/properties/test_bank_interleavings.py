@@ -18,12 +18,20 @@ from chalicelib.gateways.secrets import derived_guid
 from chalicelib.services import payment_sweep
 from infra.bank import faults
 from infra.bank.faults import Hook
-from tests.banks import OVERTAKEN, RunningBank, a_till_of_the_bank, check_books, ending, of, paying_at_a_bank
-from tests.cards import a_card_body
-from tests.tills import MINUTE, SECOND, is_due
-from tests.transactions import NOW
-from tests.turns import Turns
-from tests.wire import hooked
+from tests.support.cards import a_card_body
+from tests.support.intercepted_calls import hooked
+from tests.support.interleaving import Turns
+from tests.support.iso8583_stage import (
+    OVERTAKEN,
+    RunningBank,
+    a_till_of_the_bank,
+    check_books,
+    ending,
+    of,
+    paying_at_a_bank,
+)
+from tests.support.tills import MINUTE, SECOND, is_due
+from tests.support.transactions import NOW
 
 pytestmark = pytest.mark.usefixtures("dynamodb_local")
 CENTS = (0, 0, 5, 8, 67, 69, 70, 72, 77, 79)

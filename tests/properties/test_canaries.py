@@ -25,11 +25,12 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
 from chalicelib.settings import settings
 from chalicelib.store import transactions
-from infra import mail_viewer, operator
-from tests.cards import EXP, chip_data
-from tests.http import OWNER, SYSTEM, TILL, Reply, get, post
-from tests.tills import a_till
-from tests.wire import broken, failing
+from infra.local import mail_viewer
+from infra.operator import commands as operator
+from tests.support.cards import EXP, chip_data
+from tests.support.http import OWNER, SYSTEM, TILL, Reply, get, post
+from tests.support.intercepted_calls import broken, failing
+from tests.support.tills import a_till
 
 SUBMIT = "/api/v1/payment/submit"
 

@@ -14,10 +14,10 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
 from chalicelib.store import linked_cards, outbox
 from chalicelib.store.table import read
-from tests.cards import a_card_body
-from tests.tills import MINUTE, SECOND, Till, a_till, booked, is_charged, is_due, kept
-from tests.transactions import NOW
-from tests.wire import broken, counting, failing, stopping, told
+from tests.support.cards import a_card_body
+from tests.support.intercepted_calls import broken, counting, failing, stopping, told
+from tests.support.tills import MINUTE, SECOND, Till, a_till, booked, is_charged, is_due, kept
+from tests.support.transactions import NOW
 
 pytestmark = pytest.mark.usefixtures("dynamodb_local")
 RECEIPT = {"Receipt": {"Email": "customer@mail.example"}}

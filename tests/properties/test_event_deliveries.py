@@ -4,12 +4,11 @@ import threading
 
 import pytest
 
-from infra import streams
-from tests import deployment
-from tests.accounts import a_stored_merchant
-from tests.events import a_stored_event, a_stored_hook
-from tests.receivers import a_receiver
-from tests.streams import forget
+from infra.local import streams
+from tests.support import deployment
+from tests.support.accounts import a_stored_merchant
+from tests.support.events import a_stored_event, a_stored_hook, forget
+from tests.support.receivers import a_receiver
 
 
 @pytest.mark.usefixtures("moto")

@@ -15,11 +15,11 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
 from chalicelib.store import linked_cards
 from chalicelib.store.table import read
-from tests.cards import a_card_body
-from tests.tills import MINUTE, Till, a_till, is_charged, is_due, kept
-from tests.transactions import NOW
-from tests.turns import Turns
-from tests.wire import hooked
+from tests.support.cards import a_card_body
+from tests.support.intercepted_calls import hooked
+from tests.support.interleaving import Turns
+from tests.support.tills import MINUTE, Till, a_till, is_charged, is_due, kept
+from tests.support.transactions import NOW
 
 pytestmark = pytest.mark.usefixtures("dynamodb_local")
 AMOUNTS = ("12.30", "12.05", "12.68", "12.69", "12.08")

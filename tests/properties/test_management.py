@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from chalicelib.store import agents, audit, merchants, sequences, sign_in
 from chalicelib.store.table import read
-from tests import builders, http
-from tests.builders import Shop, a_shop
+from tests.support import builders, http
+from tests.support.builders import Shop, a_shop
 
 TEXTS = st.text(st.characters(codec=None), max_size=20) | st.sampled_from(
     ["\ud800", "\0", "", " ", "\u202e", "9" * 400]

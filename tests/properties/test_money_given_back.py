@@ -16,9 +16,9 @@ from chalicelib.domain.reversibility import CANCELS, ReverseMode, offers
 from chalicelib.domain.transaction import KINDS, Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
-from tests.cards import a_card_body
-from tests.tills import MINUTE, a_till, booked, kept
-from tests.transactions import NOW, a_body, a_guid, a_payment
+from tests.support.cards import a_card_body
+from tests.support.tills import MINUTE, a_till, booked, kept
+from tests.support.transactions import NOW, a_body, a_guid, a_payment
 
 REFUSALS = {
     ErrorCode.VALIDATION_FAILED,

@@ -12,11 +12,11 @@ from chalicelib.domain.transaction import TRANSITIONS, Phase, Transaction
 from chalicelib.errors import ServiceError
 from chalicelib.services import payment_sweep
 from chalicelib.store import transactions
-from tests.cards import a_card_body
-from tests.hosts import without_inquiries
-from tests.tills import MINUTE, Till, a_till
-from tests.transactions import NOW
-from tests.wire import StoppedError, broken, failing
+from tests.support.cards import a_card_body
+from tests.support.intercepted_calls import StoppedError, broken, failing
+from tests.support.tills import MINUTE, Till, a_till
+from tests.support.transactions import NOW
+from tests.support.unqueryable_host import without_inquiries
 
 pytestmark = pytest.mark.usefixtures("moto")
 

@@ -13,7 +13,7 @@ from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import CardDetails, Phase, Transaction
 from chalicelib.schemas.reports import COLUMNS, neutral, row_of
 from chalicelib.schemas.transaction_view import wire_state
-from tests.transactions import NOW, a_payment
+from tests.support.transactions import NOW, a_payment
 
 DANGEROUS = "=+-@\t\r"
 CHARACTERS = st.characters(codec="utf-8")

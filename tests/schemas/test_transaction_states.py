@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.domain.transaction import PENDING, InputType, Phase, Transaction
 from chalicelib.schemas.transaction_view import WIRE_STATES, Section, status_of, wire_state
-from tests.transactions import NOW, a_payment, altered
+from tests.support.transactions import NOW, a_payment, altered
 
 # State, Substate, Status, DisplayMode, list: the contract's table, row by row.
 CONTRACT = {

@@ -4,7 +4,7 @@ from chalicelib.domain import outcome
 from chalicelib.domain.transaction import Phase
 from chalicelib.schemas.transaction_list import StatusAnswer
 from chalicelib.schemas.transaction_view import TransactionView
-from tests.transactions import NOW, a_payment
+from tests.support.transactions import NOW, a_payment
 
 
 def test_what_is_being_returned_counts_as_reversed_until_its_outcome_is_known() -> None:

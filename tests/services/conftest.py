@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.accounts import accept_test_tokens
+from tests.support.accounts import accept_test_tokens
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from chalicelib.services import auth_account
 from chalicelib.services.access import admit
 from chalicelib.settings import settings
 from chalicelib.store import agents, merchants
-from tests.accounts import Account, a_stored_merchant, an_account, block
-from tests.calls import store_calls
+from tests.support.accounts import Account, a_stored_merchant, an_account, block
+from tests.support.cost import store_calls
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 NOBODY = 999_999_999

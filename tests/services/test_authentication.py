@@ -16,8 +16,8 @@ from chalicelib.services.sign_in import caller_of
 from chalicelib.settings import settings
 from chalicelib.store import sign_in as sign_in_store
 from chalicelib.store.table import commit, update
-from tests.accounts import PASSWORD, a_session, an_account, basic, refusal_of
-from tests.calls import store_calls
+from tests.support.accounts import PASSWORD, a_session, an_account, basic, refusal_of
+from tests.support.cost import store_calls
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 WRONG = "not-the-password"

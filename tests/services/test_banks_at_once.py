@@ -10,10 +10,10 @@ from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import due_work, payment_sweep
 from infra.bank import faults
-from tests.banks import RunningBank, a_till_of_the_bank, check_books, of, paying_at_a_bank
-from tests.cards import PAN, a_card_body
-from tests.tills import MINUTE
-from tests.transactions import NOW, a_guid
+from tests.support.cards import PAN, a_card_body
+from tests.support.iso8583_stage import RunningBank, a_till_of_the_bank, check_books, of, paying_at_a_bank
+from tests.support.tills import MINUTE
+from tests.support.transactions import NOW, a_guid
 
 pytestmark = pytest.mark.usefixtures("dynamodb_local")
 REFUSED = {ErrorCode.EXCEEDS_REMAINDER, ErrorCode.IN_PROGRESS, ErrorCode.STORE_UNAVAILABLE}

@@ -6,8 +6,8 @@ import pytest
 
 from chalicelib.services import outbox, outcomes, payment_sweep
 from chalicelib.services.due_work import Swept
-from tests.cards import a_card_body
-from tests.tills import a_till, kept
+from tests.support.cards import a_card_body
+from tests.support.tills import a_till, kept
 
 pytestmark = pytest.mark.usefixtures("moto")
 HOUR = timedelta(hours=1)

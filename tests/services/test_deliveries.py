@@ -20,11 +20,11 @@ from chalicelib.services.due_work import Swept
 from chalicelib.store import events
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.table import encode, update, write_one
-from infra import engines, ports
-from tests import streams
-from tests.accounts import a_stored_merchant
-from tests.events import a_stored_event, a_stored_hook, as_stored
-from tests.receivers import Receiver, a_receiver
+from infra.local import engines, ports
+from tests.support import events as support_events
+from tests.support.accounts import a_stored_merchant
+from tests.support.events import a_stored_event, a_stored_hook, as_stored
+from tests.support.receivers import Receiver, a_receiver
 
 LONG_AGO = timedelta(days=9)
 
@@ -33,7 +33,7 @@ LONG_AGO = timedelta(days=9)
 def fresh(engine: str) -> None:
     """Let each test begin with an empty stream and no other webhook."""
     del engine
-    streams.forget()
+    support_events.forget()
     for hook in webhooks_store.every():
         key = {"client_id": {"N": str(hook.client_id)}, "id": {"N": str(hook.id)}}
         tables().delete_item(TableName=f"{engines.STACK}-webhooks", Key=key)

@@ -7,10 +7,10 @@ import pytest
 from chalicelib.services import deliveries
 from chalicelib.store import due_index, events
 from chalicelib.store.table import encode
-from tests.accounts import a_stored_merchant
-from tests.capacity import write_units
-from tests.events import a_stored_event, a_stored_hook
-from tests.receivers import a_receiver
+from tests.support.accounts import a_stored_merchant
+from tests.support.cost import write_units
+from tests.support.events import a_stored_event, a_stored_hook
+from tests.support.receivers import a_receiver
 
 
 @pytest.mark.usefixtures("dynamodb_local")

@@ -15,8 +15,8 @@ from chalicelib.domain.circuit_breaker import OPENS_AFTER, Breaker
 from chalicelib.services import due_work
 from chalicelib.services.due_work import Lane, Limits, Swept
 from chalicelib.store.due_index import Due
-from tests.acquirers import LONG_AGO
-from tests.wire import StoppedError
+from tests.support.acquirers import LONG_AGO
+from tests.support.intercepted_calls import StoppedError
 
 SECONDS = 10  # more than any of this takes
 MINUTE = timedelta(minutes=1)

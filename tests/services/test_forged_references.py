@@ -8,10 +8,10 @@ from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, Reversed
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.gateways.secrets import derived_guid
 from chalicelib.services import payment_sweep
-from tests.cards import STEADY, a_card_body
-from tests.tills import MINUTE, Till, a_till, booked, is_charged, kept
-from tests.transactions import NOW
-from tests.wire import broken, failing
+from tests.support.cards import STEADY, a_card_body
+from tests.support.intercepted_calls import broken, failing
+from tests.support.tills import MINUTE, Till, a_till, booked, is_charged, kept
+from tests.support.transactions import NOW
 
 pytestmark = pytest.mark.usefixtures("engine")
 LOST = failing(AnswerLostError())

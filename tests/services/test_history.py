@@ -15,12 +15,11 @@ from chalicelib.domain.transaction import Phase, ReceiptAddresses
 from chalicelib.errors import Check, ErrorCode, ServiceError
 from chalicelib.store import agents, history, totals, transactions
 from chalicelib.store.table import Write, commit, put_new, update, write_one
-from infra.bulk_load import write_in_bulk
-from tests.books import Books, a_merchant_with_agents, local, paid
-from tests.builders import an_agent
-from tests.calls import store_calls
-from tests.capacity import write_units
-from tests.transactions import a_guid, altered
+from infra.bench.shop import write_in_bulk
+from tests.support.builders import an_agent
+from tests.support.cost import store_calls, write_units
+from tests.support.ledger import Books, a_merchant_with_agents, local, paid
+from tests.support.transactions import a_guid, altered
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
 HOUR = timedelta(hours=1)

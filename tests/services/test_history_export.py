@@ -20,11 +20,11 @@ from chalicelib.schemas.transaction_view import TransactionView
 from chalicelib.services import outcomes, reports
 from chalicelib.store import history, table, transactions
 from chalicelib.store.table import Write
-from tests.books import Books, a_merchant_with_agents, paid
-from tests.calls import store_calls
-from tests.entries import wrong_entries
-from tests.exports import Row, net_of, object_of, rows_of
-from tests.transactions import ZAR, a_guid, altered
+from tests.support.cost import store_calls
+from tests.support.entries import wrong_entries
+from tests.support.export_files import Row, net_of, object_of, rows_of
+from tests.support.ledger import Books, a_merchant_with_agents, paid
+from tests.support.transactions import ZAR, a_guid, altered
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib.domain.transaction import Transaction
 from chalicelib.services import history
-from tests.books import Books, a_merchant_with_agents, amount, fill
+from tests.support.ledger import Books, a_merchant_with_agents, amount, fill
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
 HOME = 2

@@ -21,11 +21,11 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.schemas.transaction_view import wire_state
 from chalicelib.services import payment_sweep
-from tests.cards import a_card_body
-from tests.hosts import Host, acknowledged, without_inquiries
-from tests.tills import MINUTE, SECOND, Till, a_till, is_due, kept
-from tests.transactions import NOW
-from tests.wire import StoppedError, broken, failing
+from tests.support.cards import a_card_body
+from tests.support.intercepted_calls import StoppedError, broken, failing
+from tests.support.tills import MINUTE, SECOND, Till, a_till, is_due, kept
+from tests.support.transactions import NOW
+from tests.support.unqueryable_host import Host, acknowledged, without_inquiries
 
 pytestmark = pytest.mark.usefixtures("moto")
 

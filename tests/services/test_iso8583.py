@@ -7,11 +7,11 @@ import pytest
 
 from chalicelib.domain.transaction import Phase
 from chalicelib.errors import ServiceError
-from tests.cards import PAN, a_card_body, chip_data
 from tests.gateways.iso8583.hosts import Running, answers, closes, paying_at
 from tests.gateways.iso8583.requests import CODEC
-from tests.tills import MINUTE, Till, a_till
-from tests.transactions import NOW
+from tests.support.cards import PAN, a_card_body, chip_data
+from tests.support.tills import MINUTE, Till, a_till
+from tests.support.transactions import NOW
 
 pytestmark = pytest.mark.usefixtures("moto")
 

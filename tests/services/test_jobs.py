@@ -8,8 +8,8 @@ from chalicelib.domain.transaction import Phase
 from chalicelib.routes import jobs
 from chalicelib.services import outbox
 from chalicelib.services.due_work import Swept
-from tests.cards import a_card_body
-from tests.tills import a_till, kept
+from tests.support.cards import a_card_body
+from tests.support.tills import a_till, kept
 
 pytestmark = pytest.mark.usefixtures("moto")
 EVENT: dict[str, Any] = {

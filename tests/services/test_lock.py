@@ -9,7 +9,7 @@ from chalicelib.errors import ErrorCode
 from chalicelib.services.sign_in import caller_of
 from chalicelib.store import sign_in
 from chalicelib.store.table import commit, update
-from tests.accounts import an_account, basic, guess, refusal_of
+from tests.support.accounts import an_account, basic, guess, refusal_of
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 WRONG = "not-the-password"

@@ -16,9 +16,9 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.sign_in import SignIn
 from chalicelib.services import access, passwords
 from chalicelib.services.passwords import VerifiedPasswords
-from tests.accounts import PASSWORD, Account, an_account, basic, guess, refusal_of
-from tests.turns import Turns
-from tests.wire import hooked
+from tests.support.accounts import PASSWORD, Account, an_account, basic, guess, refusal_of
+from tests.support.intercepted_calls import hooked
+from tests.support.interleaving import Turns
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 AT_ONCE = 50

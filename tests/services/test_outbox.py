@@ -20,10 +20,10 @@ from chalicelib.settings import settings
 from chalicelib.store import merchants, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import commit, encode, put_new, read
-from tests.builders import a_merchant, a_terminal, an_email
-from tests.receipts import a_moment, an_entry, due_ids, mails, messages, when_due
-from tests.transactions import a_payment, altered
-from tests.wire import failing
+from tests.support.builders import a_merchant, a_terminal, an_email
+from tests.support.intercepted_calls import failing
+from tests.support.receipts import a_moment, an_entry, due_ids, mails, messages, when_due
+from tests.support.transactions import a_payment, altered
 
 NUMBER = "+27829870000"
 

@@ -15,11 +15,11 @@ from chalicelib.services import outcomes, payment_sweep
 from chalicelib.store import outbox, transactions
 from chalicelib.store.table import read
 from chalicelib.web import refuse
-from tests.builders import PNG, image
-from tests.cards import PAN, a_card_body
-from tests.tills import MINUTE, SECOND, Till, a_till, booked, is_charged, kept
-from tests.transactions import NOW
-from tests.wire import broken, counting, failing
+from tests.support.builders import PNG, image
+from tests.support.cards import PAN, a_card_body
+from tests.support.intercepted_calls import broken, counting, failing
+from tests.support.tills import MINUTE, SECOND, Till, a_till, booked, is_charged, kept
+from tests.support.transactions import NOW
 
 pytestmark = pytest.mark.usefixtures("engine")
 LOST = failing(AnswerLostError())

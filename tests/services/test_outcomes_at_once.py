@@ -7,10 +7,10 @@ import pytest
 
 from chalicelib.domain.transaction import Phase
 from chalicelib.services import payment_sweep
-from tests.capacity import write_units
-from tests.cards import a_card_body
-from tests.tills import MINUTE, SECOND, a_till, kept
-from tests.transactions import NOW
+from tests.support.cards import a_card_body
+from tests.support.cost import write_units
+from tests.support.tills import MINUTE, SECOND, a_till, kept
+from tests.support.transactions import NOW
 
 pytestmark = pytest.mark.usefixtures("dynamodb_local")
 

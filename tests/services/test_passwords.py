@@ -15,7 +15,7 @@ from chalicelib.services.passwords import (
     is_remembered,
     verify,
 )
-from tests.accounts import PASSWORD, PASSWORD_HASH
+from tests.support.accounts import PASSWORD, PASSWORD_HASH
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 

@@ -17,11 +17,11 @@ from chalicelib.gateways import acquirers
 from chalicelib.services import outcomes, payment_sweep
 from chalicelib.store import due_index, transactions
 from chalicelib.store.table import client, read_item, table_name
-from infra.bulk_load import write_in_bulk
-from tests.acquirers import LONG_AGO, FakeAcquirer, serving, unknown
-from tests.tills import MINUTE, SECOND, is_due, kept
-from tests.transactions import a_payment
-from tests.wire import StoppedError, counting, hooked, threads
+from infra.bench.shop import write_in_bulk
+from tests.support.acquirers import LONG_AGO, FakeAcquirer, serving, unknown
+from tests.support.intercepted_calls import StoppedError, counting, hooked, threads
+from tests.support.tills import MINUTE, SECOND, is_due, kept
+from tests.support.transactions import a_payment
 
 DUE = LONG_AGO + MINUTE
 THREADS = 16

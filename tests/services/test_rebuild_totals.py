@@ -12,9 +12,9 @@ from chalicelib.services import rebuild_totals
 from chalicelib.services.rebuild_totals import Difference, Outcome, rebuild
 from chalicelib.store import totals, transactions
 from chalicelib.store.table import Key, Write, client, table_name, update, write_one
-from infra import operator
-from tests.books import Books, a_merchant_with_agents, amount, fill, paid
-from tests.wire import failing
+from infra.operator import commands as operator
+from tests.support.intercepted_calls import failing
+from tests.support.ledger import Books, a_merchant_with_agents, amount, fill, paid
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
 MONTH = "2028-03"

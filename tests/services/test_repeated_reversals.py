@@ -7,10 +7,10 @@ from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ServiceError
 from chalicelib.services import reversals
 from chalicelib.services.access import Admitted, admit
-from tests.cards import STEADY, a_card_body
-from tests.tills import MINUTE, SECOND, Till, a_till, kept
-from tests.transactions import NOW
-from tests.wire import broken, failing
+from tests.support.cards import STEADY, a_card_body
+from tests.support.intercepted_calls import broken, failing
+from tests.support.tills import MINUTE, SECOND, Till, a_till, kept
+from tests.support.transactions import NOW
 
 pytestmark = pytest.mark.usefixtures("engine")
 LOST = failing(AnswerLostError())

@@ -6,9 +6,9 @@ import pytest
 
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from tests.cards import a_card_body
-from tests.tills import Till, a_till, booked, kept
-from tests.transactions import a_body, a_guid
+from tests.support.cards import a_card_body
+from tests.support.tills import Till, a_till, booked, kept
+from tests.support.transactions import a_body, a_guid
 
 pytestmark = pytest.mark.usefixtures("dynamodb_local")
 ROUNDS, THREADS, PART = 50, 64, 70

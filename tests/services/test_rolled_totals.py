@@ -16,13 +16,13 @@ from chalicelib.services.rebuild_totals import rebuild
 from chalicelib.store import history as history_store
 from chalicelib.store import totals, transactions
 from chalicelib.store.table import write_one
-from infra.bulk_load import write_in_bulk
-from infra.capacity_meter import measure_capacity
-from tests.books import Books, a_merchant_with_agents, amount, local, paid
-from tests.calls import store_calls
-from tests.transactions import altered
-from tests.turns import Turns
-from tests.wire import failing, hooked, told
+from infra.bench.capacity_meter import measure_capacity
+from infra.bench.shop import write_in_bulk
+from tests.support.cost import store_calls
+from tests.support.intercepted_calls import failing, hooked, told
+from tests.support.interleaving import Turns
+from tests.support.ledger import Books, a_merchant_with_agents, amount, local, paid
+from tests.support.transactions import altered
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -11,8 +11,8 @@ from chalicelib.domain.sign_in import MAX_AGE, MAX_IDLE
 from chalicelib.errors import ErrorCode
 from chalicelib.services import passwords
 from chalicelib.services.sign_in import caller_of
-from tests.accounts import a_session, an_account, basic, refusal_of
-from tests.calls import store_calls
+from tests.support.accounts import a_session, an_account, basic, refusal_of
+from tests.support.cost import store_calls
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 

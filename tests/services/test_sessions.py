@@ -11,7 +11,7 @@ from chalicelib.services import access, sign_in
 from chalicelib.services.sign_in import caller_of
 from chalicelib.store.sign_in import session_key
 from chalicelib.store.table import client, read, table_name
-from tests.accounts import PASSWORD, Account, a_stored_merchant, an_account, block
+from tests.support.accounts import PASSWORD, Account, a_stored_merchant, an_account, block
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 

@@ -15,12 +15,12 @@ from chalicelib.errors import ServiceError
 from chalicelib.services import outcomes, payment_sweep
 from chalicelib.store import outbox, transactions
 from chalicelib.store.table import read
-from tests.builders import PNG, an_email
-from tests.capacity import write_units
-from tests.cards import a_card_body
-from tests.tills import MINUTE, Till, a_till, is_due, kept
-from tests.transactions import NOW
-from tests.wire import counting, hooked, stopping, told
+from tests.support.builders import PNG, an_email
+from tests.support.cards import a_card_body
+from tests.support.cost import write_units
+from tests.support.intercepted_calls import counting, hooked, stopping, told
+from tests.support.tills import MINUTE, Till, a_till, is_due, kept
+from tests.support.transactions import NOW
 
 pytestmark = pytest.mark.usefixtures("dynamodb_local")
 

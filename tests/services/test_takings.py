@@ -26,12 +26,12 @@ from chalicelib.store import totals as store
 from chalicelib.store import totals as totals_store
 from chalicelib.store import transactions
 from chalicelib.store.table import update, write_one
-from infra.bulk_load import write_in_bulk
-from tests.books import PAID, Books, a_merchant_with_agents, fill, local, paid, sums_of
-from tests.calls import store_calls
-from tests.transactions import a_guid, altered
-from tests.turns import Turns
-from tests.wire import hooked, told
+from infra.bench.shop import write_in_bulk
+from tests.support.cost import store_calls
+from tests.support.intercepted_calls import hooked, told
+from tests.support.interleaving import Turns
+from tests.support.ledger import PAID, Books, a_merchant_with_agents, fill, local, paid, sums_of
+from tests.support.transactions import a_guid, altered
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -14,9 +14,9 @@ from chalicelib.schemas.sign_in import SignIn
 from chalicelib.services import access, passwords
 from chalicelib.services.sign_in import caller_of
 from chalicelib.store.table import client, table_name
-from tests.accounts import an_account, basic, refusal_of, signed
-from tests.builders import an_email
-from tests.wire import counting
+from tests.support.accounts import an_account, basic, refusal_of, signed
+from tests.support.builders import an_email
+from tests.support.intercepted_calls import counting
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 Answer = tuple[ErrorCode, str, tuple[str, ...], int]  # error, message, store calls, verifications by argon2

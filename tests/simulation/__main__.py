@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from itertools import count, islice
 
 from tests.simulation import environment
-from tests.simulation.life import TOWN
-from tests.simulation.running import Failure, live_some, shrunk, told
+from tests.simulation.runner import Failure, live_some, shrunk, told
+from tests.simulation.scenario import TOWN
 
 AT_ONCE = 20  # seeds that a process lives before it reports
 

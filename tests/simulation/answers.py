@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 from tests.simulation.clients import Seen
-from tests.simulation.life import Life
 from tests.simulation.payments import state_of
-from tests.simulation.script import AT_HOST, CARD, LINKED, STRANGER
+from tests.simulation.scenario import Life
+from tests.simulation.scenario_script import AT_HOST, CARD, LINKED, STRANGER
 
 IN_PROGRESS, OUTCOME_UNKNOWN = 301, 310
 TOO_SOON, INTERVAL = 401, 600.0

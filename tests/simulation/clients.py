@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from infra.api_gateway import Reply
-from infra.demo_partner import PRODUCT
-from tests.accounts import basic
-from tests.builders import PNG
+from infra.api_gateway.gateway import Reply
+from infra.demo.partner import PRODUCT
+from tests.simulation.actors import People, Person
 from tests.simulation.environment import MORNING
 from tests.simulation.gateway import Gateway, a_request
-from tests.simulation.people import People, Person
+from tests.simulation.scenario_script import AT_HOST, CARD, CASH, LINKED, OWNER, Act
 from tests.simulation.scheduler import Scheduler
-from tests.simulation.script import AT_HOST, CARD, CASH, LINKED, OWNER, Act
+from tests.support.accounts import basic
+from tests.support.builders import PNG
 
 API = "/api/v1"
 SIGN_IN = f"{API}/user/login/session"

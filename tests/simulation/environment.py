@@ -31,8 +31,8 @@ from chalicelib.gateways import acquirers, files, https, mail, secrets, sms
 from chalicelib.services import deliveries, due_work, passwords
 from chalicelib.settings import settings
 from chalicelib.store import table
-from infra import engines
-from infra.demo_partner import PRODUCT
+from infra.demo.partner import PRODUCT
+from infra.local import engines
 from tests.simulation import threads
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.threads import Threads
@@ -66,7 +66,7 @@ class Instance:
 
 
 class Life(Protocol):
-    """What the doors need of the life that runs: see `tests.simulation.life`."""
+    """What the doors need of the life that runs: see `tests.simulation.scenario`."""
 
     scheduler: Scheduler
     exchange: Callable[..., connections.Answer]

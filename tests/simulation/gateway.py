@@ -1,6 +1,6 @@
 """The gateway of a simulated life: instances of the API and of its authorizer, remembered policies, and 29 seconds.
 
-Events and policies are those of `infra.api_gateway`, and the gateway's own answers those of the template.
+Events and policies are those of `infra.api_gateway.gateway`, and the gateway's own answers those of the template.
 """
 
 import importlib
@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chalicelib.errors import ErrorCode, ServiceError
-from infra import resources
-from infra.api_gateway import (
+from infra.api_gateway.gateway import (
     GatewayResponses,
     Kind,
     Match,
@@ -25,6 +24,7 @@ from infra.api_gateway import (
     policy_of,
     proxy_event,
 )
+from infra.stack import resources
 from tests.simulation.environment import Instance
 from tests.simulation.faults import Faults
 from tests.simulation.scheduler import DiedError, Scheduler, Task

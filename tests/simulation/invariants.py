@@ -14,16 +14,16 @@ from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.transaction import MONEY_TAKEN, PENDING, Phase, Transaction
 from chalicelib.store import history, totals
 from chalicelib.store.table import decode
-from tests.accounts import basic
-from tests.entries import wrong_entries
-from tests.simulation import answers, shown, webhooks
+from tests.simulation import answers, visibility, webhooks
 from tests.simulation.clients import LAST, LAST_DAYS, LAST_EXPORT, LAST_HOURS, PAN, SECTIONS, Change, Seen
-from tests.simulation.guesses import passwords_are_limited
-from tests.simulation.life import BAD, TOWN, Life
 from tests.simulation.partners import partners_fill_in_fields
+from tests.simulation.password_guesses import passwords_are_limited
 from tests.simulation.payments import FINAL, PAID, contradictions, minor
-from tests.simulation.script import FALSE, OUTSIDERS, OWNER, STRANGER, TRAINEE, Act
-from tests.simulation.shown import counted_at, table, transactions
+from tests.simulation.scenario import BAD, TOWN, Life
+from tests.simulation.scenario_script import FALSE, OUTSIDERS, OWNER, STRANGER, TRAINEE, Act
+from tests.simulation.visibility import counted_at, table, transactions
+from tests.support.accounts import basic
+from tests.support.entries import wrong_entries
 
 ENVELOPE = frozenset({"ErrorCode", "ErrorMessage", "Validations"})
 CVV2 = re.compile(r"CVV2\W{1,9}\d")  # also in the text of a request within another text
@@ -520,19 +520,19 @@ ALWAYS: tuple[Callable[[Life], Iterator[str]], ...] = (
     answers.nobody_asks_twice_at_once,
     cards_are_counted,
     reports_agree,
-    shown.what_is_shown_is_stored,
-    shown.what_is_shown_is_ones_own,
-    shown.ids_are_refused_rightly,
-    shown.what_was_not_attempted_stays_so,
-    shown.repeated_answers_say_so,
-    shown.flags_follow_from_the_facts,
-    shown.lists_are_in_order,
-    shown.money_is_deposited_at_the_deadline,
-    shown.who_is_closed_takes_nothing,
-    shown.deadlines_are_the_ends_of_days,
-    shown.signed_payments_have_receipts,
-    shown.sessions_end_by_themselves,
-    shown.the_log_names_nobody,
+    visibility.what_is_shown_is_stored,
+    visibility.what_is_shown_is_ones_own,
+    visibility.ids_are_refused_rightly,
+    visibility.what_was_not_attempted_stays_so,
+    visibility.repeated_answers_say_so,
+    visibility.flags_follow_from_the_facts,
+    visibility.lists_are_in_order,
+    visibility.money_is_deposited_at_the_deadline,
+    visibility.who_is_closed_takes_nothing,
+    visibility.deadlines_are_the_ends_of_days,
+    visibility.signed_payments_have_receipts,
+    visibility.sessions_end_by_themselves,
+    visibility.the_log_names_nobody,
     partners_fill_in_fields,
 )
 

@@ -21,8 +21,8 @@ from tests.simulation import environment
 from tests.simulation.clients import LAST
 from tests.simulation.environment import present
 from tests.simulation.faults import KINDS
-from tests.simulation.life import AFTERWARDS, HOUR, MINUTE, TOWN, Life
-from tests.simulation.script import AMOUNTS, AT_HOST, CARD, CASH, PARTS, TILLS, Act
+from tests.simulation.scenario import AFTERWARDS, HOUR, MINUTE, TOWN, Life
+from tests.simulation.scenario_script import AMOUNTS, AT_HOST, CARD, CASH, PARTS, TILLS, Act
 from tests.simulation.webhooks import DOWN, FINE, RULES, Webhooks
 
 A_LIFE = 1000  # payments: a life of more takes more than its share of memory

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from chalicelib.gateways.https import FailedError, Reply
-from infra import demo_partner
+from infra.demo import partner as demo_partner
 from tests.simulation.clients import FIELDS, Seen
 from tests.simulation.environment import PARTNER_SECONDS
 from tests.simulation.faults import Faults
@@ -38,7 +38,7 @@ class Life(Protocol):
 
 
 class Partner:
-    """An insurer, written from the description of the interface (`infra.demo_partner`), with its bad days."""
+    """An insurer, written from the description of the interface (`infra.demo.partner`), with its bad days."""
 
     def __init__(self, scheduler: Scheduler, faults: Faults, trace: Callable[[str], None] | None = None) -> None:
         self._scheduler, self._faults, self._trace = scheduler, faults, trace

@@ -1,4 +1,4 @@
-"""The answers about a payment as observations, and its events, for `tests.simulation.linear`."""
+"""The answers about a payment as observations, and its events, for `tests.simulation.linearizability`."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from decimal import Decimal
 
 from chalicelib.domain.transaction import MONEY_TAKEN, Phase, Transaction
 from tests.simulation.clients import Seen
-from tests.simulation.linear import NEVER, Event, Observation, first_contradiction
-from tests.simulation.script import STRANGER
+from tests.simulation.linearizability import NEVER, Event, Observation, first_contradiction
+from tests.simulation.scenario_script import STRANGER
 
 STORED, DECIDED, COMPLETED = 0, 1, 2
 PENDING_STATES = frozenset({(200, 201), (400, 403), (500, 503), (500, 505)})

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 from zlib import crc32
 
-from infra import streams
-from infra.cloud.streams import BATCHES_AT_ONCE, is_wanted
-from infra.engines import REGION, STACK
+from infra.local import streams
+from infra.local.engines import REGION, STACK
+from infra.stack.streams import BATCHES_AT_ONCE, is_wanted
 from tests.simulation.faults import Faults
 from tests.simulation.gateway import Gateway
 from tests.simulation.scheduler import Scheduler

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from chalicelib.aws.errors import RefusedError
-from infra import resources
-from infra.engines import STACK
-from tests.simulation.compared import DifferenceError, Pair
+from infra.local.engines import STACK
+from infra.stack import resources
 from tests.simulation.operations import DEFINITIONS, NUMBERED, ORDERED, PLAIN, Operations
 from tests.simulation.store import Store
+from tests.simulation.store_comparison import DifferenceError, Pair
 from tests.simulation.tables import Table
 
 SHARD = {"due_shard": {"S": "0"}, "due_at": {"S": "5"}}

@@ -14,13 +14,13 @@ from chalicelib.gateways.https import FailedError, Reply
 from chalicelib.schemas.transaction_view import WIRE_STATES
 from chalicelib.store import merchants
 from chalicelib.store.table import update, write_one
-from infra.engines import STACK
-from tests.events import OF_PAYMENTS, OF_REVERSALS, SECRET, a_stored_hook
+from infra.local.engines import STACK
 from tests.simulation.environment import present
 from tests.simulation.faults import Faults
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.store import Change, Store
 from tests.simulation.values import Item
+from tests.support.events import OF_PAYMENTS, OF_REVERSALS, SECRET, a_stored_hook
 
 FINE, FLAKY = "https://fine.example/events", "https://flaky.example/events"
 DOWN, SPELL = 0.3, 100.0  # of the time; seconds of a spell

@@ -13,11 +13,11 @@ from typing import Any
 from chalicelib.aws.client import Endpoint
 from chalicelib.aws.connections import Answer
 from chalicelib.aws.errors import RefusedError, TimedOutError, UnansweredError, UnreachableError
-from infra.demo_partner import PARTNER_SECRET, PRODUCT
+from infra.demo.partner import PARTNER_SECRET, PRODUCT
+from tests.simulation.call_descriptions import described, summary
 from tests.simulation.faults import Faults
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.store import Store
-from tests.simulation.words import described, summary
 
 SECRET: dict[str, Any] = {
     "digest_key": "the key of digests of a simulated stage",

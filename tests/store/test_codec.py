@@ -19,7 +19,7 @@ from hypothesis.strategies import (
 
 from chalicelib.domain.transaction import InputType, Phase, Purchase
 from chalicelib.store.table import decode, encode, value_of
-from tests.transactions import a_payment
+from tests.support.transactions import a_payment
 
 
 @dataclass(frozen=True)

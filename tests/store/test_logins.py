@@ -12,8 +12,9 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import sign_in
 from chalicelib.store.sign_in import Counter
 from chalicelib.store.table import Value, Write, client, commit, read, table_name, update, write_one
-from infra import engines, resources
-from tests.accounts import an_account
+from infra.local import engines
+from infra.stack import resources
+from tests.support.accounts import an_account
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 UNKNOWN = "nobody@store.example"

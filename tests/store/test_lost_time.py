@@ -15,7 +15,7 @@ from chalicelib.store import retries
 from chalicelib.store.retries import HURRIED, HURRIED_SECRET, PATIENT, limit_lost_time, with_retries
 from chalicelib.store.table import client
 from chalicelib.web import refuse
-from infra.cloud.package import ROOT
+from infra.stack.package import ROOT
 
 STOPPED_AFTER = 5
 UNANSWERED = TimedOutError("no answer in time")

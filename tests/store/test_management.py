@@ -14,7 +14,7 @@ from chalicelib.store import agents, audit, merchants, outbox, sequences, sign_i
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act
 from chalicelib.store.table import AlreadyExistsError, ChangedMeanwhileError, commit, read, retry_on_change
-from tests.builders import NOW, a_login, a_merchant, a_terminal, an_agent, an_email
+from tests.support.builders import NOW, a_login, a_merchant, a_terminal, an_agent, an_email
 
 ACT = Act("create", 3, NOW)
 HASH = "$argon2id$..."

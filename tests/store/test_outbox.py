@@ -7,7 +7,7 @@ import pytest
 from chalicelib.domain.outbox import Outbox, failed, held_for_stream, sent
 from chalicelib.store import outbox
 from chalicelib.store.table import AlreadyExistsError, commit, read
-from tests.receipts import a_moment, an_entry, due_ids, when_due
+from tests.support.receipts import a_moment, an_entry, due_ids, when_due
 
 SECOND = timedelta(seconds=1)
 

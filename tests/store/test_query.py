@@ -6,8 +6,8 @@ import pytest
 
 from chalicelib.aws.client import Client
 from chalicelib.store import webhooks
-from tests.accounts import a_stored_merchant
-from tests.events import a_stored_hook
+from tests.support.accounts import a_stored_merchant
+from tests.support.events import a_stored_hook
 
 pytestmark = pytest.mark.usefixtures("engine")
 

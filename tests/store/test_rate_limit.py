@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from chalicelib.store import sequences
-from tests.outages import lose_an_answer
+from tests.support.outages import lose_an_answer
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 INTERVAL = timedelta(minutes=10)

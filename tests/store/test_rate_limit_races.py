@@ -8,7 +8,7 @@ import pytest
 from chalicelib.domain.sign_in import LOCK_AFTER, LOCK_FOR, FailedAttempts
 from chalicelib.errors import ServiceError
 from chalicelib.store import sequences, sign_in
-from tests.accounts import an_account
+from tests.support.accounts import an_account
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 AT_ONCE = 32

@@ -8,7 +8,7 @@ from chalicelib.domain.sign_in import Session, expiry, new_session
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import sign_in
 from chalicelib.store.table import read
-from tests.outages import lose_an_answer
+from tests.support.outages import lose_an_answer
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 

@@ -9,7 +9,7 @@ from chalicelib.store import retries, table, transactions
 from chalicelib.store.retries import ATTEMPTS
 from chalicelib.store.table import AlreadyExistsError, client, commit, put_new, read_all
 from chalicelib.web import refuse
-from tests.transactions import a_guid, a_payment
+from tests.support.transactions import a_guid, a_payment
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from chalicelib.domain.totals import Moved, takings_of
 from chalicelib.domain.transaction import AgentSnapshot, InputType, Phase, Transaction
 from chalicelib.store import totals
 from chalicelib.store.totals import moved_in_slots, moved_in_total
-from tests.books import sums_of
-from tests.transactions import ZAR, a_payment
+from tests.support.ledger import sums_of
+from tests.support.transactions import ZAR, a_payment
 
 MONTH = datetime(2026, 3, 1, tzinfo=UTC)
 KINDS = ((InputType.CASH, "CASH"), (InputType.CHIP, "SANDBOX"), (InputType.CHIP, "ISO8583"))

@@ -10,8 +10,8 @@ from chalicelib.domain.reversibility import CANCELS, ReverseMode
 from chalicelib.domain.transaction import InputType, Phase, Pictures, Transaction
 from chalicelib.store import transactions
 from chalicelib.store.table import write_one
-from tests.tills import SECOND
-from tests.transactions import NOW, a_guid, a_payment, altered
+from tests.support.tills import SECOND
+from tests.support.transactions import NOW, a_guid, a_payment, altered
 
 pytestmark = pytest.mark.usefixtures("engine")
 

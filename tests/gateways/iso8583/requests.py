@@ -10,8 +10,8 @@ from chalicelib.domain.transaction import InputType, MessageTrace, TerminalSnaps
 from chalicelib.gateways.acquirers.iso8583 import answers, messages
 from chalicelib.gateways.acquirers.iso8583.codec import Codec, Content
 from chalicelib.settings.iso8583 import usual
-from tests.cards import a_card, an_input
-from tests.transactions import ZAR, a_guid
+from tests.support.cards import a_card, an_input
+from tests.support.transactions import ZAR, a_guid
 
 RRN = "6JX2M0Q7TZ4A"
 MADE_AT = datetime(2026, 11, 21, 18, 0, 3, tzinfo=UTC)

@@ -23,7 +23,6 @@ from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.settings import ACQUIRERS
-from tests.cards import PAN, a_card, an_authorization, tlv
 from tests.gateways.iso8583.hosts import a_host, answers, closes
 from tests.gateways.iso8583.requests import (
     CHIP,
@@ -36,6 +35,7 @@ from tests.gateways.iso8583.requests import (
     a_terminal,
     read_card,
 )
+from tests.support.cards import PAN, a_card, an_authorization, tlv
 
 ROOT = Path(__file__).parents[3]
 NOWHERE = Iso8583(None)

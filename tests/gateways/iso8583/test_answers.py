@@ -12,15 +12,7 @@ from hypothesis import strategies as st
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, ReversalKind, Reversed, UnusableAnswerError
 from chalicelib.gateways.acquirers.iso8583 import answers
 from chalicelib.gateways.acquirers.iso8583.codec import Codec, Content
-from tests.gateways.iso8583.requests import (
-    ADVICE,
-    APPROVAL,
-    CODEC,
-    PURCHASE,
-    a_dialect,
-    a_reversal,
-    an_answer,
-)
+from tests.gateways.iso8583.requests import ADVICE, APPROVAL, CODEC, PURCHASE, a_dialect, a_reversal, an_answer
 
 SENT, SENT_ADVICE = CODEC.decode(PURCHASE), CODEC.decode(ADVICE)
 AUTOMATIC = a_reversal(ReversalKind.AUTOMATIC)

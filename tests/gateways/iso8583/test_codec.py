@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from chalicelib.domain.iso8583_dialect import Dialect, FieldFormat
 from chalicelib.gateways.acquirers.iso8583.codec import Codec, CodecError, Content
 from chalicelib.settings.iso8583 import usual
-from tests.cards import PAN
 from tests.gateways.iso8583.requests import ADVICE, APPROVAL, CODEC, PURCHASE, a_dialect
+from tests.support.cards import PAN
 
 ALPHABETS = {
     "n": "0123456789",

@@ -10,9 +10,9 @@ from chalicelib.settings.iso8583 import Host, usual
 from infra.bank.bank import Bank
 from infra.bank.checker import REFUSED
 from infra.bank.server import Server
-from tests.cards import an_authorization
 from tests.gateways.acquirer_contract import ContractOfMessages
 from tests.gateways.iso8583.requests import a_terminal
+from tests.support.cards import an_authorization
 
 # What the contract does on purpose, and the service never does.
 PROVOKED = (

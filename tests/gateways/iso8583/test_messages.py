@@ -11,7 +11,6 @@ from chalicelib.domain import emv
 from chalicelib.domain.acquirer import ReversalKind
 from chalicelib.domain.transaction import InputType, MessageTrace
 from chalicelib.gateways.acquirers.iso8583 import messages
-from tests.cards import PAN, a_card, tlv
 from tests.gateways.iso8583.requests import (
     ADVICE,
     CHIP,
@@ -28,6 +27,7 @@ from tests.gateways.iso8583.requests import (
     fields_of,
     read_card,
 )
+from tests.support.cards import PAN, a_card, tlv
 
 STRIPE = f";{PAN}=3012201100001230000?4"
 COMMON = {"3", "4", "7", "11", "12", "13", "32", "37", "41", "42", "49"}

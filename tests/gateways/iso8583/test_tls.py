@@ -18,9 +18,9 @@ from chalicelib.gateways import secrets
 from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.settings import settings
 from chalicelib.settings.iso8583 import Host, usual
-from tests.certificates import an_authority
 from tests.gateways.iso8583.hosts import a_host, answers
 from tests.gateways.iso8583.requests import a_purchase
+from tests.support.certificates import an_authority
 
 pytestmark = pytest.mark.usefixtures("moto")
 

@@ -25,8 +25,7 @@ from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.gateways.acquirers.iso8583.codec import Codec
 from chalicelib.network import Deadline
 from chalicelib.settings.iso8583 import Host
-from infra import ports
-from tests.cards import PAN
+from infra.local import ports
 from tests.gateways.iso8583.hosts import (
     Behaviour,
     Running,
@@ -50,6 +49,7 @@ from tests.gateways.iso8583.requests import (
     a_reversal,
     an_answer,
 )
+from tests.support.cards import PAN
 
 HANG_S = 5  # a hang, not a speed: the machine may be busy
 

@@ -1,0 +1,80 @@
+"""The gateway of the local stage: made from the app as the template is, in front of functions of this process."""
+
+import json
+import threading
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from chalice.app import Chalice
+
+from chalicelib.settings import settings
+from infra.api_gateway.gateway import AUTHORIZER, INTEGRATION, Function, Gateway, Kind, Refusal
+from infra.stack import cloudformation, template
+from infra.stack.parameters import CONDITIONS, PARAMETERS
+
+CONFIG = Path(__file__).parents[2] / ".chalice" / "config.json"
+API = "APIHandler"
+URI = "arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${%s.Arn}/invocations"
+_own = threading.local()  # what each thread has for itself
+
+
+@dataclass(frozen=True)
+class Context:
+    """The part of Lambda's context that the app reads."""
+
+    aws_request_id: str
+
+
+def gateway(app: Chalice) -> Gateway:
+    """Return the gateway of an app, whose settings say which origins may call. Make the app safe for threads."""
+    sam = {"Parameters": PARAMETERS, "Conditions": CONDITIONS, "Resources": {"RestAPI": definition(app)}}
+    resources = cloudformation.deployed(sam, AllowedOrigins=",".join(settings().allowed_origins))
+    guards = [entry.authorizer for entries in app.routes.values() for entry in entries.values() if entry.authorizer]
+    functions = {template.logical_id(guard.name): _function(guard) for guard in guards}
+    functions[API] = _function(_thread_safe(app))
+    return Gateway(resources["RestAPI"], functions, in_process=True)
+
+
+def definition(app: Chalice) -> dict[str, Any]:
+    """Return the API of the template, with what Chalice adds to it in a package."""
+    properties = template.api_properties(app)
+    config = json.loads(CONFIG.read_text(encoding="utf-8"))
+    properties["MinimumCompressionSize"] = config["minimum_compression_size"]
+    body = properties["DefinitionBody"]
+    for name, scheme in body["securityDefinitions"].items():
+        scheme[AUTHORIZER]["authorizerUri"] = {"Fn::Sub": URI % template.logical_id(name)}
+    for path, entries in app.routes.items():
+        for method, entry in entries.items():
+            body["paths"][path][method.lower()] = {
+                **({"security": [{entry.authorizer.name: []}]} if entry.authorizer else {}),
+                INTEGRATION: {"type": "aws_proxy", "uri": {"Fn::Sub": URI % API}},
+            }
+    return {"Type": "AWS::Serverless::Api", "Properties": properties}
+
+
+def _function(handler: Any) -> Function:
+    """Return a function whose crash is printed and refused; it may take as long as it likes."""
+
+    def invoke(event: dict[str, Any], seconds: float) -> Any:
+        del seconds
+        try:
+            return handler(event, Context(event["requestContext"]["requestId"]))
+        except Exception:  # noqa: BLE001  a crash of the function is an answer of the gateway
+            traceback.print_exc()
+            raise Refusal(Kind.INTEGRATION_FAILURE) from None
+
+    return invoke
+
+
+def _thread_safe(app: Chalice) -> Chalice:
+    """Give each thread its own request and context of Lambda, and return the app; a second time changes nothing."""
+    own = {"current_request": _of_the_thread("current_request"), "lambda_context": _of_the_thread("lambda_context")}
+    if not own.keys() & vars(type(app)).keys():
+        app.__class__ = type("ThreadSafeChalice", (type(app),), own)
+    return app
+
+
+def _of_the_thread(name: str) -> property:
+    return property(lambda _: getattr(_own, name), lambda _, value: setattr(_own, name, value))

@@ -1,0 +1,145 @@
+"""The cost of requests: store calls and capacity units as DynamoDB Local counts them, processor time, the cold start.
+
+`make bench` prints it; it is not a test, and nothing here passes or fails.
+"""
+
+import base64
+import os
+import sys
+import uuid
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from app import app
+from chalicelib.domain.agent import Caller
+from chalicelib.domain.business_days import business_day
+from chalicelib.services import deliveries, outbox, payment_sweep, sign_in
+from infra.bench.capacity_meter import measure_capacity
+from infra.bench.events import events_table
+from infra.bench.history import history_tables
+from infra.bench.lambda_client import LambdaClient
+from infra.bench.payment import processor_table
+from infra.bench.peer import PeerError, compare_with
+from infra.bench.sign_in import attempts, print_sign_in
+from infra.bench.sweep import print_sweep
+from infra.bench.table import Table, show, write_documents
+from infra.demo import data as demo_data
+from infra.deployed.__main__ import cold_start_table
+from infra.deployed.functions import RuntimeMissingError
+from infra.local import engines
+from infra.local.engines import EngineMissingError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SUBMIT = "/api/v1/payment/submit"
+TAKINGS = "/api/v1/report/takings"
+
+
+def cash_payment() -> dict[str, Any]:
+    """Return the body of a cash payment whose record is about 2 KB."""
+    return {
+        "BasicTran": {
+            "ID": str(uuid.uuid4()),
+            "InputType": 10,
+            "CurrencyID": "ZAR",
+            "Amount": "12.30",
+            "Description": "Two coffees and a newspaper",
+            "ExtID": f"order-{uuid.uuid4()}",
+            "AuxDataInput": {"AuxData": {"Purchases": [{"Title": "Coffee", "Price": "6.15", "Quantity": "2"}] * 6}},
+        },
+        "AcqTran": {"AcquirerCode": "CASH"},
+        "DeviceInfo": {"OS": "Android", "OSVersion": "14", "PhoneModel": "T1"},
+        "GMT": 2,
+    }
+
+
+def card_payment() -> dict[str, Any]:
+    """Return the body of a card payment, keyed in, that the sandbox approves."""
+    body = cash_payment()
+    data = {"PAN": "4242424242424242", "EXP": "1235", "CVV2": "123"}
+    transaction = body["BasicTran"] | {"InputType": 1}
+    return body | {"BasicTran": transaction, "AcqTran": {}, "Card": {"CardInputMode": 1, "CardDataInput": data}}
+
+
+def authenticate() -> Caller:
+    """Authenticate the demo agent by its secret key, as the authorizer does."""
+    login = f"{demo_data.TILL[0]}:{demo_data.TILL_KEY}"
+    return sign_in.caller_of(f"Basic {base64.b64encode(login.encode()).decode()}", datetime.now(UTC))
+
+
+def run_sweeps() -> None:
+    """Run the jobs of every minute, when there is nothing to do."""
+    payment_sweep.run(datetime.now(UTC))
+    outbox.sweep(datetime.now(UTC))
+    deliveries.sweep(datetime.now(UTC), seconds=0)
+
+
+def operations_table(agent: LambdaClient) -> Table:
+    """Return the store calls and capacity units of the operations, each made once."""
+    body = cash_payment()
+    transaction_id = body["BasicTran"]["ID"]
+    today = str(business_day(datetime.now(UTC), demo_data.CONTEXT["GMT"]))
+    half = {"TransactionID": transaction_id, "ReverseMode": 2, "Amount": "6.15", "PartialReverse": True}
+    operations: dict[str, Callable[[], Any]] = {
+        "authorizer, by secret key": authenticate,
+        **attempts(),
+        "cash payment": lambda: agent.call("POST", SUBMIT, body),
+        "the same again, a replay": lambda: agent.call("POST", SUBMIT, body),
+        "card payment, with the sandbox's own records": lambda: agent.call("POST", SUBMIT, card_payment()),
+        "reversal of a part, cash": lambda: agent.call("POST", "/api/v1/payment/reverse", {"BasicReverseTran": half}),
+        "payment by ID": lambda: agent.call("GET", "/api/v1/payment/{tranId}", tranId=transaction_id),
+        "receipt of a payment": lambda: agent.call("GET", "/api/v1/payment/receipt/{tranId}", tranId=transaction_id),
+        "statusPublic": lambda: agent.call("GET", "/api/v1/payment/statusPublic/{tranId}", tranId=transaction_id),
+        "a page of history": lambda: agent.call(
+            "POST", "/api/v1/payment/listHistoryEx", {"ListBasicModel": {"Page": 1}}
+        ),
+        "takings of today, by hour": lambda: agent.call("POST", TAKINGS, {"By": "hour", "Period": {"From": today}}),
+        "takings of a month, by day": lambda: agent.call("POST", TAKINGS, {}),
+        "an export of its rows": lambda: agent.call("POST", "/api/v1/report/export", {}),
+        "the sweeps, with nothing to do": run_sweeps,
+    }
+    rows = []
+    for name, operation in operations.items():
+        with measure_capacity() as meter:
+            operation()
+        rows.append((name, str(meter["calls"]), f"{meter['RCU']:.0f}", f"{meter['WCU']:.0f}"))
+    return Table("operations", ("operation", "store calls", "read units", "write units"), rows)
+
+
+def main() -> None:
+    """Print everything; with `documents` measure every table of the documents, and put them there."""
+    wanted, peer = set(sys.argv[1:]), os.environ.get("PEER")
+    if "documents" in wanted:
+        tables = [*_tables({*wanted, "history"}), show(compare_with("localstripe")), show(cold_start_table())]
+        print(f"\nwritten: {', '.join(write_documents(tables)) or 'nothing new'}")
+    elif peer:
+        show(compare_with(peer))
+    else:
+        _tables(wanted)
+
+
+def _tables(wanted: set[str]) -> list[Table]:
+    """Print what is measured on DynamoDB Local with the demo data; return what documents show of it."""
+    with engines.moto_engine(), engines.dynamodb_local() as url:
+        engines.select(url)
+        demo_data.seed()
+        caller = authenticate()
+        agent = LambdaClient(app, caller)
+        agent.call("POST", SUBMIT, cash_payment())
+        tables = [show(operations_table(agent)), show(processor_table(agent, caller, cash_payment))]
+        print_sign_in()
+        if "history" in wanted:
+            tables += history_tables()
+        if "sweep" in wanted:
+            print_sweep()
+    if "events" in wanted:
+        tables.append(show(events_table()))
+    return tables
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (PeerError, EngineMissingError, RuntimeMissingError) as problem:
+        sys.exit(str(problem))

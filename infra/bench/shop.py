@@ -1,0 +1,170 @@
+"""A shop to measure with: a merchant with any number of tills, and past payments loaded in bulk.
+
+The loaded items are those that the service writes with each transaction, except that its counters are added up first.
+Nothing else may write to the same days meanwhile.
+"""
+
+import itertools
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+from chalicelib.domain.agent import Agent, BranchActions
+from chalicelib.domain.business_days import end_of_day
+from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup, snapshot_of
+from chalicelib.domain.money import Currency
+from chalicelib.domain.permissions import Right
+from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Phase, Result, Transaction
+from chalicelib.store import history, transactions
+from chalicelib.store.table import BATCH, client, commit, put_new, table_name
+
+PHONE = "+27829876543"
+_ids = itertools.count(900_000_001)
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A merchant and its agents; the first may view the payments of all of them."""
+
+    merchant: Merchant
+    agents: list[Agent]
+    now: datetime
+
+    def payments(self, number: int, days: int) -> Iterator[Transaction]:
+        """Yield payments of about 2 KB, spread evenly over so many days until now."""
+        interval = timedelta(days=days) / number
+        for index in range(number):
+            agent = self.agents[index % len(self.agents)]
+            at = self.now - interval * index
+            yield Transaction(
+                id=str(uuid.uuid4()).upper(),
+                client_id=self.merchant.id,
+                agent=AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
+                terminal_id=1,
+                terminal_name="BENCH001",
+                phase=Phase.APPROVED,
+                input_type=InputType.CASH if index % 4 else InputType.EXTERNAL_TERMINAL,
+                acquirer="CASH" if index % 4 else "OUTERCARD",
+                currency=Currency("ZAR", "710", 2),
+                amount_minor=1230,
+                created_at=at,
+                deadline=end_of_day(at, self.merchant.gmt),
+                gmt=self.merchant.gmt,
+                fingerprint="0" * 32,
+                invoice=f"{index:012d}",
+                merchant=snapshot_of(self.merchant, None),
+                raw_request="d" * 1200,
+                particulars=Particulars(description=f"Table {index % 500}, two coffees and a newspaper"),
+                result=Result(code=0, message="Approved"),
+            )
+
+
+def create_shop(tills: int) -> Shop:
+    """Store a merchant with so many agents, the first of which may view everything."""
+    now = datetime.now(UTC)
+    number = next(_ids)
+    merchant = Merchant(
+        id=number,
+        name="Bench",
+        phone=PHONE,
+        financial_institution_id=1,
+        address_de_facto="1 Long Street",
+        manager=Manager("Bench", "bench@bench.example", PHONE),
+        latitude=Decimal(-33),
+        longitude=Decimal(18),
+        country="South Africa",
+        country_code="ZA",
+        gmt=2,
+        language="en",
+        groups=(TerminalGroup(1, "DEFAULT"),),
+        created_at=now,
+    )
+    rights = (BranchActions(number, (Right.ADMINISTRATOR,)),)
+    agents = [
+        Agent(
+            id=next(_ids),
+            client_id=number,
+            name=f"Agent {index}",
+            email=f"agent-{index}@bench.example",
+            phone=PHONE,
+            created_at=now,
+            branches_actions=() if index else rights,
+        )
+        for index in range(tills)
+    ]
+    commit(put_new("merchants", merchant, "id"))
+    for start in range(0, tills, BATCH):
+        commit(*(put_new("agents", agent, "id") for agent in agents[start : start + BATCH]))
+    return Shop(merchant, agents, now)
+
+
+MAX_BATCH_WRITE = 25  # items in one BatchWriteItem
+
+Item = dict[str, Any]
+ItemKey = tuple[str, str]  # of an item of the history table
+
+
+def write_in_bulk(many: Iterable[Transaction], keep: Callable[[Item], bool] = bool) -> None:
+    """Store transactions that are not stored yet, with their entries in the history; of the items those to `keep`."""
+    counters: dict[ItemKey, Counter[str]] = defaultdict(Counter)
+    _write_batches(one for one in _items(many, counters) if keep(one[1]))
+    _write_batches((table_name(history.TABLE), item) for item in _counter_items(counters))
+
+
+def _items(many: Iterable[Transaction], counters: Mapping[ItemKey, Counter[str]]) -> Iterator[tuple[str, Item]]:
+    """Yield the table and item of each record; add to `counters` the increments of each counter item."""
+    for transaction in many:
+        yield table_name(transactions.TABLE), transactions.item_of(transaction)
+        for write in history.writes_for_new(transaction):
+            if write.kind == "Put":
+                yield write.parameters["TableName"], write.parameters["Item"]
+            else:
+                key = write.parameters["Key"]
+                counters[key["month"]["S"], key["at"]["S"]].update(_increments(write.parameters))
+
+
+def _increments(parameters: Mapping[str, Any]) -> dict[str, int]:
+    """Return the increments of an `ADD #name :value, ...`, by attribute."""
+    pairs = [pair.split() for pair in parameters["UpdateExpression"].removeprefix("ADD ").split(",")]
+    names, values = parameters["ExpressionAttributeNames"], parameters["ExpressionAttributeValues"]
+    return {names[name]: int(values[value]["N"]) for name, value in pairs}
+
+
+def _counter_items(counters: Mapping[ItemKey, Counter[str]]) -> Iterator[Item]:
+    """Yield the counter items: the stored counters, if there are any, and the increments."""
+    remaining = iter(counters.items())
+    while group := dict(itertools.islice(remaining, BATCH)):
+        stored = _stored(list(group))
+        for key, increments in group.items():
+            numbers = increments + stored[key]
+            yield {**_wire(key), **{name: {"N": str(number)} for name, number in numbers.items()}}
+
+
+def _stored(keys: list[ItemKey]) -> dict[ItemKey, Counter[str]]:
+    """Return the stored counters of at most `BATCH` keys."""
+    found: dict[ItemKey, Counter[str]] = defaultdict(Counter)
+    request = {table_name(history.TABLE): {"Keys": [_wire(key) for key in keys], "ConsistentRead": True}}
+    while request:
+        answer = client().call("BatchGetItem", RequestItems=request)
+        for item in itertools.chain.from_iterable(answer["Responses"].values()):
+            numbers = {name: int(value["N"]) for name, value in item.items() if "N" in value}
+            found[item["month"]["S"], item["at"]["S"]] = Counter(numbers)
+        request = answer.get("UnprocessedKeys") or {}
+    return found
+
+
+def _wire(key: ItemKey) -> Item:
+    return {"month": {"S": key[0]}, "at": {"S": key[1]}}
+
+
+def _write_batches(items: Iterator[tuple[str, Item]]) -> None:
+    while batch := list(itertools.islice(items, MAX_BATCH_WRITE)):
+        requests: dict[str, list[Item]] = {table: [] for table, _ in batch}
+        for table, item in batch:
+            requests[table].append({"PutRequest": {"Item": item}})
+        while requests:
+            requests = client().call("BatchWriteItem", RequestItems=requests).get("UnprocessedItems") or {}

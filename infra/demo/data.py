@@ -1,0 +1,155 @@
+"""The demo data of the local stage, always the same, created by the services that the API uses."""
+
+import base64
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from chalicelib.domain import card
+from chalicelib.domain.account_features import DEFAULT_FEATURES
+from chalicelib.domain.agent import Agent, Caller
+from chalicelib.domain.card import CardInput
+from chalicelib.domain.permissions import Right
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.transaction import InputType
+from chalicelib.gateways import secrets
+from chalicelib.schemas.agents import CreateAgent
+from chalicelib.schemas.base import wire_name
+from chalicelib.schemas.merchants import CreateMerchant
+from chalicelib.schemas.terminals import CreateTerminal
+from chalicelib.services import agents, linked_cards, merchants
+from chalicelib.settings import SANDBOX, settings
+from infra.local import mail_viewer
+from infra.operator.commands import create_system_user
+
+SYSTEM = ("system@demo.example", "system-demo-password")
+OWNER = ("owner@demo.example", "owner-demo-password")
+TILL = ("till@demo.example", "till-demo-password")
+TILL_KEY = "till-demo-secret-key-0001"
+OTHER_OWNER = ("owner@other.example", "owner-other-password")
+OTHER_TILL = ("till@other.example", "till-other-password")
+SIGNING_SECRET = "demo-signing-secret-of-the-local-stage"  # noqa: S105  of the local stage alone
+
+VISA = ("4111111111111111", "1249")  # a test number: the cents of the amount decide
+
+PHONE = "+27 82 987 6543"
+DEVICE = {
+    "PhoneManufacturer": "Demo",
+    "PhoneModel": "Demo",
+    "DeviceID": "demo",
+    "DeviceType": "POS",
+    "AppFramework": "None",
+    "OS": "Linux",
+    "OSVersion": "6",
+    "AppID": "demo",
+    "BuildNumber": "1",
+}
+CONTEXT: dict[str, Any] = {
+    "Location": {"Latitude": -33, "Longitude": 18},
+    "Country": "South Africa",
+    "CountryCode": "ZA",
+    "DeviceInfo": DEVICE,
+    "GMT": 2,
+    "AppFramework": "None",
+    "IP": "127.0.0.1",
+    "Lang": "en",
+}
+FIRST_PAYMENT = (
+    '{"BasicTran": {"InputType": 10, "CurrencyID": "ZAR", "Amount": 10.10, "Description": "A coffee"},'
+    ' "AcqTran": {"AcquirerCode": "CASH"}}'
+)
+ALL_FEATURES = {wire_name(name): True for name in vars(DEFAULT_FEATURES) if name != "inherited"}
+
+
+def seed() -> Agent:
+    """Create a system user, and two merchants with an administrator, an agent and a terminal each; link a card.
+
+    The card is linked where the stage has the acquirer that links cards. Return the agent of the first merchant.
+    """
+    secrets.rotate_signing(Secret(SIGNING_SECRET))
+    system = _caller_of(create_system_user("System", SYSTEM[0], Secret(SYSTEM[1])))
+    agent = {"SecretKey": TILL_KEY, "MobileSettings": {"Features": ALL_FEATURES, "AllowLinkedCards": 1}}
+    till = _create_merchant(system, "Demo Store", ("DEMO0001", "DEMOBANK0000001"), (OWNER, TILL), agent)
+    if SANDBOX in settings().acquirers:  # the one that links cards
+        _link_card(till, *VISA)
+    _create_merchant(system, "Other Store", ("OTHER001", "DEMOBANK0000002"), (OTHER_OWNER, OTHER_TILL), {})
+    return till
+
+
+def _link_card(agent: Agent, pan: str, expiry: str) -> None:
+    visa, _ = card.read(InputType.MANUAL_ENTRY, CardInput(Secret(pan), Secret(expiry)))
+    if visa is not None:
+        linked_cards.link(agent, visa, "Demo Visa", datetime.now(UTC), SANDBOX)
+
+
+def _create_merchant(
+    system: Caller, name: str, terminal: tuple[str, str], logins: tuple[tuple[str, str], ...], agent: dict[str, Any]
+) -> Agent:
+    """Create a merchant with a terminal (TID, MID), an administrator and an agent, and return the agent."""
+    (owner, owner_password), (till, till_password) = logins
+    tid, _ = terminal
+    now = datetime.now(UTC)
+    manager = {"UserName": f"{name} Owner", "UserEmail": owner, "UserPhone": PHONE}
+    body = {"Name": name, "Phone": PHONE, "FInstID": 1, "AddressDeFacto": "1 Long Street", "ClientManager": manager}
+    merchant = merchants.create(CreateMerchant.model_validate(CONTEXT | body), system, now)
+    merchants.create_terminal(CreateTerminal.model_validate(terminal_body(merchant.id, name, terminal)), system, now)
+
+    common = {"Phone": PHONE, "BranchID": merchant.id, "ClientID": merchant.id}
+    rights = {"BranchesActions": [{"BranchID": merchant.id, "Actions": [Right.ADMINISTRATOR]}]}
+    admin = {"Name": f"{name} Owner", "Email": owner, "Password": owner_password, "TID": tid}
+    agents.create(CreateAgent.model_validate(common | admin | rights), system, merchant.id, now)
+    user = {"Name": f"{name} Till", "Email": till, "Password": till_password, "TID": tid}
+    return agents.create(CreateAgent.model_validate(common | user | agent), system, merchant.id, now).agent
+
+
+def terminal_body(merchant_id: int, name: str, terminal: tuple[str, str], entry_caps: str = "8") -> dict[str, Any]:
+    """Return the request that creates a terminal with this TID and MID."""
+    tid, mid = terminal
+    body = {"BranchID": merchant_id, "Name": tid, "Title": name, "BackRetailerID": mid, "SIC": "5411"}
+    place = {"Currency": "710", "Country": "710", "City": "Cape Town", "Location": "1 Long Street", "RegionCode": "WC"}
+    return body | place | {"EntryCaps": entry_caps, "CountryCode": "ZA", "DeviceInfo": DEVICE}
+
+
+def further_till(number: int) -> tuple[str, str]:
+    """Return the login of a till that `make run DEMO=month` adds: the second or the third."""
+    return f"till{number}@demo.example", f"till{number}-demo-password"
+
+
+def _caller_of(agent: Agent) -> Caller:
+    return Caller(agent.id, agent.client_id, agent.credential_version)
+
+
+def print_welcome(url: str, aws_url: str, folder: Path | None, *, is_first_start: bool) -> None:
+    """Print where everything is, where data is kept, the demo logins, and a first payment to paste into a shell."""
+    print(f"\nThe payment service is on {url}. What it uses of AWS is simulated: no account is needed. Ctrl-C ends it.")
+    if folder is None:
+        print("All data is lost at the end. To keep it: `make run ENGINE=dynamodb-local DATA=./data`.\n")
+    else:
+        print(f"Data is kept in {folder}, except e-mails and text messages. Delete the folder to begin anew.\n")
+    for what, address in (
+        ("The shop's page", f"{url}/app"),
+        ("The reference of the interface", f"{url}/docs"),
+        ("The OpenAPI document", f"{url}/api/v1/openapi.json"),
+        ("E-mails and text messages that were sent", f"{aws_url}{mail_viewer.PATH}"),
+    ):
+        print(f"  {what:<42} {address}")
+    print()
+    if not is_first_start:
+        print("Data of an earlier run was found. The demo logins, as they were before any change:\n")
+    for role, (email, password) in (
+        ("system user", SYSTEM),
+        ("administrator", OWNER),
+        ("till", TILL),
+        ("till, by its secret key", (TILL[0], TILL_KEY)),
+        ("administrator of another merchant", OTHER_OWNER),
+        ("till of another merchant", OTHER_TILL),
+    ):
+        print(f"  {role:<34} {email:<22} {password}")
+    credential = base64.b64encode(":".join(TILL).encode()).decode()
+    print(
+        f"\nA first payment:\n\ncurl -s {url}/api/v1/payment/submit \\\n"
+        f"  -H 'Authorization: Basic {credential}' \\\n"
+        f"  -H 'Content-Type: application/json' \\\n"
+        f"  -d '{FIRST_PAYMENT}'\n",
+        flush=True,
+    )

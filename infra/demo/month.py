@@ -1,0 +1,252 @@
+"""A month of payments of the demo merchant, `make run DEMO=month`: three tills of a coffee shop, and the linked card.
+
+The sales of a day are the same for the same day. The service's own functions decide each payment at its time in the
+past, and all payments are loaded at once. Reversals and payments with the linked card are then requested one by one.
+"""
+
+import math
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+from chalicelib.domain import outcome, payment
+from chalicelib.domain.agent import Agent, Caller
+from chalicelib.domain.business_days import USUAL, business_day
+from chalicelib.domain.payment import Till
+from chalicelib.domain.permissions import is_administrator
+from chalicelib.domain.reversibility import CARD_PRESENT, CNP, ReverseMode
+from chalicelib.domain.transaction import KINDS, InputType, Phase, Transaction
+from chalicelib.gateways import acquirers
+from chalicelib.record import Record
+from chalicelib.schemas.agents import CreateAgent
+from chalicelib.schemas.payments import SubmitPayment
+from chalicelib.schemas.reversals import ReversePayment
+from chalicelib.schemas.terminals import CreateTerminal
+from chalicelib.services import agents, merchants, payments, reversals
+from chalicelib.services.acquirer_calls import AUTHORIZE_SECONDS
+from chalicelib.settings import SANDBOX, settings
+from chalicelib.store import agents as agents_store
+from chalicelib.store import linked_cards
+from chalicelib.store import merchants as merchants_store
+from chalicelib.store import merchants as terminals_store
+from chalicelib.store.table import read
+from infra.bench.shop import write_in_bulk
+from infra.certify.client import card_of
+from infra.demo import data as demo_data
+
+PAYMENTS = (38, 40, 42, 44, 52, 68, 54)  # a day, from Monday to Sunday
+HOURS = {7: 4, 8: 9, 9: 8, 10: 7, 11: 6, 12: 9, 13: 10, 14: 7, 15: 6, 16: 5, 17: 3}  # and their share of a day
+SUNDAY, SUNDAY_HOURS = 6, range(8, 15)
+TILLS = (6, 3, 1)  # the share of each till
+ENTRIES = {  # and their share; the linked card is the first till's
+    InputType.CASH: 40,
+    InputType.CONTACTLESS: 36,
+    InputType.CHIP: 14,
+    InputType.MANUAL_ENTRY: 7,
+    InputType.LINKED_CARD: 2,
+}
+# Prices end in .00 or .50: with any other card than the first two, other cents may decide what the sandbox answers.
+MENU = {
+    "Flat white": "38.00",
+    "Espresso": "26.00",
+    "Cappuccino": "36.50",
+    "Rooibos tea": "29.00",
+    "Croissant": "34.50",
+    "Lemon cake": "48.00",
+    "Toasted sandwich": "72.50",
+    "Shakshuka": "118.00",
+    "Coffee beans, 250 g": "145.00",
+    "Coffee beans, 1 kg": "420.00",
+}
+SHARES = (20, 8, 16, 6, 14, 7, 9, 5, 3, 1)
+APPROVED, DECLINED = "4242424242424242", ("4000000000000002", "4000000000009995", "4000000000000069")
+DECLINES, RETURNS, CANCELS = 0.04, 0.04, 0.01  # of cards; of payments
+LINE = ("Title", "Price", "Quantity")  # of a purchase
+NOTES = (10, 20, 50, 100, 200)
+
+
+@dataclass(frozen=True)
+class Reversal:
+    """A request that gives back a payment or a part of it, and its local time."""
+
+    at: datetime
+    body: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Sale:
+    """A request for a payment, its local time, its till, and what is given back of it if it is approved."""
+
+    at: datetime
+    till: int  # from 0
+    input_type: InputType
+    body: dict[str, Any]
+    reversal: Reversal | None
+
+
+def sales_of(day: date, linked_card: int | None) -> Iterator[Sale]:
+    """Yield the sales of a day, in no order; without a linked card nobody pays with one."""
+    chance = Random(day.isoformat())  # noqa: S311  a shop, not a secret
+    for _ in range(PAYMENTS[day.weekday()] + chance.randint(-5, 5)):
+        yield _sale(day, linked_card, chance)
+
+
+def _sale(day: date, linked_card: int | None, chance: Random) -> Sale:
+    hours = [hour for hour in HOURS if day.weekday() != SUNDAY or hour in SUNDAY_HOURS]
+    (hour,) = chance.choices(hours, [HOURS[hour] for hour in hours])
+    at = datetime.combine(day, time(hour)) + timedelta(seconds=chance.uniform(0, 3600))
+    (till,) = chance.choices(range(len(TILLS)), TILLS)
+    (input_type,) = chance.choices(list(ENTRIES), list(ENTRIES.values()))
+    if input_type is InputType.LINKED_CARD and (linked_card is None or till):
+        input_type = InputType.MANUAL_ENTRY
+
+    lines = _lines(chance)
+    amount = sum((price * quantity for _, price, quantity in lines), Decimal())
+    transaction = {
+        "ID": _guid(chance),
+        "InputType": int(input_type),
+        "CurrencyID": "ZAR",
+        "Amount": amount,
+        "Description": ", ".join(f"{quantity} x {title}" if quantity > 1 else title for title, _, quantity in lines),
+        "AuxDataInput": {"AuxData": {"Purchases": [dict(zip(LINE, line, strict=True)) for line in lines]}},
+    }
+    acquirer = KINDS[input_type].acquirer or SANDBOX
+    body: dict[str, Any] = {"BasicTran": transaction, "AcqTran": {"AcquirerCode": acquirer}}
+    if input_type is InputType.CASH:
+        transaction["AmountCashGot"] = _handed_over(amount, chance)
+    elif input_type is InputType.LINKED_CARD:
+        body["Card"] = {"CardInputMode": 2, "LinkedCardId": linked_card}
+    else:
+        number = chance.choice(DECLINED) if chance.random() < DECLINES else APPROVED
+        body["Card"] = {"CardInputMode": 1, **card_of(input_type, number)}
+    return Sale(at, till, input_type, body, _reversal(at, transaction, lines[0][1], chance))
+
+
+def _lines(chance: Random) -> list[tuple[str, Decimal, int]]:
+    """Return what somebody buys: title, price and quantity of each line."""
+    titles = dict.fromkeys(chance.choices(list(MENU), SHARES, k=chance.choice((1, 1, 2, 2, 3))))
+    return [(title, Decimal(MENU[title]), chance.choice((1, 1, 1, 2))) for title in titles]
+
+
+def _handed_over(amount: Decimal, chance: Random) -> Decimal:
+    """Return the cash that is handed over: the amount, or the next multiple of a note."""
+    note = chance.choice(NOTES)
+    has_change = chance.random() < 0.4  # noqa: PLR2004  a share of the customers
+    return amount if has_change else math.ceil(amount / note) * Decimal(note)
+
+
+def _reversal(at: datetime, paid: dict[str, Any], price: Decimal, chance: Random) -> Reversal | None:
+    """Return what is given back of a payment: all of it within minutes, or one thing or all of it within three days."""
+    fate, is_present = chance.random(), KINDS[InputType(paid["InputType"])].card_present
+    later, is_part = timedelta(minutes=chance.uniform(2, 20)), False
+    if fate < CANCELS:
+        mode = ReverseMode.CANCEL if is_present else ReverseMode.CANCEL_CNP
+    elif fate < CANCELS + RETURNS:
+        mode = ReverseMode.RETURN if is_present else ReverseMode.RETURN_CNP
+        later, is_part = timedelta(days=chance.randrange(3), minutes=chance.uniform(5, 60)), price < paid["Amount"]
+    else:
+        return None
+    part = {"Amount": price, "PartialReverse": True} if is_part else {}
+    body = {"ID": _guid(chance), "TransactionID": paid["ID"], "ReverseMode": int(mode), **part}
+    return Reversal(at + later, {"BasicReverseTran": body})
+
+
+def _guid(chance: Random) -> str:
+    return str(uuid.UUID(int=chance.getrandbits(128), version=4)).upper()
+
+
+class OpenTill(Record):
+    """A till of the shop, and the caller that its agent is."""
+
+    till: Till
+    caller: Caller
+
+
+def fill(first: Agent, now: datetime) -> None:
+    """Store the last 31 days until `now` of the merchant of `first`, its first till.
+
+    Nothing else may write meanwhile. Cards are taken where the stage has the acquirer SANDBOX.
+    """
+    tills = _open_tills(first, now)
+    gmt = tills[0].till.merchant.gmt
+    has_cards = SANDBOX in settings().acquirers
+    linked_card = next((card.id for card in linked_cards.of_agent(first.id)), None)
+    today = business_day(now, gmt)
+    sales = [sale for ago in reversed(range(USUAL)) for sale in sales_of(today - timedelta(days=ago), linked_card)]
+    sales = [
+        sale for sale in sales if _instant(sale.at, gmt) < now and (has_cards or sale.input_type is InputType.CASH)
+    ]
+
+    loaded = [
+        take(sale.body, tills[sale.till], _instant(sale.at, gmt))
+        for sale in sales
+        if sale.input_type is not InputType.LINKED_CARD
+    ]
+    write_in_bulk(loaded)
+    requested = [
+        payments.submit(SubmitPayment.model_validate(sale.body), tills[sale.till].caller, _instant(sale.at, gmt))[0]
+        for sale in sales
+        if sale.input_type is InputType.LINKED_CARD
+    ]
+    approved = {one.id for one in (*loaded, *requested) if one.phase is Phase.APPROVED}
+    _reverse([sale for sale in sales if sale.body["BasicTran"]["ID"] in approved], tills, gmt, now)
+
+
+def take(body: dict[str, Any], place: OpenTill, at: datetime) -> Transaction:
+    """Return the payment that the service would have made of a request at that time; nothing of it is stored.
+
+    Its acquirer SANDBOX has it.
+    """
+    order = payments.identified(SubmitPayment.model_validate(body).to_domain(), place.caller, None)
+    if KINDS[order.input_type].acquirer:
+        return payment.without_acquirer(order, place.till, at)
+    transaction, request = payments.begin_by_card(order, place.till, None, at)
+    answer = acquirers.named(transaction.acquirer).authorize(request, AUTHORIZE_SECONDS)
+    return outcome.with_answer(transaction, answer)
+
+
+def _reverse(sales: list[Sale], tills: list[OpenTill], gmt: int, now: datetime) -> None:
+    """Request what is given back of these payments until now, oldest first."""
+    given_back = [(_instant(sale.reversal.at, gmt), sale, sale.reversal) for sale in sales if sale.reversal]
+    given_back = sorted((one for one in given_back if one[0] < now), key=lambda one: one[0])
+    for at, sale, reversal in given_back:
+        endpoint = CARD_PRESENT if KINDS[sale.input_type].card_present else CNP
+        body = ReversePayment.model_validate(reversal.body)
+        reversals.reverse(body, tills[sale.till].caller, at, endpoint=endpoint, key=None)
+
+
+def _open_tills(first: Agent, now: datetime) -> list[OpenTill]:
+    """Create the other tills of the merchant, each with a terminal; return all of them."""
+    opened = [first]
+    owner = next(one for one in agents_store.of_merchant(first.client_id) if is_administrator(one))
+    caller = Caller(owner.id, owner.client_id, owner.credential_version)
+    for number in range(2, len(TILLS) + 1):
+        tid = f"DEMO{number:04d}"
+        body = demo_data.terminal_body(first.client_id, f"Demo Store {number}", (tid, "DEMOBANK0000001"))
+        merchants.create_terminal(CreateTerminal.model_validate(body), caller, now)
+        login, password = demo_data.further_till(number)
+        agent = {"Name": f"Demo Store Till {number}", "Email": login, "Password": password, "Phone": demo_data.PHONE}
+        place = {"BranchID": first.client_id, "ClientID": first.client_id, "TID": tid}
+        opened.append(agents.create(CreateAgent.model_validate(agent | place), caller, first.client_id, now).agent)
+    return [open_till(agent) for agent in opened]
+
+
+def open_till(agent: Agent) -> OpenTill:
+    """Return the till of an agent that has a terminal."""
+    merchant, terminal = (
+        read(merchants_store.key(agent.client_id)),
+        read(terminals_store.terminal_key(agent.terminal_id or 0)),
+    )
+    if merchant is None or terminal is None:
+        message = f"Agent {agent.id} has no till."
+        raise ValueError(message)
+    caller = Caller(agent.id, agent.client_id, agent.credential_version, terminal.id)
+    return OpenTill(Till(agent, merchant, terminal), caller)
+
+
+def _instant(local: datetime, gmt: int) -> datetime:
+    return local.replace(tzinfo=UTC) - timedelta(hours=gmt)

@@ -1,0 +1,84 @@
+"""The command `make screenshots`, which writes docs/images: views of the shop's page with the demo month."""
+
+import os
+import shutil
+import subprocess
+import sys
+from typing import NamedTuple
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from infra.demo import data as demo_data
+from infra.local import ports
+from infra.reference import ROOT
+
+IMAGES = ROOT / "docs" / "images"
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+DESK, PHONE = (1280, 860), (360, 740)
+WAIT_MILLISECONDS = 180_000  # the stage listens before it has filled the month
+
+
+class View(NamedTuple):
+    """A picture: the address of a view, and the size of the screen."""
+
+    name: str
+    address: str
+    size: tuple[int, int]
+
+
+VIEWS = (
+    View("shop-today", "#/today", DESK),
+    View("shop-days", "#/days", DESK),
+    View("shop-payments", "#/payments", PHONE),
+    View("shop-day-report", "#/day-report", PHONE),
+)
+
+
+def main() -> None:
+    """Start a stage with the demo month, and take a picture of each view."""
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        sys.exit("Chromium is not installed: it takes the pictures.")
+    port = ports.free_port()
+    environment = {"PORT": str(port), "AWS_PORT": str(ports.free_port()), "DEMO": "month", "LOG": "json"}
+    command = [sys.executable, "-m", "infra.local"]
+    with subprocess.Popen(  # noqa: S603  every word of the command is ours
+        command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.DEVNULL
+    ) as stage:
+        try:
+            if not ports.begins_to_listen(port, stage):
+                sys.exit("The local stage has not started.")
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=program)
+                for view in VIEWS:
+                    _write(view, _signed_in(browser, view, f"http://{ports.HOST}:{port}/app"))
+                browser.close()
+        finally:
+            stage.terminate()
+
+
+def _signed_in(browser: Browser, view: View, url: str) -> Page:
+    width, height = view.size
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme="light", locale="en-ZA")
+    page.set_default_timeout(WAIT_MILLISECONDS)
+    page.goto(url + view.address)
+    email, password = demo_data.OWNER
+    page.get_by_label("E-mail").fill(email)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    page.locator(".loaded").first.wait_for()
+    for waiting in (".loading", "[aria-busy=true]"):
+        page.locator(waiting).first.wait_for(state="hidden")
+    return page
+
+
+def _write(view: View, page: Page) -> None:
+    IMAGES.mkdir(exist_ok=True)
+    path = IMAGES / f"{view.name}.png"
+    page.screenshot(path=path)
+    page.close()
+    print(f"{path.stat().st_size:>9} {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

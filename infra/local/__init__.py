@@ -1,0 +1,1 @@
+"""The local stage: the whole service and its AWS in one process."""

@@ -1,0 +1,5 @@
+"""The command `python -m infra.local`."""
+
+from infra.local.stage import main
+
+main()

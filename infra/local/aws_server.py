@@ -1,0 +1,92 @@
+"""The AWS of this process on HTTP, for `chalice local`, `infra.operator` and the AWS CLI in another process."""
+
+import contextlib
+import http.client
+import io
+import os
+import socket
+import threading
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
+from werkzeug.serving import make_server
+
+from infra.local import mail_viewer
+from infra.local.engines import ENDPOINT_VARIABLE, MOTO_LOCK
+from infra.local.ports import HOST
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+FORWARDED_HEADERS = ("X-Amz-Target", "Content-Type", "X-Amz-Date", "Authorization")
+RETURNED_HEADERS = ("content-type", "x-amz-crc32")
+
+
+class _SilentHandler(MotoRequestHandler):
+    def log_request(self, *_: object) -> None:
+        """Log nothing."""
+
+
+class _Application:
+    """moto's server, which shares the lock on moto with the threads of this process."""
+
+    def __init__(self) -> None:
+        self._moto = DomainDispatcherApplication(create_backend_app)
+
+    def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        # The body is read before the lock is taken: clients may be slow.
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        url = os.environ.get(ENDPOINT_VARIABLE)
+        if url and environ.get("HTTP_X_AMZ_TARGET", "").startswith("DynamoDB_"):
+            return _forward_to_dynamodb_local(url, environ, body, start_response)
+        with MOTO_LOCK:
+            if environ.get("PATH_INFO") == mail_viewer.PATH:
+                return mail_viewer.page(start_response)
+            return list(self._moto({**environ, "wsgi.input": io.BytesIO(body)}, start_response))
+
+
+def _forward_to_dynamodb_local(
+    url: str, environ: "WSGIEnvironment", body: bytes, start_response: "StartResponse"
+) -> Iterable[bytes]:
+    """Return the answer of DynamoDB Local, so that other processes use the same tables as the stage."""
+    headers = {name: environ.get("HTTP_" + name.upper().replace("-", "_"), "") for name in FORWARDED_HEADERS}
+    headers["Content-Type"] = environ.get("CONTENT_TYPE", "")
+    with contextlib.closing(http.client.HTTPConnection(urlsplit(url).netloc)) as connection:
+        connection.request("POST", "/", body, headers)
+        answer = connection.getresponse()
+        content = answer.read()
+    returned = [(name, value) for name, value in answer.getheaders() if name.lower() in RETURNED_HEADERS]
+    start_response(f"{answer.status} {answer.reason}", [*returned, ("Content-Length", str(len(content)))])
+    return [content]
+
+
+def url(port: int) -> str:
+    """Return the address of the local AWS on a port."""
+    return f"http://{HOST}:{port}"
+
+
+@contextlib.contextmanager
+def serve(port: int) -> Iterator[str]:
+    """Serve the AWS of this process on 127.0.0.1 and yield its URL. Raises OSError when the port is in use."""
+    with contextlib.closing(_listen(port)) as listener:
+        server = make_server(
+            HOST,
+            port,
+            _Application(),
+            threaded=True,
+            request_handler=_SilentHandler,
+            fd=listener.fileno(),
+        )
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield url(port)
+        finally:
+            server.shutdown()
+            server.server_close()
+
+
+def _listen(port: int) -> socket.socket:
+    """Open the socket here: werkzeug itself would print a long text about a port in use, and exit."""
+    return socket.create_server((HOST, port), backlog=128)

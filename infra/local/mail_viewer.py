@@ -1,0 +1,103 @@
+"""A page of the local stage: the e-mails and text messages it has sent, newest first."""
+
+import email
+from base64 import b64encode
+from collections.abc import Iterable, Mapping
+from email.message import EmailMessage
+from email.policy import default
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.ses.models import ses_backends
+from moto.sns.models import sns_backends
+
+from chalicelib.record import Record
+from infra.local.engines import REGION
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse
+
+PATH = "/mail"
+SHOWN = 50  # of each kind
+# An e-mail is shown in a frame that may run nothing, load nothing from elsewhere and open nothing.
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+PAGE = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Messages of the local stage</title>
+<style>
+:root {{ color-scheme: light dark; }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 1rem auto; padding: 0 1rem; }}
+article {{ border: 1px solid; border-radius: .5rem; padding: .5rem 1rem; margin: 1rem 0; }}
+iframe {{ width: 100%; height: 30rem; border: 0; background: white; }}
+h3, p {{ margin: 0; overflow-wrap: anywhere; }}
+</style>
+<h1>Messages of the local stage</h1>
+<h2>E-mails</h2>
+{mails}
+<h2>Text messages</h2>
+{texts}
+</html>
+"""
+
+
+class Mail(Record):
+    """An e-mail as moto's SES was given it. `pictures` are those that its HTML names: data by address."""
+
+    to: tuple[str, ...]
+    source: str
+    subject: str
+    body: str
+    pictures: Mapping[str, str]
+
+
+def sent_mails() -> list[Mail]:
+    """Return the e-mails, the latest last."""
+    return [_read(mail) for mail in list(ses_backends[DEFAULT_ACCOUNT_ID][REGION].sent_messages)]
+
+
+def _read(mail: Any) -> Mail:
+    """Return an e-mail, whether SES was given its parts or all of it."""
+    if not hasattr(mail, "raw_data"):
+        return Mail(tuple(mail.destinations.get("ToAddresses", ())), mail.source, mail.subject, mail.body, {})
+    whole = email.message_from_string(mail.raw_data, EmailMessage, policy=default)
+    body = whole.get_body(("html", "plain"))
+    text = body.get_content().replace("\r\n", "\n").removesuffix("\n") if body else ""
+    pictures = {f"cid:{part['Content-ID'][1:-1]}": _data_of(part) for part in whole.walk() if part["Content-ID"]}
+    return Mail((whole["To"],), mail.source, whole["Subject"], text, pictures)
+
+
+def page(start_response: "StartResponse") -> Iterable[bytes]:
+    """Answer with the page. The caller holds the lock of moto."""
+    texts = sns_backends[DEFAULT_ACCOUNT_ID][REGION].sms_messages.values()
+    shown = PAGE.format(
+        mails=_listed([_mail(mail) for mail in sent_mails()]), texts=_listed([_text(*message) for message in texts])
+    )
+    headers = [("Content-Type", "text/html; charset=utf-8"), ("Content-Security-Policy", POLICY)]
+    start_response("200 OK", headers)
+    return [shown.encode()]
+
+
+def _data_of(part: Any) -> str:
+    return f"data:{part.get_content_type()};base64,{b64encode(part.get_content()).decode()}"
+
+
+def _listed(articles: list[str]) -> str:
+    """Return the latest of them, newest first."""
+    return "\n".join(articles[: -SHOWN - 1 : -1]) or "<p>None was sent.</p>"
+
+
+def _mail(mail: Mail) -> str:
+    body = mail.body
+    for address, data in mail.pictures.items():
+        body = body.replace(f'src="{address}"', f'src="{data}"')
+    frame = f'<iframe sandbox title="{escape(mail.subject)}" srcdoc="{escape(body)}"></iframe>'
+    shown = frame if body.lstrip().startswith("<") else f"<pre>{escape(body)}</pre>"
+    facts = f"<p>to {escape(', '.join(mail.to))}, from {escape(mail.source)}</p>"
+    return f"<article><h3>{escape(mail.subject)}</h3>{facts}{shown}</article>"
+
+
+def _text(number: str, text: str) -> str:
+    return f"<article><h3>to {escape(str(number))}</h3><p>{escape(text)}</p></article>"

@@ -1,0 +1,167 @@
+"""The local stage: an AWS in this process, the resources of `resources.json`, demo data, and the service on HTTP.
+
+`python -m infra.local`, with PORT (8000), AWS_PORT (8001), ENGINE (moto, dynamodb-local), DATA, DEMO, LOG (text, json)
+of the environment. DATA is the folder in which dynamodb-local keeps the data; without it all data is lost at the end.
+DEMO=month adds a month of payments to the demo data.
+Without LOG the log is for a person at a terminal, and JSON as in the cloud elsewhere. ACQUIRER=iso8583 starts a bank
+beside the service; ACQUIRERS, DEFAULT_ACQUIRER, ISO8583_... and ALLOWED_ORIGINS are the service's settings.
+"""
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+
+from chalice.app import Chalice
+
+from app import app
+from chalicelib import log
+from infra.api_gateway import in_process
+from infra.api_gateway.http_server import Server
+from infra.bank import local as bank
+from infra.bank.local import AcquirerSettingsError
+from infra.demo import data as demo_data
+from infra.demo import month as demo_month
+from infra.demo import partner as demo_partner
+from infra.local import aws_server, data_folder, engines, kept_aws, readable_log, scheduler, streams
+from infra.local.data_folder import DataFolder, DataFolderError
+from infra.local.engines import EngineMissingError
+from infra.local.ports import HOST
+
+PORT, AWS_PORT = 8000, 8001
+URL = f"http://{HOST}:{PORT}"
+ENGINES = ("moto", "dynamodb-local")
+
+
+def serve(served_app: Chalice, port: int = 0) -> Server:
+    """Return a server of the app, for `with`; port 0 takes a free one. Raises OSError when the port is in use."""
+    return Server(in_process.gateway(served_app), port)
+
+
+def main() -> None:
+    """Run the stage until Ctrl-C or SIGTERM."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    engine, data = _engine_settings()
+    with_month = _demo_setting()
+    log.write = _log_writer()
+    port, aws_port = port_setting("PORT", PORT), port_setting("AWS_PORT", AWS_PORT)
+
+    with contextlib.ExitStack() as stack:
+        try:
+            folder = stack.enter_context(data_folder.open_folder(data)) if data else None
+            acquirers = stack.enter_context(bank.acquirers(folder.path / "bank" if folder else None))
+            with _step(f"tables, key, secret and bucket on {engine}"):
+                _start_aws(stack, engine, folder, acquirers.environment)
+        except (AcquirerSettingsError, DataFolderError, EngineMissingError) as refusal:
+            sys.exit(str(refusal))
+        server = _listen(stack, port, aws_port)
+        stack.enter_context(demo_partner.serve())
+        is_first_start = _seed(folder, with_month=with_month)
+        stack.enter_context(server)
+        stack.enter_context(scheduler.run_jobs_every())
+        stack.enter_context(streams.fed())
+        demo_data.print_welcome(
+            server.url, aws_server.url(aws_port), folder.path if folder else None, is_first_start=is_first_start
+        )
+        if acquirers.welcome:
+            print(acquirers.welcome, flush=True)
+        threading.Event().wait()
+
+
+@contextlib.contextmanager
+def _step(name: str) -> Iterator[None]:
+    """Print what the start is waiting for, and the seconds it took."""
+    began = time.monotonic()
+    print(f"  {name} ...", end="", flush=True)
+    yield
+    print(f" {time.monotonic() - began:.1f} s", flush=True)
+
+
+def _log_writer() -> log.Writer:
+    """Return what writes the log: for a person or for a program; exit with one line if LOG is neither."""
+    chosen = os.environ.get("LOG") or ("text" if sys.stdout.isatty() else "json")
+    if chosen not in {"text", "json"}:
+        sys.exit(f"LOG is text or json, not {chosen}.")
+    return readable_log.write if chosen == "text" else log.write_json
+
+
+def _start_aws(
+    stack: contextlib.ExitStack, engine: str, folder: DataFolder | None, settings: Mapping[str, str]
+) -> None:
+    """Start the AWS of this process with what the folder keeps. Raises DataFolderError and EngineMissingError."""
+    stack.enter_context(engines.moto_engine(settings))
+    if folder:
+        stack.enter_context(kept_aws.kept_in(folder))
+    if engine == "dynamodb-local":
+        engines.select(stack.enter_context(engines.dynamodb_local(folder)))
+
+
+def _seed(folder: DataFolder | None, *, with_month: bool) -> bool:
+    """Make the demo data, unless the folder has that of an earlier start; return whether it was made."""
+    if folder and folder.seeded:
+        if with_month:
+            print("  DEMO=month fills a new folder only: this one stays as it is.", flush=True)
+        return False
+    with _step("demo merchants, agents and terminals"):
+        till = demo_data.seed()
+    if with_month:
+        with _step("a month of payments"):
+            demo_month.fill(till, datetime.now(UTC))
+    if folder:
+        folder.mark_seeded()
+    return True
+
+
+def _demo_setting() -> bool:
+    """Return whether the demo data has a month of payments; exit with one line if DEMO is something else."""
+    chosen = os.environ.get("DEMO")
+    if chosen not in {None, "", "month"}:
+        sys.exit(f"DEMO is month or nothing, not {chosen}.")
+    return bool(chosen)
+
+
+def _listen(stack: contextlib.ExitStack, port: int, aws_port: int) -> Server:
+    """Open both ports; exit with one line that names the port if one is in use."""
+    try:
+        server = serve(app, port=port)
+    except OSError:
+        sys.exit(f"Port {port} is in use: `make run PORT=...` takes another.")
+    stack.callback(server.server_close)
+    try:
+        # The signed address of a picture is opened by another program: it must lead to the AWS of this process.
+        os.environ["AWS_ENDPOINT_URL_S3"] = stack.enter_context(aws_server.serve(aws_port))
+    except OSError:
+        sys.exit(f"Port {aws_port} is in use: `make run AWS_PORT=...` takes another for the local AWS.")
+    return server
+
+
+def _engine_settings() -> tuple[str, Path | None]:
+    """Return the engine and the data folder; exit with one line if they are wrong."""
+    engine, data = os.environ.get("ENGINE") or ENGINES[0], os.environ.get("DATA")
+    if engine not in ENGINES:
+        sys.exit(f"ENGINE is one of {', '.join(ENGINES)}, not {engine}.")
+    if data and engine != "dynamodb-local":
+        sys.exit(f"DATA needs the other engine: `make run ENGINE=dynamodb-local DATA={data}`. {engine} keeps no data.")
+    return engine, Path(data) if data else None
+
+
+def port_setting(name: str, default: int) -> int:
+    """Return the port that the environment names; exit with one line if it is none."""
+    text = os.environ.get(name) or str(default)
+    if not (text.isascii() and text.isdigit() and int(text) < 65536):  # noqa: PLR2004  ports are 16 bits
+        sys.exit(f"{name} is a port number, not {text}.")
+    return int(text)
+
+
+def stop(_signal: int, _frame: FrameType | None) -> None:
+    """Exit through every `with`, and ignore further signals meanwhile."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+    sys.exit(0)

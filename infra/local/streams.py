@@ -1,0 +1,172 @@
+"""The streams of the tables on the engines of this machine, and who reads them: the functions of `routes/jobs.py`.
+
+In the cloud Lambda reads a stream and calls its function. Here a thread does, every fifth of a second; a batch that
+takes long makes no other wait.
+"""
+
+import contextlib
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import boto3
+from botocore.exceptions import ClientError
+
+from chalicelib.log import log_defect
+from chalicelib.routes import jobs
+from infra.local import engines
+from infra.stack.streams import is_wanted
+
+Record = dict[str, Any]
+Invoke = Callable[[str, dict[str, Any]], Mapping[str, Any] | None]  # a function by its name, with an event
+
+FUNCTIONS: Mapping[str, str] = {"events": "deliver_events", "outbox": "deliver_outbox"}
+BATCH = jobs.BATCH
+INTERVAL_SECONDS = 0.2
+THREADS = 32  # batches at once
+ATTEMPTS = 5  # at a batch of which records are to come again
+PAUSE_SECONDS = 1.0
+BEGIN_AGAIN = {"TrimmedDataAccessException", "ExpiredIteratorException"}  # what is kept of it is read again
+
+
+def call(function: str, event: dict[str, Any]) -> Mapping[str, Any] | None:
+    """Call a function of this process."""
+    answer: Mapping[str, Any] | None = getattr(jobs, function)(event, None)
+    return answer
+
+
+def batches() -> Iterator[tuple[str, list[Record]]]:
+    """Yield what was stored since the last look: the function that gets it, and the records that it needs."""
+    for table, function in FUNCTIONS.items():
+        records = [one for one in _taken(f"{engines.STACK}-{table}") if is_wanted(table.capitalize(), one)]
+        for start in range(0, len(records), BATCH):
+            yield function, records[start : start + BATCH]
+
+
+def deliver(invoke: Invoke, function: str, records: Sequence[Record]) -> None:
+    """Call a function with records, and again from the first that it reports; the sweep does what is left."""
+    for attempt in range(ATTEMPTS):
+        if attempt:
+            time.sleep(PAUSE_SECONDS * attempt)
+        answer = invoke(function, {"Records": list(records)})
+        failed = {item["itemIdentifier"] for item in (answer or {}).get("batchItemFailures", [])}
+        first = next((n for n, one in enumerate(records) if one["dynamodb"]["SequenceNumber"] in failed), None)
+        if first is None:
+            return
+        records = records[first:]
+
+
+@contextlib.contextmanager
+def fed(invoke: Invoke = call) -> Iterator[None]:
+    """Deliver what is stored to the functions, until the block ends."""
+    ended = threading.Event()
+    with ThreadPoolExecutor(THREADS, thread_name_prefix="stream") as pool:
+        thread = threading.Thread(target=_feed, args=(invoke, pool, ended), name="streams", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join(timeout=10)
+
+
+def _feed(invoke: Invoke, pool: ThreadPoolExecutor, ended: threading.Event) -> None:
+    while not ended.wait(INTERVAL_SECONDS):
+        try:
+            for function, records in batches():
+                pool.submit(_deliver_logged, invoke, function, records)
+        except Exception as defect:  # noqa: BLE001  the next look tries again
+            log_defect(defect)
+
+
+def _deliver_logged(invoke: Invoke, function: str, records: Sequence[Record]) -> None:
+    try:
+        deliver(invoke, function, records)
+    except Exception as defect:  # noqa: BLE001  the sweep does what is left
+        log_defect(defect, function=function)
+
+
+def _taken(table: str) -> list[Record]:
+    url = os.environ.get(engines.ENDPOINT_VARIABLE)
+    return [_as_lambda_gets_it(one) for one in (_of_dynamodb_local(url, table) if url else _of_moto(table))]
+
+
+def _of_moto(table: str) -> list[Record]:
+    """Take the records out of moto, which would keep them for ever."""
+    models = import_module("moto.dynamodb.models")
+    with engines.MOTO_LOCK:
+        found = models.dynamodb_backends[engines.ACCOUNT_ID][engines.REGION].tables.get(table)
+        shard = found.stream_shard if found else None
+        if shard is None:
+            return []
+        taken, shard.items = shard.items, []
+        shard.starting_sequence_number += len(taken)
+    return [one.to_json() for one in taken]
+
+
+class _Shard:
+    """A shard of a stream, and the place up to which it was read."""
+
+    def __init__(self, client: Any, arn: str, shard_id: str) -> None:
+        self._client, self._arn, self._id = client, arn, shard_id
+        self._iterator: str | None = self._begin()
+        self._read_to = -1
+
+    def take(self) -> list[Record]:
+        """Return the records since the last call."""
+        if self._iterator is None:  # it was read to its end
+            return []
+        try:
+            page = self._client.get_records(ShardIterator=self._iterator)
+        except ClientError as error:
+            if error.response["Error"]["Code"] not in BEGIN_AGAIN:
+                raise
+            page = self._client.get_records(ShardIterator=self._begin())
+        self._iterator = page.get("NextShardIterator")
+        taken = [one for one in page["Records"] if int(one["dynamodb"]["SequenceNumber"]) > self._read_to]
+        self._read_to = max([self._read_to, *(int(one["dynamodb"]["SequenceNumber"]) for one in taken)])
+        return taken
+
+    def _begin(self) -> str:
+        began = self._client.get_shard_iterator(StreamArn=self._arn, ShardId=self._id, ShardIteratorType="TRIM_HORIZON")
+        iterator: str = began["ShardIterator"]
+        return iterator
+
+
+class _Reader:
+    """The shards of the stream of one table of DynamoDB Local."""
+
+    def __init__(self, url: str, table: str) -> None:
+        self._client: Any = boto3.client("dynamodbstreams", endpoint_url=url)
+        self._table = table
+        self._shards: dict[str, _Shard] = {}
+
+    def take(self) -> list[Record]:
+        """Return the records since the last call."""
+        for stream in self._client.list_streams(TableName=self._table)["Streams"]:
+            arn = stream["StreamArn"]
+            for shard in self._client.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]:
+                if shard["ShardId"] not in self._shards:
+                    self._shards[shard["ShardId"]] = _Shard(self._client, arn, shard["ShardId"])
+        return [record for shard in self._shards.values() for record in shard.take()]
+
+
+@cache
+def _reader(url: str, table: str) -> _Reader:
+    return _Reader(url, table)
+
+
+def _of_dynamodb_local(url: str, table: str) -> list[Record]:
+    return _reader(url, table).take()
+
+
+def _as_lambda_gets_it(record: Record) -> Record:
+    """Return a record as Lambda passes it: its time is a number, and it names its stream."""
+    inner = record["dynamodb"]
+    created_at = inner["ApproximateCreationDateTime"].timestamp()
+    return {**record, "eventSourceARN": "local", "dynamodb": {**inner, "ApproximateCreationDateTime": created_at}}

@@ -1,0 +1,1 @@
+"""The commands of an operator, `python -m infra.operator`."""

@@ -1,0 +1,116 @@
+"""The template as CloudFormation carries it out: with the values of its parameters, and local names of resources."""
+
+import re
+from collections.abc import Callable  # noqa: TC003
+from typing import Any
+
+from infra.local.engines import ACCOUNT_ID, REGION, STACK
+
+Resources = dict[str, dict[str, Any]]
+
+PSEUDO_PARAMETERS = {
+    "AWS::AccountId": ACCOUNT_ID,
+    "AWS::Partition": "aws",
+    "AWS::Region": REGION,
+    "AWS::StackName": STACK,
+    "AWS::URLSuffix": "amazonaws.com",
+}
+NO_VALUE = {"Ref": "AWS::NoValue"}
+# What `Ref` gives for a resource of these types: the property that names it.
+NAMES = {"AWS::KMS::Alias": "AliasName", "AWS::S3::Bucket": "BucketName", "AWS::SecretsManager::Secret": "Name"}
+
+
+def deployed(sam: dict[str, Any], **parameters: str | int) -> Resources:
+    """Return the resources a deployment with these parameters has, without conditions and references to parameters."""
+    template = _Template(sam, _values(sam, parameters))
+    return {
+        name: template.resolved({key: value for key, value in item.items() if key != "Condition"})
+        for name, item in sam["Resources"].items()
+        if "Condition" not in item or template.holds(item["Condition"])
+    }
+
+
+def variables(sam: dict[str, Any], **parameters: str | int) -> dict[str, str]:
+    """Return the environment that all functions share, with the names of resources in place of references to them."""
+    values = _values(sam, parameters)
+    template = _Template(sam, values)
+    names = {
+        name: template.resolved(item["Properties"][NAMES[item["Type"]]])
+        for name, item in sam["Resources"].items()
+        if item["Type"] in NAMES
+    }
+    shared: dict[str, str] = _Template(sam, values | names).resolved(
+        sam["Globals"]["Function"]["Environment"]["Variables"]
+    )
+    return shared
+
+
+def _values(sam: dict[str, Any], parameters: dict[str, str | int]) -> dict[str, Any]:
+    defaults = {name: parameter["Default"] for name, parameter in sam["Parameters"].items()}
+    if unknown := set(parameters) - set(defaults):
+        message = f"The template has no parameter {', '.join(sorted(unknown))}."
+        raise ValueError(message)
+    return PSEUDO_PARAMETERS | defaults | parameters
+
+
+class _Template:
+    def __init__(self, sam: dict[str, Any], values: dict[str, Any]) -> None:
+        self._conditions = sam["Conditions"]
+        self._values = values
+        self._functions: dict[str, Callable[[Any], Any]] = {
+            "Fn::If": self._if,
+            "Fn::Equals": self._equals,
+            "Fn::Join": self._join,
+            "Fn::Not": self._not,
+            "Fn::Select": self._select,
+            "Fn::Split": self._split,
+            "Fn::Sub": self._substituted,
+            "Ref": self._value_of,
+        }
+
+    def holds(self, condition: str) -> bool:
+        return bool(self.resolved(self._conditions[condition]))
+
+    def resolved(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [item for item in map(self.resolved, value) if item != NO_VALUE]
+        if not isinstance(value, dict):
+            return value
+        for function, argument in value.items():
+            if function in self._functions:
+                return self._functions[function](argument)
+        items = {key: self.resolved(item) for key, item in value.items()}
+        return {key: item for key, item in items.items() if item != NO_VALUE}
+
+    def _if(self, argument: list[Any]) -> Any:
+        condition, yes, no = argument
+        return self.resolved(yes if self.holds(condition) else no)
+
+    def _equals(self, argument: list[Any]) -> bool:
+        one, other = self.resolved(argument)
+        return str(one) == str(other)  # CloudFormation compares text
+
+    def _not(self, argument: list[Any]) -> bool:
+        return not self.resolved(argument[0])
+
+    def _join(self, argument: list[Any]) -> str:
+        separator, items = argument[0], self.resolved(argument[1])
+        return str(separator).join(items) if isinstance(items, list) else str(items)
+
+    def _select(self, argument: list[Any]) -> Any:
+        number, items = argument[0], self.resolved(argument[1])
+        known = all(isinstance(item, str) for item in items)
+        return items[number] if known else {"Fn::Select": [number, items]}
+
+    def _split(self, argument: list[Any]) -> list[str]:
+        separator, text = argument
+        return str(self.resolved(text)).split(separator)
+
+    def _value_of(self, name: str) -> Any:
+        return self._values.get(name, {"Ref": name})
+
+    def _substituted(self, text: Any) -> Any:
+        if not isinstance(text, str):
+            return {"Fn::Sub": text}
+        done = re.sub(r"\$\{([^}]+)\}", lambda name: str(self._values.get(name[1], name[0])), text)
+        return {"Fn::Sub": done} if "${" in done else done

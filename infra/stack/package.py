@@ -1,0 +1,213 @@
+"""The command `make package STAGE=dev`, which writes the template and the zip of a stage into build/ and checks them.
+
+Chalice packs a copy of the deployed files, so no other file of the project gets into the zip. The wheels are exactly
+those of `requirements.lock`, for the machine that Lambda runs them on. Chalice would download them by name and version
+without comparing hashes, so they are installed into the `vendor` folder, which Chalice packs as it is. The zip holds
+compiled bytecode, and the same sources make the same bytes.
+"""
+
+import compileall
+import importlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+from py_compile import PycInvalidationMode
+from typing import Any
+
+from infra.stack import template
+
+RUNTIME = (3, 11)  # bytecode and wheels are for this Python: the zip must be made by it
+GLIBC_MINORS = range(17, 27)  # Lambda's Python 3.11 runs on Amazon Linux 2, which has glibc 2.26
+PLATFORMS = ("manylinux2014_aarch64", *(f"manylinux_2_{minor}_aarch64" for minor in GLIBC_MINORS))
+ABIS = (f"cp{RUNTIME[0]}{RUNTIME[1]}", "abi3", "none")
+
+
+class DependencyError(Exception):
+    """The reason the dependencies cannot be installed, in one line."""
+
+
+def install(lock: Path, folder: Path) -> None:
+    """Install what the lock lists into `folder`; DependencyError for a wheel that is missing or not the locked one."""
+    options = [
+        *("--target", str(folder), "--requirement", str(lock), "--require-hashes", "--no-deps", "--no-compile"),
+        *("--only-binary", ":all:", "--implementation", "cp", "--python-version", ".".join(map(str, RUNTIME))),
+        *(word for platform in PLATFORMS for word in ("--platform", platform)),
+        *(word for abi in ABIS for word in ("--abi", abi)),
+    ]
+    done = subprocess.run(  # noqa: S603  every word of the command is ours
+        [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *options],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if not line.startswith("WARNING")]
+        raise DependencyError(" ".join(" ".join(lines).split()))
+    shutil.rmtree(folder / "bin", ignore_errors=True)  # commands: their first line names the Python that installed them
+
+
+EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry: an unchanged zip has the same hash, and is not deployed again
+MAX_ZIP_BYTES = 10 * 1024 * 1024  # a cold start has to fetch the zip
+# Tests, type stubs, the metadata of packages; cffi and pycparser (argon2 is compiled: it needs only the backend),
+# pydantic's version 1. A test takes a payment with the functions of the zip, which shows that they need none of it.
+UNNEEDED = re.compile(
+    r"(^|/)(tests?|__pycache__)(/|$)|\.dist-info/(?!METADATA$)|\.(pyi|typed|c|h|cfg)$|^(cffi|pycparser)[-/]|^pydantic/v1/"
+)
+FOREIGN = {"boto3", "botocore", "moto", "hypothesis", "pytest", "mypy", "infra", "tests", "docs"}
+NEEDED = {"app.py", "chalicelib/authorizer.py", "chalice/app.py", "iso4217/table.xml", "pydantic/main.py"}
+
+
+def repack(zip_path: Path) -> None:
+    """Unpack Chalice's zip, remove what no function needs, compile the rest, and pack it again."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        with zipfile.ZipFile(zip_path) as packed:
+            packed.extractall(root)
+        for path in sorted(root.rglob("*"), reverse=True):
+            if UNNEEDED.search(path.relative_to(root).as_posix()):
+                shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        _compile(root)
+        with zipfile.ZipFile(zip_path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
+            for path in sorted(path for path in root.rglob("*") if path.is_file()):
+                entry = zipfile.ZipInfo(path.relative_to(root).as_posix(), EPOCH)
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                entry.external_attr = 0o644 << 16
+                packed.writestr(entry, path.read_bytes())
+
+
+def _compile(root: Path) -> None:
+    """Compile to bytecode that Python uses without checking the source: the file times in the zip mean nothing."""
+    mode = PycInvalidationMode.UNCHECKED_HASH
+    if not compileall.compile_dir(root, quiet=2, stripdir=str(root), prependdir="/var/task", invalidation_mode=mode):
+        message = "Some of the code cannot be compiled."
+        raise SystemExit(message)
+
+
+def problems(zip_path: Path) -> list[str]:
+    """Return the problems of the zip: missing files, files that should not be in it, its size."""
+    with zipfile.ZipFile(zip_path) as packed:
+        names = set(packed.namelist())
+    found = [f"the zip lacks {name}" for name in sorted(NEEDED - names)]
+    found += [f"the zip holds {name}" for name in sorted({name.split("/")[0] for name in names} & FOREIGN)]
+    found += [f"the zip holds {name}, built for x86" for name in sorted(names) if "x86_64" in name]
+    if zip_path.stat().st_size > MAX_ZIP_BYTES:
+        found.append(f"the zip has {zip_path.stat().st_size} bytes, more than {MAX_ZIP_BYTES}")
+    return found
+
+
+ROOT = Path(__file__).parents[2]
+BUILD = ROOT / "build"
+SOURCES = ("app.py", "chalicelib", ".chalice/config.json")
+LOCK = ROOT / "requirements.lock"
+REFERENCE = re.compile(r"\$\{[^}]+\}")
+
+
+def main() -> None:
+    """Package the stage named on the command line."""
+    stage = sys.argv[1] if len(sys.argv) > 1 else "dev"
+    try:
+        package(stage, BUILD)
+    except (PackageError, DependencyError) as problem:
+        sys.exit(str(problem))
+    size = (BUILD / "deployment.zip").stat().st_size
+    print(f"{stage}: build/sam.json and build/deployment.zip, {size / 1024 / 1024:.2f} MB")
+
+
+class PackageError(Exception):
+    """A problem that prevents the package; the message is one line."""
+
+
+def package(stage: str, build: Path) -> None:
+    """Write `sam.json` and `deployment.zip` of a stage into `build`."""
+    if sys.version_info[:2] != RUNTIME:
+        wanted, own = (".".join(map(str, version[:2])) for version in (RUNTIME, sys.version_info))
+        message = (
+            f"A package is made with Python {wanted}, and .venv has {own}: add PYTHON=python{wanted} to the command."
+        )
+        raise PackageError(message)
+    config = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
+    if stage not in config["stages"] or stage == "local":
+        stages = ", ".join(name for name in config["stages"] if name != "local")
+        message = f"STAGE is one of {stages}, not {stage}."
+        raise PackageError(message)
+    build.mkdir(parents=True, exist_ok=True)
+    project = _project(build)
+    install(LOCK, project / "vendor")
+    merged = build / "merge.json"
+    merged.write_text(json.dumps(template.template(importlib.import_module("app").app)), encoding="utf-8")
+    _chalice(stage, project, merged, build)
+    check_settings(json.loads((build / "sam.json").read_text(encoding="utf-8")), project)
+    repack(build / "deployment.zip")
+    if found := problems(build / "deployment.zip"):
+        raise PackageError("; ".join(found))
+
+
+def _project(build: Path) -> Path:
+    project = build / "project"
+    shutil.rmtree(project, ignore_errors=True)
+    for name in (*SOURCES, *(str(path.relative_to(ROOT)) for path in (ROOT / ".chalice").glob("policy-*.json"))):
+        source, target = ROOT / name, project / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_dir():
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, target)
+    return project
+
+
+def _chalice(stage: str, project: Path, merged: Path, build: Path) -> None:
+    environment = {
+        **os.environ,
+        "AWS_DEFAULT_REGION": os.environ.get("AWS_DEFAULT_REGION") or "eu-west-1",  # no AWS is asked
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    chalice = Path(sys.executable).with_name("chalice")
+    command = [str(chalice), "package", "--stage", stage, "--merge-template", str(merged), str(build)]
+    done = subprocess.run(  # noqa: S603  every word of the command is ours
+        command, cwd=project, env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise PackageError((done.stderr or done.stdout).strip().splitlines()[-1])
+
+
+def check_settings(sam: dict[str, Any], project: Path) -> None:
+    """Read the settings as each function will: a missing or wrong one fails here, and not in front of a customer.
+
+    They are read by the code that is packed, so that a file they name must be packed, too.
+    """
+    shared = sam["Globals"]["Function"]["Environment"]["Variables"]
+    for name, item in sam["Resources"].items():
+        if item["Type"] != "AWS::Serverless::Function":
+            continue
+        own = item["Properties"].get("Environment", {}).get("Variables", {})
+        variables = {
+            key: value if isinstance(value, str) else _by_default(value, sam["Parameters"])
+            for key, value in (shared | own).items()
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", "from chalicelib import settings; settings.settings()"],
+            cwd=project,
+            env=variables,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            message = f"{name}: {done.stderr.strip().splitlines()[-1]}"
+            raise PackageError(message)
+
+
+def _by_default(value: dict[str, Any], parameters: dict[str, Any]) -> str:
+    """Return what a variable is without a decision of whoever deploys: a parameter's default, or some text."""
+    parameter = parameters.get(value.get("Ref", ""), {})
+    return str(parameter.get("Default", "decided when it is deployed"))
+
+
+if __name__ == "__main__":
+    main()

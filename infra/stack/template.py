@@ -1,0 +1,201 @@
+"""The template that is merged into Chalice's: the stage's resources, parameters, alarms, hosts and network."""
+
+import copy
+import json
+from collections import defaultdict
+from typing import Any
+
+from chalice.app import Chalice, DynamoDBEventConfig
+
+from chalicelib.errors import ErrorCode, envelope
+from chalicelib.web import STATUS_OF
+from infra.stack import limits, logs, origins, resources, streams
+from infra.stack.alarms import monitoring_resources
+from infra.stack.parameters import CONDITIONS, PARAMETERS
+
+Template = dict[str, Any]
+
+FUNCTIONS = {"APIHandler": "ApiHandlerRole", "SweepPayments": "SweepPaymentsRole"}  # that call acquirers, and roles
+# Those of AWSLambdaVPCAccessExecutionRole, AWS's own policy for functions in a VPC; EC2 knows no narrower resource.
+ACTIONS = [
+    f"ec2:{action}"
+    for action in (
+        "CreateNetworkInterface",
+        "DescribeNetworkInterfaces",
+        "DescribeSubnets",
+        "DeleteNetworkInterface",
+        "AssignPrivateIpAddresses",
+        "UnassignPrivateIpAddresses",
+    )
+]
+
+
+def vpc_config() -> Template:
+    """Return the property of a function that places it in the subnets of the parameters, if there are any."""
+    inside = {
+        "SubnetIds": {"Ref": "SubnetIds"},
+        "SecurityGroupIds": {"Ref": "SecurityGroupIds"},
+    }
+    return {"VpcConfig": {"Fn::If": ["HasSubnets", inside, {"Ref": "AWS::NoValue"}]}}
+
+
+def network_policy() -> Template:
+    """Return the permission to have network interfaces, which a function in a subnet needs."""
+    statement = {"Effect": "Allow", "Action": ACTIONS, "Resource": "*"}
+    return {
+        "NetworkPolicy": {
+            "Type": "AWS::IAM::Policy",
+            "Condition": "HasSubnets",
+            "Properties": {
+                "PolicyName": "network-interfaces",
+                "PolicyDocument": {"Version": "2012-10-17", "Statement": [statement]},
+                "Roles": [{"Ref": role} for role in FUNCTIONS.values()],
+            },
+        }
+    }
+
+
+API_LOGS = "api"
+
+
+def template(app: Chalice) -> Template:
+    """Return the template to be merged into the one that Chalice makes."""
+    merged = copy.deepcopy(resources.definition())
+    merged["Parameters"] = PARAMETERS
+    merged["Conditions"] = CONDITIONS
+    merged["Resources"] |= _function_resources(app) | _domain_resources() | monitoring_resources() | _subscription()
+    merged["Resources"] |= logs.access_log_resources() | limits.address_limit() | _permission()
+    merged["Resources"] |= network_policy() | streams.lost_records()
+    merged["Resources"]["RestAPI"]["Properties"] |= api_properties(app)
+    merged["Outputs"] = {
+        "Alerts": {"Value": {"Ref": "Alerts"}, "Description": "The topic alarms go to"},
+        "TablePrefix": {"Value": {"Fn::Sub": "${AWS::StackName}-"}},
+        "Key": {"Value": {"Ref": "KeyAlias"}},
+        "Files": {"Value": {"Ref": "Bucket"}},
+        "Credentials": {"Value": {"Ref": "Secret"}, "Description": "The secret of the stage"},
+    }
+    return merged
+
+
+def function_names(app: Chalice) -> dict[str, str]:
+    """Return the log group's name of each function, by the function's name in the template."""
+    names = [handler.name for handler in app.builtin_auth_handlers]
+    names += [event.name for event in app.event_sources] + [pure.name for pure in app.pure_lambda_functions]
+    return {"APIHandler": API_LOGS} | {logical_id(name): name.replace("_", "-") for name in names}
+
+
+def logical_id(function: str) -> str:
+    """Return Chalice's name for a function in the template: SweepOutbox for sweep_outbox."""
+    return "".join(word.capitalize() for word in function.split("_"))
+
+
+def _function_resources(app: Chalice) -> Template:
+    """Give each function its own log group, and a limit of how many run at once."""
+    items: Template = {}
+    for name, log in function_names(app).items():
+        items[f"{name}Logs"] = logs.log_group(log)
+        items[name] = {"Properties": {"LoggingConfig": {"LogGroup": {"Ref": f"{name}Logs"}}}}
+    for name in FUNCTIONS:
+        items[name]["Properties"] |= vpc_config()
+    items["APIHandler"]["Properties"] |= limits.reserved_concurrency("Api") | origins.environment()
+    for handler in app.builtin_auth_handlers:
+        items[logical_id(handler.name)]["Properties"] |= limits.reserved_concurrency("Authorizer")
+    for event in app.event_sources:
+        properties = items[logical_id(event.name)]["Properties"]
+        if isinstance(event, DynamoDBEventConfig):
+            properties |= limits.reserved_concurrency("Stream") | streams.source_of(event)
+        else:
+            properties |= limits.reserved_concurrency("Sweep") | {"EventInvokeConfig": limits.MISSED_RUN}
+    return items
+
+
+def api_properties(app: Chalice) -> Template:
+    """Return the properties of the API: its limits, access log, own answers, authorizers, and the 405 of each path."""
+    return {
+        "Name": {"Ref": "AWS::StackName"},
+        "OpenApiVersion": "2.0",  # without it SAM makes a second stage, "Stage", without any of the limits below
+        "AlwaysDeploy": True,  # the stage serves a copy of the API, which SAM renews for no change of a parameter
+        "TracingEnabled": True,
+        "MethodSettings": limits.method_settings(app),
+        "AccessLogSetting": logs.access_log_setting(),
+        "GatewayResponses": origins.gateway_responses(),
+        "DefinitionBody": {
+            "securityDefinitions": _authorizers_of_requests(app),
+            "paths": {
+                path: {"x-amazon-apigateway-any-method": _method_not_allowed(sorted(methods))}
+                for path, methods in _methods_by_path(app).items()
+            },
+        },
+    }
+
+
+def _authorizers_of_requests(app: Chalice) -> Template:
+    """Return what differs from Chalice's authorizer of tokens: the whole request is passed, with its source address."""
+    changes = {"type": "request", "identitySource": "method.request.header.Authorization"}
+    return {handler.name: {"x-amazon-apigateway-authorizer": changes} for handler in app.builtin_auth_handlers}
+
+
+def _methods_by_path(app: Chalice) -> dict[str, set[str]]:
+    methods: dict[str, set[str]] = defaultdict(set)
+    for path, entries in app.routes.items():
+        methods[path] |= set(entries)
+    return methods
+
+
+def _method_not_allowed(allowed: list[str]) -> Template:
+    """Return a mock method that answers any other method of a path: 405, and the preflights of allowed origins."""
+    error = ErrorCode.METHOD_NOT_ALLOWED
+    methods = ", ".join(allowed)
+    body = json.dumps(envelope(error.code, error.message))
+    return {
+        "responses": {"405": {"description": error.message, "headers": {"Allow": {"type": "string"}}}},
+        "x-amazon-apigateway-integration": {
+            "type": "mock",
+            "passthroughBehavior": "never",
+            "requestTemplates": {"application/json": json.dumps({"statusCode": STATUS_OF[error]})},
+            "responses": {
+                "default": {
+                    "statusCode": str(STATUS_OF[error]),
+                    "responseParameters": {"method.response.header.Allow": f"'{methods}'"},
+                    "responseTemplates": {"application/json": origins.or_a_preflight(body, methods)},
+                }
+            },
+        },
+    }
+
+
+def _subscription() -> Template:
+    properties = {"TopicArn": {"Ref": "Alerts"}, "Protocol": "email", "Endpoint": {"Ref": "AlarmEmail"}}
+    return {"AlertsByEmail": {"Type": "AWS::SNS::Subscription", "Condition": "HasAlarmEmail", "Properties": properties}}
+
+
+def _permission() -> Template:
+    """Return the permission to call the API's function: from the one stage, because another would have no limits."""
+    stage = "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${RestAPI}/api/*"
+    return {"APIHandlerInvokePermission": {"Properties": {"SourceArn": {"Fn::Sub": stage}}}}
+
+
+def _domain_resources() -> Template:
+    """Return the two hosts of the interface, each optional, both leading to the one API."""
+    items: Template = {}
+    for name in ("BaseDomain", "ProcessingDomain"):
+        items[f"{name}Name"] = {
+            "Type": "AWS::ApiGateway::DomainName",
+            "Condition": f"Has{name}",
+            "Properties": {
+                "DomainName": {"Ref": name},
+                "RegionalCertificateArn": {"Ref": "CertificateArn"},
+                "EndpointConfiguration": {"Types": ["REGIONAL"]},
+                "SecurityPolicy": "TLS_1_2",
+            },
+        }
+        items[f"{name}Mapping"] = {
+            "Type": "AWS::ApiGateway::BasePathMapping",
+            "Condition": f"Has{name}",
+            "Properties": {
+                "DomainName": {"Ref": f"{name}Name"},
+                "RestApiId": {"Ref": "RestAPI"},
+                "Stage": {"Ref": "RestAPI.Stage"},
+            },
+        }
+    return items

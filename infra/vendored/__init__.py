@@ -1,0 +1,1 @@
+"""The commands that write the libraries of other projects which are committed here."""

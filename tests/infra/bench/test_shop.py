@@ -1,0 +1,29 @@
+"""A bulk load leaves the tables as the service would."""
+
+from datetime import timedelta
+
+from chalicelib.services.rebuild_totals import Outcome, rebuild
+from chalicelib.store import transactions
+from infra.bench.shop import write_in_bulk
+from tests.support.ledger import a_merchant_with_agents, local, paid
+from tests.support.transactions import NOW
+
+
+def test_what_is_written_in_bulk_is_in_the_history_beside_what_the_service_writes(engine: str) -> None:
+    del engine
+    books = a_merchant_with_agents()
+    for number in range(40):
+        at = NOW - number // 2 * timedelta(hours=7)
+        books.kept.append(paid(books, books.agents[0], at, ext_id="order-1" if number % 3 else None))
+
+    write_in_bulk(books.kept[:15])
+    write_in_bulk(books.kept[15:30])
+    for one in books.kept[30:]:
+        transactions.record(one)
+
+    months = {f"{local(one):%Y-%m}" for one in books.kept}
+    named = [one for one in books.kept if one.particulars.ext_id]
+    model = sorted(books.kept, key=lambda one: (local(one), one.id), reverse=True)
+    assert books.ask(NOW, {}).transactions == model
+    assert books.ask(NOW, {"ExtID": "order-1"}).total == len(named)
+    assert [rebuild(books.merchant.id, month) for month in months] == [Outcome((), ())] * len(months)

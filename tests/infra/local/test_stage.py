@@ -1,0 +1,93 @@
+"""`python -m infra.local` as a process: it starts, refuses to, and stops. The service in it is a small one."""
+
+import signal
+import socket
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from infra.demo import data as demo_data
+from tests.infra.local.stages import a_stage, refusal_of, url_of
+
+# Stand-ins for the app and the demo data, so that this tests the stage alone.
+PROGRAM = """
+import sys, types
+from chalice.app import Chalice
+app = Chalice(app_name="small")
+app.route("/hello")(lambda: {"hello": "you"})
+sys.modules["app"] = types.SimpleNamespace(app=app)
+welcome = lambda url, aws_url, folder, is_first_start: print("at", url, flush=True)
+sys.modules["infra.demo.month"] = types.SimpleNamespace(fill=lambda till, now: None)
+sys.modules["infra.demo.data"] = types.SimpleNamespace(seed=lambda: None, print_welcome=welcome)
+from infra.local.stage import main
+main()
+"""
+URLS = ("http://127.0.0.1:8000", "http://127.0.0.1:8001")  # of the service and of its AWS
+SMALL = ("-c", PROGRAM)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("engine", ["moto", "dynamodb-local"])
+def test_the_stage_answers_and_stops_without_a_word(engine: str, number: int, request: pytest.FixtureRequest) -> None:
+    if engine == "dynamodb-local":
+        request.getfixturevalue("dynamodb_local_url")
+    with a_stage(*SMALL, ENGINE=engine) as process:
+        with urllib.request.urlopen(url_of(process) + "/hello", timeout=10) as response:
+            assert response.read() == b'{"hello":"you"}'
+
+        process.send_signal(number)
+
+        assert process.communicate(timeout=20) == ("", "")
+        assert process.returncode == 0
+
+
+@pytest.mark.parametrize("name", ["PORT", "AWS_PORT"])
+def test_a_busy_port_is_one_clear_line(name: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as busy:
+        port = busy.getsockname()[1]
+        with a_stage(*SMALL, **{name: str(port)}) as process:
+            assert refusal_of(process).startswith(f"Port {port} is in use: `make run {name}=...` takes another")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("PORT", "http"), ("PORT", "70000"), ("ENGINE", "sqlite"), ("DEMO", "year")]
+)
+def test_a_wrong_setting_is_one_clear_line(name: str, value: str) -> None:
+    with a_stage(*SMALL, **{name: value}) as process:
+        refusal = refusal_of(process)
+
+    assert name in refusal
+    assert value in refusal
+
+
+@pytest.mark.parametrize("environment", [{}, {"ENGINE": "moto"}])
+def test_moto_refuses_a_folder_that_it_would_not_use(environment: dict[str, str], tmp_path: Path) -> None:
+    with a_stage(*SMALL, DATA=str(tmp_path / "data"), **environment) as process:
+        refusal = refusal_of(process)
+
+    assert f"`make run ENGINE=dynamodb-local DATA={tmp_path}/data`" in refusal
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_folder_of_something_else_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "letters.txt").write_text("Dear Ann")
+
+    with a_stage(*SMALL, ENGINE="dynamodb-local", DATA=str(tmp_path)) as process:
+        assert f"DATA={tmp_path}: the folder is not empty" in refusal_of(process)
+
+
+def test_the_first_lines_say_that_data_is_lost_and_how_to_keep_it(capsys: pytest.CaptureFixture[str]) -> None:
+    demo_data.print_welcome(*URLS, None, is_first_start=True)
+
+    lines = capsys.readouterr().out.strip().splitlines()
+    assert lines[1] == "All data is lost at the end. To keep it: `make run ENGINE=dynamodb-local DATA=./data`."
+
+
+@pytest.mark.parametrize("is_first_start", [True, False])
+def test_the_first_lines_say_where_data_is_kept(capsys: pytest.CaptureFixture[str], *, is_first_start: bool) -> None:
+    demo_data.print_welcome(*URLS, Path("/home/ann/data"), is_first_start=is_first_start)
+
+    text = capsys.readouterr().out
+    assert "Data is kept in /home/ann/data, except e-mails and text messages." in text.strip().splitlines()[1]
+    assert ("Data of an earlier run was found" in text) is not is_first_start

@@ -1,0 +1,212 @@
+import io
+import json
+import sys
+
+import pytest
+
+from chalicelib.domain.acquirer import LinkAnswer, LinkRequest
+from chalicelib.domain.card import IN_VERIFICATION, VERIFIED
+from chalicelib.domain.transaction import Phase
+from chalicelib.errors import ServiceError
+from chalicelib.gateways import secrets
+from chalicelib.gateways.acquirers.sandbox import Sandbox
+from chalicelib.services import due_work, payment_sweep
+from chalicelib.services.sign_in import authenticate
+from chalicelib.settings import settings
+from chalicelib.store import agents, linked_cards, sign_in
+from chalicelib.store.audit import Act
+from chalicelib.store.table import read
+from infra.operator import commands as operator
+from tests.support.accounts import an_account, basic
+from tests.support.builders import NOW, a_login, an_agent, an_email
+from tests.support.cards import a_card_body
+from tests.support.tills import a_till, kept
+
+pytestmark = pytest.mark.usefixtures("moto")
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: str = "") -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(typed))
+    operator.main(arguments)
+
+
+def test_a_system_user_is_created_with_the_password_that_was_typed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    email = an_email()
+
+    run(monkeypatch, "system-user", "--email", email.upper(), "--name", "Ann", typed="long enough a password\n")
+
+    assert email in capsys.readouterr().out
+    login = read(sign_in.key(email))
+    assert login
+    agent = read(agents.key(login.agent_id))
+    assert agent
+    assert (agent.is_system_user, agent.client_id, login.client_id) == (True, 0, 0)
+    assert "long enough" not in repr((agent, login))
+
+
+def test_the_login_of_a_denied_sign_in_is_found_by_its_digest(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    account = an_account()
+    for email in (account.email, an_email()):
+        with pytest.raises(ServiceError):
+            authenticate(basic(email, "wrong"), "198.51.100.7", NOW)
+    known, unknown = (json.loads(line)["login"] for line in capsys.readouterr().out.splitlines())
+
+    run(monkeypatch, "find-login", known)
+
+    client_id = account.agent.client_id
+    assert capsys.readouterr().out == f"{account.email}, agent {account.agent.id} of merchant {client_id}.\n"
+    with pytest.raises(SystemExit, match="No agent has this login"):
+        run(monkeypatch, "find-login", unknown)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "typed"),
+    [
+        (("--email", "short@shop.example", "--name", "Ann"), "short\n"),
+        (("--email", "none@shop.example", "--name", "Ann"), ""),
+        (("--email", "no-address", "--name", "Ann"), "long enough a password\n"),
+        (("--email", "phone@shop.example", "--name", "Ann", "--phone", "12"), "long enough a password\n"),
+    ],
+)
+def test_there_is_no_system_user_without_a_password_or_with_a_wrong_address(
+    monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], typed: str
+) -> None:
+    with pytest.raises(SystemExit):
+        run(monkeypatch, "system-user", *arguments, typed=typed)
+
+    assert read(sign_in.key(arguments[1])) is None
+
+
+def test_an_e_mail_that_is_taken_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent = an_agent()
+    agents.create(agent, a_login(agent), Act("create", 3, NOW))
+
+    with pytest.raises(SystemExit, match="e-mail belongs"):
+        run(monkeypatch, "system-user", "--email", agent.email, "--name", "Ann", typed="long enough a password\n")
+
+
+def test_the_audit_of_an_object_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    agent = an_agent(tax_id="the value")
+    agents.create(agent, a_login(agent), Act("create", 0, NOW))
+
+    run(monkeypatch, "audit", f"agent#{agent.id}")
+
+    line = capsys.readouterr().out
+    assert "2026-03-14T09:26:53" in line
+    assert "by operator" in line
+    assert "tax_id" in line
+    assert "the value" not in line
+
+
+def test_a_rotation_of_the_signing_secret_prints_where_it_is_and_never_what_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = secrets.signing()
+
+    run(monkeypatch, "rotate-signing")
+
+    new, *earlier = secrets.signing()
+    printed = capsys.readouterr().out
+    assert earlier == list(before[:1])
+    assert settings().secret_id in printed
+    assert new.reveal() not in printed
+
+
+def test_a_card_is_linked_to_an_agent_and_its_number_is_printed_nowhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    account = an_account()
+
+    run(monkeypatch, "link-card", "--email", account.email, typed="4111111111111111\n1249\n")
+
+    printed = capsys.readouterr().out
+    [linked] = linked_cards.of_agent(account.agent.id)
+    assert (linked.status, linked.alias, linked.details.masked) == (VERIFIED, "VISA 1111", "411111******1111")
+    assert f"Card {linked.id}, 411111******1111" in printed
+    assert "4111111111111111" not in printed + repr(linked)
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("4111111111111112\n1249\n", "PAN: The card number is mistyped"),
+        ("4111111111111111\n1349\n", "EXP: Month and year"),
+        ("4111111111111111\n0120\n", "EXP: The card has expired"),
+        ("", "PAN: A card number"),
+    ],
+)
+def test_a_card_that_is_not_valid_is_not_linked(monkeypatch: pytest.MonkeyPatch, typed: str, message: str) -> None:
+    account = an_account()
+
+    with pytest.raises(SystemExit, match=message) as stopped:
+        run(monkeypatch, "link-card", "--email", account.email, typed=typed)
+
+    assert "411111111111111" not in str(stopped.value)
+    assert linked_cards.of_agent(account.agent.id) == []
+
+
+def test_a_card_is_linked_to_somebody_and_at_an_acquirer_of_the_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    typed = "4111111111111111\n1249\n"
+
+    with pytest.raises(SystemExit, match="no agent"):
+        run(monkeypatch, "link-card", "--email", an_email(), typed=typed)
+    with pytest.raises(SystemExit, match="no acquirer"):
+        run(monkeypatch, "link-card", "--email", an_account().email, "--acquirer", "NOBODY", typed=typed)
+
+
+def test_a_card_the_acquirer_refuses_is_reported(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(monkeypatch, "link-card", "--email", an_account().email, typed="4000000000000002\n1249\n")
+
+    assert "is not linked" in capsys.readouterr().out
+
+
+def test_an_adapters_defect_links_no_card_and_its_message_is_printed_nowhere(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(_: Sandbox, request: LinkRequest, within_s: float) -> LinkAnswer:
+        message = f"{within_s} s were not enough for {request.card.pan.reveal()}"
+        raise RuntimeError(message)
+
+    monkeypatch.setattr(Sandbox, "link", fail)
+    account = an_account()
+
+    run(monkeypatch, "link-card", "--email", account.email, typed="4111111111111111\n1249\n")
+
+    printed = "".join(capsys.readouterr())
+    [linked] = linked_cards.of_agent(account.agent.id)
+    assert "is not linked" in printed
+    assert "4111111111111111" not in printed
+    assert linked.status == IN_VERIFICATION
+
+
+def test_a_sweep_by_hand_prints_what_it_did(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    payment = a_till().pay(a_card_body(12.68))
+
+    run(monkeypatch, "sweep")
+
+    assert "Processed" in capsys.readouterr().out
+    swept = kept(payment.id)
+    assert swept is not None
+    assert swept.phase is Phase.APPROVED
+
+
+def test_a_sweep_by_hand_names_the_acquirers_that_do_not_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    silent = due_work.Swept(5, 700, is_unfinished=True, silent=("NORTHBANK",))
+    monkeypatch.setattr(payment_sweep, "run", lambda _, **__: silent)
+
+    run(monkeypatch, "sweep")
+
+    printed = capsys.readouterr().out
+    assert "Processed 5 payments" in printed
+    assert "No answer from NORTHBANK" in printed
+    assert "run the command again" in printed

@@ -1,0 +1,103 @@
+"""The guides describe the service as it is."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from chalicelib.domain.transaction import TRANSITIONS, Phase
+from infra.operator import commands as operator
+from infra.reference import ROOT
+from infra.reference.examples import examples
+from tests.support import guides
+
+GUIDES = sorted((ROOT / "docs").glob("*.md"))
+OF_REVERSALS = {Phase.CANCELLING, Phase.RETURNING, Phase.REVERSAL_APPROVED}
+
+
+def phase(name: str) -> Phase:
+    return Phase(re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
+
+
+def test_the_diagram_of_a_payment_is_the_table_of_transitions() -> None:
+    text = (ROOT / "docs" / "life-of-a-payment.md").read_text(encoding="utf-8")
+
+    drawn = {(phase(one), phase(other)) for one, other in re.findall(r"^ +(\w+) --> (\w+):", text, re.MULTILINE)}
+    legal = {(one, other) for one, others in TRANSITIONS.items() for other in others if one not in OF_REVERSALS}
+    assert drawn == legal
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
+def test_a_guide_leads_to_guides_that_exist(guide: Path) -> None:
+    text = guide.read_text(encoding="utf-8")
+
+    for target in re.findall(r"\]\((?!https://)([^)#]+)\)", text):
+        assert (ROOT / "docs" / target).exists()
+
+
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.name)
+def test_a_path_and_an_operators_command_of_a_guide_exist(guide: Path) -> None:
+    text = guide.read_text(encoding="utf-8")
+    commands = operator.__doc__ or ""
+
+    paths = {example.endpoint.split(" ")[1] for example in examples()}
+    assert set(re.findall(r"`POST (/api/[^`]+)`", text)) <= paths
+    assert [
+        name for name in re.findall(r"infra\.operator ([a-z-]+)", text) if f"infra.operator {name}" not in commands
+    ] == []
+
+
+OPERATORS_GUIDE = "docs/operator.md"
+CODES = {  # of the answers to a document's requests, in their order
+    "README.md": [0, 202],
+    "docs/first-payment.md": [0, 0, 0],
+    "docs/cards.md": [1005],
+    "docs/idempotency.md": [0],
+    "docs/requests.md": [0] * 15,
+    OPERATORS_GUIDE: [0] * 12,
+}
+
+
+def test_the_readme_is_a_page() -> None:
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
+def test_no_other_document_has_requests() -> None:
+    documents = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *GUIDES]
+
+    assert {
+        name
+        for name in (str(document.relative_to(ROOT)) for document in documents)
+        if any(command.startswith("curl ") for command in guides.commands(name))
+    } == set(CODES)
+
+
+@pytest.mark.parametrize("document", [name for name in CODES if name != OPERATORS_GUIDE])
+def test_the_requests_of_a_document_are_answered_as_it_says(document: str, stage: str) -> None:
+    answers = guides.run(document, stage)
+
+    assert [answer["ErrorCode"] for answer in answers] == CODES[document]
+
+
+def test_the_first_payment_of_the_guide_is_half_given_back(stage: str) -> None:
+    paid, _, seen = guides.run("docs/first-payment.md", stage)
+
+    assert paid["Transaction"]["Substate"] == 411
+    assert seen["Transactions"][0]["AmountEff"] == 125
+
+
+def test_the_refusal_of_the_readme_is_the_one_it_shows(stage: str) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+
+    (shown,) = re.findall(r"```json\n(.*?)\n```", text, re.DOTALL)
+    assert guides.run("README.md", stage)[1] == json.loads(shown)
+
+
+def test_the_operators_guide_ends_with_a_paid_till(stage: str) -> None:
+    answers = guides.run(OPERATORS_GUIDE, stage)
+    cash, card, listed = answers[5:8]
+
+    assert [answer["ErrorCode"] for answer in answers] == CODES[OPERATORS_GUIDE]
+    assert [answer["Transaction"]["Substate"] for answer in (cash, card)] == [411, 411]
+    assert listed["TransactionsCounters"]["AmountCvt"] == 275

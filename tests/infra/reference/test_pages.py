@@ -1,0 +1,144 @@
+"""The pages of /docs, as they are made and as they are served. tests/browser looks at them in a browser."""
+
+import hashlib
+import json
+import lzma
+import re
+from collections.abc import Iterator
+from html import unescape
+from typing import Any
+
+import pytest
+
+from chalicelib import web
+from chalicelib.errors import ErrorCode
+from chalicelib.routes import pages as pages_route
+from chalicelib.routes.pages import FOLDER, GUIDES, PARTS, RENDERER
+from infra.reference import ROOT
+from infra.reference.pages import guide, guide_title, pages
+from infra.vendored import renderer
+from tests.support.http import get
+
+PAGES = {"/docs": "index.html", **{f"/docs/{name}": f"{name}.html" for name in GUIDES}}
+WORDS = ("refund", "void", "idempotency", "4000000000000002", "rate limit")
+MAX_ANSWER_BYTES = 6 * 1024 * 1024  # of a function: Lambda's limit
+POLICY = {
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+}
+
+
+@pytest.mark.parametrize(("path", "file"), PAGES.items())
+def test_a_page_is_served_to_anybody_and_keeps_to_itself(stage: str, path: str, file: str) -> None:
+    reply = get(stage, path, login=None)
+
+    assert (reply.status, reply.text) == (200, (FOLDER / file).read_text(encoding="utf-8"))
+    assert reply.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert set(reply.headers["Content-Security-Policy"].split("; ")) == POLICY
+    assert reply.headers["Referrer-Policy"] == "no-referrer"
+    assert reply.headers["X-Content-Type-Options"] == "nosniff"
+
+
+@pytest.mark.parametrize(("name", "media_type"), PARTS.items())
+def test_what_a_page_loads_is_served_to_anybody(stage: str, name: str, media_type: str) -> None:
+    reply = get(stage, f"/docs/{name}", login=None)
+
+    assert (reply.status, reply.headers["Content-Type"]) == (200, media_type)
+    assert reply.text == (FOLDER / name).read_text(encoding="utf-8")
+
+
+def test_the_openapi_document_is_served_to_anybody(stage: str) -> None:
+    reply = get(stage, "/api/v1/openapi.json", login=None)
+
+    assert (reply.status, reply.headers["Content-Type"]) == (200, "application/json")
+    assert reply.text == (FOLDER / "openapi.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_with_a_slash_leads_to_the_page(stage: str, path: str) -> None:
+    reply = get(stage, f"{path}/", login=None)
+
+    assert (reply.status, reply.headers["Location"]) == (308, "../" + path.rpartition("/")[2])
+
+
+@pytest.mark.parametrize("name", ["nothing", "index.html", "openapi.json", "scalar-1.0.0.js", "..%2Fapp.py", "%00"])
+def test_nothing_else_is_served(stage: str, name: str) -> None:
+    assert get(stage, f"/docs/{name}", login=None).error == (404, ErrorCode.UNKNOWN_PATH.code)
+
+
+def test_the_renderer_is_served_behind_its_licence_and_kept_by_browsers(stage: str) -> None:
+    reply = get(stage, f"/docs/{RENDERER}", login=None)
+
+    assert reply.headers["Cache-Control"] == "max-age=31536000, immutable"
+    assert reply.headers["Content-Type"] == "text/javascript; charset=utf-8"
+    assert reply.text.startswith(f"/*! @scalar/api-reference@{renderer.VERSION}\n\nMIT License\n\nCopyright (c)")
+
+
+def test_the_renderer_is_the_file_of_its_package() -> None:
+    content = lzma.decompress((FOLDER / f"{RENDERER}.xz").read_bytes())
+
+    assert hashlib.sha256(content.removeprefix(renderer.licence().encode())).hexdigest() == renderer.SHA256
+
+
+def test_the_renderer_is_not_larger_than_an_answer_of_a_function() -> None:
+    answer = pages_route.part(RENDERER, web.RequestPath(f"/docs/{RENDERER}")).to_dict([])
+
+    assert len(json.dumps(answer)) < MAX_ANSWER_BYTES
+
+
+def links(html: str) -> Iterator[str]:
+    """Yield the addresses of a page: what it links to, and what it loads."""
+    yield from re.findall(r'(?:href|src)="([^"]*)"', html)
+
+
+@pytest.mark.parametrize(("path", "file"), PAGES.items())
+def test_every_address_of_a_page_leads_to_something_of_ours(stage: str, path: str, file: str) -> None:
+    folder = path.rpartition("/")[0]
+    for link in set(links((FOLDER / file).read_text(encoding="utf-8"))) - {"data:,"}:
+        target, _, anchor = link.partition("#")
+        found = get(stage, f"{folder}/{target}".replace("/docs/../", "/") if target else path, login=None)
+        assert found.status == 200, link
+        assert not anchor or f'id="{anchor}"' in found.text, link
+
+
+@pytest.mark.parametrize("name", GUIDES)
+def test_a_guide_has_the_words_of_its_document(name: str) -> None:
+    def words(text: str) -> Any:
+        return set(re.findall(r"[A-Za-z]{4,}", text))
+
+    document = re.sub(r"<!--.*?-->|\]\([^)]*\)|```(sh|mermaid)|stateDiagram-v2|direction LR", " ", read(name))
+    text = unescape(re.sub(r"<[^>]*>", " ", guide(name)))
+
+    assert words(document) - words(text) <= {"state", "Owed"}  # the diagram is a table
+
+
+def read(name: str) -> str:
+    return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def test_a_guide_shows_no_markup_of_its_document() -> None:
+    for name in GUIDES:
+        text = re.sub(r"<pre.*?</pre>|<[^>]*>", "", guide(name), flags=re.DOTALL)
+        assert re.findall(r"\*\*|```|\|---|\]\(|&lt;!--|stateDiagram", text) == [], name
+
+
+def test_the_guides_are_listed_for_the_search_with_the_words_people_look_for() -> None:
+    listed = {one["name"]: one for one in json.loads(pages()["guides.json"])}
+    words = " ".join(one["about"] for one in listed.values()).lower()
+
+    assert {name: one["title"] for name, one in listed.items()} == {name: guide_title(name) for name in GUIDES}
+    assert [
+        word for word in ("refund", "void", "idempotency", "4000000000000002", "rate limit") if word not in words
+    ] == []
+
+
+def test_every_file_of_the_folder_is_served() -> None:
+    served = {"openapi.json", f"{RENDERER}.xz", *PARTS, *PAGES.values()}
+
+    assert {path.name for path in FOLDER.iterdir()} == served

@@ -1,0 +1,111 @@
+"""Packaging reports what is wrong with a stage before it is deployed."""
+
+import copy
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib import settings
+from infra.stack import package
+
+
+@pytest.mark.parametrize("name", ["TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID"])
+def test_a_stage_without_a_setting_is_not_packaged(name: str, sam: dict[str, Any]) -> None:
+    wrong = copy.deepcopy(sam)
+    del wrong["Globals"]["Function"]["Environment"]["Variables"][name]
+
+    with pytest.raises(package.PackageError, match=f"The setting {name} is missing from the environment."):
+        package.check_settings(wrong, package.ROOT)
+
+
+HOST = {
+    "ACQUIRERS": "ISO8583",
+    "ISO8583_HOST": "host.example",
+    "ISO8583_PORT": "5000",
+    "ISO8583_INSTITUTION": "123456",
+    "ISO8583_CA": "system",
+}
+
+
+def with_settings(sam: dict[str, Any], changes: dict[str, str]) -> dict[str, Any]:
+    """Return the template of a stage with other settings in each of its functions."""
+    changed = copy.deepcopy(sam)
+    for resource in changed["Resources"].values():
+        if resource["Type"] == "AWS::Serverless::Function":
+            resource["Properties"].setdefault("Environment", {}).setdefault("Variables", {}).update(changes)
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"ACQUIRERS": "SANDBOX,NOBODY"}, "ACQUIRERS names NOBODY"),
+        ({**HOST, "ISO8583_PORT": ""}, "The setting ISO8583_PORT is missing"),
+        ({**HOST, "ISO8583_TLS": "off"}, "ISO8583_TLS is off"),
+        ({**HOST, "ISO8583_DIALECT": "pyproject.toml"}, "ISO8583_DIALECT is pyproject.toml, which is no file"),
+    ],
+)
+def test_a_stage_with_a_wrong_acquirer_is_not_packaged(
+    changes: dict[str, str], problem: str, sam: dict[str, Any], tmp_path: Path
+) -> None:
+    changed = with_settings(sam, changes)
+
+    with pytest.raises(package.PackageError, match=problem):
+        package.check_settings(changed, package._project(tmp_path))  # noqa: SLF001  pyproject.toml is not packed
+
+
+def test_a_stage_with_a_host_is_packaged(sam: dict[str, Any], tmp_path: Path) -> None:
+    package.check_settings(with_settings(sam, HOST), package._project(tmp_path))  # noqa: SLF001
+
+
+@pytest.mark.parametrize("stage", ["local", "staging"])
+def test_a_stage_nobody_deploys_is_not_packaged(stage: str, tmp_path: Path) -> None:
+    with pytest.raises(package.PackageError, match=f"STAGE is one of dev, prod, not {stage}."):
+        package.package(stage, tmp_path)
+
+
+def test_a_package_is_made_by_the_python_it_is_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(package, "RUNTIME", (2, 7))
+
+    with pytest.raises(package.PackageError, match=r"made with Python 2\.7.*add PYTHON=python2\.7 to the command\.$"):
+        package.package("dev", tmp_path)
+
+
+@pytest.mark.parametrize(("named", "is_built_anew"), [((), False), (("3.11",), False), (("3.12",), True)])
+def test_make_builds_the_environment_anew_for_another_python_that_is_named(
+    named: tuple[str, ...],
+    is_built_anew: bool,  # noqa: FBT001
+    tmp_path: Path,
+) -> None:
+    for name in ("Makefile", "requirements-stage.lock"):
+        shutil.copy2(package.ROOT / name, tmp_path / name)
+    (tmp_path / ".venv").mkdir()
+    for stamp in (".stamp-stage", ".stamp-stage-3.11"):
+        (tmp_path / ".venv" / stamp).touch()
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho {''.join(named)}\n")
+    python.chmod(0o700)
+
+    words = ["make", "--dry-run", "package", *(f"PYTHON={python}" for _ in named)]
+    outside = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "PYTHON"}}
+    done = subprocess.run(words, cwd=tmp_path, env=outside, capture_output=True, text=True, check=True)
+
+    assert ("-m venv --clear .venv" in done.stdout) is is_built_anew
+
+
+def test_prod_takes_no_sandbox_unless_the_settings_allow_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PARTNERS", raising=False)
+    monkeypatch.setenv("STAGE", "prod")
+    monkeypatch.setenv("ACQUIRERS", "SANDBOX")
+    settings.settings.cache_clear()
+    try:
+        with pytest.raises(SystemExit, match="ACQUIRERS names SANDBOX, which moves no money"):
+            settings.settings()
+        monkeypatch.setenv("ALLOW_SANDBOX", "true")
+        assert settings.settings().acquirers == ("SANDBOX",)
+    finally:
+        settings.settings.cache_clear()

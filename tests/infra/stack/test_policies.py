@@ -1,0 +1,84 @@
+"""Each function has no more permissions than it needs; `support/iam.py` fails every test in which one is missing."""
+
+import json
+from typing import Any
+
+import pytest
+
+from infra.local.engines import ACCOUNT_ID, REGION, STACK
+from infra.stack import resources
+from infra.stack.package import ROOT
+from tests.support.iam import KEY, SECRET, Permission, is_allowed, required_permissions, resource_of, statements
+
+POLICIES = sorted(path.stem.removeprefix("policy-") for path in (ROOT / ".chalice").glob("policy-*.json"))
+TABLES = {resources.physical_name(table["TableName"], STACK) for table in resources.properties_of(resources.TABLE_TYPE)}
+INDEXES = {
+    f"{resources.physical_name(table['TableName'], STACK)}/index/{index['IndexName']}"
+    for table in resources.properties_of(resources.TABLE_TYPE)
+    for index in table.get("GlobalSecondaryIndexes", [])
+}
+
+
+def test_each_function_has_its_policy() -> None:
+    config = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
+
+    files = {function["iam_policy_file"] for function in config["lambda_functions"].values()}
+    assert files == {f"policy-{name}.json" for name in POLICIES}
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_policy_names_actions_and_resources_that_exist(name: str) -> None:
+    for statement in statements(name):
+        for action in statement["Action"]:
+            assert action.count("*") == 0 or action in {"kms:GenerateDataKey*", "kms:ReEncrypt*"}
+        for resource in map(resource_of, statement["Resource"]):
+            if ":table/" in resource:
+                assert resource.split(":table/")[1] in TABLES | INDEXES
+            elif statement["Effect"] == "Allow":
+                assert resource != "*" or statement["Sid"] in {"Trace", "SendShortMessages", "ListStreams"}
+
+
+def test_the_authorizer_reaches_credentials_and_one_secret_and_nothing_else() -> None:
+    own = [one for one in statements("authorizer") if one["Sid"] not in {"Log", "Trace"}]
+    reached = {resource_of(resource) for statement in own for resource in statement["Resource"]}
+
+    tables = {resource.rsplit("-", 1)[-1] for resource in reached - {KEY, SECRET}}
+    assert tables == {"logins", "sessions", "agents"}  # a session names its agent
+    assert {KEY, SECRET} <= reached
+    actions = {action for statement in own for action in statement["Action"] if action.startswith("dynamodb:")}
+    assert actions == {"dynamodb:GetItem", "dynamodb:UpdateItem"}  # failures are counted, sessions prolonged
+
+
+@pytest.mark.parametrize(
+    ("function", "permission"),
+    [
+        (
+            "authorizer",
+            Permission("dynamodb:GetItem", f"arn:aws:dynamodb:{REGION}:{ACCOUNT_ID}:table/{STACK}-transactions"),
+        ),
+        (
+            "api",
+            Permission("dynamodb:DeleteItem", f"arn:aws:dynamodb:{REGION}:{ACCOUNT_ID}:table/{STACK}-audit"),
+        ),
+        ("api", Permission("dynamodb:Scan", f"arn:aws:dynamodb:{REGION}:{ACCOUNT_ID}:table/{STACK}-history")),
+        ("api", Permission("kms:Decrypt", KEY)),  # without an agent in its context
+        ("api", Permission("sns:Publish", f"arn:aws:sns:{REGION}:{ACCOUNT_ID}:any")),
+        ("api", Permission("secretsmanager:PutSecretValue", SECRET)),
+        (
+            "sweep-outbox",
+            Permission("dynamodb:UpdateItem", f"arn:aws:dynamodb:{REGION}:{ACCOUNT_ID}:table/{STACK}-logins"),
+        ),
+    ],
+)
+def test_an_action_a_function_does_not_need_is_denied(function: str, permission: Permission) -> None:
+    assert not is_allowed(function, permission)
+
+
+def test_a_transaction_needs_the_permission_of_each_of_its_steps() -> None:
+    steps: list[dict[str, Any]] = [{"Put": {"TableName": "a"}}, {"ConditionCheck": {"TableName": "b"}}]
+
+    needed = {
+        (one.action, one.resource.rsplit("/")[-1])
+        for one in required_permissions("dynamodb", "TransactWriteItems", {"TransactItems": steps})
+    }
+    assert {("dynamodb:PutItem", "a"), ("dynamodb:ConditionCheckItem", "b")} <= needed

@@ -1,0 +1,184 @@
+"""The template that is deployed, as `make package` makes it."""
+
+import importlib
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
+from chalicelib.errors import ErrorCode, envelope
+from infra.stack import alarms, parameters, resources, template
+from infra.stack.cloudformation import deployed
+from infra.stack.package import ROOT
+from tests.support.http import call
+
+LINTER = ROOT / ".engines" / "cfn-lint" / "bin" / "cfn-lint"
+APP = importlib.import_module("app").app
+
+
+def of_type(sam: dict[str, Any], kind: str) -> dict[str, Any]:
+    return {name: item["Properties"] for name, item in sam["Resources"].items() if item["Type"] == kind}
+
+
+def test_cfn_lint_has_nothing_against_it(build: Path) -> None:
+    if not LINTER.exists():
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)("cfn-lint is missing: `make linter`")
+    done = subprocess.run(
+        [LINTER, "--regions", "eu-west-1", "--", str(build / "sam.json")], capture_output=True, text=True, check=False
+    )
+
+    assert (done.stdout, done.returncode) == ("", 0)
+
+
+def test_it_is_made_of_the_one_definition(sam: dict[str, Any]) -> None:
+    for name, item in resources.definition()["Resources"].items():
+        for key, value in item["Properties"].items():
+            assert sam["Resources"][name]["Properties"][key] == value or key == "GatewayResponses"
+
+
+def test_every_endpoint_is_behind_the_authorizer_unless_it_is_public(sam: dict[str, Any]) -> None:
+    paths = sam["Resources"]["RestAPI"]["Properties"]["DefinitionBody"]["paths"]
+
+    assert set(paths) == {endpoint.path for endpoint in (*ENDPOINTS, *DOCUMENTS)}
+    for endpoint in (*ENDPOINTS, *DOCUMENTS):
+        operation = paths[endpoint.path][endpoint.method.lower()]
+        assert operation.get("security", []) == ([] if endpoint.public else [{"authorizer": []}])
+
+
+def test_the_authorizer_is_called_with_the_whole_request_and_remembered_by_its_header(sam: dict[str, Any]) -> None:
+    definitions = sam["Resources"]["RestAPI"]["Properties"]["DefinitionBody"]["securityDefinitions"]
+    authorizer = definitions["authorizer"]["x-amazon-apigateway-authorizer"]
+
+    assert set(definitions) == {"authorizer"}
+    assert authorizer["authorizerUri"]
+    assert {name: value for name, value in authorizer.items() if name != "authorizerUri"} == {
+        "type": "request",
+        "identitySource": "method.request.header.Authorization",
+        "authorizerResultTtlInSeconds": 60,
+    }
+    assert definitions["authorizer"]["x-amazon-apigateway-authtype"] == "custom"
+
+
+@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)
+def test_the_gateway_answers_another_method_as_the_local_stage_does(
+    endpoint: Any, stage: str, sam: dict[str, Any]
+) -> None:
+    path = deployed(sam)["RestAPI"]["Properties"]["DefinitionBody"]["paths"][endpoint.path]
+    answered = path["x-amazon-apigateway-any-method"]["x-amazon-apigateway-integration"]["responses"]["default"]
+
+    reply = call(stage, "PUT", endpoint.path, {}, login=None)
+
+    assert str(reply.status) == answered["statusCode"]
+    assert reply.body == json.loads(answered["responseTemplates"]["application/json"])
+    assert f"'{reply.headers['Allow']}'" == answered["responseParameters"]["method.response.header.Allow"]
+    error = ErrorCode.METHOD_NOT_ALLOWED
+    assert reply.body == envelope(error.code, error.message)
+
+
+def test_every_function_has_a_role_a_log_and_traces_of_its_own(sam: dict[str, Any]) -> None:
+    functions = of_type(sam, "AWS::Serverless::Function")
+
+    assert set(functions) == set(template.function_names(APP))
+    roles = [json.dumps(function["Role"]) for function in functions.values()]
+    logs = [json.dumps(function["LoggingConfig"]) for function in functions.values()]
+    assert len(set(roles)) == len(set(logs)) == len(functions)
+    assert {function["Tracing"] for function in functions.values()} == {"Active"}
+    for name, function in functions.items():
+        log = sam["Resources"][function["LoggingConfig"]["LogGroup"]["Ref"]]["Properties"]
+        group = log["LogGroupName"]["Fn::Sub"]
+        role = sam["Resources"][function["Role"]["Fn::GetAtt"][0]]["Properties"]
+        written = [one for one in statements(role) if one["Sid"] == "Log"]
+        assert [group + ":*" in resource["Fn::Sub"] for resource in written[0]["Resource"]] == [True], name
+
+
+def statements(role: dict[str, Any]) -> list[dict[str, Any]]:
+    (policy,) = role["Policies"]
+    listed: list[dict[str, Any]] = policy["PolicyDocument"]["Statement"]
+    return listed
+
+
+def test_a_scheduled_function_runs_every_minute(sam: dict[str, Any]) -> None:
+    for name, source in sources_of_events(sam).items():
+        if source["Type"] == "Schedule":
+            assert source["Properties"]["Schedule"] == "rate(1 minute)", name
+
+
+def sources_of_events(sam: dict[str, Any]) -> dict[str, Any]:
+    """Return what calls each job."""
+    found = {}
+    for event in APP.event_sources:
+        name = "".join(word.capitalize() for word in event.name.split("_"))
+        (found[name],) = sam["Resources"][name]["Properties"]["Events"].values()
+    return found
+
+
+def test_a_function_at_a_stream_loses_no_record_unreported(sam: dict[str, Any]) -> None:
+    streams = {name: one["Properties"] for name, one in sources_of_events(sam).items() if one["Type"] == "DynamoDB"}
+
+    assert {name: one["Stream"]["Fn::GetAtt"] for name, one in streams.items()} == {
+        "DeliverEvents": ["Events", "StreamArn"],
+        "DeliverOutbox": ["Outbox", "StreamArn"],
+    }
+    for source in streams.values():
+        assert source["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        assert source["BisectBatchOnFunctionError"]
+        assert source["StartingPosition"] == "TRIM_HORIZON"
+        assert source["DestinationConfig"]["OnFailure"]["Destination"] == {"Fn::GetAtt": ["LostRecords", "Arn"]}
+        assert all(json.loads(one["Pattern"]) for one in source["FilterCriteria"]["Filters"])
+
+
+def test_an_alarm_is_about_a_metric_that_exists_and_describes_what_to_do(sam: dict[str, Any]) -> None:
+    metrics = {metric.metric for metric in alarms.METRIC_FILTERS}
+    logs = {metric.function for metric in alarms.METRIC_FILTERS}
+
+    assert len(of_type(sam, "AWS::Logs::MetricFilter")) == len(alarms.METRIC_FILTERS)
+    for name, alarm in of_type(sam, "AWS::CloudWatch::Alarm").items():
+        assert alarm["AlarmActions"] == [{"Ref": "Alerts"}], name
+        assert len(alarm["AlarmDescription"]) < 1024
+        if alarm["Namespace"] == alarms.NAMESPACE:
+            assert alarm["MetricName"] in metrics
+        for dimension in alarm["Dimensions"]:
+            value = dimension["Value"]
+            named = value if isinstance(value, str) else value.get("Ref") or value["Fn::GetAtt"][0]
+            assert isinstance(value, str) or named in {*sam["Resources"], "AWS::StackName"}
+    assert logs <= set(template.function_names(APP))
+
+
+def test_a_metric_is_read_from_a_line_that_the_service_writes() -> None:
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "chalicelib").rglob("*.py"))
+
+    for metric in alarms.METRIC_FILTERS:
+        for name, value in re.findall(r"\$\.(\w+) = (?:\"([^\"]*)\"|\d+)", metric.pattern):
+            assert f'"{value}"' in sources if value else f"{name}=" in sources
+        if metric.value != "1":
+            assert f"{metric.value.removeprefix('$.')}=" in sources
+
+
+def test_the_dashboard_is_json() -> None:
+    body = alarms.monitoring_resources()["Dashboard"]["Properties"]["DashboardBody"]["Fn::Sub"]
+
+    assert len(json.loads(body)["widgets"]) == 6
+
+
+def test_the_functions_that_call_acquirers_can_stand_in_subnets(sam: dict[str, Any]) -> None:
+    inside = {"SubnetIds": {"Ref": "SubnetIds"}, "SecurityGroupIds": {"Ref": "SecurityGroupIds"}}
+    functions = of_type(sam, "AWS::Serverless::Function")
+
+    placed = {name for name, one in functions.items() if "VpcConfig" in one}
+    roles = sam["Resources"]["NetworkPolicy"]["Properties"]["Roles"]
+
+    assert placed == {"APIHandler", "SweepPayments"}
+    for name in placed:
+        assert functions[name]["VpcConfig"] == {"Fn::If": ["HasSubnets", inside, {"Ref": "AWS::NoValue"}]}
+        assert functions[name]["Role"]["Fn::GetAtt"][0] in {role["Ref"] for role in roles}
+
+
+def test_the_operators_guide_knows_every_parameter() -> None:
+    guide = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")
+
+    assert [name for name in parameters.PARAMETERS if f"`{name}`" not in guide] == []

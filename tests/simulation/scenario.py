@@ -1,0 +1,365 @@
+"""One life of the service: from a seed to everything that was asked, answered and stored."""
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from chalicelib.aws.connections import Answer
+from chalicelib.domain.card import VERIFIED, CardData
+from chalicelib.domain.outbox import NotSentError, Outbox
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.transaction import PENDING
+from chalicelib.gateways.https import Reply
+from chalicelib.services import deliveries, linked_cards, outbox, payment_sweep
+from chalicelib.store import agents, merchants
+from chalicelib.store import linked_cards as linked_card_records
+from chalicelib.store.due_index import PAGE
+from chalicelib.store.table import Key, read, update, write_one
+from infra.local.engines import STACK
+from infra.stack import resources
+from tests.simulation import environment
+from tests.simulation.acquirers import Acquirer, Host
+from tests.simulation.actors import FACE, People, a_town, token_of
+from tests.simulation.clients import PAN, Clients
+from tests.simulation.environment import MORNING, present
+from tests.simulation.faults import Faults
+from tests.simulation.gateway import Gateway
+from tests.simulation.partners import Partner
+from tests.simulation.scenario_script import CARDS, DEADLINE, OWNER, Act, Script
+from tests.simulation.scheduler import Scheduler
+from tests.simulation.store import Change, Store
+from tests.simulation.streams import Streams
+from tests.simulation.tables import Table
+from tests.simulation.webhooks import Webhooks
+from tests.simulation.wire import Wire
+
+MINUTE, HOUR = 60.0, 3600.0
+SWEEPS, APART = 6, 8 * MINUTE  # while things go wrong
+QUIET_AFTER = 3 * HOUR  # after which nothing goes wrong any more
+PAYMENTS, OUTBOX, EVENTS = "sweep of payments", "sweep of the outbox", "sweep of events"
+AFTERWARDS = {  # minutes
+    PAYMENTS: (1.5, 30, 610, 630, 1200, 1230, 1260),
+    OUTBOX: (3, 400, 640, 1290),
+    EVENTS: (1, 7, 40, 200, 640, 1290),
+}
+SWEPT = {PAYMENTS: "transactions", OUTBOX: "outbox"}  # the tables
+EXPIRIES = (40 * MINUTE, QUIET_AFTER, 20 * HOUR)
+LAST_LIST = 1300 * MINUTE
+# The Deadline is the end of the day, at 22:00 UTC: hours away, or soon; and the month may end with it.
+SHORTLY_BEFORE = timedelta(hours=15) - timedelta(seconds=DEADLINE)
+BEGINNINGS = (timedelta(), timedelta(), timedelta(hours=14, minutes=30), timedelta(days=17, hours=14.8))
+SILENT_UNTIL = 1215 * MINUTE  # of peace: after the Deadline of whatever began before, and a sweep
+SHARE_OF_TWICE = 0.2  # of the jobs
+SHARE_WITH_WEBHOOKS = 0.1  # of lives: they take half as long again
+SHARE_WITH_THREADS = 0.25  # at the sweep of payments
+BAD = "A RECORD THAT NOBODY CAN READ"
+MOST_BEHIND = 2.0  # seconds until an index sees a write
+
+
+class Life:
+    """The life of one seed. `needed` are the faults that may happen, `only` the acts that are left; None: any."""
+
+    def __init__(
+        self,
+        seed: str,
+        needed: Iterable[str] | None = None,
+        only: Iterable[int] | None = None,
+        *,
+        traced: bool = False,
+    ) -> None:
+        self.seed, self._only = seed, None if only is None else frozenset(only)
+        self.timeline: list[tuple[float, str, str]] = []
+        self.clocks: dict[str, float] = {}  # of the processes in the timeline: by how many seconds they are fast
+        self.scheduler = Scheduler(seed)
+        chance = random.Random(f"{seed}/life")  # noqa: S311  the order of a test, not a secret
+        script = Script(seed)
+        acts, self.around, self.theme = script.acts(), script.around, script.theme
+        self.acts = [act for act in acts if self._only is None or act.number in self._only]
+        self.began = MORNING + (SHORTLY_BEFORE if self.around.begins_before_deadline else chance.choice(BEGINNINGS))
+        self.faults = Faults(self.scheduler, chance, None if needed is None else frozenset(needed))
+        behind = chance.choice((0.0, 0.02, MOST_BEHIND))
+        self.store = TOWN.store.copy(lambda: self.scheduler.now, lambda: behind)
+        trace = self._trace if traced else None
+        self.faults.trace = trace
+        paged: Any = InSmallPages(self.store) if self.around.has_small_pages else self.store
+        self.exchange = Wire(self.scheduler, paged, self.faults, trace).exchange
+        self.acquirers: dict[str, Acquirer] = {
+            "SANDBOX": Acquirer(self.scheduler, self.faults, trace=trace),
+            "ISO8583": Host(self.scheduler, self.faults, trace=trace),
+        }
+        self.partner = Partner(self.scheduler, self.faults, trace)
+        self.gateway = Gateway(self.scheduler, self.faults, trace)
+        self.log: list[tuple[str, Any]] = []
+        self.delivered: list[tuple[str, str]] = []
+        self.clients = Clients(self.scheduler, self.gateway, TOWN.people.copy(), trace)
+        self.refused: set[str] = set()  # faults by which a message was not taken
+        self.files: dict[str, bytes] = {}  # in the bucket
+        self.unresolved: list[str] = []  # payments that waited in vain for an acquirer that says nothing
+        self.removed: dict[int, float] = {}  # cards, and since when
+        self.begun: dict[str, float] = {}  # when each transaction was stored
+        self.decided: dict[str, float] = {}  # when it got its outcome
+        self.closed: list[tuple[str, float, float]] = []  # the merchant or terminals, blocked from when to when
+        self._chance = chance
+        self.has_threads = random.Random(f"{seed}/threads").random() < SHARE_WITH_THREADS  # noqa: S311  see above
+        self.webhooks: Webhooks | None = None
+        if random.Random(f"{seed}/webhooks").random() < SHARE_WITH_WEBHOOKS:  # noqa: S311  see above
+            self.webhooks = Webhooks(self.scheduler, self.faults, TOWN.people.by_name["owner"].merchant_id, trace)
+
+    def live(self) -> None:
+        """Live it."""
+        present.life = self
+        self.store.watched.append(self._note_times)
+        jobs = self._jobs()
+        self._bring_about()
+        for act in self.acts:
+            self.scheduler.spawn(act.name, self._doing(act), act.at)
+        for number in range(SWEEPS):
+            for name in jobs:
+                if self._chance.random() < 0.75:  # some are late, some do not come at all, some come twice
+                    self._schedule(name, number)
+        for at in EXPIRIES:
+            self.scheduler.spawn(f"expiry {at:.0f}", self._expire, at)
+        self.scheduler.spawn("peace", self._end_of_faults, QUIET_AFTER)
+        peace = QUIET_AFTER + 2 * HOUR
+        for name in jobs:
+            for number, minutes in enumerate(AFTERWARDS[name]):
+                run = self._run_if_any(name, JOBS[name]) if number else self._run(name, JOBS[name])
+                self.scheduler.spawn(f"last {name} {number}", run, peace + minutes * MINUTE)
+        end = peace + LAST_LIST
+        for act in self.clients.last_acts(has_reports=self.around.has_reports):
+            if self._only is None or act.number in self._only:
+                self.scheduler.spawn(act.name, self._doing(act), end)
+        try:
+            self.scheduler.run()
+        finally:
+            self.scheduler.abandon()
+
+    def _bring_about(self) -> None:
+        """Let be what the script says that this life is like."""
+        around, faults = self.around, self.faults
+        for name, acquirer in self.acquirers.items():
+            acquirer.tokens = set(map(token_of, CARDS))
+            for spans, planned, what in (
+                (acquirer.outages, around.outages, "is down"),
+                (acquirer.losses, around.losses, "loses what is sent and answered"),
+                (acquirer.one_way, around.one_way, "takes no reversals"),
+                (acquirer.stalls, around.stalls, "is asked by processes that stand still"),
+            ):
+                for whose, begin, end in planned:
+                    if whose == name and faults.is_planned(f"{name} {what} from {begin:.0f} to {end:.0f} s"):
+                        spans.append((begin, end))
+        if around.is_mute and faults.is_planned("SANDBOX answers no inquiries"):
+            self.acquirers["SANDBOX"].is_mute = True
+            silent_until = QUIET_AFTER + 2 * HOUR + SILENT_UNTIL
+            self.scheduler.spawn("inquiries", self._end_of_silence, silent_until)
+            for minutes in range(1, 13):  # of an acquirer that is silent a run tries one transaction
+                at = silent_until - minutes * MINUTE
+                self.scheduler.spawn(f"last {PAYMENTS} but {minutes}", self._run(PAYMENTS, JOBS[PAYMENTS]), at)
+        if around.is_unlucky:
+            faults.at_acquirers *= 2
+            faults.share = max(faults.share, 0.02)
+        if around.is_quiet:
+            faults.share = 0.0
+        faults.is_slow |= around.is_slow
+        if around.has_bad_record and faults.is_planned("nobody can read a record"):
+            item = {"id": {"S": BAD}, "due_shard": {"S": "SANDBOX.0"}, "due_at": {"S": "2026-03-01T00:00:00.000000Z"}}
+            self.store.call("PutItem", {"TableName": f"{STACK}-transactions", "Item": item})
+
+    def _note_times(self, change: Change) -> None:
+        """Take a change of the store: a transaction that is new, or pending no longer."""
+        before, after = change.before, change.after
+        if not after or change.table.name != f"{STACK}-transactions":
+            return
+        if not before:
+            self.begun[after["id"]["S"]] = self.scheduler.now
+        elif before["phase"]["S"] in PENDING and after["phase"]["S"] not in PENDING:
+            self.decided[after["id"]["S"]] = self.scheduler.now
+
+    def _end_of_silence(self) -> None:
+        """Let the acquirer answer inquiries again: what it was asked about before its Deadline is decided by now."""
+        self.acquirers["SANDBOX"].is_mute = False
+        for item in self.store.items(f"{STACK}-transactions"):
+            is_payment = item["id"]["S"] != BAD and "original_id" not in item
+            if is_payment and item["phase"]["S"] in PENDING:
+                self.unresolved.append(item["id"]["S"])
+
+    def _jobs(self) -> dict[str, Callable[[], None]]:
+        """Return what is run by a schedule; connect what is stored to the functions at the streams."""
+        if self.webhooks is None:
+            return {name: job for name, job in JOBS.items() if name != EVENTS}
+        self.webhooks.subscribe()
+        self.store.watched += [self.webhooks.note, Streams(self.scheduler, self.gateway, self.faults).note]
+        return JOBS
+
+    def _doing(self, act: Act) -> Callable[[], None]:
+        if act.kind in {"close", "open"}:
+            return lambda: self.close(act)
+        if act.client == "operator":
+            return lambda: self.gateway.run_job("operator", partial(OPERATOR[act.kind], self, act))
+        return lambda: self.clients.do(act)
+
+    def link(self, act: Act) -> None:
+        """Link a card to an agent, as the operator's command does."""
+        owner = self.clients.people.by_name[act.facts["of"]]
+        agent = read(agents.key(owner.id))
+        if agent is None:
+            return
+        card = linked_cards.link(agent, CardData(Secret(PAN), FACE, "card.exp"), "a card", present.clock(), "SANDBOX")
+        if card.status == VERIFIED:
+            self.clients.people.cards["linked meanwhile"] = card.id
+
+    def remove(self, act: Act) -> None:
+        """Remove a linked card."""
+        card = self.clients.people.cards[act.facts["card"]]
+        write_one(update(linked_card_records.key(card), "SET #deleted = :yes", {"yes": True}))
+        self.removed[card] = self.scheduler.now
+
+    def close(self, act: Act) -> None:
+        """Block the merchant of the tills, or the terminal of one, or open it again; nothing goes wrong with that."""
+        what, is_open = act.facts["what"], act.kind == "open"
+        person = self.clients.people.by_name[OWNER if what == "merchant" else what]
+        agent = read(agents.key(person.id))
+        assert agent is not None
+        key: Key[Any] = merchants.key(person.merchant_id)
+        if what != "merchant":
+            key = merchants.terminal_key(agent.terminal_id or 0)
+        begun = self.scheduler.now
+        write_one(update(key, "SET #state = :state", {"state": int(is_open)}))
+        self.closed = [(whose, begin, min(end, begun) if is_open else end) for whose, begin, end in self.closed]
+        if not is_open:
+            self.closed.append((what, self.scheduler.now, QUIET_AFTER))
+
+    def _schedule(self, name: str, number: int) -> None:
+        """Let a job run about its time, once or twice."""
+        at = number * APART + self._chance.choice((0, 0.01, 30, 200))
+        self.scheduler.spawn(f"{name} {number}", self._run(name, JOBS[name]), at)
+        if self._chance.random() < SHARE_OF_TWICE:
+            at += self._chance.choice((0, 0.005, 0.05))
+            self.scheduler.spawn(f"{name} {number} again", self._run(name, JOBS[name]), at)
+
+    def _run(self, name: str, job: Callable[[], None]) -> Callable[[], None]:
+        return lambda: self.gateway.run_job(name, job)
+
+    def _run_if_any(self, name: str, job: Callable[[], None]) -> Callable[[], None]:
+        """Return a run of a sweep that is left out when its index is empty: then it reads that, and does nothing."""
+        run = self._run(name, job)
+        if name not in SWEPT:
+            return run
+        return lambda: run() if self.store.shows_any(f"{STACK}-{SWEPT[name]}", "due") else None
+
+    def _expire(self) -> None:
+        self.store.expire((self.began + timedelta(seconds=self.scheduler.now)).timestamp())
+
+    def _end_of_faults(self) -> None:
+        self.faults.is_over = True
+
+    def note(self, event: str, facts: Any) -> None:
+        """Take a line of the log."""
+        self.log.append((event, facts))
+
+    def deliver(self, message: Outbox, to: str) -> str:
+        """Deliver a message, or lose it."""
+        fault = self.faults.draw("mail", {"not sent": 2.0, "dies": 1.0, "freezes": 0.5}, more=4)
+        self.scheduler.pause(0.1)
+        if fault == "not sent":
+            self.refused.add(self.faults.happened[-1])
+            reason = "Throttled"
+            raise NotSentError(reason)
+        self.delivered.append((message.id, to))
+        if self.faults.trace is not None:
+            self._trace(f"message {message.id[:13]} is delivered to {to}")
+        self.faults.happen(fault)
+        return "a-message-id"
+
+    def post(self, url: str, body: bytes, headers: Mapping[str, str], seconds: float) -> Reply:
+        """Call the partner, or a webhook."""
+        if url == environment.PARTNER_URL:
+            return self.partner.post(body, headers, seconds)
+        assert self.webhooks is not None
+        return self.webhooks.post(url, body, headers, seconds)
+
+    def _trace(self, text: str) -> None:
+        task = self.scheduler.current
+        instance = ""
+        if task is not None and task.instance is not None:
+            instance = present.instance.name
+            self.clocks[instance] = present.instance.ahead
+        who = task.name.partition(".")[0] if task else ""
+        self.timeline.append((self.scheduler.now, who, f"[{instance}] {text}" if instance else text))
+
+
+def _sweep_payments() -> None:
+    payment_sweep.run(present.clock())
+
+
+def _sweep_outbox() -> None:
+    outbox.sweep(present.clock())
+
+
+class InSmallPages:
+    """A store in which a megabyte is two items: what has more of them comes in pages."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def call(self, operation: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Carry out one call."""
+        if operation == "Query" and parameters.get("Limit", PAGE) >= PAGE:  # a smaller one is what the caller wants
+            parameters = {**parameters, "Limit": 2}
+        return self._store.call(operation, parameters)
+
+    def done_as(self, token: str | None) -> Any:
+        """Return what was carried out under the token of a transaction."""
+        return self._store.done_as(token)
+
+
+def _sweep_events() -> None:
+    deliveries.sweep(present.clock())
+
+
+OPERATOR: dict[str, Callable[[Life, Act], None]] = {"link": Life.link, "remove": Life.remove}
+JOBS: dict[str, Callable[[], None]] = {PAYMENTS: _sweep_payments, OUTBOX: _sweep_outbox, EVENTS: _sweep_events}
+
+
+class _Founding:
+    """The life in which the town is founded: nobody else is there, and nothing goes wrong."""
+
+    def __init__(self) -> None:
+        self.scheduler = Scheduler("founding")
+        self.began = MORNING
+        ttl = {name: spec["AttributeName"] for name, spec in resources.ttl_specifications(STACK).items()}
+        tables = [Table(one, ttl.get(one["TableName"])) for one in resources.create_table_arguments(STACK)]
+        self.store = Store(tables, lambda: self.scheduler.now)
+        self.exchange = Wire(self.scheduler, self.store, Faults(self.scheduler, random.Random(0))).exchange  # noqa: S311
+        self.log: list[Any] = []
+
+    def note(self, event: str, facts: Any) -> None:
+        """Take a line of the log."""
+        self.log.append((event, facts))
+
+
+class _Town:
+    """The people and the tables that every life begins with: made once for a process."""
+
+    store: Store
+    people: People
+    is_founded = False
+
+    def found(self) -> bool:
+        """Make it, within `environment.simulated`, unless it is there; return whether it was made."""
+        if self.is_founded:
+            return False
+        founding: Any = _Founding()
+        present.life = founding
+        environment.SETTING_UP.seed(0)
+        self.people = a_town()
+        self.store = founding.store
+        self.is_founded = True
+        return True
+
+
+TOWN = _Town()
+
+__all__ = ["TOWN", "Answer", "Life"]

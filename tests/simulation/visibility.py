@@ -1,0 +1,245 @@
+"""What each client is shown: what is stored, its own, and the same as before."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any
+
+from chalicelib.domain.transaction import InputType, Transaction
+from chalicelib.store.table import decode
+from infra.local.engines import STACK
+from tests.simulation.clients import SECTIONS, Seen
+from tests.simulation.payments import AWAITING, PAID, PENDING_STATES, REVERSED, minor, state_of
+from tests.simulation.scenario import BAD, Life
+from tests.simulation.scenario_script import OWNER, STRANGER
+
+LISTS = frozenset({"list", "account", "find"})
+ASKS = frozenset({"pay", "sign", "reverse"})
+PAYMENT, IN_FULL = 1, 3  # OperationID, DisplayMode
+SESSION_EXPIRED, ID_REUSED, NOT_ATTEMPTED = 105, 302, 902
+IDLE_SECONDS, AROUND_USE = 30 * 60, 150.0  # a use is noted once a minute, and the gateway remembers for a minute
+AROUND = 4.0  # seconds between two clocks, and between an answer and what it was made of
+TO_FINISH = timedelta(hours=1)  # that a reversal has at the least, before its Deadline
+
+
+def table(life: Life, name: str) -> list[dict[str, Any]]:
+    """Return the items of a table, without the one that nobody can read."""
+    return [dict(item) for item in life.store.items(f"{STACK}-{name}") if item.get("id", {}).get("S") != BAD]
+
+
+@lru_cache(maxsize=1)
+def transactions(life: Life) -> dict[str, Transaction]:
+    """Return every transaction that is stored at the end of a life."""
+    found = [decode(Transaction, item) for item in table(life, "transactions")]
+    return {one.id: one for one in found}
+
+
+def counted_at(one: Transaction) -> datetime:
+    """Return when a transaction counts as made: a till without connection says when, but is not believed the future."""
+    return min(one.date or one.created_at, one.created_at)
+
+
+def what_is_shown_is_stored(life: Life) -> Iterator[str]:
+    """Each transaction that is shown is stored, with this amount."""
+    every = transactions(life)
+    for seen, view in _shown(life):
+        stored = every.get(view["ID"])
+        if stored is None:
+            yield f"{seen.act.name} was shown {view['ID']}, which is not stored"
+        elif minor(view["Amount"]) != stored.amount_minor:
+            yield f"{seen.act.name} was shown {view['Amount']} of {view['ID']}, stored are {stored.amount_minor}"
+
+
+def what_is_shown_is_ones_own(life: Life) -> Iterator[str]:
+    """Nobody is shown what another merchant took; a till lists what it took itself, and is answered with that."""
+    every, people = transactions(life), life.clients.people.by_name
+    for seen, view in _shown(life):
+        stored, person = every.get(view["ID"]), people[seen.act.client]
+        if stored is None:
+            continue
+        if stored.client_id != person.merchant_id:
+            yield f"{seen.act.name} was shown {stored.id} of another merchant"
+        elif stored.agent.id != person.id and (seen.kind in ASKS or (seen.kind in LISTS and seen.act.client != OWNER)):
+            yield f"{seen.act.name} was shown {stored.id}, which is a colleague's"
+
+
+def _shown(life: Life) -> Iterator[tuple[Seen, dict[str, Any]]]:
+    for seen in life.clients.seen:
+        if seen.status != 200 or seen.kind == "status":
+            continue
+        if view := seen.answer.get("Transaction"):
+            yield seen, view
+        for section in SECTIONS:
+            for listed in seen.answer.get(section) or ():
+                yield seen, listed
+
+
+def ids_are_refused_rightly(life: Life) -> Iterator[str]:
+    """Who is told that an ID or a key stands for something else has used it for something else, or a colleague has."""
+    asked = [seen for seen in life.clients.seen if seen.kind in ASKS]
+    for seen in asked:
+        if seen.error == ID_REUSED and not any(
+            _name(one) == _name(seen) and _content(one) != _content(seen) for one in asked
+        ):
+            yield f"{seen.act.name} was told that its ID was used for something else"
+
+
+def _name(seen: Seen) -> tuple[object, ...]:
+    """Return what a request is the same as another by: an ID is everybody's, a key its client's."""
+    facts = seen.act.facts
+    named = facts.get("named", "nothing")
+    whose = "" if named == "id" else seen.act.client
+    return named, whose, seen.kind == "reverse", facts["id"] if named in {"id", "key"} else id(seen)
+
+
+def _content(seen: Seen) -> tuple[object, ...]:
+    facts = seen.act.facts
+    about = ("way", "amount", "card", "ext_id", "mode")
+    return seen.act.client, seen.kind == "reverse" and seen.act.label, *(facts.get(name) for name in about)
+
+
+def what_was_not_attempted_stays_so(life: Life) -> Iterator[str]:
+    """Who was told to ask again with a new ID is told so each time it asks with the old one."""
+    refused: dict[tuple[object, ...], float] = {}
+    for seen in sorted(life.clients.seen, key=lambda one: one.answered_at or 0):
+        if seen.kind not in ASKS or seen.act.facts.get("named") not in {"id", "key"}:
+            continue
+        if seen.error == NOT_ATTEMPTED and seen.answered_at is not None:
+            refused.setdefault(_name(seen), seen.answered_at)
+        elif seen.status == 200 and refused.get(_name(seen), seen.asked_at) < seen.asked_at:
+            yield f"{seen.act.name} was answered with what was not attempted, as others were told"
+
+
+def repeated_answers_say_so(life: Life) -> Iterator[str]:
+    """Of the answers with the same payment or reversal one is the first, or brings its signature; any other says so."""
+    first: dict[object, list[Seen]] = {}
+    asked = [seen for seen in life.clients.seen if seen.kind in ASKS]
+    for seen in asked:
+        is_refused = seen.error == NOT_ATTEMPTED and seen.act.facts.get("named") in {"id", "key"}
+        if not is_refused and not (seen.status == 200 and seen.answer.get("Transaction")):
+            continue
+        about = _name(seen) if is_refused else seen.answer["Transaction"]["ID"]
+        if "Idempotent-Replayed" not in seen.headers:
+            first.setdefault(about, []).append(seen)
+        elif len([one for one in asked if one.act.label == seen.act.label or _name(one) == _name(seen)]) < 2:
+            yield f"{seen.act.name} was told that its own request is a repeated one"
+    for told in first.values():
+        if len(told) > 1 + any(seen.kind == "sign" and not seen.error for seen in told):
+            yield f"{told[-1].act.name} was answered as {told[0].act.name} before, and not told so"
+
+
+def flags_follow_from_the_facts(life: Life) -> Iterator[str]:
+    """A signature is owed until it is there; what is partly reversed is neither whole nor reversed in full."""
+    for seen, view in _shown(life):
+        owed, paid, back = view["SignatureRequiredEffective"], minor(view["Amount"]), minor(view["AmountRvs"])
+        if owed != (view["SignatureRequired"] and not view["HasSignature"]):
+            yield f"{seen.act.name} was shown wrongly whether {view['ID']} owes its signature"
+        if seen.kind in ASKS and seen.answer["RequireSignature"] != owed:
+            yield f"{seen.act.name} was told RequireSignature {seen.answer['RequireSignature']}, and shown {owed}"
+        if view["OperationID"] == PAYMENT and view["PartialReverse"] != (0 < back < paid):
+            yield f"{seen.act.name} was shown PartialReverse {view['PartialReverse']} of {back} of {paid}"
+
+
+def lists_are_in_order(life: Life) -> Iterator[str]:
+    """A list has what is pending, what is to be completed and all else in a section each, the newest first."""
+    every = transactions(life)
+    for seen in life.clients.seen:
+        if seen.kind not in LISTS or seen.status != 200:
+            continue
+        for section in SECTIONS:
+            found = [every[view["ID"]] for view in seen.answer[section] if view["ID"] in every]
+            places = [(counted_at(one), one.id) for one in found]
+            if places != sorted(places, reverse=True):
+                yield f"{seen.act.name} was shown {section} in another order"
+            for view in seen.answer[section]:
+                state = state_of(view)
+                right = "InProcess" if state in PENDING_STATES else SECTIONS[0] if state == AWAITING else SECTIONS[2]
+                if section != right:
+                    yield f"{seen.act.name} was shown {view['ID']}, which is {state}, in {section}"
+        counters, number = seen.answer["TransactionsCounters"], sum(len(seen.answer[name]) for name in SECTIONS)
+        if counters["ItemCountPage"] != number:  # the total was counted a moment before
+            yield f"{seen.act.name} was shown {number}, and counters {counters}"
+
+
+def money_is_deposited_at_the_deadline(life: Life) -> Iterator[str]:
+    """What was approved is deposited from its Deadline on, cash at once; what is reversed in full never is."""
+    every = transactions(life)
+    for seen, view in _shown(life):
+        one, state = every.get(view["ID"]), state_of(view)
+        if one is None or seen.answered_at is None or state not in {PAID, REVERSED}:
+            continue
+        end = (one.deadline - life.began).total_seconds()
+        expected = {"DEPOSITED"} if one.input_type is InputType.CASH or seen.asked_at > end + AROUND else set()
+        expected = expected or {"IN-TRANSFER", *(["DEPOSITED"] if seen.answered_at > end - AROUND else ())}
+        if view["DisplayMode"] == IN_FULL:
+            expected = {"REVERSED"}
+        if view["Status"] not in expected:
+            yield f"{seen.act.name} was shown that {one.id} is {view['Status']}, its Deadline is at {end:.0f} s"
+
+
+def who_is_closed_takes_nothing(life: Life) -> Iterator[str]:
+    """While a merchant is blocked nobody of it gets in; while a terminal is, no payment begins at it."""
+    every = transactions(life)
+    for what, begin, end in life.closed:
+        for seen in life.clients.seen:
+            if seen.status != 200 or seen.kind == "status" or not begin < seen.asked_at < (seen.answered_at or 0) < end:
+                continue
+            if what == "merchant" and seen.act.client != STRANGER:
+                yield f"{seen.act.name} got in while its merchant was blocked"
+            one = every.get(seen.answer.get("TransactionID", ""))
+            if what == seen.act.client and seen.kind == "pay" and one is not None:
+                began = (one.created_at - life.began).total_seconds()
+                if begin + AROUND < began < end - AROUND:
+                    yield f"{seen.act.name} paid at a terminal that was blocked"
+
+
+def deadlines_are_the_ends_of_days(life: Life) -> Iterator[str]:
+    """A payment has its Deadline at the end of its merchant's day; a reversal has an hour at the least before it."""
+    for one in transactions(life).values():
+        zone, since = timedelta(hours=one.gmt), one.created_at + (TO_FINISH if one.is_reversal else timedelta())
+        local = since + zone
+        end = local.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1) - zone
+        if one.deadline != end:
+            yield f"the Deadline of {one.id}, made at {one.created_at}, is {one.deadline}, not {end}"
+
+
+def signed_payments_have_receipts(life: Life) -> Iterator[str]:
+    """A payment that was completed by its signature has a second receipt, the one with the signature."""
+    every = transactions(life)
+    entries = {item["id"]["S"] for item in table(life, "outbox")}
+    awaited = {view["ID"] for _, view in _shown(life) if state_of(view) == AWAITING}
+    for seen, view in _shown(life):
+        one = every.get(view["ID"])
+        is_asked_for = one is not None and one.id in awaited and one.receipt.addresses is not None
+        if seen.kind != "sign" or one is None or not is_asked_for or seen.answered_at is None:
+            continue
+        is_in_time = life.began + timedelta(seconds=seen.answered_at + AROUND) < one.deadline
+        is_paid = state_of(view) == PAID and view["HasSignature"]
+        if is_in_time and is_paid and f"{one.id}.signed.email" not in entries:
+            yield f"{one.id} was signed, and has no receipt of that"
+
+
+def sessions_end_by_themselves(life: Life) -> Iterator[str]:
+    """A session that nobody used for half an hour lets nobody in; one that was used, and is the present one, does."""
+    uses: dict[str, list[Seen]] = {}
+    for seen in life.clients.seen:
+        session = seen.secret
+        if opened := life.clients.sessions.get(session):
+            before = uses.setdefault(session, [opened])
+            last = max(one.asked_at if one is not opened else one.answered_at or 0 for one in before)
+            if seen.status == 200 and seen.asked_at > last + IDLE_SECONDS + AROUND_USE:
+                yield f"{seen.act.name} got in with a session that nobody used since {last:.0f} s"
+            done = max(one.asked_at for one in before if one.status == 200)
+            is_replaced = any(change.till == seen.act.client for change in life.clients.changes)
+            if seen.error == SESSION_EXPIRED and seen.asked_at < done + IDLE_SECONDS - AROUND_USE and not is_replaced:
+                yield f"{seen.act.name} was not let in with a session that was used at {done:.0f} s"
+            before.append(seen)
+
+
+def the_log_names_nobody(life: Life) -> Iterator[str]:
+    """No line of the log tells a login: it has pseudonyms of them."""
+    text = json.dumps(life.log, default=str)
+    for person in life.clients.people.by_name.values():
+        if person.email in text:
+            yield f"the log tells the login of {person.name}"

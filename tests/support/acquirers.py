@@ -1,0 +1,76 @@
+"""Acquirers for tests of the sweep: each test decides whether they answer, and sees what they were asked."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError
+from chalicelib.domain.transaction import InputType, Phase, Transaction
+from chalicelib.gateways import acquirers
+from chalicelib.store import transactions
+from tests.support.transactions import a_payment
+
+LONG_AGO = datetime.fromisoformat("2001-03-14T09:00:00.000000+00:00")  # when nothing of another test is due
+
+
+@dataclass
+class FakeAcquirer:
+    """An acquirer that has approved whatever it is asked about, unless it is silent."""
+
+    can_inquire = True
+    is_silent: bool = False
+    meanwhile: Callable[[], Any] = lambda: None  # what happens while it thinks
+    quiet: timedelta = timedelta(seconds=60)
+    inquiries: list[str] = field(default_factory=list)
+    most_at_once: int = 0
+    _at_once: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def inquire(self, reference: str, _: float) -> AcquirerAnswer:
+        with self._lock:
+            self.inquiries.append(reference)
+            self._at_once += 1
+            self.most_at_once = max(self.most_at_once, self._at_once)
+        try:
+            self.meanwhile()
+        finally:
+            with self._lock:
+                self._at_once -= 1
+        if self.is_silent:
+            raise AnswerLostError
+        return AcquirerAnswer(0, "Approved")
+
+    def reverse(self, request: Any, within_s: float) -> AcquirerAnswer:
+        return self.inquire(request.reference, within_s)
+
+
+@contextmanager
+def serving(**fakes: FakeAcquirer) -> Iterator[None]:
+    """Until it ends, these are the acquirers there are."""
+    with pytest.MonkeyPatch.context() as patch:
+        known = {code: lambda fake=fake: fake for code, fake in fakes.items()}
+        patch.setattr(acquirers, "KNOWN", known)
+        acquirers.named.cache_clear()
+        yield
+    acquirers.named.cache_clear()
+
+
+def unknown(acquirer: str, created_at: datetime = LONG_AGO, **changes: Any) -> Transaction:
+    """A card payment in the tables whose answer was lost; it is due 30 s later."""
+    facts: dict[str, Any] = {
+        "phase": Phase.UNKNOWN,
+        "input_type": InputType.MANUAL_ENTRY,
+        "acquirer": acquirer,
+        "created_at": created_at,
+        "deadline": created_at + timedelta(hours=12),
+        "result_code": None,
+        "result_message": None,
+    }
+    payment = a_payment(**{**facts, **changes})
+    transactions.record(payment)
+    return payment

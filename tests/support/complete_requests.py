@@ -1,0 +1,457 @@
+"""Requests in which every field of the specification is sent, and a shop that sends them all.
+
+The bodies are functions of `Ids`: the objects of a stage they speak of. What a shop did is played once for a module.
+"""
+
+import base64
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from chalicelib.domain import card
+from chalicelib.domain.acquirer import AuthorizationRequest
+from chalicelib.domain.card import CardInput
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.transaction import InputType, Transaction
+from chalicelib.gateways.acquirers.sandbox import Sandbox
+from chalicelib.services import linked_cards
+from chalicelib.store import agents, transactions
+from chalicelib.store.table import read
+from infra.local import ports
+from tests.support import builders, events, http, receivers, spec_fields
+from tests.support.builders import CONTEXT, JPEG, PASSWORD, PNG, Shop, a_shop, an_email
+from tests.support.cards import EXP, PAN, chip_data
+from tests.support.spec_checks import Seen
+from tests.support.transactions import a_guid
+
+PAYMENT = "/api/v1/payment"
+MERCHANT = "/api/v1/merchant/{merchantId}"
+ADDITIONAL = "installments=3"
+CVV2 = "924"
+
+
+@dataclass(frozen=True)
+class Ids:
+    """The objects requests name; those of no stage unless a shop replaces them."""
+
+    agent: int = 1
+    group: int = 1
+    linked_card: int = 1
+    cash: str = "6F9619FF-8B86-D011-B42D-00CF4FC964FF"  # payments
+    chip: str = cash
+    keyed: str = cash
+    linked: str = cash
+    paid: str = "2026-11-21T10:00:00.000"
+
+
+def context(ids: Ids) -> dict[str, Any]:
+    return CONTEXT | {"GMT": 0, "CurrentAccountID": ids.agent}
+
+
+def purchases() -> dict[str, Any]:
+    line = {
+        "Title": "Coffee",
+        "Price": "6.15",
+        "Quantity": "2",
+        "TaxCode": ["VAT15"],
+        "Tags": [{"Tag": 1, "Value": "x"}],
+    }
+    return {"AuxData": {"Purchases": [line]}}
+
+
+def acq_tran(code: str) -> dict[str, Any]:
+    return {
+        "AcquirerCode": code,
+        "SingleStepAuthMode": True,
+        "ExternalTerminalID": "EXT-1",
+        "AllowSwipeOverChip": True,
+        "ForceSignatureRequirement": False,
+        "AdditionalAcquiringFields": ADDITIONAL,
+    }
+
+
+def receipt() -> dict[str, Any]:
+    return {
+        "Email": an_email(),
+        "Emails": [an_email()],
+        "Phone": "+27829876543",
+        "Phones": ["+27829876544"],
+        "RetryNum": 2,
+    }
+
+
+def cash(ids: Ids) -> dict[str, Any]:
+    """Return a cash payment that was taken offline, with everything but a card."""
+    basic = {
+        **spec_fields.CARRIED,
+        "InputType": 10,
+        "CurrencyID": "ZAR",
+        "ServiceID": "S-1",
+        "Amount": 12.3,
+        "ExtID": f"order-{a_guid()}",
+        "AmountCashGot": 20,
+        "ClientDateTime": ids.paid,
+        "ExtTransData": '{"table": 5}',
+        "ID": a_guid(),
+        "AuxDataInput": purchases(),
+        "CPFData": {
+            "ProductsCustomFields": [
+                {
+                    "ProductDescID": 1,
+                    "ProductCode": "P",
+                    "Fields": [{"FieldDescID": 2, "FieldCode": "F", "TextSelect": "T"}],
+                }
+            ]
+        },
+        "OfflineTran": {
+            "OfflineMode": True,
+            "Invoice": "OFF-7",
+            "Paid": ids.paid,
+            "OfflineLocation": {"Latitude": -26.2, "Longitude": 28.05},
+            "OfflineQueueId": "Q-17",
+        },
+    }
+    return context(ids) | {
+        "BasicTran": basic,
+        "AcqTran": acq_tran("CASH"),
+        "TaxesModel": {"Taxes": ["VAT15"], "Code": "STANDARD"},
+        "Receipt": receipt(),
+        "Card": None,
+        "Files": [
+            {"FileType": kind, "FileCode": base64.b64encode(content).decode()}
+            for kind, content in (("PHOTO", PNG), ("SIGNATURE", JPEG))
+        ],
+        "TerminalGroupID": ids.group,
+        "TerminalGroupCode": "SOFTPOS",
+        "SkipFiscalization": True,
+        "FiscalRouteProfileCode": "none",
+        "ClientProductCode": "CAFE",
+        "ServerBuildNumber": "1",
+        "UserAgent": "till/1.0",
+    }
+
+
+def with_card(ids: Ids, input_type: int, card_of_it: dict[str, Any], amount: float = 12.3) -> dict[str, Any]:
+    """Return the same payment with a card, as it is taken online."""
+    body = cash(ids)
+    left_out = ("AmountCashGot", "OfflineTran")
+    basic = {name: value for name, value in body["BasicTran"].items() if name not in left_out}
+    basic |= {"InputType": input_type, "Amount": amount}
+    acquirer = acq_tran("SANDBOX") | {"SingleStepAuthMode": False}
+    return body | {"BasicTran": basic, "AcqTran": acquirer, "Card": card_of_it, "Files": []}
+
+
+def by_chip() -> dict[str, Any]:
+    return {"CardInputMode": 1, "CardDataInput": {"ReaderType": "EMV", "ReaderData": chip_data()}}
+
+
+def keyed_in() -> dict[str, Any]:
+    return {"CardInputMode": 1, "CardDataInput": {"PAN": PAN, "EXP": EXP, "CVV2": CVV2}}
+
+
+def by_link(ids: Ids) -> dict[str, Any]:
+    return {"CardInputMode": 2, "LinkedCardId": ids.linked_card}
+
+
+def every_submit(ids: Ids) -> dict[str, Any]:
+    """Return a body with every field at once, to spoil one of them: what it says does not go together."""
+    both = by_chip()["CardDataInput"] | keyed_in()["CardDataInput"]
+    return cash(ids) | {"Card": {**by_link(ids), "CardDataInput": both}}
+
+
+def reversal_of_cash(ids: Ids) -> dict[str, Any]:
+    """Return a return of a part of the cash payment, with everything but a card."""
+    basic = {
+        "TransactionID": ids.cash,
+        "ReverseMode": 2,
+        "InputType": 10,
+        "CurrencyID": "ZAR",
+        "ServiceID": "S-1",
+        "Amount": 6.15,
+        "PartialReverse": True,
+        "ClientDateTime": ids.paid,
+        "AuxDataInput": purchases(),
+    }
+    acquirer = {name: value for name, value in acq_tran("CASH").items() if name in REVERSAL_ACQ}
+    few = {name: value for name, value in receipt().items() if name in {"Email", "Phone", "RetryNum"}}
+    return context(ids) | {"BasicReverseTran": basic, "AcqTran": acquirer, "Receipt": few, "Card": None}
+
+
+REVERSAL_ACQ = ("AcquirerCode", "ExternalTerminalID", "ForceSignatureRequirement", "AdditionalAcquiringFields")
+
+
+def reversal_of_chip(ids: Ids) -> dict[str, Any]:
+    """Return the same of the chip payment, with its card."""
+    body = reversal_of_cash(ids)
+    return body | {
+        "BasicReverseTran": body["BasicReverseTran"] | {"TransactionID": ids.chip, "InputType": 3},
+        "AcqTran": body["AcqTran"] | {"AcquirerCode": "SANDBOX"},
+        "Card": {"CardInputMode": 1, "CardDataInput": keyed_in()["CardDataInput"] | by_chip()["CardDataInput"]},
+    }
+
+
+def every_reverse(ids: Ids) -> dict[str, Any]:
+    return reversal_of_cash(ids) | {"Card": every_submit(ids)["Card"]}
+
+
+def reversal_cnp(ids: Ids) -> dict[str, Any]:
+    """Return a return of a part of the keyed-in payment: the few fields of payment/reversecnp."""
+    body = reversal_of_cash(ids)
+    names = ("TransactionID", "InputType", "CurrencyID", "Amount", "PartialReverse", "ReverseMode")
+    basic = {name: body["BasicReverseTran"][name] for name in names}
+    return {name: body[name] for name in ("Location", "DeviceInfo", "IP", "Receipt")} | {
+        "BasicReverseTran": basic | {"TransactionID": ids.keyed, "InputType": 1, "ReverseMode": 5},
+        "AcqTran": body["AcqTran"] | {"AcquirerCode": "SANDBOX", "SingleStepAuthMode": True},
+    }
+
+
+def reversal_of_link(ids: Ids) -> dict[str, Any]:
+    """Return the same of the payment with a linked card, which it names."""
+    body = reversal_cnp(ids)
+    basic = body["BasicReverseTran"] | {"TransactionID": ids.linked, "InputType": 5}
+    return body | {"BasicReverseTran": basic, "Card": by_link(ids)}
+
+
+def prepare(ids: Ids) -> dict[str, Any]:
+    given = {"AmountClient": "1500.00", "OrderId": "A-17"}
+    return context(ids) | {
+        "PrepareFields": [{"Name": name, "Value": value} for name, value in given.items()],
+        "ProductDescCode": "Insurance",
+        "ClientProductCode": "HOME",
+    }
+
+
+def linked_cards_of(ids: Ids) -> dict[str, Any]:
+    return context(ids) | {"AccountId": ids.agent, "State": 1, "Status": 3, "Deleted": 0, "Page": 1}
+
+
+def history(ids: Ids) -> dict[str, Any]:
+    """Return a list with every filter, each so that it matches the cash payment or, as InvoiceOriginal, nothing."""
+    today = datetime.now(UTC)
+    model = {
+        "Search": "coffee",
+        "AccountID": ids.agent,
+        "Sort": "Date desc",
+        "ID": ids.cash,
+        "Invoice": "OFF-7",
+        "InvoiceOriginal": "OFF-7",
+        "RRN": "000000000000",
+        "InputType": 10,
+        "AcquirerCode": "CASH",
+        "ExtID": "order-1",
+        "Fiscal": {"Status": 0},
+        "OfflineRequestModel": {"Mode": 1},
+        "Page": 1,
+    }
+    return {
+        "Period": {"From": f"{today - timedelta(days=2):%Y-%m-%d}", "To": f"{today + timedelta(days=2):%Y-%m-%d}"},
+        "ListBasicModel": model,
+        "ClientProductCode": "CAFE",
+        "Location": CONTEXT["Location"],
+        "DeviceInfo": CONTEXT["DeviceInfo"],
+    }
+
+
+def takings(ids: Ids) -> dict[str, Any]:
+    today = datetime.now(UTC)
+    period = {"From": f"{today - timedelta(days=2):%Y-%m-%d}", "To": f"{today + timedelta(days=2):%Y-%m-%d}"}
+    return context(ids) | {"Period": period, "AccountID": ids.agent, "By": "hour"}
+
+
+def auth_account(ids: Ids) -> dict[str, Any]:
+    return {"CurrentAccountID": ids.agent, "Lang": "en", "IP": "10.0.0.1"}
+
+
+def sign_in(_: Ids) -> dict[str, Any]:
+    return {"Email": http.TILL[0], "Password": http.TILL[1]}
+
+
+# A body with every field at once, for each endpoint that takes payments or asks about them.
+EVERYTHING: dict[str, Callable[[Ids], dict[str, Any]]] = {
+    "/api/v1/user/login/session": sign_in,
+    f"{PAYMENT}/AuthAccount": auth_account,
+    f"{PAYMENT}/submit": every_submit,
+    f"{PAYMENT}/prepare": prepare,
+    f"{PAYMENT}/listHistoryEx": history,
+    f"{PAYMENT}/listByDaysEx": history,
+    "/api/v1/report/export": history,
+    f"{PAYMENT}/reverse": every_reverse,
+    f"{PAYMENT}/reversecnp": reversal_cnp,
+    f"{PAYMENT}/GetLinkedCards": linked_cards_of,
+    "/api/v1/report/takings": takings,
+}
+
+
+@dataclass
+class Made:
+    """A payment or a reversal: what was sent, what was answered, what was stored, what an acquirer was sent."""
+
+    sent: dict[str, Any]
+    answer: Any
+    stored: Transaction
+    authorization: AuthorizationRequest | None = None
+
+
+@dataclass
+class Run:
+    """What a shop did: every answer it got, and its payments and reversals by name."""
+
+    shop: Shop
+    till: tuple[str, str]
+    ids: Ids
+    seen: Seen = field(default_factory=Seen)
+    made: dict[str, Made] = field(default_factory=dict)
+
+    def post(self, endpoint: str, body: Any, login: tuple[str, str] | None = None) -> http.Reply:
+        """Send a request to an endpoint of payments as the till, and look at the answer."""
+        return self.look(endpoint, http.post(self.shop.stage, endpoint, body, login or self.till))
+
+    def get(self, endpoint: str, path: str, login: tuple[str, str] | None = None) -> http.Reply:
+        return self.look(endpoint, http.get(self.shop.stage, path, login or self.till))
+
+    def look(self, endpoint: str, reply: http.Reply) -> http.Reply:
+        self.seen.answer(endpoint, reply.status, reply.body)
+        return reply
+
+    def make(self, name: str, endpoint: str, body: dict[str, Any]) -> Made:
+        """Make a payment or a reversal of this name."""
+        with pytest.MonkeyPatch.context() as patch:
+            requests: list[AuthorizationRequest] = []
+            patch.setattr(Sandbox, "authorize", noting(Sandbox.authorize, requests))
+            reply = self.post(endpoint, body)
+        assert reply.status == 200, reply.text
+        answer = reply.body
+        stored = transactions.get(answer.get("TransactionReverseID") or answer["TransactionID"])
+        assert stored is not None
+        self.made[name] = Made(body, answer, stored, next(iter(requests), None))
+        return self.made[name]
+
+
+def noting(method: Callable[..., Any], requests: list[Any]) -> Callable[..., Any]:
+    """Return the method of an acquirer, which notes the requests it gets."""
+
+    def note(acquirer: Any, request: Any, within_s: float) -> Any:
+        requests.append(request)
+        return method(acquirer, request, within_s)
+
+    return note
+
+
+def a_run(stage: str) -> Run:
+    """A new shop with a till, after it has used the whole interface."""
+    shop = a_shop(stage)
+    terminal = shop.terminal()
+    agent = shop.agent(TerminalID=terminal["ID"], TID=terminal["Name"])
+    chip, _ = card.read(InputType.CHIP, CardInput(reader_data=Secret(chip_data(exp="1249"))))
+    record = read(agents.key(agent["ID"]))
+    assert chip is not None
+    assert record is not None
+    now = datetime.now(UTC)
+    linked = linked_cards.link(record, chip, "Company card", now)
+    paid = f"{now - timedelta(minutes=5):%Y-%m-%dT%H:%M:%S}.000"
+    ids = Ids(agent["ID"], terminal["GroupID"], linked.id, paid=paid)
+    run = Run(shop, (agent["Email"], PASSWORD), ids)
+
+    manage(run)
+    subscribe(run)
+    pay(run)
+    reverse(run)
+    ask(run)
+    tell(run)
+    return run
+
+
+def manage(run: Run) -> None:
+    """Use the endpoints of merchants, agents and terminals."""
+    shop, stage = run.shop, run.shop.stage
+    run.look("/api/v1/merchant/create", shop.post("/api/v1/merchant/create", builders.merchant_body(), http.SYSTEM))
+    run.look(f"{MERCHANT}/update", shop.post(f"{shop.path}/update", builders.merchant_update()))
+    run.look(
+        "/api/v1/terminal/create",
+        shop.post("/api/v1/terminal/create", builders.terminal_body(shop.id, WithAccounts=True)),
+    )
+    body = builders.agent_body(shop.id)
+    created = run.look(f"{MERCHANT}/pos/create", shop.post(f"{shop.path}/pos/create", body)).body["Pos"]
+    path = f"{shop.path}/pos/{created['ID']}"
+    assert http.get(stage, path, (body["Email"], PASSWORD)).status == 200  # a logon
+    for _ in range(10):
+        assert http.get(stage, path, (body["Email"], "a wrong password")).status == 401
+    run.get(f"{MERCHANT}/pos/{{posId}}", path, shop.owner)  # locked
+    run.look(f"{MERCHANT}/pos/{{posId}}/update", shop.post(f"{path}/update", builders.agent_update()))
+    run.look(f"{MERCHANT}/pos/list", shop.post(f"{shop.path}/pos/list", {}))
+    item = {"Email": an_email(), "State": 1, "PrinterAndTaxSettings": {"PrinterID": 1}}
+    run.look(f"{MERCHANT}/pos/updatebulk", shop.post(f"{shop.path}/pos/updatebulk", {"PosBulk": [item]}))
+
+
+def pay(run: Run) -> None:
+    """Take payments of every sort, one of them unknown, and be refused one."""
+    submit = f"{PAYMENT}/submit"
+    run.make("cash", submit, cash(run.ids))
+    run.make("chip", submit, with_card(run.ids, 3, by_chip()))
+    run.make("keyed", submit, with_card(run.ids, 1, keyed_in()))
+    run.make("linked", submit, with_card(run.ids, 5, by_link(run.ids)))
+    signed = with_card(run.ids, 3, by_chip())
+    signed["AcqTran"]["ForceSignatureRequirement"] = True
+    run.make("signed", submit, signed)
+    run.make("pin", submit, with_card(run.ids, 1, keyed_in(), 10.65))
+    run.make("lost", submit, with_card(run.ids, 1, keyed_in(), 10.69))
+    assert run.post(submit, {}).error == (400, 202)
+    payments = {name: run.made[name].stored.id for name in ("cash", "chip", "keyed", "linked")}
+    run.ids = replace(run.ids, **payments)  # type: ignore[arg-type]  # all are texts
+
+
+def reverse(run: Run) -> None:
+    """Give a part of each payment back."""
+    run.make("cash back", f"{PAYMENT}/reverse", reversal_of_cash(run.ids))
+    run.make("chip back", f"{PAYMENT}/reverse", reversal_of_chip(run.ids))
+    run.make("keyed back", f"{PAYMENT}/reversecnp", reversal_cnp(run.ids))
+    run.make("linked back", f"{PAYMENT}/reversecnp", reversal_of_link(run.ids))
+
+
+def ask(run: Run) -> None:
+    """Use what only answers."""
+    for name in ("cash", "lost"):
+        run.get(f"{PAYMENT}/{{tranId}}", f"{PAYMENT}/{run.made[name].stored.id}")
+    run.get(f"{PAYMENT}/receipt/{{tranId}}", f"{PAYMENT}/receipt/{run.ids.cash}")
+    run.get(f"{PAYMENT}/statusPublic/{{tranId}}", f"{PAYMENT}/statusPublic/{run.ids.cash}")
+    run.post(f"{PAYMENT}/listHistoryEx", {})
+    run.post(f"{PAYMENT}/listByDaysEx", {})
+    run.post("/api/v1/report/takings", takings(run.ids))
+    run.post("/api/v1/report/export", {})
+    run.post(f"{PAYMENT}/prepare", prepare(run.ids))
+    run.post(f"{PAYMENT}/GetLinkedCards", linked_cards_of(run.ids))
+    query = "&".join(f"{name}={value}" for name, value in auth_account(run.ids).items())
+    run.get(f"{PAYMENT}/AuthAccount", f"{PAYMENT}/AuthAccount?{query}")
+    session = run.post("/api/v1/user/login/session", {"Email": run.till[0], "Password": PASSWORD})
+    login = (run.till[0], session.body["Data"]["SessionID"])
+    run.look("/api/v1/user/me", http.get(run.shop.stage, "/api/v1/user/me", login))
+
+
+def subscribe(run: Run) -> None:
+    """Create a webhook at a port where nobody listens, change it and list it."""
+    shop = run.shop
+    url = f"http://127.0.0.1:{ports.free_port()}/events"
+    body = {"Url": url, "Types": ["payment.declined"], "Description": "Bookkeeping"}
+    created = run.look(f"{MERCHANT}/webhook/create", shop.post(f"{shop.path}/webhook/create", body))
+    path = f"{shop.path}/webhook/{created.body['Webhook']['ID']}"
+    changes = {"Types": ["payment.approved"], "RotateSecret": True}
+    run.look(f"{MERCHANT}/webhook/{{webhookId}}/update", shop.post(f"{path}/update", changes))
+    run.look(f"{MERCHANT}/webhook/list", shop.post(f"{shop.path}/webhook/list", {}))
+
+
+def tell(run: Run) -> None:
+    """Let the webhook's receiver fail once and answer once, and list what became of the events."""
+    shop = run.shop
+    [hook] = shop.post(f"{shop.path}/webhook/list", {}).body["Webhooks"]
+    events.deliver_all()
+    with receivers.a_receiver(port=urlsplit(hook["Url"]).port or 0):
+        path = f"{shop.path}/webhook/{hook['ID']}"
+        run.look(f"{MERCHANT}/webhook/{{webhookId}}/test", shop.post(f"{path}/test", {}))
+        events.deliver_all()
+    listed = run.look(f"{MERCHANT}/event/list", shop.post(f"{shop.path}/event/list", {}))
+    again = f"{shop.path}/event/{listed.body['Events'][-1]['ID']}/resend"
+    run.look(f"{MERCHANT}/event/{{eventId}}/resend", shop.post(again, {}))

@@ -1,0 +1,161 @@
+"""What is deployed, for tests: the functions of the package behind their gateway, on the AWS of this process.
+
+A package of the stage `dev`, made once for all processes that run tests."""
+
+import contextlib
+import json
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib.settings import LOCAL
+from infra.api_gateway.http_server import Server
+from infra.deployed import functions, stage
+from infra.deployed.stage import Stage
+from infra.local import aws_server, engines, ports
+from infra.stack import package
+
+# A test with one of these fixtures changes the process it runs in, or reads what that process prints.
+LOCAL_FIXTURES = {"monkeypatch", "capsys", "capfd", "stored_policies"}
+# Tests of the API that what is deployed answers in another way, as API Gateway does, by a part of their names.
+IN_PROCESS = "reads what its own process does"
+REMEMBERED = "API Gateway remembers a denial for a minute"
+NO_TEXT = "API Gateway passes bytes that are no UTF-8 on as U+FFFD"
+DIFFERENT = {
+    "test_other_origins.py": "changes the settings of its own process; tests/infra/deployed/test_origins.py asks both",
+    "test_iso8583.py": "tells its own process of the host it starts",
+    'test_a_body_that_is_no_json_object_is_201[b\'{"Lang"': NO_TEXT,
+    "test_json_is_utf_8[1-latin-1]": NO_TEXT,
+    "test_unlock_lifts_the_lock": REMEMBERED,
+    "test_unlock_resets_the_attempts_and_unblocks": REMEMBERED,
+    "test_a_blocked_agent_stays_out_until_it_is_active_again": REMEMBERED,
+    "test_a_blocked_agent_is_out_at_once": REMEMBERED,
+    "test_a_merchant_is_answered_as_it_was_sent": "the addresses lead to the AWS of this machine",
+    "test_photo_and_signature_are_shown_by_addresses_that_expire": "the addresses lead to the AWS of this machine",
+    "test_a_cash_payment_is_one_read_by_the_authorizer_one_read_and_one_transaction": IN_PROCESS,
+    "test_a_replay_reads_and_writes_nothing": IN_PROCESS,
+    "test_looking_a_payment_up_is_one_read_behind_the_authorizer": IN_PROCESS,
+    "test_a_reversal_with_a_client_time_is_one_read_and_one_transaction": IN_PROCESS,
+    "test_a_receipt_costs_seven_units_whoever_gets_it": IN_PROCESS,
+    "test_every_field_of_a_request_has_its_effect_or_its_trace": IN_PROCESS,
+    "test_an_event_costs_two_write_units": IN_PROCESS,
+    "test_a_deep_check_reads_the_store_once": IN_PROCESS,
+    "test_anybody_is_told_that_the_service_is_up_without_a_look_at_the_store": IN_PROCESS,
+    # One of its answers is that of a login which ten wrong passwords have locked.
+    "test_what_is_listed_is_always_null_and_everything_else_has_a_value": REMEMBERED,
+}
+POLLS, POLL_SECONDS = 1500, 0.02
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A stage that is served: its URL, its functions and gateway, and the file its functions log to."""
+
+    url: str
+    stage: Stage
+    log: Path
+
+    def forget(self) -> None:
+        """Forget every policy and end every instance: the tables are others now."""
+        for authorizer in self.stage.gateway.authorizers.values():
+            authorizer.forget()
+        for function in self.stage.functions.values():
+            function.kill()
+
+
+@contextlib.contextmanager
+def served(
+    build: Path,
+    folder: Path,
+    *,
+    freezes: bool = False,
+    settings: Mapping[str, str] | None = None,
+    parameters: Mapping[str, str] | None = None,
+) -> Iterator[Deployed]:
+    """Serve the package in `build`, unpacked into `folder`. Without AWS's runtime client skip, in CI fail."""
+    if not functions.is_installed():
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(functions.INSTALL_HINT)
+    log = folder / "log"
+    with (
+        aws_server.serve(ports.free_port()) as aws,
+        log.open("wb") as written,
+        stage.deployed(
+            build,
+            folder / "stage",
+            {**_reached_at(aws), **(settings or {})},
+            parameters=parameters,
+            log=written,
+            freezes=freezes,
+        ) as it,
+        Server(it.gateway) as server,
+    ):
+        yield Deployed(server.url, it, log)
+
+
+def settings_as_local() -> dict[str, str]:
+    """Return the settings with which a deployed stage answers as the local one, while the demo partner is served.
+
+    That partner is reached without TLS, which only the local stage may.
+    """
+    return {"STAGE": LOCAL, "PARTNERS": os.environ["PARTNERS"]}
+
+
+def _reached_at(aws: str) -> dict[str, str]:
+    """Return the settings with which a function reaches the tables of whichever engine a test chooses."""
+    settings = stage.settings_of_this_aws(aws)
+    settings.pop(engines.ENDPOINT_VARIABLE, None)
+    return settings
+
+
+def skip_what_is_local(items: list[pytest.Item]) -> None:
+    """Mark the tests that reach into the process of the service."""
+    for item in items:
+        if reason := next((reason for name, reason in DIFFERENT.items() if name in item.nodeid), None):
+            item.add_marker(pytest.mark.skip(reason))
+        if found := LOCAL_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.skip(f"reaches into the process: {', '.join(sorted(found))}"))
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait until the condition holds: for what another process does."""
+    pause = threading.Event()
+    for _ in range(POLLS):
+        if condition():
+            return
+        pause.wait(POLL_SECONDS)
+    pytest.fail("it did not happen")
+
+
+PACKAGE_SECONDS = 300  # to make a package on a busy machine
+
+
+@pytest.fixture(scope="session")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the package: the first process makes it, the others wait for it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "package"
+    done = folder / "done"
+    try:
+        folder.mkdir()
+    except FileExistsError:
+        until = time.monotonic() + PACKAGE_SECONDS
+        while not done.exists() and time.monotonic() < until:
+            time.sleep(0.2)
+        assert done.exists(), "the package was not made: see the test that made it"
+        return folder
+    package.package("dev", folder)
+    done.touch()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def sam(build: Path) -> dict[str, Any]:
+    """Return the template of the package."""
+    parsed: dict[str, Any] = json.loads((build / "sam.json").read_text(encoding="utf-8"))
+    return parsed

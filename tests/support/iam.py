@@ -1,0 +1,207 @@
+"""The policies of the functions, enforced on the local AWS: a missing permission fails the test that needs it.
+
+Every call the service makes in a test is made by one of its functions, which the stack of the call shows. A call that
+the policy of this function does not allow in the cloud is not allowed here either.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from botocore.client import BaseClient
+from botocore.signers import RequestSigner
+
+from chalicelib.aws.client import Client
+from infra.local.engines import ACCOUNT_ID, REGION, STACK, environment
+
+FOLDER = Path(__file__).parents[2] / ".chalice"
+KEY, SECRET = "the key of the stage", "the secret of the stage"
+PSEUDO_PARAMETERS = {
+    "${AWS::Partition}": "aws",
+    "${AWS::Region}": REGION,
+    "${AWS::AccountId}": ACCOUNT_ID,
+    "${AWS::StackName}": STACK,
+}
+TRANSACTION_ACTIONS = {
+    "Put": "PutItem",
+    "Update": "UpdateItem",
+    "Delete": "DeleteItem",
+    "ConditionCheck": "ConditionCheckItem",
+}
+# The actions on the stage's key that a call to an encrypted table, secret or bucket needs.
+READING, WRITING = ("Decrypt",), ("Decrypt", "GenerateDataKey")
+# The functions by their code: a module of chalicelib, or a module and the name in it.
+FUNCTIONS = {
+    "authorizer.py": "authorizer",
+    "web.py": "api",
+    "services/payment_sweep.py": "sweep-payments",
+    "services/outbox.py:sweep": "sweep-outbox",
+    "services/outbox.py:deliver": "deliver-outbox",
+    "services/deliveries.py:sweep": "sweep-events",
+    "services/deliveries.py:_attempt": "sweep-events",  # in a thread of the sweep
+    "services/deliveries.py:deliver": "deliver-events",
+    "services/deliveries.py:attempt": "deliver-events",  # in a thread of its own, unless the sweep calls it
+}
+
+
+@dataclass(frozen=True)
+class Permission:
+    """One permission that a call needs."""
+
+    action: str
+    resource: str
+    context: Mapping[str, str] = field(default_factory=dict)
+
+
+class NotPermittedError(Exception):
+    """A call that the policy of its function does not allow."""
+
+
+DENIED_CALLS: list[str] = []  # of the test that runs
+
+
+def calling_function() -> str | None:
+    """Return the function that makes the call, by the outermost code of the service on the stack; None for a test."""
+    found, frame = None, sys._getframe()  # noqa: SLF001  the only way to see the stack without reading its sources
+    while frame:
+        _, _, module = frame.f_code.co_filename.rpartition("chalicelib/")
+        found = FUNCTIONS.get(f"{module}:{frame.f_code.co_name}") or FUNCTIONS.get(module) or found
+        frame = frame.f_back  # type: ignore[assignment]
+    return found
+
+
+@cache
+def statements(function: str) -> list[dict[str, Any]]:
+    """Return the statements of the policy of a function."""
+    parsed: dict[str, Any] = json.loads((FOLDER / f"policy-{function}.json").read_text(encoding="utf-8"))
+    listed: list[dict[str, Any]] = parsed["Statement"]
+    return listed
+
+
+def resource_of(value: Any) -> str:
+    """Return the name a resource of a policy has on the local AWS."""
+    if value == {"Fn::GetAtt": ["Key", "Arn"]}:
+        return KEY
+    if value == {"Ref": "Secret"}:
+        return SECRET
+    if isinstance(value, dict) and "Fn::GetAtt" in value:
+        return " ".join(value["Fn::GetAtt"])
+    text: str = value["Fn::Sub"] if isinstance(value, dict) else value
+    for name, local in PSEUDO_PARAMETERS.items():
+        text = text.replace(name, local)
+    return text
+
+
+def is_allowed(function: str, permission: Permission) -> bool:
+    """Return whether a statement of the policy allows it, and none denies it."""
+    matching = [one for one in statements(function) if _matches(one, permission)]
+    return bool(matching) and all(one["Effect"] == "Allow" for one in matching)
+
+
+def _matches(statement: Mapping[str, Any], permission: Permission) -> bool:
+    return (
+        any(fnmatchcase(permission.action, action) for action in statement["Action"])
+        and any(fnmatchcase(permission.resource, resource_of(one)) for one in statement["Resource"])
+        and all(
+            permission.context.get(key) is not None
+            and any(fnmatchcase(permission.context[key], resource_of(one)) for one in wanted)
+            for tests in statement.get("Condition", {}).values()
+            for key, wanted in ((key, [value] if isinstance(value, str) else value) for key, value in tests.items())
+        )
+    )
+
+
+def required_permissions(service: str, operation: str, parameters: Mapping[str, Any]) -> Iterator[Permission]:
+    """Yield the permissions that a call needs. Raises KeyError for a service that is not listed here."""
+    if service == "dynamodb":
+        yield from _table_permissions(operation, parameters)
+    elif service == "kms":
+        context = {f"kms:EncryptionContext:{name}": value for name, value in parameters["EncryptionContext"].items()}
+        yield Permission(f"kms:{operation}", KEY, context)
+    elif service == "secretsmanager":
+        yield Permission(f"secretsmanager:{operation}", SECRET)
+        yield from _key_permissions("secretsmanager", READING)
+    elif service == "s3":
+        yield Permission(f"s3:{operation}", f"arn:aws:s3:::{parameters['Bucket']}/{parameters['Key']}")
+        yield from _key_permissions("s3", READING if operation == "GetObject" else WRITING)
+    elif service == "sesv2":
+        identity = f"arn:aws:ses:{REGION}:{ACCOUNT_ID}:identity/example.com"
+        yield Permission("ses:SendEmail", identity)
+        if "Raw" in parameters["Content"]:
+            yield Permission("ses:SendRawEmail", identity)
+    else:
+        resource = {"sns": str(parameters.get("TopicArn") or "+27829876543")}[service]
+        yield Permission("sns:Publish", resource)
+
+
+def _table_permissions(operation: str, parameters: Mapping[str, Any]) -> Iterator[Permission]:
+    if operation == "TransactWriteItems":
+        for item in parameters["TransactItems"]:
+            ((kind, step),) = item.items()
+            yield _table_permission(TRANSACTION_ACTIONS[kind], step["TableName"])
+    elif operation == "BatchGetItem":
+        yield from (_table_permission(operation, name) for name in parameters["RequestItems"])
+    else:
+        yield _table_permission(operation, parameters["TableName"], parameters.get("IndexName"))
+    yield from _key_permissions("dynamodb", READING if operation in {"GetItem", "BatchGetItem", "Query"} else WRITING)
+
+
+def _table_permission(action: str, name: str, index: str | None = None) -> Permission:
+    arn = f"arn:aws:dynamodb:{REGION}:{ACCOUNT_ID}:table/{name}"
+    return Permission(f"dynamodb:{action}", arn + (f"/index/{index}" if index else ""))
+
+
+def _key_permissions(service: str, actions: tuple[str, ...]) -> Iterator[Permission]:
+    for action in actions:
+        yield Permission(f"kms:{action}", KEY, {"kms:ViaService": f"{service}.{REGION}.amazonaws.com"})
+
+
+def enforce(service: str, operation: str, parameters: Mapping[str, Any]) -> None:
+    """Raise NotPermittedError if the policy of the calling function does not allow the call."""
+    function = calling_function()
+    if function is None:
+        return
+    for permission in required_permissions(service, operation, parameters):
+        if not is_allowed(function, permission):
+            message = f".chalice/policy-{function}.json does not allow {permission.action} on {permission.resource}"
+            DENIED_CALLS.append(message)
+            raise NotPermittedError(message)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def enforced_policies() -> Iterator[None]:
+    """Check every call of every client, ours and boto3's, against the policies."""
+    with pytest.MonkeyPatch.context() as patch:
+        own_call, call = Client.call, BaseClient._make_api_call  # type: ignore[attr-defined]  # noqa: SLF001
+        sign = RequestSigner.generate_presigned_url
+
+        def own_checked(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+            enforce(client.service.name, operation, parameters)
+            return own_call(client, operation, **parameters)
+
+        def checked(client: Any, operation: str, parameters: dict[str, Any]) -> Any:
+            enforce(client.meta.service_model.service_name, operation, parameters)
+            return call(client, operation, parameters)
+
+        def signed(signer: Any, **named: Any) -> Any:
+            enforce("s3", named["operation_name"], {"Bucket": environment()["BUCKET"], "Key": "any"})
+            return sign(signer, **named)
+
+        patch.setattr(Client, "call", own_checked)
+        patch.setattr(BaseClient, "_make_api_call", checked)
+        patch.setattr(RequestSigner, "generate_presigned_url", signed)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def no_call_denied() -> Iterator[None]:
+    """Fail a test in which a call was denied, even if the service handled the error."""
+    DENIED_CALLS.clear()
+    yield
+    assert DENIED_CALLS == []
