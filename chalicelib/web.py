@@ -1,4 +1,4 @@
-"""The HTTP edge: endpoints from annotated functions, exact JSON, the envelope around every body, pages and files."""
+"""The HTTP edge: endpoints from annotated functions, exact JSON, the envelope of bodies, pages and files, CORS."""
 
 import importlib
 import time
@@ -10,7 +10,7 @@ from typing import Any, get_type_hints
 from chalice.app import Chalice, Request, Response
 from pydantic import BaseModel, ValidationError
 
-from chalicelib import cors, exact_json
+from chalicelib import exact_json
 from chalicelib.authorizer import authorizer
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.sign_in import Source
@@ -19,6 +19,36 @@ from chalicelib.log import log, log_defect
 from chalicelib.record import Record
 from chalicelib.schemas.base import Answer, from_query, merge_inputs, validations_of
 from chalicelib.schemas.base import Request as RequestModel
+from chalicelib.settings import settings
+
+REQUEST_HEADERS = "Authorization, Content-Type, Idempotency-Key"  # that the interface reads
+EXPOSED_HEADERS = "Retry-After, Idempotent-Replayed, x-amzn-RequestId"
+PREFLIGHT_SECONDS = 7200  # that a browser remembers a preflight: the most Chromium does
+
+
+def mark(headers: dict[str, str | list[str]], origin: str | None) -> None:
+    """Add to the headers of an answer what lets a page of this origin read it; nothing while the stage lists none."""
+    allowed = settings().allowed_origins
+    if not allowed:
+        return
+    headers["Vary"] = f"{headers['Vary']}, Origin" if "Vary" in headers else "Origin"
+    if origin in allowed:
+        headers |= readable_by(origin)
+
+
+def readable_by(origin: str) -> dict[str, str]:
+    """Return the headers of an answer that pages of this origin may read."""
+    return {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED_HEADERS}
+
+
+def permission(methods: str) -> dict[str, str]:
+    """Return the headers of the answer to a preflight: these methods, comma-separated, may be called."""
+    return {
+        "Access-Control-Allow-Methods": methods,
+        "Access-Control-Allow-Headers": REQUEST_HEADERS,
+        "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),
+    }
+
 
 # A page loads and asks what is at its own origin only, and nobody shows it in a frame. Styles in the page are allowed,
 # because the renderer of the reference makes them as it runs.
@@ -328,7 +358,7 @@ def edge(request: Request, get_response: Callable[[Request], Response]) -> Respo
     started = time.perf_counter()
     answered = get_response(request)
     response = answered if isinstance(answered, Enveloped | Document) else _enveloped(answered, request)
-    cors.mark(response.headers, request.headers.get("origin"))
+    mark(response.headers, request.headers.get("origin"))
     context = request.context.get("authorizer") or {}
     log(
         "request",

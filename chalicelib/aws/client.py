@@ -1,25 +1,230 @@
-"""The services of AWS that are called, their addresses, and the client: `call` is the one way out.
+"""Calls of AWS: the addresses of its services, the signature of requests, and which calls are repeated.
 
 `AWS_ENDPOINT_URL_<SERVICE>` and `AWS_ENDPOINT_URL` of the environment come before the address of a region. Endpoints in
 a profile, FIPS and dual-stack endpoints, and proxies are not used.
+
+Requests are signed with AWS Signature Version 4, for a POST to the path / without a query. Credentials and region are
+those of the environment, as in Lambda, else botocore's, which finds what a person has on a computer (profiles, single
+sign-on, the role of a machine). It is loaded only then: it costs more than everything else of a first call.
+https://docs.aws.amazon.com/IAM/latest/UserGuide/create-signed-request.html
+
+Calls that brought no result are repeated by the rules of botocore's mode `standard`. No error shows parameters, items,
+keys or what AWS wrote. A request that brought no usable answer is repeated, also a write: each write of ours is
+conditional, has a token, or may happen twice without harm.
 """
 
-import json
+import hashlib
+import hmac
 import os
+import random
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cache, lru_cache
+from threading import Lock
+from typing import TYPE_CHECKING, NamedTuple
+
+from chalicelib.domain.secret import Secret
+
+if TYPE_CHECKING:
+    from botocore.session import Session
+import json
 import time
 import uuid
 import zlib
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from chalicelib.aws import errors
-from chalicelib.aws.errors import CallError, Quota, RefusedError, UnansweredError
-from chalicelib.aws.signature import credentials, region, signed
 from chalicelib.record import Record
 
 if TYPE_CHECKING:
     from chalicelib.aws.connections import Answer
+
+TRANSIENT = frozenset({
+    "PriorRequestNotComplete", "ReplicatedWriteConflictException", "RequestTimeout", "RequestTimeoutException",
+})  # fmt: skip
+THROTTLED = frozenset({
+    "BandwidthLimitExceeded", "EC2ThrottledException", "LimitExceededException", "PriorRequestNotComplete",
+    "ProvisionedThroughputExceededException", "RequestLimitExceeded", "RequestThrottled", "RequestThrottledException",
+    "SlowDown", "ThrottledException", "Throttling", "ThrottlingException", "TooManyRequestsException",
+    "TransactionInProgressException",
+})  # fmt: skip
+UNAVAILABLE = frozenset({500, 502, 503, 504})
+TOO_MANY = 429
+LONGEST = 20  # seconds of a pause
+MOST_ASKED = 5  # seconds that the service may add to a pause
+
+
+class CallError(Exception):
+    """A call of AWS that brought no result."""
+
+
+class RefusedError(CallError):
+    """AWS answered with an error: its code, and why each write of a transaction was cancelled.
+
+    The message of AWS may quote what was sent. It is in `message`, and neither in the text nor in the repr.
+    """
+
+    def __init__(
+        self, operation: str, code: str, *, status: int = 400, message: str = "", reasons: Sequence[str] = ()
+    ) -> None:
+        super().__init__(f"{operation}: {code} ({status})")
+        self.operation = operation
+        self.code = code
+        self.status = status
+        self.message = message
+        self.reasons = tuple(reasons)  # of a cancelled transaction: a code for each write; "None": not this one
+
+
+class UnansweredError(CallError):
+    """No answer that can be used. If the request left, it may have been carried out."""
+
+
+class UnreachableError(UnansweredError):
+    """No connection: nothing was sent."""
+
+
+class TimedOutError(UnansweredError):
+    """A request that left and was not answered in time."""
+
+
+class Quota:
+    """The repeats a process may still make: an outage uses them up, answers bring them back."""
+
+    MOST, COST, COST_OF_THROTTLED = 500, 14, 5
+
+    def __init__(self) -> None:
+        self._left, self._lock = self.MOST, Lock()
+
+    def take(self, cost: int) -> bool:
+        """Take the cost of one repeat, if so much is left."""
+        with self._lock:
+            if cost > self._left:
+                return False
+            self._left -= cost
+            return True
+
+    def give_back(self, cost: int) -> None:
+        """Give back what the repeats before an answer cost; 1 for a call that needed none."""
+        if self._left < self.MOST:
+            with self._lock:
+                self._left = min(self.MOST, self._left + cost)
+
+
+def is_repeated(error: CallError) -> bool:
+    """Return whether another attempt may bring a result."""
+    if not isinstance(error, RefusedError):
+        return True
+    return error.code in TRANSIENT or error.status in UNAVAILABLE or is_throttled(error)
+
+
+def is_throttled(error: CallError) -> bool:
+    """Return whether the service wants fewer requests."""
+    return isinstance(error, RefusedError) and (error.code in THROTTLED or error.status == TOO_MANY)
+
+
+def pause(error: CallError, attempt: int, scale: float, asked: str = "") -> float:
+    """Return the seconds before the next attempt: up to `scale` doubled with each, or a second when throttled.
+
+    The service may ask for more, in milliseconds.
+    """
+    longest = (1.0 if is_throttled(error) else scale) * 2.0 ** (attempt - 1)
+    drawn = random.random() * min(longest, LONGEST)  # noqa: S311  jitter, not a secret
+    return max(drawn, min(int(asked[:9]) / 1000, MOST_ASKED + drawn)) if asked.isdecimal() else drawn
+
+
+ALGORITHM = "AWS4-HMAC-SHA256"
+NO_CREDENTIALS = "there are no credentials for AWS"
+
+
+class Credentials(NamedTuple):
+    """The names and secrets that a request is signed with."""
+
+    access_key: str
+    secret_key: Secret
+    token: Secret | None = None
+
+
+def signed(
+    headers: Mapping[str, str], body: bytes, credentials: Credentials, place: tuple[str, str], now: datetime
+) -> dict[str, str]:
+    """Return the headers, all of which are signed, with the time, the token and the signature.
+
+    The names of the headers are in lower case; `host` is among them. The place is a region and a service.
+    """
+    moment = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+    sent = {**headers, "x-amz-date": moment}
+    if credentials.token:
+        sent["x-amz-security-token"] = credentials.token.reveal()
+    sent = {name: " ".join(sent[name].split()) for name in sorted(sent)}  # a value is signed without spare blanks
+
+    names = ";".join(sent)
+    lines = "".join(f"{name}:{value}\n" for name, value in sent.items())
+    canonical = f"POST\n/\n\n{lines}\n{names}\n{hashlib.sha256(body).hexdigest()}"
+    scope = f"{moment[:8]}/{'/'.join(place)}/aws4_request"
+    digest = hashlib.sha256(canonical.encode()).hexdigest()
+    key = _signing_key(credentials.secret_key, moment[:8], *place)
+    signature = hmac.digest(key, f"{ALGORITHM}\n{moment}\n{scope}\n{digest}".encode(), hashlib.sha256).hex()
+
+    sent["authorization"] = (
+        f"{ALGORITHM} Credential={credentials.access_key}/{scope}, SignedHeaders={names}, Signature={signature}"
+    )
+    return sent
+
+
+@lru_cache(maxsize=8)
+def _signing_key(secret_key: Secret, day: str, region: str, service: str) -> bytes:
+    """Return the key of a day, a region and a service."""
+    key = f"AWS4{secret_key.reveal()}".encode()
+    for part in (day, region, service, "aws4_request"):
+        key = hmac.digest(key, part.encode(), hashlib.sha256)
+    return key
+
+
+def credentials() -> Credentials:
+    """Return the credentials of the next request; raise UnansweredError when there are none."""
+    return _of_environment() or _of_botocore()
+
+
+@cache
+def region() -> str:
+    """Return the region of the calls; raise SystemExit when none is configured."""
+    named = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    found: str | None = named or _session().get_config_variable("region")
+    if not found:
+        message = "No region is configured: set AWS_REGION."
+        raise SystemExit(message)
+    return found
+
+
+@cache
+def _of_environment() -> Credentials | None:
+    access_key, secret_key = os.environ.get("AWS_ACCESS_KEY_ID"), os.environ.get("AWS_SECRET_ACCESS_KEY")
+    if not access_key or not secret_key:
+        return None
+    token = os.environ.get("AWS_SESSION_TOKEN")
+    return Credentials(access_key, Secret(secret_key), Secret(token) if token else None)
+
+
+def _of_botocore() -> Credentials:
+    from botocore.exceptions import BotoCoreError  # noqa: PLC0415  see above
+
+    try:
+        found = _session().get_credentials()
+        if found is None:
+            raise UnansweredError(NO_CREDENTIALS)
+        frozen = found.get_frozen_credentials()  # renewed when it is time
+    except BotoCoreError as error:
+        raise UnansweredError(NO_CREDENTIALS) from error
+    token = Secret(frozen.token) if frozen.token else None
+    return Credentials(frozen.access_key or "", Secret(frozen.secret_key or ""), token)
+
+
+@cache
+def _session() -> "Session":
+    from botocore.session import get_session  # noqa: PLC0415  see above
+
+    return get_session()
+
 
 DOMAINS = {  # by the beginning of the region's name
     "cn-": "amazonaws.com.cn",
@@ -128,11 +333,11 @@ class Client:
                 asked = answer.headers.get("x-amz-retry-after", "")
                 result = _result(operation, answer)
             except CallError as error:
-                cost = Quota.COST_OF_THROTTLED if errors.is_throttled(error) else Quota.COST
-                if attempt >= self.limits.attempts or not errors.is_repeated(error) or not self._quota.take(cost):
+                cost = Quota.COST_OF_THROTTLED if is_throttled(error) else Quota.COST
+                if attempt >= self.limits.attempts or not is_repeated(error) or not self._quota.take(cost):
                     raise
                 taken = cost
-                time.sleep(errors.pause(error, attempt, self._pause, asked))
+                time.sleep(pause(error, attempt, self._pause, asked))
             else:
                 self._quota.give_back(taken)
                 return result

@@ -10,7 +10,7 @@ from http.client import HTTPException, HTTPResponse
 from typing import TYPE_CHECKING, NamedTuple
 
 from chalicelib import network
-from chalicelib.aws.errors import TimedOutError, UnansweredError, UnreachableError
+from chalicelib.aws.client import TimedOutError, UnansweredError, UnreachableError
 from chalicelib.network import BrokenAnswerError, Connection, Deadline
 
 if TYPE_CHECKING:

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 
 from chalicelib.domain.agent import Agent, Login, PrinterSettings
-from chalicelib.domain.merchant import DEFAULT_GROUP, Merchant, TerminalGroup
+from chalicelib.domain.merchant import DEFAULT_GROUP, Merchant, Terminal, TerminalGroup
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.terminal import Terminal
 from chalicelib.errors import Check, ErrorCode, Finding
 from chalicelib.record import Record
 

@@ -1,12 +1,14 @@
-"""A reversal: its transaction, the check of its card, and the recognition of a repeated request.
+"""A reversal (cancel: void; return: refund): which are open to a payment, and the transaction of one.
 
-`domain.reversibility` decides which reversals are open.
+With the check of its card, and the recognition of a repeated request. Flags and the act use one function.
 """
 
+import itertools
 from collections.abc import Callable
 from dataclasses import field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
+from enum import IntEnum
 
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.business_days import business_day, end_of_day, instant_of, to_local, zone_of
@@ -21,10 +23,10 @@ from chalicelib.domain.payment import (
     invoice_of,
     minor,
 )
-from chalicelib.domain.reversibility import CANCELS, ReverseMode, refusal
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import (
     KINDS,
+    MONEY_TAKEN,
     AgentSnapshot,
     InputType,
     Original,
@@ -40,6 +42,155 @@ from chalicelib.domain.transaction import (
 )
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.record import Record
+
+
+class ReverseMode(IntEnum):
+    """The way a payment is reversed."""
+
+    CANCEL = 1
+    RETURN = 2
+    CANCEL_CNP = 3
+    AUTO_CANCEL = 4
+    RETURN_CNP = 5
+    CREDIT_VOUCHER = 500
+
+
+CANCELS = frozenset({ReverseMode.CANCEL, ReverseMode.CANCEL_CNP})
+CARD_PRESENT_MODES = frozenset({ReverseMode.CANCEL, ReverseMode.RETURN})
+CNP_MODES = frozenset({ReverseMode.CANCEL_CNP, ReverseMode.RETURN_CNP})
+CARD_PRESENT, CNP = "payment/reverse", "payment/reversecnp"
+MODES = {CARD_PRESENT: CARD_PRESENT_MODES, CNP: CNP_MODES}  # of each endpoint
+NO_MONEY = {
+    Phase.DECLINED: "It was declined, so no money was taken.",
+    Phase.REJECTED: "It was rejected, so no money was taken.",
+    Phase.AUTO_CANCELLED: "It was cancelled automatically: no money was taken.",
+}
+
+
+class Refusal(Record):
+    """The error of a reversal that is not open, and what about this payment is the reason."""
+
+    error: ErrorCode
+    reason: str = ""
+
+    @property
+    def message(self) -> str:
+        """Return the words for the caller."""
+        return f"{self.error.message} {self.reason}".rstrip()
+
+
+def known_mode(mode: int) -> ReverseMode:
+    """Return the mode; refuse one that nobody may send (312, 151), whatever the payment."""
+    found = ReverseMode(mode)
+    if found is ReverseMode.CREDIT_VOUCHER:
+        raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, "Credit vouchers are not supported.")
+    if found is ReverseMode.AUTO_CANCEL:
+        raise ServiceError(ErrorCode.ROLE_MAY_NOT, "ReverseMode 4 is the system's own.")
+    return found
+
+
+def endpoint_of(original: Transaction) -> str:
+    """Return the one endpoint that reverses payments of this kind."""
+    return CARD_PRESENT if KINDS[original.input_type].card_present else CNP
+
+
+def refusal(
+    original: Transaction, mode: ReverseMode, now: datetime, *, partial: bool, endpoint: str | None = None
+) -> Refusal | None:
+    """Return why this reversal is refused, or None when it is open: a flag shows it and the endpoint obeys it.
+
+    Another endpoint is named only when this payment is reversed there, and never the one that was used: whoever follows
+    a refusal comes to an end. Without `endpoint` it is asked for at the right one.
+    """
+    return _of_state(original) or _of_place(original, mode, endpoint) or _of_remainder(original, mode, now, partial)
+
+
+def _of_state(original: Transaction) -> Refusal | None:
+    if original.is_reversal:
+        return Refusal(ErrorCode.NOT_REVERSIBLE_HERE, "It is a reversal, and a reversal is not reversed.")
+    if original.is_pending:
+        return Refusal(ErrorCode.ORIGINAL_UNFINISHED)
+    if original.is_reversed_in_full:
+        return Refusal(ErrorCode.ALREADY_REVERSED)
+    if original.phase not in MONEY_TAKEN:
+        return Refusal(ErrorCode.NOT_REVERSIBLE_HERE, NO_MONEY.get(original.phase, ""))
+    return None
+
+
+def _of_place(original: Transaction, mode: ReverseMode, endpoint: str | None) -> Refusal | None:
+    right = endpoint_of(original)
+    cancel, give_back = _own_modes(original)
+    kind = f"Payments of InputType {original.input_type:d} are"
+    if endpoint not in (None, right):
+        reason = f"{kind} reversed with ReverseMode {cancel:d} or {give_back:d} at {right}."
+        return Refusal(ErrorCode.NOT_REVERSIBLE_HERE, reason)
+    if mode not in MODES[right]:
+        reason = f"{kind} cancelled with ReverseMode {cancel:d} and returned with ReverseMode {give_back:d}."
+        return Refusal(ErrorCode.NOT_REVERSIBLE_HERE, reason)
+    return None
+
+
+def _of_remainder(original: Transaction, mode: ReverseMode, now: datetime, partial: bool) -> Refusal | None:  # noqa: FBT001
+    if original.remaining_minor == 0:  # all of it is reserved by reversals that are not finished
+        return Refusal(ErrorCode.EXCEEDS_REMAINDER)
+    if mode not in CANCELS:
+        return None
+    if now >= original.deadline:
+        return Refusal(ErrorCode.CANCEL_WINDOW_CLOSED)
+    _, give_back = _own_modes(original)
+    if original.reversals.count:
+        reason = f"A part of it is reversed already: the rest is returned with ReverseMode {give_back:d}."
+        return Refusal(ErrorCode.NOT_REVERSIBLE_HERE, reason)
+    if partial:
+        reason = f"It is cancelled in full only: a part is returned with ReverseMode {give_back:d}."
+        return Refusal(ErrorCode.NOT_REVERSIBLE_HERE, reason)
+    return None
+
+
+def _own_modes(original: Transaction) -> tuple[ReverseMode, ReverseMode]:
+    """Return the modes that cancel and return a payment of this kind."""
+    modes = MODES[endpoint_of(original)]
+    (cancel,), (give_back,) = modes & CANCELS, modes - CANCELS
+    return cancel, give_back
+
+
+class Offers(Record):
+    """The Can… flags of a transaction."""
+
+    can_cancel: bool
+    can_cancel_partial: bool
+    can_return: bool
+    can_return_partial: bool
+    can_cancel_cnp: bool
+    can_cancel_cnp_partial: bool
+    can_return_cnp: bool
+    can_return_cnp_partial: bool
+    reverse_cp_input_types: tuple[InputType, ...]
+
+
+def offers(original: Transaction, now: datetime) -> Offers:
+    """Return every reversal that would be accepted at `now`."""
+    open_now: set[tuple[ReverseMode, bool]] = set()
+    if _of_state(original) is None:  # what the state refuses is refused in every mode
+        own = itertools.product(_own_modes(original), (False, True))
+        open_now = {(mode, partial) for mode, partial in own if _of_remainder(original, mode, now, partial) is None}
+
+    def is_open(mode: ReverseMode, *, partial: bool = False) -> bool:
+        return (mode, partial) in open_now
+
+    card_present = is_open(ReverseMode.CANCEL) or is_open(ReverseMode.RETURN)
+    return Offers(
+        can_cancel=is_open(ReverseMode.CANCEL),
+        can_cancel_partial=is_open(ReverseMode.CANCEL, partial=True),
+        can_return=is_open(ReverseMode.RETURN),
+        can_return_partial=is_open(ReverseMode.RETURN, partial=True),
+        can_cancel_cnp=is_open(ReverseMode.CANCEL_CNP),
+        can_cancel_cnp_partial=is_open(ReverseMode.CANCEL_CNP, partial=True),
+        can_return_cnp=is_open(ReverseMode.RETURN_CNP),
+        can_return_cnp_partial=is_open(ReverseMode.RETURN_CNP, partial=True),
+        reverse_cp_input_types=(original.input_type,) if card_present else (),
+    )
+
 
 Digest = Callable[[Secret], str]  # of a card number, as the payment stores it
 

@@ -21,8 +21,7 @@ from functools import cache
 from threading import Thread
 from typing import Any
 
-from chalicelib.aws.client import KMS, SECRETS_MANAGER, Client, Limits
-from chalicelib.aws.errors import CallError
+from chalicelib.aws.client import KMS, SECRETS_MANAGER, CallError, Client, Limits
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
 from chalicelib.log import log

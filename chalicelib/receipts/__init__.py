@@ -10,7 +10,7 @@ from pathlib import Path
 from chalicelib.domain import money
 from chalicelib.domain.business_days import to_local
 from chalicelib.domain.outbox import one_line
-from chalicelib.domain.reversibility import CANCELS
+from chalicelib.domain.reversal import CANCELS
 from chalicelib.domain.transaction import (
     MONEY_TAKEN,
     PRECISION,

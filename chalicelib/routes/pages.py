@@ -10,7 +10,7 @@ from pathlib import Path
 from chalicelib import shop
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.base import Answer
-from chalicelib.schemas.health import HealthQuery
+from chalicelib.schemas.request_context import HealthQuery
 from chalicelib.services import access
 from chalicelib.shop import policy
 from chalicelib.web import FOR_A_YEAR, Document, Headers, Moved, RequestPath

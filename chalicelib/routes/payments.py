@@ -3,13 +3,18 @@
 from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.reversibility import CARD_PRESENT, CNP
-from chalicelib.schemas.payments import PaymentAnswer, PrepareAnswer, PreparePayment, ReversalAnswer, SubmitPayment
-from chalicelib.schemas.receipts import ReceiptAnswer
+from chalicelib.domain.reversal import CARD_PRESENT, CNP
+from chalicelib.schemas.payments import (
+    PaymentAnswer,
+    PrepareAnswer,
+    PreparePayment,
+    ReceiptAnswer,
+    ReversalAnswer,
+    SubmitPayment,
+)
 from chalicelib.schemas.request_context import ZoneQuery, idempotency_key
 from chalicelib.schemas.reversals import ReversePayment
-from chalicelib.schemas.transaction_list import StatusAnswer, TransactionList
-from chalicelib.schemas.transaction_view import TransactionView
+from chalicelib.schemas.transaction_view import StatusAnswer, TransactionList, TransactionView
 from chalicelib.services import payments, pictures, receipts, reversals
 from chalicelib.services import prepare as service
 from chalicelib.web import Headers

@@ -16,7 +16,7 @@ from chalicelib.schemas.webhooks import (
     WebhookAnswer,
     WebhooksAnswer,
 )
-from chalicelib.services import events, webhooks
+from chalicelib.services import webhooks
 
 
 def create(merchant_id: int, body: CreateWebhook, caller: Caller) -> WebhookAnswer:
@@ -44,10 +44,10 @@ def test(merchant_id: int, webhook_id: int, body: TestWebhook, caller: Caller) -
 
 def list_events(merchant_id: int, body: ListEvents, caller: Caller) -> EventsAnswer:
     """List the events of a period, 100 a page."""
-    return EventsAnswer.of(events.list_events(body, caller, merchant_id, datetime.now(UTC)))
+    return EventsAnswer.of(webhooks.list_events(body, caller, merchant_id, datetime.now(UTC)))
 
 
 def resend_event(merchant_id: int, event_id: str, body: ResendEvent, caller: Caller) -> Answer:
     """Send an event again."""
-    events.resend(body, caller, merchant_id, event_id, datetime.now(UTC))
+    webhooks.resend(body, caller, merchant_id, event_id, datetime.now(UTC))
     return Answer()

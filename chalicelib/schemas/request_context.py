@@ -1,4 +1,4 @@
-"""The request context: place, device and account; the header Idempotency-Key; the stored request."""
+"""The request context: place, device and account; query strings; the header Idempotency-Key; the stored request."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 from chalicelib import exact_json
 from chalicelib.domain.masking import mask_value
 from chalicelib.errors import Check, Validation, invalid
-from chalicelib.schemas.base import Identifier, Latitude, Longitude, Request, Text, problem
+from chalicelib.schemas.base import Identifier, Latitude, Longitude, Request, State, Text, problem
 from chalicelib.schemas.card import numbers_in
 
 ZoneHours = Annotated[int, Field(ge=-12, le=14)]
@@ -96,3 +96,9 @@ def idempotency_key(headers: Mapping[str, str]) -> str | None:
         message = f"1 to {MAX_LENGTH} printable characters (ASCII) are expected."
         raise invalid(Validation("Idempotency-Key", Check.FORMAT, message))
     return key or None
+
+
+class HealthQuery(Request):
+    """Without `deep` nothing but the function itself is looked at."""
+
+    deep: State = Field(0, alias="deep")

@@ -5,13 +5,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from chalicelib.domain.reversal import ReversalOrder
-from chalicelib.domain.reversibility import ReverseMode, known_mode
+from chalicelib.domain.reversal import ReversalOrder, ReverseMode, known_mode
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Exact, Request, Text, problem
 from chalicelib.schemas.card import CARD_PATHS, Card, reversal_card
-from chalicelib.schemas.payments import CURRENCY_FIELD, GUID_FIELD, AcqTran, AuxDataInput
-from chalicelib.schemas.receipts import Receipt
+from chalicelib.schemas.payments import CURRENCY_FIELD, GUID_FIELD, AcqTran, AuxDataInput, Receipt
 from chalicelib.schemas.request_context import StoredRequest
 
 ALIASES = {

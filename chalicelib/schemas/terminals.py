@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, Field, ValidationInfo
 
 from chalicelib import iso_codes, phone_numbers
-from chalicelib.domain.terminal import ENTRY_CAPS, Terminal
+from chalicelib.domain.merchant import ENTRY_CAPS, Terminal
 from chalicelib.errors import Check
 from chalicelib.schemas.agents import PosView
 from chalicelib.schemas.base import (

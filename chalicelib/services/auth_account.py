@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from chalicelib.domain.account_features import AccountConfiguration, effective, payment_options
 from chalicelib.domain.agent import Agent, Caller
-from chalicelib.domain.terminal import Terminal
+from chalicelib.domain.merchant import Terminal
 from chalicelib.domain.transaction import InputType
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers

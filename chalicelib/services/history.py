@@ -1,12 +1,17 @@
-"""History: exact counts and any page of payments and reversals, at a cost that does not grow with their number."""
+"""History: exact counts and any page of payments and reversals, at a cost that does not grow with their number.
 
-from collections.abc import Callable, Sequence
+Totals of days that are over come from what was rolled up, those of open days from their slots. Whoever needs what is
+not rolled up, or is outdated, counts it from the totals of the agents and stores it again.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
+from functools import partial
 
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Agent, Caller
-from chalicelib.domain.business_days import Period, business_day, days_up_to, period_of
+from chalicelib.domain.business_days import Period, business_day, days_of_month, days_up_to, period_of
 from chalicelib.domain.history import (
     MAX_CANDIDATES,
     PAGE_SIZE,
@@ -23,17 +28,114 @@ from chalicelib.domain.history import (
     quarters_of,
     ranges_of_page,
 )
+from chalicelib.domain.totals import (
+    DaySlots,
+    RolledMonth,
+    RolledSlots,
+    last_closed_day,
+    last_open_day,
+    of_all_agents,
+    slots_of_all_agents,
+)
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
+from chalicelib.log import log
 from chalicelib.record import Record
 from chalicelib.schemas.history import OLDEST_FIRST, ListBasicModel, ListHistory
-from chalicelib.services import totals
 from chalicelib.services.access import Admitted, admit
-from chalicelib.services.totals import Counted
-from chalicelib.store import agents, history, merchants, transactions
+from chalicelib.store import history, merchants, totals, transactions
 from chalicelib.store import totals as totals_store
 from chalicelib.store.history import Stretch
 from chalicelib.store.table import Key, read, read_all
+from chalicelib.store.totals import StoredMonth
+
+
+class Counted(Record):
+    """The totals of the days of a period, and the slots of a day, which are read when they are asked for."""
+
+    day_totals: Sequence[DayTotal]
+    slots_of: Callable[[date], Sequence[DaySlots]]
+
+
+class _Month(Record):
+    """The totals of a month; what was rolled up anew; and the slots of its open days, if they were read."""
+
+    day_totals: Sequence[DayTotal]
+    made: RolledMonth | None = None
+    slots: Sequence[DaySlots] = ()
+
+
+def totals_of_agent(client_id: int, agent_id: int, period: Period) -> Counted:
+    """Read the totals of one agent: one query for each month."""
+    months = [totals.of_month(client_id, month, agent_id) for month in period.months]
+    day_totals = [one for of_one in months for one in of_one]
+    return Counted(day_totals, lambda day: totals.slots_of(client_id, day, agent_id))
+
+
+def totals_of_merchant(client_id: int, period: Period, now: datetime) -> Counted:
+    """Read the totals of all agents together: one query for each year, one for open days, more for what is outdated."""
+    begun = Period(period.first, min(period.last, last_open_day(now)))
+    names = begun.months if begun.first <= begun.last else []
+    stored = totals.of_months(client_id, names)
+    months = [_month(client_id, _days_in(begun, name), stored[name], now) for name in names]
+    if made := [month.made for month in months if month.made]:
+        _store_if_possible(partial(totals.store_months, client_id, made))
+    slots = [one for month in months for one in month.slots]
+    day_totals = [one for month in months for one in month.day_totals]
+    return Counted(day_totals, partial(_slots_of_day, client_id, slots, stored, now))
+
+
+def _days_in(period: Period, month: str) -> Period:
+    """Return the part of a period that is in a month."""
+    whole = days_of_month(month)
+    return Period(max(period.first, whole.first), min(period.last, whole.last))
+
+
+def _month(client_id: int, days: Period, stored: StoredMonth, now: datetime) -> _Month:
+    """Return the totals of these days of a month."""
+    month, closed = days.first.isoformat()[:7], last_closed_day(now)
+    rolled = stored.rolled
+    if days.first <= closed and not _holds(stored, min(days.last, closed)):
+        every = of_all_agents(totals.of_month(client_id, month, None))
+        through = min(days_of_month(month).last, closed)
+        over = [one for one in every if one.day <= through]
+        return _Month(every, RolledMonth(month, stored.version, through, tuple(over)))
+    over = [one for one in rolled.day_totals if one.day in days and one.day <= closed] if rolled else []
+    if days.last <= closed:
+        return _Month(over)
+    slots = totals.slots_of_days(client_id, max(days.first, closed + timedelta(days=1)), days.last)
+    return _Month([*over, *of_all_agents(one.total for one in slots)], slots=slots)
+
+
+def _holds(stored: StoredMonth, through: date) -> bool:
+    """Return whether what is rolled up covers the days until this one, and nothing was written to them since."""
+    rolled = stored.rolled
+    return rolled is not None and rolled.version == stored.version and rolled.through >= through
+
+
+def _slots_of_day(
+    client_id: int, read: Sequence[DaySlots], stored: Mapping[str, StoredMonth], now: datetime, day: date
+) -> Sequence[DaySlots]:
+    """Return the slots of a day: those that were read for its total, those that were rolled up, or those of agents."""
+    if of_day := [one for one in read if one.day == day]:
+        return of_day
+    if day > last_closed_day(now):
+        return totals.slots_of(client_id, day, None)
+    version = stored[day.isoformat()[:7]].version
+    rolled = totals.rolled_slots_of(client_id, day)
+    if rolled is None or rolled.version != version:
+        rolled = RolledSlots(day, version, slots_of_all_agents(day, totals.slots_of(client_id, day, None)))
+        _store_if_possible(partial(totals.store_slots, client_id, rolled))
+    return rolled.slots
+
+
+def _store_if_possible(store: Callable[[], None]) -> None:
+    """Store what was rolled up. A list that needed it is right without it, and the next one makes it again."""
+    try:
+        store()
+    except ServiceError as outage:
+        log("rolled_totals_not_stored", error_code=outage.error.code)
+
 
 TOO_MANY = f"More than {MAX_CANDIDATES} operations would have to be looked at: narrow the period."
 
@@ -117,7 +219,7 @@ class HistoryQuery(Record):
 def decide(body: ListHistory, caller: Caller, now: datetime, days: ChoosePeriod = period_of) -> HistoryQuery:
     """Return what a request lists, if the caller may; `days` is the period that its two days stand for."""
     model = body.list_basic_model
-    account_key = [agents.key(model.account_id)] if model.account_id is not None else []
+    account_key = [merchants.agent_key(model.account_id)] if model.account_id is not None else []
     found_key = [transactions.key(model.id.upper())] if model.id is not None else []
     keys: list[Key[Agent] | Key[Transaction]] = [*account_key, *found_key]
     admitted = admit(caller, *keys, current_account_id=body.current_account_id)
@@ -140,8 +242,8 @@ def decide(body: ListHistory, caller: Caller, now: datetime, days: ChoosePeriod 
 def counted_by_totals(query: HistoryQuery, now: datetime) -> Counted:
     """Read the totals of its period: of its agent, or of all."""
     if query.wanted.agent_id is None:
-        return totals.of_merchant(query.client_id, query.period, now)
-    return totals.of_agent(query.client_id, query.wanted.agent_id, query.period)
+        return totals_of_merchant(query.client_id, query.period, now)
+    return totals_of_agent(query.client_id, query.wanted.agent_id, query.period)
 
 
 def found_by_key(query: HistoryQuery) -> list[HistoryEntry] | None:

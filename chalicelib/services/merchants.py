@@ -9,8 +9,7 @@ from chalicelib.domain import outbox as messages
 from chalicelib.domain import permissions, references
 from chalicelib.domain.account_features import merge_settings
 from chalicelib.domain.agent import Caller, MobileSettings
-from chalicelib.domain.merchant import GROUPS, Merchant, TerminalGroup
-from chalicelib.domain.terminal import Terminal
+from chalicelib.domain.merchant import GROUPS, Merchant, Terminal, TerminalGroup
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references
 from chalicelib.schemas.merchants import CreateMerchant, UpdateMerchant
 from chalicelib.schemas.terminals import CreateTerminal

@@ -1,11 +1,17 @@
 """Outcomes: the acquirer is called, and the outcome of a transaction is resolved and stored.
 
 Each step is conditional on the step before. A host that cannot be inquired receives advices until it acknowledges one.
+The notes of answers feed the circuit breakers of the sweep. An answer to a reversal must prove the payment it reversed.
 """
 
-from collections.abc import Callable
+import secrets
+import string
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from datetime import datetime
 from functools import partial
+from typing import TypeVar
 
 from chalicelib.domain import host_messages, outcome
 from chalicelib.domain.acquirer import (
@@ -16,15 +22,115 @@ from chalicelib.domain.acquirer import (
     ReversalRequest,
     UnreachableError,
     UnusableAnswerError,
+    answers,
 )
+from chalicelib.domain.merchant import Terminal
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
-from chalicelib.services import acquirer_calls
-from chalicelib.services.acquirer_calls import AUTHORIZE_SECONDS, RESOLVE_SECONDS, call
+from chalicelib.log import log, log_defect
 from chalicelib.services.receipts import receipts_for
-from chalicelib.store import history, linked_cards, transactions
+from chalicelib.store import history, linked_cards, sequences, transactions
 from chalicelib.store import outbox as outbox_store
+
+T = TypeVar("T")
+
+AUTHORIZE_SECONDS = 20  # of the 29 s a gateway waits
+RESOLVE_SECONDS = 5  # an inquiry or an automatic reversal: whoever waits for it can come back
+AUTO_CANCEL_ATTEMPTS = 2  # an answer that was lost is repeated
+
+_noted: ContextVar[list[bool] | None] = ContextVar("noted", default=None)
+
+
+@contextmanager
+def noted(answers: list[bool]) -> Iterator[None]:
+    """Add to `answers`, for each request of the block, whether it was answered: the sweep's circuit breakers use it."""
+    token = _noted.set(answers)
+    try:
+        yield
+    finally:
+        _noted.reset(token)
+
+
+def call(transaction: Transaction, request: Callable[[], T]) -> T:
+    """Return the acquirer's answer, or raise AcquirerError. An adapter's defect is one more way to lose an answer."""
+    answered = False
+    try:
+        answer = request()
+        answered = True
+    except UnreachableError:
+        raise
+    except AcquirerError:
+        log("answer_lost", acquirer=transaction.acquirer, transaction=transaction.id)
+        raise
+    except Exception as defect:  # noqa: BLE001  whatever it was, the request may have been sent
+        log_defect(defect, transaction=transaction.id)
+        raise AnswerLostError from None  # its message may quote the card
+    finally:
+        answers_noted = _noted.get()
+        if answers_noted is not None:
+            answers_noted.append(answered)
+    return answer
+
+
+def call_for_reversal(transaction: Transaction, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
+    """Return the acquirer's answer to a reversal, which must prove that it is one of this payment and amount."""
+    acquirer = acquirers.named(transaction.acquirer)
+    return proved(transaction, request, call(transaction, lambda: acquirer.reverse(request, within_s)))
+
+
+def proved(transaction: Transaction, request: ReversalRequest, answer: AcquirerAnswer) -> AcquirerAnswer:
+    """Return the answer to a reversal; one that is about anything else is logged and counts as lost."""
+    if not answers(answer, request):
+        log("unproved", transaction=transaction.id, reference=request.reference, code=answer.code)
+        raise AnswerLostError
+    return answer
+
+
+def is_acknowledged(transaction: Transaction, request: ReversalRequest, attempts: int = AUTO_CANCEL_ATTEMPTS) -> bool:
+    """Request an automatic reversal; return whether the acquirer acknowledged it. Repeated it is the same reversal."""
+    for _ in range(attempts):
+        with suppress(AcquirerError):
+            return call_for_reversal(transaction, request, RESOLVE_SECONDS).is_approved
+    return False
+
+
+RRN_ALPHABET, RRN_LENGTH = string.ascii_uppercase + string.digits, 12
+
+
+def identify_payment(payment: Transaction, terminal: Terminal) -> Transaction:
+    """Return a payment with what its host will recognise it by; as it is when its acquirer can be inquired."""
+    acquirer = acquirers.named(payment.acquirer)
+    if acquirer.can_inquire:
+        return payment
+    numbers = _next_stans(terminal.back_retailer_id or "", terminal.tid)
+    return host_messages.identified_payment(payment, terminal, acquirer.institution, _new_rrn(), numbers)
+
+
+def identify_reversal(reversal: Transaction, original: Transaction) -> Transaction:
+    """Return a reversal with what its host will recognise it by; as it is when its acquirer can be inquired."""
+    if original.host is None:
+        return reversal
+    numbers = _next_stans(original.host.terminal.mid, original.terminal_name)
+    return host_messages.identified_reversal(reversal, original, _new_rrn(), numbers)
+
+
+def _next_stans(mid: str, tid: str) -> range:
+    """Return the numbers of a transaction.
+
+    A terminal's sequence begins anywhere: tables that are new, as those of a stage that keeps no data, do not give the
+    numbers again that the host had from the tables before them.
+    """
+    return sequences.next_stans(mid, tid, host_messages.STANS, start=secrets.randbelow(host_messages.LAST_STAN))
+
+
+def _new_rrn() -> str:
+    """Return a random RRN. Of 10^8 in 400 days, the chance that any two are equal is 10^16 / (2 * 36^12), 0.1 %.
+
+    Should it happen, the host answers 94 to the second, which is reversed; the first has another STAN, so it stands.
+    """
+    return "".join(secrets.choice(RRN_ALPHABET) for _ in range(RRN_LENGTH))
+
 
 Step = Callable[[Transaction], Transaction]
 
@@ -109,13 +215,13 @@ def _advise(transaction: Transaction, now: datetime, *, is_repeat: bool) -> Tran
 
 def _is_acknowledged(transaction: Transaction, *, is_repeat: bool) -> bool:
     request = host_messages.automatic_request(transaction, is_repeat=is_repeat)
-    return acquirer_calls.is_acknowledged(transaction, request, attempts=1)
+    return is_acknowledged(transaction, request, attempts=1)
 
 
 def _repeat_cancel(cancel: Transaction, now: datetime) -> Transaction:
     request = host_messages.reversal_request(cancel, is_repeat=True)
     try:
-        answer = acquirer_calls.reverse(cancel, request, RESOLVE_SECONDS)
+        answer = call_for_reversal(cancel, request, RESOLVE_SECONDS)
     except AcquirerError:
         return cancel
     return advance(cancel, partial(outcome.reversal_with_answer, answer=answer), now)
@@ -139,7 +245,7 @@ def authorize(payment: Transaction, request: AuthorizationRequest, now: datetime
 def reverse(reversal: Transaction, request: ReversalRequest, now: datetime) -> Transaction:
     """Request a reversal whose amount was just reserved from its acquirer, and return it as it is then."""
     try:
-        answer = acquirer_calls.reverse(reversal, request, AUTHORIZE_SECONDS)
+        answer = call_for_reversal(reversal, request, AUTHORIZE_SECONDS)
     except UnreachableError:
         return advance(reversal, outcome.not_attempted, now)
     except UnusableAnswerError:
@@ -216,9 +322,9 @@ def _outcome_of_reversal(reversal: Transaction, now: datetime) -> Step:
     try:
         answer = call(reversal, lambda: acquirer.inquire(reversal.id, RESOLVE_SECONDS))
         if answer is not None:
-            answer = acquirer_calls.proved(reversal, request, answer)
+            answer = proved(reversal, request, answer)
         elif outcome.may_repeat_reversal(reversal, acquirer.quiet, now):
-            answer = acquirer_calls.reverse(reversal, request, RESOLVE_SECONDS)
+            answer = call_for_reversal(reversal, request, RESOLVE_SECONDS)
     except AcquirerError:
         return outcome.unchanged
     if answer is not None:
@@ -239,4 +345,4 @@ def _at_deadline(payment: Transaction, now: datetime) -> Transaction:
 
 def _auto_cancel(payment: Transaction) -> bool:
     """Reverse the whole payment; return whether the acquirer acknowledged it."""
-    return acquirer_calls.is_acknowledged(payment, host_messages.automatic_request(payment, is_repeat=False))
+    return is_acknowledged(payment, host_messages.automatic_request(payment, is_repeat=False))

@@ -10,7 +10,7 @@ from functools import partial
 from chalicelib.domain.transaction import Phase
 from chalicelib.gateways import acquirers
 from chalicelib.log import log
-from chalicelib.services import acquirer_calls, due_work, outcomes
+from chalicelib.services import due_work, outcomes
 from chalicelib.services.due_work import Lane, Limits, Swept
 from chalicelib.settings import settings
 from chalicelib.store import due_index, transactions
@@ -47,7 +47,7 @@ def _resolve(entry: Due, now: datetime, answers: list[bool]) -> bool:
     transaction = transactions.get_due(entry.id, now)
     if transaction is None:
         return False
-    with acquirer_calls.noted(answers):
+    with outcomes.noted(answers):
         after = outcomes.resolve(transaction, now)
     if after.phase is Phase.AUTO_CANCELLING:
         log("reversal_outstanding", transaction=after.id, acquirer=after.acquirer)

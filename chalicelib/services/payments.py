@@ -10,9 +10,9 @@ from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.history import Page, amount_taken, entry_of
+from chalicelib.domain.merchant import Terminal
 from chalicelib.domain.payment import PaymentOrder, Till, with_card
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.terminal import Terminal
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.errors import ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
@@ -20,8 +20,8 @@ from chalicelib.gateways.secrets import card_digest, derived_guid, keyed_digest,
 from chalicelib.schemas.payments import PictureFile, SubmitPayment
 from chalicelib.services import idempotency, outcomes, pictures
 from chalicelib.services.access import admit, admit_to_transaction
-from chalicelib.services.acquirer_calls import identify_payment
 from chalicelib.services.idempotency import replay, replay_first
+from chalicelib.services.outcomes import identify_payment
 from chalicelib.services.receipts import receipts_for
 from chalicelib.store import linked_cards, merchants, transactions
 from chalicelib.store import outbox as outbox_store

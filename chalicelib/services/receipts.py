@@ -9,7 +9,7 @@ from chalicelib.domain.transaction import ReceiptAddresses, Transaction
 from chalicelib.receipts import has_receipt, receipt_of
 from chalicelib.receipts.html import as_html
 from chalicelib.receipts.text_and_sms import as_sms, as_text
-from chalicelib.schemas.receipts import ReceiptView
+from chalicelib.schemas.payments import ReceiptView
 from chalicelib.services.access import admit_to_transaction
 from chalicelib.services.pictures import signed_url
 

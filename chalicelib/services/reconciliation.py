@@ -7,7 +7,7 @@ from itertools import chain
 
 from chalicelib.domain.history import HistoryEntry, HistoryFilter
 from chalicelib.domain.reconciliation import ATTRIBUTES, BookedTransaction, Booking, Cancels, booking_of, cancels_of
-from chalicelib.domain.reversibility import CANCELS
+from chalicelib.domain.reversal import CANCELS
 from chalicelib.store import history, merchants, sequences, transactions
 from chalicelib.store.table import BATCH, Key, read_all
 

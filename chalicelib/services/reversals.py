@@ -9,8 +9,7 @@ from chalicelib.domain.acquirer import ReversalRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import CardData, Findings
 from chalicelib.domain.guid import is_guid
-from chalicelib.domain.reversal import ReversalOrder, check_card
-from chalicelib.domain.reversibility import CANCELS
+from chalicelib.domain.reversal import CANCELS, ReversalOrder, check_card
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
@@ -18,8 +17,8 @@ from chalicelib.gateways.secrets import card_digest, derived_guid, new_guid
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import outcomes
 from chalicelib.services.access import Admitted, admit
-from chalicelib.services.acquirer_calls import identify_reversal
 from chalicelib.services.idempotency import answer_again, replay, replay_first
+from chalicelib.services.outcomes import identify_reversal
 from chalicelib.services.receipts import receipts_for
 from chalicelib.store import merchants, transactions
 from chalicelib.store import outbox as outbox_store

@@ -32,7 +32,7 @@ from chalicelib.gateways import secrets
 from chalicelib.log import log
 from chalicelib.services import passwords
 from chalicelib.settings import settings
-from chalicelib.store import agents
+from chalicelib.store import merchants
 from chalicelib.store import sign_in as sign_in_store
 from chalicelib.store.retries import limit_lost_time
 from chalicelib.store.table import read
@@ -226,7 +226,7 @@ def _caller_of_session(secret: Secret, now: datetime) -> Caller:
     session = _session(secret)
     if session is None or not is_alive(session, now):
         raise ServiceError(ErrorCode.SESSION_EXPIRED)
-    agent = read(agents.key(session.agent_id))
+    agent = read(merchants.agent_key(session.agent_id))
     if agent is None or agent.deleted:
         raise ServiceError(ErrorCode.SESSION_EXPIRED)
     if agent.state != ACTIVE:  # first, because blocking makes a new credential version, too

@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from chalicelib.record import Record
-from chalicelib.store.query import list_records
-from chalicelib.store.table import Write, put_new
+from chalicelib.store.table import Write, list_records, put_new
 
 OPERATOR = 0
 BOOKKEEPING = {"version", "credential_version"}

@@ -15,12 +15,12 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from chalicelib.record import Record
-from chalicelib.store.query import pages_of
 from chalicelib.store.table import (
     Key,
     Write,
     attribute_names,
     decode,
+    pages_of,
     set_attributes,
     table_name,
     update,

@@ -13,13 +13,14 @@ from chalicelib.domain import webhooks
 from chalicelib.domain.webhooks import Delivery, Event
 from chalicelib.record import Record
 from chalicelib.store import due_index
-from chalicelib.store.query import Range, items_of
 from chalicelib.store.table import (
     AlreadyExistsError,
     Key,
+    Range,
     Write,
     decode,
     encode,
+    items_of,
     put_new,
     read,
     read_all,

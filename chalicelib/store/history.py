@@ -11,8 +11,7 @@ from chalicelib.domain.history import MAX_CANDIDATES, SEARCHED, HistoryEntry, Hi
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.record import Record
 from chalicelib.store import totals
-from chalicelib.store.query import Filter, Item, Range, items_of, range_of_prefix
-from chalicelib.store.table import Write, put_item
+from chalicelib.store.table import Filter, Item, Range, Write, items_of, put_item, range_of_prefix
 from chalicelib.store.totals import counter_of, kind_text
 
 ENTRY, IN_ORDER = "entry#", "time#"  # by agent, of all agents

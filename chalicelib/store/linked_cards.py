@@ -4,12 +4,12 @@ from contextlib import suppress
 
 from chalicelib.domain.card import CARD_ACTIVE, VERIFIED, LinkedCard
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store.query import list_records
 from chalicelib.store.table import (
     AlreadyExistsError,
     Key,
     Write,
     attribute_names,
+    list_records,
     put_new,
     set_attributes,
     table_name,

@@ -11,12 +11,15 @@ from chalicelib.domain.business_days import Period, days_of_month
 from chalicelib.domain.history import CounterKey, DayTotal, HistoryEntry
 from chalicelib.domain.totals import ALL_AGENTS, DaySlots, Moved, RolledMonth, RolledSlots, is_late, too_much
 from chalicelib.record import Record
-from chalicelib.store.query import Item, Range, items_of, range_of_prefix
 from chalicelib.store.table import (
     AlreadyExistsError,
+    Item,
     Key,
+    Range,
     Write,
     commit,
+    items_of,
+    range_of_prefix,
     set_attributes,
     table_name,
     update,

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from chalicelib.domain.outcome import due_at, was_not_attempted
-from chalicelib.domain.reversibility import CANCELS
+from chalicelib.domain.reversal import CANCELS
 from chalicelib.domain.transaction import TRANSITIONS, Phase, Transaction
 from chalicelib.domain.webhooks import event_of
 from chalicelib.store import events, history

@@ -8,7 +8,6 @@ from typing import Any
 from chalicelib.domain.webhooks import Webhook
 from chalicelib.store import audit
 from chalicelib.store.audit import Act, changed_fields, filled_fields
-from chalicelib.store.query import list_records
 from chalicelib.store.retries import with_retries
 from chalicelib.store.table import (
     ChangedMeanwhileError,
@@ -17,6 +16,7 @@ from chalicelib.store.table import (
     client,
     commit,
     decode,
+    list_records,
     put_new,
     replace_record,
     set_attributes,

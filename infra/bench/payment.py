@@ -14,8 +14,7 @@ import boto3
 from chalice.app import Chalice, Response
 from moto.core.models import botocore_stubber
 
-from chalicelib.aws.client import DYNAMODB, Client, endpoint_of
-from chalicelib.aws.signature import credentials, region, signed
+from chalicelib.aws.client import DYNAMODB, Client, credentials, endpoint_of, region, signed
 from chalicelib.domain.agent import Caller
 from infra.bench.lambda_client import LambdaClient
 from infra.bench.table import Table

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from chalicelib import iso_codes
-from chalicelib.aws.errors import RefusedError
+from chalicelib.aws.client import RefusedError
 from chalicelib.domain.reconciliation import PURCHASE, REFUND, Field, Row, Standing, compare
 from chalicelib.errors import ServiceError
 from chalicelib.services.reconciliation import books_of

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from chalicelib.domain.business_days import Period, business_day, days_of_month
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.payment import OFFLINE_FOR
-from chalicelib.services import totals
+from chalicelib.services import history
 from chalicelib.services.rebuild_totals import rebuild
 from chalicelib.store import merchants, sequences
 from chalicelib.store.table import BATCH, read_all
@@ -32,7 +32,7 @@ def rebuild_totals_command(options: argparse.Namespace) -> None:
     for merchant in _merchants(options.merchant):
         for month in [options.month] if options.month else _months_of(merchant, datetime.now(UTC)):
             outcome = rebuild(merchant.id, month)
-            totals.of_merchant(merchant.id, days_of_month(month), datetime.now(UTC))
+            history.totals_of_merchant(merchant.id, days_of_month(month), datetime.now(UTC))
             for one in outcome.mended:
                 print(f"{one.month}  {one.at}  {one.name}: was {one.stored}, is {one.counted}")
             corrected += len(outcome.mended)

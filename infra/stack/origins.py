@@ -7,7 +7,7 @@ import copy
 import json
 from typing import Any
 
-from chalicelib import cors
+from chalicelib import web
 from infra.stack import resources
 
 Template = dict[str, Any]
@@ -29,7 +29,7 @@ def of_the_gateway(quote: str = "") -> Template:
     one_or_any = {
         "Fn::If": ["HasOneAllowedOrigin", {"Fn::Sub": f"{quote}${{AllowedOrigins}}{quote}"}, f"{quote}*{quote}"]
     }
-    headers = {name: f"{quote}{value}{quote}" for name, value in cors.readable_by("").items()}
+    headers = {name: f"{quote}{value}{quote}" for name, value in web.readable_by("").items()}
     return headers | {"Access-Control-Allow-Origin": one_or_any}
 
 
@@ -52,14 +52,14 @@ def or_a_preflight(body: str, methods: str) -> Template:
 
     `methods` are those of the path. Over HTTP/2 the header arrives as `origin`.
     """
-    granted = "#set($preflight=true)" + _set("status", 204) + _headers(cors.permission(methods))
+    granted = "#set($preflight=true)" + _set("status", 204) + _headers(web.permission(methods))
     matches = '$sent.get("Origin")==$origin||$sent.get("origin")==$origin'
     listed = ['"', {"Fn::Join": ['","', LIST]}, '"']
     template = [
         "#set($sent=$input.params().header)#set($preflight=false)",
         _headers({"Vary": "Origin"}),
         *("#foreach($origin in [", *listed, "])"),
-        f"#if({matches}){_headers(cors.readable_by('$origin'))}",
+        f"#if({matches}){_headers(web.readable_by('$origin'))}",
         f'#if($context.httpMethod=="OPTIONS"){granted}#end#end#end',
         f"#if(!$preflight){body}#end",
     ]

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.agent import Agent
-from chalicelib.store import agents, audit, sign_in
+from chalicelib.store import audit, merchants, sign_in
 from chalicelib.store.table import client, read, table_name
 from tests.support import builders, http
 from tests.support.builders import PASSWORD, Shop, a_shop, agent_body, an_email
@@ -19,7 +19,7 @@ def create(shop: Shop, login: tuple[str, str] | None = None, **changes: Any) -> 
 
 
 def stored_agent(number: int) -> Agent:
-    agent = read(agents.key(number))
+    agent = read(merchants.agent_key(number))
     assert agent
     return agent
 
@@ -84,7 +84,7 @@ def test_nothing_that_is_stored_holds_a_secret(shop: Shop) -> None:
     email, password, key = an_email(), "password-in-clear", "secret-key-in-clear"
     number = create(shop, Email=email, Password=password, SecretKey=key).body["Pos"]["ID"]
 
-    rows = repr([read(agents.key(number)), read(sign_in.key(email)), audit.of(f"agent#{number}")])
+    rows = repr([read(merchants.agent_key(number)), read(sign_in.key(email)), audit.of(f"agent#{number}")])
     mails = repr(client().call("Scan", TableName=table_name("outbox"))["Items"])
     for text in (password, key):
         assert text not in rows

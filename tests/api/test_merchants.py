@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.store import audit, merchants, query
+from chalicelib.store import audit, merchants, table
 from chalicelib.store.table import read
 from tests.support import builders, http
 from tests.support.builders import Shop, a_shop, image, merchant_body, merchant_update
@@ -291,6 +291,6 @@ def test_each_write_leaves_an_entry_in_the_audit_and_never_a_value(shop: Shop) -
 
 
 def test_a_long_list_is_bounded(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(query, "LIMIT", 0)
+    monkeypatch.setattr(table, "LIMIT", 0)
 
     assert shop.post(f"{shop.path}/pos/list", {}).error == (400, 404)

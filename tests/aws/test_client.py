@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws import errors
-from chalicelib.aws.client import DYNAMODB, KMS, SECRETS_MANAGER, Client, Limits, Service
-from chalicelib.aws.errors import RefusedError, UnansweredError
+from chalicelib.aws import client as aws_client
+from chalicelib.aws.client import DYNAMODB, KMS, SECRETS_MANAGER, Client, Limits, RefusedError, Service, UnansweredError
 from infra.local import engines, ports
 from tests.aws.clients import LIMITS, METHODS, SERVICES, boto3s, no_pauses, ours
 from tests.aws.servers import Scripted, Step, answers, cancels, cuts, http, refuses, scripted, sends, silent
@@ -42,7 +41,7 @@ CODES = [
     "TransactionConflictException",
     "UnrecognizedClientException",
     "ValidationException",
-    *sorted(errors.THROTTLED),
+    *sorted(aws_client.THROTTLED),
 ]
 FAILURES: dict[str, Step] = {
     **{code: refuses(code) for code in CODES},
@@ -265,7 +264,7 @@ def test_a_pause_doubles_with_each_attempt_up_to_twenty_seconds(
 ) -> None:
     monkeypatch.setattr("random.random", lambda: 1.0)
 
-    drawn = [errors.pause(error, attempt, 0.025) for attempt in range(1, 14)]
+    drawn = [aws_client.pause(error, attempt, 0.025) for attempt in range(1, 14)]
 
     assert drawn == [min(scale * 2**number, 20) for number in range(13)]
 
@@ -302,7 +301,7 @@ def test_an_outage_uses_up_the_repeats_and_answers_bring_them_back(at: Callable[
                 client.call("GetItem", **CALLS["GetItem"])
             attempts.append(len(server.requests) - before)
         server.steps = [answers({})]
-        for _ in range(errors.Quota.COST):
+        for _ in range(aws_client.Quota.COST):
             client.call("GetItem", **CALLS["GetItem"])
         server.steps = [cuts]
         before = len(server.requests)

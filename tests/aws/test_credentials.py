@@ -7,10 +7,8 @@ import pytest
 from botocore.credentials import ReadOnlyCredentials
 from botocore.exceptions import CredentialRetrievalError
 
-from chalicelib.aws import signature
-from chalicelib.aws.client import KMS, Client, Limits
-from chalicelib.aws.errors import UnansweredError
-from chalicelib.aws.signature import Credentials, credentials, region
+from chalicelib.aws import client
+from chalicelib.aws.client import KMS, Client, Credentials, Limits, UnansweredError, credentials, region
 from chalicelib.domain.secret import Secret
 from infra.local import engines
 
@@ -64,7 +62,7 @@ def test_those_that_are_renewed_are_asked_for_each_time(home: Path, monkeypatch:
     del home
     keys = iter(["first", "second"])
     renewed = SimpleNamespace(get_frozen_credentials=lambda: ReadOnlyCredentials(next(keys), "b", "c"))
-    monkeypatch.setattr(signature, "_session", lambda: SimpleNamespace(get_credentials=lambda: renewed))
+    monkeypatch.setattr(client, "_session", lambda: SimpleNamespace(get_credentials=lambda: renewed))
 
     assert [credentials().access_key for _ in range(2)] == ["first", "second"]
 
@@ -83,7 +81,7 @@ def test_those_that_cannot_be_renewed_are_none(home: Path, monkeypatch: pytest.M
     def fail() -> None:
         raise CredentialRetrievalError(provider="sso", error_msg="expired")
 
-    monkeypatch.setattr(signature, "_session", lambda: SimpleNamespace(get_credentials=fail))
+    monkeypatch.setattr(client, "_session", lambda: SimpleNamespace(get_credentials=fail))
 
     with pytest.raises(UnansweredError, match="no credentials"):
         credentials()

@@ -11,8 +11,7 @@ from botocore.credentials import Credentials as BotocoreCredentials
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.aws.client import DYNAMODB, KMS, SECRETS_MANAGER, Service
-from chalicelib.aws.signature import Credentials, signed
+from chalicelib.aws.client import DYNAMODB, KMS, SECRETS_MANAGER, Credentials, Service, signed
 from chalicelib.domain.secret import Secret
 
 OPERATIONS = [

@@ -21,7 +21,7 @@ from chalicelib.domain.reconciliation import (
     cancels_of,
     compare,
 )
-from chalicelib.domain.reversibility import ReverseMode
+from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.transaction import Phase, Transaction
 from tests.support.reconciliations import DAY, NO_CANCELS, a_booking, a_purchase, a_reversal, booked, row_of
 from tests.support.transactions import a_guid

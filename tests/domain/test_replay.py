@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain.business_days import text_of
-from chalicelib.domain.reversal import ReversalOrder, content_identity
-from chalicelib.domain.reversibility import ReverseMode
+from chalicelib.domain.reversal import ReversalOrder, ReverseMode, content_identity
 from tests.support.transactions import a_payment
 
 ORIGINAL = a_payment(gmt=2)

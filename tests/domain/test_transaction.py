@@ -3,7 +3,7 @@ from datetime import datetime
 
 import pytest
 
-from chalicelib.domain.reversibility import CANCELS, ReverseMode, offers, refusal
+from chalicelib.domain.reversal import CANCELS, ReverseMode, offers, refusal
 from chalicelib.domain.transaction import PENDING, TRANSITIONS, InputType, Phase, Transaction
 from chalicelib.errors import ErrorCode
 from tests.support.transactions import NOW, a_payment, altered

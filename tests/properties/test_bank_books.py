@@ -17,7 +17,7 @@ from hypothesis import Phase as Phases
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
-from chalicelib.domain.reversibility import CANCELS, ReverseMode, offers
+from chalicelib.domain.reversal import CANCELS, ReverseMode, offers
 from chalicelib.domain.transaction import KINDS, Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import due_work, payment_sweep

@@ -10,7 +10,7 @@ from datetime import datetime
 
 import pytest
 
-from chalicelib.domain.reversibility import offers
+from chalicelib.domain.reversal import offers
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.secrets import derived_guid

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
-from chalicelib.domain.reversibility import CARD_PRESENT_MODES, CNP_MODES
+from chalicelib.domain.reversal import CARD_PRESENT_MODES, CNP_MODES
 from chalicelib.domain.transaction import TRANSITIONS, Phase, Transaction
 from chalicelib.errors import ServiceError
 from chalicelib.services import payment_sweep

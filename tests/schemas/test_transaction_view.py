@@ -2,8 +2,7 @@ from decimal import Decimal
 
 from chalicelib.domain import outcome
 from chalicelib.domain.transaction import Phase
-from chalicelib.schemas.transaction_list import StatusAnswer
-from chalicelib.schemas.transaction_view import TransactionView
+from chalicelib.schemas.transaction_view import StatusAnswer, TransactionView
 from tests.support.transactions import NOW, a_payment
 
 

@@ -13,7 +13,7 @@ from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
 from chalicelib.domain.transaction import Phase, ReceiptAddresses, Transaction
 from chalicelib.gateways import mail
 from chalicelib.receipts.text_and_sms import as_sms
-from chalicelib.schemas.receipts import Receipt
+from chalicelib.schemas.payments import Receipt
 from chalicelib.services import due_work, outbox
 from chalicelib.services.receipts import receipts_for
 from chalicelib.settings import settings

@@ -14,7 +14,7 @@ from chalicelib import exact_json
 from chalicelib.domain import outcome, totals
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.history import entry_of
-from chalicelib.domain.reversibility import ReverseMode
+from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.totals import Taking
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError

@@ -8,8 +8,7 @@ from typing import Any, Self
 
 import boto3
 
-from chalicelib.aws.client import DYNAMODB, Client, Limits
-from chalicelib.aws.errors import RefusedError
+from chalicelib.aws.client import DYNAMODB, Client, Limits, RefusedError
 from tests.simulation.operations import DEFINITIONS, Operations
 from tests.simulation.store import Store
 from tests.simulation.tables import Table

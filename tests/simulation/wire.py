@@ -10,9 +10,8 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chalicelib.aws.client import Endpoint
+from chalicelib.aws.client import Endpoint, RefusedError, TimedOutError, UnansweredError, UnreachableError
 from chalicelib.aws.connections import Answer
-from chalicelib.aws.errors import RefusedError, TimedOutError, UnansweredError, UnreachableError
 from infra.demo.partner import PARTNER_SECRET, PRODUCT
 from tests.simulation.call_descriptions import described, summary
 from tests.simulation.faults import Faults

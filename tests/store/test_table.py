@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.errors import RefusedError, UnreachableError
+from chalicelib.aws.client import RefusedError, UnreachableError
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import retries, table, transactions
 from chalicelib.store.retries import ATTEMPTS

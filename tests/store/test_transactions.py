@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain import outcome
-from chalicelib.domain.reversibility import CANCELS, ReverseMode
+from chalicelib.domain.reversal import CANCELS, ReverseMode
 from chalicelib.domain.transaction import InputType, Phase, Pictures, Transaction
 from chalicelib.store import transactions
 from chalicelib.store.table import write_one

@@ -17,7 +17,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.services.passwords import hash_password
 from chalicelib.services.sign_in import caller_of, session_digest
-from chalicelib.store import agents, merchants, sign_in
+from chalicelib.store import merchants, sign_in
 from chalicelib.store.table import put_new, read, update, write_one
 from tests.support.builders import a_login, a_merchant, a_terminal, an_agent
 from tests.support.http import Reply
@@ -67,7 +67,7 @@ class Account:
         expression = "SET " + ", ".join(f"#{name} = :{name}" for name in fields)
         mirrored = {name: value for name, value in fields.items() if name in {"state", "credential_version"}}
         on_login = "SET " + ", ".join(f"#{name} = :{name}" for name in mirrored)
-        write_one(update(agents.key(self.agent.id), expression, fields))
+        write_one(update(merchants.agent_key(self.agent.id), expression, fields))
         if mirrored:
             write_one(update(sign_in.key(self.email), on_login, mirrored))
 

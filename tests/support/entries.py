@@ -7,8 +7,7 @@ from chalicelib.domain.history import entry_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.store import history
 from chalicelib.store.history import ENTRY, IN_ORDER, values_of
-from chalicelib.store.query import Item, items_of, range_of_prefix
-from chalicelib.store.table import value_of
+from chalicelib.store.table import Item, items_of, range_of_prefix, value_of
 
 
 def wrong_entries(client_id: int, month: str, transactions: Iterable[Transaction]) -> list[str]:

@@ -11,7 +11,7 @@ from chalicelib.domain.agent import Agent, BranchActions, Caller
 from chalicelib.domain.history import Page
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
-from chalicelib.domain.reversibility import ReverseMode
+from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.totals import Taking
 from chalicelib.domain.transaction import AgentSnapshot, CardDetails, InputType, Phase, ReceiptAddresses, Transaction
 from chalicelib.schemas.history import ListHistory

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from chalicelib.aws import connections
-from chalicelib.aws.client import Endpoint
+from chalicelib.aws.client import Endpoint, UnansweredError
 from chalicelib.aws.connections import Answer
-from chalicelib.aws.errors import UnansweredError
 from infra.local import engines, ports
 
 SECRETS_VARIABLE = "AWS_ENDPOINT_URL_SECRETS_MANAGER"

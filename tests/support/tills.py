@@ -8,9 +8,8 @@ from typing import Any
 
 from chalicelib.domain.agent import Agent, Caller, Features, MobileSettings
 from chalicelib.domain.card import CardData, LinkedCard
-from chalicelib.domain.merchant import Merchant
-from chalicelib.domain.reversibility import CARD_PRESENT, CNP, ReverseMode
-from chalicelib.domain.terminal import Terminal
+from chalicelib.domain.merchant import Merchant, Terminal
+from chalicelib.domain.reversal import CARD_PRESENT, CNP, ReverseMode
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.exact_json import parse

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.errors import RefusedError
+from chalicelib.aws.client import RefusedError
 from chalicelib.domain.history import entry_of
-from chalicelib.domain.reversibility import ReverseMode
+from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.transaction import AgentSnapshot, CardDetails, Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services.reconciliation import books_of
