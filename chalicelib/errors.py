@@ -103,6 +103,11 @@ class Finding(Record):
     message: str
 
 
+def missing(field: str, error: ErrorCode) -> Finding:
+    """Return the finding that a field refers to a record that does not exist."""
+    return Finding(field, error.code, error.message)
+
+
 class Validation(Finding):
     """One item of `Validations`, its field as the path the caller wrote. `type` 1 is an error, 2 a warning."""
 

@@ -34,8 +34,6 @@ import zlib
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from chalicelib.record import Record
-
 if TYPE_CHECKING:
     from chalicelib.aws.connections import Answer
 
@@ -289,7 +287,7 @@ def _domain(name: str) -> str:
     return next((domain for prefix, domain in DOMAINS.items() if name.startswith(prefix)), "amazonaws.com")
 
 
-class Limits(Record):
+class Limits(NamedTuple):
     """The time limits of a client of AWS, and the attempts it makes of one call."""
 
     connect_seconds: float

@@ -11,6 +11,7 @@ from chalicelib.record import Record
 
 S = TypeVar("S", Features, MobileSettings, PrinterSettings)
 
+NO_FEATURES = Features()
 DEFAULT_FEATURES = Features(
     accept_cards=True,
     accept_cash=True,
@@ -44,12 +45,12 @@ def effective(agent: MobileSettings | None, merchant: MobileSettings | None) -> 
     result `inherited` means that none of the features in force is the agent's own. Credit vouchers are not supported,
     so they are not allowed whatever was set.
     """
-    own = (agent and agent.features) or Features()
-    above = replace((merchant and merchant.features) or Features(), inherited=None)
-    inherits = own.inherited is True or own in (Features(), Features(inherited=False))
+    own = (agent and agent.features) or NO_FEATURES
+    above = replace((merchant and merchant.features) or NO_FEATURES, inherited=None)
+    inherits = own.inherited is True or replace(own, inherited=None) == NO_FEATURES
     layers = (above, DEFAULT_FEATURES) if inherits else (own, above, DEFAULT_FEATURES)
     features = replace(_first_set(*layers), inherited=inherits)
-    in_force = _first_set(agent or MobileSettings(), merchant or MobileSettings(), DEFAULTS)
+    in_force = _first_set(*(layer for layer in (agent, merchant) if layer), DEFAULTS)
     return replace(in_force, features=features, allow_credit_voucher_reverses=0)
 
 

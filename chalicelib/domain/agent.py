@@ -91,11 +91,6 @@ class Agent(Record):
     acquirers_settings: str | None = None  # JSON text, as sent
     avatar_key: str | None = None
 
-    @property
-    def rights(self) -> frozenset[int]:
-        """Return the rights of the agent beyond its own payments."""
-        return frozenset(action for branch in self.branches_actions for action in branch.actions)
-
 
 class Login(Record):
     """The data needed to sign in: one record under the e-mail, so that one read suffices and the e-mail is unique."""

@@ -105,3 +105,23 @@ def days_up_to(first: date | None, last: date | None, today: date) -> Period:
 def _days_before(day: date, count: int) -> date:
     """Return the first of so many days that end with `day`, or the first day of the calendar."""
     return date.fromordinal(max(1, day.toordinal() - count + 1))
+
+
+ENDED_EVERYWHERE = timedelta(hours=12)  # after the end of the day in UTC: the zone that is last is UTC-12
+ON_THE_WAY = timedelta(hours=1)  # for what was not yet late when it began; nothing is under way for so long
+FIRST_ZONE = timedelta(hours=14)  # ahead of UTC
+
+
+def is_late(day: date, now: datetime) -> bool:
+    """Return whether what is written to the counters of a day comes after the day has ended in every zone."""
+    return now >= datetime.combine(day, time.min, UTC) + timedelta(days=1) + ENDED_EVERYWHERE
+
+
+def last_closed_day(now: datetime) -> date:
+    """Return the latest day to whose counters only late writes are made from now on."""
+    return (now.astimezone(UTC) - ENDED_EVERYWHERE - ON_THE_WAY).date() - timedelta(days=1)
+
+
+def last_open_day(now: datetime) -> date:
+    """Return the latest day that has begun in any zone."""
+    return (now.astimezone(UTC) + FIRST_ZONE).date()

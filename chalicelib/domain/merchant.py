@@ -1,10 +1,12 @@
-"""A merchant (called client, too, in the specification), and its terminals: the tills that take payments."""
+"""A merchant (called client, too, in the specification), its terminals, and the groups they are in."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 
 from chalicelib.domain.agent import ACTIVE, MobileSettings, PrinterSettings
 from chalicelib.domain.money import Currency
+from chalicelib.errors import Check, ErrorCode, Finding, missing
 from chalicelib.record import Record
 
 DEFAULT_GROUP = "DEFAULT"
@@ -153,3 +155,34 @@ class Terminal(Record):
     for_account: bool | None = None
     sbp: str | None = None  # JSON text, as sent
     request_context: str | None = None  # JSON text: device, framework and IP address of the request that created it
+
+
+def resolve_group(
+    merchant: Merchant, group_id: int | None, group_code: str | None
+) -> tuple[TerminalGroup | None, list[Finding]]:
+    """Return the merchant's terminal group with this ID, code or both, else its group DEFAULT; and the findings."""
+    by_id = next((group for group in merchant.groups if group.id == group_id), None)
+    code = DEFAULT_GROUP if group_id is None and group_code is None else group_code
+    by_code = next((group for group in merchant.groups if group.code == code), None)
+    findings = []
+    if group_id is not None and by_id is None:
+        findings.append(missing("group.id", ErrorCode.GROUP_NOT_FOUND))
+    if group_code is not None and by_code is None:
+        findings.append(missing("group.code", ErrorCode.GROUP_NOT_FOUND))
+    if by_id and by_code and by_id != by_code:
+        text = "TerminalGroupID and TerminalGroupCode name different groups."
+        findings.append(Finding("group.code", Check.CONTRADICTION, text))
+    return by_id or by_code, findings
+
+
+def check_group(requested: Mapping[str, int | str], merchant: Merchant, terminal: Terminal) -> list[Finding]:
+    """Return a finding for each field (name: ID or code of a group) that is not the group of this terminal."""
+    findings = []
+    own = next((group.code for group in merchant.groups if group.id == terminal.group_id), terminal.group_id)
+    for name, number_or_code in requested.items():
+        group = next((one for one in merchant.groups if number_or_code in (one.id, one.code)), None)
+        if group is None:
+            findings.append(missing(name, ErrorCode.GROUP_NOT_FOUND))
+        elif group.id != terminal.group_id:
+            findings.append(Finding(name, Check.CONTRADICTION, f"The agent's terminal is in the group {own}."))
+    return findings

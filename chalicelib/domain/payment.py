@@ -13,8 +13,7 @@ from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.business_days import business_day, end_of_day, instant_of, zone_of
 from chalicelib.domain.card import CardData, Findings, LinkedCard, expired, is_usable
-from chalicelib.domain.merchant import Merchant, Terminal, snapshot_of
-from chalicelib.domain.references import check_group
+from chalicelib.domain.merchant import Merchant, Terminal, check_group, snapshot_of
 from chalicelib.domain.transaction import (
     KINDS,
     NOT_SUPPORTED,

@@ -20,14 +20,19 @@ class Right(IntEnum):
     REVERSE_OTHERS = 301  # reverse the payments of colleagues, and read by ID what is to be reversed
 
 
+def rights_of(agent: Agent) -> frozenset[int]:
+    """Return the rights of the agent beyond its own payments."""
+    return frozenset(action for branch in agent.branches_actions for action in branch.actions)
+
+
 def is_administrator(agent: Agent) -> bool:
     """Return whether the agent administers its merchant."""
-    return Right.ADMINISTRATOR in agent.rights
+    return Right.ADMINISTRATOR in rights_of(agent)
 
 
 def can_see_merchant_history(agent: Agent) -> bool:
     """Return whether the agent sees the history of its whole merchant, not only its own payments."""
-    return _is_manager(agent) or Right.VIEW_DIVISIONS in agent.rights
+    return _is_manager(agent) or Right.VIEW_DIVISIONS in rights_of(agent)
 
 
 def check_can_create_merchants(agent: Agent) -> None:
@@ -89,7 +94,7 @@ def check_can_see_cards(agent: Agent, client_id: int, agent_id: int) -> None:
 
 
 def _can_reverse(agent: Agent, agent_id: int) -> bool:
-    return _is_manager(agent) or Right.REVERSE_OTHERS in agent.rights or agent.id == agent_id
+    return _is_manager(agent) or Right.REVERSE_OTHERS in rights_of(agent) or agent.id == agent_id
 
 
 def _is_manager(agent: Agent) -> bool:

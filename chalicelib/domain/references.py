@@ -1,19 +1,14 @@
-"""The records that a management request or an agent refers to: terminal, terminal group, printer, branch."""
+"""The records that a management request or an agent refers to: terminal, printer, branch."""
 
 from collections.abc import Mapping
 
 from chalicelib.domain.agent import Agent, Login, PrinterSettings
-from chalicelib.domain.merchant import DEFAULT_GROUP, Merchant, Terminal, TerminalGroup
+from chalicelib.domain.merchant import Merchant, Terminal
 from chalicelib.domain.secret import Secret
-from chalicelib.errors import Check, ErrorCode, Finding
+from chalicelib.errors import Check, ErrorCode, Finding, missing
 from chalicelib.record import Record
 
 Findings = list[Finding]
-
-
-def missing(field: str, error: ErrorCode) -> Finding:
-    """Return the finding that a field refers to a record that does not exist."""
-    return Finding(field, error.code, error.message)
 
 
 def resolve_terminal(
@@ -49,37 +44,6 @@ def resolve_printer(
             return PrinterSettings(number, code), []
     name = "printer_id" if printer_id is not None and catalogue.get(printer_id) is None else "printer_code"
     return None, [missing(f"printer.{name}", ErrorCode.PRINTER_NOT_FOUND)]
-
-
-def resolve_group(
-    merchant: Merchant, group_id: int | None, group_code: str | None
-) -> tuple[TerminalGroup | None, Findings]:
-    """Return the merchant's terminal group with this ID, code or both, else its group DEFAULT; and the findings."""
-    by_id = next((group for group in merchant.groups if group.id == group_id), None)
-    code = DEFAULT_GROUP if group_id is None and group_code is None else group_code
-    by_code = next((group for group in merchant.groups if group.code == code), None)
-    findings = []
-    if group_id is not None and by_id is None:
-        findings.append(missing("group.id", ErrorCode.GROUP_NOT_FOUND))
-    if group_code is not None and by_code is None:
-        findings.append(missing("group.code", ErrorCode.GROUP_NOT_FOUND))
-    if by_id and by_code and by_id != by_code:
-        text = "TerminalGroupID and TerminalGroupCode name different groups."
-        findings.append(Finding("group.code", Check.CONTRADICTION, text))
-    return by_id or by_code, findings
-
-
-def check_group(requested: Mapping[str, int | str], merchant: Merchant, terminal: Terminal) -> Findings:
-    """Return a finding for each field (name: ID or code of a group) that is not the group of this terminal."""
-    findings = []
-    own = next((group.code for group in merchant.groups if group.id == terminal.group_id), terminal.group_id)
-    for name, number_or_code in requested.items():
-        group = next((one for one in merchant.groups if number_or_code in (one.id, one.code)), None)
-        if group is None:
-            findings.append(missing(name, ErrorCode.GROUP_NOT_FOUND))
-        elif group.id != terminal.group_id:
-            findings.append(Finding(name, Check.CONTRADICTION, f"The agent's terminal is in the group {own}."))
-    return findings
 
 
 def check_branches(client_id: int, requested: Mapping[str, int]) -> Findings:

@@ -102,7 +102,12 @@ def refusal(
     Another endpoint is named only when this payment is reversed there, and never the one that was used: whoever follows
     a refusal comes to an end. Without `endpoint` it is asked for at the right one.
     """
-    return _of_state(original) or _of_place(original, mode, endpoint) or _of_remainder(original, mode, now, partial)
+    return (
+        _of_state(original)
+        or _of_place(original, mode, endpoint)
+        or _of_remainder(original)
+        or _of_cancel(original, mode, now, partial)
+    )
 
 
 def _of_state(original: Transaction) -> Refusal | None:
@@ -130,9 +135,13 @@ def _of_place(original: Transaction, mode: ReverseMode, endpoint: str | None) ->
     return None
 
 
-def _of_remainder(original: Transaction, mode: ReverseMode, now: datetime, partial: bool) -> Refusal | None:  # noqa: FBT001
+def _of_remainder(original: Transaction) -> Refusal | None:
     if original.remaining_minor == 0:  # all of it is reserved by reversals that are not finished
         return Refusal(ErrorCode.EXCEEDS_REMAINDER)
+    return None
+
+
+def _of_cancel(original: Transaction, mode: ReverseMode, now: datetime, partial: bool) -> Refusal | None:  # noqa: FBT001
     if mode not in CANCELS:
         return None
     if now >= original.deadline:
@@ -171,9 +180,9 @@ class Offers(Record):
 def offers(original: Transaction, now: datetime) -> Offers:
     """Return every reversal that would be accepted at `now`."""
     open_now: set[tuple[ReverseMode, bool]] = set()
-    if _of_state(original) is None:  # what the state refuses is refused in every mode
+    if not _of_state(original) and not _of_remainder(original):  # what these refuse is refused in every mode
         own = itertools.product(_own_modes(original), (False, True))
-        open_now = {(mode, partial) for mode, partial in own if _of_remainder(original, mode, now, partial) is None}
+        open_now = {(mode, partial) for mode, partial in own if _of_cancel(original, mode, now, partial) is None}
 
     def is_open(mode: ReverseMode, *, partial: bool = False) -> bool:
         return (mode, partial) in open_now

@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date
 from decimal import Decimal
 from json import dumps
 
@@ -108,9 +108,6 @@ def _taking(one: Moved, row: Row, counts: Counter[tuple[Row, bool]], money: Coun
 
 
 ALL_AGENTS = 0  # the agent of a counter that counts all of them
-ENDED_EVERYWHERE = timedelta(hours=12)  # after the end of the day in UTC: the zone that is last is UTC-12
-ON_THE_WAY = timedelta(hours=1)  # for what was not yet late when it began; nothing is under way for so long
-FIRST_ZONE = timedelta(hours=14)  # ahead of UTC
 
 
 class DaySlots(Record):
@@ -145,21 +142,6 @@ class RolledSlots(Record):
     day: date
     version: int
     slots: tuple[DaySlots, ...]
-
-
-def is_late(day: date, now: datetime) -> bool:
-    """Return whether what is written to the counters of a day comes after the day has ended in every zone."""
-    return now >= datetime.combine(day, time.min, UTC) + timedelta(days=1) + ENDED_EVERYWHERE
-
-
-def last_closed_day(now: datetime) -> date:
-    """Return the latest day to whose counters only late writes are made from now on."""
-    return (now.astimezone(UTC) - ENDED_EVERYWHERE - ON_THE_WAY).date() - timedelta(days=1)
-
-
-def last_open_day(now: datetime) -> date:
-    """Return the latest day that has begun in any zone."""
-    return (now.astimezone(UTC) + FIRST_ZONE).date()
 
 
 def of_all_agents(day_totals: Iterable[DayTotal]) -> list[DayTotal]:

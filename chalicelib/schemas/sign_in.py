@@ -8,7 +8,7 @@ from pydantic import Field, SecretStr
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.business_days import business_day, text_of, zone_of
 from chalicelib.domain.merchant import Merchant
-from chalicelib.domain.permissions import is_administrator
+from chalicelib.domain.permissions import is_administrator, rights_of
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import Credential, credential
 from chalicelib.schemas.base import Answer, Request, View
@@ -78,7 +78,7 @@ class IdentityAnswer(Answer):
             gmt=own,
             today=business_day(now, own).isoformat(),
             is_administrator=is_administrator(agent),
-            rights=sorted(agent.rights),
+            rights=sorted(rights_of(agent)),
             expires_at=session_ends_at and text_of(session_ends_at, zone_of(gmt, own)),
         )
         return cls(data=view)

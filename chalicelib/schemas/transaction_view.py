@@ -67,11 +67,11 @@ class FormatView(View):
     @classmethod
     def of(cls, currency: Currency) -> Self:
         """Return the format of a currency's amounts."""
-        digits = f"{{0:N{currency.digits}}}"
+        sign, digits = currency.sign, f"{{0:N{currency.digits}}}"
         return cls(
-            currency_sign=currency.sign,
-            currency_sign_safe=currency.sign if currency.sign.isascii() else currency.code,
-            amount_format=f"{currency.sign} {digits}",
+            currency_sign=sign,
+            currency_sign_safe=sign if sign.isascii() else currency.code,
+            amount_format=f"{sign} {digits}",
             amount_format_without_currency=digits,
             currency_e=currency.digits,
         )
@@ -314,17 +314,14 @@ def _amounts(transaction: Transaction) -> dict[str, Any]:
         return money.from_minor(minor, transaction.currency)
 
     got, reversed_minor = transaction.amount_cash_got_minor, transaction.reversals.amount_minor
+    paid, nothing = amount(transaction.amount_minor), amount(0)
     written = FormatView.of(transaction.currency)
     return {
-        "amount_orig": amount(transaction.amount_minor),
-        "amount": amount(transaction.amount_minor),
+        **dict.fromkeys(("amount_orig", "amount", "amount_netto"), paid),
+        **dict.fromkeys(("fee_total", "fee_total_eff", "fee_total_rvs"), nothing),
         "amount_cash_got": None if got is None else amount(got),
-        "fee_total": amount(0),
-        "amount_netto": amount(transaction.amount_minor),
         "amount_eff": amount(transaction.remaining_minor),
         "amount_rvs": amount(reversed_minor),
-        "fee_total_eff": amount(0),
-        "fee_total_rvs": amount(0),
         "count_rvs": transaction.reversals.count,
         "partial_reverse": transaction.original.partial or 0 < reversed_minor < transaction.amount_minor,
         "currency_id": transaction.currency.code,

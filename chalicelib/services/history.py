@@ -11,7 +11,15 @@ from functools import partial
 
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Agent, Caller
-from chalicelib.domain.business_days import Period, business_day, days_of_month, days_up_to, period_of
+from chalicelib.domain.business_days import (
+    Period,
+    business_day,
+    days_of_month,
+    days_up_to,
+    last_closed_day,
+    last_open_day,
+    period_of,
+)
 from chalicelib.domain.history import (
     MAX_CANDIDATES,
     PAGE_SIZE,
@@ -32,8 +40,6 @@ from chalicelib.domain.totals import (
     DaySlots,
     RolledMonth,
     RolledSlots,
-    last_closed_day,
-    last_open_day,
     of_all_agents,
     slots_of_all_agents,
 )

@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from chalicelib.domain import outbox as messages
-from chalicelib.domain import permissions, references
+from chalicelib.domain import permissions
 from chalicelib.domain.account_features import merge_settings
 from chalicelib.domain.agent import Caller, MobileSettings
-from chalicelib.domain.merchant import GROUPS, Merchant, Terminal, TerminalGroup
-from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references
+from chalicelib.domain.merchant import GROUPS, Merchant, Terminal, TerminalGroup, resolve_group
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references, missing
 from chalicelib.schemas.merchants import CreateMerchant, UpdateMerchant
 from chalicelib.schemas.terminals import CreateTerminal
 from chalicelib.services import pictures
@@ -88,7 +88,7 @@ def create_terminal(body: CreateTerminal, caller: Caller, now: datetime) -> Term
     """Create a terminal of the merchant that is named by its BranchID."""
     admitted = admit(caller, merchants.key(body.branch_id), current_account_id=body.current_account_id)
     merchant = _merchant_of_branch(admitted, body.branch_id)
-    group, findings = references.resolve_group(merchant, body.terminal_group_id, body.terminal_group_code)
+    group, findings = resolve_group(merchant, body.terminal_group_id, body.terminal_group_code)
     if findings or group is None:
         raise invalid_references(*findings)
 
@@ -113,5 +113,5 @@ def _merchant_of_branch(admitted: Admitted, branch_id: int) -> Merchant:
     merchant: Merchant | None = admitted.others[0]
     foreign = not agent.is_system_user and agent.client_id != branch_id
     if merchant is None or merchant.deleted or foreign:
-        raise invalid_references(references.missing("branch_id", ErrorCode.BRANCH_NOT_FOUND))
+        raise invalid_references(missing("branch_id", ErrorCode.BRANCH_NOT_FOUND))
     return merchant

@@ -91,7 +91,7 @@ def _take_without_acquirer(
 ) -> tuple[Transaction, bool]:
     """Take a payment that needs no acquirer: one store transaction, with its receipts."""
     transaction = payment.without_acquirer(order, till, now)
-    transaction = replace(transaction, pictures=pictures.store_files(files, transaction.id))
+    transaction = _with_pictures(transaction, files)
     receipts = receipts_for(transaction, now)
 
     try:
@@ -106,7 +106,7 @@ def _take_by_card(
 ) -> tuple[Transaction, bool]:
     """Take a payment an acquirer decides: stored first, then authorized under its own ID, then finished."""
     transaction, request = begin_by_card(order, till, linked, now)
-    transaction = replace(transaction, pictures=pictures.store_files(files, transaction.id))
+    transaction = _with_pictures(transaction, files)
     checks = [linked_cards.check_usable(linked.id, till.agent.id)] if linked else []
 
     try:
@@ -114,6 +114,11 @@ def _take_by_card(
     except AlreadyExistsError:
         return idempotency.deliver(replay_first(order.id, order, order.fingerprint, now), files, now)
     return outcomes.require_attempted(outcomes.authorize(transaction, request, now)), False
+
+
+def _with_pictures(transaction: Transaction, files: list[PictureFile]) -> Transaction:
+    """Store the pictures of a payment, if it has any."""
+    return replace(transaction, pictures=pictures.store_files(files, transaction.id)) if files else transaction
 
 
 def begin_by_card(

@@ -5,7 +5,7 @@ from datetime import datetime
 from chalicelib.domain import outbox
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, Outbox
-from chalicelib.domain.transaction import ReceiptAddresses, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.receipts import has_receipt, receipt_of
 from chalicelib.receipts.html import as_html
 from chalicelib.receipts.text_and_sms import as_sms, as_text
@@ -38,9 +38,8 @@ def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | Non
 
     None of what was declined or is pending. `occasion` names a further receipt of a transaction: there is one of each.
     """
-    wanted = transaction.receipt.addresses or ReceiptAddresses()
-    addresses = {EMAIL: wanted.emails, SMS: wanted.phones}
-    if not has_receipt(transaction):
+    wanted = transaction.receipt.addresses
+    if wanted is None or not has_receipt(transaction):
         return []
     return [
         Outbox(
@@ -53,6 +52,6 @@ def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | Non
             transaction_id=transaction.id,
             retries=outbox.RETRIES if wanted.retries is None else wanted.retries,
         )
-        for channel, to in addresses.items()
+        for channel, to in ((EMAIL, wanted.emails), (SMS, wanted.phones))
         if to
     ]

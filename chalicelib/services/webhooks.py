@@ -12,11 +12,10 @@ from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import business_day, period_of, start_of
 from chalicelib.domain.history import MAX_CANDIDATES, PAGE_SIZE
 from chalicelib.domain.merchant import Merchant
-from chalicelib.domain.references import missing
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.url_guard import may_be_called
 from chalicelib.domain.webhooks import KEPT_FOR, PING, Delivery, Event, Webhook
-from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid, invalid_references
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid, invalid_references, missing
 from chalicelib.gateways import secrets
 from chalicelib.record import Record
 from chalicelib.schemas.request_context import Context

@@ -17,7 +17,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from functools import cache, partial
-from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from chalicelib.aws.client import DYNAMODB, Client, Limits, RefusedError
 from chalicelib.errors import ErrorCode, ServiceError
@@ -29,7 +29,6 @@ from chalicelib.store.retries import ATTEMPTS, with_retries
 Value = dict[str, Any]  # {"S": "text"}: an attribute value in the form DynamoDB takes
 Decoder = Callable[[Value], Any]
 R = TypeVar("R")
-EMPTY: tuple[Any, ...] = (None, (), frozenset())
 
 
 def attributes_of(record: Any) -> dict[str, Any]:
@@ -58,7 +57,11 @@ def _stored_as(record: type) -> list[tuple[str, str | None, str]]:
 
 def encode(record: Any) -> dict[str, Value]:
     """Return the item of a record: a field that is None or empty is not written, and reads back as its default."""
-    return {name: value_of(value) for name, value in attributes_of(record).items() if value not in EMPTY}
+    return {name: value_of(value) for name, value in attributes_of(record).items() if not _is_empty(value)}
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, tuple | frozenset) and not value)
 
 
 def value_of(value: Any) -> Value:  # noqa: C901, PLR0911  one line a type is the clearest form of this table
@@ -168,7 +171,7 @@ def _client(limits: Limits) -> Client:
     return Client(DYNAMODB, limits)
 
 
-class Key(Record, Generic[R]):
+class Key(NamedTuple, Generic[R]):
     """The key of one record, and the class the record is read as."""
 
     table: str

@@ -7,9 +7,9 @@ from datetime import date, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from chalicelib.domain.business_days import Period, days_of_month
+from chalicelib.domain.business_days import Period, days_of_month, is_late
 from chalicelib.domain.history import CounterKey, DayTotal, HistoryEntry
-from chalicelib.domain.totals import ALL_AGENTS, DaySlots, Moved, RolledMonth, RolledSlots, is_late, too_much
+from chalicelib.domain.totals import ALL_AGENTS, DaySlots, Moved, RolledMonth, RolledSlots, too_much
 from chalicelib.record import Record
 from chalicelib.store.table import (
     AlreadyExistsError,
@@ -77,10 +77,8 @@ def slot_counters(entry: HistoryEntry) -> Counters:
 
 def _moved(entry: HistoryEntry, when: str) -> Counters:
     """Return the money a transaction adds to a day or an hour, and itself among those that moved any."""
-    if not entry.moved_minor:
-        return {}
-    money = MONEY if entry.moved_minor > 0 else GIVEN_BACK
-    return {f"{money}{when}": abs(entry.moved_minor), f"{MOVED}{when}": 1}
+    moved = entry.moved_minor
+    return {f"{MONEY if moved > 0 else GIVEN_BACK}{when}": abs(moved), f"{MOVED}{when}": 1} if moved else {}
 
 
 def correction(key: Key[Any], before: Mapping[str, int | None], after: Counters) -> Write:

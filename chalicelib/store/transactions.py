@@ -231,8 +231,9 @@ def _event_writes(transaction: Transaction, at: datetime) -> list[Write]:
 
 
 def _put(transaction: Transaction) -> Write:
-    stored = transaction if TRANSITIONS[transaction.phase] else replace(transaction, makes_events=None)
-    return put_new(TABLE, stored, "id", index=_due_attributes(transaction, transaction.created_at))
+    if not TRANSITIONS[transaction.phase]:  # it is finished: nothing is due, and no event follows
+        return put_new(TABLE, replace(transaction, makes_events=None), "id")
+    return put_new(TABLE, transaction, "id", index=_due_attributes(transaction, transaction.created_at))
 
 
 def _due_attributes(transaction: Transaction, now: datetime) -> dict[str, Any]:

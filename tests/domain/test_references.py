@@ -2,7 +2,7 @@ import pytest
 
 from chalicelib.domain import references
 from chalicelib.domain.agent import PrinterSettings
-from chalicelib.domain.merchant import TerminalGroup
+from chalicelib.domain.merchant import TerminalGroup, resolve_group
 from tests.support.builders import a_merchant, a_terminal
 
 PRINTERS = {1: "ESCPOS58", 2: "ESCPOS80"}
@@ -70,7 +70,7 @@ def test_a_printer_is_one_of_the_catalogue(
 def test_a_terminal_joins_a_group_of_its_merchant(
     number: int | None, code: str | None, group: TerminalGroup | None, findings: list[tuple[str, int]]
 ) -> None:
-    found, wrong = references.resolve_group(a_merchant(), number, code)
+    found, wrong = resolve_group(a_merchant(), number, code)
 
     assert (found, [(item.field, item.code) for item in wrong]) == (group, findings)
 

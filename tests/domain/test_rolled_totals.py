@@ -6,15 +6,11 @@ from datetime import UTC, date, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.business_days import business_day
+from chalicelib.domain.business_days import ON_THE_WAY, business_day, is_late, last_closed_day, last_open_day
 from chalicelib.domain.history import DayTotal, entry_of
 from chalicelib.domain.totals import (
     ALL_AGENTS,
-    ON_THE_WAY,
     DaySlots,
-    is_late,
-    last_closed_day,
-    last_open_day,
     of_all_agents,
     slots_of_all_agents,
 )
