@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.history import Page
-from chalicelib.schemas.history import ListHistory
-from chalicelib.schemas.reports import ExportAnswer, ReportTakings, TakingsAnswer
+from chalicelib.schemas.history import ExportAnswer, ListHistory, ReportTakings, TakingsAnswer
 from chalicelib.schemas.transaction_view import TransactionList
 from chalicelib.services import history, pictures, reports
 

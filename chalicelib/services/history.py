@@ -36,13 +36,7 @@ from chalicelib.domain.history import (
     quarters_of,
     ranges_of_page,
 )
-from chalicelib.domain.totals import (
-    DaySlots,
-    RolledMonth,
-    RolledSlots,
-    of_all_agents,
-    slots_of_all_agents,
-)
+from chalicelib.domain.totals import DaySlots, RolledMonth, RolledSlots, of_all_agents, slots_of_all_agents
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.log import log

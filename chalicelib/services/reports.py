@@ -13,8 +13,7 @@ from chalicelib.domain.history import MAX_CANDIDATES, HistoryEntry, days_of, ent
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files
 from chalicelib.gateways.secrets import new_guid
-from chalicelib.schemas.history import ListHistory
-from chalicelib.schemas.reports import COLUMNS, row_of
+from chalicelib.schemas.history import COLUMNS, ListHistory, row_of
 from chalicelib.schemas.transaction_view import WIRE_STATES, WireState, wire_state
 from chalicelib.services import history
 from chalicelib.services.history import HistoryQuery
@@ -29,7 +28,7 @@ from collections.abc import Mapping
 
 from chalicelib.domain.business_days import LONGEST, business_day, period_of
 from chalicelib.domain.totals import LONGEST_BY_HOUR, Taking, check_size, takings_of, too_much
-from chalicelib.schemas.reports import BY_HOUR, ReportTakings
+from chalicelib.schemas.history import BY_HOUR, ReportTakings
 from chalicelib.services.access import admit
 from chalicelib.services.history import scope_of
 from chalicelib.store import merchants, totals

@@ -8,12 +8,7 @@ from hypothesis import strategies as st
 
 from chalicelib.domain.business_days import ON_THE_WAY, business_day, is_late, last_closed_day, last_open_day
 from chalicelib.domain.history import DayTotal, entry_of
-from chalicelib.domain.totals import (
-    ALL_AGENTS,
-    DaySlots,
-    of_all_agents,
-    slots_of_all_agents,
-)
+from chalicelib.domain.totals import ALL_AGENTS, DaySlots, of_all_agents, slots_of_all_agents
 from tests.support.transactions import a_payment
 
 DAY = date(2026, 3, 14)

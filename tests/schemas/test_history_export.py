@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from chalicelib.domain.history import entry_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import CardDetails, Phase, Transaction
-from chalicelib.schemas.reports import COLUMNS, neutral, row_of
+from chalicelib.schemas.history import COLUMNS, neutral, row_of
 from chalicelib.schemas.transaction_view import wire_state
 from tests.support.transactions import NOW, a_payment
 

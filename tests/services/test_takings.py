@@ -18,7 +18,7 @@ from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.totals import Taking
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.schemas.reports import ReportTakings, TakingsAnswer
+from chalicelib.schemas.history import ReportTakings, TakingsAnswer
 from chalicelib.services import outcomes
 from chalicelib.services.rebuild_totals import rebuild
 from chalicelib.services.reports import report
