@@ -19,8 +19,7 @@ from chalicelib.record import Record
 from chalicelib.schemas.sign_in import SignIn
 from chalicelib.services import sign_in as authentication
 from chalicelib.services.sign_in import Attempt, log_denial
-from chalicelib.store import merchants, sequences, transactions
-from chalicelib.store import sign_in as sign_in_store
+from chalicelib.store import agents, merchants, sequences, transactions
 from chalicelib.store.table import Key, read_all
 
 
@@ -39,7 +38,7 @@ def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None
     or its account deleted since, AGENT_BLOCKED or MERCHANT_BLOCKED when it or its merchant was blocked, and
     NOT_THE_CALLER when `current_account_id` is another account.
     """
-    own: list[Key[Any]] = [merchants.agent_key(caller.agent_id)]
+    own: list[Key[Any]] = [agents.key(caller.agent_id)]
     if caller.client_id != NO_CLIENT:
         own.append(merchants.key(caller.client_id))
     agent, *found = read_all([*own, *keys])
@@ -94,7 +93,7 @@ def sign_in(body: SignIn, now: datetime, source: str = "") -> Secret:
     session_id = Secret(str(uuid.uuid4()))
     session = new_session(authentication.session_digest(session_id), caller.agent_id, caller.credential_version, now)
 
-    sign_in_store.create_session(session)
+    agents.create_session(session)
     return session_id
 
 

@@ -23,10 +23,10 @@ from chalicelib.services.merchants import check_same_as_path, require_merchant
 from chalicelib.services.passwords import hash_password
 from chalicelib.services.sign_in import new_secret_key
 from chalicelib.settings import settings
-from chalicelib.store import merchants, sequences, sign_in
+from chalicelib.store import agents, merchants, sequences
 from chalicelib.store import outbox as outbox_store
+from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act, changed_fields
-from chalicelib.store.merchants import LoginChange
 from chalicelib.store.table import ChangedMeanwhileError, Key, read, read_all, retry_on_change
 
 
@@ -43,13 +43,13 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
     welcome = messages.welcome(secrets.token_hex(16), merchant_id, agent.name, agent.email, now)
     mail = [welcome] if body.send_welcome_email else []
 
-    merchants.create_agent(agent, login, Act("create", caller.agent_id, now), *map(outbox_store.put, mail))
+    agents.create(agent, login, Act("create", caller.agent_id, now), *map(outbox_store.put, mail))
     return _profile(agent, merchant)
 
 
 def get(caller: Caller, merchant_id: int, pos_id: int) -> Profile:
     """Return an agent with its secret key."""
-    admitted = admit(caller, merchants.key(merchant_id), merchants.agent_key(pos_id))
+    admitted = admit(caller, merchants.key(merchant_id), agents.key(pos_id))
     permissions.check_can_see_agent(admitted.agent, merchant_id, pos_id)
     merchant, agent = require_merchant(admitted.others[0]), _agent_of_merchant(merchant_id, admitted.others[1])
     return replace(_profile(agent, merchant), secret_key=secret_key_of(agent))
@@ -68,7 +68,7 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
         admitted = admit(
             caller,
             merchants.key(merchant_id),
-            merchants.agent_key(pos_id),
+            agents.key(pos_id),
             *keys,
             current_account_id=body.current_account_id,
         )
@@ -81,7 +81,7 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
         login = _login_change(body, before, after)
 
         if changed_fields(before, after) or login != LoginChange():
-            merchants.change_agent(before, after, login, Act("update", caller.agent_id, now))
+            agents.change(before, after, login, Act("update", caller.agent_id, now))
         return _profile(after, merchant)
 
     return retry_on_change(attempt)
@@ -89,7 +89,7 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
 
 def _new_agent(body: CreateAgent, merchant_id: int, resolved: dict[str, Any], now: datetime) -> tuple[Agent, Login]:
     """Return a new agent and its login."""
-    agent_id = sequences.next_id(merchants.AGENTS)
+    agent_id = sequences.next_id(agents.TABLE)
     secret_key = body.secret_key or new_secret_key()
     agent = Agent(
         id=agent_id,
@@ -120,7 +120,7 @@ def _agent_of_merchant(merchant_id: int, agent: Agent | None) -> Agent:
 
 
 def _profile(agent: Agent, merchant: Merchant) -> Profile:
-    keys: list[Key[Any]] = [sign_in.key(agent.email)]
+    keys: list[Key[Any]] = [agents.login_key(agent.email)]
     keys += [merchants.terminal_key(agent.terminal_id)] if agent.terminal_id is not None else []
     login, *at = read_all(keys)
     return Profile(agent, merchant, login, at[0].tid if at and at[0] else None, pictures.signed_url(agent.avatar_key))
@@ -176,7 +176,7 @@ def _next_version(before: Agent, body: UpdateAgent, resolved: dict[str, Any]) ->
 def _login_change(body: UpdateAgent, before: Agent, after: Agent) -> LoginChange:
     moved = None
     if canonical(after.email) != canonical(before.email):
-        moved = read(sign_in.key(before.email))
+        moved = read(agents.login_key(before.email))
         if moved is None:
             raise ChangedMeanwhileError
     return LoginChange(
@@ -202,7 +202,7 @@ def update_bulk(body: BulkUpdate, caller: Caller, merchant_id: int, now: datetim
     require_merchant(admitted.others[0])
 
     items, findings = body.parse_items()
-    found: list[Login | None] = read_all([sign_in.key(item.email) for item in items])
+    found: list[Login | None] = read_all([agents.login_key(item.email) for item in items])
     seen: set[str] = set()
     for item, login in zip(items, found, strict=True):
         printer, problems = _check(item, login, merchant_id, seen)
@@ -239,14 +239,14 @@ def _apply(item: BulkItem, login: Login, printer: PrinterSettings | None, act: A
     """Update the agent, and return whether the e-mail still belongs to it."""
 
     def attempt() -> bool:
-        before = read(merchants.agent_key(login.agent_id))
+        before = read(agents.key(login.agent_id))
         if before is None or canonical(before.email) != canonical(item.email):
             return False
 
         after = _next_version_of_item(before, item, printer)
 
         if changed_fields(before, after):
-            merchants.change_agent(before, after, LoginChange(), act)
+            agents.change(before, after, LoginChange(), act)
         return True
 
     return retry_on_change(attempt)
@@ -272,9 +272,7 @@ def search(body: ListAgents, caller: Caller, merchant_id: int) -> tuple[list[Pro
     permissions.check_can_manage(admitted.agent, merchant_id)
     merchant = require_merchant(admitted.others[0])
 
-    candidates = (
-        merchants.agents_of_merchant(merchant_id) if body.email is None else _with_email(body.email, merchant_id)
-    )
+    candidates = agents.of_merchant(merchant_id) if body.email is None else _with_email(body.email, merchant_id)
     names = {terminal.id: terminal.tid for terminal in merchants.terminals_of_merchant(merchant_id)}
     found = [
         agent
@@ -284,7 +282,7 @@ def search(body: ListAgents, caller: Caller, merchant_id: int) -> tuple[list[Pro
     ]
 
     page = page_of(found, body.page)
-    logins_of_page: list[Login | None] = read_all([sign_in.key(agent.email) for agent in page])
+    logins_of_page: list[Login | None] = read_all([agents.login_key(agent.email) for agent in page])
     profiles = [
         Profile(
             agent,
@@ -301,6 +299,6 @@ def search(body: ListAgents, caller: Caller, merchant_id: int) -> tuple[list[Pro
 
 def _with_email(email: str, merchant_id: int) -> list[Agent]:
     """Return the agent with this e-mail, if it is the merchant's. Strong reads find one that was just created."""
-    login = read(sign_in.key(email)) if email.strip() else None
-    agent = read(merchants.agent_key(login.agent_id)) if login and login.client_id == merchant_id else None
+    login = read(agents.login_key(email)) if email.strip() else None
+    agent = read(agents.key(login.agent_id)) if login and login.client_id == merchant_id else None
     return [agent] if agent else []

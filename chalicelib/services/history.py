@@ -43,7 +43,7 @@ from chalicelib.log import log
 from chalicelib.record import Record
 from chalicelib.schemas.history import OLDEST_FIRST, ListBasicModel, ListHistory
 from chalicelib.services.access import Admitted, admit
-from chalicelib.store import history, merchants, totals, transactions
+from chalicelib.store import agents, history, merchants, totals, transactions
 from chalicelib.store import totals as totals_store
 from chalicelib.store.history import Stretch
 from chalicelib.store.table import Key, read, read_all
@@ -219,7 +219,7 @@ class HistoryQuery(Record):
 def decide(body: ListHistory, caller: Caller, now: datetime, days: ChoosePeriod = period_of) -> HistoryQuery:
     """Return what a request lists, if the caller may; `days` is the period that its two days stand for."""
     model = body.list_basic_model
-    account_key = [merchants.agent_key(model.account_id)] if model.account_id is not None else []
+    account_key = [agents.key(model.account_id)] if model.account_id is not None else []
     found_key = [transactions.key(model.id.upper())] if model.id is not None else []
     keys: list[Key[Agent] | Key[Transaction]] = [*account_key, *found_key]
     admitted = admit(caller, *keys, current_account_id=body.current_account_id)

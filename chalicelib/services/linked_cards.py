@@ -13,7 +13,7 @@ from chalicelib.gateways import acquirers
 from chalicelib.log import log_defect
 from chalicelib.schemas.linked_cards import GetLinkedCards
 from chalicelib.services.access import admit
-from chalicelib.store import linked_cards, merchants, sequences
+from chalicelib.store import agents, linked_cards, merchants, sequences
 from chalicelib.store.table import read
 
 LINK_TIMEOUT_S = 20  # an operator waits
@@ -22,7 +22,7 @@ LINK_TIMEOUT_S = 20  # an operator waits
 def list_cards(body: GetLinkedCards, caller: Caller) -> tuple[list[LinkedCard], int]:
     """Return a page of the cards of an agent that match the filters, by ID, and the zone of the agent's merchant."""
     owner_id = caller.agent_id if body.account_id is None else body.account_id
-    admitted = admit(caller, merchants.agent_key(owner_id), current_account_id=body.current_account_id)
+    admitted = admit(caller, agents.key(owner_id), current_account_id=body.current_account_id)
     owner: Agent | None = admitted.others[0]
     if owner is None:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)

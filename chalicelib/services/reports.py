@@ -17,8 +17,8 @@ from chalicelib.schemas.history import COLUMNS, ListHistory, row_of
 from chalicelib.schemas.transaction_view import WIRE_STATES, WireState, wire_state
 from chalicelib.services import history
 from chalicelib.services.history import HistoryQuery
+from chalicelib.store import agents, transactions
 from chalicelib.store import history as history_store
-from chalicelib.store import transactions
 from chalicelib.store.history import EXPORTED, Stretch
 from chalicelib.store.table import read_all
 
@@ -31,7 +31,7 @@ from chalicelib.domain.totals import LONGEST_BY_HOUR, Taking, check_size, taking
 from chalicelib.schemas.history import BY_HOUR, ReportTakings
 from chalicelib.services.access import admit
 from chalicelib.services.history import scope_of
-from chalicelib.store import merchants, totals
+from chalicelib.store import totals
 from chalicelib.store.table import BATCH
 
 MAX_ROWS = 100_000
@@ -128,7 +128,7 @@ MOST_READS = 18  # of the store, beside those of the caller and of the merchant 
 def report(body: ReportTakings, caller: Caller, now: datetime) -> tuple[Sequence[Taking], Mapping[int, str]]:
     """Return the takings of a period, and the names of their agents by ID."""
     is_by_hour = body.by == BY_HOUR
-    account_key = [merchants.agent_key(body.account_id)] if body.account_id is not None else []
+    account_key = [agents.key(body.account_id)] if body.account_id is not None else []
     admitted = admit(caller, *account_key, current_account_id=body.current_account_id)
     scope = scope_of(admitted, body.account_id, next(iter(admitted.others), None))
     longest = LONGEST_BY_HOUR if is_by_hour else LONGEST
@@ -147,5 +147,5 @@ def _names_of(agent_ids: set[int], most_reads: int) -> dict[int, str]:
     """Read the names of agents; raise PERIOD_TOO_LONG for more of them than so many reads hold."""
     if len(agent_ids) > most_reads * BATCH:
         raise too_much()
-    found = read_all([merchants.agent_key(agent_id) for agent_id in sorted(agent_ids)])
+    found = read_all([agents.key(agent_id) for agent_id in sorted(agent_ids)])
     return {agent.id: agent.name for agent in found if agent is not None}

@@ -32,8 +32,7 @@ from chalicelib.gateways import secrets
 from chalicelib.log import log
 from chalicelib.services import passwords
 from chalicelib.settings import settings
-from chalicelib.store import merchants
-from chalicelib.store import sign_in as sign_in_store
+from chalicelib.store import agents
 from chalicelib.store.retries import limit_lost_time
 from chalicelib.store.table import read
 
@@ -134,7 +133,7 @@ def caller_of(authorization: str, now: datetime, attempt: Attempt | None = None)
 
     credential = basic(value) if scheme is Scheme.BASIC else credential_of(value)
     attempt.login = credential.login
-    login = read(sign_in_store.key(credential.login))
+    login = read(agents.login_key(credential.login))
     if _is_key(login, credential.secret):
         return _caller_of_login(login)
     session = _session_of(login, credential.secret, now)
@@ -147,7 +146,7 @@ def caller_of_password(credential: Credential, now: datetime, attempt: Attempt |
     """Return the caller of a login and its password, and record the logon. A secret key or a session is refused."""
     attempt = attempt or Attempt()
     attempt.login = credential.login
-    login = read(sign_in_store.key(credential.login))
+    login = read(agents.login_key(credential.login))
     return _caller_of_login(_check_password(login, credential, attempt, now, is_sign_in=True))
 
 
@@ -191,12 +190,12 @@ def _check_password(
     is_logon = login is not None and login.state == ACTIVE and (is_sign_in or is_logon_to_record(login, now))
     if _is_remembered(login, credential.secret, now):
         if is_logon or login.failed_attempts:
-            sign_in_store.decide_success(login.email, now, is_logon=is_logon)
+            agents.decide_success(login.email, now, is_logon=is_logon)
         return login
     verified = _verify(login, credential, attempt, now)
-    sign_in_store.decide_success(verified.email, now, is_logon=is_logon)
+    agents.decide_success(verified.email, now, is_logon=is_logon)
     if passwords.is_outdated(verified.password_hash or ""):
-        sign_in_store.rehash(verified, passwords.hash_password(credential.secret))
+        agents.rehash(verified, passwords.hash_password(credential.secret))
     return verified
 
 
@@ -206,15 +205,15 @@ def _is_remembered(login: Login | None, secret: Secret, now: datetime) -> TypeGu
 
 def _verify(login: Login | None, credential: Credential, attempt: Attempt, now: datetime) -> Login:
     """Return the login if the secret is its password, else count the failure and raise 102; 104 while it is locked."""
-    unknown = sign_in_store.counter_of_unknown(secrets.pseudonym("unknown login", credential.login))
-    counter = sign_in_store.counter(login.email) if login else unknown
+    unknown = agents.counter_of_unknown(secrets.pseudonym("unknown login", credential.login))
+    counter = agents.counter(login.email) if login else unknown
     seen = read(counter.key) or FailedAttempts()
     if is_locked(seen, now):
         raise ServiceError(ErrorCode.LOGIN_LOCKED)
     if passwords.verify(login.password_hash if login else None, credential.secret, now) and login is not None:
         return login
     source = secrets.pseudonym("source", attempt.source)
-    before = sign_in_store.count_failure(counter, seen, source, now)
+    before = agents.count_failure(counter, seen, source, now)
     if reaches_many_places(before, source):
         log_many_places(credential.login)
     raise ServiceError(ErrorCode.BAD_CREDENTIAL)
@@ -226,7 +225,7 @@ def _caller_of_session(secret: Secret, now: datetime) -> Caller:
     session = _session(secret)
     if session is None or not is_alive(session, now):
         raise ServiceError(ErrorCode.SESSION_EXPIRED)
-    agent = read(merchants.agent_key(session.agent_id))
+    agent = read(agents.key(session.agent_id))
     if agent is None or agent.deleted:
         raise ServiceError(ErrorCode.SESSION_EXPIRED)
     if agent.state != ACTIVE:  # first, because blocking makes a new credential version, too
@@ -238,12 +237,12 @@ def _caller_of_session(secret: Secret, now: datetime) -> Caller:
 
 
 def _session(secret: Secret) -> Session | None:
-    return read(sign_in_store.session_key(session_digest(secret)))
+    return read(agents.session_key(session_digest(secret)))
 
 
 def _recorded(session: Session, now: datetime) -> Session:
     """Record the use of a session if it is time to, and return the session as it is then."""
-    return sign_in_store.touch_session(session, now) if is_use_to_record(session, now) else session
+    return agents.touch_session(session, now) if is_use_to_record(session, now) else session
 
 
 def _check_active(login: Login) -> None:

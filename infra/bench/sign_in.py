@@ -14,7 +14,7 @@ from chalicelib.domain.agent import Login
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
 from chalicelib.services import passwords, sign_in
-from chalicelib.store import sign_in as sign_in_store
+from chalicelib.store import agents
 from chalicelib.store.table import write_one
 
 PASSWORD = Secret("a password of the bench")
@@ -56,7 +56,7 @@ def _email() -> str:
 
 def _known_login(password_hash: str) -> str:
     login = Login(_email(), 1, 1, password_hash=password_hash, last_logon=datetime.now(UTC))
-    write_one(sign_in_store.create(login))
+    write_one(agents.create_login(login))
     return login.email
 
 

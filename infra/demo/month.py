@@ -30,7 +30,7 @@ from chalicelib.services import agents, merchants, payments, reversals
 from chalicelib.services.outcomes import AUTHORIZE_SECONDS
 from chalicelib.settings import SANDBOX, settings
 from chalicelib.store import linked_cards
-from chalicelib.store import merchants as agents_store
+from chalicelib.store import agents as agents_store
 from chalicelib.store import merchants as merchants_store
 from chalicelib.store import merchants as terminals_store
 from chalicelib.store.table import read
@@ -222,7 +222,7 @@ def _reverse(sales: list[Sale], tills: list[OpenTill], gmt: int, now: datetime) 
 def _open_tills(first: Agent, now: datetime) -> list[OpenTill]:
     """Create the other tills of the merchant, each with a terminal; return all of them."""
     opened = [first]
-    owner = next(one for one in agents_store.agents_of_merchant(first.client_id) if is_administrator(one))
+    owner = next(one for one in agents_store.of_merchant(first.client_id) if is_administrator(one))
     caller = Caller(owner.id, owner.client_id, owner.credential_version)
     for number in range(2, len(TILLS) + 1):
         tid = f"DEMO{number:04d}"

@@ -47,7 +47,7 @@ from chalicelib.services import linked_cards
 from chalicelib.services.passwords import hash_password
 from chalicelib.services.sign_in import new_secret_key
 from chalicelib.settings import settings
-from chalicelib.store import audit, merchants, sequences, sign_in
+from chalicelib.store import agents, audit, sequences
 from chalicelib.store.audit import Act
 from chalicelib.store.table import read
 from infra.local import scheduler
@@ -64,7 +64,7 @@ MIN_PARTNER_SECRET_LENGTH = 16
 def create_system_user(name: str, email: str, password: Secret, phone: str = "") -> Agent:
     """Store a new system user. Raises 307 when the e-mail belongs to an agent already."""
     now = datetime.now(UTC)
-    agent_id = sequences.next_id(merchants.AGENTS)
+    agent_id = sequences.next_id(agents.TABLE)
     secret_key = new_secret_key()
     agent = Agent(
         id=agent_id,
@@ -84,7 +84,7 @@ def create_system_user(name: str, email: str, password: Secret, phone: str = "")
         password_hash=hash_password(password),
         key_digest=keyed_digest(secret_key),
     )
-    merchants.create_agent(agent, login, Act("create", OPERATOR, now))
+    agents.create(agent, login, Act("create", OPERATOR, now))
     return agent
 
 
@@ -148,8 +148,8 @@ def _read_password() -> Secret:
 
 
 def _link_card_command(options: argparse.Namespace) -> None:
-    login = read(sign_in.key(canonical(options.email)))
-    agent = read(merchants.agent_key(login.agent_id)) if login else None
+    login = read(agents.login_key(canonical(options.email)))
+    agent = read(agents.key(login.agent_id)) if login else None
     if agent is None:
         sys.exit("There is no agent with this e-mail.")
     typed = CardInput(_read_secret("Card number: "), _read_secret("Expiry, MMYY: "))

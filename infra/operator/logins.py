@@ -8,7 +8,7 @@ import boto3
 from chalicelib.domain.agent import Login
 from chalicelib.gateways import secrets
 from chalicelib.services import sign_in
-from chalicelib.store import sign_in as sign_in_store
+from chalicelib.store import agents
 from chalicelib.store.table import decode, table_name
 
 
@@ -20,7 +20,7 @@ def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]")
 
 
 def _find_login_command(options: argparse.Namespace) -> None:
-    pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName=table_name(sign_in_store.TABLE))
+    pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName=table_name(agents.LOGINS))
     for page in pages:
         for item in page["Items"]:
             if secrets.pseudonym(sign_in.LOGIN, item["email"]["S"]) == options.digest and "agent_id" in item:

@@ -4,7 +4,8 @@ import pytest
 
 from chalicelib.domain.agent import Agent
 from chalicelib.services import agents
-from chalicelib.store import audit, merchants
+from chalicelib.store import agents as agents_store
+from chalicelib.store import audit
 from chalicelib.store.table import read
 from tests.support import http
 from tests.support.builders import PASSWORD, Shop, a_shop
@@ -20,7 +21,7 @@ def update(shop: Shop, *items: Any, login: tuple[str, str] | None = None) -> htt
 
 
 def stored_agent(agent: dict[str, Any]) -> Agent:
-    found = read(merchants.agent_key(agent["ID"]))
+    found = read(agents_store.key(agent["ID"]))
     assert found
     return found
 

@@ -5,7 +5,7 @@ import pytest
 
 from chalicelib.domain.agent import Agent
 from chalicelib.services import agents as service
-from chalicelib.store import audit, merchants, sign_in
+from chalicelib.store import agents, audit
 from chalicelib.store.table import read, write_one
 from chalicelib.store.table import update as store_update
 from tests.support import builders, http
@@ -29,7 +29,7 @@ def update(shop: Shop, agent: dict[str, Any], **body: Any) -> http.Reply:
 
 
 def stored_agent(agent: dict[str, Any]) -> Agent:
-    found = read(merchants.agent_key(agent["ID"]))
+    found = read(agents.key(agent["ID"]))
     assert found
     return found
 
@@ -70,7 +70,7 @@ def test_an_update_changes_what_it_sends_and_nothing_else(
 
 @pytest.mark.parametrize("stored", ["840", "USD"])
 def test_a_currency_is_shown_alpha_3_whichever_form_is_stored(shop: Shop, agent: dict[str, Any], stored: str) -> None:
-    write_one(store_update(merchants.agent_key(agent["ID"]), "SET #currency_id = :code", {"code": stored}))
+    write_one(store_update(agents.key(agent["ID"]), "SET #currency_id = :code", {"code": stored}))
 
     [listed] = shop.post(f"{shop.path}/pos/list", {"Email": agent["Email"]}).body["PosList"]
 
@@ -171,7 +171,7 @@ def test_an_agent_is_moved_to_another_terminal_of_its_merchant_alone(shop: Shop,
 
     assert update(shop, agent, TerminalID=first["ID"]).status == 200
     assert update(shop, agent, TID=second["Name"]).status == 200
-    login = read(sign_in.key(agent["Email"]))
+    login = read(agents.login_key(agent["Email"]))
     assert login
     assert stored_agent(agent).terminal_id == login.terminal_id == second["ID"]
 

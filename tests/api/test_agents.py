@@ -4,7 +4,7 @@ import pytest
 
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.permissions import rights_of
-from chalicelib.store import audit, merchants, sign_in
+from chalicelib.store import agents, audit
 from chalicelib.store.table import client, read, table_name
 from tests.support import builders, http
 from tests.support.builders import PASSWORD, Shop, a_shop, agent_body, an_email
@@ -20,7 +20,7 @@ def create(shop: Shop, login: tuple[str, str] | None = None, **changes: Any) -> 
 
 
 def stored_agent(number: int) -> Agent:
-    agent = read(merchants.agent_key(number))
+    agent = read(agents.key(number))
     assert agent
     return agent
 
@@ -74,7 +74,7 @@ def test_an_agent_without_a_password_has_its_key_alone(shop: Shop) -> None:
     email = an_email()
     number = shop.agent(Email=email, Password=None)["ID"]
 
-    login = read(sign_in.key(email))
+    login = read(agents.login_key(email))
     assert login
     assert login.password_hash is None
     key = shop.shown(number)["SecretKey"]
@@ -85,7 +85,7 @@ def test_nothing_that_is_stored_holds_a_secret(shop: Shop) -> None:
     email, password, key = an_email(), "password-in-clear", "secret-key-in-clear"
     number = create(shop, Email=email, Password=password, SecretKey=key).body["Pos"]["ID"]
 
-    rows = repr([read(merchants.agent_key(number)), read(sign_in.key(email)), audit.of(f"agent#{number}")])
+    rows = repr([read(agents.key(number)), read(agents.login_key(email)), audit.of(f"agent#{number}")])
     mails = repr(client().call("Scan", TableName=table_name("outbox"))["Items"])
     for text in (password, key):
         assert text not in rows
@@ -127,7 +127,7 @@ def test_a_field_out_of_its_range_is_refused_by_name(shop: Shop, field: str, val
 
     assert reply.error == (400, 202)
     assert [found for name, found in reply.findings if name.startswith(field)] == [code]
-    assert read(sign_in.key(email)) is None
+    assert read(agents.login_key(email)) is None
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_reference_to_nothing_is_refused_and_nothing_is_stored(
     reply = create(shop, Email=email, **changes)
 
     assert (reply.error, reply.findings) == ((404, findings[0][1]), findings)
-    assert read(sign_in.key(email)) is None
+    assert read(agents.login_key(email)) is None
 
 
 def test_a_terminal_of_another_merchant_is_no_terminal(shop: Shop) -> None:
@@ -173,7 +173,7 @@ def test_an_agent_takes_its_terminal_by_id_or_by_name(shop: Shop) -> None:
     by_id, by_name = shop.agent(TerminalID=terminal["ID"]), shop.agent(TID=terminal["Name"])
 
     assert stored_agent(by_id["ID"]).terminal_id == stored_agent(by_name["ID"]).terminal_id == terminal["ID"]
-    login = read(sign_in.key(by_id["Email"]))
+    login = read(agents.login_key(by_id["Email"]))
     assert login
     assert login.terminal_id == terminal["ID"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.transaction import Transaction
-from chalicelib.store import merchants
+from chalicelib.store import agents, merchants
 from chalicelib.store.table import read
 from infra.bench.shop import write_in_bulk
 from tests.support import http
@@ -320,7 +320,7 @@ def busy(stage_on_dynamodb_local: str, written: dict[str, Any]) -> tuple[Shop, B
 
 
 def record(agent_id: int) -> Agent:
-    agent = read(merchants.agent_key(agent_id))
+    agent = read(agents.key(agent_id))
     assert agent is not None
     return agent
 

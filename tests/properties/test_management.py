@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.store import audit, merchants, sequences, sign_in
+from chalicelib.store import agents, audit, merchants, sequences
 from chalicelib.store.table import read
 from tests.support import builders, http
 from tests.support.builders import Shop, a_shop
@@ -48,8 +48,8 @@ def targets(shop: Shop) -> dict[str, Target]:
 
     def created_agent(body: dict[str, Any]) -> Any:
         email = body.get("Email")
-        login = read(sign_in.key(email)) if is_name(email) else None
-        return login and (login.agent_id, read(merchants.agent_key(login.agent_id)) is not None)
+        login = read(agents.login_key(email)) if is_name(email) else None
+        return login and (login.agent_id, read(agents.key(login.agent_id)) is not None)
 
     def created_terminal(body: dict[str, Any]) -> Any:
         name = body.get("Name")
@@ -57,8 +57,8 @@ def targets(shop: Shop) -> dict[str, Target]:
         return claim and (claim.holder, read(merchants.terminal_key(claim.holder)) is not None)
 
     def changed_agent(_: object) -> Any:
-        found = read(merchants.agent_key(agent["ID"]))
-        login = found and read(sign_in.key(found.email))
+        found = read(agents.key(agent["ID"]))
+        login = found and read(agents.login_key(found.email))
         assert found
         assert login
         assert (login.state, login.credential_version) == (found.state, found.credential_version)

@@ -9,7 +9,7 @@ from chalicelib.schemas.auth_account import AccountAnswer, AuthAccount
 from chalicelib.services import auth_account
 from chalicelib.services.access import admit
 from chalicelib.settings import settings
-from chalicelib.store import merchants
+from chalicelib.store import agents, merchants
 from tests.support.accounts import Account, a_stored_merchant, an_account, block
 from tests.support.cost import store_calls
 
@@ -38,7 +38,7 @@ def test_the_caller_its_merchant_and_what_else_is_asked_for_are_one_read() -> No
         admitted = admit(
             _caller(account),
             merchants.key(other.id),
-            merchants.agent_key(NOBODY),
+            agents.key(NOBODY),
             merchants.key(account.agent.client_id),
         )
 

@@ -14,7 +14,7 @@ from chalicelib.services import passwords, sign_in
 from chalicelib.services.passwords import VerifiedPasswords
 from chalicelib.services.sign_in import caller_of
 from chalicelib.settings import settings
-from chalicelib.store import sign_in as sign_in_store
+from chalicelib.store import agents
 from chalicelib.store.table import commit, update
 from tests.support.accounts import PASSWORD, a_session, an_account, basic, refusal_of
 from tests.support.cost import store_calls
@@ -81,7 +81,7 @@ def test_a_verified_password_costs_one_write_that_decides_and_a_remembered_one_n
 
 def test_a_login_without_a_password_has_none_that_fits() -> None:
     account = an_account()
-    commit(update(sign_in_store.key(account.email), "SET #state = :on REMOVE #password_hash", {"on": 1}))
+    commit(update(agents.login_key(account.email), "SET #state = :on REMOVE #password_hash", {"on": 1}))
 
     assert refusal_of(account.basic, NOW) is ErrorCode.BAD_CREDENTIAL
     assert refusal_of(account.basic_with_key, NOW) is None

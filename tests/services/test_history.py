@@ -13,7 +13,7 @@ from chalicelib.domain.agent import NO_CLIENT
 from chalicelib.domain.history import Page, entry_of
 from chalicelib.domain.transaction import Phase, ReceiptAddresses
 from chalicelib.errors import Check, ErrorCode, ServiceError
-from chalicelib.store import history, merchants, totals, transactions
+from chalicelib.store import agents, history, totals, transactions
 from chalicelib.store.table import Write, commit, put_new, update, write_one
 from infra.bench.shop import write_in_bulk
 from tests.support.builders import an_agent
@@ -330,7 +330,7 @@ def test_while_payments_come_in_no_page_shows_one_twice_and_none_is_missed(dynam
 
 
 def test_rights_that_were_taken_back_count_at_once(books: Books) -> None:
-    key = merchants.agent_key(books.agents[0].id)
+    key = agents.key(books.agents[0].id)
     commit(update(key, "SET #state = :active REMOVE #branches_actions", {"active": 1}))
 
     assert ids(books.ask(NOW, {})) == [books.kept[0].id]

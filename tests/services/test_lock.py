@@ -7,7 +7,7 @@ import pytest
 from chalicelib.domain.sign_in import LOCK_AFTER, LOCK_FOR
 from chalicelib.errors import ErrorCode
 from chalicelib.services.sign_in import caller_of
-from chalicelib.store import sign_in
+from chalicelib.store import agents
 from chalicelib.store.table import commit, update
 from tests.support.accounts import an_account, basic, guess, refusal_of
 
@@ -77,6 +77,6 @@ def test_an_unlock_lets_the_password_in_again() -> None:
     account = an_account()
     guess(account, LOCK_AFTER, NOW)
 
-    commit(update(sign_in.key(account.email), "SET #failed_attempts = :none REMOVE #locked_until", {"none": 0}))
+    commit(update(agents.login_key(account.email), "SET #failed_attempts = :none REMOVE #locked_until", {"none": 0}))
 
     assert refusal_of(account.basic, NOW) is None

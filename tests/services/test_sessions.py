@@ -9,7 +9,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.sign_in import SignIn
 from chalicelib.services import access, sign_in
 from chalicelib.services.sign_in import caller_of
-from chalicelib.store.sign_in import session_key
+from chalicelib.store.agents import session_key
 from chalicelib.store.table import client, read, table_name
 from tests.support.accounts import PASSWORD, Account, a_stored_merchant, an_account, block
 

@@ -18,7 +18,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import CardDetails
 from chalicelib.gateways.secrets import keyed_digest, seal
 from chalicelib.services.passwords import hash_password
-from chalicelib.store import linked_cards, sign_in
+from chalicelib.store import agents, linked_cards
 from chalicelib.store.table import put_new, write_one
 from tests.simulation.scenario_script import CARDS, STRANGER, TRAINEE
 from tests.simulation.wire import SECRET
@@ -158,5 +158,5 @@ def _person(name: str, merchant: Any, rights: tuple[int, ...]) -> Person:
         key_digest=keyed_digest(Secret(person.key)),
     )
     write_one(put_new("agents", agent, "id"))
-    write_one(sign_in.create(login))
+    write_one(agents.create_login(login))
     return person

@@ -13,8 +13,8 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import PENDING
 from chalicelib.gateways.https import Reply
 from chalicelib.services import deliveries, linked_cards, outbox, payment_sweep
+from chalicelib.store import agents, merchants
 from chalicelib.store import linked_cards as linked_card_records
-from chalicelib.store import merchants
 from chalicelib.store.due_index import PAGE
 from chalicelib.store.table import Key, read, update, write_one
 from infra.local.engines import STACK
@@ -203,7 +203,7 @@ class Life:
     def link(self, act: Act) -> None:
         """Link a card to an agent, as the operator's command does."""
         owner = self.clients.people.by_name[act.facts["of"]]
-        agent = read(merchants.agent_key(owner.id))
+        agent = read(agents.key(owner.id))
         if agent is None:
             return
         card = linked_cards.link(agent, CardData(Secret(PAN), FACE, "card.exp"), "a card", present.clock(), "SANDBOX")
@@ -220,7 +220,7 @@ class Life:
         """Block the merchant of the tills, or the terminal of one, or open it again; nothing goes wrong with that."""
         what, is_open = act.facts["what"], act.kind == "open"
         person = self.clients.people.by_name[OWNER if what == "merchant" else what]
-        agent = read(merchants.agent_key(person.id))
+        agent = read(agents.key(person.id))
         assert agent is not None
         key: Key[Any] = merchants.key(person.merchant_id)
         if what != "merchant":

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from chalicelib.domain.agent import Login
 from chalicelib.domain.sign_in import COUNTED_FOR, LOCK_AFTER, LOCK_FOR, FailedAttempts, reaches_many_places
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import sign_in
-from chalicelib.store.sign_in import Counter
+from chalicelib.store import agents
+from chalicelib.store.agents import Counter
 from chalicelib.store.table import Value, Write, client, commit, read, table_name, update, write_one
 from infra.local import engines
 from infra.stack import resources
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("engine")
 
 def _counters() -> dict[str, Counter]:
     """Return a counter of each kind, with nothing counted."""
-    return {"known": sign_in.counter(an_account().email), "unknown": sign_in.counter_of_unknown(token_hex(12))}
+    return {"known": agents.counter(an_account().email), "unknown": agents.counter_of_unknown(token_hex(12))}
 
 
 def _seen(counter: Counter) -> FailedAttempts:
@@ -34,7 +34,7 @@ def _seen(counter: Counter) -> FailedAttempts:
 
 def _fail(counter: Counter, times: int, now: datetime = NOW) -> None:
     for _ in range(times):
-        sign_in.count_failure(counter, _seen(counter), SOURCE, now)
+        agents.count_failure(counter, _seen(counter), SOURCE, now)
 
 
 @pytest.fixture(params=["known", "unknown"])
@@ -47,14 +47,14 @@ def counter(request: pytest.FixtureRequest, engine: str) -> Counter:
 def test_a_login_is_found_whatever_its_case() -> None:
     account = an_account()
 
-    assert read(sign_in.key(f" {account.email.upper()} ")) == account.login
+    assert read(agents.login_key(f" {account.email.upper()} ")) == account.login
 
 
 def test_an_email_belongs_to_one_agent_whatever_its_case() -> None:
     account = an_account()
 
     with pytest.raises(ServiceError) as refusal:
-        commit(sign_in.create(Login(account.email.upper(), 1, 1)))
+        commit(agents.create_login(Login(account.email.upper(), 1, 1)))
 
     assert refusal.value.error is ErrorCode.EMAIL_TAKEN
 
@@ -73,7 +73,7 @@ def test_while_locked_no_failure_is_counted(counter: Counter) -> None:
     _fail(counter, LOCK_AFTER)
 
     with pytest.raises(ServiceError) as refusal:
-        sign_in.count_failure(counter, seen, SOURCE, NOW + timedelta(minutes=1))
+        agents.count_failure(counter, seen, SOURCE, NOW + timedelta(minutes=1))
 
     assert refusal.value.error is ErrorCode.LOGIN_LOCKED
     assert (_seen(counter).failed_attempts, _seen(counter).locked_until) == (LOCK_AFTER, NOW + LOCK_FOR)
@@ -97,7 +97,7 @@ def test_after_the_lock_two_guesses_at_once_are_both_counted(counter: Counter) -
     seen = _seen(counter)
 
     for _ in range(2):
-        sign_in.count_failure(counter, seen, SOURCE, NOW + LOCK_FOR)
+        agents.count_failure(counter, seen, SOURCE, NOW + LOCK_FOR)
 
     assert (_seen(counter).failed_attempts, _seen(counter).locked_until) == (2, None)
 
@@ -119,7 +119,7 @@ def test_a_full_count_without_its_lock_is_locked_by_the_next_failure(counter: Co
     write_one(update(counter.key, "SET #failed_attempts = :ten", {"ten": LOCK_AFTER}))  # as a crash leaves it
 
     with pytest.raises(ServiceError) as refusal:
-        sign_in.count_failure(counter, _seen(counter), SOURCE, NOW)
+        agents.count_failure(counter, _seen(counter), SOURCE, NOW)
 
     assert refusal.value.error is ErrorCode.LOGIN_LOCKED
     assert _seen(counter).locked_until == NOW + LOCK_FOR
@@ -130,7 +130,7 @@ def test_a_full_count_without_its_lock_is_locked_by_the_next_success() -> None:
     account.set_on_login(failed_attempts=LOCK_AFTER)
 
     with pytest.raises(ServiceError) as refusal:
-        sign_in.decide_success(account.email, NOW, is_logon=True)
+        agents.decide_success(account.email, NOW, is_logon=True)
 
     assert refusal.value.error is ErrorCode.LOGIN_LOCKED
     assert account.login.locked_until == NOW + LOCK_FOR
@@ -139,7 +139,7 @@ def test_a_full_count_without_its_lock_is_locked_by_the_next_success() -> None:
 def test_the_sources_of_the_failures_that_count_are_counted_once_each(counter: Counter) -> None:
     new = []
     for source in ("a", "b", "a", "c", "b", "d", "e", "a"):
-        before = sign_in.count_failure(counter, _seen(counter), source, NOW)
+        before = agents.count_failure(counter, _seen(counter), source, NOW)
         new.append(reaches_many_places(before, source))
 
     assert new == [False, False, False, False, False, False, True, False]
@@ -148,9 +148,9 @@ def test_the_sources_of_the_failures_that_count_are_counted_once_each(counter: C
 
 def test_a_new_row_of_failures_begins_with_its_own_source(counter: Counter) -> None:
     for source in "abc":
-        sign_in.count_failure(counter, _seen(counter), source, NOW)
+        agents.count_failure(counter, _seen(counter), source, NOW)
 
-    before = sign_in.count_failure(counter, _seen(counter), "d", NOW + COUNTED_FOR)
+    before = agents.count_failure(counter, _seen(counter), "d", NOW + COUNTED_FOR)
 
     assert before == FailedAttempts()
     assert _seen(counter).sources == {"d"}
@@ -158,10 +158,10 @@ def test_a_new_row_of_failures_begins_with_its_own_source(counter: Counter) -> N
 
 def test_a_success_resets_the_count() -> None:
     account = an_account()
-    counter = sign_in.counter(account.email)
+    counter = agents.counter(account.email)
     _fail(counter, LOCK_AFTER - 1)
 
-    sign_in.decide_success(account.email, NOW, is_logon=True)
+    agents.decide_success(account.email, NOW, is_logon=True)
 
     assert _seen(counter) == FailedAttempts()
     assert account.login.last_logon == NOW
@@ -169,35 +169,35 @@ def test_a_success_resets_the_count() -> None:
 
 def test_a_success_that_is_no_logon_leaves_the_last_one() -> None:
     account = an_account()
-    sign_in.decide_success(account.email, NOW, is_logon=True)
+    agents.decide_success(account.email, NOW, is_logon=True)
 
-    sign_in.decide_success(account.email, NOW + timedelta(minutes=1), is_logon=False)
+    agents.decide_success(account.email, NOW + timedelta(minutes=1), is_logon=False)
 
     assert account.login.last_logon == NOW
 
 
 def test_a_success_after_the_lock_lifts_it_for_good() -> None:
     account = an_account()
-    _fail(sign_in.counter(account.email), LOCK_AFTER)
+    _fail(agents.counter(account.email), LOCK_AFTER)
 
-    sign_in.decide_success(account.email, NOW + LOCK_FOR, is_logon=True)
+    agents.decide_success(account.email, NOW + LOCK_FOR, is_logon=True)
 
     assert (account.login.failed_attempts, account.login.locked_until) == (0, None)
 
 
 def test_a_success_after_a_lock_was_set_is_refused() -> None:
     account = an_account()
-    _fail(sign_in.counter(account.email), LOCK_AFTER)
+    _fail(agents.counter(account.email), LOCK_AFTER)
 
     with pytest.raises(ServiceError) as refusal:
-        sign_in.decide_success(account.email, NOW, is_logon=True)
+        agents.decide_success(account.email, NOW, is_logon=True)
 
     assert refusal.value.error is ErrorCode.LOGIN_LOCKED
     assert account.login.locked_until is not None
 
 
 def test_the_failures_of_an_unknown_login_are_stored_with_their_expiry_and_nothing_else() -> None:
-    counter = sign_in.counter_of_unknown("0123456789abcdef")
+    counter = agents.counter_of_unknown("0123456789abcdef")
 
     _fail(counter, LOCK_AFTER)
 
@@ -210,10 +210,10 @@ def test_the_failures_of_an_unknown_login_are_stored_with_their_expiry_and_nothi
 
 def test_a_login_never_expires() -> None:
     account = an_account()
-    counter = sign_in.counter(account.email)
+    counter = agents.counter(account.email)
     _fail(counter, LOCK_AFTER)
     _fail(counter, LOCK_AFTER, NOW + LOCK_FOR)
-    sign_in.decide_success(account.email, NOW + 2 * LOCK_FOR, is_logon=True)
+    agents.decide_success(account.email, NOW + 2 * LOCK_FOR, is_logon=True)
 
     item = client().call("GetItem", TableName=table_name("logins"), Key=counter.key.wire())["Item"]
     ttl = resources.ttl_specifications(engines.STACK)[table_name("logins")]["AttributeName"]
@@ -223,39 +223,39 @@ def test_a_login_never_expires() -> None:
 
 @given(st.text())
 def test_no_login_is_the_key_of_the_failures_of_an_unknown_one(email: str) -> None:
-    for text in (email, sign_in.UNKNOWN + email):
-        assert not sign_in.key(text).key["email"].startswith(sign_in.UNKNOWN)
+    for text in (email, agents.UNKNOWN + email):
+        assert not agents.login_key(text).key["email"].startswith(agents.UNKNOWN)
 
 
 def test_a_lock_that_comes_too_late_for_a_login_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     account = an_account()
-    counter = sign_in.counter(account.email)
+    counter = agents.counter(account.email)
     _fail(counter, LOCK_AFTER - 1)
 
     def move_away(write: Write, returned: str = "ALL_NEW") -> dict[str, Value]:
         left = write_one(write, returned)
-        client().call("DeleteItem", TableName=table_name("logins"), Key=sign_in.key(account.email).wire())
+        client().call("DeleteItem", TableName=table_name("logins"), Key=agents.login_key(account.email).wire())
         return left
 
-    monkeypatch.setattr(sign_in, "write_one", move_away)
+    monkeypatch.setattr(agents, "write_one", move_away)
     _fail(counter, 1)
 
-    assert read(sign_in.key(account.email)) is None
+    assert read(agents.login_key(account.email)) is None
 
 
 def test_a_failure_that_comes_too_late_for_a_login_leaves_nothing() -> None:
-    counter = sign_in.counter("gone@store.example")
+    counter = agents.counter("gone@store.example")
 
     with pytest.raises(ServiceError):
-        sign_in.count_failure(counter, FailedAttempts(), SOURCE, NOW)
+        agents.count_failure(counter, FailedAttempts(), SOURCE, NOW)
 
-    assert read(sign_in.key("gone@store.example")) is None
+    assert read(agents.login_key("gone@store.example")) is None
 
 
 def test_a_rehash_replaces_the_hash_it_was_made_from() -> None:
     account = an_account()
 
-    sign_in.rehash(account.login, "stronger")
+    agents.rehash(account.login, "stronger")
 
     assert account.login.password_hash == "stronger"  # noqa: S105  a stand-in for a hash
 
@@ -263,10 +263,10 @@ def test_a_rehash_replaces_the_hash_it_was_made_from() -> None:
 def test_a_rehash_gives_way_to_a_password_changed_meanwhile() -> None:
     account = an_account()
     login = account.login
-    sign_in.rehash(login, "changed")
+    agents.rehash(login, "changed")
 
-    sign_in.rehash(login, "stronger")
-    sign_in.rehash(replace(login, email=UNKNOWN), "stronger")
+    agents.rehash(login, "stronger")
+    agents.rehash(replace(login, email=UNKNOWN), "stronger")
 
     assert account.login.password_hash == "changed"  # noqa: S105  a stand-in for a hash
-    assert read(sign_in.key(UNKNOWN)) is None
+    assert read(agents.login_key(UNKNOWN)) is None

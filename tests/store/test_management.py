@@ -10,9 +10,9 @@ import pytest
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.outbox import held_for_stream, welcome
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import audit, merchants, outbox, sequences, sign_in
+from chalicelib.store import agents, audit, merchants, outbox, sequences
+from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act
-from chalicelib.store.merchants import LoginChange
 from chalicelib.store.table import AlreadyExistsError, ChangedMeanwhileError, commit, read, retry_on_change
 from tests.support.builders import NOW, a_login, a_merchant, a_terminal, an_agent, an_email
 
@@ -24,7 +24,7 @@ UPDATE = Act("update", 3, NOW + timedelta(seconds=1))
 def stored(**changes: object) -> Agent:
     """Store an agent and return it."""
     agent = an_agent(**changes)
-    merchants.create_agent(agent, a_login(agent), ACT)
+    agents.create(agent, a_login(agent), ACT)
     return agent
 
 
@@ -52,18 +52,18 @@ class TestOnBothEngines:
     def test_an_agent_reads_back_as_it_was_stored_and_so_does_its_login(self) -> None:
         agent = stored(terminal_id=4, secret_key_sealed=b"sealed")
 
-        assert read(merchants.agent_key(agent.id)) == agent
-        assert read(sign_in.key(agent.email)) == a_login(agent)
+        assert read(agents.key(agent.id)) == agent
+        assert read(agents.login_key(agent.email)) == a_login(agent)
 
     def test_an_e_mail_belongs_to_one_agent_whatever_its_case(self) -> None:
         agent = stored()
         second = an_agent(email=agent.email.upper())
 
         with pytest.raises(ServiceError) as refusal:
-            merchants.create_agent(second, a_login(second), ACT)
+            agents.create(second, a_login(second), ACT)
 
         assert refusal.value.error is ErrorCode.EMAIL_TAKEN
-        assert read(merchants.agent_key(second.id)) is None
+        assert read(agents.key(second.id)) is None
         assert audit.of(f"agent#{second.id}") == []
 
     def test_a_name_belongs_to_one_terminal_of_a_merchant(self) -> None:
@@ -88,22 +88,22 @@ class TestOnBothEngines:
         first, second = stored(client_id=client_id), stored(client_id=client_id)
 
         assert [terminal.tid for terminal in merchants.terminals_of_merchant(client_id)] == ["A", "B"]
-        assert merchants.agents_of_merchant(client_id) == [first, second]
+        assert agents.of_merchant(client_id) == [first, second]
 
     def test_a_list_continues_after_a_page_of_the_store(self) -> None:
         client_id = an_agent().id
         numbers = [stored(client_id=client_id, printer_settings="x" * 350_000).id for _ in range(4)]  # a page is 1 MB
 
-        assert [agent.id for agent in merchants.agents_of_merchant(client_id)] == numbers
+        assert [agent.id for agent in agents.of_merchant(client_id)] == numbers
 
     def test_a_change_reaches_the_agent_its_login_and_the_audit(self) -> None:
         before = stored()
         after = replace(before, version=2, credential_version=2, state=0, terminal_id=5)
 
-        merchants.change_agent(before, after, LoginChange(password_hash=HASH, key_digest="digest"), UPDATE)
+        agents.change(before, after, LoginChange(password_hash=HASH, key_digest="digest"), UPDATE)
 
-        login = read(sign_in.key(before.email))
-        assert read(merchants.agent_key(before.id)) == after
+        login = read(agents.login_key(before.email))
+        assert read(agents.key(before.id)) == after
         assert login == a_login(
             before, credential_version=2, state=0, terminal_id=5, password_hash=HASH, key_digest="digest"
         )
@@ -112,32 +112,32 @@ class TestOnBothEngines:
 
     def test_a_change_of_an_older_version_changes_nothing(self) -> None:
         before = stored()
-        merchants.change_agent(before, replace(before, version=2, name="Theirs"), LoginChange(), UPDATE)
+        agents.change(before, replace(before, version=2, name="Theirs"), LoginChange(), UPDATE)
 
         with pytest.raises(ChangedMeanwhileError):
-            merchants.change_agent(before, replace(before, version=2, state=0), LoginChange(password_hash=HASH), UPDATE)
+            agents.change(before, replace(before, version=2, state=0), LoginChange(password_hash=HASH), UPDATE)
 
-        assert read(merchants.agent_key(before.id)) == replace(before, version=2, name="Theirs")
-        assert read(sign_in.key(before.email)) == a_login(before)
+        assert read(agents.key(before.id)) == replace(before, version=2, name="Theirs")
+        assert read(agents.login_key(before.email)) == a_login(before)
 
     def test_unlocking_removes_the_lock_and_the_count(self) -> None:
         before = an_agent()
-        merchants.create_agent(before, a_login(before, failed_attempts=10, locked_until=NOW), ACT)
+        agents.create(before, a_login(before, failed_attempts=10, locked_until=NOW), ACT)
 
-        merchants.change_agent(before, replace(before, version=2), LoginChange(unlock=True), UPDATE)
+        agents.change(before, replace(before, version=2), LoginChange(unlock=True), UPDATE)
 
-        assert read(sign_in.key(before.email)) == a_login(before)
+        assert read(agents.login_key(before.email)) == a_login(before)
 
     def test_an_e_mail_moves_with_everything_in_its_login(self) -> None:
         before = an_agent()
         login = a_login(before, password_hash=HASH, last_logon=NOW, failed_attempts=3)
-        merchants.create_agent(before, login, ACT)
+        agents.create(before, login, ACT)
         after = replace(before, version=2, email=an_email().upper())
 
-        merchants.change_agent(before, after, LoginChange(moved=login), UPDATE)
+        agents.change(before, after, LoginChange(moved=login), UPDATE)
 
-        assert read(sign_in.key(before.email)) is None
-        assert read(sign_in.key(after.email)) == replace(login, email=after.email.lower())
+        assert read(agents.login_key(before.email)) is None
+        assert read(agents.login_key(after.email)) == replace(login, email=after.email.lower())
 
     def test_an_e_mail_that_is_taken_moves_nothing(self) -> None:
         before, other = stored(), stored()
@@ -145,12 +145,12 @@ class TestOnBothEngines:
         after = replace(before, version=2, email=other.email)
 
         with pytest.raises(ServiceError) as refusal:
-            merchants.change_agent(before, after, LoginChange(moved=a_login(before)), UPDATE)
+            agents.change(before, after, LoginChange(moved=a_login(before)), UPDATE)
 
         assert refusal.value.error is ErrorCode.EMAIL_TAKEN
-        assert read(merchants.agent_key(before.id)) == before
-        assert read(sign_in.key(before.email)) == a_login(before)
-        assert read(sign_in.key(other.email)) == a_login(other)
+        assert read(agents.key(before.id)) == before
+        assert read(agents.login_key(before.email)) == a_login(before)
+        assert read(agents.login_key(other.email)) == a_login(other)
 
     def test_a_merchants_change_is_refused_when_it_changed_meanwhile(self) -> None:
         before = a_merchant()
@@ -199,7 +199,7 @@ class TestRaces:
 
         def create(_: int) -> str:
             agent = an_agent(email=email)
-            merchants.create_agent(agent, a_login(agent), ACT)
+            agents.create(agent, a_login(agent), ACT)
             return "created"
 
         outcomes = in_parallel(create, 16)
@@ -234,16 +234,16 @@ class TestRaces:
 
         def change(number: int) -> None:
             def attempt() -> None:
-                before = read(merchants.agent_key(agent.id))
+                before = read(agents.key(agent.id))
                 assert before
                 after = replace(before, version=before.version + 1, **{names[number]: str(number)})  # type: ignore[arg-type]
-                merchants.change_agent(before, after, LoginChange(), UPDATE)
+                agents.change(before, after, LoginChange(), UPDATE)
 
             retry_on_change(attempt)
 
         in_parallel(change, len(names))
 
-        after = read(merchants.agent_key(agent.id))
+        after = read(agents.key(agent.id))
         assert [getattr(after, name) for name in names] == [str(number) for number in range(len(names))]
 
 

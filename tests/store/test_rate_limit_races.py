@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.domain.sign_in import LOCK_AFTER, LOCK_FOR, FailedAttempts
 from chalicelib.errors import ServiceError
-from chalicelib.store import sequences, sign_in
+from chalicelib.store import agents, sequences
 from tests.support.accounts import an_account
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -18,11 +18,11 @@ pytestmark = pytest.mark.usefixtures("dynamodb_local")
 
 def test_of_failures_at_the_same_time_ten_are_counted_and_lock() -> None:
     account = an_account()
-    counter = sign_in.counter(account.email)
+    counter = agents.counter(account.email)
 
     def fail(_: int) -> bool:
         try:
-            sign_in.count_failure(counter, FailedAttempts(), "a", NOW)
+            agents.count_failure(counter, FailedAttempts(), "a", NOW)
         except ServiceError:
             return False
         return True

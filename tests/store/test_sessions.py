@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.domain.sign_in import Session, expiry, new_session
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import sign_in
+from chalicelib.store import agents
 from chalicelib.store.table import read
 from tests.support.outages import lose_an_answer
 
@@ -22,44 +22,44 @@ def _session() -> Session:
 def test_a_session_reads_back_as_it_was_stored() -> None:
     session = _session()
 
-    sign_in.create_session(session)
+    agents.create_session(session)
 
-    assert read(sign_in.session_key(session.digest)) == session
+    assert read(agents.session_key(session.digest)) == session
 
 
 def test_no_session_overwrites_another() -> None:
     session = _session()
-    sign_in.create_session(session)
+    agents.create_session(session)
 
-    sign_in.create_session(replace(session, agent_id=18))
+    agents.create_session(replace(session, agent_id=18))
 
-    assert read(sign_in.session_key(session.digest)) == session
+    assert read(agents.session_key(session.digest)) == session
 
 
 def test_a_session_whose_answer_was_lost_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     session, seen = _session(), lose_an_answer(monkeypatch, "PutItem", "sessions")
 
-    sign_in.create_session(session)
+    agents.create_session(session)
 
-    assert read(sign_in.session_key(session.digest)) == session
+    assert read(agents.session_key(session.digest)) == session
     assert len(seen) == 2
 
 
 def test_a_touch_extends_a_session_and_its_time_to_live() -> None:
     session, later = _session(), NOW + timedelta(minutes=10)
-    sign_in.create_session(session)
+    agents.create_session(session)
 
-    touched = sign_in.touch_session(session, later)
+    touched = agents.touch_session(session, later)
 
     assert touched == replace(session, used_at=later, expires_at=expiry(session, later))
-    assert read(sign_in.session_key(session.digest)) == touched
+    assert read(agents.session_key(session.digest)) == touched
 
 
 def test_a_touch_does_not_bring_back_a_session_that_was_deleted() -> None:
     session = _session()
 
     with pytest.raises(ServiceError) as refusal:
-        sign_in.touch_session(session, NOW)
+        agents.touch_session(session, NOW)
 
     assert refusal.value.error is ErrorCode.SESSION_EXPIRED
-    assert read(sign_in.session_key(session.digest)) is None
+    assert read(agents.session_key(session.digest)) is None

@@ -17,7 +17,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.services.passwords import hash_password
 from chalicelib.services.sign_in import caller_of, session_digest
-from chalicelib.store import merchants, sign_in
+from chalicelib.store import agents, merchants
 from chalicelib.store.table import put_new, read, update, write_one
 from tests.support.builders import a_login, a_merchant, a_terminal, an_agent
 from tests.support.http import Reply
@@ -49,7 +49,7 @@ class Account:
     @property
     def login(self) -> Login:
         """Return its login as it is stored now."""
-        login = read(sign_in.key(self.email))
+        login = read(agents.login_key(self.email))
         assert login is not None
         return login
 
@@ -60,16 +60,16 @@ class Account:
     def set_on_login(self, **values: Any) -> None:
         """Change the stored login alone."""
         expression = "SET " + ", ".join(f"#{name} = :{name}" for name in values)
-        write_one(update(sign_in.key(self.email), expression, values))
+        write_one(update(agents.login_key(self.email), expression, values))
 
     def change(self, **fields: Any) -> None:
         """Change the agent and the same fields of its login, as an update of the agent does."""
         expression = "SET " + ", ".join(f"#{name} = :{name}" for name in fields)
         mirrored = {name: value for name, value in fields.items() if name in {"state", "credential_version"}}
         on_login = "SET " + ", ".join(f"#{name} = :{name}" for name in mirrored)
-        write_one(update(merchants.agent_key(self.agent.id), expression, fields))
+        write_one(update(agents.key(self.agent.id), expression, fields))
         if mirrored:
-            write_one(update(sign_in.key(self.email), on_login, mirrored))
+            write_one(update(agents.login_key(self.email), on_login, mirrored))
 
 
 def basic(login: str, secret: str) -> str:
@@ -124,14 +124,14 @@ def an_account(*rights: int, merchant: Merchant | None = None, system: bool = Fa
         key_digest=secrets.keyed_digest(Secret(key)),
     )
     write_one(put_new("agents", agent, "id"))
-    write_one(sign_in.create(login))
+    write_one(agents.create_login(login))
     return Account(agent, key)
 
 
 def a_session(account: Account, now: datetime) -> str:
     """Store a session that begins now, and return its ID."""
     session_id = Secret(str(uuid4()))
-    sign_in.create_session(
+    agents.create_session(
         new_session(session_digest(session_id), account.agent.id, account.agent.credential_version, now)
     )
     return session_id.reveal()

@@ -19,7 +19,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import linked_cards
-from chalicelib.store import merchants, transactions
+from chalicelib.store import agents, transactions
 from chalicelib.store.table import read
 from infra.local import ports
 from tests.support import builders, events, http, receivers, spec_fields
@@ -347,7 +347,7 @@ def a_run(stage: str) -> Run:
     terminal = shop.terminal()
     agent = shop.agent(TerminalID=terminal["ID"], TID=terminal["Name"])
     chip, _ = card.read(InputType.CHIP, CardInput(reader_data=Secret(chip_data(exp="1249"))))
-    record = read(merchants.agent_key(agent["ID"]))
+    record = read(agents.key(agent["ID"]))
     assert chip is not None
     assert record is not None
     now = datetime.now(UTC)

@@ -11,7 +11,7 @@ from chalicelib import exact_json
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.transaction import InputType, Phase
 from chalicelib.services.rebuild_totals import Outcome, rebuild
-from chalicelib.store import linked_cards, merchants, transactions
+from chalicelib.store import agents, linked_cards, transactions
 from chalicelib.store.table import read_item
 from infra.demo import month as demo_month
 from infra.demo.month import DECLINED, ENTRIES, TILLS, Sale, sales_of
@@ -24,7 +24,7 @@ SUBMIT, LIST = "/api/v1/payment/submit", "/api/v1/payment/listHistoryEx"
 
 def demo_till() -> Agent:
     """Return the agent of the demo till."""
-    return next(one for one in merchants.agents_of_merchant(1) if one.email == TILL[0])
+    return next(one for one in agents.of_merchant(1) if one.email == TILL[0])
 
 
 def sale(input_type: InputType, *, is_declined: bool = False) -> Sale:
@@ -96,9 +96,7 @@ def test_a_month_is_in_lists_and_totals_and_its_cards_can_be_given_back(
     taken = [one for one in stored if one and one.took_money]
     assert len(until_now) < len(sales), "what is sold later today is not there yet"
     assert len(taken) > len(until_now) * 0.9
-    assert {one.agent.id for one in taken} == {
-        one.id for one in merchants.agents_of_merchant(1) if one.email != OWNER[0]
-    }
+    assert {one.agent.id for one in taken} == {one.id for one in agents.of_merchant(1) if one.email != OWNER[0]}
     reversals = [one.reversal for one in until_now if one.reversal]
     given_back = [transactions.get(one.body["BasicReverseTran"]["ID"]) for one in reversals]
     assert any(one and one.phase is Phase.REVERSAL_APPROVED for one in given_back)

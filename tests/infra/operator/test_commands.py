@@ -13,7 +13,7 @@ from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import due_work, payment_sweep
 from chalicelib.services.sign_in import authenticate
 from chalicelib.settings import settings
-from chalicelib.store import linked_cards, merchants, sign_in
+from chalicelib.store import agents, linked_cards
 from chalicelib.store.audit import Act
 from chalicelib.store.table import read
 from infra.operator import commands as operator
@@ -38,9 +38,9 @@ def test_a_system_user_is_created_with_the_password_that_was_typed(
     run(monkeypatch, "system-user", "--email", email.upper(), "--name", "Ann", typed="long enough a password\n")
 
     assert email in capsys.readouterr().out
-    login = read(sign_in.key(email))
+    login = read(agents.login_key(email))
     assert login
-    agent = read(merchants.agent_key(login.agent_id))
+    agent = read(agents.key(login.agent_id))
     assert agent
     assert (agent.is_system_user, agent.client_id, login.client_id) == (True, 0, 0)
     assert "long enough" not in repr((agent, login))
@@ -78,12 +78,12 @@ def test_there_is_no_system_user_without_a_password_or_with_a_wrong_address(
     with pytest.raises(SystemExit):
         run(monkeypatch, "system-user", *arguments, typed=typed)
 
-    assert read(sign_in.key(arguments[1])) is None
+    assert read(agents.login_key(arguments[1])) is None
 
 
 def test_an_e_mail_that_is_taken_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = an_agent()
-    merchants.create_agent(agent, a_login(agent), Act("create", 3, NOW))
+    agents.create(agent, a_login(agent), Act("create", 3, NOW))
 
     with pytest.raises(SystemExit, match="e-mail belongs"):
         run(monkeypatch, "system-user", "--email", agent.email, "--name", "Ann", typed="long enough a password\n")
@@ -91,7 +91,7 @@ def test_an_e_mail_that_is_taken_is_one_clear_line(monkeypatch: pytest.MonkeyPat
 
 def test_the_audit_of_an_object_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     agent = an_agent(tax_id="the value")
-    merchants.create_agent(agent, a_login(agent), Act("create", 0, NOW))
+    agents.create(agent, a_login(agent), Act("create", 0, NOW))
 
     run(monkeypatch, "audit", f"agent#{agent.id}")
 

@@ -1,15 +1,16 @@
-"""Logins by e-mail, and sessions by the digest of their ID.
+"""Agents by ID, their logins by e-mail, and their sessions by the digest of their ID.
 
-Signing in needs one strong read, and an e-mail belongs to one agent. Failed passwords are counted in the login. For a
-login that no agent has, a record that expires counts them. Both cost the same calls, so nobody learns which logins
-exist.
+An agent and its login change in one store transaction. Signing in needs one strong read, and an e-mail belongs to one
+agent. Failed passwords are counted in the login. For a login that no agent has, a record that expires counts them. Both
+cost the same calls, so nobody learns which logins exist.
 """
 
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
-from chalicelib.domain.agent import Login
+from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.sign_in import (
     COUNTED_FOR,
     LOCK_AFTER,
@@ -22,9 +23,25 @@ from chalicelib.domain.sign_in import (
 )
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
-from chalicelib.store.table import AlreadyExistsError, Key, Write, decode, put_new, update, write_one
+from chalicelib.store import audit
+from chalicelib.store.audit import Act, changed_fields, filled_fields
+from chalicelib.store.table import (
+    AlreadyExistsError,
+    ChangedMeanwhileError,
+    Key,
+    Write,
+    commit,
+    decode,
+    list_records,
+    put_new,
+    replace_record,
+    set_attributes,
+    table_name,
+    update,
+    write_one,
+)
 
-TABLE = "logins"
+LOGINS = "logins"
 # In capitals: a login is compared, and stored, without case, so no login is ever the key of such a record.
 UNKNOWN = "UNKNOWN#"
 NOT_FULL = "(attribute_not_exists(#failed_attempts) OR #failed_attempts < :limit)"
@@ -38,24 +55,24 @@ class Counter(Record):
     is_login: bool
 
 
-def key(email: str) -> Key[Login]:
+def login_key(email: str) -> Key[Login]:
     """Return the key of the login of an e-mail, in any case."""
-    return Key(TABLE, Login, {"email": canonical(email)})
+    return Key(LOGINS, Login, {"email": canonical(email)})
 
 
 def counter(email: str) -> Counter:
     """Return the counter in the login of an e-mail."""
-    return Counter(Key(TABLE, FailedAttempts, {"email": canonical(email)}), is_login=True)
+    return Counter(Key(LOGINS, FailedAttempts, {"email": canonical(email)}), is_login=True)
 
 
 def counter_of_unknown(pseudonym: str) -> Counter:
     """Return the counter of a login that no agent has, under the pseudonym that stands for it."""
-    return Counter(Key(TABLE, FailedAttempts, {"email": UNKNOWN + pseudonym}), is_login=False)
+    return Counter(Key(LOGINS, FailedAttempts, {"email": UNKNOWN + pseudonym}), is_login=False)
 
 
-def create(login: Login) -> Write:
+def create_login(login: Login) -> Write:
     """Store a new login; raise 307 when its e-mail belongs to an agent already."""
-    return put_new(TABLE, replace(login, email=canonical(login.email)), "email", ServiceError(ErrorCode.EMAIL_TAKEN))
+    return put_new(LOGINS, replace(login, email=canonical(login.email)), "email", ServiceError(ErrorCode.EMAIL_TAKEN))
 
 
 def count_failure(counter: Counter, seen: FailedAttempts, source: str, now: datetime) -> FailedAttempts:
@@ -86,7 +103,7 @@ def decide_success(email: str, now: datetime, *, is_logon: bool) -> None:
     """
     expression = "SET #failed_attempts = :none" + (", #last_logon = :now" if is_logon else "")
     success = update(
-        key(email),
+        login_key(email),
         f"{expression} REMOVE #locked_until, #counted_until, #sources",
         {"now": now, "none": 0, "limit": LOCK_AFTER},
         condition=f"attribute_exists(#agent_id) AND ({NOT_FULL} OR {IS_OVER})",
@@ -101,7 +118,7 @@ def decide_success(email: str, now: datetime, *, is_logon: bool) -> None:
 def rehash(login: Login, password_hash: str) -> None:
     """Store a hash of the same password with stronger parameters, unless the password was changed meanwhile."""
     change = update(
-        key(login.email),
+        login_key(login.email),
         "SET #password_hash = :new",
         {"new": password_hash, "old": login.password_hash},
         condition="#password_hash = :old",
@@ -179,3 +196,87 @@ def touch_session(session: Session, now: datetime) -> Session:
         )
     )
     return touched
+
+
+TABLE = "agents"
+
+
+class LoginChange(Record):
+    """The changes of a login besides the fields it copies from its agent; `moved` is the login of the old e-mail."""
+
+    password_hash: str | None = None
+    key_digest: str | None = None
+    unlock: bool = False
+    moved: Login | None = None
+
+
+def key(agent_id: int) -> Key[Agent]:
+    """Return the key of an agent."""
+    return Key(TABLE, Agent, {"id": agent_id})
+
+
+def create(agent: Agent, login: Login, act: Act, *also: Write) -> None:
+    """Store a new agent, its login and the writes in `also`; raise 307 when the e-mail has a login already."""
+    entry = audit.write(f"agent#{agent.id}", act, filled_fields(agent))
+    commit(put_new(TABLE, agent, "id"), create_login(login), entry, *also)
+
+
+def change(before: Agent, after: Agent, login: LoginChange, act: Act) -> None:
+    """Store the next version of an agent and its login, all or nothing.
+
+    Raise ChangedMeanwhileError when `before` is no longer the stored version, 307 when the new e-mail is taken.
+    """
+    names = (
+        *changed_fields(before, after),
+        *(["password"] if login.password_hash else []),
+        *(["unlock"] * login.unlock),
+    )
+    commit(
+        replace_record(TABLE, after, version=before.version, otherwise=ChangedMeanwhileError()),
+        audit.write(f"agent#{after.id}", act, names),
+        *(_move_login(login.moved, after, login) if login.moved else [_update_login(after, login)]),
+    )
+
+
+def of_merchant(client_id: int) -> list[Agent]:
+    """List the merchant's agents by ID."""
+    return list_records(TABLE, Agent, ("client_id", client_id), "by_client")
+
+
+def _update_login(agent: Agent, change: LoginChange) -> Write:
+    """Change single fields of the login: a failed attempt may be counted in it at the same time."""
+    values = _login_fields(agent, change)
+    return update(
+        login_key(agent.email),
+        set_attributes(values) + (" REMOVE #locked_until, #counted_until, #sources" if change.unlock else ""),
+        {**values, "agent_id": agent.id},
+        condition="#agent_id = :agent_id",
+        otherwise=ChangedMeanwhileError(),
+    )
+
+
+def _move_login(login: Login, agent: Agent, change: LoginChange) -> list[Write]:
+    """Store the login under its new e-mail and delete it under the old one."""
+    after = replace(login, **_login_fields(agent, change), email=canonical(agent.email))
+    key = login_key(login.email)
+    deletion = {
+        "TableName": table_name(key.table),
+        "Key": key.wire(),
+        "ConditionExpression": "#agent_id = :agent_id",
+        "ExpressionAttributeNames": {"#agent_id": "agent_id"},
+        "ExpressionAttributeValues": {":agent_id": {"N": str(agent.id)}},
+    }
+    unlocked = replace(after, locked_until=None) if change.unlock else after
+    return [create_login(unlocked), Write("Delete", deletion, ChangedMeanwhileError())]
+
+
+def _login_fields(agent: Agent, change: LoginChange) -> dict[str, Any]:
+    values = {
+        "credential_version": agent.credential_version,
+        "state": agent.state,
+        "terminal_id": agent.terminal_id,
+        "password_hash": change.password_hash,
+        "key_digest": change.key_digest,
+        "failed_attempts": 0 if change.unlock else None,
+    }
+    return {name: value for name, value in values.items() if value is not None}
