@@ -5,16 +5,17 @@ from datetime import UTC, datetime
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.sign_in import Source
 from chalicelib.schemas.auth_account import AccountAnswer, AuthAccount
-from chalicelib.schemas.linked_cards import GetLinkedCards, LinkedCardsAnswer
+from chalicelib.schemas.linked_cards import GetLinkedCards, LinkedCardsAnswer, LinkedCardView
 from chalicelib.schemas.request_context import ZoneQuery
-from chalicelib.schemas.sign_in import IdentityAnswer, SessionAnswer, SignIn
+from chalicelib.schemas.sign_in import IdentityAnswer, SessionAnswer, SessionData, SignIn
 from chalicelib.services import access, auth_account, linked_cards
 from chalicelib.services.access import admit
 
 
 def session(body: SignIn, source: Source) -> SessionAnswer:
     """Sign in with an e-mail and a password; the session lasts 12 hours, or 30 minutes without use."""
-    return SessionAnswer.of(access.sign_in(body, datetime.now(UTC), source))
+    session_id = access.sign_in(body, datetime.now(UTC), source)
+    return SessionAnswer(data=SessionData(session_id=session_id.reveal()))
 
 
 def me(body: ZoneQuery, caller: Caller) -> IdentityAnswer:
@@ -32,4 +33,4 @@ def configuration(body: AuthAccount, caller: Caller) -> AccountAnswer:
 def list_cards(body: GetLinkedCards, caller: Caller) -> LinkedCardsAnswer:
     """List the cards linked to an agent, 100 a page."""
     cards, merchant_gmt = linked_cards.list_cards(body, caller)
-    return LinkedCardsAnswer.of(cards, body.gmt, merchant_gmt)
+    return LinkedCardsAnswer(linked_cards=[LinkedCardView.of(card, body.gmt, merchant_gmt) for card in cards])

@@ -22,7 +22,7 @@ def list_by_days(body: ListHistory, caller: Caller) -> TransactionList:
 
 def export(body: ListHistory, caller: Caller) -> ExportAnswer:
     """Export everything a list has, on all of its pages, as a CSV file."""
-    return ExportAnswer.of(reports.export(body, caller, datetime.now(UTC)))
+    return ExportAnswer(url=reports.export(body, caller, datetime.now(UTC)))
 
 
 def _answer(

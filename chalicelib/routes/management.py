@@ -11,11 +11,12 @@ from chalicelib.schemas.agents import (
     ListAgents,
     PosAnswer,
     PosListAnswer,
+    PosView,
     UpdateAgent,
 )
-from chalicelib.schemas.merchants import CreateMerchant, MerchantAnswer, UpdateMerchant
+from chalicelib.schemas.merchants import CreateMerchant, MerchantAnswer, MerchantView, UpdateMerchant
 from chalicelib.schemas.request_context import ZoneQuery
-from chalicelib.schemas.terminals import CreateTerminal, TerminalAnswer
+from chalicelib.schemas.terminals import CreateTerminal, TerminalAnswer, TerminalView
 from chalicelib.services import agents, merchants, pictures
 
 
@@ -30,24 +31,24 @@ def update_merchant(merchant_id: int, body: UpdateMerchant, caller: Caller) -> M
 
 
 def _answer(merchant: Merchant) -> MerchantAnswer:
-    return MerchantAnswer.of(merchant, pictures.signed_url(merchant.avatar_key))
+    return MerchantAnswer(merchant=MerchantView.of(merchant, pictures.signed_url(merchant.avatar_key)))
 
 
 def create_agent(merchant_id: int, body: CreateAgent, caller: Caller) -> PosAnswer:
     """Create an agent."""
     now = datetime.now(UTC)
-    return PosAnswer.of(agents.create(body, caller, merchant_id, now), now, body.gmt)
+    return PosAnswer(pos=PosView.of(agents.create(body, caller, merchant_id, now), now, body.gmt))
 
 
 def get_agent(merchant_id: int, pos_id: int, body: ZoneQuery, caller: Caller) -> PosAnswer:
     """Get an agent, with its secret key."""
-    return PosAnswer.of(agents.get(caller, merchant_id, pos_id), datetime.now(UTC), body.gmt)
+    return PosAnswer(pos=PosView.of(agents.get(caller, merchant_id, pos_id), datetime.now(UTC), body.gmt))
 
 
 def update_agent(merchant_id: int, pos_id: int, body: UpdateAgent, caller: Caller) -> PosAnswer:
     """Update an agent."""
     now = datetime.now(UTC)
-    return PosAnswer.of(agents.update(body, caller, merchant_id, pos_id, now), now, body.gmt)
+    return PosAnswer(pos=PosView.of(agents.update(body, caller, merchant_id, pos_id, now), now, body.gmt))
 
 
 def update_agents(merchant_id: int, body: BulkUpdate, caller: Caller) -> BulkAnswer:
@@ -63,4 +64,4 @@ def search_agents(merchant_id: int, body: ListAgents, caller: Caller) -> PosList
 
 def create_terminal(body: CreateTerminal, caller: Caller) -> TerminalAnswer:
     """Create a terminal."""
-    return TerminalAnswer.of(merchants.create_terminal(body, caller, datetime.now(UTC)))
+    return TerminalAnswer(terminal=TerminalView.of(merchants.create_terminal(body, caller, datetime.now(UTC))))

@@ -15,6 +15,7 @@ from chalicelib.schemas.webhooks import (
     UpdateWebhook,
     WebhookAnswer,
     WebhooksAnswer,
+    WebhookView,
 )
 from chalicelib.services import webhooks
 
@@ -22,19 +23,19 @@ from chalicelib.services import webhooks
 def create(merchant_id: int, body: CreateWebhook, caller: Caller) -> WebhookAnswer:
     """Create a webhook."""
     made = webhooks.create(body, caller, merchant_id, datetime.now(UTC))
-    return WebhookAnswer.of(made.webhook, made.secret, body.gmt, made.gmt)
+    return WebhookAnswer(webhook=WebhookView.of(made.webhook, body.gmt, made.gmt, made.secret))
 
 
 def update(merchant_id: int, webhook_id: int, body: UpdateWebhook, caller: Caller) -> WebhookAnswer:
     """Update a webhook, or give it a new secret."""
     made = webhooks.update(body, caller, merchant_id, webhook_id, datetime.now(UTC))
-    return WebhookAnswer.of(made.webhook, made.secret, body.gmt, made.gmt)
+    return WebhookAnswer(webhook=WebhookView.of(made.webhook, body.gmt, made.gmt, made.secret))
 
 
 def list_webhooks(merchant_id: int, body: ListWebhooks, caller: Caller) -> WebhooksAnswer:
     """List the webhooks of a merchant."""
     found, merchant_gmt = webhooks.list_webhooks(body, caller, merchant_id)
-    return WebhooksAnswer.of(found, body.gmt, merchant_gmt)
+    return WebhooksAnswer(webhooks=[WebhookView.of(one, body.gmt, merchant_gmt) for one in found])
 
 
 def test(merchant_id: int, webhook_id: int, body: TestWebhook, caller: Caller) -> TestAnswer:

@@ -232,11 +232,6 @@ class PosAnswer(Answer):
 
     pos: PosView | None
 
-    @classmethod
-    def of(cls, profile: Profile, now: datetime, gmt: int | None) -> Self:
-        """Return the answer with an agent."""
-        return cls(pos=PosView.of(profile, now, gmt))
-
 
 class BulkAnswer(Answer):
     """The answer to updating several agents: the findings about those that were not updated."""

@@ -117,11 +117,6 @@ class ExportAnswer(Answer):
 
     url: str
 
-    @classmethod
-    def of(cls, url: str) -> Self:
-        """Return the answer with an address."""
-        return cls(url=url)
-
 
 def row_of(entry: HistoryEntry, shown: WireState) -> list[str | int]:
     """Return the row of a transaction, its cells in the order of COLUMNS; times are of the merchant's zone."""

@@ -74,8 +74,3 @@ class LinkedCardsAnswer(Answer):
     """The answer to listing linked cards: a page of an agent's cards, by ID."""
 
     linked_cards: list[LinkedCardView]
-
-    @classmethod
-    def of(cls, cards: list[LinkedCard], gmt: int | None, merchant_gmt: int) -> Self:
-        """Return the answer with a page of cards."""
-        return cls(linked_cards=[LinkedCardView.of(card, gmt, merchant_gmt) for card in cards])

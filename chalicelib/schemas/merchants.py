@@ -191,8 +191,3 @@ class MerchantAnswer(Answer):
     """The answer to creating and updating a merchant."""
 
     merchant: MerchantView
-
-    @classmethod
-    def of(cls, merchant: Merchant, avatar_url: str | None) -> Self:
-        """Return the answer with a merchant."""
-        return cls(merchant=MerchantView.of(merchant, avatar_url))

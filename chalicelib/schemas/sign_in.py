@@ -9,7 +9,6 @@ from chalicelib.domain.agent import Agent
 from chalicelib.domain.business_days import business_day, text_of, zone_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.permissions import is_administrator, rights_of
-from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import Credential, credential
 from chalicelib.schemas.base import Answer, Request, View
 
@@ -35,11 +34,6 @@ class SessionAnswer(Answer):
     """The answer to a session login."""
 
     data: SessionData
-
-    @classmethod
-    def of(cls, session_id: Secret) -> Self:
-        """Return the answer with the ID of a new session."""
-        return cls(data=SessionData(session_id=session_id.reveal()))
 
 
 class IdentityView(View):

@@ -202,8 +202,3 @@ class TerminalAnswer(Answer):
     """The answer to creating a terminal."""
 
     terminal: TerminalView
-
-    @classmethod
-    def of(cls, terminal: Terminal) -> Self:
-        """Return the answer with a terminal."""
-        return cls(terminal=TerminalView.of(terminal))

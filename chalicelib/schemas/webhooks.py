@@ -73,8 +73,9 @@ class WebhookView(View):
     secret: str | None
 
     @classmethod
-    def of(cls, webhook: Webhook, zone: int, secret: Secret | None = None) -> Self:
-        """Return the view of a webhook, its times in a zone, with the secret that was just made."""
+    def of(cls, webhook: Webhook, gmt: int | None, merchant_gmt: int, secret: Secret | None = None) -> Self:
+        """Return the view of a webhook, its times in the zone of the request's `gmt`, with a secret that is new."""
+        zone = zone_of(gmt, merchant_gmt)
         return cls.carried(
             webhook,
             types=list(webhook.types or Kind),
@@ -89,21 +90,11 @@ class WebhookAnswer(Answer):
 
     webhook: WebhookView
 
-    @classmethod
-    def of(cls, webhook: Webhook, secret: Secret | None, gmt: int | None, merchant_gmt: int) -> Self:
-        """Return the answer with a webhook, its times in the zone of the request's `gmt`, else of its merchant."""
-        return cls(webhook=WebhookView.of(webhook, zone_of(gmt, merchant_gmt), secret))
-
 
 class WebhooksAnswer(Answer):
     """The answer to listing webhooks."""
 
     webhooks: list[WebhookView]
-
-    @classmethod
-    def of(cls, webhooks: list[Webhook], gmt: int | None, merchant_gmt: int) -> Self:
-        """Return the answer with the webhooks of a merchant."""
-        return cls(webhooks=[WebhookView.of(webhook, zone_of(gmt, merchant_gmt)) for webhook in webhooks])
 
 
 class TestAnswer(Answer):

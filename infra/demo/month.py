@@ -29,8 +29,8 @@ from chalicelib.schemas.terminals import CreateTerminal
 from chalicelib.services import agents, merchants, payments, reversals
 from chalicelib.services.outcomes import AUTHORIZE_SECONDS
 from chalicelib.settings import SANDBOX, settings
-from chalicelib.store import linked_cards
 from chalicelib.store import agents as agents_store
+from chalicelib.store import linked_cards
 from chalicelib.store import merchants as merchants_store
 from chalicelib.store import merchants as terminals_store
 from chalicelib.store.table import read
