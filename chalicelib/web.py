@@ -21,12 +21,14 @@ from chalicelib.schemas.base import Answer, from_query, merge_inputs, validation
 from chalicelib.schemas.base import Request as RequestModel
 from chalicelib.settings import settings
 
+# CORS: a browser is told what pages of other origins may call and read. Nothing else depends on it: the credential
+# decides who may do what. https://fetch.spec.whatwg.org/#http-cors-protocol
 REQUEST_HEADERS = "Authorization, Content-Type, Idempotency-Key"  # that the interface reads
 EXPOSED_HEADERS = "Retry-After, Idempotent-Replayed, x-amzn-RequestId"
 PREFLIGHT_SECONDS = 7200  # that a browser remembers a preflight: the most Chromium does
 
 
-def mark(headers: dict[str, str | list[str]], origin: str | None) -> None:
+def allow_origin(headers: dict[str, str | list[str]], origin: str | None) -> None:
     """Add to the headers of an answer what lets a page of this origin read it; nothing while the stage lists none."""
     allowed = settings().allowed_origins
     if not allowed:
@@ -41,7 +43,7 @@ def readable_by(origin: str) -> dict[str, str]:
     return {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED_HEADERS}
 
 
-def permission(methods: str) -> dict[str, str]:
+def preflight_headers(methods: str) -> dict[str, str]:
     """Return the headers of the answer to a preflight: these methods, comma-separated, may be called."""
     return {
         "Access-Control-Allow-Methods": methods,
@@ -358,7 +360,7 @@ def edge(request: Request, get_response: Callable[[Request], Response]) -> Respo
     started = time.perf_counter()
     answered = get_response(request)
     response = answered if isinstance(answered, Enveloped | Document) else _enveloped(answered, request)
-    mark(response.headers, request.headers.get("origin"))
+    allow_origin(response.headers, request.headers.get("origin"))
     context = request.context.get("authorizer") or {}
     log(
         "request",

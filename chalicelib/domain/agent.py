@@ -1,15 +1,10 @@
-"""The State of a merchant, an agent and a terminal, as the specification numbers it.
-
-An agent: the account (POS user) that takes payments on a terminal, and the login it signs in with.
-"""
+"""An agent: the account (POS user) that takes payments on a terminal, and the login it signs in with."""
 
 from datetime import datetime
 
 from chalicelib.record import Record
 
-BLOCKED, ACTIVE = 0, 1
-
-
+BLOCKED, ACTIVE = 0, 1  # the State of a merchant, an agent and a terminal, as the specification numbers it
 ACCOUNT_USER, ACCOUNT_AGENT = 11, 20
 NO_CLIENT = 0  # the merchant of a system user
 

@@ -52,7 +52,7 @@ def or_a_preflight(body: str, methods: str) -> Template:
 
     `methods` are those of the path. Over HTTP/2 the header arrives as `origin`.
     """
-    granted = "#set($preflight=true)" + _set("status", 204) + _headers(web.permission(methods))
+    granted = "#set($preflight=true)" + _set("status", 204) + _headers(web.preflight_headers(methods))
     matches = '$sent.get("Origin")==$origin||$sent.get("origin")==$origin'
     listed = ['"', {"Fn::Join": ['","', LIST]}, '"']
     template = [
