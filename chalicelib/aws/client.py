@@ -15,26 +15,24 @@ conditional, has a token, or may happen twice without harm.
 
 import hashlib
 import hmac
+import json
 import os
 import random
+import time
+import uuid
+import zlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from chalicelib.domain.secret import Secret
 
 if TYPE_CHECKING:
     from botocore.session import Session
-import json
-import time
-import uuid
-import zlib
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-if TYPE_CHECKING:
     from chalicelib.aws.connections import Answer
 
 TRANSIENT = frozenset({

@@ -1,7 +1,7 @@
 """Reports: takings by day or hour, and the export of a history as a CSV file."""
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from io import TextIOWrapper
 from itertools import islice
@@ -9,30 +9,24 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, TextIO
 
 from chalicelib.domain.agent import Caller
+from chalicelib.domain.business_days import LONGEST, business_day, period_of
 from chalicelib.domain.history import MAX_CANDIDATES, HistoryEntry, days_of, entry_of
+from chalicelib.domain.totals import LONGEST_BY_HOUR, Taking, check_size, takings_of, too_much
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files
 from chalicelib.gateways.secrets import new_guid
-from chalicelib.schemas.history import COLUMNS, ListHistory, row_of
+from chalicelib.schemas.history import BY_HOUR, COLUMNS, ListHistory, ReportTakings, row_of
 from chalicelib.schemas.transaction_view import WIRE_STATES, WireState, wire_state
 from chalicelib.services import history
-from chalicelib.services.history import HistoryQuery
-from chalicelib.store import agents, transactions
+from chalicelib.services.access import admit
+from chalicelib.services.history import HistoryQuery, scope_of
+from chalicelib.store import agents, totals, transactions
 from chalicelib.store import history as history_store
 from chalicelib.store.history import EXPORTED, Stretch
-from chalicelib.store.table import read_all
+from chalicelib.store.table import BATCH, read_all
 
 if TYPE_CHECKING:
     from chalicelib.domain.transaction import Transaction
-from collections.abc import Mapping
-
-from chalicelib.domain.business_days import LONGEST, business_day, period_of
-from chalicelib.domain.totals import LONGEST_BY_HOUR, Taking, check_size, takings_of, too_much
-from chalicelib.schemas.history import BY_HOUR, ReportTakings
-from chalicelib.services.access import admit
-from chalicelib.services.history import scope_of
-from chalicelib.store import totals
-from chalicelib.store.table import BATCH
 
 MAX_ROWS = 100_000
 MAX_LOOKED_AT = 2 * MAX_ROWS  # entries, for those of some kinds
