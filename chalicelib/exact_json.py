@@ -10,6 +10,8 @@ import simplejson
 from chalicelib.errors import ErrorCode, ServiceError
 
 MAX_DEPTH = 64  # levels of a body
+MAX_VALUES = 50_000  # values and lists of a body: whatever it holds, reading it takes a time that this bounds
+LONGEST_INT = 40  # digits; a longer one becomes a Decimal, because Python converts it in quadratic time
 
 
 def text(value: Mapping[str, Any]) -> str:
@@ -21,31 +23,43 @@ def text(value: Mapping[str, Any]) -> str:
 def parse(body: bytes) -> dict[str, Any]:
     """Return the JSON object of a body: numbers exact, nulls left out.
 
-    Raise MALFORMED_JSON when it is not an object in UTF-8, has a key twice, or has more levels than any request needs.
+    Raise MALFORMED_JSON when it is not an object in UTF-8, has a key twice, or has more levels or values than any
+    request needs.
     """
     try:
         value = json.loads(
-            body.decode(), parse_float=Decimal, parse_constant=refuse_constant, object_pairs_hook=_object
+            body.decode(),
+            parse_float=Decimal,
+            parse_int=_whole,
+            parse_constant=refuse_constant,
+            object_pairs_hook=_object,
         )
     except (ValueError, RecursionError, DecimalException) as error:
         reason = str(error) if isinstance(error, _DuplicateKeyError) else None
         raise ServiceError(ErrorCode.MALFORMED_JSON, reason) from None
     if not isinstance(value, dict):
         raise ServiceError(ErrorCode.MALFORMED_JSON)
-    if _is_deep(value):
-        raise ServiceError(ErrorCode.MALFORMED_JSON, f"The body has more than {MAX_DEPTH} levels.")
+    _check_size(value)
     return value
 
 
-def _is_deep(value: dict[str, Any]) -> bool:
-    """Return whether a value has too many levels. It is read level by level: no caller decides about recursion."""
+def _check_size(value: dict[str, Any]) -> None:
+    """Refuse a value with too many levels or values. It is read level by level, so its depth costs no recursion."""
     level: list[Any] = [value]
+    count = 0
     for _ in range(MAX_DEPTH):
+        count += sum(map(len, level))
+        if count > MAX_VALUES:
+            raise ServiceError(ErrorCode.MALFORMED_JSON, f"The body has more than {MAX_VALUES} values.")
         items = (item for one in level for item in (one.values() if isinstance(one, dict) else one))
         level = [item for item in items if isinstance(item, dict | list)]
         if not level:
-            return False
-    return True
+            return
+    raise ServiceError(ErrorCode.MALFORMED_JSON, f"The body has more than {MAX_DEPTH} levels.")
+
+
+def _whole(text: str) -> int | Decimal:
+    return int(text) if len(text) <= LONGEST_INT else Decimal(text)
 
 
 class _DuplicateKeyError(ValueError):

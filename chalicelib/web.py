@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, get_type_hints
 
 from chalice.app import Chalice, Request, Response
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from chalicelib import exact_json
 from chalicelib.authorizer import authorizer
@@ -17,7 +17,7 @@ from chalicelib.domain.sign_in import Source
 from chalicelib.errors import ErrorCode, ServiceError, Validation, envelope
 from chalicelib.log import log, log_defect
 from chalicelib.record import Record
-from chalicelib.schemas.base import Answer, from_query, merge_inputs, validations_of
+from chalicelib.schemas.base import Answer, from_query, merge_inputs, validated
 from chalicelib.schemas.base import Request as RequestModel
 from chalicelib.settings import settings
 
@@ -309,16 +309,6 @@ def _body_of(request: Request, limit: int) -> bytes:
     if len(body) > limit:
         raise ServiceError(ErrorCode.TOO_LARGE, f"The body is over {limit // MEGABYTE} MB.")
     return body
-
-
-def validated(model: type[BaseModel], data: dict[str, Any]) -> BaseModel:
-    """Return the request as its model, or raise 202 with everything that is wrong with it."""
-    country = data.get("CountryCode")
-    context = {"country_code": country if isinstance(country, str) else None}  # telephone numbers are read with it
-    try:
-        return model.model_validate(data, context=context)
-    except ValidationError as error:
-        raise ServiceError(ErrorCode.VALIDATION_FAILED, validations=validations_of(error)) from None
 
 
 def respond(answer: Answer | Document) -> Response:

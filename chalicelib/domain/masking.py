@@ -1,7 +1,7 @@
 """Masking: a card number that a request repeats outside its card is stored as 411111******1111."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -16,6 +16,8 @@ GROUPS = re.compile("[0-9]+(?:[ -][0-9]+)*")
 MAX_GROUPS = 19  # of a card number: one for each digit
 IN_NUMBER = re.compile("5A0([6-9A])")
 IN_TRACK2 = re.compile("57[01][0-9A-F]([0-9]{12,19})D")
+SHORTEST = 12  # digits of a card number
+DIGITS_IN_GROUPS = re.compile("[0-9](?:[ -]?[0-9]){11,}")
 MAX_DIGITS = 100  # of a number that is written out to look for a card number in it
 
 
@@ -31,7 +33,7 @@ def numbers_in(text: str) -> list[str]:
 
 def mask_foreign(text: str, card: CardDetails | None) -> str:
     """Return a text that others wrote with every card number and track in it masked, and what may be this card's."""
-    masked = mask(text, sorted({*numbers_in(text), *_numbers_in_groups(text)}, key=len, reverse=True))
+    masked = mask_of({*numbers_in(text), *_numbers_in_groups(text)})(text)
     if card and card.bin and card.last4:
         between = "[ -]*"
         own = between.join((*card.bin, "(?:[0-9][ -]*){2,9}", *card.last4))
@@ -51,26 +53,55 @@ def _numbers_in_groups(text: str) -> Iterator[str]:
                     yield number
 
 
-def mask(text: str, numbers: Sequence[str]) -> str:
-    """Return a text with these card numbers masked, in groups or not: no other number is touched."""
-    for number in numbers:
-        grouped = "[ -]?".join(number)
-        text = re.sub(grouped, f"{number[:6]}******{number[-4:]}", text)
-    return text
+Mask = Callable[[str], str]
 
 
-def mask_value(value: Any, numbers: Sequence[str]) -> Any:
-    """Return a JSON value with these card numbers masked in every text, name and number of it."""
+def mask_of(numbers: Collection[str]) -> Mask:
+    """Return what masks these card numbers in a text, in groups or not; it touches no other number.
+
+    Its time is linear in the length of the text, however many numbers there are.
+    """
+    known = frozenset(numbers)
+    starts = {number[:SHORTEST] for number in numbers}
+    lengths = sorted({len(number) for number in numbers}, reverse=True)
+
+    def number_at(digits: str, at: int) -> str | None:
+        if digits[at : at + SHORTEST] not in starts:
+            return None
+        candidates = (digits[at : at + length] for length in lengths)
+        return next((candidate for candidate in candidates if candidate in known), None)
+
+    return lambda text: DIGITS_IN_GROUPS.sub(lambda run: _masked_run(run[0], number_at), text)
+
+
+def _masked_run(run: str, number_at: Callable[[str, int], str | None]) -> str:
+    """Return digits in groups with each card number masked; `number_at` returns the one that begins at a digit."""
+    places = [place for place, character in enumerate(run) if character not in " -"]
+    digits = "".join(run[place] for place in places)
+    written, shown, at = [], 0, 0  # `shown`: how much of the run is written
+    while at <= len(digits) - SHORTEST:
+        found = number_at(digits, at)
+        if found is None:
+            at += 1
+            continue
+        written += [run[shown : places[at]], f"{found[:6]}******{found[-4:]}"]
+        at += len(found)
+        shown = places[at - 1] + 1
+    return "".join(written) + run[shown:]
+
+
+def mask_value(value: Any, mask: Mask) -> Any:
+    """Return a JSON value with every text, name and number in it masked."""
     match value:
         case str():
-            return mask(value, numbers)
+            return mask(value)
         case dict():
-            return {mask(name, numbers): mask_value(item, numbers) for name, item in value.items()}
+            return {mask(name): mask_value(item, mask) for name, item in value.items()}
         case list() | tuple():
-            return [mask_value(item, numbers) for item in value]
+            return [mask_value(item, mask) for item in value]
         case int() | Decimal() if not isinstance(value, bool):
             text = f"{value:f}" if isinstance(value, Decimal) and abs(value.adjusted()) < MAX_DIGITS else str(value)
-            return mask(text, numbers) if any(number in text for number in numbers) else value
+            return masked if (masked := mask(text)) != text else value
         case _:
             return value
 

@@ -9,15 +9,17 @@ from datetime import date
 from decimal import Decimal
 from functools import cache
 from types import UnionType
-from typing import Annotated, Any, ClassVar, Literal, Self, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from chalicelib.domain.secret import Secret
-from chalicelib.errors import MAX_VALIDATIONS, Check, Finding, Validation
+from chalicelib.errors import MAX_VALIDATIONS, Check, ErrorCode, Finding, ServiceError, Validation
+from chalicelib.exact_json import LONGEST_INT
 from chalicelib.record import Record
 
+Model = TypeVar("Model", bound=BaseModel)
 _EXPECTED: dict[str, str] = {}  # a pattern: what it expects, in words
 
 MESSAGES = {
@@ -167,7 +169,7 @@ TOO_LONG = {"string_too_long", "too_long", "bytes_too_long"}
 BOUNDS = {"greater_than", "greater_than_equal", "less_than", "less_than_equal", "string_too_short", "too_short"}
 FORMATS = {"string_pattern_mismatch", "string_unicode", "decimal_parsing", "value_error"}
 DICTIONARIES = {"literal_error", "enum"}
-DIGITS = re.compile(r"-?[0-9]{1,18}")
+DIGITS = re.compile(rf"-?[0-9]{{1,{LONGEST_INT}}}")
 DECIMAL_TEXT = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?")
 MAX_DIGITS, MAX_EXPONENT = 40, 30  # of a number; what is within them is never rounded
 
@@ -210,6 +212,19 @@ def _number(value: object) -> object:
 Exact = Annotated[Decimal, BeforeValidator(_exact)]
 Latitude = Annotated[Decimal, BeforeValidator(_number), Field(ge=-90, le=90, max_digits=20)]
 Longitude = Annotated[Decimal, BeforeValidator(_number), Field(ge=-180, le=180, max_digits=20)]
+
+
+def check_unicode(value: object) -> object:
+    """Refuse a text with half a surrogate pair: UTF-8 cannot hold it."""
+    try:
+        if isinstance(value, str):
+            value.encode()
+    except UnicodeEncodeError:
+        raise problem(Check.FORMAT, MESSAGES["string_unicode"]) from None
+    return value
+
+
+SecretText = Annotated[SecretStr, Field(strict=False), BeforeValidator(check_unicode)]
 Text = Annotated[str, Field(max_length=512)]
 Name = Annotated[str, Field(min_length=1, max_length=256)]
 LongText = Annotated[str, Field(max_length=1024)]
@@ -284,6 +299,16 @@ def _is_number(hint: Any) -> bool:
     return hint is int or any(_is_number(part) for part in get_args(hint))
 
 
+def validated(model: type[Model], data: Mapping[str, Any]) -> Model:
+    """Return the request as its model, or raise 202 with everything that is wrong with it."""
+    country = data.get("CountryCode")
+    context = {"country_code": country if isinstance(country, str) else None}  # telephone numbers are read with it
+    try:
+        return model.model_validate(data, context=context)
+    except ValidationError as error:
+        raise ServiceError(ErrorCode.VALIDATION_FAILED, validations=validations_of(error)) from None
+
+
 def validations_of(error: ValidationError) -> tuple[Validation, ...]:
     """Return the findings of pydantic as validation items, as many as an answer lists."""
     found = error.errors(include_url=False)
@@ -297,7 +322,15 @@ def _finding(detail: ErrorDetails) -> Validation:
         *above, name = detail["loc"]
         written = detail["input"].written
         return Validation(_path((*above, written)), Check.CAPITALS, f"The field is spelt {name}: capitals count.")
+    if detail["type"] == "int_type" and _is_long_int(detail["input"]):
+        message = f"A whole number of at most {LONGEST_INT} digits is expected."
+        return Validation(_path(detail["loc"]), Check.OUT_OF_RANGE, message)
     return Validation(_path(detail["loc"]), _check(detail["type"]), message_of(detail))
+
+
+def _is_long_int(value: object) -> bool:
+    """Return whether this was written as a whole number that `exact_json` reads as a Decimal."""
+    return isinstance(value, Decimal) and value.as_tuple().exponent == 0 and value.adjusted() >= LONGEST_INT - 1
 
 
 def _check(kind: str) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, SecretStr
+from pydantic import BeforeValidator, Field
 
 from chalicelib.domain import card, masking
 from chalicelib.domain.card import CardData, CardInput
@@ -13,7 +13,7 @@ from chalicelib.domain.reversal import SentCard, sent_card
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import KINDS, InputType
 from chalicelib.errors import Check, Finding
-from chalicelib.schemas.base import Identifier, Request, Text
+from chalicelib.schemas.base import Identifier, Request, SecretText, Text
 
 CARD_PATHS: Mapping[str, str] = {
     "card.pan": "Card.CardDataInput.PAN",
@@ -30,9 +30,7 @@ def _zero_is_nothing(value: object) -> object:
     return None if is_zero else value
 
 
-Unprintable = Annotated[
-    Annotated[SecretStr, Field(strict=False, max_length=4096)] | None, BeforeValidator(_zero_is_nothing)
-]
+Unprintable = Annotated[Annotated[SecretText, Field(max_length=4096)] | None, BeforeValidator(_zero_is_nothing)]
 
 
 class CardDataInput(Request):

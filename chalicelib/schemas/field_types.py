@@ -22,7 +22,7 @@ from chalicelib.domain import picture
 from chalicelib.domain.picture import Picture
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import Check
-from chalicelib.schemas.base import Request, Text, pattern, problem
+from chalicelib.schemas.base import Request, Text, check_unicode, pattern, problem
 
 MAX_OBJECT = 8 * 1024
 MAX_DEPTH = 32
@@ -125,15 +125,11 @@ class Image(Request):
 
 def _secret(shortest: int, longest: int) -> PlainValidator:
     def check(value: Any) -> Secret:
-        if not isinstance(value, str):
+        if not isinstance(check_unicode(value), str):
             raise problem(Check.TYPE, "A text is expected.")
         if not shortest <= len(value) <= longest:
             check = Check.TOO_LONG if len(value) > longest else Check.OUT_OF_RANGE
             raise problem(check, f"{shortest} to {longest} characters are expected.")
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise problem(Check.FORMAT, "The text is not valid Unicode.") from None
         return Secret(value)
 
     return PlainValidator(check)

@@ -69,7 +69,7 @@ class ListBasicModel(Request):
     input_type: InputTypeField | None = None
     acquirer_code: Sought | None = None
     ext_id: Annotated[str, Field(max_length=128)] | None = None
-    page: Annotated[int, Field(ge=0)] = 0
+    page: Identifier = 0
     fiscal: Mapping[str, Any] | None = None
     offline_request_model: Mapping[str, Any] | None = None
 

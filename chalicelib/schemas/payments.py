@@ -67,7 +67,7 @@ class Receipt(Request):
     emails: Annotated[list[Email] | None, BeforeValidator(_filled_in)] = Addresses
     phone: Annotated[Phone | None, BeforeValidator(_filled_in)] = None
     phones: Annotated[list[Phone] | None, BeforeValidator(_filled_in)] = Addresses
-    retry_num: Annotated[int, Field(ge=0), AfterValidator(_at_most_limit)] | None = None
+    retry_num: Annotated[Identifier, AfterValidator(_at_most_limit)] | None = None
 
     @model_validator(mode="after")
     def _few(self) -> "Receipt":

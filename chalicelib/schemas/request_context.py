@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Annotated, Any, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from chalicelib import exact_json
-from chalicelib.domain.masking import mask_value
+from chalicelib.domain.masking import mask_of, mask_value
 from chalicelib.errors import Check, Validation, invalid
-from chalicelib.schemas.base import Identifier, Latitude, Longitude, Request, State, Text, problem
+from chalicelib.schemas.base import Identifier, Latitude, Longitude, Request, State, Text, problem, validated
 from chalicelib.schemas.card import numbers_in
 
 ZoneHours = Annotated[int, Field(ge=-12, le=14)]
@@ -58,21 +58,33 @@ class Context(Request):
 
 MAX_RAW_REQUEST = 64 * 1024
 TOO_LONG = "The parts of the request that are kept exceed 64 KB."
+NEVER_MASKED = ("Card", "Files")
 NEVER_STORED: Mapping[str, Any] = {"card": True, "files": True, "acq_tran": {"additional_acquiring_fields"}}
 
 
 class StoredRequest(Context):
     """A request of which a record is made; it is stored beside the record, without its card and what may hold one."""
 
-    @model_validator(mode="before")
+    _sent: Mapping[str, Any] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="wrap")
     @classmethod
-    def _card_number_in_card_alone(cls, data: Any) -> Any:
-        """Mask the request's card number wherever else it stands: what a till repeats in a text is stored."""
-        numbers = numbers_in(data.get("Card")) if isinstance(data, dict) else ()
+    def _keep_sent(cls, data: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        request = read(data)
+        request._sent = data if isinstance(data, dict) else {}  # noqa: SLF001  its own
+        return request
+
+    def with_card_number_in_card_only(self) -> Self:
+        """Return the request with its card number masked wherever else it stands: texts of a request are stored.
+
+        Call it after the caller is admitted. Raises VALIDATION_FAILED when a field does not hold a masked number.
+        """
+        numbers = numbers_in(self._sent.get("Card"))
         if not numbers:
-            return data
-        kept = {"Card", "Files"}
-        return {name: part if name in kept else mask_value(part, numbers) for name, part in data.items()}
+            return self
+        mask = mask_of(numbers)
+        masked = {name: part if name in NEVER_MASKED else mask_value(part, mask) for name, part in self._sent.items()}
+        return self if masked == self._sent else validated(type(self), masked)
 
     @cached_property
     def raw_request(self) -> str:

@@ -3,21 +3,21 @@
 from datetime import datetime
 from typing import Annotated, Self
 
-from pydantic import Field, SecretStr
+from pydantic import Field
 
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.business_days import business_day, text_of, zone_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.permissions import is_administrator, rights_of
 from chalicelib.domain.sign_in import Credential, credential
-from chalicelib.schemas.base import Answer, Request, View
+from chalicelib.schemas.base import Answer, Request, SecretText, View
 
 
 class SignIn(Request):
     """The e-mail and the password of an agent."""
 
     email: Annotated[str, Field(min_length=1, max_length=254)]
-    password: Annotated[SecretStr, Field(strict=False, min_length=1, max_length=512)]
+    password: Annotated[SecretText, Field(min_length=1, max_length=512)]
 
     def to_domain(self) -> Credential:
         """Return the credential, or raise BAD_CREDENTIAL when no agent could have it."""

@@ -123,7 +123,7 @@ class ListEvents(Context):
     types: Annotated[
         list[Annotated[str, Field(max_length=64), AfterValidator(_listed_kind)]], Field(max_length=2 * len(LISTED))
     ] = []  # noqa: RUF012  pydantic copies it
-    page: Annotated[int, Field(ge=0)] = 0
+    page: Identifier = 0
 
 
 class ResendEvent(Context):

@@ -41,6 +41,8 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
     permissions.check_can_take_payments(agent)
     if merchant is None:  # a system user: take_payments refused it already
         raise ServiceError(ErrorCode.ROLE_MAY_NOT)
+    if (masked := body.with_card_number_in_card_only()) is not body:
+        body, order = masked, identified(replace(masked.to_domain(), id=order.id), caller, key)
     if found["stored"] is not None:
         return _replay(order, found["stored"], body.files, now)
     payment.check_kind(order, agent, merchant, _acquirers_for(order))

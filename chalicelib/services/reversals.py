@@ -40,6 +40,8 @@ def reverse(
     if original is None:
         raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
     permissions.check_can_reverse(admitted.agent, original.client_id, original.agent.id)
+    if (masked := body.with_card_number_in_card_only()) is not body:
+        order = masked.to_domain(endpoint, key)
     if chosen_id in found:
         return replay(found[chosen_id], order, reversal.fingerprint(order, admitted.agent.id), now), True
 

@@ -78,7 +78,7 @@ def test_a_401_says_how_to_sign_in(stage: str) -> None:
         '{"BasicTran": {"Amount": Infinity}}',
         '{"BasicTran": {"Amount": -Infinity}}',
         '{"BasicTran": {"Amount": 1, "Amount": 2}}',
-        '{"BasicTran": {"Amount": ' + "9" * 5000 + "}}",
+        '{"BasicTran": [' + "0," * 50_000 + "0]}",
         b'{"Lang": "\xff\xfe"}',
         b"\x00",
     ],

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.masking import mask, mask_value
+from chalicelib.domain.masking import mask_of, mask_value
 from chalicelib.store import transactions
 from chalicelib.store.table import encode
 from tests.support.cards import EXP, PAN, STEADY, TRACK2, chip_data
@@ -123,5 +123,5 @@ def test_the_number_of_a_refused_request_is_not_answered(stage: str) -> None:
 
 
 def test_only_these_digits_are_masked() -> None:
-    assert mask(f"{PAN} {PAN[:-1]} {STEADY}", (PAN,)) == f"411111******1111 {PAN[:-1]} {STEADY}"
-    assert mask_value({"a": [PAN, True, None, 1.5]}, (PAN,)) == {"a": ["411111******1111", True, None, 1.5]}
+    assert mask_of((PAN,))(f"{PAN} {PAN[:-1]} {STEADY}") == f"411111******1111 {PAN[:-1]} {STEADY}"
+    assert mask_value({"a": [PAN, True, None, 1.5]}, mask_of((PAN,))) == {"a": ["411111******1111", True, None, 1.5]}

@@ -16,12 +16,12 @@ from chalicelib.exact_json import parse
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers.sandbox import TABLE as SANDBOX_TABLE
 from chalicelib.gateways.acquirers.sandbox import SandboxRecord
+from chalicelib.schemas.base import validated
 from chalicelib.schemas.payments import SubmitPayment
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import linked_cards, payments, reversals
 from chalicelib.store import due_index, totals, transactions
 from chalicelib.store.table import Key, commit, put_new, read
-from chalicelib.web import validated
 from tests.support.builders import a_merchant, a_terminal, an_agent
 from tests.support.cards import a_card
 from tests.support.transactions import NOW
