@@ -70,7 +70,7 @@ def _result_of(transaction: Transaction, answer: AcquirerAnswer) -> Result:
         message=answer.message,
         approval_code=answer.approval_code,
         rrn=transaction.result.rrn if transaction.host else answer.rrn,
-        acquirer_tran_id=answer.acquirer_tran_id,
+        acquirer_tran_id=text(answer.acquirer_tran_id, MAX_TITLE),
         pin_mode=answer.pin_mode,
         additional_fields=text(answer.additional_fields, MAX_FIELDS),
         additional_fields_title=text(answer.additional_fields_title, MAX_TITLE),

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 PATTERN = r"(?P<scheme>https?)://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[!$-~]*)?"  # no user, no fragment
 OWN_MACHINE = frozenset({"127.0.0.1", "localhost"})
+IPV4_PART = re.compile("[0-9]+|0x[0-9a-f]*")  # a host that ends so is an IPv4 address (the URL Standard, 3.5)
 
 
 def scheme_of(url: str) -> str | None:
@@ -61,8 +62,9 @@ def may_be_called(url: str, *, is_local: bool) -> bool:
         return False
     if is_local and is_on_own_machine(url):
         return True
-    host = urlsplit(url).hostname or ""
+    host = (urlsplit(url).hostname or "").removesuffix(".")
     try:
         return scheme == "https" and is_public(host)
     except ValueError:  # a name
-        return scheme == "https" and host not in OWN_MACHINE
+        last_label = host.rpartition(".")[2]
+        return scheme == "https" and last_label != "localhost" and not IPV4_PART.fullmatch(last_label)

@@ -1,5 +1,6 @@
 """The requests to list and export transactions and to report takings, and the answers to the last two."""
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -109,7 +110,9 @@ COLUMNS = (
     *("AmountRequested", "Currency", "AgentID", "Agent", "Terminal", "Invoice", "RRN", "ApprovalCode", "Card"),
     *("ExtID", "Description"),
 )
-FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what begins so, a spreadsheet may compute
+FORMULA = frozenset("=+-@＝＋－＠\t\r\n")  # noqa: RUF001  a spreadsheet computes a cell that begins with one
+INVISIBLE = ("C", "Z", "Mn")  # categories of Unicode: controls and formats, blanks, marks without width
+BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and symbols that show nothing
 
 
 class ExportAnswer(Answer):
@@ -139,8 +142,20 @@ def row_of(entry: HistoryEntry, shown: WireState) -> list[str | int]:
 
 
 def neutral(text: str) -> str:
-    """Return a text that no spreadsheet computes: with an apostrophe in front where it would."""
-    return f"'{text}" if text.startswith(FORMULA) else text
+    """Return a text that no spreadsheet computes: with an apostrophe in front where it would.
+
+    Some spreadsheets split cells at a semicolon, and some ignore invisible characters in front of a formula.
+    """
+    return f"'{text}" if any(map(_is_formula, text.split(";"))) else text
+
+
+def _is_formula(text: str) -> bool:
+    for character in text:
+        if character in FORMULA:
+            return True
+        if character not in BLANK_LETTERS and not unicodedata.category(character).startswith(INVISIBLE):
+            return False
+    return False
 
 
 def _amount(minor: int, digits: int) -> str:

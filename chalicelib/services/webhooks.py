@@ -147,7 +147,10 @@ def _each_once(types: list[str] | None) -> tuple[str, ...]:
 
 
 def _next_version(before: Webhook, body: UpdateWebhook, secret: Secret | None, now: datetime) -> Webhook:
-    """Return the webhook as the request wants it. At another URL it begins anew: nothing failed there yet."""
+    """Return the webhook as the request changes it.
+
+    A new URL or state resets the failures, but not the slow answers: only a fast answer shows that a receiver is fast.
+    """
     fields: dict[str, Any] = {
         name: value for name in ("url", "state", "description") if (value := getattr(body, name)) is not None
     }
@@ -155,7 +158,7 @@ def _next_version(before: Webhook, body: UpdateWebhook, secret: Secret | None, n
         fields["types"] = _each_once(body.types)
     after = replace(before, **fields)
     if (after.url, after.state) != (before.url, before.state):
-        after = replace(after, slow_since=None, failing_since=None, told_at=None)
+        after = replace(after, failing_since=None, told_at=None)
     if after.is_on and not before.is_on:
         after = replace(after, on_since=now)
     return after if secret is None else webhooks.rotated(after, secrets.seal(secret, before.id, OWNER), now)

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -178,12 +179,13 @@ def test_what_the_acquirer_writes_is_kept_bounded_and_without_a_card_number() ->
         "additional_fields_title": f"{STEADY}" + "y" * 300,
     }
     for step in (outcome.with_answer, outcome.reversal_with_answer):
-        kept = step(sent(), answer(**answered, emv_result="8A023030"))
+        kept = step(sent(), replace(answer(**answered, emv_result="8A023030"), acquirer_tran_id=f"T-{PAN}"))
 
         assert len(kept.result.additional_fields or "") == outcome.MAX_FIELDS
         assert (kept.result.additional_fields or "").startswith("411111******1111 xxx")
         assert (kept.result.additional_fields_title or "").startswith("4242")
         assert len(kept.result.additional_fields_title or "") == outcome.MAX_TITLE
+        assert kept.result.acquirer_tran_id == "T-411111******1111"
         assert PAN not in repr(kept)
         assert kept.result.emv_result == "8A023030"
 
