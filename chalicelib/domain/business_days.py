@@ -68,6 +68,11 @@ class Period(Record):
         first, last = (day.year * 12 + day.month - 1 for day in (self.first, self.last))
         return [f"{number // 12:04d}-{number % 12 + 1:02d}" for number in range(first, last + 1)]
 
+    def within(self, month: str) -> "Period":
+        """Return the part of the period that is in one of its months (2026-03)."""
+        whole = days_of_month(month)
+        return Period(max(self.first, whole.first), min(self.last, whole.last))
+
 
 def days_of_month(month: str) -> Period:
     """Return the days of a month (2026-03)."""

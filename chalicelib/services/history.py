@@ -77,18 +77,12 @@ def totals_of_merchant(client_id: int, period: Period, now: datetime) -> Counted
     begun = Period(period.first, min(period.last, last_open_day(now)))
     names = begun.months if begun.first <= begun.last else []
     stored = totals.of_months(client_id, names)
-    months = [_month(client_id, _days_in(begun, name), stored[name], now) for name in names]
+    months = [_month(client_id, begun.within(name), stored[name], now) for name in names]
     if made := [month.made for month in months if month.made]:
         _store_if_possible(partial(totals.store_months, client_id, made))
     slots = [one for month in months for one in month.slots]
     day_totals = [one for month in months for one in month.day_totals]
     return Counted(day_totals, partial(_slots_of_day, client_id, slots, stored, now))
-
-
-def _days_in(period: Period, month: str) -> Period:
-    """Return the part of a period that is in a month."""
-    whole = days_of_month(month)
-    return Period(max(period.first, whole.first), min(period.last, whole.last))
 
 
 def _month(client_id: int, days: Period, stored: StoredMonth, now: datetime) -> _Month:

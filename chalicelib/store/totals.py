@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from chalicelib.domain.business_days import Period, days_of_month, is_late
+from chalicelib.domain.business_days import Period, is_late
 from chalicelib.domain.history import CounterKey, DayTotal, HistoryEntry
 from chalicelib.domain.totals import ALL_AGENTS, DaySlots, Moved, RolledMonth, RolledSlots, too_much
 from chalicelib.record import Record
@@ -273,10 +273,9 @@ def _slots_of_days(
                 yield day, at, numbers
         return
     for month in period.months:
-        whole = days_of_month(month)
-        first, last = max(period.first, whole.first), min(period.last, whole.last)
-        for at, numbers in read_slots(client_id, first, last, pages):
-            yield first.replace(day=day_of_slots(at)), at, numbers
+        days = period.within(month)
+        for at, numbers in read_slots(client_id, days.first, days.last, pages):
+            yield days.first.replace(day=day_of_slots(at)), at, numbers
 
 
 def _check(pages: list[int]) -> None:
