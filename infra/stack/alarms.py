@@ -51,15 +51,15 @@ EVENT_ALARMS = (
     Alarm(
         "EventSweepFails",
         "The sweep of events ends in an error.",
-        "Look at the log of `sweep-events`. Events that failed once are late; what was just stored is still sent by "
-        "`deliver-events`, and payments are not affected.",
+        "Look at the log of `sweep-events`. Events that failed once are late. `deliver-events` still sends new "
+        "events, and payments are not affected.",
         **lambda_metric("Errors", "SweepEvents"),
         minutes=(3, 5),
     ),
     Alarm(
         "EventSweepSilent",
         "The sweep of events has not run for five minutes.",
-        "See whether its schedule is enabled, and whether the account has concurrency left.",
+        "Check that its schedule is enabled and that the account has concurrency left.",
         **lambda_metric("Invocations", "SweepEvents"),
         minutes=(5, 5),
         below=True,
@@ -67,8 +67,9 @@ EVENT_ALARMS = (
     Alarm(
         "EventsBehind",
         "Events have been due for an hour.",
-        "Group the lines `delivery` of `sweep-events` by `webhook`. One with many failures waits for its own receiver, "
-        "of which its merchant is told by e-mail; if all wait, see whether the function runs into its time limit.",
+        "Group the lines `delivery` of `sweep-events` by `webhook`. A webhook with many failures waits for its own "
+        "receiver, and its merchant gets an e-mail about it. If all webhooks wait, check whether the function reaches "
+        "its time limit.",
         "EventsBehindSeconds",
         statistic="Maximum",
         threshold=3600,
@@ -77,14 +78,15 @@ EVENT_ALARMS = (
     Alarm(
         "EventDefects",
         "Sending an event raised an unexpected error.",
-        "The line `defect` of `deliver-events` or `sweep-events` has the type and the frames. The event is sent later.",
+        "The line `defect` of `deliver-events` or `sweep-events` has the type and the frames. The sweep sends the "
+        "event later.",
         "EventDefects",
     ),
     Alarm(
         "EventStreamBehind",
         "Events wait in the stream of their table for a minute: webhooks get them late.",
-        "Look at the log of `deliver-events`: receivers that are slow (`milliseconds`), or a store that is out of "
-        "reach. The sweep of events sends what is older than ten seconds.",
+        "Look at the log of `deliver-events`: receivers are slow (`milliseconds`), or the store does not answer. The "
+        "sweep of events sends events older than ten seconds.",
         **lambda_metric("IteratorAge", "DeliverEvents"),
         statistic="Maximum",
         threshold=60_000,
@@ -93,7 +95,7 @@ EVENT_ALARMS = (
     Alarm(
         "OutboxStreamBehind",
         "Messages wait in the stream of their table for a minute: receipts are late.",
-        "Look at the log of `deliver-outbox`: the line `outbox` has the reason. The sweep of the outbox sends what is "
+        "The line `outbox` in the log of `deliver-outbox` has the reason. The sweep of the outbox sends messages "
         "older than a minute.",
         **lambda_metric("IteratorAge", "DeliverOutbox"),
         statistic="Maximum",
@@ -102,9 +104,9 @@ EVENT_ALARMS = (
     ),
     Alarm(
         "StreamRecordsLost",
-        "Lambda gave records of a stream up: they are reported in the queue LostRecords.",
-        "The sweeps do what they ask for; see that `EventsBehind` and `OutboxBehind` are quiet. Look for the `defect` "
-        "of that time, correct it, and delete the messages.",
+        "Lambda gave up records of a stream and reported them to the queue LostRecords.",
+        "The sweeps send these messages and events: check that `EventsBehind` and `OutboxBehind` are quiet. Find the "
+        "`defect` of that time, correct it, and delete the records from the queue.",
         "ApproximateNumberOfMessagesVisible",
         "AWS/SQS",
         {"QueueName": {"Fn::GetAtt": ["LostRecords", "QueueName"]}},
@@ -148,9 +150,9 @@ ALARMS = (
     Alarm(
         "ServerErrors",
         "The service answers 500 or 503.",
-        "Look for `defect` in the log of `api`: it names the place in the code. 903 is the store (see "
-        "StoreUnavailable). A request that was answered 5xx may have been carried out: callers send it again, and it "
-        "is done once.",
+        "Look for `defect` in the log of `api`: it names the place in the code. 903 means that the store did not "
+        "answer (see StoreUnavailable). A request with a 5xx answer may have been carried out. Callers send it again, "
+        "and it takes effect once.",
         "5XXError",
         "AWS/ApiGateway",
         API_DIMENSIONS,
@@ -160,15 +162,15 @@ ALARMS = (
     Alarm(
         "Defects",
         "The API or the authorizer raised an unexpected error.",
-        "The log line `defect`, in `api` or `authorizer`, has the type and the frames, never a value. Find the request "
-        "by its request_id; correct, deploy.",
+        "The log line `defect`, in `api` or `authorizer`, has the type and the frames, never a value. Find the "
+        "request by its request_id, correct the defect and deploy.",
         "Defects",
     ),
     Alarm(
         "Slow",
         "A request took over 25 s; the gateway stops waiting after 29.",
-        "See in the X-Ray trace which call was slow. Payments whose acquirer answers late have an unknown outcome: the "
-        "sweep resolves it, and `PaymentsBehind` reports when it does not.",
+        "Find the slow call in the X-Ray trace. A payment has an unknown outcome if its acquirer answers late. The "
+        "sweep resolves it; otherwise `PaymentsBehind` rings.",
         **lambda_metric("Duration", "APIHandler"),
         statistic="Maximum",
         threshold=25_000,
@@ -176,14 +178,14 @@ ALARMS = (
     Alarm(
         "Throttled",
         "Requests were refused because no concurrency was left.",
-        "Raise ApiConcurrency, or the account's quota; look for a caller that sends too many.",
+        "Raise ApiConcurrency, or the account's quota. Look for a caller that sends too many requests.",
         **lambda_metric("Throttles", "APIHandler"),
     ),
     Alarm(
         "AuthorizerFails",
         "The authorizer failed: only callers that API Gateway remembers, for a minute, are admitted.",
-        "Either the store did not answer (see the AWS health page), or the secret or its key cannot be read (a changed "
-        "key policy, a deleted secret): look at the log of `authorizer`.",
+        "Look at the log of `authorizer`. Either the store did not answer (see the AWS health page), or the secret or "
+        "its key cannot be read: a changed key policy, a deleted secret.",
         **lambda_metric("Errors", "Authorizer"),
     ),
     Alarm(
@@ -195,24 +197,24 @@ ALARMS = (
     ),
     Alarm(
         "Denials",
-        "Many sign-ins were denied within a minute: somebody tries credentials, or many tills have a wrong one.",
+        "Many sign-ins failed within a minute: somebody tries credentials, or many tills have a wrong one.",
         "Group the lines `denied` of `authorizer` and `api` by `source`, `login` and `code`. One source and many "
         "logins: limit it (AddressRateLimit) or block it. One login and many sources: see LoginFromManyPlaces. Many "
-        "sources, each with its own login: a change of the tills or of the stage has gone wrong.",
+        "sources, each with its own login: look for a faulty change of the tills or of the stage.",
         "Denials",
         threshold=50,
     ),
     Alarm(
         "LoginFromManyPlaces",
-        "One login was tried from many addresses: its password is being guessed, or its credential is known to others.",
-        "The line `login_from_many_places` has the digest of the login; the lines `denied` with the same `login` have "
-        "the addresses. A password locks itself after ten failures. If some of the sign-ins succeeded (in the log "
-        "`access`, the `agent`), ask the merchant, and give the agent a new password and secret key.",
+        "One login was tried from many addresses: somebody guesses its password or knows its credential.",
+        "The line `login_from_many_places` has the digest of the login. The lines `denied` with the same `login` have "
+        "the addresses. A login locks itself after ten wrong passwords. If some sign-ins succeeded (the `agent` in "
+        "the log `access`), ask the merchant. Then give the agent a new password and secret key.",
         "LoginsFromManyPlaces",
     ),
     Alarm(
         "StoreUnavailable",
-        "DynamoDB did not answer in time, repeatedly.",
+        "DynamoDB repeatedly did not answer in time.",
         "See the AWS health page. No change is half made. If only one table is throttled, one of its keys gets too "
         "many requests.",
         "StoreUnavailable",
@@ -221,7 +223,7 @@ ALARMS = (
     ),
     Alarm(
         "DependencyUnavailable",
-        "An acquirer or partner cannot be reached; payments are refused, and none has an unknown outcome.",
+        "An acquirer or partner cannot be reached. Payments are refused; none has an unknown outcome.",
         "Call the acquirer. Cash payments still work.",
         "DependencyUnavailable",
         threshold=5,
@@ -230,15 +232,15 @@ ALARMS = (
     Alarm(
         "PaymentSweepFails",
         "The sweep of payments ends in an error.",
-        "Look at the log of `sweep-payments`. A run ends by itself before its 58 s; `Task timed out` means that a call "
-        "did not return. Until it runs, unknown outcomes stay unknown; no payment is lost.",
+        "Look at the log of `sweep-payments`. A run ends by itself before its 58 s; `Task timed out` means that a "
+        "call did not return. Until the sweep runs, unknown outcomes stay unknown. No payment is lost.",
         **lambda_metric("Errors", "SweepPayments"),
         minutes=(3, 5),
     ),
     Alarm(
         "PaymentSweepSilent",
         "The sweep of payments has not run for five minutes.",
-        "See whether its schedule is enabled, and whether the account has concurrency left.",
+        "Check that its schedule is enabled and that the account has concurrency left.",
         **lambda_metric("Invocations", "SweepPayments"),
         minutes=(5, 5),
         below=True,
@@ -246,8 +248,8 @@ ALARMS = (
     Alarm(
         "PaymentsBehind",
         "Payments have been due for ten minutes: an acquirer does not answer, or an outcome cannot be resolved.",
-        "`silent` in the log line `sweep` names acquirers that do not answer: call them; the sweep catches up alone. "
-        "The lines `defect` name transactions that failed. `python -m infra.operator sweep` runs the sweep by hand.",
+        "`silent` in the log line `sweep` names silent acquirers. Call them; then the sweep catches up by itself. The "
+        "lines `defect` name transactions that failed. `python -m infra.operator sweep` runs the sweep by hand.",
         "PaymentsBehindSeconds",
         statistic="Maximum",
         threshold=600,
@@ -264,8 +266,9 @@ ALARMS = (
     Alarm(
         "AcquirerAnswersLost",
         "Requests to an acquirer got no usable answer: payments have unknown outcomes.",
-        "The lines `answer_lost` name the acquirer and the transaction: call the acquirer. What was lost is inquired, "
-        "or reversed until that is acknowledged, each minute; nothing is to be repeated by hand.",
+        "The lines `answer_lost` name the acquirer and the transaction: call the acquirer. Each minute the sweep "
+        "inquires about these transactions, or reverses them until the acquirer acknowledges that. Repeat nothing by "
+        "hand.",
         "AcquirerAnswersLost",
         threshold=5,
         minutes=(2, 3),
@@ -273,17 +276,17 @@ ALARMS = (
     Alarm(
         "ReversalsOutstanding",
         "An automatic reversal has not been acknowledged for ten minutes: a customer's money may be held.",
-        "The lines `reversal_outstanding` name the transactions. They are repeated each minute until the acquirer "
-        "acknowledges them. If it refuses them (the line `refused_advice` has the code), ask the acquirer for the RRN; "
-        "never change the record by hand.",
+        "The lines `reversal_outstanding` name the transactions. The sweep repeats them each minute until the "
+        "acquirer acknowledges them. If it refuses them (the line `refused_advice` has the code), ask the acquirer "
+        "for the RRN. Never change the record by hand.",
         "ReversalsOutstanding",
         minutes=(10, 12),
     ),
     Alarm(
         "AcquirersSilent",
         "An acquirer has not answered five requests in a row: its circuit breaker is open.",
-        "The line `acquirer_silent` names it. One of its payments is tried each minute (of ISO8583 all are); the first "
-        "answer closes the breaker. Call the acquirer; look at the route to it (subnets, NAT gateway, certificate).",
+        "The line `acquirer_silent` names it. Each run tries one of its payments (of ISO8583 all), and the first "
+        "answer closes the breaker. Call the acquirer. Check the route to it: subnets, NAT gateway, certificate.",
         "AcquirersSilent",
         minutes=(3, 5),
     ),
@@ -297,7 +300,7 @@ ALARMS = (
     Alarm(
         "OutboxSweepSilent",
         "The sweep of the outbox has not run for five minutes.",
-        "See whether its schedule is enabled, and whether the account has concurrency left.",
+        "Check that its schedule is enabled and that the account has concurrency left.",
         **lambda_metric("Invocations", "SweepOutbox"),
         minutes=(5, 5),
         below=True,
@@ -305,7 +308,7 @@ ALARMS = (
     Alarm(
         "OutboxBehind",
         "Messages have been due for ten minutes.",
-        "See the reason in the log lines `outbox`: SES in its sandbox, an address that is not verified, a quota.",
+        "The log lines `outbox` have the reason: SES in its sandbox, an unverified address, a quota.",
         "OutboxBehindSeconds",
         statistic="Maximum",
         threshold=600,

@@ -108,7 +108,7 @@ def lived(seed: str, payments: int, share: float, down: float) -> Found:
     webhooks, stored = life.webhooks, life.webhooks.stored_at
     counts = Counter(
         {
-            "lives": 1,
+            "scenarios": 1,
             "events": len(webhooks.made),
             "attempts": webhooks.calls,
             "processes that died": sum(n for kind, n in life.faults.counts.items() if kind.endswith(": dies")),
@@ -158,11 +158,11 @@ def prove(events: int, processes: int) -> list[tuple[str, str]]:
     """Return what was found of so many events, as rows of a table. What is wrong is named."""
     total, broken = faulty(events, processes)
     delays = calm(CALM, processes)
-    rows = [*((name, f"{number:,}") for name, number in total.items()), ("wrong", "; ".join(broken[:5]) or "nothing")]
+    rows = [*((name, f"{number:,}") for name, number in total.items()), ("violations", "; ".join(broken[:5]) or "none")]
     for text, percent in (("median", 50), ("99 of 100", 99)):
         seconds = {down: f"{quantiles(each, n=100)[percent - 1]:.2f} s" for down, each in delays.items()}
-        rows.append((f"until the other receiver has an event, {text}", seconds[DOWN]))
-        rows.append((f"the same where neither is ever down, {text}", seconds[0.0]))
+        rows.append((f"delay of the healthy receiver, {text}", seconds[DOWN]))
+        rows.append((f"the same, while both are up, {text}", seconds[0.0]))
     return rows
 
 
