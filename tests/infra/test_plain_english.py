@@ -33,19 +33,11 @@ CONSTRUCTIONS = {
 TOO_LONG = "too long"
 # The most findings of each kind. These numbers may fall and never rise: lower them when you rewrite a text.
 LIMITS: dict[str, dict[str, int]] = {
-    "documents": {
-        "a clause for a noun": 148,
-        TOO_LONG: 31,
-        "an old word": 13,
-        "no more": 3,
-        "alone for only": 3,
-        "told": 3,
-        "made of": 3,
-    },
+    "documents": {"a clause for a noun": 7},
     "code": {
-        "a clause for a noun": 421,
+        "a clause for a noun": 420,
         "alone for only": 45,
-        "an old word": 27,
+        "an old word": 26,
         "no more": 25,
         "made of": 18,
         TOO_LONG: 11,
