@@ -22,6 +22,7 @@ VENV := .venv/.stamp
 DYNAMODB_LOCAL := .engines/.stamp-$(ENGINE_PACKAGE)
 LINTER := .engines/cfn-lint/.stamp-$(LINTER_PACKAGE)
 LOCKER := .engines/uv/.stamp-$(LOCKER_PACKAGE)
+UV := .engines/uv/bin/uv
 FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
 PEER_STAMP := .engines/localstripe/.stamp-$(PEER_PACKAGE)
 LAMBDA := .engines/awslambdaric/.stamp-$(LAMBDA_PACKAGE)
@@ -61,10 +62,11 @@ format: $(VENV)  ## put the code in shape
 	@$(BIN)/ruff format --quiet .
 
 # For every platform and Python of pyproject.toml, with the hashes of every file of a release: Lambda's wheels are for arm64.
-LOCK := $(dir $(LOCKER))bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+LOCK := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command "make lock"
 
-lock: $(LOCKER)  ## the three locks, after a change of requirements: ARGS=--upgrade for newer versions
+lock: $(LOCKER)  ## the locks, after a change of requirements: ARGS=--upgrade for newer versions
+	@echo '$(LOCKER_PACKAGE)' | $(LOCK) --output-file requirements-uv.lock -
 	@$(LOCK) $(ARGS) --output-file requirements.lock requirements.txt
 	@$(LOCK) $(ARGS) --output-file requirements-stage.lock --constraints requirements.lock requirements-stage.txt
 	@$(LOCK) $(ARGS) --output-file requirements-dev.lock --constraints requirements-stage.lock requirements-dev.txt
@@ -121,19 +123,32 @@ clean:  ## everything that was built
 	rm -rf .venv .engines build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .chalice/deployments
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
+# uv installs in three seconds what takes pip forty; both compare the hashes of the lock. Where uv is not to be had, or
+# cannot read what pip's own configuration names, pip installs. $(call install,FILE): into .venv.
+define install
+	( { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python --require-hashes -r $(1); } || \
+	{ echo "pip installs, because uv cannot: it takes a minute." && $(BIN)/python -m ensurepip --default-pip >/dev/null && \
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1); } )
+endef
+
+$(LOCKER): requirements-uv.lock
+	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
+	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r $< || true
+	@touch $@
+
 # What runs the stage first: a first `make run` waits for no tool of tests.
-$(STAGE_VENV): requirements-stage.lock
+$(STAGE_VENV): requirements-stage.lock $(LOCKER)
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@echo "Building .venv, once: what runs the service."
-	@began=$$(date +%s); rm -f $(VENV) && $(PYTHON) -m venv --clear .venv && \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-stage.lock && \
+	@began=$$(date +%s); rm -f $(VENV) && $(PYTHON) -m venv --clear --without-pip .venv && \
+	$(call install,requirements-stage.lock) && \
 	$(BIN)/python -c 'import sys; open(".venv/.stamp-stage-%d.%d" % sys.version_info[:2], "w")' && \
 	touch .venv/.stamp-stage && echo "It took $$(($$(date +%s) - began)) s."
 
 $(VENV): requirements-dev.lock $(STAGE_VENV)
 	@echo "Adding the tools of tests to .venv, once."
 	@began=$$(date +%s); \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock && \
+	$(call install,requirements-dev.lock) && \
 	touch $@ && echo "It took $$(($$(date +%s) - began)) s."
 
 # Without npm there is no target, only a line: the tests say what they skip, and with CI=true they fail.
@@ -173,7 +188,7 @@ $(WEBHOOKS_NPM):
 		echo "npm is not installed: signatures are not verified in JavaScript."; \
 	fi
 
-$(LINTER) $(LOCKER) $(FUZZER) $(PEER_STAMP) $(GENERATOR) $(WEBHOOKS):
+$(LINTER) $(FUZZER) $(PEER_STAMP) $(GENERATOR) $(WEBHOOKS):
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(patsubst .stamp-%,%,$(@F))
 	@touch $@
