@@ -19,11 +19,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from infra.bank import control
-from infra.bank.bank import Bank
-from infra.bank.journal import FolderInUseError
-from infra.bank.server import HOST, Server
-from infra.bank.tls import certificates_in, host_context
+from infra.bank import books
+from infra.bank.bank import Bank, FolderInUseError
+from infra.bank.server import HOST, Server, certificates_in, host_context
 
 PORT, CONTROL_PORT = 8583, 8584
 
@@ -33,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = _options(arguments)
     if options.books or options.list:
         try:
-            sys.stdout.write(control.read(options.control, "/books" if options.books else f"/list/{options.list}"))
+            sys.stdout.write(books.read_from(options.control, "/books" if options.books else f"/list/{options.list}"))
         except OSError as reason:
             sys.exit(f"The bank's door at port {options.control}: {reason}.")
         return
@@ -55,7 +53,7 @@ def _run(stack: ExitStack, options: argparse.Namespace) -> None:
             tls = host_context(certificates, asks_for_client=options.client_certificate)
             trusted = str(certificates.ca.absolute())
         server = stack.enter_context(Server(bank, options.host, options.port, tls))
-        stack.enter_context(control.serve(bank, options.control))
+        stack.enter_context(books.serve(bank, options.control))
     except (FolderInUseError, OSError) as refusal:
         sys.exit(f"The bank cannot start: {refusal}")
     print(f"The bank listens on {server.host}:{server.port}. Ctrl-C ends it.")

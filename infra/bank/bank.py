@@ -1,21 +1,186 @@
-"""The bank: it reads a message, rules on it, keeps it, and says what is sent back."""
+"""The bank: it decodes a message, checks it, decides on it, writes the decision to its journal, and answers."""
 
+import contextlib
+import fcntl
 import hashlib
+import json
+import os
+import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, Self
 
-from infra.bank import answers, faults
-from infra.bank.cases import Cases
-from infra.bank.checker import REFUSED, Checker
-from infra.bank.codec import Message, NotAMessageError, decode
-from infra.bank.entries import APPROVED, CARRIED_OUT, PARTIAL, Entry, digest, entry_of
-from infra.bank.faults import Fault, Hook, Step, Timing
-from infra.bank.journal import Journal
-from infra.bank.ledger import FORMAT, Ledger
-from infra.bank.rules import REQUESTS, problems_of
+from infra.bank import faults
+from infra.bank.codec import Message, NotAMessageError, Value, decode
+from infra.bank.faults import Cases, Fault, Hook, Step, Timing
+from infra.bank.ledger import APPROVED, CARRIED_OUT, FORMAT, PARTIAL, Entry, Key, Ledger, digest, entry_of
+from infra.bank.rules import REQUESTS, elements, problems_of
+
+ANSWER_TO = {"0200": "0210", "0420": "0430", "0421": "0430", "0800": "0810"}
+ECHOED: Mapping[str, tuple[int, ...]] = {
+    "0210": (3, 4, 7, 11, 12, 13, 32, 37, 41, 42, 49),
+    "0430": (3, 4, 7, 11, 12, 13, 32, 37, 41, 42, 49, 90, 95),
+    "0810": (7, 11, 32, 70),
+}
+CVV2_MATCHED = "8701M"
+AUTHENTICATION = bytes.fromhex("1122334455667788")  # what an issuer's computer would sign with the card's key
+DECLINED_TEXT = "DECLINED"
+
+
+def refusal(message: Message, code: str) -> Message:
+    """Return an answer that carries the code and what could be read of the request, and nothing else."""
+    mti = ANSWER_TO[message.mti]
+    echoed = {number: message.fields[number] for number in ECHOED[mti] if message.readable(number)}
+    return Message(mti, {**echoed, 39: code})
+
+
+def answer(message: Message, entry: Entry, now: datetime) -> Message:
+    """Return the answer to a well-formed request on which the bank has ruled."""
+    plain = refusal(message, entry.code)
+    if plain.mti != "0210":
+        return plain
+    fields: dict[int, Value] = {**plain.fields, 15: f"{now:%m%d}"}
+    if entry.code == PARTIAL:
+        fields[4] = f"{entry.taken_minor:012}"
+    if entry.code in CARRIED_OUT:
+        fields |= {38: entry.approval, 63: entry.number}
+    else:
+        fields[44] = DECLINED_TEXT
+    if "92" in (elements(message.text(48)) or {}):
+        fields[48] = CVV2_MATCHED
+    if 55 in message.fields:
+        fields[55] = issuer_data(entry.code)
+    return Message(plain.mti, fields)
+
+
+def issuer_data(code: str) -> bytes:
+    """Return field 55 of the answer to a chip: the code for the card (8A), and the issuer's authentication (91)."""
+    text = code.encode()
+    signed = AUTHENTICATION + text
+    return b"\x8a" + bytes([len(text)]) + text + b"\x91" + bytes([len(signed)]) + signed
+
+
+# Answers that a right service never provokes: it knows its own books, and sends nothing that would be refused so.
+REFUSED = {
+    "12": "it cannot be done with that purchase",
+    "13": "the amount is above what is left",
+    "14": "the card is not that of the purchase",
+    "25": "it names a purchase that is unknown",
+    "30": "it is not the message of its original, or of the one it repeats",
+    "94": "it was used before",
+}
+
+
+class Checker:
+    """The messages that came, whether they were carried out or dropped. Not for several threads at once."""
+
+    def __init__(self) -> None:
+        self._by_stan: dict[Key, Entry] = {}
+        self._requests: dict[str, Entry] = {}  # 0200s by RRN
+        self._by_key: dict[Key, Entry] = {}  # 0200s by what an advice names them by
+
+    def observe(self, message: Message, entry: Entry) -> list[str]:
+        """List what is wrong with a well-formed message in view of those before it."""
+        found = []
+        earlier = self._by_stan.get(entry.day_key)
+        if entry.kind == "advice":
+            if earlier and earlier.content == entry.content and message.mti == "0420":
+                found.append("an advice is sent again as 0421, not as 0420")
+            found += self._against_original(entry)
+        elif entry.rrn in self._requests:
+            found.append("an 0200 with this RRN was sent before")
+        if earlier and (entry.kind != "advice" or earlier.content != entry.content):
+            found.append("another message had this STAN on this day, or it is a repeat that differs")
+        self.recall(entry)
+        return found
+
+    def recall(self, entry: Entry) -> None:
+        """Remember a message."""
+        self._by_stan.setdefault(entry.day_key, entry)
+        if entry.kind != "advice":
+            self._requests.setdefault(entry.rrn, entry)
+            self._by_key.setdefault(entry.key, entry)
+
+    def _against_original(self, advice: Entry) -> list[str]:
+        original = self._by_key.get(advice.original_key)
+        if original is None:  # it was never sent, or never came: the page allows both
+            return []
+        kept = ("rrn", "processing", "amount_minor", "currency", "local_time", "local_date", "institution")
+        wrong = [name for name in kept if getattr(advice, name) != getattr(original, name)]
+        return [f"its {', '.join(wrong)} is not that of its original"] if wrong else []
+
+
+SECRET_BYTES = 32
+
+
+class FolderInUseError(Exception):
+    """Another bank has the folder."""
+
+
+class Journal:
+    """Lines that are written before the bank acts on them. Without a folder nothing is kept."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._file: Any = None
+        self._lines: list[dict[str, Any]] = []
+        self.secret = secrets.token_bytes(SECRET_BYTES)
+        if folder:
+            self._open(folder)
+
+    def read(self) -> Iterator[dict[str, Any]]:
+        """Yield what was written before this bank began, once."""
+        yield from self._lines
+        self._lines = []
+
+    def write(self, line: dict[str, Any]) -> None:
+        """Hand a line to the operating system: it outlives this process."""
+        if self._file:
+            self._file.write(json.dumps(line).encode() + b"\n")
+            self._file.flush()
+
+    def close(self) -> None:
+        """Close the folder, for another bank."""
+        if self._file:
+            self._file.close()
+            self._file = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _open(self, folder: Path) -> None:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._file = open(folder / "journal.jsonl", "ab+", opener=_private)  # noqa: SIM115  Path.open has no opener
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._file.close()
+            message = f"{folder} is in use by another bank. End it, or take another folder."
+            raise FolderInUseError(message) from None
+        self.secret = self._kept_secret(folder / "secret")
+        self._file.seek(0)
+        content = self._file.read()
+        kept, _, _unfinished = content.rpartition(b"\n")  # a bank that was killed in the middle of a line did not act
+        self._file.truncate(len(kept) + 1 if kept else 0)
+        self._lines = [json.loads(line) for line in kept.split(b"\n") if line]
+
+    def _kept_secret(self, path: Path) -> bytes:
+        with contextlib.suppress(FileNotFoundError):
+            if len(secret := path.read_bytes()) == SECRET_BYTES:
+                return secret
+        path.touch(mode=0o600)
+        path.write_bytes(self.secret)
+        return self.secret
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
 
 MOST_VIOLATIONS = 10_000
 
@@ -79,9 +244,9 @@ class Bank:
         for problem in problems:
             self._complain(message, problem)
         if problems:
-            return _sent(answers.refusal(message, FORMAT), hooked)
+            return _sent(refusal(message, FORMAT), hooked)
         if message.mti == "0800":
-            return _sent(answers.refusal(message, APPROVED), hooked)
+            return _sent(refusal(message, APPROVED), hooked)
         return self._rule(message, hooked, now)
 
     def hang_up(self, violation: str) -> Reply:
@@ -104,10 +269,10 @@ class Bank:
                 return HANG_UP
             fault = hooked or self._cases.fault_of(message)
             if fault and not fault.is_carried_out:
-                return _sent(answers.refusal(message, fault.code or FORMAT), fault)
+                return _sent(refusal(message, fault.code or FORMAT), fault)
             ruled = self.ledger.repeated(entry) or self._decide(message, entry, fault)
         goes_wrong = hooked or entry.kind == "advice" or ruled.code in CARRIED_OUT
-        return _sent(answers.answer(message, ruled, now), fault if goes_wrong else None)
+        return _sent(answer(message, ruled, now), fault if goes_wrong else None)
 
     def _decide(self, message: Message, entry: Entry, fault: Fault | None) -> Entry:
         """Rule on a message that is no repeat, keep the ruling, and then do it."""

@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from infra.bank import control
-from infra.bank.bank import Bank
-from infra.bank.journal import FolderInUseError
-from infra.bank.server import Server
-from infra.bank.tls import certificates_in, host_context
+from infra.bank import books
+from infra.bank.bank import Bank, FolderInUseError
+from infra.bank.server import Server, certificates_in, host_context
 
 ISO8583 = "ISO8583"
 INSTITUTION = "123456"
@@ -50,7 +48,7 @@ def acquirers(folder: Path | None) -> Iterator[LocalAcquirers]:
             raise AcquirerSettingsError(str(refusal)) from refusal
         certificates = certificates_in(folder or Path(stack.enter_context(TemporaryDirectory(prefix="bank-"))))
         server = stack.enter_context(Server(bank, tls=host_context(certificates)))
-        door = stack.enter_context(control.serve(bank)).rpartition(":")[2]
+        door = stack.enter_context(books.serve(bank)).rpartition(":")[2]
         settings = {
             "ACQUIRERS": ISO8583,
             "ISO8583_HOST": server.host,

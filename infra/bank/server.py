@@ -1,15 +1,135 @@
-"""The bank on TCP: TLS or plain, a length header before each message, several connections at once."""
+"""The bank on TCP, with TLS or plain: a length header before each message, several connections at once."""
 
 import contextlib
+import ipaddress
 import socket
 import ssl
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from socketserver import BaseRequestHandler, ThreadingTCPServer
 from typing import Self
 
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
 from infra.bank.bank import Bank, Reply
 from infra.bank.codec import HEADER_BYTES, MAX_BYTES, MIN_BYTES
+
+VALID_FOR = timedelta(days=365)
+NAMES = (x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1")))
+
+
+@dataclass(frozen=True)
+class Certificates:
+    """PEM files: `ca` is what the service trusts, `host` and `client` have a certificate and its key."""
+
+    ca: Path
+    host: Path
+    client: Path
+
+
+def certificates_in(folder: Path) -> Certificates:
+    """Return the certificates of the folder; make them when they are missing or end within a day."""
+    found = Certificates(folder / "ca.pem", folder / "host.pem", folder / "client.pem")
+    if not all(path.exists() for path in vars(found).values()) or _is_old(found.host):
+        _make(folder, found)
+    return found
+
+
+def host_context(certificates: Certificates, *, asks_for_client: bool = False) -> ssl.SSLContext:
+    """Return the host's side of TLS 1.2 or newer; it may ask for a client certificate of the same CA."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(certificates.host)
+    if asks_for_client:
+        context.load_verify_locations(certificates.ca)
+        context.verify_mode = ssl.CERT_REQUIRED
+    return context
+
+
+def _is_old(path: Path) -> bool:
+    certificate = x509.load_pem_x509_certificate(path.read_bytes())
+    return certificate.not_valid_after_utc < datetime.now(UTC) + timedelta(days=1)
+
+
+def _make(folder: Path, files: Certificates) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    ca_key = ec.generate_private_key(ec.SECP256R1())
+    ca_name = _name("Local bank CA")
+    ca = (
+        _builder(ca_name, ca_name, ca_key)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(of_ca=True), critical=True)
+        .sign(ca_key, hashes.SHA256())
+    )
+    files.ca.write_bytes(_pem(ca))
+    for path, name, purpose in (
+        (files.host, "Local bank", ExtendedKeyUsageOID.SERVER_AUTH),
+        (files.client, "Local service", ExtendedKeyUsageOID.CLIENT_AUTH),
+    ):
+        key = ec.generate_private_key(ec.SECP256R1())
+        builder = (
+            _builder(_name(name), ca_name, key)
+            .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+            .add_extension(_usage(of_ca=False), critical=True)
+            .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()),
+                critical=False,
+            )
+        )
+        if path == files.host:
+            builder = builder.add_extension(x509.SubjectAlternativeName(NAMES), critical=False)
+        path.touch(mode=0o600)
+        path.write_bytes(_pem(builder.sign(ca_key, hashes.SHA256())) + _key_pem(key))
+
+
+def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + VALID_FOR)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    )
+
+
+def _name(text: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, text)])
+
+
+def _usage(*, of_ca: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not of_ca,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=of_ca,
+        crl_sign=of_ca,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _pem(certificate: x509.Certificate) -> bytes:
+    return certificate.public_bytes(serialization.Encoding.PEM)
+
+
+def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+
 
 HOST = "127.0.0.1"
 

@@ -14,10 +14,9 @@ from app import app
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.services import deliveries, outbox, payment_sweep, sign_in
-from infra.bench.capacity_meter import measure_capacity
+from infra.bench.client import LambdaClient, measure_capacity
 from infra.bench.events import events_table
 from infra.bench.history import history_tables
-from infra.bench.lambda_client import LambdaClient
 from infra.bench.payment import processor_table
 from infra.bench.peer import PeerError, compare_with
 from infra.bench.sign_in import attempts, print_sign_in

@@ -1,27 +1,171 @@
-"""The cost of lists at 1, 3, 30 and 300 tills of a merchant, of exports, and what tills that pay at once share.
+"""The cost of lists, takings and exports by the number of tills, and conflicts of tills that pay at once.
 
-`python -m infra.bench.history`, and a part of `make bench ARGS=history`; with `million` beside it a year of a million
-payments too, which takes many minutes and 6 GB of memory.
+Part of `make bench ARGS=history`. `ARGS="history million"` adds a year of a million payments: that takes many minutes
+and 6 GB of memory.
 """
 
+import itertools
 import json
 import statistics
 import sys
+import threading
 import time
+import tracemalloc
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
+from functools import partial
 from typing import Any
+from unittest import mock
 
 from app import app
+from chalicelib.aws.client import Limits
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import business_day
-from infra.bench.capacity_meter import measure_capacity
-from infra.bench.export import export_table
-from infra.bench.lambda_client import LambdaClient
+from chalicelib.domain.transaction import Reversals, Transaction
+from chalicelib.gateways import files
+from chalicelib.schemas.history import ListHistory
+from chalicelib.services import reports
+from chalicelib.store import retries, transactions
+from chalicelib.store.history import IN_ORDER
+from chalicelib.store.table import Write, commit
+from infra.bench.client import LambdaClient, measure_capacity
 from infra.bench.shop import Shop, create_shop, write_in_bulk
 from infra.bench.table import Table, show
-from infra.bench.tills import tills_table
-from infra.local import engines
+
+SIZES = ((10_000, 0), (100_000, 20))  # rows, and of how many payments one is reversed in part
+EXPORTING_TILLS, DAYS = 30, 31
+SLOW = Limits(connect_seconds=1, read_seconds=60, attempts=1)  # of an engine that shares the machine with others
+MEGABYTE = 1024 * 1024
+
+
+def export_table() -> Table:
+    """Return what an export of a month costs: with entries alone, and with some transactions looked up."""
+    with mock.patch.object(retries, "PATIENT", SLOW):
+        rows = [_measured(size, reversed_each) for size, reversed_each in SIZES]
+    columns = ("store calls", "read units", "processor s", "memory MB", "file MB")
+    return Table("export", ("rows of an export, of 30 tills", *columns), rows)
+
+
+def _measured(size: int, reversed_each: int) -> tuple[str, ...]:
+    shop = create_shop(EXPORTING_TILLS)
+    payments = shop.payments(size, DAYS)
+    if reversed_each:
+        payments = (one if number % reversed_each else _reversed_in_part(one) for number, one in enumerate(payments))
+    write_in_bulk(payments, _is_read)
+    _export(shop)  # rolls the totals up
+    with measure_capacity() as meter:
+        started = time.process_time()
+        length = _export(shop)
+        seconds = time.process_time() - started
+    tracemalloc.start()
+    _export(shop)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    name = f"{size:,}, {size // reversed_each:,} of them looked up" if reversed_each else f"{size:,}"
+    figures = (f"{meter['calls']:,}", f"{meter['RCU']:,.0f}", f"{seconds:.1f}", f"{most / MEGABYTE:.0f}")
+    return (name, *figures, f"{length / MEGABYTE:.1f}")
+
+
+def _is_read(item: Mapping[str, Any]) -> bool:
+    """Return whether the export reads an item: the others need not be loaded."""
+    return item["at"]["S"].startswith(IN_ORDER) if "at" in item else "reverse_invoice" in item
+
+
+def _reversed_in_part(payment: Transaction) -> Transaction:
+    return replace(payment, reversals=Reversals(100, count=1, latest_id=payment.id, latest_invoice="1"))
+
+
+def _export(shop: Shop) -> int:
+    """Export the history of the shop, and return how many bytes would have been sent to the bucket."""
+    agent = shop.agents[0]
+    caller = Caller(agent.id, agent.client_id, agent.credential_version)
+    body = ListHistory.model_validate({"Period": {"From": str((shop.now - timedelta(days=DAYS)).date())}})
+    lengths: list[int] = []
+    with mock.patch.object(files, "put_export", lambda _, content, __: lengths.append(content.seek(0, 2))):
+        reports.export(body, caller, shop.now)
+    return lengths[0]
+
+
+AT_ONCE, EACH = 64, 10  # tills, and payments of each
+ALONE = 50  # payments that show how long one takes
+LAST_WEEK = timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A transaction as it was sent: the items it writes, and when it began and ended, in seconds."""
+
+    items: frozenset[str]
+    began: float
+    ended: float
+
+
+def tills_table() -> Table:
+    """Return how often transactions of tills that pay at once meet, on the DynamoDB Local that was selected before."""
+    shop = create_shop(AT_ONCE)
+    seconds = statistics.median(one.ended - one.began for one in _pay_at_once(shop, {}, tills=1, each=ALONE))
+    one_agent = replace(shop, agents=shop.agents[:1] * AT_ONCE)
+    of_last_week = {"date": shop.now - LAST_WEEK}
+    rows = []
+    for name, shop_of_tills, changes in (
+        ("cash", shop, {}),
+        ("cash, taken offline last week", shop, of_last_week),
+        ("cash, all signed in as one agent", one_agent, {}),
+    ):
+        sent = _pay_at_once(shop_of_tills, changes)
+        met = _met([replace(one, began=one.ended - seconds) for one in sent])
+        where = ", ".join(f"{item} {number}" for item, number in met.most_common()) or "-"
+        times = sorted((one.ended - one.began) * 1000 for one in sent)
+        p50, p95 = statistics.median(times), times[len(times) * 95 // 100]
+        rows.append((name, str(len(sent)), str(met.total()), where, f"{p50:.0f}", f"{p95:.0f}"))
+    columns = ("payments", f"pairs that meet, of {seconds * 1000:.0f} ms each", "in which item", "p50 ms", "p95 ms")
+    return Table("tills", (f"{AT_ONCE} tills at once", *columns), rows)
+
+
+def _pay_at_once(shop: Shop, changes: Mapping[str, Any], tills: int = AT_ONCE, each: int = EACH) -> list[Sent]:
+    """Record payments from a thread for each till, which begin together."""
+    sent: list[Sent] = []
+    start = threading.Barrier(tills)
+
+    def timed(*writes: Write) -> None:
+        began = time.perf_counter()
+        commit(*writes)
+        sent.append(Sent(frozenset(map(_item_of, writes)), began, time.perf_counter()))
+
+    def pay(number: int) -> None:
+        of_till = replace(shop, agents=[shop.agents[number]], now=datetime.now(UTC))
+        payments = list(of_till.payments(each, days=1))
+        start.wait()
+        for payment in payments:
+            transactions.record(replace(payment, created_at=datetime.now(UTC), **changes))
+
+    with mock.patch.object(transactions, "commit", timed), ThreadPoolExecutor(tills) as pool:
+        for till in [pool.submit(partial(pay, number)) for number in range(tills)]:
+            till.result()
+    return sent
+
+
+def _item_of(write: Write) -> str:
+    key = write.parameters.get("Key") or write.parameters["Item"]
+    return " ".join(str(key[name]) for name in ("month", "at", "id") if name in key)
+
+
+def _met(sent: Iterable[Sent]) -> Counter[str]:
+    """Count the pairs of transactions that overlapped in an item, by the kind of the item."""
+    writers: defaultdict[str, list[Sent]] = defaultdict(list)
+    for one in sent:
+        for item in one.items:
+            writers[item].append(one)
+    met = Counter[str]()
+    for item, of_item in writers.items():
+        pairs = itertools.combinations(of_item, 2)
+        kind = next((kind for kind in ("late#", "total#", "slots#") if kind in item), "another")
+        met[kind.rstrip("#")] += sum(a.began < b.ended and b.began < a.ended for a, b in pairs)
+    return +met
+
 
 TILLS, SEARCHING_TILLS = (1, 3, 30, 300), (3, 90, 300)
 SIZE, MILLION = 10_000, 1_000_000
@@ -143,14 +287,3 @@ def _client_of_all(shop: Shop) -> LambdaClient:
     """Return a client of the first agent, who may see everything."""
     agent = shop.agents[0]
     return LambdaClient(app, Caller(agent.id, agent.client_id, agent.credential_version))
-
-
-def main() -> None:
-    """Print the tables, measured on a DynamoDB Local of their own."""
-    with engines.moto_engine(), engines.dynamodb_local() as url:
-        engines.select(url)
-        history_tables()
-
-
-if __name__ == "__main__":
-    main()

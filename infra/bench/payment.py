@@ -16,7 +16,7 @@ from moto.core.models import botocore_stubber
 
 from chalicelib.aws.client import DYNAMODB, Client, credentials, endpoint_of, region, signed
 from chalicelib.domain.agent import Caller
-from infra.bench.lambda_client import LambdaClient
+from infra.bench.client import LambdaClient
 from infra.bench.table import Table
 
 ROUNDS = 300

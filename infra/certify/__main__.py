@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from infra.bank import control
+from infra.bank import books
 from infra.certify.cases import CASES, Case
 from infra.certify.client import Service
 from infra.local import ports
@@ -88,7 +88,7 @@ def table(rows: Iterable[Row]) -> str:
 
 def _violations(door: int) -> Row:
     """Return what the bank of the stage says about the service."""
-    found = tuple(json.loads(control.read(door, "/books"))["violations"])
+    found = tuple(json.loads(books.read_from(door, "/books"))["violations"])
     return Row(Case("bank", "the bank saw no violation of the interface"), FAILED if found else PASSED, found)
 
 

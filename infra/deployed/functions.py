@@ -1,20 +1,283 @@
-"""A function as Lambda runs it: its files, and as many instances as there are requests at once."""
+"""Functions as Lambda runs them: the files of the zip, and instances that take one request at a time.
+
+An instance is a process under AWS's runtime client. It may be frozen between requests, as Lambda freezes it, and
+killed at any time. Only Linux: the processor time comes from the kernel's clock of the process.
+"""
 
 import json
 import os
+import queue
 import re
+import signal
+import subprocess
 import sys
 import sysconfig
 import threading
+import time
+import uuid
 import zipfile
 from collections import deque
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from socketserver import ThreadingTCPServer
 from typing import IO, Any
 
 from infra.api_gateway.gateway import Kind, Refusal
-from infra.deployed.instance import MAX_PAYLOAD_BYTES, Instance, Outcome, Process
 from infra.local.engines import ACCOUNT_ID, REGION
+from infra.local.ports import HOST
+
+VERSION = "/2018-06-01/runtime"
+MAX_PAYLOAD_BYTES = 6 * 1024 * 1024  # of a request and of an answer
+KILLED = "Runtime.ExitError"
+TIMED_OUT = "Sandbox.Timedout"
+OUT_OF_MEMORY = "Runtime.OutOfMemory"
+INIT_SECONDS = 60  # Lambda waits for ten, then begins anew; this machine may be busy
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The time a step of an instance took: milliseconds on the clock, and of processor time."""
+
+    wall_ms: float
+    cpu_ms: float
+
+    def __add__(self, other: "Cost") -> "Cost":
+        return Cost(self.wall_ms + other.wall_ms, self.cpu_ms + other.cpu_ms)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The answer of Lambda to who invokes a function: a payload, or the kind of the function's error."""
+
+    payload: bytes
+    error: str | None = None
+    cost: Cost = Cost(0, 0)
+
+
+@dataclass(frozen=True)
+class Process:
+    """The command and environment of an instance; `log` is where it writes, None: where this process does."""
+
+    command: list[str]
+    folder: Path
+    environment: Mapping[str, str]
+    arn: str
+    memory_mb: int
+    log: IO[bytes] | None = None
+    freezes: bool = False
+
+
+@dataclass
+class Invocation:
+    """One request that an instance works on."""
+
+    payload: bytes
+    deadline: float  # seconds since 1970
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    outcome: Outcome | None = None
+    done: threading.Event = field(default_factory=threading.Event)
+    began: Cost = Cost(0, 0)
+
+
+class Instance:
+    """A started process. `on_idle` is called whenever it asks for more work, `on_exit` once, when it ended."""
+
+    def __init__(
+        self, process: Process, on_idle: Callable[["Instance"], None], on_exit: Callable[["Instance"], None]
+    ) -> None:
+        self.init: Cost | None = None  # until it asked for its first request
+        self.first: Cost | None = None  # of its first request, until it answered
+        self.peak_mb = 0.0
+        self.arn = process.arn
+        self._settings, self._on_idle, self._on_exit = process, on_idle, on_exit
+        self._queue: queue.SimpleQueue[Invocation | None] = queue.SimpleQueue()
+        self._current: Invocation | None = None
+        self._lock = threading.Lock()
+        self._ready = threading.Event()
+        self._api = _RuntimeApi(self)
+        self._started = time.perf_counter()
+        self._process = subprocess.Popen(  # noqa: S603  every word of the command is ours
+            process.command,
+            cwd=process.folder,
+            env={**process.environment, "AWS_LAMBDA_RUNTIME_API": self._api.address},
+            stdin=subprocess.DEVNULL,
+            stdout=process.log,
+            stderr=process.log,
+            process_group=0,  # Ctrl-C ends this process, which then ends its instances itself
+        )
+        threading.Thread(target=self._api.serve_forever, args=(0.05,), daemon=True).start()
+        threading.Thread(target=self._watch, daemon=True).start()
+
+    def spent(self) -> Cost:
+        """Return what the process took since it was started."""
+        cpu = time.clock_gettime(~self._process.pid << 3 | 2)  # the kernel's number of a process's clock
+        return Cost((time.perf_counter() - self._started) * 1000, cpu * 1000)
+
+    def invoke(self, payload: bytes, seconds: float) -> Outcome:
+        """Let the instance work on a request for so many seconds; an instance that takes longer is killed.
+
+        The time to start is not counted in them.
+        """
+        if not self._ready.wait(INIT_SECONDS):
+            self.kill()
+            return Outcome(b"", TIMED_OUT)
+        invocation = Invocation(payload, time.time() + seconds)
+        with self._lock:
+            if not self.is_alive:
+                return Outcome(b"", KILLED)
+            self._current = invocation
+        self._queue.put(invocation)
+        if not invocation.done.wait(seconds):
+            self._finish(Outcome(b"", TIMED_OUT))
+            self.kill()
+        return invocation.outcome or Outcome(b"", TIMED_OUT)
+
+    @property
+    def is_alive(self) -> bool:
+        """Return whether the process runs, or is frozen."""
+        return self._process.poll() is None
+
+    @property
+    def state(self) -> str:
+        """Return the kernel's letter for what the process does: S for asleep, T for stopped, R for running."""
+        found = re.search(r"State:\s+(\w)", self._status())
+        return found[1] if found else ""
+
+    def kill(self) -> None:
+        """End the process, whatever it does."""
+        self._process.kill()
+
+    def end(self) -> None:
+        """End the process and wait for that."""
+        self.kill()
+        self._process.wait()
+
+    # Called by the Runtime API, in the thread of the process's connection.
+
+    def next(self) -> Invocation | None:
+        """Return the next request, as soon as there is one; None when the process has ended meanwhile."""
+        is_first = self.init is None
+        self.init = self.init or self.spent()
+        if self._settings.freezes:
+            self._process.send_signal(signal.SIGSTOP)
+        if is_first:
+            self._ready.set()
+        else:  # the caller may come back at once: the instance is idle before it has its answer
+            self._finish(Outcome(b"", KILLED), before=lambda: self._on_idle(self))
+        invocation = self._queue.get()
+        if invocation is not None:
+            if self._settings.freezes:
+                self._process.send_signal(signal.SIGCONT)
+            invocation.began = self.spent()
+        return invocation
+
+    def answer(self, invocation_id: str, payload: bytes, error: str | None) -> bool:
+        """Take the answer to a request; return whether it is the one the instance works on."""
+        with self._lock:
+            invocation = self._current
+        if invocation is None or invocation.id != invocation_id:
+            return False
+        spent, began = self.spent(), invocation.began
+        cost = Cost(spent.wall_ms - began.wall_ms, spent.cpu_ms - began.cpu_ms)
+        self.first = self.first or cost
+        self.peak_mb = self._peak_mb()
+        invocation.outcome = Outcome(payload, error, cost)
+        if self.peak_mb > self._settings.memory_mb:
+            invocation.outcome = Outcome(b"", OUT_OF_MEMORY, cost)
+            self.kill()
+        return True
+
+    def _finish(self, otherwise: Outcome, before: Callable[[], None] | None = None) -> None:
+        """End the request at hand, with its answer if there was one: the process asks for more work, or has ended."""
+        with self._lock:
+            invocation, self._current = self._current, None
+        if before:
+            before()
+        if invocation:
+            invocation.outcome = invocation.outcome or otherwise
+            invocation.done.set()
+
+    def _peak_mb(self) -> float:
+        found = re.search(r"VmHWM:\s+(\d+) kB", self._status())
+        return int(found[1]) / 1024 if found else self.peak_mb  # a process that was killed has no memory
+
+    def _status(self) -> str:
+        return Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
+
+    def _watch(self) -> None:
+        """Wait for the end of the process: who waits for an answer learns that there is none."""
+        self._process.wait()
+        self._finish(Outcome(b"", KILLED))
+        self._queue.put(None)
+        self._ready.set()
+        self._on_exit(self)
+        self._api.shutdown()
+        self._api.server_close()
+
+
+class _RuntimeApi(ThreadingTCPServer):
+    """Lambda's Runtime API for one instance, on a port of its own, as far as AWS's runtime client uses it.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
+    """
+
+    daemon_threads = True
+
+    def __init__(self, instance: Instance) -> None:
+        super().__init__((HOST, 0), _Handler)
+        self.instance = instance
+        self.address = f"{HOST}:{self.server_address[1]}"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore a connection that ended: the process was killed."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _RuntimeApi
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Answer with the next request of the instance."""
+        invocation = self.server.instance.next() if self.path == f"{VERSION}/invocation/next" else None
+        if invocation is None:
+            self.close_connection = True
+            return
+        headers = {
+            "Lambda-Runtime-Aws-Request-Id": invocation.id,
+            "Lambda-Runtime-Deadline-Ms": str(int(invocation.deadline * 1000)),
+            "Lambda-Runtime-Invoked-Function-Arn": self.server.instance.arn,
+            "Lambda-Runtime-Trace-Id": f"Root=1-{int(invocation.deadline):08x}-{invocation.id.replace('-', '')[:24]}",
+        }
+        self._write(HTTPStatus.OK, headers, invocation.payload)
+
+    def do_POST(self) -> None:
+        """Take an answer of the instance, or its error."""
+        body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        kind = self.path.rpartition("/")[2]
+        accepted = True
+        if kind in {"response", "error"} and self.path.startswith(f"{VERSION}/invocation/"):
+            error = None if kind == "response" else "Unhandled"
+            if len(body) > MAX_PAYLOAD_BYTES:
+                body, error = b"", "Function.ResponseSizeTooLarge"
+            accepted = self.server.instance.answer(self.path.split("/")[-2], body, error)
+        status = HTTPStatus.ACCEPTED if accepted else HTTPStatus.BAD_REQUEST
+        self._write(status, {}, b'{"status": "OK"}')
+
+    def _write(self, status: HTTPStatus, headers: dict[str, str], body: bytes) -> None:
+        lines = [f"HTTP/1.1 {status.value} {status.phrase}", "Content-Type: application/json"]
+        lines += [f"{name}: {value}" for name, value in headers.items()]
+        lines += [f"Content-Length: {len(body)}", "", ""]
+        self.wfile.write("\r\n".join(lines).encode() + body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the name is http.server's
+        """Log nothing."""
+
 
 TYPE = "AWS::Serverless::Function"
 THROTTLED = "TooManyRequestsException"

@@ -19,8 +19,7 @@ from typing import Any
 from infra.api_gateway.gateway import Match, Request, authorizer_event, proxy_event
 from infra.bench.table import Table
 from infra.demo import data as demo_data
-from infra.deployed.functions import Function
-from infra.deployed.instance import Cost, Outcome
+from infra.deployed.functions import Cost, Function, Outcome
 from infra.deployed.stage import Stage
 
 ROUNDS = 15

@@ -16,8 +16,7 @@ from typing import IO, Any
 
 from infra.api_gateway.gateway import Gateway
 from infra.deployed import functions
-from infra.deployed.functions import Function, process_of
-from infra.deployed.instance import Process
+from infra.deployed.functions import Function, Process, process_of
 from infra.local import aws_server, engines, ports, streams
 from infra.local.engines import ACCOUNT_ID, REGION
 from infra.stack import cloudformation

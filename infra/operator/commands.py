@@ -1,4 +1,10 @@
-"""The commands of the operator of a stage, run in a shell with the stage's environment (STAGE, TABLE_PREFIX, ...).
+"""The command `python -m infra.operator echo`: whether the host of the acquirer ISO8583 answers. It moves no money.
+
+The command `python -m infra.operator find-login`: the login that a digest in the log stands for.
+
+The command `python -m infra.operator rebuild-totals`: a merchant's totals counted again.
+
+The commands of the operator of a stage, run in a shell with the stage's environment (STAGE, TABLE_PREFIX, ...).
 
 python -m infra.operator system-user --email ann@example.com --name "Ann Lee" [--phone "+27 82 987 6543"]
     Create a system user, who creates merchants and their first administrators. The command prompts for the password,
@@ -29,33 +35,48 @@ python -m infra.operator audit agent#17
 import argparse
 import getpass
 import re
+import secrets
 import sys
-from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import boto3
 
 from chalicelib import phone_numbers
 from chalicelib.domain import card
+from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, UnreachableError, text_of_code
 from chalicelib.domain.agent import ACCOUNT_USER, NO_CLIENT, Agent, Login
+from chalicelib.domain.business_days import Period, business_day, days_of_month
 from chalicelib.domain.card import CardInput
+from chalicelib.domain.host_messages import LAST_STAN
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.payment import OFFLINE_FOR
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical
-from chalicelib.domain.transaction import InputType
+from chalicelib.domain.transaction import InputType, MessageTrace
 from chalicelib.errors import ServiceError
-from chalicelib.gateways.secrets import REMEMBERED_S, keyed_digest, rotate_partner, rotate_signing, seal
+from chalicelib.gateways.secrets import (
+    REMEMBERED_S,
+    keyed_digest,
+    pseudonym,
+    rotate_partner,
+    rotate_signing,
+    seal,
+)
 from chalicelib.schemas.field_types import EMAIL
-from chalicelib.services import linked_cards
+from chalicelib.services import history, linked_cards
 from chalicelib.services.passwords import hash_password
-from chalicelib.services.sign_in import new_secret_key
+from chalicelib.services.rebuild_totals import rebuild
+from chalicelib.services.sign_in import LOGIN, new_secret_key
 from chalicelib.settings import settings
-from chalicelib.store import agents, audit, sequences
+from chalicelib.store import agents, audit, merchants, sequences
 from chalicelib.store.audit import Act
-from chalicelib.store.table import read
+from chalicelib.store.table import BATCH, decode, read, read_all, table_name
 from infra.local import scheduler
-from infra.operator import echo as operator_echo
-from infra.operator import logins as operator_logins
-from infra.operator import reconcile as operator_reconcile
-from infra.operator import totals as operator_totals
+from infra.operator.reconcile import HEADER, reconcile_command
 
+ECHO_SECONDS = 10.0
 OPERATOR = 0  # the operator's ID in the audit
 MIN_PASSWORD_LENGTH = 12  # long, because a system user may do everything
 MIN_PARTNER_SECRET_LENGTH = 16
@@ -86,48 +107,6 @@ def create_system_user(name: str, email: str, password: Secret, phone: str = "")
     )
     agents.create(agent, login, Act("create", OPERATOR, now))
     return agent
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command."""
-    options = _parser().parse_args(arguments)
-    command: Callable[[argparse.Namespace], None] = options.command
-    try:
-        command(options)
-    except ServiceError as refusal:
-        sys.exit(refusal.message)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m infra.operator", description="Commands of the operator of a stage."
-    )
-    commands = parser.add_subparsers(required=True)
-    user = commands.add_parser("system-user", help="create a system user")
-    user.add_argument("--email", required=True)
-    user.add_argument("--name", required=True)
-    user.add_argument("--phone", default="")
-    user.set_defaults(command=_system_user_command)
-    rotation = commands.add_parser("rotate-signing", help="make a new secret for signing JSON web tokens")
-    rotation.set_defaults(command=_rotate_signing_command)
-    shared = commands.add_parser("partner-secret", help="store the secret shared with a partner")
-    shared.add_argument("product", help="its ProductDescCode in PARTNERS")
-    shared.set_defaults(command=_partner_secret_command)
-    link = commands.add_parser("link-card", help="link a card to an agent")
-    link.add_argument("--email", required=True, help="of the agent")
-    link.add_argument("--alias", default="", help="the agent's name for the card")
-    link.add_argument("--acquirer", help="default: that of the stage")
-    link.set_defaults(command=_link_card_command)
-    sweep = commands.add_parser("sweep", help="finish pending payments, send due messages")
-    sweep.set_defaults(command=_sweep_command)
-    operator_totals.add_command(commands)
-    operator_reconcile.add_command(commands)
-    operator_echo.add_command(commands)
-    operator_logins.add_command(commands)
-    entries = commands.add_parser("audit", help="print who changed which fields of an object")
-    entries.add_argument("object", help="agent#17, merchant#3, terminal#9")
-    entries.set_defaults(command=_audit_command)
-    return parser
 
 
 def _system_user_command(options: argparse.Namespace) -> None:
@@ -201,3 +180,137 @@ def _audit_command(options: argparse.Namespace) -> None:
         at = entry.at.partition("#")[0]
         by = "operator" if entry.by == OPERATOR else f"agent {entry.by}"
         print(f"{at}  {entry.kind:<8} by {by:<14} {', '.join(entry.fields)}")
+
+
+def _echo_command(_: argparse.Namespace) -> None:
+    """Print how long the host's answer took; exit with one line when there is none, or it is no 00."""
+    from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583  # noqa: PLC0415  the other commands need no codec
+
+    host = settings().iso8583
+    if host is None:
+        sys.exit("The stage has no acquirer ISO8583.")
+    where = f"{host.name}:{host.port}"
+    began = datetime.now(UTC)
+    try:
+        code = Iso8583(host).echo(MessageTrace(1 + secrets.randbelow(LAST_STAN), began), ECHO_SECONDS)
+    except UnreachableError:
+        sys.exit(f"No connection to {where}: see the line `iso8583_unreachable` above.")
+    except AcquirerError:
+        sys.exit(f"{where} took the message and did not answer within {ECHO_SECONDS:.0f} s, or not by the interface.")
+    if code != APPROVED_CODE:
+        sys.exit(f"{where} answers {code:02d}: {text_of_code(code)}.")
+    print(f"{where} answers, after {(datetime.now(UTC) - began).total_seconds() * 1000:.0f} ms.")
+
+
+def _find_login_command(options: argparse.Namespace) -> None:
+    pages = boto3.client("dynamodb").get_paginator("scan").paginate(TableName=table_name(agents.LOGINS))
+    for page in pages:
+        for item in page["Items"]:
+            if pseudonym(LOGIN, item["email"]["S"]) == options.digest and "agent_id" in item:
+                login = decode(Login, item)  # type: ignore[arg-type]  # it has numbers and texts alone
+                print(f"{login.email}, agent {login.agent_id} of merchant {login.client_id}.")
+                return
+    sys.exit("No agent has this login.")
+
+
+def _rebuild_totals_command(options: argparse.Namespace) -> None:
+    """Print each counter that was corrected; exit with 1 if some changed while they were counted, again and again.
+
+    Days that are over are rolled up afterwards, so that no list has to.
+    """
+    corrected, busy = 0, 0
+    for merchant in _merchants(options.merchant):
+        for month in [options.month] if options.month else _months_of(merchant, datetime.now(UTC)):
+            outcome = rebuild(merchant.id, month)
+            history.totals_of_merchant(merchant.id, days_of_month(month), datetime.now(UTC))
+            for one in outcome.mended:
+                print(f"{one.month}  {one.at}  {one.name}: was {one.stored}, is {one.counted}")
+            corrected += len(outcome.mended)
+            busy += len(outcome.moving)
+    print(f"{corrected} counters corrected.")
+    if busy:
+        sys.exit(f"{busy} more were being written to: run the command again.")
+
+
+def _merchants(merchant_id: int | None) -> Iterator[Merchant]:
+    """Yield this merchant, or every merchant."""
+    ids = [merchant_id] if merchant_id is not None else range(1, sequences.last_id(merchants.TABLE) + 1)
+    for start in range(0, len(ids), BATCH):
+        yield from filter(None, read_all([merchants.key(number) for number in ids[start : start + BATCH]]))
+
+
+def _months_of(merchant: Merchant, now: datetime) -> list[str]:
+    """Return the months from the oldest offline payment that the merchant can have until now."""
+    first = business_day(merchant.created_at - OFFLINE_FOR - timedelta(days=1), merchant.gmt)
+    return Period(first, business_day(now, merchant.gmt)).months
+
+
+# Each command: its help, its function, and its arguments as argparse takes them.
+COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, dict[str, Any]]]] = {
+    "system-user": (
+        "create a system user",
+        _system_user_command,
+        {"--email": {"required": True}, "--name": {"required": True}, "--phone": {"default": ""}},
+    ),
+    "rotate-signing": ("make a new secret for signing JSON web tokens", _rotate_signing_command, {}),
+    "partner-secret": (
+        "store the secret shared with a partner",
+        _partner_secret_command,
+        {"product": {"help": "its ProductDescCode in PARTNERS"}},
+    ),
+    "link-card": (
+        "link a card to an agent",
+        _link_card_command,
+        {
+            "--email": {"required": True, "help": "of the agent"},
+            "--alias": {"default": "", "help": "the agent's name for the card"},
+            "--acquirer": {"help": "default: that of the stage"},
+        },
+    ),
+    "sweep": ("finish pending payments, send due messages", _sweep_command, {}),
+    "rebuild-totals": (
+        "count the totals of the history again from the transactions, and correct them",
+        _rebuild_totals_command,
+        {
+            "--merchant": {"type": int, "help": "its ID; every merchant unless given"},
+            "--month": {"help": "such as 2026-03; every month unless given"},
+        },
+    ),
+    "reconcile": (
+        "compare a host's list of a day with our books",
+        reconcile_command,
+        {
+            "--acquirer": {"required": True, "help": "its code in ACQUIRERS"},
+            "--date": {"required": True, "help": "the merchants' day, such as 2026-03-14"},
+            "--file": {"required": True, "help": f"the host's list, CSV: {', '.join(HEADER)}"},
+        },
+    ),
+    "echo": ("ask the host of the acquirer ISO8583 whether it is there (0800)", _echo_command, {}),
+    "find-login": (
+        "print the login that a digest in the log stands for",
+        _find_login_command,
+        {"digest": {"help": "`login` of a line `denied` or `login_from_many_places`"}},
+    ),
+    "audit": (
+        "print who changed which fields of an object",
+        _audit_command,
+        {"object": {"help": "agent#17, merchant#3, terminal#9"}},
+    ),
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m infra.operator", description="Commands of the operator of a stage."
+    )
+    commands = parser.add_subparsers(required=True, dest="command")
+    for name, (about, _, accepted) in COMMANDS.items():
+        command = commands.add_parser(name, help=about)
+        for argument, options in accepted.items():
+            command.add_argument(argument, **options)
+    chosen = parser.parse_args(arguments)
+    try:
+        COMMANDS[chosen.command][1](chosen)
+    except ServiceError as refusal:
+        sys.exit(refusal.message)

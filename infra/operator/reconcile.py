@@ -137,16 +137,7 @@ DIFFERENT, NOT_COMPARED = 1, 2  # exit statuses; 0: no difference
 EARLIEST_ZONE = timedelta(hours=14)  # where a day begins first
 
 
-def add_command(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `reconcile` to the operator's commands."""
-    command = commands.add_parser("reconcile", help="compare a host's list of a day with our books")
-    command.add_argument("--acquirer", required=True, help="its code in ACQUIRERS")
-    command.add_argument("--date", required=True, help="the merchants' day, such as 2026-03-14")
-    command.add_argument("--file", required=True, help=f"the host's list, CSV: {', '.join(HEADER)}")
-    command.set_defaults(command=_reconcile_command)
-
-
-def _reconcile_command(options: argparse.Namespace) -> None:
+def reconcile_command(options: argparse.Namespace) -> None:
     """Print each difference; exit with 1 if there is one, with 2 and one line if the two cannot be compared."""
     try:
         is_different = _reconcile(options.acquirer, options.date, options.file)

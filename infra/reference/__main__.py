@@ -8,10 +8,9 @@ from infra.demo import data as demo_data
 from infra.demo import partner as demo_partner
 from infra.local import engines, stage
 from infra.reference import HERE, ROOT, read_json, to_json
-from infra.reference.alarms import alarms_guide
 from infra.reference.document import openapi_document
-from infra.reference.errors import errors_guide
 from infra.reference.examples import documented_values, keep_recorded_values, run_examples
+from infra.reference.guides import alarms_guide, errors_guide
 from infra.reference.pages import pages
 from infra.reference.phone_formats import phone_formats
 from infra.reference.postman import postman_collection

@@ -16,7 +16,7 @@ from chalicelib.services.rebuild_totals import rebuild
 from chalicelib.store import history as history_store
 from chalicelib.store import totals, transactions
 from chalicelib.store.table import write_one
-from infra.bench.capacity_meter import measure_capacity
+from infra.bench.client import measure_capacity
 from infra.bench.shop import write_in_bulk
 from tests.support.cost import store_calls
 from tests.support.intercepted_calls import failing, hooked, told

@@ -28,7 +28,7 @@ IN_PROCESS = "reads what its own process does"
 REMEMBERED = "API Gateway remembers a denial for a minute"
 NO_TEXT = "API Gateway passes bytes that are no UTF-8 on as U+FFFD"
 DIFFERENT = {
-    "test_other_origins.py": "changes the settings of its own process; tests/infra/deployed/test_origins.py asks both",
+    "test_other_origins.py": "changes the settings of its own process; tests/infra/deployed.test_origins.py asks both",
     "test_iso8583.py": "tells its own process of the host it starts",
     'test_a_body_that_is_no_json_object_is_201[b\'{"Lang"': NO_TEXT,
     "test_json_is_utf_8[1-latin-1]": NO_TEXT,

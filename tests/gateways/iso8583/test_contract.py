@@ -7,8 +7,7 @@ import pytest
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583
 from chalicelib.settings.iso8583 import Host, usual
-from infra.bank.bank import Bank
-from infra.bank.checker import REFUSED
+from infra.bank.bank import REFUSED, Bank
 from infra.bank.server import Server
 from tests.gateways.acquirer_contract import ContractOfMessages
 from tests.gateways.iso8583.requests import a_terminal

@@ -16,7 +16,7 @@ from urllib.error import HTTPError
 import pytest
 
 from infra.bank import __main__ as command
-from infra.bank import books, control
+from infra.bank import books
 from infra.bank.bank import Bank
 from infra.bank.server import Server
 from infra.local import ports
@@ -68,13 +68,13 @@ def test_the_year_of_a_day_is_that_in_which_it_came() -> None:
 def test_the_door_shows_the_books_and_no_card() -> None:
     bank, standing = a_day()
 
-    with control.serve(bank) as url:
+    with books.serve(bank) as url:
         port = int(url.rpartition(":")[2])
-        shown = json.loads(control.read(port, "/books"))
-        listed = control.read(port, "/list/2026-11-21")
+        shown = json.loads(books.read_from(port, "/books"))
+        listed = books.read_from(port, "/list/2026-11-21")
         for path in ("/", "/list/yesterday"):
             with pytest.raises(HTTPError):
-                control.read(port, path)
+                books.read_from(port, path)
 
     assert sorted((one["currency"], one["amount"]) for one in shown["held"]) == [("JPY", "500"), ("ZAR", "88.95")]
     assert {one["RRN"] for one in shown["transactions"]} >= set(standing)

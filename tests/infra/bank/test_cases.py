@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.gateways.acquirers.sandbox import PANS
-from infra.bank import cases, faults
+from infra.bank import faults
 from infra.bank.bank import Bank
 from infra.bank.codec import Message, NotAMessageError, decode
 from infra.bank.server import Server
@@ -65,7 +65,7 @@ def test_the_cards_that_the_sandbox_declines_are_declined_alike() -> None:
 
     answered = {pan: code(bank, a_purchase(pan=pan)) for pan in PANS}
     assert answered == {pan: f"{number:02}" for pan, number in PANS.items()}
-    assert set(cases.CARDS) < set(PANS)
+    assert set(faults.CARDS) < set(PANS)
 
 
 @pytest.mark.parametrize("cents", [67, 77])

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis.strategies import DataObject, binary, data, from_regex, sampled_from, sets
 
-from infra.bank import answers
+from infra.bank import bank
 from infra.bank.codec import FORMATS, Message, NotAMessageError, Value, decode, encode, framed
-from infra.bank.entries import entry_of
+from infra.bank.ledger import entry_of
 from infra.bank.rules import problems_of
 from tests.infra.bank.messages import NOW, a_purchase, raw
 
@@ -49,7 +49,7 @@ def test_the_approval_of_the_page_is_what_the_bank_answers_to_its_purchase() -> 
     ruling = {"code": "00", "taken_minor": 1230, "approval": "333380", "number": "HOST000000000001"}
     entry = type(unruled := entry_of(request, NOW, b"secret"))(**unruled.document() | ruling)
 
-    answer = answers.answer(request, entry, NOW)
+    answer = bank.answer(request, entry, NOW)
     assert framed(encode(answer.mti, answer.fields)) == APPROVAL
 
 

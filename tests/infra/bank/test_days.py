@@ -18,7 +18,6 @@ from infra.bank.bank import Bank
 from infra.bank.faults import Timing
 from infra.bank.server import Server
 from infra.operator import commands as operator
-from infra.operator import echo as operator_echo
 from infra.operator import reconcile as operator_reconcile
 from tests.support.cards import a_card_body
 from tests.support.http import TILL, Reply, post
@@ -35,7 +34,7 @@ def bank(monkeypatch: pytest.MonkeyPatch) -> Iterator[Bank]:
         monkeypatch.setattr(acquirers, "KNOWN", {CODE: lambda: Iso8583(at)})
         acquirers.named.cache_clear()
         of_stage = replace(settings(), iso8583=at, acquirers=(CODE,), default_acquirer=CODE)
-        for module in (acquirers, operator_echo, operator_reconcile):
+        for module in (acquirers, operator, operator_reconcile):
             monkeypatch.setattr(module, "settings", lambda: of_stage)
         yield bank
     acquirers.named.cache_clear()
@@ -81,7 +80,7 @@ def test_an_echo_tells_the_operator_that_the_host_is_there(bank: Bank, capsys: p
 def test_an_echo_says_when_nobody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     nobody = Host("127.0.0.1", 9, "123456", tls=False, ca=None, dialect=usual())
     of_stage = replace(settings(), iso8583=nobody)
-    monkeypatch.setattr(operator_echo, "settings", lambda: of_stage)
+    monkeypatch.setattr(operator, "settings", lambda: of_stage)
 
     with pytest.raises(SystemExit, match=r"No connection to 127\.0\.0\.1:9"):
         operator.main(["echo"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from chalicelib.store import merchants
-from infra.bank import control
+from infra.bank import books
 from infra.bank.local import AcquirerSettingsError, acquirers
 from infra.local import engines
 from tests.infra.bank.messages import Line, a_purchase
@@ -45,7 +45,7 @@ def test_a_bank_is_started_and_the_environment_leads_to_it(monkeypatch: pytest.M
         answer = line.ask(a_purchase(f32=settings["ISO8583_INSTITUTION"]))
         line.socket.close()
         door = int(chosen.welcome.rpartition("--control ")[2])
-        assert '"30.00"' in control.read(door, "/books")
+        assert '"30.00"' in books.read_from(door, "/books")
 
     assert answer
     assert (answer.text(39), settings["ACQUIRERS"], settings["ISO8583_HOST"]) == ("00", "ISO8583", "127.0.0.1")

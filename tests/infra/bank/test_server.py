@@ -10,11 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from infra.bank.bank import Bank
+from infra.bank.bank import Bank, FolderInUseError
 from infra.bank.codec import framed
-from infra.bank.journal import FolderInUseError
-from infra.bank.server import Server
-from infra.bank.tls import Certificates, certificates_in, host_context
+from infra.bank.server import Certificates, Server, certificates_in, host_context
 from tests.infra.bank.messages import PAN, QUICK, Line, a_line, a_purchase, a_refund, again, an_advice, ask, code, raw
 
 

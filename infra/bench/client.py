@@ -1,0 +1,68 @@
+"""A client that calls the app as Lambda does, and a meter of its calls to DynamoDB and their capacity units."""
+
+import contextlib
+import io
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from http import HTTPStatus
+from typing import Any
+from unittest.mock import patch
+
+from chalice.app import Chalice
+
+from chalicelib.aws.client import DYNAMODB, Client
+from chalicelib.domain.agent import Caller
+from infra.api_gateway.gateway import Match, Request, proxy_event
+from infra.api_gateway.in_process import Context
+
+
+class LambdaClient:
+    """The app, called on behalf of one agent."""
+
+    def __init__(self, app: Chalice, caller: Caller) -> None:
+        self._app = app
+        self._authorizer_context = {
+            "agent": str(caller.agent_id),
+            "client": str(caller.client_id),
+            "version": str(caller.credential_version),
+            "terminal": "" if caller.terminal_id is None else str(caller.terminal_id),
+        }
+
+    def call(self, method: str, resource: str, body: Any = None, **path_parameters: str) -> Any:
+        """Send one request and return the body of the answer; exit if the answer is an error."""
+        content = b"" if body is None else json.dumps(body).encode()
+        request = Request(method, resource, (("content-type", "application/json"),), content, "127.0.0.1", "bench")
+        event = proxy_event(request, Match(resource, path_parameters), self._authorizer_context)
+        with contextlib.redirect_stdout(io.StringIO()):
+            answer = self._app(event, Context("bench"))
+        if answer["statusCode"] != HTTPStatus.OK:
+            sys.exit(answer["body"])
+        return answer["body"]
+
+
+READS = frozenset({"GetItem", "BatchGetItem", "Query"})
+
+
+@contextlib.contextmanager
+def measure_capacity() -> Iterator[Counter[str]]:
+    """Count every DynamoDB call until the block ends, with the units it took: `calls`, `RCU`, `WCU`."""
+    meter: Counter[str] = Counter()
+    really = Client.call
+
+    def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+        if client.service is not DYNAMODB:
+            return really(client, operation, **parameters)
+        items = Counter(part["TableName"] for item in parameters.get("TransactItems", []) for part in item.values())
+        answer = really(client, operation, **{**parameters, "ReturnConsumedCapacity": "TOTAL"})
+        consumed = answer.get("ConsumedCapacity") or []
+        tables = consumed if isinstance(consumed, list) else [consumed]
+        units = sum(table["CapacityUnits"] * (items[table["TableName"]] or 1) for table in tables)
+        if operation == "Query":
+            units = max(units, 1 if parameters.get("ConsistentRead") else 0.5)
+        meter.update({"calls": 1, "RCU" if operation in READS else "WCU": units, operation: 1})
+        return answer
+
+    with patch.object(Client, "call", call):
+        yield meter
