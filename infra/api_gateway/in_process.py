@@ -11,8 +11,7 @@ from chalice.app import Chalice
 
 from chalicelib.settings import settings
 from infra.api_gateway.gateway import AUTHORIZER, INTEGRATION, Function, Gateway, Kind, Refusal
-from infra.stack import cloudformation, template
-from infra.stack.parameters import CONDITIONS, PARAMETERS
+from infra.stack import cloudformation, resources, template
 
 CONFIG = Path(__file__).parents[2] / ".chalice" / "config.json"
 API = "APIHandler"
@@ -29,12 +28,12 @@ class Context:
 
 def gateway(app: Chalice) -> Gateway:
     """Return the gateway of an app, whose settings say which origins may call. Make the app safe for threads."""
-    sam = {"Parameters": PARAMETERS, "Conditions": CONDITIONS, "Resources": {"RestAPI": definition(app)}}
-    resources = cloudformation.deployed(sam, AllowedOrigins=",".join(settings().allowed_origins))
+    sam = resources.definition() | {"Resources": {"RestAPI": definition(app)}}
+    deployed = cloudformation.deployed(sam, AllowedOrigins=",".join(settings().allowed_origins))
     guards = [entry.authorizer for entries in app.routes.values() for entry in entries.values() if entry.authorizer]
     functions = {template.logical_id(guard.name): _function(guard) for guard in guards}
     functions[API] = _function(_thread_safe(app))
-    return Gateway(resources["RestAPI"], functions, in_process=True)
+    return Gateway(deployed["RestAPI"], functions, in_process=True)
 
 
 def definition(app: Chalice) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document."""
+"""The OpenAPI 3.1 document, made from the routes, the schemas and the texts of the JSON files of this folder."""
 
 import re
 from collections import defaultdict
@@ -11,82 +11,10 @@ from infra.reference import read_json
 from infra.reference.examples import Example, examples, examples_of
 from infra.reference.schemas import SCHEMA_REF, schemas_of
 
-INTRODUCTION = """Take payments, give them back and look them up; manage merchants, agents and terminals.
-
-Every answer carries `ErrorCode` (0 on success), `ErrorMessage` and `Validations`. Field names are PascalCase and \
-case-sensitive; unknown fields are ignored and `null` means absent. Amounts are JSON numbers or decimal strings \
-with no more decimals than the currency has. Times have no zone and three fraction digits: they are local times of the \
-request's `GMT` (of a GET, in the query), or of the merchant's zone when the request names none. What is sent is read \
-in the same way, so a time that is sent back as it came means the same; an offset or `Z` in it is honoured.
-
-A request that is sent again with the same ID is done once (idempotency): see `submitPayment`. A refund or a void is a \
-reversal. A caller over the rate limit gets 429 with `Retry-After`. A method that a path does not take gets 405 with \
-`ErrorCode` 206: The path does not take this method. Answers may get more fields: ignore those you do not know."""
-SCHEMES = {
-    "Basic": {
-        "type": "http",
-        "scheme": "basic",
-        "description": "base64 of login:secret. The secret is the agent's password, its secret key, or a session ID.",
-    },
-    "Jwt": {
-        "type": "apiKey",
-        "in": "header",
-        "name": "Authorization",
-        "description": "Jwt followed by a token: HS256, payload email and token (what Basic takes as the secret).",
-    },
-    "Session": {
-        "type": "apiKey",
-        "in": "header",
-        "name": "Authorization",
-        "description": "Session followed by the SessionID of POST /api/v1/user/login/session.",
-    },
-}
-HEADERS = {
-    "WWW-Authenticate": {"description": "How to authenticate.", "schema": {"type": "string"}},
-    "Retry-After": {"description": "Seconds to wait before the next attempt.", "schema": {"type": "string"}},
-    "Idempotent-Replayed": {
-        "description": "true: a replay; the stored result is returned.",
-        "schema": {"type": "string", "enum": ["true"]},
-    },
-}
-REFUSAL = {
-    "title": "Refusal",
-    "type": "object",
-    "description": "A refusal: nothing was done.",
-    "required": ["ErrorCode", "ErrorMessage", "Validations"],
-    "properties": {
-        "ErrorCode": {"type": "integer", "description": "The reason as a number, by which a client decides."},
-        "ErrorMessage": {"type": "string", "description": "The reason in words, for people: it may change."},
-        "Validations": {
-            "anyOf": [{"type": "array", "items": {"$ref": SCHEMA_REF + "Finding"}}, {"type": "null"}],
-            "description": "Every finding about the request; null when there is none.",
-        },
-    },
-}
-IDEMPOTENCY_KEY = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "description": "A text of the caller's choice, another for each operation: a request that is sent again with it "
-    "gets the stored result.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[ -~]+$"},
-}
-TAGS = {
-    "accounts": "Accounts: session login, who the caller is, and the configuration of its account.",
-    "payments": "Payments: taking one, reversing it, and reading it.",
-    "history": "History: lists of payments and reversals.",
-    "takings": "Takings: what was taken and given back.",
-    "cards": "Linked cards of agents.",
-    "prepare": "Prepare: the fields of a product, filled in before it is paid.",
-    "merchants": "Merchants.",
-    "terminals": "Terminals.",
-    "agents": "Agents (POS users) of a merchant.",
-    "events": "Events of a merchant, and the webhooks that are told of them.",
-    "health": "Health: whether the service answers, for balancers and canaries.",
-}
-
 
 def openapi_document() -> dict[str, Any]:
     """Return the document, made from the registered routes, in the order of the examples."""
+    fixed = read_json("document.json")
     order = [example.endpoint for example in examples()]
     endpoints = sorted(ENDPOINTS, key=lambda one: ([*order, _endpoint_key(one)].index(_endpoint_key(one)), one.path))
     paths: dict[str, Any] = defaultdict(dict)
@@ -95,26 +23,19 @@ def openapi_document() -> dict[str, Any]:
         paths[endpoint.path][endpoint.method.lower()] = describe_operation(endpoint, schemas)
     return {
         "openapi": "3.1.0",
-        "info": {
-            "title": "Payments",
-            "version": "1",
-            "summary": "Take card and cash payments, give them back, look them up.",
-            "description": INTRODUCTION,
-            "contact": {"name": "The operator of this stage"},
-            "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
-        },
+        "info": fixed["info"],
         "servers": [{"url": "/"}],
-        "tags": [{"name": tag, "description": TAGS[tag]} for tag in dict.fromkeys(map(_tag, endpoints))],
+        "tags": [{"name": tag, "description": fixed["tags"][tag]} for tag in dict.fromkeys(map(_tag, endpoints))],
         "paths": dict(paths),
         "components": {
-            "schemas": _used(schemas) | {"Refusal": REFUSAL},
+            "schemas": _used(schemas) | {"Refusal": fixed["Refusal"]},
             "responses": {
                 f"Refused{status}": _refusal_response(status)
                 for status in sorted(_errors_by_status())
                 if f"Refused{status}" in str(paths)
             },
-            "headers": HEADERS,
-            "securitySchemes": SCHEMES,
+            "headers": fixed["headers"],
+            "securitySchemes": fixed["securitySchemes"],
         },
     }
 
@@ -137,17 +58,17 @@ def _endpoint_key(endpoint: Endpoint) -> str:
 
 def describe_operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str, Any]:
     """Return the description of one endpoint."""
-    texts = read_json("operations.json")[_endpoint_key(endpoint)]
+    texts, fixed = read_json("operations.json")[_endpoint_key(endpoint)], read_json("document.json")
     examples = examples_of(_endpoint_key(endpoint))
     described: dict[str, Any] = {
         "operationId": texts["id"],
         "tags": [_tag(endpoint)],
         "summary": endpoint.summary,
         "description": texts["about"],
-        "parameters": _parameters(endpoint, schemas) + ([IDEMPOTENCY_KEY] if "headers" in endpoint.arguments else []),
+        "parameters": _parameters(endpoint, schemas),
         "responses": {"200": _success_response(endpoint, examples, replays=bool(texts.get("replays")))}
         | _refusal_references(endpoint),
-        "security": [] if endpoint.public else [{name: []} for name in SCHEMES],
+        "security": [] if endpoint.public else [{name: []} for name in fixed["securitySchemes"]],
     }
     if endpoint.body and endpoint.method != "GET":
         content: dict[str, Any] = {"schema": {"$ref": SCHEMA_REF + endpoint.body.__name__}}
@@ -176,6 +97,8 @@ def _parameters(endpoint: Endpoint, schemas: dict[str, Any]) -> list[dict[str, A
             bare = {key: value for key, value in schema.items() if key != "description"}
             value = next((part for part in bare.get("anyOf", []) if part.get("type") != "null"), bare)
             parameters.append({"name": name, "in": "query", "description": schema["description"], "schema": value})
+    if "headers" in endpoint.arguments:
+        parameters.append(read_json("document.json")["Idempotency-Key"])
     return parameters
 
 

@@ -21,17 +21,6 @@ BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exc
 
 # Lists that are validated item by item, so that one wrong item does not stop the others: to pydantic, lists of Any.
 ITEMS: Mapping[str, type[Request]] = {"BulkUpdate.PosBulk": BulkItem}
-FINDING = {
-    "type": "object",
-    "description": "One thing that is wrong with a request, or worth a warning.",
-    "required": ["Type", "Property", "Code", "Message"],
-    "properties": {
-        "Type": {"type": "integer"},
-        "Property": {"type": "string"},
-        "Code": {"type": "integer"},
-        "Message": {"type": "string"},
-    },
-}
 
 
 class WireSchema(GenerateJsonSchema):
@@ -60,7 +49,7 @@ def schemas_of(requests: Collection[type[BaseModel]], answers: Collection[type[B
     used = _referenced(roots, schemas)
     of_requests = {model.__name__: model for model in _request_models(Request)}
     described = {name: _complete_schema(name, schemas[name], of_requests.get(name)) for name in sorted(used)}
-    return {**described, "Finding": _complete_schema("Finding", FINDING, None)}
+    return {**described, "Finding": _complete_schema("Finding", read_json("document.json")["Finding"], None)}
 
 
 def _referenced(names: set[str], schemas: Mapping[str, Any]) -> set[str]:
@@ -181,7 +170,7 @@ def describe_field(model: str, name: str, meanings: Mapping[Any, str]) -> str:
         if key in texts:
             values = "; ".join(f"{_value_text(value)} {meaning}" for value, meaning in meanings.items())
             return f"{texts[key]} {values}.".removesuffix(" .") if values else str(texts[key])
-    message = f"infra/reference.fields.json does not describe {model}.{name}"
+    message = f"infra/reference/fields.json does not describe {model}.{name}"
     raise KeyError(message)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 Template = dict[str, Any]
 
-ACCESS_LOG = "access"
 # Facts only. No header, query, body or path that a caller sent is here, nor any message of API Gateway: for an unknown
 # path with a credential, `$context.error.message` quotes the credential. The route is the template of the path.
 ACCESS_LOG_FORMAT = {
@@ -31,7 +30,6 @@ ACCESS_LOG_FORMAT = {
     "request_id": "$context.requestId",
     "gateway_request_id": "$context.extendedRequestId",  # a caller can choose the other one
 }
-PUSH_TO_LOGS = "arn:${AWS::Partition}:iam::aws:policy/service-role/AmazonAPIGatewayPushToCloudWatchLogs"
 
 
 def log_group(log: str) -> Template:
@@ -58,37 +56,4 @@ def access_log_setting() -> Template:
     return {
         "DestinationArn": {"Fn::If": ["CreatesGatewayLogRole", after_the_account, group]},
         "Format": json.dumps(ACCESS_LOG_FORMAT),
-    }
-
-
-def access_log_resources() -> Template:
-    """Return the access log, and the setting of the account: the role with which API Gateway writes logs."""
-    kept = {"DeletionPolicy": "Retain", "UpdateReplacePolicy": "Retain"}  # other stages of the account may use them
-    return {
-        "AccessLogs": log_group(ACCESS_LOG),
-        "GatewayAccount": {
-            "Type": "AWS::ApiGateway::Account",
-            "Condition": "CreatesGatewayLogRole",
-            "DependsOn": "RestAPI",
-            **kept,
-            "Properties": {"CloudWatchRoleArn": {"Fn::GetAtt": ["GatewayLogsRole", "Arn"]}},
-        },
-        "GatewayLogsRole": {
-            "Type": "AWS::IAM::Role",
-            "Condition": "CreatesGatewayLogRole",
-            **kept,
-            "Properties": {
-                "AssumeRolePolicyDocument": {
-                    "Version": "2012-10-17",
-                    "Statement": [
-                        {
-                            "Effect": "Allow",
-                            "Principal": {"Service": "apigateway.amazonaws.com"},
-                            "Action": "sts:AssumeRole",
-                        }
-                    ],
-                },
-                "ManagedPolicyArns": [{"Fn::Sub": PUSH_TO_LOGS}],
-            },
-        },
     }

@@ -1,4 +1,7 @@
-"""The resources of a stage, read from `resources.json`, and its tables created on an engine or compared with one."""
+"""The resources of a stage, read from `resources.json`, and its tables created on an engine or compared with one.
+
+The local stage has the same resources. Those of `cloud.json` (hosts, access log, network) exist in the cloud only.
+"""
 
 import json
 from collections.abc import Mapping
@@ -11,7 +14,7 @@ from infra.local.data_folder import DataFolderError
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-FILE = Path(__file__).with_name("resources.json")
+FOLDER = Path(__file__).parent
 TABLE_TYPE = "AWS::DynamoDB::Table"
 SECRET_TYPE = "AWS::SecretsManager::Secret"  # noqa: S105  the name of a resource type, not a secret
 
@@ -22,7 +25,13 @@ _DEPLOYED_ONLY = {"PointInTimeRecoverySpecification", "SSESpecification", "TimeT
 @cache
 def definition() -> dict[str, Any]:
     """Return the content of `resources.json`."""
-    parsed: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    parsed: dict[str, Any] = json.loads((FOLDER / "resources.json").read_text(encoding="utf-8"))
+    return parsed
+
+
+def cloud() -> dict[str, dict[str, Any]]:
+    """Return the content of `cloud.json`: the resources that only a stage in the cloud has, in groups."""
+    parsed: dict[str, dict[str, Any]] = json.loads((FOLDER / "cloud.json").read_text(encoding="utf-8"))
     return parsed
 
 

@@ -8,7 +8,6 @@ from chalice.app import DynamoDBEventConfig
 
 Template = dict[str, Any]
 
-LOST = "LostRecords"
 # Of each shard so many batches at once, by the partition of the table: those of other merchants do not wait.
 BATCHES_AT_ONCE = 10
 ATTEMPTS, MAXIMUM_AGE_SECONDS = 10, 3600  # of a batch: after that the sweeps do what is left
@@ -31,7 +30,7 @@ def source_of(event: DynamoDBEventConfig) -> Template:
         "BisectBatchOnFunctionError": True,
         "MaximumRetryAttempts": ATTEMPTS,
         "MaximumRecordAgeInSeconds": MAXIMUM_AGE_SECONDS,
-        "DestinationConfig": {"OnFailure": {"Type": "SQS", "Destination": {"Fn::GetAtt": [LOST, "Arn"]}}},
+        "DestinationConfig": {"OnFailure": {"Type": "SQS", "Destination": {"Fn::GetAtt": ["LostRecords", "Arn"]}}},
         "FilterCriteria": {"Filters": [{"Pattern": json.dumps(pattern)} for pattern in WANTED[event.stream_arn]]},
     }
     words = "".join(word.capitalize() for word in event.name.split("_"))
@@ -51,13 +50,3 @@ def _matches(pattern: Mapping[str, Any], found: Any) -> bool:
         else name in found and (found[name] in rule or {"exists": True} in rule)
         for name, rule in pattern.items()
     )
-
-
-def lost_records() -> Template:
-    """Return the queue that Lambda reports to. A report names the place in the stream, and holds no record."""
-    return {
-        LOST: {
-            "Type": "AWS::SQS::Queue",
-            "Properties": {"SqsManagedSseEnabled": True, "MessageRetentionPeriod": 14 * 86400},
-        }
-    }

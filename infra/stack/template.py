@@ -11,69 +11,20 @@ from chalicelib.errors import ErrorCode, envelope
 from chalicelib.web import STATUS_OF
 from infra.stack import limits, logs, origins, resources, streams
 from infra.stack.alarms import monitoring_resources
-from infra.stack.parameters import CONDITIONS, PARAMETERS
 
 Template = dict[str, Any]
 
-FUNCTIONS = {"APIHandler": "ApiHandlerRole", "SweepPayments": "SweepPaymentsRole"}  # that call acquirers, and roles
-# Those of AWSLambdaVPCAccessExecutionRole, AWS's own policy for functions in a VPC; EC2 knows no narrower resource.
-ACTIONS = [
-    f"ec2:{action}"
-    for action in (
-        "CreateNetworkInterface",
-        "DescribeNetworkInterfaces",
-        "DescribeSubnets",
-        "DeleteNetworkInterface",
-        "AssignPrivateIpAddresses",
-        "UnassignPrivateIpAddresses",
-    )
-]
-
-
-def vpc_config() -> Template:
-    """Return the property of a function that places it in the subnets of the parameters, if there are any."""
-    inside = {
-        "SubnetIds": {"Ref": "SubnetIds"},
-        "SecurityGroupIds": {"Ref": "SecurityGroupIds"},
-    }
-    return {"VpcConfig": {"Fn::If": ["HasSubnets", inside, {"Ref": "AWS::NoValue"}]}}
-
-
-def network_policy() -> Template:
-    """Return the permission to have network interfaces, which a function in a subnet needs."""
-    statement = {"Effect": "Allow", "Action": ACTIONS, "Resource": "*"}
-    return {
-        "NetworkPolicy": {
-            "Type": "AWS::IAM::Policy",
-            "Condition": "HasSubnets",
-            "Properties": {
-                "PolicyName": "network-interfaces",
-                "PolicyDocument": {"Version": "2012-10-17", "Statement": [statement]},
-                "Roles": [{"Ref": role} for role in FUNCTIONS.values()],
-            },
-        }
-    }
-
-
-API_LOGS = "api"
+CALLING_ACQUIRERS = ("APIHandler", "SweepPayments")  # cloud.json permits their roles to have network interfaces
+VPC = {"SubnetIds": {"Ref": "SubnetIds"}, "SecurityGroupIds": {"Ref": "SecurityGroupIds"}}
 
 
 def template(app: Chalice) -> Template:
     """Return the template to be merged into the one that Chalice makes."""
     merged = copy.deepcopy(resources.definition())
-    merged["Parameters"] = PARAMETERS
-    merged["Conditions"] = CONDITIONS
-    merged["Resources"] |= _function_resources(app) | _domain_resources() | monitoring_resources() | _subscription()
-    merged["Resources"] |= logs.access_log_resources() | limits.address_limit() | _permission()
-    merged["Resources"] |= network_policy() | streams.lost_records()
+    cloud = resources.cloud()
+    merged["Resources"] |= _function_resources(app) | cloud["Hosts"] | monitoring_resources() | cloud["Alerts"]
+    merged["Resources"] |= cloud["Logs"] | limits.address_limit() | cloud["Network"] | cloud["LostRecords"]
     merged["Resources"]["RestAPI"]["Properties"] |= api_properties(app)
-    merged["Outputs"] = {
-        "Alerts": {"Value": {"Ref": "Alerts"}, "Description": "The topic alarms go to"},
-        "TablePrefix": {"Value": {"Fn::Sub": "${AWS::StackName}-"}},
-        "Key": {"Value": {"Ref": "KeyAlias"}},
-        "Files": {"Value": {"Ref": "Bucket"}},
-        "Credentials": {"Value": {"Ref": "Secret"}, "Description": "The secret of the stage"},
-    }
     return merged
 
 
@@ -81,7 +32,7 @@ def function_names(app: Chalice) -> dict[str, str]:
     """Return the log group's name of each function, by the function's name in the template."""
     names = [handler.name for handler in app.builtin_auth_handlers]
     names += [event.name for event in app.event_sources] + [pure.name for pure in app.pure_lambda_functions]
-    return {"APIHandler": API_LOGS} | {logical_id(name): name.replace("_", "-") for name in names}
+    return {"APIHandler": "api"} | {logical_id(name): name.replace("_", "-") for name in names}
 
 
 def logical_id(function: str) -> str:
@@ -95,8 +46,8 @@ def _function_resources(app: Chalice) -> Template:
     for name, log in function_names(app).items():
         items[f"{name}Logs"] = logs.log_group(log)
         items[name] = {"Properties": {"LoggingConfig": {"LogGroup": {"Ref": f"{name}Logs"}}}}
-    for name in FUNCTIONS:
-        items[name]["Properties"] |= vpc_config()
+    for name in CALLING_ACQUIRERS:
+        items[name]["Properties"] |= {"VpcConfig": {"Fn::If": ["HasSubnets", VPC, {"Ref": "AWS::NoValue"}]}}
     items["APIHandler"]["Properties"] |= limits.reserved_concurrency("Api") | origins.environment()
     for handler in app.builtin_auth_handlers:
         items[logical_id(handler.name)]["Properties"] |= limits.reserved_concurrency("Authorizer")
@@ -162,40 +113,3 @@ def _method_not_allowed(allowed: list[str]) -> Template:
             },
         },
     }
-
-
-def _subscription() -> Template:
-    properties = {"TopicArn": {"Ref": "Alerts"}, "Protocol": "email", "Endpoint": {"Ref": "AlarmEmail"}}
-    return {"AlertsByEmail": {"Type": "AWS::SNS::Subscription", "Condition": "HasAlarmEmail", "Properties": properties}}
-
-
-def _permission() -> Template:
-    """Return the permission to call the API's function: from the one stage, because another would have no limits."""
-    stage = "arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:${RestAPI}/api/*"
-    return {"APIHandlerInvokePermission": {"Properties": {"SourceArn": {"Fn::Sub": stage}}}}
-
-
-def _domain_resources() -> Template:
-    """Return the two hosts of the interface, each optional, both leading to the one API."""
-    items: Template = {}
-    for name in ("BaseDomain", "ProcessingDomain"):
-        items[f"{name}Name"] = {
-            "Type": "AWS::ApiGateway::DomainName",
-            "Condition": f"Has{name}",
-            "Properties": {
-                "DomainName": {"Ref": name},
-                "RegionalCertificateArn": {"Ref": "CertificateArn"},
-                "EndpointConfiguration": {"Types": ["REGIONAL"]},
-                "SecurityPolicy": "TLS_1_2",
-            },
-        }
-        items[f"{name}Mapping"] = {
-            "Type": "AWS::ApiGateway::BasePathMapping",
-            "Condition": f"Has{name}",
-            "Properties": {
-                "DomainName": {"Ref": f"{name}Name"},
-                "RestApiId": {"Ref": "RestAPI"},
-                "Stage": {"Ref": "RestAPI.Stage"},
-            },
-        }
-    return items

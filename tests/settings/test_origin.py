@@ -4,17 +4,19 @@ import re
 
 import pytest
 
-from chalicelib.settings import settings
-from infra.stack.parameters import PARAMETERS
+from chalicelib.settings import ORIGIN, settings
+from infra.stack import resources
 from tests.support.origins import allowed
 
-PATTERN = PARAMETERS["AllowedOrigins"]["AllowedPattern"]
+PARAMETER = resources.definition()["Parameters"]["AllowedOrigins"]
+PATTERN = PARAMETER["AllowedPattern"]
 
 
 def test_a_stage_allows_no_origin_unless_it_names_one() -> None:
     assert settings().allowed_origins == ()
-    assert PARAMETERS["AllowedOrigins"]["Default"] == ""
+    assert PARAMETER["Default"] == ""
     assert re.fullmatch(PATTERN, "")
+    assert f"({ORIGIN}(,{ORIGIN})*)?" == PATTERN
 
 
 @pytest.mark.parametrize(

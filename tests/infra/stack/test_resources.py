@@ -6,7 +6,7 @@ import pytest
 from chalicelib.errors import ErrorCode
 from chalicelib.web import STATUS_OF
 from infra.local import chalice_local, engines
-from infra.stack import resources
+from infra.stack import package, resources
 
 RESPONSES = resources.gateway_responses()
 ERRORS = {error.code: error for error in ErrorCode}
@@ -99,7 +99,7 @@ def test_the_tables_are_those_of_the_design() -> None:
 
 
 def test_chalice_local_is_configured_as_the_local_stage_is() -> None:
-    config = json.loads((resources.FILE.parents[2] / ".chalice" / "config.json").read_text(encoding="utf-8"))
+    config = json.loads((package.ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
 
     variables = config["stages"]["local"]["environment_variables"]
     assert variables == engines.environment() | {chalice_local.USUAL_ADDRESS: "http://127.0.0.1:8001"}

@@ -12,7 +12,7 @@ import pytest
 
 from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
 from chalicelib.errors import ErrorCode, envelope
-from infra.stack import alarms, parameters, resources, template
+from infra.stack import alarms, resources, template
 from infra.stack.cloudformation import deployed
 from infra.stack.package import ROOT
 from tests.support.http import call
@@ -157,6 +157,10 @@ def test_a_metric_is_read_from_a_line_that_the_service_writes() -> None:
             assert f'"{value}"' in sources if value else f"{name}=" in sources
         if metric.value != "1":
             assert f"{metric.value.removeprefix('$.')}=" in sources
+    assert {metric.metric: metric.pattern for metric in alarms.METRIC_FILTERS if "error_code" in metric.pattern} == {
+        "StoreUnavailable": f"{{ $.error_code = {ErrorCode.STORE_UNAVAILABLE.code} }}",
+        "DependencyUnavailable": f"{{ $.error_code = {ErrorCode.DEPENDENCY_UNAVAILABLE.code} }}",
+    }
 
 
 def test_the_dashboard_is_json() -> None:
@@ -181,4 +185,4 @@ def test_the_functions_that_call_acquirers_can_stand_in_subnets(sam: dict[str, A
 def test_the_operators_guide_knows_every_parameter() -> None:
     guide = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")
 
-    assert [name for name in parameters.PARAMETERS if f"`{name}`" not in guide] == []
+    assert [name for name in resources.definition()["Parameters"] if f"`{name}`" not in guide] == []
