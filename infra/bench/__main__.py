@@ -110,7 +110,7 @@ def main() -> None:
     """Print everything; with `documents` measure every table of the documents, and put them there."""
     wanted, peer = set(sys.argv[1:]), os.environ.get("PEER")
     if "documents" in wanted:
-        tables = [*_tables({*wanted, "history"}), show(compare_with("localstripe")), show(cold_start_table())]
+        tables = [*_tables({*wanted, "history"}), show(compare_with("localstripe")), cold_start_table()]
         print(f"\nwritten: {', '.join(write_documents(tables)) or 'nothing new'}")
     elif peer:
         show(compare_with(peer))

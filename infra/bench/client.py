@@ -4,8 +4,9 @@ import contextlib
 import io
 import json
 import sys
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http import HTTPStatus
 from typing import Any
 from unittest.mock import patch
@@ -66,3 +67,10 @@ def measure_capacity() -> Iterator[Counter[str]]:
 
     with patch.object(Client, "call", call):
         yield meter
+
+
+def timed_ms(operation: Callable[[], object]) -> float:
+    """Run an operation; return its processor time in milliseconds."""
+    started = time.process_time()
+    operation()
+    return (time.process_time() - started) * 1000

@@ -12,17 +12,16 @@ import threading
 import time
 import tracemalloc
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 from unittest import mock
 
 from app import app
 from chalicelib.aws.client import Limits
-from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.transaction import Reversals, Transaction
 from chalicelib.gateways import files
@@ -31,12 +30,12 @@ from chalicelib.services import reports
 from chalicelib.store import retries, transactions
 from chalicelib.store.history import IN_ORDER
 from chalicelib.store.table import Write, commit
-from infra.bench.client import LambdaClient, measure_capacity
+from infra.bench.client import LambdaClient, measure_capacity, timed_ms
 from infra.bench.shop import Shop, create_shop, write_in_bulk
 from infra.bench.table import Table, show
 
 SIZES = ((10_000, 0), (100_000, 20))  # rows, and of how many payments one is reversed in part
-EXPORTING_TILLS, DAYS = 30, 31
+EXPORTING_TILLS = 30
 SLOW = Limits(connect_seconds=1, read_seconds=60, attempts=1)  # of an engine that shares the machine with others
 MEGABYTE = 1024 * 1024
 
@@ -51,17 +50,15 @@ def export_table() -> Table:
 
 def _measured(size: int, reversed_each: int) -> tuple[str, ...]:
     shop = create_shop(EXPORTING_TILLS)
-    payments = shop.payments(size, DAYS)
+    payments = shop.payments(size)
     if reversed_each:
         payments = (one if number % reversed_each else _reversed_in_part(one) for number, one in enumerate(payments))
     write_in_bulk(payments, _is_read)
     _export(shop)  # rolls the totals up
     with measure_capacity() as meter:
-        started = time.process_time()
-        length = _export(shop)
-        seconds = time.process_time() - started
+        seconds = timed_ms(partial(_export, shop)) / 1000
     tracemalloc.start()
-    _export(shop)
+    length = _export(shop)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     name = f"{size:,}, {size // reversed_each:,} of them looked up" if reversed_each else f"{size:,}"
@@ -80,12 +77,10 @@ def _reversed_in_part(payment: Transaction) -> Transaction:
 
 def _export(shop: Shop) -> int:
     """Export the history of the shop, and return how many bytes would have been sent to the bucket."""
-    agent = shop.agents[0]
-    caller = Caller(agent.id, agent.client_id, agent.credential_version)
-    body = ListHistory.model_validate({"Period": {"From": str((shop.now - timedelta(days=DAYS)).date())}})
+    body = ListHistory.model_validate({"Period": {"From": str(shop.first_day)}})
     lengths: list[int] = []
     with mock.patch.object(files, "put_export", lambda _, content, __: lengths.append(content.seek(0, 2))):
-        reports.export(body, caller, shop.now)
+        reports.export(body, shop.owner, shop.now)
     return lengths[0]
 
 
@@ -105,7 +100,7 @@ class Sent:
 
 def tills_table() -> Table:
     """Return how often transactions of tills that pay at once meet, on the DynamoDB Local that was selected before."""
-    shop = create_shop(AT_ONCE)
+    shop = create_shop(AT_ONCE, days=1)
     seconds = statistics.median(one.ended - one.began for one in _pay_at_once(shop, {}, tills=1, each=ALONE))
     one_agent = replace(shop, agents=shop.agents[:1] * AT_ONCE)
     of_last_week = {"date": shop.now - LAST_WEEK}
@@ -137,7 +132,7 @@ def _pay_at_once(shop: Shop, changes: Mapping[str, Any], tills: int = AT_ONCE, e
 
     def pay(number: int) -> None:
         of_till = replace(shop, agents=[shop.agents[number]], now=datetime.now(UTC))
-        payments = list(of_till.payments(each, days=1))
+        payments = list(of_till.payments(each))
         start.wait()
         for payment in payments:
             transactions.record(replace(payment, created_at=datetime.now(UTC), **changes))
@@ -175,18 +170,6 @@ LIST_HISTORY = "/api/v1/payment/listHistoryEx"
 TAKINGS = "/api/v1/report/takings"
 
 
-@dataclass(frozen=True)
-class Measured:
-    """The cost of a list."""
-
-    calls: int
-    read_units: float
-    processor_ms: float
-
-    def __str__(self) -> str:
-        return f"{self.calls}, {self.read_units:.0f}"
-
-
 def history_tables() -> list[Table]:
     """Print the tables as they are measured, on the DynamoDB Local that was selected before; and return them."""
     tables = [show(pages_table("history", SIZE))]
@@ -196,94 +179,70 @@ def history_tables() -> list[Table]:
 
 
 def pages_table(name: str, size: int) -> Table:
-    """Return what pages of a list of a year of so many payments cost, by the number of tills."""
+    """Return the cost of pages of a list of a year of so many payments, by the number of tills."""
     middle, last = size // 200, size // 100
     rows = []
     for tills in TILLS:
-        shop, first = _filled_shop(tills, size, YEAR_DAYS)
-        first_list = _measure_once(shop, first)
-        pages = [_measure(shop, first, Page=page) for page in (1, middle, last)]
-        of_agent = _measure(shop, first, AccountID=shop.agents[-1].id)
-        times = f"{pages[0].processor_ms:.0f}"
-        rows.append((str(tills), *(str(one) for one in (first_list, *pages, of_agent)), times))
+        shop = _filled_shop(tills, size, YEAR_DAYS)
+        first = _cost(partial(_list, shop))
+        requests = ({"Page": 1}, {"Page": middle}, {"Page": last}, {"AccountID": shop.agents[-1].id})
+        pages = [_repeated_cost(partial(_list, shop, **model)) for model in requests]
+        rows.append((str(tills), first, *(cost for cost, _ in pages), f"{pages[0][1]:.0f}"))
     columns = ("the first list", "page 1", f"page {middle:,}", f"page {last:,}", "page 1 of one agent", "processor ms")
     return Table(name, (f"tills, of {size:,} payments: calls, read units", *columns), rows)
 
 
 def searches_table(size: int) -> Table:
-    """Return what a text searched in a month of so many payments costs."""
+    """Return the cost of a text search in a month of so many payments."""
     texts = ("nothing of the kind", "table 77,", "newspaper")
     rows = []
     for tills in SEARCHING_TILLS:
-        shop, first = _filled_shop(tills, size, MONTH_DAYS)
-        found = [_list(shop, first, {"Search": text})["TransactionsCounters"]["ItemCountTtl"] for text in texts]
-        rows.append((str(tills), *(str(_measure(shop, first, Search=text)) for text in texts)))
+        shop = _filled_shop(tills, size, MONTH_DAYS)
+        found = [json.loads(_list(shop, Search=text))["TransactionsCounters"]["ItemCountTtl"] for text in texts]
+        rows.append((str(tills), *(_repeated_cost(partial(_list, shop, Search=text))[0] for text in texts)))
     columns = (f"{number:,} found" for number in found)
     return Table("search", (f"tills, text searched in a month of {size:,}: calls, read units", *columns), rows)
 
 
 def takings_table(size: int) -> Table:
-    """Return what takings of a year of so many payments cost, by the number of tills."""
+    """Return the cost of the takings of a year of so many payments, by the number of tills."""
     rows = []
     for tills in TILLS:
-        shop, first = _filled_shop(tills, size, YEAR_DAYS)
+        shop = _filled_shop(tills, size, YEAR_DAYS)
         month = (shop.now - timedelta(days=MONTH_DAYS - 2)).date()
         today = business_day(shop.now, shop.merchant.gmt)
-        asked = ({"From": first}, {"From": month}, {"From": month, "By": "hour"}, {"From": today, "By": "hour"})
-        rows.append((str(tills), *(str(_measure_takings(shop, **one)) for one in asked)))
+        row = [str(tills)]
+        for first, detail in ((shop.first_day, {}), (month, {}), (month, {"By": "hour"}), (today, {"By": "hour"})):
+            body = {"Period": {"From": str(first)}, **detail}
+            request = partial(LambdaClient(app, shop.owner).call, "POST", TAKINGS, body)
+            cost, milliseconds = _repeated_cost(request)
+            row.append(f"{cost}, {milliseconds:.0f}, {len(request()) / 1024:.0f}")
+        rows.append(tuple(row))
     columns = ("a year by day", "a month by day", "a month by hour", "today by hour")
     return Table("takings", (f"tills, of {size:,} payments: calls, read units, processor ms, KB", *columns), rows)
 
 
-def _measure_takings(shop: Shop, **asked: Any) -> str:
-    """Return what the takings from a day on cost, the time as the median of several."""
-    client = _client_of_all(shop)
-    body = {"Period": {"From": str(asked.pop("From"))}, **asked}
-    answer = client.call("POST", TAKINGS, body)
+def _filled_shop(tills: int, size: int, days: int) -> Shop:
+    """Store a merchant with so many tills and payments, and return it."""
+    shop = create_shop(tills, days)
+    write_in_bulk(shop.payments(size))
+    return shop
+
+
+def _cost(request: Callable[[], object]) -> str:
+    """Send a request; return the calls and the read units that it took."""
     with measure_capacity() as meter:
-        client.call("POST", TAKINGS, body)
-    times = []
-    for _ in range(RUNS):
-        started = time.process_time()
-        client.call("POST", TAKINGS, body)
-        times.append((time.process_time() - started) * 1000)
-    return f"{meter['calls']}, {meter['RCU']:.0f}, {statistics.median(times):.0f}, {len(answer) / 1024:.0f}"
+        request()
+    return f"{meter['calls']}, {meter['RCU']:.0f}"
 
 
-def _filled_shop(tills: int, size: int, days: int) -> tuple[Shop, date]:
-    """Store a merchant with so many tills and payments; return it and the first day of its lists."""
-    shop = create_shop(tills)
-    write_in_bulk(shop.payments(size, days))
-    return shop, (shop.now - timedelta(days=days)).date()
+def _repeated_cost(request: Callable[[], object]) -> tuple[str, float]:
+    """Send a request several times; return the cost of the second time, and the median processor time."""
+    request()
+    return _cost(request), statistics.median(timed_ms(request) for _ in range(RUNS))
 
 
-def _measure_once(shop: Shop, first: date, **model: Any) -> Measured:
-    """Return what one list costs."""
-    started = time.process_time()
-    with measure_capacity() as meter:
-        _list(shop, first, model)
-    return Measured(meter["calls"], meter["RCU"], (time.process_time() - started) * 1000)
-
-
-def _measure(shop: Shop, first: date, **model: Any) -> Measured:
-    """Return what a list costs when it is asked for again, the time as the median of several."""
-    _list(shop, first, model)
-    measured = _measure_once(shop, first, **model)
-    times = []
-    for _ in range(RUNS):
-        started = time.process_time()
-        _list(shop, first, model)
-        times.append((time.process_time() - started) * 1000)
-    return replace(measured, processor_ms=statistics.median(times))
-
-
-def _list(shop: Shop, first: date, model: dict[str, Any]) -> Any:
-    """Return the answer of listHistoryEx to the first agent."""
-    body = {"Period": {"From": str(first)}, "ListBasicModel": model}
-    return json.loads(_client_of_all(shop).call("POST", LIST_HISTORY, body))
-
-
-def _client_of_all(shop: Shop) -> LambdaClient:
-    """Return a client of the first agent, who may see everything."""
-    agent = shop.agents[0]
-    return LambdaClient(app, Caller(agent.id, agent.client_id, agent.credential_version))
+def _list(shop: Shop, **model: Any) -> Any:
+    """Return the answer of listHistoryEx to the first agent, who may see everything."""
+    body = {"Period": {"From": str(shop.first_day)}, "ListBasicModel": model}
+    return LambdaClient(app, shop.owner).call("POST", LIST_HISTORY, body)

@@ -3,7 +3,6 @@
 import http.client
 import json
 import statistics
-import time
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from moto.core.models import botocore_stubber
 
 from chalicelib.aws.client import DYNAMODB, Client, credentials, endpoint_of, region, signed
 from chalicelib.domain.agent import Caller
-from infra.bench.client import LambdaClient
+from infra.bench.client import LambdaClient, timed_ms
 from infra.bench.table import Table
 
 ROUNDS = 300
@@ -102,10 +101,7 @@ def _boto3() -> Send:
 def _medians_ms(*operations: Callable[[], Any]) -> list[float]:
     """Return the median processor time of each; they take turns, so that a busy machine is busy for all of them."""
     times: list[list[float]] = [[] for _ in operations]
-    for number in range(WARM_UP_ROUNDS + ROUNDS):
+    for _ in range(WARM_UP_ROUNDS + ROUNDS):
         for operation, spent in zip(operations, times, strict=True):
-            started = time.process_time()
-            operation()
-            if number >= WARM_UP_ROUNDS:
-                spent.append(time.process_time() - started)
-    return [statistics.median(spent) * 1000 for spent in times]
+            spent.append(timed_ms(operation))
+    return [statistics.median(spent[WARM_UP_ROUNDS:]) for spent in times]

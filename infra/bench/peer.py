@@ -9,9 +9,7 @@ import base64
 import contextlib
 import http.client
 import json
-import os
 import statistics
-import subprocess
 import sys
 import time
 import uuid
@@ -24,12 +22,13 @@ from urllib.parse import urlencode
 from infra.bench.table import Table
 from infra.demo import data as demo_data
 from infra.local.engines import ENGINES_DIR
-from infra.local.ports import HOST, START_SECONDS, begins_to_listen, free_port
+from infra.local.ports import HOST, START_SECONDS, free_port, running
 
 SIZES = (100, 400, 1_400)  # payments that were taken before
 WINDOW = 50  # payments whose median is shown: the last ones before each size
 LOCALSTRIPE = ENGINES_DIR / "localstripe" / "bin" / "localstripe"
 LOCALSTRIPE_FILE = Path("/tmp/localstripe.pickle")  # noqa: S108  where it keeps its objects, whatever it is told
+FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 PAN, EXPIRY_MONTH, EXPIRY_YEAR, CVV2 = "4242424242424242", "12", "2035", "123"
 
 
@@ -99,7 +98,7 @@ def _service() -> Iterator[Till]:
     """Run the local stage on DynamoDB Local until the block ends."""
     port, aws_port = free_port(), free_port()
     settings = {"ENGINE": "dynamodb-local", "PORT": str(port), "AWS_PORT": str(aws_port), "DATA": "", "ACQUIRER": ""}
-    with _process([sys.executable, "-m", "infra.local"], port, settings):
+    with running(port, sys.executable, "-m", "infra.local", **settings):
         yield Till(port, demo_data.TILL, _pay_here)
 
 
@@ -108,7 +107,7 @@ def _localstripe() -> Iterator[Till]:
     """Run localstripe until the block ends, and remove the file it leaves."""
     port = free_port()
     try:
-        with _process([str(LOCALSTRIPE), "--from-scratch", "--port", str(port)], port, {}):
+        with running(port, str(LOCALSTRIPE), "--from-scratch", "--port", str(port)):
             till = Till(port, ("sk_test_bench", ""), _pay_there)
             card = {"number": PAN, "exp_month": EXPIRY_MONTH, "exp_year": EXPIRY_YEAR, "cvc": CVV2}
             form = {"type": "card", **{f"card[{name}]": value for name, value in card.items()}}
@@ -116,9 +115,6 @@ def _localstripe() -> Iterator[Till]:
             yield till
     finally:
         LOCALSTRIPE_FILE.unlink(missing_ok=True)
-
-
-FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 
 
 def _pay_here(till: Till) -> None:
@@ -137,17 +133,3 @@ def _pay_there(till: Till) -> None:
     if answer["status"] != "succeeded":
         message = f"localstripe did not take a payment: {answer['status']}"
         raise PeerError(message)
-
-
-@contextlib.contextmanager
-def _process(command: list[str], port: int, settings: dict[str, str]) -> Iterator[None]:
-    """Run a program until the block ends; the block begins when it listens on the port."""
-    environment = {**os.environ, **settings}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:  # noqa: S603
-        try:
-            if not begins_to_listen(port, process):
-                message = f"{command[0]} did not start: nothing listens on port {port}."
-                raise PeerError(message)
-            yield
-        finally:
-            process.terminate()

@@ -9,11 +9,11 @@ import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from chalicelib.domain.agent import Agent, BranchActions
+from chalicelib.domain.agent import Agent, BranchActions, Caller
 from chalicelib.domain.business_days import end_of_day
 from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup, snapshot_of
 from chalicelib.domain.money import Currency
@@ -33,10 +33,21 @@ class Shop:
     merchant: Merchant
     agents: list[Agent]
     now: datetime
+    days: int
 
-    def payments(self, number: int, days: int) -> Iterator[Transaction]:
-        """Yield payments of about 2 KB, spread evenly over so many days until now."""
-        interval = timedelta(days=days) / number
+    @property
+    def owner(self) -> Caller:
+        """Return the caller that the first agent is."""
+        return Caller(self.agents[0].id, self.merchant.id, self.agents[0].credential_version)
+
+    @property
+    def first_day(self) -> date:
+        """Return the first day of the payments."""
+        return (self.now - timedelta(days=self.days)).date()
+
+    def payments(self, number: int) -> Iterator[Transaction]:
+        """Yield payments of about 2 KB, spread evenly over the days until now."""
+        interval = timedelta(days=self.days) / number
         for index in range(number):
             agent = self.agents[index % len(self.agents)]
             at = self.now - interval * index
@@ -63,7 +74,7 @@ class Shop:
             )
 
 
-def create_shop(tills: int) -> Shop:
+def create_shop(tills: int, days: int = 31) -> Shop:
     """Store a merchant with so many agents, the first of which may view everything."""
     now = datetime.now(UTC)
     number = next(_ids)
@@ -99,7 +110,7 @@ def create_shop(tills: int) -> Shop:
     commit(put_new("merchants", merchant, "id"))
     for start in range(0, tills, BATCH):
         commit(*(put_new("agents", agent, "id") for agent in agents[start : start + BATCH]))
-    return Shop(merchant, agents, now)
+    return Shop(merchant, agents, now, days)
 
 
 MAX_BATCH_WRITE = 25  # items in one BatchWriteItem

@@ -1,8 +1,6 @@
 """The command `make screenshots`, which writes docs/images: views of the shop's page with the demo month."""
 
-import os
 import shutil
-import subprocess
 import sys
 from typing import NamedTuple
 
@@ -40,21 +38,12 @@ def main() -> None:
     if program is None:
         sys.exit("Chromium is not installed: it takes the pictures.")
     port = ports.free_port()
-    environment = {"PORT": str(port), "AWS_PORT": str(ports.free_port()), "DEMO": "month", "LOG": "json"}
-    command = [sys.executable, "-m", "infra.local"]
-    with subprocess.Popen(  # noqa: S603  every word of the command is ours
-        command, cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.DEVNULL
-    ) as stage:
-        try:
-            if not ports.begins_to_listen(port, stage):
-                sys.exit("The local stage has not started.")
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(executable_path=program)
-                for view in VIEWS:
-                    _write(view, _signed_in(browser, view, f"http://{ports.HOST}:{port}/app"))
-                browser.close()
-        finally:
-            stage.terminate()
+    settings = {"PORT": str(port), "AWS_PORT": str(ports.free_port()), "DEMO": "month", "LOG": "json"}
+    with ports.running(port, sys.executable, "-m", "infra.local", **settings), sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program)
+        for view in VIEWS:
+            _write(view, _signed_in(browser, view, f"http://{ports.HOST}:{port}/app"))
+        browser.close()
 
 
 def _signed_in(browser: Browser, view: View, url: str) -> Page:

@@ -1,8 +1,8 @@
 """The command `make deployed`: serve the stage that is packaged, or measure its functions.
 
 `python -m infra.deployed` serves: PORT (8000), AWS_PORT (8001), ENGINE (dynamodb-local, moto) and ALLOWED_ORIGINS come
-from the environment. `measure [--rounds 15] [BUILD ...]` prints what the functions cost. A BUILD is a folder with a
-package made before (`sam.json`, `deployment.zip`), such as one of another branch: they take turns in one run.
+from the environment. `measure [BUILD ...]` prints the cost of the functions. A BUILD is a folder with another package
+(`sam.json`, `deployment.zip`), such as one of another branch: the packages take turns.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from chalicelib.settings import settings as configured
 from infra.api_gateway.http_server import Server
-from infra.bench.table import Table
+from infra.bench.table import Table, show
 from infra.demo import data as demo_data
 from infra.deployed import measure
 from infra.deployed import stage as deployed_stage
@@ -34,7 +34,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m infra.deployed")
     commands = parser.add_subparsers(dest="command")
     measured = commands.add_parser("measure", help="print what the functions cost, cold and warm")
-    measured.add_argument("--rounds", type=int, default=measure.ROUNDS)
     measured.add_argument("builds", nargs="*", type=Path, metavar="BUILD")
     arguments = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -42,7 +41,7 @@ def main() -> None:
     try:
         package.package(STAGE, package.BUILD)
         if arguments.command == "measure":
-            _measure(arguments.builds, arguments.rounds)
+            _measure(arguments.builds)
         else:
             _serve(stage.port_setting("PORT", stage.PORT), stage.port_setting("AWS_PORT", stage.AWS_PORT))
     except (package.PackageError, RuntimeMissingError, EngineMissingError) as problem:
@@ -77,23 +76,27 @@ def _parameters() -> dict[str, str]:
 
 
 def cold_start_table() -> Table:
-    """Package the stage, and return what its functions cost."""
+    """Package the stage, print the cost of its functions, and return the table."""
     package.package(STAGE, package.BUILD)
-    return _measure([], measure.ROUNDS)
+    return _measure([])
 
 
-def _measure(builds: list[Path], rounds: int) -> Table:
+def _measure(builds: list[Path]) -> Table:
+    """Print the cost of the functions of the package, and of those in other folders; return the first table."""
     with contextlib.ExitStack() as stack:
         url = stack.enter_context(deployed_stage.local_aws(ENGINE))
         demo_data.seed()
         settings = deployed_stage.settings_of_this_aws(url)
         log = stack.enter_context(Path(os.devnull).open("wb"))
-        packages = {"": package.BUILD, **{f"{build}: ": build for build in builds}}
+        packages = {"": package.BUILD, **{str(build): build for build in builds}}
         stages = {
             name: stack.enter_context(deployed_stage.deployed(build, FOLDER / str(number), settings, log=log))
             for number, (name, build) in enumerate(packages.items())
         }
-        return measure.print_costs(stages, FOLDER, rounds)
+        tables = measure.measure_stages(stages, FOLDER)
+        for table in tables:
+            show(table)
+        return tables[0]
 
 
 if __name__ == "__main__":

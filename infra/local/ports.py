@@ -5,7 +5,9 @@ import itertools
 import os
 import socket
 import subprocess
+import sys
 import time
+from collections.abc import Iterator
 
 HOST = "127.0.0.1"
 START_SECONDS = 60  # 3 on a quiet machine
@@ -29,3 +31,19 @@ def begins_to_listen(port: int, child: subprocess.Popen[bytes]) -> bool:
             return True
         time.sleep(0.05)
     return False
+
+
+@contextlib.contextmanager
+def running(port: int, *command: str, **settings: str) -> Iterator[None]:
+    """Run a program that listens on the port, with these settings in its environment, until the block ends.
+
+    Its output is dropped. End this process with one line if the program does not begin to listen.
+    """
+    null = subprocess.DEVNULL
+    with subprocess.Popen(command, env={**os.environ, **settings}, stdout=null, stderr=null) as process:  # noqa: S603
+        try:
+            if not begins_to_listen(port, process):
+                sys.exit(f"{' '.join(command)} did not start: nothing listens on port {port}.")
+            yield
+        finally:
+            process.terminate()
