@@ -1,1 +1,1 @@
-"""The resources of a stage, the local stage made of the same definition, the operator's commands, the reference."""
+"""Everything around the service: the stage in the cloud, the local stage, operators' commands, the reference."""

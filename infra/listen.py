@@ -1,8 +1,8 @@
 """A listener for the local stage: prints and verifies the events of the demo merchant, as they reach a webhook.
 
 `python -m infra.listen [--stage http://127.0.0.1:8000] [--port 0] [--types payment.approved ...] [--merchant 1]`. It
-gives the demo merchant a webhook at a port of this machine, or takes the one that it gave it before, and switches it
-off at the end. `python -m infra.listen --status 500` answers so: to see what is tried again, and when.
+creates a webhook of the demo merchant for a port of this machine, or uses that of an earlier run, and disables it at
+the end. `--status 500` answers every event with 500, to show the repeated attempts.
 """
 
 import argparse
@@ -25,11 +25,11 @@ from infra.local import stage as local_stage
 from infra.local.ports import HOST
 
 DESCRIPTION = "python -m infra.listen"
-TOLERANCE_SECONDS = 300  # of a timestamp, either way: as the published packages have it
+TOLERANCE_SECONDS = 300  # difference of a timestamp: as in the published packages
 
 
 class StageError(Exception):
-    """A stage that is not there, or refuses; the message is one line."""
+    """A stage that does not answer, or refuses. The message is one line."""
 
 
 def main() -> None:
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 class Listener(ThreadingHTTPServer):
-    """A receiver on this machine, and the webhook that leads to it while the block lasts."""
+    """A receiver on this machine, and the webhook that sends events to it until the block ends."""
 
     daemon_threads = True
 
@@ -103,7 +103,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def problem_of(secret: str, headers: Mapping[str, str], body: bytes, now: float | None = None) -> str | None:
-    """Return what is wrong with a request, as Standard Webhooks checks it; None when it is genuine and new."""
+    """Check a request as Standard Webhooks does. Return its problem, or None if it is genuine and recent."""
     event_id, timestamp = headers.get("webhook-id", ""), headers.get("webhook-timestamp", "")
     if not timestamp.isdecimal() or abs((now or time.time()) - int(timestamp)) > TOLERANCE_SECONDS:
         return "its timestamp is not of now"

@@ -1,1 +1,1 @@
-"""API Gateway as the template configures it, in this process: for the local stage and for what is deployed."""
+"""API Gateway, simulated in this process from the template: in front of the local stage and of the deployed package."""

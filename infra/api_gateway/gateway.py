@@ -1,7 +1,7 @@
-"""API Gateway, made from the API of the template: routes, events, the authorizer, integrations, and its own answers.
+"""API Gateway, built from the API in the template: routes, events, the authorizer, integrations and its own answers.
 
-`make run` forwards to functions in its own process (`infra.api_gateway.in_process`), and `make deployed` to those of
-the zip through the Runtime API (`infra.deployed`). Throttles, the web ACL and the network are not simulated.
+`make run` calls functions in its own process (`infra.api_gateway.in_process`). `make deployed` calls the functions of
+the zip through Lambda's Runtime API (`infra.deployed`). Throttles, the web ACL and the network are not simulated.
 """
 
 import gzip
@@ -23,7 +23,7 @@ from infra.local.engines import ACCOUNT_ID, REGION
 API_ID, STAGE_NAME = "local", "api"
 REQUEST_ID = "x-amzn-RequestId"
 JSON = "application/json"
-# Of the connection, not of the request: API Gateway does not pass them on.
+# These headers concern the connection, not the request: API Gateway does not pass them on.
 DROPPED = {"connection", "content-length", "expect", "keep-alive", "proxy-authenticate", "te", "transfer-encoding"}
 INTEGRATION, ANY_METHOD = "x-amazon-apigateway-integration", "x-amazon-apigateway-any-method"
 AUTHORIZER = "x-amazon-apigateway-authorizer"
@@ -39,7 +39,7 @@ IDENTITY_HEADER = re.compile(r"method\.request\.header\.([\w-]+)")
 INVOKE = "execute-api:Invoke"
 MAX_REMEMBERED = 10_000
 
-# A function returns its answer to an event, to a gateway that waits so many seconds. It raises Refusal.
+# A function receives an event and the seconds that the gateway waits. It returns its answer, or raises Refusal.
 Function = Callable[[dict[str, Any], float], Any]
 
 
@@ -116,7 +116,7 @@ def method_arn(request: Request) -> str:
 
 
 def _common(request: Request, match: Match) -> dict[str, Any]:
-    """Return the fields that both events have."""
+    """Return the fields that both kinds of event have."""
     forwarded = [(name, value) for name, value in request.headers if name.lower() not in DROPPED]
     headers = _grouped([*forwarded, ("X-Forwarded-For", request.source), ("X-Forwarded-Proto", "https")])
     now = time.time()
@@ -193,7 +193,7 @@ class Refusal(Exception):  # noqa: N818  it is an answer
 
 
 class GatewayResponses:
-    """The answers that the gateway gives itself, as `GatewayResponses` of the template says; it has every type."""
+    """The gateway's own answers, from `GatewayResponses` of the template, which has every type."""
 
     def __init__(self, responses: Mapping[str, Any]) -> None:
         self._responses = responses
@@ -235,7 +235,7 @@ class Policy:
 
 
 def policy_of(answer: Any, latency_ms: float) -> Policy:
-    """Return the answer of an authorizer as a policy; Refusal where API Gateway would not understand it."""
+    """Return the answer of an authorizer as a policy. Raises Refusal if API Gateway would not understand it."""
     try:
         statements = tuple(answer["policyDocument"]["Statement"])
         context = dict(answer.get("context") or {})
@@ -279,7 +279,7 @@ class Authorizer:
         self._lock = threading.Lock()
 
     def authorize(self, request: Request, match: Match) -> Mapping[str, str]:
-        """Return the context of a caller who may make the request; Refusal otherwise."""
+        """Return the context of an authorized caller. Raises Refusal."""
         identity = tuple(request.header(name).strip() for name in self._names)
         if not all(identity):
             raise Refusal(Kind.UNAUTHORIZED)
@@ -292,7 +292,7 @@ class Authorizer:
         return policy.context
 
     def forget(self) -> None:
-        """Use no policy again."""
+        """Forget all policies."""
         with self._lock:
             self._remembered.clear()
 
@@ -320,8 +320,8 @@ class Authorizer:
 class Gateway:
     """The API of a stage. `api` is the resource AWS::Serverless::Api of the template, without references.
 
-    With `in_process` the functions run in this process, and developers see what the functions do: the authorizer is
-    asked each time, a body is passed on as bytes and headers are not renamed, and 405 answers any method.
+    With `in_process` the functions run in this process, and developers see their behaviour unchanged: each request
+    calls the authorizer, bodies are passed on as bytes, headers are not renamed, and 405 answers any method.
     """
 
     def __init__(self, api: Mapping[str, Any], functions: Mapping[str, Function], *, in_process: bool = False) -> None:
@@ -331,7 +331,7 @@ class Gateway:
         self._responses = GatewayResponses(properties["GatewayResponses"])
         self._compressed_from: int = properties["MinimumCompressionSize"]
         paths = properties["DefinitionBody"]["paths"]
-        # A path without a variable goes before one with, segment by segment.
+        # Segment by segment, a fixed path goes before one with a variable.
         by_variables = sorted(paths, key=lambda path: [bool(PATH_VARIABLE.search(part)) for part in path.split("/")])
         self._paths = [(re.compile(_pattern(path)), path, paths[path]) for path in by_variables]
         self.authorizers = {
@@ -345,7 +345,7 @@ class Gateway:
         return Authorizer(definition["identitySource"], function, seconds)
 
     def answer(self, request: Request) -> Reply:
-        """Return the answer to a request: of a function, of a mock, or of the gateway itself."""
+        """Return the answer to a request, from a function, from a mock or from the gateway itself."""
         try:
             reply = self._compressed(self._answer(request), request)
         except Refusal as refusal:
@@ -372,7 +372,7 @@ class Gateway:
         return self._proxied(function(event, integration.get("timeoutInMillis", TIMEOUT_MS) / 1000))
 
     def _found(self, request: Request) -> tuple[Mapping[str, Any], Match]:
-        """Return the method of the definition that a request is for; Refusal where there is none."""
+        """Return the method of the template that a request is for. Raises Refusal if there is none."""
         path = request.path.removesuffix("/") or "/"
         for pattern, resource, methods in self._paths:
             if found := pattern.fullmatch(path):
@@ -386,13 +386,13 @@ class Gateway:
         raise Refusal(Kind.MISSING_AUTHENTICATION_TOKEN)
 
     def _proxied(self, answer: Any) -> Reply:
-        """Return the response that a function gave; Refusal where API Gateway would not understand it."""
+        """Return the response of a function. Raises Refusal if API Gateway would not understand it."""
         try:
             status, body = int(answer["statusCode"]), answer.get("body") or ""
             headers = [(name, str(value)) for name, value in (answer.get("headers") or {}).items()]
             several = answer.get("multiValueHeaders") or {}
             headers += [(name, str(value)) for name, values in several.items() for value in values]
-            content = body.encode()  # also what is encoded in Base64: the API has no binary types
+            content = body.encode()  # Base64 is not decoded: the API has no binary types
         except (ValueError, TypeError, KeyError, AttributeError):
             # A "malformed Lambda proxy response" is a "configuration error" in the gateway's own log.
             raise Refusal(Kind.API_CONFIGURATION_ERROR) from None
@@ -404,7 +404,7 @@ class Gateway:
         return f"x-amzn-Remapped-{name}" if name.lower() in REMAPPED and not self.in_process else name
 
     def _compressed(self, reply: Reply, request: Request) -> Reply:
-        """Return an integration's answer as it is sent to a client that names gzip; `*` does not name it."""
+        """Return an integration's answer, compressed for a client that accepts gzip; `*` does not count."""
         accepted = request.header("Accept-Encoding").split(",")
         if len(reply.body) < self._compressed_from or not any(GZIP.fullmatch(coding) for coding in accepted):
             return reply

@@ -1,4 +1,4 @@
-"""The HTTP server in front of the gateway: it answers every request, and without http.server's delay of 44 ms."""
+"""The HTTP server in front of the gateway. It answers even a malformed request in the service's envelope."""
 
 import contextlib
 import http.client
@@ -66,7 +66,7 @@ class Handler(BaseHTTPRequestHandler):
     server: Server
     protocol_version = "HTTP/1.1"
     timeout = IDLE_SECONDS
-    disable_nagle_algorithm = True  # and `_write` writes once: two writes, for headers and body, cost 44 ms
+    disable_nagle_algorithm = True  # `_write` also writes once: separate writes of headers and body cost 44 ms
 
     def setup(self) -> None:
         """Prepare the connection to be read through `_LineReader`."""
@@ -138,7 +138,7 @@ class Handler(BaseHTTPRequestHandler):
         return super().handle_expect_100()
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Send an error of http.server (a malformed request line, too many headers) in the envelope of the service."""
+        """Send an error of http.server, such as a malformed request line, in the envelope of the service."""
         del message, explain
         if code != HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE:
             self._refuse(Refusal(Kind.BAD_REQUEST_BODY, message="The request line is malformed."))
@@ -156,7 +156,7 @@ class Handler(BaseHTTPRequestHandler):
             self._discard()
 
     def _discard(self) -> None:
-        """Read what the client still sends: closing with unread data would reset the connection and lose the answer."""
+        """Read the rest of the request: closing with unread data would reset the connection and lose the answer."""
         self.connection.shutdown(socket.SHUT_WR)
         self.connection.settimeout(1)
         until = time.monotonic() + MAX_DISCARD_SECONDS

@@ -1,4 +1,4 @@
-"""The gateway of the local stage: made from the app as the template is, in front of functions of this process."""
+"""The gateway of the local stage: built from the app as the template is, in front of functions in this process."""
 
 import json
 import threading
@@ -16,7 +16,7 @@ from infra.stack import cloudformation, resources, template
 CONFIG = Path(__file__).parents[2] / ".chalice" / "config.json"
 API = "APIHandler"
 URI = "arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${%s.Arn}/invocations"
-_own = threading.local()  # what each thread has for itself
+_own = threading.local()  # the request and context of each thread
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Context:
 
 
 def gateway(app: Chalice) -> Gateway:
-    """Return the gateway of an app, whose settings say which origins may call. Make the app safe for threads."""
+    """Return the gateway of an app, with the allowed origins of the settings. Make the app safe for threads."""
     sam = resources.definition() | {"Resources": {"RestAPI": definition(app)}}
     deployed = cloudformation.deployed(sam, AllowedOrigins=",".join(settings().allowed_origins))
     guards = [entry.authorizer for entries in app.routes.values() for entry in entries.values() if entry.authorizer]
@@ -37,7 +37,7 @@ def gateway(app: Chalice) -> Gateway:
 
 
 def definition(app: Chalice) -> dict[str, Any]:
-    """Return the API of the template, with what Chalice adds to it in a package."""
+    """Return the API of the template, with the routes that Chalice adds when it packages."""
     properties = template.api_properties(app)
     config = json.loads(CONFIG.read_text(encoding="utf-8"))
     properties["MinimumCompressionSize"] = config["minimum_compression_size"]
@@ -54,13 +54,13 @@ def definition(app: Chalice) -> dict[str, Any]:
 
 
 def _function(handler: Any) -> Function:
-    """Return a function whose crash is printed and refused; it may take as long as it likes."""
+    """Return a function without a time limit. A crash is printed, and the gateway answers it."""
 
     def invoke(event: dict[str, Any], seconds: float) -> Any:
         del seconds
         try:
             return handler(event, Context(event["requestContext"]["requestId"]))
-        except Exception:  # noqa: BLE001  a crash of the function is an answer of the gateway
+        except Exception:  # noqa: BLE001  the gateway answers a crash of the function
             traceback.print_exc()
             raise Refusal(Kind.INTEGRATION_FAILURE) from None
 

@@ -1,4 +1,4 @@
-"""Mapping templates (VTL), as far as this API has them: #set, #if, #foreach, references, lists, `==`, `||` and `!`.
+"""Mapping templates (VTL), as far as this API uses them: #set, #if, #foreach, references, lists, `==`, `||` and `!`.
 
 https://velocity.apache.org/engine/1.7/vtl-reference.html
 """
@@ -13,15 +13,15 @@ REFERENCE = re.compile(r"\$(\w+)")
 
 
 def rendered(template: str, names: Mapping[str, Any]) -> str:
-    """Return the text of a template; what it sets is in the objects of `names`. ValueError for what is not known."""
+    """Return the text of a template, and change the objects of `names` by its #set. Raises ValueError if malformed."""
     return "".join(_Template(template, dict(names)).block(runs=True))
 
 
 class _Template:
     def __init__(self, text: str, names: dict[str, Any]) -> None:
         self._text, self._names = text, names
-        self._at = 0  # how far the text is read
-        self._left: list[str] = []  # of the tokens of a directive
+        self._at = 0  # position in the text
+        self._left: list[str] = []  # tokens of the current directive
 
     def block(self, *, runs: bool) -> Iterator[str]:
         """Yield the text up to the end of the block; the directives in a block that does not run are only read."""
@@ -109,7 +109,7 @@ class _Template:
                 return int(digits)
 
     def _followed(self, value: Any) -> Any:
-        """Return what the names after a reference lead to: a member, or what the method `get` or `params` returns."""
+        """Follow the names after a reference, such as `.header` or `.get("Origin")`, and return the value."""
         while self._left and self._left[0].startswith("."):
             name = self._left.pop(0)[1:]
             if self._skip("("):

@@ -1,13 +1,13 @@
-"""A bank that runs alone: `python -m infra.bank`.
+"""The command `python -m infra.bank`: a bank without a local stage.
 
 python -m infra.bank [--host 127.0.0.1] [--port 8583] [--control 8584] [--folder ./bank]
-    Run until Ctrl-C. The folder has the certificates, and a journal from which a bank that was killed comes back;
-    without one the certificates are in a temporary folder and the books are lost at the end. `--plain` is TCP without
-    TLS, `--client-certificate` asks the service for one.
+    Run until Ctrl-C. The folder keeps the certificates, and a journal that restores the books after a restart. Without
+    a folder the certificates are temporary and the books are lost at the end. `--plain` is TCP without TLS,
+    `--client-certificate` asks the service for a certificate.
 python -m infra.bank --books [--control 8584]
     Print the books of the running bank.
 python -m infra.bank --list 2026-11-21 [--control 8584]
-    Print its list of a day, as CSV: what `python -m infra.operator reconcile` compares with our books.
+    Print its list of a day as CSV, for `python -m infra.operator reconcile`.
 """
 
 import argparse
@@ -27,7 +27,7 @@ PORT, CONTROL_PORT = 8583, 8584
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a bank, or print what a running one has."""
+    """Run a bank, or print the books of a running one."""
     options = _options(arguments)
     if options.books or options.list:
         try:

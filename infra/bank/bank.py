@@ -26,19 +26,19 @@ ECHOED: Mapping[str, tuple[int, ...]] = {
     "0810": (7, 11, 32, 70),
 }
 CVV2_MATCHED = "8701M"
-AUTHENTICATION = bytes.fromhex("1122334455667788")  # what an issuer's computer would sign with the card's key
+AUTHENTICATION = bytes.fromhex("1122334455667788")  # a constant in place of a signature with the card's key
 DECLINED_TEXT = "DECLINED"
 
 
 def refusal(message: Message, code: str) -> Message:
-    """Return an answer that carries the code and what could be read of the request, and nothing else."""
+    """Return an answer with the code and the readable fields of the request, and nothing else."""
     mti = ANSWER_TO[message.mti]
     echoed = {number: message.fields[number] for number in ECHOED[mti] if message.readable(number)}
     return Message(mti, {**echoed, 39: code})
 
 
 def answer(message: Message, entry: Entry, now: datetime) -> Message:
-    """Return the answer to a well-formed request on which the bank has ruled."""
+    """Return the answer to a well-formed request, by the decision of the entry."""
     plain = refusal(message, entry.code)
     if plain.mti != "0210":
         return plain
@@ -63,7 +63,7 @@ def issuer_data(code: str) -> bytes:
     return b"\x8a" + bytes([len(text)]) + text + b"\x91" + bytes([len(signed)]) + signed
 
 
-# Answers that a right service never provokes: it knows its own books, and sends nothing that would be refused so.
+# A correct service never gets these answers: it knows its own books.
 REFUSED = {
     "12": "it cannot be done with that purchase",
     "13": "the amount is above what is left",
@@ -75,15 +75,15 @@ REFUSED = {
 
 
 class Checker:
-    """The messages that came, whether they were carried out or dropped. Not for several threads at once."""
+    """The received messages, carried out or dropped. Only one thread at a time may use it."""
 
     def __init__(self) -> None:
         self._by_stan: dict[Key, Entry] = {}
         self._requests: dict[str, Entry] = {}  # 0200s by RRN
-        self._by_key: dict[Key, Entry] = {}  # 0200s by what an advice names them by
+        self._by_key: dict[Key, Entry] = {}  # 0200s by the key that an advice names
 
     def observe(self, message: Message, entry: Entry) -> list[str]:
-        """List what is wrong with a well-formed message in view of those before it."""
+        """List the problems of a well-formed message, given the earlier messages."""
         found = []
         earlier = self._by_stan.get(entry.day_key)
         if entry.kind == "advice":
@@ -106,7 +106,7 @@ class Checker:
 
     def _against_original(self, advice: Entry) -> list[str]:
         original = self._by_key.get(advice.original_key)
-        if original is None:  # it was never sent, or never came: the page allows both
+        if original is None:  # never sent or never received: the page allows both
             return []
         kept = ("rrn", "processing", "amount_minor", "currency", "local_time", "local_date", "institution")
         wrong = [name for name in kept if getattr(advice, name) != getattr(original, name)]
@@ -121,7 +121,7 @@ class FolderInUseError(Exception):
 
 
 class Journal:
-    """Lines that are written before the bank acts on them. Without a folder nothing is kept."""
+    """Lines that are written before the bank acts on them. Without a folder nothing is stored."""
 
     def __init__(self, folder: Path | None) -> None:
         self._file: Any = None
@@ -131,12 +131,12 @@ class Journal:
             self._open(folder)
 
     def read(self) -> Iterator[dict[str, Any]]:
-        """Yield what was written before this bank began, once."""
+        """Yield the lines that an earlier bank wrote. A second call yields none."""
         yield from self._lines
         self._lines = []
 
     def write(self, line: dict[str, Any]) -> None:
-        """Hand a line to the operating system: it outlives this process."""
+        """Hand a line to the operating system, so that it survives the end of this process."""
         if self._file:
             self._file.write(json.dumps(line).encode() + b"\n")
             self._file.flush()
@@ -165,7 +165,9 @@ class Journal:
         self.secret = self._kept_secret(folder / "secret")
         self._file.seek(0)
         content = self._file.read()
-        kept, _, _unfinished = content.rpartition(b"\n")  # a bank that was killed in the middle of a line did not act
+        kept, _, _unfinished = content.rpartition(
+            b"\n"
+        )  # a bank that was killed while writing a line did not act on it
         self._file.truncate(len(kept) + 1 if kept else 0)
         self._lines = [json.loads(line) for line in kept.split(b"\n") if line]
 
@@ -187,7 +189,7 @@ MOST_VIOLATIONS = 10_000
 
 @dataclass(frozen=True)
 class Reply:
-    """The bytes that are sent on the connection, and whether it is closed then."""
+    """The bytes to send on the connection, and whether to close it then."""
 
     steps: Sequence[Step] = ()
     closes: bool = False
@@ -197,7 +199,7 @@ HANG_UP = Reply(closes=True)
 
 
 class Bank:
-    """A host. Threads call `reply` at once; `hooks` are asked, the first first, what goes wrong with a message."""
+    """A host. Several threads may call `reply`. The first fault of the `hooks` applies."""
 
     def __init__(
         self,
@@ -224,11 +226,11 @@ class Bank:
                 self._checker.recall(entry)
 
     def close(self) -> None:
-        """Let another bank have the folder."""
+        """Release the folder for another bank."""
         self._journal.close()
 
     def reply(self, content: bytes) -> Reply:
-        """Carry out the message of these bytes, and return what is to be sent."""
+        """Carry out the message of these bytes, and return the reply."""
         now = self.clock()
         with self.lock:
             if self._outage_until and now < self._outage_until:
@@ -250,12 +252,12 @@ class Bank:
         return self._rule(message, hooked, now)
 
     def hang_up(self, violation: str) -> Reply:
-        """Record what cannot be answered, and close the connection."""
+        """Record a violation that has no answer, and close the connection."""
         self._record(violation)
         return HANG_UP
 
     def held(self, pan: str, currency: str = "710") -> int:
-        """Return what is held of a card, in minor units."""
+        """Return the amount held of a card, in minor units."""
         with self.lock:
             return self.ledger.held().get((digest(pan, self._journal.secret), currency), 0)
 
@@ -275,7 +277,7 @@ class Bank:
         return _sent(answer(message, ruled, now), fault if goes_wrong else None)
 
     def _decide(self, message: Message, entry: Entry, fault: Fault | None) -> Entry:
-        """Rule on a message that is no repeat, keep the ruling, and then do it."""
+        """Decide on a message that is not a repeat, write the decision to the journal, then carry it out."""
         is_advice = entry.kind == "advice"
         refused = self.ledger.rule_on_advice(entry) if is_advice else self.ledger.refusal(entry)
         if refused in REFUSED:
@@ -286,7 +288,7 @@ class Bank:
         return ruled
 
     def _approve(self, entry: Entry, fault: Fault | None) -> Entry:
-        """Return the entry with the code of its card and cents, and with what an approved one has."""
+        """Return the entry with the code of its card and cents. An approved one gets an approval code and a number."""
         code = (fault and fault.code) or self._cases.code_of(entry)
         if code not in CARRIED_OUT:
             return replace(entry, code=code)

@@ -24,7 +24,7 @@ COLUMNS = ("date", "RRN", "STAN", "TID", "type", "amount", "currency", "approval
 
 
 def document(bank: Bank) -> dict[str, Any]:
-    """Return the books as JSON: amounts are decimal texts, a card is known by a digest."""
+    """Return the books as JSON: amounts are decimal texts, and a digest stands for a card."""
     with bank.lock:
         held = bank.ledger.held()
         accounts = list(bank.ledger.accounts.values())
@@ -52,7 +52,7 @@ def document(bank: Bank) -> dict[str, Any]:
 
 
 def list_of(bank: Bank, day: date) -> str:
-    """Return the purchases and refunds of a day that stand, as CSV. The day is the merchant's: field 13."""
+    """Return the standing purchases and refunds of a day as CSV. The day is the merchant's: field 13."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -62,7 +62,7 @@ def list_of(bank: Bank, day: date) -> str:
 
 
 def decimal(amount_minor: int, currency: str) -> str:
-    """Return an amount in the units of people: 1230 of 710 is 12.30."""
+    """Return an amount as a decimal text: 1230 of currency 710 is 12.30."""
     return f"{Decimal(amount_minor).scaleb(-_currencies()[currency][1]):f}"
 
 
@@ -83,7 +83,7 @@ def _rows(bank: Bank, day: date) -> Iterator[tuple[str, ...]]:
 
 
 def _local_day(entry: Entry) -> date:
-    """Return the day of field 13, in the year that makes it nearest to when it came."""
+    """Return the day of field 13, in the year nearest to the receipt of the message."""
     around = entry.received.date()
     month, day = int(entry.local_date[:2]), int(entry.local_date[2:])
     near = [around + timedelta(days=days) for days in range(-180, 181)]
@@ -98,7 +98,7 @@ def _currencies() -> Mapping[str, tuple[str, int]]:
 
 
 class _Currencies(dict[str, tuple[str, int]]):
-    """A number that ISO 4217 does not list has two decimals and no other name."""
+    """A number that ISO 4217 does not list is its own code and has two decimals."""
 
     def __missing__(self, number: str) -> tuple[str, int]:
         return number, 2
@@ -149,7 +149,7 @@ def serve(bank: Bank, port: int = 0) -> Iterator[str]:
 
 
 def read_from(port: int, path: str) -> str:
-    """Return what a running bank says. Raises OSError when none listens, or it does not know the path."""
+    """Return the answer of a running bank. Raises OSError if none listens or it does not know the path."""
     with urllib.request.urlopen(f"http://{HOST}:{port}{path}", timeout=10) as response:
         text: str = response.read().decode()
         return text

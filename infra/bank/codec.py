@@ -1,4 +1,4 @@
-"""The bank's own codec: a message of bytes to its fields and back, by the table of section 2 of the interface."""
+"""The bank's own codec: bytes to fields and back, by the table of section 2 of the interface."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ Value = str | bytes
 
 
 class NotAMessageError(Exception):
-    """The bytes are no message. `wrong` says what of them, and quotes nothing."""
+    """Bytes that are not a message. `wrong` names the part, and quotes nothing."""
 
     def __init__(self, *, wrong: str) -> None:
         super().__init__(f"These bytes are no message: {wrong}.")
@@ -21,10 +21,10 @@ class NotAMessageError(Exception):
 
 @dataclass(frozen=True)
 class Format:
-    """The form of a field: the pattern of its value, and the digits of its length (0: it has `width` characters)."""
+    """The form of a field: the pattern of its value, and the digits of its length prefix (0: a fixed width)."""
 
     pattern: re.Pattern[str] | None  # None: bytes
-    width: int  # exactly, or at most when there is a length
+    width: int  # exact, or the maximum if there is a length prefix
     length_digits: int = 0
     numeric: bool = False
 
@@ -75,7 +75,7 @@ FORMATS: Mapping[int, Format] = {
 
 @dataclass(frozen=True)
 class Message:
-    """A message. `problems` says what of the table its fields break; the fields after an unreadable one are missing."""
+    """A message. `problems` lists fields that break the table; fields after an unreadable one are missing."""
 
     mti: str
     fields: Mapping[int, Value] = field(repr=False)
@@ -109,7 +109,7 @@ def decode(message: bytes) -> Message:
     numbers, position = _bitmap(message)
     fields: dict[int, Value] = {}
     for number in numbers:
-        if number not in FORMATS:  # nobody knows where it ends: what follows cannot be read
+        if number not in FORMATS:  # its end is unknown, so the rest cannot be read
             return Message(message[:4].decode(), fields, (f"field {number} is not of the table",))
         fields[number], position = _read(message, position, number)
     if position != len(message):
@@ -119,7 +119,7 @@ def decode(message: bytes) -> Message:
 
 
 def encode(mti: str, fields: Mapping[int, Value]) -> bytes:
-    """Return the bytes of a message, without a length header. Raises ValueError for a value that has not its form."""
+    """Return the bytes of a message, without a length header. Raises ValueError for a value of another form."""
     bits = 1 << 63 if (is_long := max(fields) > 64) else 0
     content = b""
     for number in sorted(fields):
@@ -167,5 +167,5 @@ def _read(message: bytes, position: int, number: int) -> tuple[Value, int]:
     raw = message[start : start + length]
     if len(raw) < length:
         raise NotAMessageError(wrong=f"the end of field {number}")
-    # latin-1 reads every byte: what is not of the field's class is found by its form, and can be answered
+    # latin-1 reads every byte: `has_form` finds characters outside the class, so that they get an answer
     return (raw if form.pattern is None else raw.decode("latin-1")), start + length

@@ -15,7 +15,7 @@ Script = Callable[[Message], Sequence[Step]]
 
 @dataclass(frozen=True)
 class Timing:
-    """The times the bank takes, in seconds. Tests shorten them."""
+    """The pauses of the bank, in seconds. Tests shorten them."""
 
     silence: float = 20
     late: float = 25
@@ -36,24 +36,24 @@ def _rightly(answer: Message) -> Sequence[Step]:
 
 @dataclass(frozen=True)
 class Fault:
-    """The bank's treatment of one message. Unless it says otherwise, all is right.
+    """The bank's treatment of one message. The defaults mean: nothing goes wrong.
 
-    `code` is answered and nothing carried out, whatever the bank would have ruled; `10` of a purchase carries out half.
+    With a `code` the bank answers it and carries out nothing; `10` of a purchase carries out half.
     """
 
     name: str
-    script: Script = _rightly  # what is sent, given the right answer
+    script: Script = _rightly  # the bytes and pauses to send, given the right answer
     carries_out: bool = True
     code: str | None = None
     closes: bool = False  # the connection, after the script
 
     @property
     def is_carried_out(self) -> bool:
-        """Return whether the bank does what the message says, all or half of it."""
+        """Return whether the bank carries out the message, all or half of it."""
         return self.carries_out and self.code in {None, PARTIAL}
 
 
-Hook = Callable[[Message], Fault | None]  # it may wait: the bank has the whole message, and acts on it later
+Hook = Callable[[Message], Fault | None]  # it may wait: the bank acts on the message afterwards
 
 
 def lost(*, carries_out: bool = True) -> Fault:
@@ -67,12 +67,12 @@ def silent(seconds: float, *, carries_out: bool = True) -> Fault:
 
 
 def late(seconds: float) -> Fault:
-    """Return the fault of a right answer after so many seconds."""
+    """Return the fault of a right answer that comes after so many seconds."""
     return Fault("late", lambda answer: [seconds, whole(answer)])
 
 
 def refused(code: str) -> Fault:
-    """Return the fault of a code, with nothing carried out (`10` of a purchase: half of it)."""
+    """Return the fault of a refusal with this code (`10` of a purchase carries out half)."""
     return Fault(f"refused {code}", code=code)
 
 
@@ -108,12 +108,12 @@ def one_less() -> Fault:
 
 
 def segments(seconds: float) -> Fault:
-    """Return the fault, which is none, of an answer that comes in two segments."""
+    """Return the fault of an answer in two segments, which a right client does not notice."""
     return Fault("segments", lambda answer: [whole(answer)[:21], seconds, whole(answer)[21:]])
 
 
 def dripping(seconds: float) -> Fault:
-    """Return the fault of an answer of which a byte comes each so many seconds."""
+    """Return the fault of an answer that comes byte by byte, with a pause of so many seconds."""
     return Fault("dripping", lambda answer: [step for byte in whole(answer) for step in (seconds, bytes([byte]))])
 
 
@@ -128,7 +128,7 @@ def half() -> Fault:
 
 
 def wrong_header(seconds: float) -> Fault:
-    """Return the fault of a length header that is 200 too many, and then silence."""
+    """Return the fault of a length header that is 200 too high, and then silence."""
 
     def script(answer: Message) -> Sequence[Step]:
         frame = whole(answer)
@@ -138,7 +138,7 @@ def wrong_header(seconds: float) -> Fault:
 
 
 def times(count: int, fault: Fault, mti: str = "", **fields: str) -> Hook:
-    """Return a hook that does this to the first `count` messages of the MTI with these fields: `f37=rrn`."""
+    """Return a hook that applies the fault to the first `count` messages of the MTI with these fields: `f37=rrn`."""
     wanted = {int(name.removeprefix("f")): value for name, value in fields.items()}
     lock, left = threading.Lock(), [count]
 
@@ -152,7 +152,7 @@ def times(count: int, fault: Fault, mti: str = "", **fields: str) -> Hook:
     return hook
 
 
-# The numbers that the sandbox of the service declines, so that what is known of the one holds for the other.
+# The same numbers as in the service's sandbox.
 CARDS: Mapping[str, str] = {
     "4000000000000002": "05",
     "4000000000009995": "51",
@@ -172,7 +172,7 @@ OUTAGE_MINOR = 6300
 
 
 class Cases:
-    """The behaviour of the test host, by amount and card; digests of cards are made with `secret`."""
+    """The behaviour of the test host, by amount and card. `secret` is the key of the card digests."""
 
     def __init__(self, timing: Timing, secret: bytes) -> None:
         self._cards = {digest(pan, secret): code for pan, code in CARDS.items()}
@@ -194,21 +194,21 @@ class Cases:
         }
 
     def code_of(self, entry: Entry) -> str:
-        """Return the code of a purchase or refund that nothing forbids."""
+        """Return the code of a purchase or refund that the rules allow."""
         cents = entry.amount_minor % 100
         if entry.kind == "purchase":
             return self._cards.get(entry.card) or OF_PURCHASES.get(cents) or DECLINES.get(cents, APPROVED)
         return DECLINES.get(cents, APPROVED)
 
     def fault_of(self, message: Message) -> Fault | None:
-        """Return what goes wrong with a well-formed request; an advice is never in trouble by its cents."""
+        """Return the fault of a well-formed request, by its amount; the cents of an advice have no fault."""
         amount_minor = int(message.text(4) or 0)
         if amount_minor == ANSWERS_LOST_MINOR and message.text(3) == PURCHASE and self._loses(message.text(37)):
             return lost()
         return self._faults.get(amount_minor % 100) if message.mti == "0200" else None
 
     def begins_outage(self, message: Message) -> bool:
-        """Return whether the host drops everything from this message on."""
+        """Return whether the outage begins with this message."""
         return message.mti == "0200" and message.text(3) == PURCHASE and int(message.text(4)) == OUTAGE_MINOR
 
     def _loses(self, rrn: str) -> bool:

@@ -23,9 +23,9 @@ Key = tuple[str, str, str, str]  # 42, 41, STAN, and the time or the day of fiel
 
 @dataclass(frozen=True)
 class Entry:
-    """One message that the bank has ruled on."""
+    """One message, with the decision of the bank."""
 
-    at: str  # when it came, UTC, ISO 8601
+    at: str  # time of receipt, UTC, ISO 8601
     kind: str  # purchase, refund, advice
     code: str  # 39
     processing: str
@@ -39,7 +39,7 @@ class Entry:
     tid: str
     mid: str
     currency: str
-    taken_minor: int = 0  # what a purchase or refund moved: less than its amount with 39 = 10
+    taken_minor: int = 0  # the moved amount: less than the requested amount if field 39 is 10
     approval: str = ""
     number: str = ""  # field 63
     card: str = ""  # a keyed digest
@@ -50,12 +50,12 @@ class Entry:
 
     @property
     def key(self) -> Key:
-        """Return the facts by which an advice or a refund names it."""
+        """Return the fields by which an advice or a refund names this entry."""
         return (self.mid, self.tid, self.stan, self.time)
 
     @property
     def day_key(self) -> Key:
-        """Return the facts that nothing else may have on this day."""
+        """Return the fields that no other message may have on this day."""
         return (self.mid, self.tid, self.stan, self.time[:4])
 
     @property
@@ -65,7 +65,7 @@ class Entry:
 
     @property
     def received(self) -> datetime:
-        """Return the instant at which it came."""
+        """Return the time of receipt."""
         return datetime.fromisoformat(self.at)
 
     def document(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class Entry:
 
 
 def entry_of(message: Message, now: datetime, secret: bytes) -> Entry:
-    """Return the entry of a well-formed 0200, 0420 or 0421 that nobody has ruled on yet."""
+    """Return the entry of a well-formed 0200, 0420 or 0421, without a decision."""
     original = ORIGINAL.fullmatch(message.text(90))
     replacement = REPLACEMENT.fullmatch(message.text(95))
     kind = kind_of(message)
@@ -102,7 +102,7 @@ def entry_of(message: Message, now: datetime, secret: bytes) -> Entry:
 
 
 def digest(pan: str, secret: bytes) -> str:
-    """Return what the bank knows a card by: nobody without the bank's secret can find the number from it."""
+    """Return the digest that stands for a card. Without the bank's secret nobody can find the number from it."""
     return hmac.new(secret, pan.encode(), hashlib.sha256).hexdigest()[:16]
 
 
@@ -112,39 +112,39 @@ def _content(message: Message) -> str:
 
 REFUNDED_FOR, ADVISED_FOR = timedelta(days=365), timedelta(days=30)
 RRN_KEPT_FOR = timedelta(days=400)
-STAN_KEPT_FOR = timedelta(days=300)  # the day of a STAN has no year
+STAN_KEPT_FOR = timedelta(days=300)  # field 7 has no year
 
 INVALID, TOO_MUCH, OTHER_CARD, NO_ORIGINAL, FORMAT, TOO_LATE, USED = "12", "13", "14", "25", "30", "68", "94"
 
 
 @dataclass
 class Account:
-    """A purchase or refund as it stands: `entry` is what came, the rest is what became of it."""
+    """A purchase or refund: the received `entry`, and its present state."""
 
     entry: Entry
-    left_minor: int  # of a purchase what advices left of it, of a refund what it gave back
+    left_minor: int  # of a purchase the amount after advices, of a refund the amount given back
     refunded_minor: int = 0
     is_reversed: bool = False
 
     @property
     def held_minor(self) -> int:
-        """Return the part of a purchase that is held of its card."""
+        """Return the part of a purchase that its card still holds."""
         return self.left_minor - self.refunded_minor
 
 
 class Ledger:
-    """The purchases, refunds and advices the bank knows. One thread at a time may use it: `Bank` has the lock."""
+    """The received purchases, refunds and advices. Only one thread at a time may use it: `Bank` has the lock."""
 
     def __init__(self) -> None:
         self.accounts: dict[Key, Account] = {}
         self.advices: dict[Key, Entry] = {}
-        self.remembered: dict[Key, Entry] = {}  # what was reversed before it came
+        self.remembered: dict[Key, Entry] = {}  # reversals that came before their originals
         self._stans: dict[Key, Entry] = {}
         self._rrns: dict[str, Entry] = {}
         self.approvals = 0
 
     def refusal(self, entry: Entry) -> str | None:
-        """Return the code with which an 0200 is refused, or None when nothing forbids it."""
+        """Return the code that refuses an 0200, or None if the rules allow it."""
         if self.uses(entry):
             return USED
         if entry.key in self.remembered:
@@ -152,9 +152,9 @@ class Ledger:
         return None if entry.kind == "purchase" else self._refuse_refund(entry)
 
     def rule_on_advice(self, entry: Entry) -> str:
-        """Return the code of an advice that repeats none."""
+        """Return the code of an advice that is not a repeat."""
         if self.uses(entry):
-            return USED if entry.day_key not in self.advices else FORMAT  # a repeat that is another message
+            return USED if entry.day_key not in self.advices else FORMAT  # a repeat with other content
         account = self.accounts.get(entry.original_key)
         original = account.entry if account else self.remembered.get(entry.original_key)
         is_part_of_refund = entry.processing != PURCHASE and entry.remains_minor is not None
@@ -168,12 +168,12 @@ class Ledger:
         return TOO_MUCH if is_above else APPROVED
 
     def repeated(self, entry: Entry) -> Entry | None:
-        """Return the ruling on the advice that this one repeats, all but its MTI the same."""
+        """Return the decision on the advice that this one repeats: everything but the MTI is the same."""
         earlier = self.advices.get(entry.day_key)
         return earlier if earlier and earlier.content == entry.content else None
 
     def uses(self, entry: Entry) -> list[str]:
-        """List what of the entry's identity was used before: its STAN, its RRN."""
+        """List the parts of the entry's identity that were used before: its STAN, its RRN."""
         found = []
         stan, rrn = self._stans.get(entry.day_key), self._rrns.get(entry.rrn)
         if stan and entry.received - stan.received < STAN_KEPT_FOR:
@@ -183,7 +183,7 @@ class Ledger:
         return found
 
     def take(self, entry: Entry) -> None:
-        """Do what was ruled on the entry, once: after this its repeats are known."""
+        """Carry out the decision on an entry. Its repeats are recognized from now on."""
         if entry.kind == "advice":
             self._take_advice(entry)
             return
@@ -197,7 +197,7 @@ class Ledger:
             self.accounts[entry.original_key].refunded_minor += entry.taken_minor
 
     def held(self) -> dict[tuple[str, str], int]:
-        """Return what is held of each card (its digest) in each currency, in minor units; nothing is a 0."""
+        """Return the amount held of each card (its digest) in each currency, in minor units."""
         books: dict[tuple[str, str], int] = defaultdict(int)
         for account in self.accounts.values():
             if account.entry.kind == "purchase" and account.entry.code in CARRIED_OUT:
@@ -205,7 +205,7 @@ class Ledger:
         return dict(books)
 
     def standing(self) -> Iterable[Account]:
-        """List the purchases and refunds that were carried out and not reversed, as they came."""
+        """List the purchases and refunds that were carried out and not reversed, in order of receipt."""
         for account in self.accounts.values():
             if account.entry.code in CARRIED_OUT and not account.is_reversed:
                 yield account
@@ -240,7 +240,7 @@ class Ledger:
 
 
 def _names_another(advice: Entry, original: Entry) -> bool:
-    """Return whether 37, 3, 4 or 49 is not the original's; an original that never came is what its advice said."""
+    """Return whether field 37, 3, 4 or 49 differs from the original, or from the first advice without one."""
     return (advice.rrn, advice.processing, advice.amount_minor, advice.currency) != (
         original.rrn,
         original.processing,

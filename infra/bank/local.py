@@ -1,4 +1,4 @@
-"""The acquirers of the local stage: its sandbox, a bank of its own, or the host that the environment names."""
+"""The acquirers of the local stage: the sandbox, a bank next to the stage, or a host of the environment."""
 
 import contextlib
 import os
@@ -17,12 +17,12 @@ OF_ANOTHER_HOST = ("ISO8583_HOST", "ISO8583_PORT", "ISO8583_TLS", "ISO8583_CA")
 
 
 class AcquirerSettingsError(Exception):
-    """The stage cannot have these acquirers; the message is one line that says why."""
+    """Wrong settings of acquirers. The message is one line that gives the reason."""
 
 
 @dataclass(frozen=True)
 class LocalAcquirers:
-    """The variables the stage's environment gets from the bank, and the lines to print."""
+    """The environment variables for the stage, and the lines to print."""
 
     environment: dict[str, str] = field(default_factory=dict)
     welcome: str = ""
@@ -32,8 +32,8 @@ class LocalAcquirers:
 def acquirers(folder: Path | None) -> Iterator[LocalAcquirers]:
     """Yield the acquirers that ACQUIRER and ACQUIRERS of the environment choose, until the block ends.
 
-    ACQUIRER=iso8583 starts a bank on free ports; `folder` is where it keeps its books. Everything else of acquirers the
-    stage reads from its environment as it is. Raises AcquirerSettingsError.
+    ACQUIRER=iso8583 starts a bank on free ports, which keeps its books in `folder`. The stage reads its other settings
+    of acquirers from the environment. Raises AcquirerSettingsError.
     """
     chosen, named = os.environ.get("ACQUIRER"), os.environ.get("ACQUIRERS")
     beside = {"ACQUIRERS": named} if named else {}

@@ -50,7 +50,7 @@ TAGS = frozenset({
 
 
 def kind_of(message: Message) -> str:
-    """Return which column of the table a request is of."""
+    """Return the column of the table that a request belongs to."""
     if message.mti == "0800":
         return "echo"
     if message.mti in ADVICES:
@@ -59,7 +59,7 @@ def kind_of(message: Message) -> str:
 
 
 def problems_of(message: Message, now: datetime) -> list[str]:
-    """List what is wrong with a request, by field and without values; nothing means that it is well-formed."""
+    """List the problems of a request, by field and without values. A well-formed request has none."""
     kind = kind_of(message)
     if message.problems:
         return list(message.problems)
@@ -79,7 +79,7 @@ def problems_of(message: Message, now: datetime) -> list[str]:
 
 
 def elements(text: str) -> dict[str, str] | None:
-    """Return the elements of field 48, or None when it is no row of elements that are there once."""
+    """Return the elements of field 48, or None if it is malformed or has an element twice."""
     found: dict[str, str] = {}
     while text:
         tag, length = text[:2], text[2:4]
@@ -91,12 +91,12 @@ def elements(text: str) -> dict[str, str] | None:
 
 
 def moment(month_to_second: str, now: datetime) -> datetime | None:
-    """Return the time of a field 7 that is nearest to now, which says the year; None when there is none."""
+    """Return the time of field 7 in the year that brings it nearest to now; None if it is not a time."""
     found = []
     for year in (now.year - 1, now.year, now.year + 1):
         try:
             found.append(datetime.strptime(f"{year}{month_to_second}", "%Y%m%d%H%M%S").replace(tzinfo=UTC))
-        except ValueError:  # 29 February exists in some years alone
+        except ValueError:  # 29 February does not exist in every year
             continue
     return min(found, key=lambda time: abs(time - now), default=None)
 
@@ -107,7 +107,7 @@ def _is_near(month_to_second: str, now: datetime) -> bool:
 
 
 def _values(message: Message) -> Iterator[str]:
-    """Yield the fields of any request whose digits are no time, no number or no code of the table."""
+    """Yield the fields of any request that are not a valid time, number or code."""
     leap = "2000"
     for number, text, form in (
         (7, leap + message.text(7), "%Y%m%d%H%M%S"),
@@ -143,7 +143,7 @@ def _advice(message: Message) -> Iterator[str]:
 
 
 def _sale(message: Message, kind: str) -> Iterator[str]:
-    """Yield what is wrong with the entry of a purchase or refund: 22, 25, 48, and the fields of the card."""
+    """Yield the problems of fields 22, 25, 48 and of the card's fields, in a purchase or refund."""
     entry, pin = message.text(22)[:2], message.text(22)[2]
     private = elements(message.text(48)) or {}
     caps = private.get("61", "")
@@ -185,7 +185,7 @@ def _track(message: Message, entry: str, caps: str) -> Iterator[str]:
 
 
 def _chip(data: str | bytes) -> Iterator[str]:
-    """Yield what is wrong with field 55: primitive objects of the list, each once, lengths in their shortest form."""
+    """Yield the problems of field 55: it has known primitive objects, each once, lengths in their shortest form."""
     rest = data if isinstance(data, bytes) else b""
     seen: set[str] = set()
     while rest:

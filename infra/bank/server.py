@@ -26,7 +26,7 @@ NAMES = (x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0
 
 @dataclass(frozen=True)
 class Certificates:
-    """PEM files: `ca` is what the service trusts, `host` and `client` have a certificate and its key."""
+    """PEM files: the service trusts `ca`; `host` and `client` each have a certificate and its key."""
 
     ca: Path
     host: Path
@@ -34,7 +34,7 @@ class Certificates:
 
 
 def certificates_in(folder: Path) -> Certificates:
-    """Return the certificates of the folder; make them when they are missing or end within a day."""
+    """Return the certificates of the folder. Create them if they are missing or expire within a day."""
     found = Certificates(folder / "ca.pem", folder / "host.pem", folder / "client.pem")
     if not all(path.exists() for path in vars(found).values()) or _is_old(found.host):
         _make(folder, found)
@@ -42,7 +42,7 @@ def certificates_in(folder: Path) -> Certificates:
 
 
 def host_context(certificates: Certificates, *, asks_for_client: bool = False) -> ssl.SSLContext:
-    """Return the host's side of TLS 1.2 or newer; it may ask for a client certificate of the same CA."""
+    """Return the host's TLS context (1.2 or newer); it may ask for a client certificate of the same CA."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.load_cert_chain(certificates.host)
@@ -148,7 +148,7 @@ class _Handler(BaseRequestHandler):
                     return
 
     def _secured(self) -> socket.socket:
-        """Return the connection after the TLS handshake, which one thread waits for and no other."""
+        """Return the connection after the TLS handshake. It runs in the connection's thread and delays no other."""
         connection = self.request
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if self.server.tls:
@@ -183,7 +183,7 @@ class _Handler(BaseRequestHandler):
 
 
 class Server(ThreadingTCPServer):
-    """A bank that listens, for `with`. Leaving it closes every connection at once, as the end of a process does."""
+    """A listening bank, for `with`. Leaving the block closes every connection, as the end of a process does."""
 
     daemon_threads = True
     block_on_close = False
@@ -201,7 +201,7 @@ class Server(ThreadingTCPServer):
 
     @contextlib.contextmanager
     def counted(self, connection: socket.socket) -> Iterator[None]:
-        """Know the connection until the block ends."""
+        """Count the connection as open until the block ends."""
         with self._lock:
             self._connections.add(connection)
         try:
@@ -211,7 +211,7 @@ class Server(ThreadingTCPServer):
                 self._connections.discard(connection)
 
     def start(self) -> None:
-        """Serve in a thread of its own."""
+        """Serve in another thread."""
         threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
 
     def stop(self) -> None:

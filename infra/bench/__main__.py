@@ -1,6 +1,6 @@
-"""The cost of requests: store calls and capacity units as DynamoDB Local counts them, processor time, the cold start.
+"""The command `make bench`: store calls, capacity units, processor time and cold starts of requests.
 
-`make bench` prints it; it is not a test, and nothing here passes or fails.
+DynamoDB Local counts the capacity units. The bench only prints figures: nothing passes or fails.
 """
 
 import base64
@@ -8,6 +8,7 @@ import os
 import sys
 import uuid
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from app import app
@@ -15,7 +16,6 @@ from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.services import deliveries, outbox, payment_sweep, sign_in
 from infra.bench.client import LambdaClient, measure_capacity
-from infra.bench.events import events_table
 from infra.bench.history import history_tables
 from infra.bench.payment import processor_table
 from infra.bench.peer import PeerError, compare_with
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SUBMIT = "/api/v1/payment/submit"
+EVENTS = 100_000
 TAKINGS = "/api/v1/report/takings"
 
 
@@ -68,14 +69,14 @@ def authenticate() -> Caller:
 
 
 def run_sweeps() -> None:
-    """Run the jobs of every minute, when there is nothing to do."""
+    """Run the sweeps when nothing is due."""
     payment_sweep.run(datetime.now(UTC))
     outbox.sweep(datetime.now(UTC))
     deliveries.sweep(datetime.now(UTC), seconds=0)
 
 
 def operations_table(agent: LambdaClient) -> Table:
-    """Return the store calls and capacity units of the operations, each made once."""
+    """Return the store calls and capacity units of each operation."""
     body = cash_payment()
     transaction_id = body["BasicTran"]["ID"]
     today = str(business_day(datetime.now(UTC), demo_data.CONTEXT["GMT"]))
@@ -106,8 +107,14 @@ def operations_table(agent: LambdaClient) -> Table:
     return Table("operations", ("operation", "store calls", "read units", "write units"), rows)
 
 
+def events_table() -> Table:
+    """Return the result of many webhook events under faults, in the simulation."""
+    many_events = import_module("tests.simulation.many_events")  # only this table needs the tests
+    return Table("events", ("", "number"), many_events.prove(EVENTS, os.cpu_count() or 1))
+
+
 def main() -> None:
-    """Print everything; with `documents` measure every table of the documents, and put them there."""
+    """Print the tables. With `documents` measure every table of the documents, and write them there."""
     wanted, peer = set(sys.argv[1:]), os.environ.get("PEER")
     if "documents" in wanted:
         tables = [*_tables({*wanted, "history"}), show(compare_with("localstripe")), cold_start_table()]
@@ -119,7 +126,7 @@ def main() -> None:
 
 
 def _tables(wanted: set[str]) -> list[Table]:
-    """Print what is measured on DynamoDB Local with the demo data; return what documents show of it."""
+    """Print the tables that are measured on DynamoDB Local with the demo data, and return them."""
     with engines.moto_engine(), engines.dynamodb_local() as url:
         engines.select(url)
         demo_data.seed()

@@ -48,7 +48,11 @@ READS = frozenset({"GetItem", "BatchGetItem", "Query"})
 
 @contextlib.contextmanager
 def measure_capacity() -> Iterator[Counter[str]]:
-    """Count every DynamoDB call until the block ends, with the units it took: `calls`, `RCU`, `WCU`."""
+    """Count every DynamoDB call until the block ends, and its capacity units: `calls`, `RCU`, `WCU`.
+
+    Of a transaction, DynamoDB Local reports the units of one item a table: the meter counts them for every item. Of a
+    query that finds nothing it reports none: the meter counts the least that DynamoDB charges.
+    """
     meter: Counter[str] = Counter()
     really = Client.call
 

@@ -34,14 +34,14 @@ from infra.bench.client import LambdaClient, measure_capacity, timed_ms
 from infra.bench.shop import Shop, create_shop, write_in_bulk
 from infra.bench.table import Table, show
 
-SIZES = ((10_000, 0), (100_000, 20))  # rows, and of how many payments one is reversed in part
+SIZES = ((10_000, 0), (100_000, 20))  # rows; one payment of so many is partly reversed
 EXPORTING_TILLS = 30
-SLOW = Limits(connect_seconds=1, read_seconds=60, attempts=1)  # of an engine that shares the machine with others
+SLOW = Limits(connect_seconds=1, read_seconds=60, attempts=1)  # for an engine that shares the machine
 MEGABYTE = 1024 * 1024
 
 
 def export_table() -> Table:
-    """Return what an export of a month costs: with entries alone, and with some transactions looked up."""
+    """Return the cost of exporting a month: from entries only, and with some transactions looked up."""
     with mock.patch.object(retries, "PATIENT", SLOW):
         rows = [_measured(size, reversed_each) for size, reversed_each in SIZES]
     columns = ("store calls", "read units", "processor s", "memory MB", "file MB")
@@ -67,7 +67,7 @@ def _measured(size: int, reversed_each: int) -> tuple[str, ...]:
 
 
 def _is_read(item: Mapping[str, Any]) -> bool:
-    """Return whether the export reads an item: the others need not be loaded."""
+    """Return whether the export reads an item. The others are not loaded."""
     return item["at"]["S"].startswith(IN_ORDER) if "at" in item else "reverse_invoice" in item
 
 
@@ -76,7 +76,7 @@ def _reversed_in_part(payment: Transaction) -> Transaction:
 
 
 def _export(shop: Shop) -> int:
-    """Export the history of the shop, and return how many bytes would have been sent to the bucket."""
+    """Export the history of the shop, and return the size of the file in bytes."""
     body = ListHistory.model_validate({"Period": {"From": str(shop.first_day)}})
     lengths: list[int] = []
     with mock.patch.object(files, "put_export", lambda _, content, __: lengths.append(content.seek(0, 2))):
@@ -85,13 +85,13 @@ def _export(shop: Shop) -> int:
 
 
 AT_ONCE, EACH = 64, 10  # tills, and payments of each
-ALONE = 50  # payments that show how long one takes
+ALONE = 50  # payments on a quiet machine
 LAST_WEEK = timedelta(days=7)
 
 
 @dataclass(frozen=True)
 class Sent:
-    """A transaction as it was sent: the items it writes, and when it began and ended, in seconds."""
+    """A sent transaction: the items it writes, and the seconds at which it began and ended."""
 
     items: frozenset[str]
     began: float
@@ -99,7 +99,12 @@ class Sent:
 
 
 def tills_table() -> Table:
-    """Return how often transactions of tills that pay at once meet, on the DynamoDB Local that was selected before."""
+    """Return how many transactions of parallel tills overlap in an item.
+
+    DynamoDB Local never answers TransactionConflict: it carries out transactions one after the other. So a model counts
+    the conflicts: a transaction lasts as long as it does on a quiet machine, until its answer. Two conflict if they
+    overlap and write the same item. DynamoDB would cancel one of them, and the service would repeat it with jitter.
+    """
     shop = create_shop(AT_ONCE, days=1)
     seconds = statistics.median(one.ended - one.began for one in _pay_at_once(shop, {}, tills=1, each=ALONE))
     one_agent = replace(shop, agents=shop.agents[:1] * AT_ONCE)
@@ -121,7 +126,7 @@ def tills_table() -> Table:
 
 
 def _pay_at_once(shop: Shop, changes: Mapping[str, Any], tills: int = AT_ONCE, each: int = EACH) -> list[Sent]:
-    """Record payments from a thread for each till, which begin together."""
+    """Record payments from one thread for each till. All threads start together."""
     sent: list[Sent] = []
     start = threading.Barrier(tills)
 
@@ -171,7 +176,7 @@ TAKINGS = "/api/v1/report/takings"
 
 
 def history_tables() -> list[Table]:
-    """Print the tables as they are measured, on the DynamoDB Local that was selected before; and return them."""
+    """Print each table as soon as it is measured, on the selected DynamoDB Local, and return all."""
     tables = [show(pages_table("history", SIZE))]
     if "million" in sys.argv[1:]:
         tables.append(show(pages_table("history-million", MILLION)))
@@ -243,6 +248,6 @@ def _repeated_cost(request: Callable[[], object]) -> tuple[str, float]:
 
 
 def _list(shop: Shop, **model: Any) -> Any:
-    """Return the answer of listHistoryEx to the first agent, who may see everything."""
+    """Return the answer of listHistoryEx to the first agent, which sees every payment."""
     body = {"Period": {"From": str(shop.first_day)}, "ListBasicModel": model}
     return LambdaClient(app, shop.owner).call("POST", LIST_HISTORY, body)

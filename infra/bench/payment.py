@@ -1,4 +1,4 @@
-"""The processor time of a payment beside that of its two store calls alone: as plain HTTP, and through boto3."""
+"""The processor time of a payment, and of a bare route with the same two store calls, by plain HTTP and by boto3."""
 
 import http.client
 import json
@@ -89,7 +89,7 @@ def _plain_http() -> Send:
 
 def _boto3() -> Send:
     client = boto3.client("dynamodb")
-    # In the cloud no moto looks at each request.
+    # The cloud has no moto that inspects each request.
     client.meta.events.unregister("before-send", botocore_stubber)  # type: ignore[arg-type]
     methods: dict[str, Callable[..., object]] = {
         "BatchGetItem": client.batch_get_item,
@@ -99,7 +99,7 @@ def _boto3() -> Send:
 
 
 def _medians_ms(*operations: Callable[[], Any]) -> list[float]:
-    """Return the median processor time of each; they take turns, so that a busy machine is busy for all of them."""
+    """Return the median processor time of each operation. They take turns, so a busy machine slows all of them."""
     times: list[list[float]] = [[] for _ in operations]
     for _ in range(WARM_UP_ROUNDS + ROUNDS):
         for operation, spent in zip(operations, times, strict=True):

@@ -1,8 +1,8 @@
-"""A card payment over HTTP here and at another program that developers test against, in one loop.
+"""Card payments over HTTP compared with localstripe, a stand-in for Stripe: `make bench PEER=localstripe`.
 
-`make bench PEER=localstripe`. Both run as processes of their own on this machine, each request waits for the one
-before, and payments of the two take turns, so that whatever else the machine does slows both. Ours has its tables in
-Amazon's DynamoDB Local; localstripe keeps its objects in memory and writes all of them to a file after each change.
+Both programs run as processes on this machine and take turns, one request at a time, so other load slows both. The
+service has its tables in DynamoDB Local. localstripe keeps its objects in memory, and writes all of them to a file
+after each change.
 """
 
 import base64
@@ -24,16 +24,16 @@ from infra.demo import data as demo_data
 from infra.local.engines import ENGINES_DIR
 from infra.local.ports import HOST, START_SECONDS, free_port, running
 
-SIZES = (100, 400, 1_400)  # payments that were taken before
-WINDOW = 50  # payments whose median is shown: the last ones before each size
+SIZES = (100, 400, 1_400)  # earlier payments
+WINDOW = 50  # the last payments before each size, whose median is shown
 LOCALSTRIPE = ENGINES_DIR / "localstripe" / "bin" / "localstripe"
-LOCALSTRIPE_FILE = Path("/tmp/localstripe.pickle")  # noqa: S108  where it keeps its objects, whatever it is told
+LOCALSTRIPE_FILE = Path("/tmp/localstripe.pickle")  # noqa: S108  its fixed place
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 PAN, EXPIRY_MONTH, EXPIRY_YEAR, CVV2 = "4242424242424242", "12", "2035", "123"
 
 
 class PeerError(Exception):
-    """A peer that is not known, not installed, or does not take payments; the message is one line."""
+    """A peer that is unknown, not installed or refuses a payment. The message is one line."""
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Till:
     login: tuple[str, str]
     pay: Callable[["Till"], None]
     seconds: list[float] = field(default_factory=list)
-    card: str = ""  # the peer's name of the card
+    card: str = ""  # the peer's ID of the card
 
     def __post_init__(self) -> None:
         """Keep one connection, as a till does."""
@@ -75,7 +75,7 @@ class Till:
 
 
 def compare_with(peer: str) -> Table:
-    """Return the table of both, after taking the largest number of payments. Raises PeerError."""
+    """Return the times of both programs, by the number of earlier payments. Raises PeerError."""
     if peer != "localstripe":
         message = f"PEER is localstripe, not {peer}."
         raise PeerError(message)

@@ -1,7 +1,7 @@
-"""A shop to measure with: a merchant with any number of tills, and past payments loaded in bulk.
+"""A shop to measure with: a merchant with any number of tills, and past payments that are loaded in bulk.
 
-The loaded items are those that the service writes with each transaction, except that its counters are added up first.
-Nothing else may write to the same days meanwhile.
+The load writes the same items as the service, but adds up the counters first. Nothing else may write to the same days
+meanwhile.
 """
 
 import itertools
@@ -116,11 +116,11 @@ def create_shop(tills: int, days: int = 31) -> Shop:
 MAX_BATCH_WRITE = 25  # items in one BatchWriteItem
 
 Item = dict[str, Any]
-ItemKey = tuple[str, str]  # of an item of the history table
+ItemKey = tuple[str, str]  # month and place of a history item
 
 
 def write_in_bulk(many: Iterable[Transaction], keep: Callable[[Item], bool] = bool) -> None:
-    """Store transactions that are not stored yet, with their entries in the history; of the items those to `keep`."""
+    """Store new transactions with their entries in the history. Only the items for which `keep` is true are stored."""
     counters: dict[ItemKey, Counter[str]] = defaultdict(Counter)
     _write_batches(one for one in _items(many, counters) if keep(one[1]))
     _write_batches((table_name(history.TABLE), item) for item in _counter_items(counters))
@@ -146,7 +146,7 @@ def _increments(parameters: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _counter_items(counters: Mapping[ItemKey, Counter[str]]) -> Iterator[Item]:
-    """Yield the counter items: the stored counters, if there are any, and the increments."""
+    """Yield the counter items: the stored counters plus the increments."""
     remaining = iter(counters.items())
     while group := dict(itertools.islice(remaining, BATCH)):
         stored = _stored(list(group))

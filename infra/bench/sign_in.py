@@ -1,4 +1,4 @@
-"""Attempts to sign in with a password, and whether their time tells a known login from an unknown one."""
+"""Attempts to sign in with a password. Their time must not reveal whether a login is known."""
 
 import base64
 import contextlib
@@ -23,7 +23,7 @@ LOGINS = 40
 
 
 def attempts() -> dict[str, Callable[[], None]]:
-    """Return attempts to sign in with a password, by what the authorizer does about each."""
+    """Return attempts to sign in with a password, by the work of the authorizer."""
     known = _known_login(passwords.hash_password(PASSWORD))
     return {
         "authorizer, by a password that is verified": partial(_try, known, PASSWORD.reveal()),

@@ -1,4 +1,4 @@
-"""Tables of figures: printed by the bench, and put into the documents that show them, between two marks.
+"""Tables of figures, which the bench prints, and writes into documents between two marks.
 
 `<!-- bench: history -->` in a document begins the table "history", `<!-- bench: end -->` ends it.
 """
@@ -15,7 +15,7 @@ MARKED = re.compile(r"(?P<begin><!-- bench: (?P<name>[\w-]+) -->\n).*?(?P<end><!
 
 @dataclass(frozen=True)
 class Table:
-    """A table of figures. The cells of the first column are texts, the others numbers as they are to be read."""
+    """A table of figures: the first column has texts, the others formatted numbers."""
 
     name: str  # in the marks of documents
     columns: Sequence[str]
@@ -44,7 +44,7 @@ def names_in(text: str) -> list[str]:
 
 
 def put_into(text: str, tables: Iterable[Table]) -> str:
-    """Return the text of a document with these tables in the place of the former ones; others stay."""
+    """Return the text of a document with these tables in place of the old ones. Other tables stay."""
     by_name = {table.name: table for table in tables}
 
     def replaced(found: re.Match[str]) -> str:

@@ -1,8 +1,8 @@
 """`make certify`: run the acquirer's test cases against a host, and print which passed.
 
-HOST and PORT are the host's; ISO8583_INSTITUTION, ISO8583_CA, ISO8583_TLS and ISO8583_DIALECT are the service's
-settings, as in any stage. Without HOST a bank of the local stage is tried, and its own record of violations counts as
-a case. CASES="9 10" runs some. Exit status 0: none failed. It takes five minutes, because hosts are silent and late.
+HOST and PORT name the host. ISO8583_INSTITUTION, ISO8583_CA, ISO8583_TLS and ISO8583_DIALECT are settings of the
+service. Without HOST the local bank is tested, and its list of violations counts as a case. CASES="9 10" runs some
+cases. Exit status 0: no case failed. All cases take five minutes, because hosts are silent and late.
 """
 
 import json
@@ -29,7 +29,7 @@ TITLE_WIDTH = 48
 
 @dataclass(frozen=True)
 class Row:
-    """A case and what became of it."""
+    """A case and its result."""
 
     case: Case
     result: str
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def stage_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a stage that is pointed at the host, or that has a bank of its own without HOST."""
+    """Return the environment of a stage that calls the host, or of one with a bank if there is no HOST."""
     host, port = environment.get("HOST"), environment.get("PORT")
     if bool(host) != bool(port):
         sys.exit("HOST and PORT name the host: both, or none to try the bank of the local stage.")
@@ -65,18 +65,18 @@ def stage_environment(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def result_of(case: Case, service: Service) -> Row:
-    """Run a case; one that breaks is one that failed."""
+    """Run a case. An exception is a failure."""
     if case.run is None:
         return Row(case, BY_HAND, (case.how,))
     try:
         wrong = tuple(case.run(service))
-    except Exception as defect:  # noqa: BLE001  the other cases are run all the same
+    except Exception as defect:  # noqa: BLE001  the other cases still run
         wrong = (f"{type(defect).__name__}: {defect}",)
     return Row(case, FAILED if wrong else PASSED, wrong)
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Return the table of what passed and what failed, with a line for each thing that was wrong."""
+    """Return the table of results, with a line for each difference."""
     lines = [f"{'nr':<6}{'case':<{TITLE_WIDTH}}result", "-" * (TITLE_WIDTH + 13)]
     rows = list(rows)
     for row in rows:
@@ -87,14 +87,14 @@ def table(rows: Iterable[Row]) -> str:
 
 
 def _violations(door: int) -> Row:
-    """Return what the bank of the stage says about the service."""
+    """Return the violations that the local bank saw, as a case."""
     found = tuple(json.loads(books.read_from(door, "/books"))["violations"])
     return Row(Case("bank", "the bank saw no violation of the interface"), FAILED if found else PASSED, found)
 
 
 @contextmanager
 def _stage(environment: Mapping[str, str]) -> Iterator[tuple[str, int | None]]:
-    """Run a local stage until the block ends; yield its URL, and the door of its bank if it has one."""
+    """Run a local stage until the block ends. Yield its URL, and the port of its bank's books if it has a bank."""
     command = [sys.executable, "-m", "infra.local"]
     has_bank = "ACQUIRER" in environment
     with subprocess.Popen(command, env=dict(environment), stdout=subprocess.PIPE, text=True) as process:  # noqa: S603
@@ -104,7 +104,7 @@ def _stage(environment: Mapping[str, str]) -> Iterator[tuple[str, int | None]]:
             door = next((int(found[1]) for line in lines if (found := DOOR.search(line))), None) if has_bank else None
             if url is None or (has_bank and door is None):
                 sys.exit("The stage did not start.")
-            # The stage logs each request: nobody may wait for a pipe that is full.
+            # The stage logs each request: reading the pipe keeps it from filling up.
             threading.Thread(target=deque, args=(lines, 0), daemon=True).start()
             yield url, door
         finally:

@@ -1,4 +1,4 @@
-"""The cases of section 9 of the interface, as far as a host shows them from outside."""
+"""The cases of section 9 of the interface that can be tested from outside the host."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -35,7 +35,7 @@ Differences = Iterator[str]
 
 @dataclass(frozen=True)
 class Case:
-    """One case: its number and title on the page, and what runs it; None has to be done by hand, with `how`."""
+    """One case: its number and title on the page, and the function that runs it. Without a function, `how` to do it."""
 
     number: str
     title: str
@@ -44,13 +44,13 @@ class Case:
 
 
 def differs(what: str, found: object, *expected: object) -> Differences:
-    """Yield what was found, when it is nothing that was expected."""
+    """Yield a difference if the found value is none of the expected ones."""
     if found not in expected:
         yield f"{what} is {found}, not {' or '.join(map(str, expected))}"
 
 
 def paid(service: Service, amount: str, input_type: int = MANUAL, **parts: Json) -> tuple[Shown, list[str]]:
-    """Return a payment that must be approved, and what is wrong with it."""
+    """Submit a payment that must be approved; return it and its differences."""
     shown = service.pay(amount, input_type, **parts)
     wrong = [*differs(f"the state of {amount}", shown.state, PAID), *differs(f"ErrorCode of {amount}", shown.code, 0)]
     wrong += [f"{name} is missing" for name in ("RRN", "ApprovalCode") if not shown.transaction.get(name)]
@@ -84,7 +84,7 @@ def declines(service: Service, codes: dict[str, int], pin: int | None = None) ->
 
 
 def taken_back(service: Service, amount: str, *codes: int, meanwhile: str = "") -> Differences:
-    """Pay an amount whose outcome is unknown, and wait until it was taken back."""
+    """Pay an amount whose outcome is unknown, and wait for its automatic reversal."""
     shown = service.pay(amount)
     yield from differs(f"ErrorCode of {amount}", shown.code, *(codes or (UNKNOWN,)))
     if meanwhile:
@@ -103,7 +103,7 @@ def partial(service: Service) -> Differences:
 
 
 def approved(service: Service, *amounts: str) -> Differences:
-    """Pay amounts that are approved, however the host answers."""
+    """Pay amounts that are approved although the host answers oddly."""
     for amount in amounts:
         yield from paid(service, amount)[1]
 
@@ -135,7 +135,7 @@ def returns(service: Service) -> Differences:
 
 
 def remains(service: Service, payment: Shown, amount: str) -> Differences:
-    """Yield what remains of a payment, when it is not this."""
+    """Yield a difference if the remainder of a payment is another."""
     left = service.look(payment.id).transaction.get("AmountEff")
     yield from differs("what remains", None if left is None else Decimal(left), Decimal(amount))
 
@@ -182,7 +182,7 @@ def lost_returns(service: Service) -> Differences:
 
 
 def refusals(service: Service) -> Differences:
-    """Pay what no host is sent."""
+    """Submit payments that the service refuses before it calls a host."""
     for what, shown in (
         ("two steps", service.pay("30.00", acquirer={"SingleStepAuthMode": False})),
         ("a linked card", service.pay("30.00", LINKED, card={"CardInputMode": BY_LINK, "LinkedCardId": 1})),
@@ -241,6 +241,6 @@ CASES = (
     Case("36", "return of 20.67, 20.69, 20.72", lost_returns),
     Case("37", "two steps; a linked card; 10^12 minor units", refusals),
     Case("38", "32 payments at once at one terminal", at_once),
-    # last: the host drops everything else, too
+    # the last case, because the host drops every message in an outage
     Case("25", "63.00, an outage of 45 s", lambda service: taken_back(service, "63.00", meanwhile=BEING_REVERSED)),
 )

@@ -1,4 +1,4 @@
-"""The service as the cases drive it: a till over HTTP, with the card that test hosts know."""
+"""A till that calls the service over HTTP, with the card that test hosts know."""
 
 import base64
 import http.client
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from infra.demo import data as demo_data
 
-SECONDS = 40  # an answer: the service waits 20 s for the host
+SECONDS = 40  # longer than the 20 s for which the service waits for the host
 PAN, OTHER_PAN, EXPIRY, EXPIRY_YYMM = "4111111111111111", "5555555555554444", "1230", "3012"
 TRACK, CHIP_TRACK = f";{PAN}={EXPIRY_YYMM}1011000012300000?", f";{PAN}={EXPIRY_YYMM}2011000012300000?"
 MANUAL, STRIPE, CHIP, CONTACTLESS, LINKED = 1, 2, 3, 4, 5
@@ -66,7 +66,7 @@ class Service:
         return self.call("POST", "/api/v1/payment/submit", body)
 
     def reverse(self, payment: Shown, mode: int, amount: str | None = None, *, card: Json | None = None) -> Shown:
-        """Cancel or return a payment; an amount is a part of it."""
+        """Cancel or return a payment, or a part of it if there is an amount."""
         basic: Json = {"ID": _guid(), "TransactionID": payment.id, "ReverseMode": mode}
         basic["InputType"] = payment.transaction["InputType"]
         if amount:
@@ -138,7 +138,7 @@ def card_of(input_type: int, pan: str = PAN, track: str = TRACK) -> Json:
 
 
 def chip_data(pan: str = PAN) -> str:
-    """Return the chip data of a payment: what an issuer checks, and what must not travel."""
+    """Return the chip data of a payment, with objects that the service must not send to the host."""
     track = f"{pan}D{EXPIRY_YYMM}201100001230000"
     objects = {
         "57": track + "F" * (len(track) % 2),

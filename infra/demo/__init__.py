@@ -1,1 +1,1 @@
-"""The demo data of the local stage, and the pictures that are taken of it."""
+"""The demo data of the local stage, and the pictures of the shop's page."""

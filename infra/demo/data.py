@@ -1,4 +1,4 @@
-"""The demo data of the local stage, always the same, created by the services that the API uses."""
+"""The demo data of the local stage. It is always the same; the services of the API create it."""
 
 import base64
 from datetime import UTC, datetime
@@ -64,7 +64,7 @@ ALL_FEATURES = {wire_name(name): True for name in vars(DEFAULT_FEATURES) if name
 def seed() -> Agent:
     """Create a system user, and two merchants with an administrator, an agent and a terminal each; link a card.
 
-    The card is linked where the stage has the acquirer that links cards. Return the agent of the first merchant.
+    The card is linked if the stage has the sandbox. Return the agent of the first merchant.
     """
     secrets.rotate_signing(Secret(SIGNING_SECRET))
     system = _caller_of(create_system_user("System", SYSTEM[0], Secret(SYSTEM[1])))

@@ -1,7 +1,7 @@
 """A month of payments of the demo merchant, `make run DEMO=month`: three tills of a coffee shop, and the linked card.
 
-The sales of a day are the same for the same day. The service's own functions decide each payment at its time in the
-past, and all payments are loaded at once. Reversals and payments with the linked card are then requested one by one.
+The same day always has the same sales. The service's own functions decide each payment, at its time in the past. All
+payments are loaded at once; reversals and payments with the linked card follow one by one.
 """
 
 import math
@@ -39,17 +39,17 @@ from infra.certify.client import card_of
 from infra.demo import data as demo_data
 
 PAYMENTS = (38, 40, 42, 44, 52, 68, 54)  # a day, from Monday to Sunday
-HOURS = {7: 4, 8: 9, 9: 8, 10: 7, 11: 6, 12: 9, 13: 10, 14: 7, 15: 6, 16: 5, 17: 3}  # and their share of a day
+HOURS = {7: 4, 8: 9, 9: 8, 10: 7, 11: 6, 12: 9, 13: 10, 14: 7, 15: 6, 16: 5, 17: 3}  # and their shares of a day
 SUNDAY, SUNDAY_HOURS = 6, range(8, 15)
 TILLS = (6, 3, 1)  # the share of each till
-ENTRIES = {  # and their share; the linked card is the first till's
+ENTRIES = {  # and their shares; only the first till has the linked card
     InputType.CASH: 40,
     InputType.CONTACTLESS: 36,
     InputType.CHIP: 14,
     InputType.MANUAL_ENTRY: 7,
     InputType.LINKED_CARD: 2,
 }
-# Prices end in .00 or .50: with any other card than the first two, other cents may decide what the sandbox answers.
+# Prices end in .00 or .50, because the sandbox may decide by other cents.
 MENU = {
     "Flat white": "38.00",
     "Espresso": "26.00",
@@ -71,7 +71,7 @@ NOTES = (10, 20, 50, 100, 200)
 
 @dataclass(frozen=True)
 class Reversal:
-    """A request that gives back a payment or a part of it, and its local time."""
+    """A request for a reversal, and its local time."""
 
     at: datetime
     body: dict[str, Any]
@@ -79,7 +79,7 @@ class Reversal:
 
 @dataclass(frozen=True)
 class Sale:
-    """A request for a payment, its local time, its till, and what is given back of it if it is approved."""
+    """A request for a payment, its local time, its till, and its reversal in case it is approved."""
 
     at: datetime
     till: int  # from 0
@@ -127,20 +127,20 @@ def _sale(day: date, linked_card: int | None, chance: Random) -> Sale:
 
 
 def _lines(chance: Random) -> list[tuple[str, Decimal, int]]:
-    """Return what somebody buys: title, price and quantity of each line."""
+    """Return the lines of a sale: title, price and quantity."""
     titles = dict.fromkeys(chance.choices(list(MENU), SHARES, k=chance.choice((1, 1, 2, 2, 3))))
     return [(title, Decimal(MENU[title]), chance.choice((1, 1, 1, 2))) for title in titles]
 
 
 def _handed_over(amount: Decimal, chance: Random) -> Decimal:
-    """Return the cash that is handed over: the amount, or the next multiple of a note."""
+    """Return the cash received: the amount, or the next multiple of a note."""
     note = chance.choice(NOTES)
     has_change = chance.random() < 0.4  # noqa: PLR2004  a share of the customers
     return amount if has_change else math.ceil(amount / note) * Decimal(note)
 
 
 def _reversal(at: datetime, paid: dict[str, Any], price: Decimal, chance: Random) -> Reversal | None:
-    """Return what is given back of a payment: all of it within minutes, or one thing or all of it within three days."""
+    """Return the reversal of a payment, if it has one: a cancel within minutes, or a return within three days."""
     fate, is_present = chance.random(), KINDS[InputType(paid["InputType"])].card_present
     later, is_part = timedelta(minutes=chance.uniform(2, 20)), False
     if fate < CANCELS:
@@ -160,7 +160,7 @@ def _guid(chance: Random) -> str:
 
 
 class OpenTill(Record):
-    """A till of the shop, and the caller that its agent is."""
+    """A till of the shop, and its agent as a caller."""
 
     till: Till
     caller: Caller
@@ -197,10 +197,7 @@ def fill(first: Agent, now: datetime) -> None:
 
 
 def take(body: dict[str, Any], place: OpenTill, at: datetime) -> Transaction:
-    """Return the payment that the service would have made of a request at that time; nothing of it is stored.
-
-    Its acquirer SANDBOX has it.
-    """
+    """Return the payment from a request at that time, as the service decides it. Only the sandbox stores it."""
     order = payments.identified(SubmitPayment.model_validate(body).to_domain(), place.caller, None)
     if KINDS[order.input_type].acquirer:
         return payment.without_acquirer(order, place.till, at)
@@ -210,7 +207,7 @@ def take(body: dict[str, Any], place: OpenTill, at: datetime) -> Transaction:
 
 
 def _reverse(sales: list[Sale], tills: list[OpenTill], gmt: int, now: datetime) -> None:
-    """Request what is given back of these payments until now, oldest first."""
+    """Request the reversals of these payments that are due until now, oldest first."""
     given_back = [(_instant(sale.reversal.at, gmt), sale, sale.reversal) for sale in sales if sale.reversal]
     given_back = sorted((one for one in given_back if one[0] < now), key=lambda one: one[0])
     for at, sale, reversal in given_back:

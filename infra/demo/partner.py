@@ -1,7 +1,6 @@
 """The demo partner: an insurer on HTTP, which fills in the fields of the product `Insurance`.
 
-It is written as a partner would write it, from the description of the interface alone: its answers use no code of the
-service.
+It is written as a partner would write it, from the description of the interface, without code of the service.
 """
 
 import contextlib
@@ -43,7 +42,7 @@ def is_signed(timestamp: str, signature: str, body: bytes) -> bool:
 
 
 def answer(request: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-    """Return the status and body of the answer to a request whose signature is right."""
+    """Return the status and body of the answer to a correctly signed request."""
     fields = {field["Name"]: field["Value"] for field in request["PrepareFields"]}
     amount, order = fields.get("AmountClient", ""), fields.get("OrderId", "")
     problems = []

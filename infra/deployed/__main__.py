@@ -1,4 +1,4 @@
-"""The command `make deployed`: serve the stage that is packaged, or measure its functions.
+"""The command `make deployed`: package a stage, and serve it or measure its functions.
 
 `python -m infra.deployed` serves: PORT (8000), AWS_PORT (8001), ENGINE (dynamodb-local, moto) and ALLOWED_ORIGINS come
 from the environment. `measure [BUILD ...]` prints the cost of the functions. A BUILD is a folder with another package
@@ -30,7 +30,7 @@ ENGINE = "dynamodb-local"
 
 
 def main() -> None:
-    """Package the stage and do what the command line says."""
+    """Package the stage, then serve it or measure its functions."""
     parser = argparse.ArgumentParser(prog="python -m infra.deployed")
     commands = parser.add_subparsers(dest="command")
     measured = commands.add_parser("measure", help="print what the functions cost, cold and warm")
@@ -49,7 +49,7 @@ def main() -> None:
 
 
 def _serve(port: int, aws_port: int) -> None:
-    """Serve the stage until Ctrl-C, and print what its functions cost."""
+    """Serve the stage until Ctrl-C, then print the cost of its functions."""
     with contextlib.ExitStack() as stack:
         try:
             url = stack.enter_context(deployed_stage.local_aws(os.environ.get("ENGINE") or ENGINE, aws_port))
@@ -71,7 +71,7 @@ def _serve(port: int, aws_port: int) -> None:
 
 
 def _parameters() -> dict[str, str]:
-    """Return the parameters of the template that the environment decides, under the names of `make run`."""
+    """Return the parameters of the template that the environment sets, as in `make run`."""
     return {"AllowedOrigins": ",".join(configured().allowed_origins)}
 
 

@@ -35,12 +35,12 @@ MAX_PAYLOAD_BYTES = 6 * 1024 * 1024  # of a request and of an answer
 KILLED = "Runtime.ExitError"
 TIMED_OUT = "Sandbox.Timedout"
 OUT_OF_MEMORY = "Runtime.OutOfMemory"
-INIT_SECONDS = 60  # Lambda waits for ten, then begins anew; this machine may be busy
+INIT_SECONDS = 60  # Lambda waits ten seconds, then starts again; this machine may be busy
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The time a step of an instance took: milliseconds on the clock, and of processor time."""
+    """The cost of a step: milliseconds on the clock, and of processor time."""
 
     wall_ms: float
     cpu_ms: float
@@ -51,7 +51,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The answer of Lambda to who invokes a function: a payload, or the kind of the function's error."""
+    """The answer of Lambda to an invocation: a payload, or the kind of error."""
 
     payload: bytes
     error: str | None = None
@@ -60,7 +60,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Process:
-    """The command and environment of an instance; `log` is where it writes, None: where this process does."""
+    """The command and environment of an instance. Without a `log` it writes where this process does."""
 
     command: list[str]
     folder: Path
@@ -84,13 +84,13 @@ class Invocation:
 
 
 class Instance:
-    """A started process. `on_idle` is called whenever it asks for more work, `on_exit` once, when it ended."""
+    """A started process. It calls `on_idle` when it asks for more work, and `on_exit` when it has ended."""
 
     def __init__(
         self, process: Process, on_idle: Callable[["Instance"], None], on_exit: Callable[["Instance"], None]
     ) -> None:
-        self.init: Cost | None = None  # until it asked for its first request
-        self.first: Cost | None = None  # of its first request, until it answered
+        self.init: Cost | None = None  # from the start to its first call for a request
+        self.first: Cost | None = None  # of its first request
         self.peak_mb = 0.0
         self.arn = process.arn
         self._settings, self._on_idle, self._on_exit = process, on_idle, on_exit
@@ -113,15 +113,12 @@ class Instance:
         threading.Thread(target=self._watch, daemon=True).start()
 
     def spent(self) -> Cost:
-        """Return what the process took since it was started."""
-        cpu = time.clock_gettime(~self._process.pid << 3 | 2)  # the kernel's number of a process's clock
+        """Return the cost since the process started."""
+        cpu = time.clock_gettime(~self._process.pid << 3 | 2)  # the clock of that process
         return Cost((time.perf_counter() - self._started) * 1000, cpu * 1000)
 
     def invoke(self, payload: bytes, seconds: float) -> Outcome:
-        """Let the instance work on a request for so many seconds; an instance that takes longer is killed.
-
-        The time to start is not counted in them.
-        """
+        """Return the outcome of a request. Kill an instance that takes longer than so many seconds after its start."""
         if not self._ready.wait(INIT_SECONDS):
             self.kill()
             return Outcome(b"", TIMED_OUT)
@@ -143,30 +140,30 @@ class Instance:
 
     @property
     def state(self) -> str:
-        """Return the kernel's letter for what the process does: S for asleep, T for stopped, R for running."""
+        """Return the kernel's letter for the state of the process: S asleep, T stopped, R running."""
         found = re.search(r"State:\s+(\w)", self._status())
         return found[1] if found else ""
 
     def kill(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         self._process.kill()
 
     def end(self) -> None:
-        """End the process and wait for that."""
+        """Kill the process, and wait for its end."""
         self.kill()
         self._process.wait()
 
     # Called by the Runtime API, in the thread of the process's connection.
 
     def next(self) -> Invocation | None:
-        """Return the next request, as soon as there is one; None when the process has ended meanwhile."""
+        """Wait for the next request and return it; None if the process has ended."""
         is_first = self.init is None
         self.init = self.init or self.spent()
         if self._settings.freezes:
             self._process.send_signal(signal.SIGSTOP)
         if is_first:
             self._ready.set()
-        else:  # the caller may come back at once: the instance is idle before it has its answer
+        else:  # idle before the answer leaves: the caller may send its next request at once
             self._finish(Outcome(b"", KILLED), before=lambda: self._on_idle(self))
         invocation = self._queue.get()
         if invocation is not None:
@@ -176,7 +173,7 @@ class Instance:
         return invocation
 
     def answer(self, invocation_id: str, payload: bytes, error: str | None) -> bool:
-        """Take the answer to a request; return whether it is the one the instance works on."""
+        """Store the answer to a request; return whether the instance works on that request."""
         with self._lock:
             invocation = self._current
         if invocation is None or invocation.id != invocation_id:
@@ -192,7 +189,7 @@ class Instance:
         return True
 
     def _finish(self, otherwise: Outcome, before: Callable[[], None] | None = None) -> None:
-        """End the request at hand, with its answer if there was one: the process asks for more work, or has ended."""
+        """Complete the current request, with its answer if there is one and `otherwise` if not."""
         with self._lock:
             invocation, self._current = self._current, None
         if before:
@@ -203,13 +200,13 @@ class Instance:
 
     def _peak_mb(self) -> float:
         found = re.search(r"VmHWM:\s+(\d+) kB", self._status())
-        return int(found[1]) / 1024 if found else self.peak_mb  # a process that was killed has no memory
+        return int(found[1]) / 1024 if found else self.peak_mb  # a killed process has no memory
 
     def _status(self) -> str:
         return Path(f"/proc/{self._process.pid}/status").read_text(encoding="utf-8")
 
     def _watch(self) -> None:
-        """Wait for the end of the process: who waits for an answer learns that there is none."""
+        """Wait for the end of the process, then complete its request without an answer."""
         self._process.wait()
         self._finish(Outcome(b"", KILLED))
         self._queue.put(None)
@@ -220,7 +217,7 @@ class Instance:
 
 
 class _RuntimeApi(ThreadingTCPServer):
-    """Lambda's Runtime API for one instance, on a port of its own, as far as AWS's runtime client uses it.
+    """Lambda's Runtime API for one instance, on its own port, as far as AWS's runtime client uses it.
 
     https://docs.aws.amazon.com/lambda/latest/dg/runtimes-api.html
     """
@@ -233,7 +230,7 @@ class _RuntimeApi(ThreadingTCPServer):
         self.address = f"{HOST}:{self.server_address[1]}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore a connection that ended: the process was killed."""
+        """Ignore a lost connection: the process was killed."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -257,7 +254,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._write(HTTPStatus.OK, headers, invocation.payload)
 
     def do_POST(self) -> None:
-        """Take an answer of the instance, or its error."""
+        """Receive an answer of the instance, or its error."""
         body = self.rfile.read(int(self.headers.get("Content-Length", "0")))
         kind = self.path.rpartition("/")[2]
         accepted = True
@@ -281,10 +278,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 TYPE = "AWS::Serverless::Function"
 THROTTLED = "TooManyRequestsException"
-MAX_INSTANCES = 8  # of a function, for the sake of this machine: further requests wait
+MAX_INSTANCES = 8  # for each function, to spare this machine: further requests wait
 KEPT_OUTCOMES = 10_000
 NATIVE = re.compile(r"\.(cpython-\d+|abi3)[^/]*\.so$")
-# Packages that no zip of ours holds, because Lambda's runtime has them; awslambdaric is that runtime.
+# Packages of Lambda's runtime, which our zip does not hold. awslambdaric is the runtime client.
 CLIENT_OF_AWS = ("boto3", "botocore", "s3transfer", "jmespath", "urllib3", "dateutil", "six.py")
 RUNTIME_CLIENT = ("awslambdaric", "runtime_client*.so", "snapshot_restore_py.py", "simplejson")
 ENGINES = Path(__file__).parents[2] / ".engines"
@@ -292,14 +289,14 @@ INSTALL_HINT = "What is deployed runs under the PyPI package awslambdaric (`make
 
 
 class Function:
-    """One function of the template. Its instances start with its requests, and end with `kill`."""
+    """One function of the template. Requests start its instances, and `kill` ends them."""
 
     def __init__(self, name: str, properties: dict[str, Any], process: Process) -> None:
         self.name = name
         self.timeout_seconds: float = properties["Timeout"]
         self.memory_mb = process.memory_mb
         self.outcomes: deque[Outcome] = deque(maxlen=KEPT_OUTCOMES)
-        self.started: list[Instance] = []  # all there were
+        self.started: list[Instance] = []  # all instances, dead ones included
         self._process = process
         self._reserved: int | None = properties.get("ReservedConcurrentExecutions")
         self._alive: set[Instance] = set()
@@ -307,7 +304,7 @@ class Function:
         self._changed = threading.Condition()
 
     def invoke(self, event: Any) -> Outcome:
-        """Return what an instance answers to the event: one that is idle, else a new one."""
+        """Return the answer of an idle instance, or of a new one, to the event."""
         payload = event if isinstance(event, bytes) else json.dumps(event).encode()
         instance = self._take()
         if instance is None:
@@ -317,7 +314,7 @@ class Function:
         return outcome
 
     def answer(self, event: dict[str, Any], seconds: float) -> Any:
-        """Return the function's answer to a gateway that waits so many seconds; after them the function works on."""
+        """Return the answer of the function. Raises Refusal after so many seconds, while the function works on."""
         payload = json.dumps(event, ensure_ascii=False).encode()
         if len(payload) > MAX_PAYLOAD_BYTES:
             raise Refusal(Kind.REQUEST_TOO_LARGE)
@@ -332,7 +329,7 @@ class Function:
         return json.loads(outcome.payload)
 
     def kill(self) -> int:
-        """Kill every instance, with whatever it works on; return how many there were."""
+        """Kill every instance, even a busy one; return their number."""
         with self._changed:
             alive = list(self._alive)
             self._idle.clear()
@@ -367,7 +364,7 @@ class Function:
             self._changed.notify()
 
 
-def process_of(  # noqa: PLR0913  what a process is made of
+def process_of(  # noqa: PLR0913  the parts of a process
     name: str,
     properties: dict[str, Any],
     variables: dict[str, str],
@@ -377,14 +374,14 @@ def process_of(  # noqa: PLR0913  what a process is made of
     log: IO[bytes] | None = None,
     freezes: bool = False,
 ) -> Process:
-    """Return how an instance of the function is started, with the environment that Lambda gives it."""
+    """Return the command of an instance, and the environment that Lambda gives it."""
     own: dict[str, str] = properties.get("Environment", {}).get("Variables", {})
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
         "LANG": "en_US.UTF-8",
         "TZ": ":UTC",
         "PYTHONPATH": f"{folder}:{runtime}",
-        "PYTHONDONTWRITEBYTECODE": "1",  # the folder of a function cannot be written
+        "PYTHONDONTWRITEBYTECODE": "1",  # the folder of a function is read-only
         "LAMBDA_TASK_ROOT": str(folder),
         "LAMBDA_RUNTIME_DIR": str(runtime),
         "AWS_EXECUTION_ENV": f"AWS_Lambda_{properties['Runtime']}",
@@ -407,7 +404,7 @@ def process_of(  # noqa: PLR0913  what a process is made of
 
 
 def _command(handler: str) -> list[str]:
-    """Return the command of an instance: the interpreter without packages of its own, and the runtime client."""
+    """Return the command of an instance: the interpreter without site-packages, and the runtime client."""
     return [os.path.realpath(sys.executable), "-S", "-m", "awslambdaric", handler]
 
 
@@ -416,10 +413,7 @@ class RuntimeMissingError(Exception):
 
 
 def unpacked(zip_path: Path, target: Path) -> Path:
-    """Unpack the zip into `target`, with native modules of this machine in place of those for arm64; return `target`.
-
-    They are those of the same lock, installed in the environment this runs in.
-    """
+    """Unpack the zip into `target`, and return it. Modules for arm64 are replaced by those of this environment."""
     with zipfile.ZipFile(zip_path) as packed:
         packed.extractall(target)
     here = Path(sysconfig.get_path("platlib"))
@@ -433,7 +427,7 @@ def unpacked(zip_path: Path, target: Path) -> Path:
 
 
 def is_installed() -> bool:
-    """Return whether AWS's runtime client is at hand."""
+    """Return whether AWS's runtime client is installed."""
     return bool(_runtime_clients())
 
 
@@ -442,7 +436,7 @@ def _runtime_clients() -> list[Path]:
 
 
 def runtime(target: Path) -> Path:
-    """Make the folder `target` of what Lambda's runtime has, as links, and return it. Raises RuntimeMissingError."""
+    """Fill the folder `target` with links to the packages of Lambda's runtime. Raises RuntimeMissingError."""
     installed = _runtime_clients()
     if not installed:
         raise RuntimeMissingError(INSTALL_HINT)

@@ -1,4 +1,4 @@
-"""A deployed stage on this machine: the functions of a template and a zip, what calls them, and an AWS over HTTP."""
+"""A deployed stage on this machine: functions of the zip, gateway, schedules, streams, and an AWS over HTTP."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ from infra.stack import cloudformation
 from infra.stack.cloudformation import Resources
 from infra.stack.template import logical_id
 
-# What the settings of a stage leave to whoever deploys it; the local stage has a value of each.
+# Settings that each deployment chooses. The functions get those of the local stage.
 LEFT_OPEN = ("PRINTERS", "MAIL_FROM", "SMS_SENDER")
 RATE = re.compile(r"rate\((\d+) (minute|hour|day)s?\)")
 SECONDS = {"minute": 60, "hour": 3600, "day": 86400}
@@ -31,7 +31,7 @@ SECONDS = {"minute": 60, "hour": 3600, "day": 86400}
 
 @dataclass(frozen=True)
 class Stage:
-    """The functions by their names in the template, and the resources of the template without references."""
+    """A running stage: functions and processes by their names in the template, and its resolved resources."""
 
     functions: Mapping[str, Function]
     processes: Mapping[str, Process]
@@ -45,7 +45,7 @@ class Stage:
 
 
 @contextlib.contextmanager
-def deployed(  # noqa: PLR0913  what a stage is made of
+def deployed(  # noqa: PLR0913  the parts of a stage
     build: Path,
     folder: Path,
     settings: Mapping[str, str],
@@ -54,9 +54,9 @@ def deployed(  # noqa: PLR0913  what a stage is made of
     log: IO[bytes] | None = None,
     freezes: bool = False,
 ) -> Iterator[Stage]:
-    """Unpack the package in `build` into `folder`, and yield its stage; its instances end with the block.
+    """Unpack the package in `build` into `folder`, and yield its stage until the block ends.
 
-    `settings` are added to the environment of the functions: where AWS is. `parameters` are those of the template.
+    `settings` go into the environment of the functions, such as the address of AWS. `parameters` are the template's.
     Raises RuntimeMissingError.
     """
     shutil.rmtree(folder, ignore_errors=True)
@@ -79,7 +79,7 @@ def deployed(  # noqa: PLR0913  what a stage is made of
 
 
 def settings_of_this_aws(url: str) -> dict[str, str]:
-    """Return the settings with which a process reaches the AWS of this one, served at `url`."""
+    """Return the settings of a process that uses this process's AWS at `url`."""
     tables = os.environ.get(engines.ENDPOINT_VARIABLE)
     found = {name: engines.environment()[name] for name in LEFT_OPEN} | {"AWS_ENDPOINT_URL": url}
     return found | ({engines.ENDPOINT_VARIABLE: tables} if tables else {})
@@ -139,11 +139,11 @@ def _run(function: Function, seconds: int, ended: threading.Event) -> None:
 
 @contextlib.contextmanager
 def fed(stage: Stage) -> Iterator[None]:
-    """Invoke the functions with what is stored, until the block ends."""
+    """Invoke the functions with the records of the streams, until the block ends."""
 
     def invoke(function: str, event: dict[str, Any]) -> Mapping[str, Any] | None:
         outcome = stage.functions[logical_id(function)].invoke(event)
-        if outcome.error:  # a function that raises gets all records again
+        if outcome.error:  # a function that fails gets all records again
             return {"batchItemFailures": [{"itemIdentifier": event["Records"][0]["dynamodb"]["SequenceNumber"]}]}
         answer: Mapping[str, Any] | None = json.loads(outcome.payload)
         return answer

@@ -1,9 +1,8 @@
-"""The command of `make fuzz`: schemathesis sends a local stage requests that the reference allows, and others.
+"""The command `make fuzz`: schemathesis sends a local stage requests that the reference allows, and others.
 
-SECONDS bounds it (120). All checks of schemathesis are made: every answer must be one that the reference describes,
-and none a 5xx; what the schema allows must be accepted, and what it does not must be refused. Those two are made by
-`checks`, which leaves out what `explained.json` explains. It is not part of `make check`: each defect it
-finds becomes a test.
+SECONDS is the limit (120). All checks of schemathesis run. Every answer must be in the reference, and none may be a
+5xx. The service must accept valid requests and refuse invalid ones; `checks` replaces these two checks and skips the
+cases that `explained.json` lists. Fuzzing is not part of `make check`: each defect that it finds becomes a test.
 """
 
 import contextlib
@@ -20,12 +19,12 @@ from infra.local import engines, stage
 
 PROGRAM = Path(__file__).parents[2] / ".engines" / "schemathesis" / "bin" / "schemathesis"
 HOOKS = Path(__file__).with_name("checks.py")
-REPLACED = "positive_data_acceptance,negative_data_rejection"  # by ours
+REPLACED = "positive_data_acceptance,negative_data_rejection"  # by our own checks
 LOGINS = {"till": demo_data.TILL, "owner": demo_data.OWNER, "system": demo_data.SYSTEM}
 
 
 def main() -> None:
-    """Fuzz as each of the demo accounts in turn, on one stage; the exit code is 0 if nothing was found."""
+    """Fuzz with each of the demo accounts in turn. The exit status is 0 if no defect was found."""
     seconds = max(int(os.environ.get("SECONDS") or 120) // len(LOGINS), 10)
     found = 0
     with engines.moto_engine(), demo_partner.serve():
@@ -58,7 +57,7 @@ def _run(url: str, login: tuple[str, str], seconds: int) -> int:
     ]
     command += ["--max-time", str(seconds), "--max-examples", "60", "--seed", "1", "--no-color"]
     environment = {**os.environ, "SCHEMATHESIS_HOOKS": str(HOOKS)}
-    done = subprocess.run(command, check=False, stdout=sys.stderr, env=environment)  # noqa: S603  words are constants
+    done = subprocess.run(command, check=False, stdout=sys.stderr, env=environment)  # noqa: S603  all words are constants
     return done.returncode
 
 

@@ -1,7 +1,7 @@
-"""Checks of schemathesis, in whose environment this runs: its two about agreement, but for what is explained.
+"""Two checks of schemathesis, with exceptions: valid requests are accepted, and invalid ones are refused.
 
-`explained.json` is the list: a request that is valid by the schema may be refused for what a schema cannot say,
-and one that is not valid may be accepted where the service reads more than the schema tells.
+`explained.json` lists the exceptions. The service refuses some valid requests for rules that a schema cannot express,
+and accepts some invalid ones because it reads more than the schema allows. This runs in schemathesis' environment.
 """
 
 import json
@@ -53,7 +53,7 @@ def _is_explained(refusal: dict[str, Any], whole_floats: set[str]) -> bool:
 def _is_listed(finding: dict[str, Any], whole_floats: set[str]) -> bool:
     """Return whether a finding is in the list, or a warning that did not refuse the request.
 
-    A number written with a decimal point is no integer here, as 2.0 is to JSON Schema.
+    JSON Schema counts 2.0 as an integer; the service does not.
     """
     field = re.sub(r"\[\d+\]", "", finding["Property"]).rpartition(".")[2]
     if finding["Type"] != 1 or (finding["Code"] == TYPE and field in whole_floats):

@@ -1,4 +1,4 @@
-"""The AWS of this process on HTTP, for `chalice local`, `infra.operator` and the AWS CLI in another process."""
+"""The AWS of this process over HTTP, for `chalice local`, `infra.operator` and the AWS CLI."""
 
 import contextlib
 import http.client
@@ -50,7 +50,7 @@ class _Application:
 def _forward_to_dynamodb_local(
     url: str, environ: "WSGIEnvironment", body: bytes, start_response: "StartResponse"
 ) -> Iterable[bytes]:
-    """Return the answer of DynamoDB Local, so that other processes use the same tables as the stage."""
+    """Return the answer of DynamoDB Local: other processes use the same tables as the stage."""
     headers = {name: environ.get("HTTP_" + name.upper().replace("-", "_"), "") for name in FORWARDED_HEADERS}
     headers["Content-Type"] = environ.get("CONTENT_TYPE", "")
     with contextlib.closing(http.client.HTTPConnection(urlsplit(url).netloc)) as connection:
@@ -88,5 +88,5 @@ def serve(port: int) -> Iterator[str]:
 
 
 def _listen(port: int) -> socket.socket:
-    """Open the socket here: werkzeug itself would print a long text about a port in use, and exit."""
+    """Open the socket here: if the port is in use, werkzeug would print a long text and exit."""
     return socket.create_server((HOST, port), backlog=128)

@@ -1,6 +1,6 @@
-"""The way of `chalice local` to the AWS of a running local stage.
+"""The connection of `chalice local` to the AWS of a running local stage.
 
-Chalice puts `.chalice/config.json` over the environment, so that file names the usual address in a variable of its own.
+Chalice overwrites the environment with `.chalice/config.json`, so that file has the usual address under another name.
 """
 
 import os
@@ -8,14 +8,14 @@ import socket
 import sys
 from urllib.parse import urlsplit
 
-USUAL_ADDRESS = "LOCAL_AWS"  # the variable; the local stage itself and what is deployed do not have it
+USUAL_ADDRESS = "LOCAL_AWS"  # only `chalice local` has this variable
 VARIABLE = "AWS_ENDPOINT_URL"
 
 
 def connect() -> None:
-    """Name the AWS of the local stage to every client: that of the environment, else the usual one.
+    """Set the address of the local stage's AWS for every client, unless the environment has one.
 
-    End the process with one line when nobody listens there.
+    End the process with one line if nothing listens there.
     """
     url = os.environ.setdefault(VARIABLE, os.environ[USUAL_ADDRESS])
     try:
@@ -23,4 +23,4 @@ def connect() -> None:
         socket.create_connection((address.hostname or "", address.port or 80), timeout=5).close()
     except (OSError, ValueError):
         print(f"No local stage is at {url}: start one with `make run`, or name another in {VARIABLE}.", file=sys.stderr)
-        os._exit(1)  # Chalice imports the app in a thread, which SystemExit would end alone
+        os._exit(1)  # Chalice imports the app in a thread, and SystemExit would end only that thread

@@ -1,8 +1,8 @@
 """The folder in which a local stage keeps its data between runs.
 
-`tables/` is the database of DynamoDB Local, `files/` has the objects of the bucket, and `stage.json` has what the
-tables cannot be used without: the KMS key that encrypts the agents' secret keys, and the stage's secret. Only the user
-who runs the stage can read what it writes there.
+`tables/` is the database of DynamoDB Local, and `files/` has the objects of the bucket. `stage.json` has the KMS key
+that encrypts the agents' secret keys, and the stage's secret: the tables are useless without them. The files are
+readable only by the user of the stage.
 """
 
 import contextlib
@@ -19,17 +19,17 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 DOCUMENT = "stage.json"
-UNFINISHED = ".unfinished-"  # the begin of the names of files that are being written
-LOCK_SECONDS = 5  # the database of a stage that was killed ends within this time
+UNFINISHED = ".unfinished-"  # prefix of the names of half-written files
+LOCK_SECONDS = 5  # the database of a killed stage ends within this time
 KEY_BYTES = 32
 
 
 class DataFolderError(Exception):
-    """The folder cannot be used; the message is one line that says why."""
+    """The folder cannot be used. The message is one line that gives the reason."""
 
 
 class DataFolder:
-    """An open folder. `lock` is the descriptor that locks it: a process that inherits it holds the lock too."""
+    """An open folder. `lock` is the descriptor that locks it; a child process that inherits it also holds the lock."""
 
     def __init__(self, path: Path, lock: int) -> None:
         self.path = path
@@ -38,7 +38,7 @@ class DataFolder:
         for unfinished in path.glob(f"{UNFINISHED}*"):
             unfinished.unlink()
         self._document = self._load()
-        if not self.seeded:  # a first start that was interrupted: nobody has used its data
+        if not self.seeded:  # the first start was interrupted: nobody has used its data
             for folder in (self.tables, self.files):
                 shutil.rmtree(folder, ignore_errors=True)
         for folder in (self.tables, self.files):
@@ -61,12 +61,12 @@ class DataFolder:
 
     @property
     def secret(self) -> str | None:
-        """The document in Secrets Manager; None before it was first stored."""
+        """The document in Secrets Manager; None before the first start."""
         text: str | None = self._document["secret"]
         return text
 
     def mark_seeded(self) -> None:
-        """Store that the demo data is complete."""
+        """Record that the demo data is complete."""
         self._store({**self._document, "seeded": True})
 
     def store_secret(self, text: str) -> None:
@@ -106,7 +106,7 @@ class DataFolder:
         return document
 
     def _write(self, path: Path, content: bytes) -> None:
-        """Write the whole file or nothing, even if the process is killed meanwhile."""
+        """Write the whole file or nothing, even if the process is killed."""
         new = self.path / f"{UNFINISHED}{uuid.uuid4()}"
         with os.fdopen(os.open(new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
             file.write(content)
@@ -115,7 +115,7 @@ class DataFolder:
 
 @contextlib.contextmanager
 def open_folder(path: Path) -> Iterator[DataFolder]:
-    """Open the folder for this process alone until the block ends, and create it if needed. Raises DataFolderError."""
+    """Lock the folder for this process until the block ends. Create it if needed. Raises DataFolderError."""
     path = path.expanduser().absolute()
     with contextlib.ExitStack() as stack:
         try:

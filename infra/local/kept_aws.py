@@ -1,7 +1,7 @@
-"""Data that moto keeps in a folder: the KMS key, the stage's secret and the objects of the bucket.
+"""Data of moto that a folder keeps: the KMS key, the stage's secret and the objects of the bucket.
 
-Without the same key the secret keys of agents could not be decrypted, and without the same secret no secret key,
-session or JSON web token would be accepted. E-mails and messages are not kept.
+Without the same key, the secret keys of agents cannot be decrypted. Without the same secret, no secret key, session or
+JSON web token is accepted. E-mails and messages are not kept.
 """
 
 import contextlib
@@ -22,7 +22,7 @@ SECRET_WRITERS = ("put_secret_value", "update_secret")
 
 @contextlib.contextmanager
 def kept_in(folder: DataFolder) -> Iterator[None]:
-    """Give moto the key, secret and objects of the folder, and store in it what changes until the block ends."""
+    """Give moto the key, secret and objects of the folder. Store changes in the folder until the block ends."""
     _use_key(folder)
     _use_secret(folder)
     _use_files(folder)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PATH = "/mail"
 SHOWN = 50  # of each kind
-# An e-mail is shown in a frame that may run nothing, load nothing from elsewhere and open nothing.
+# The frame of an e-mail may run no script, load nothing from elsewhere and open no window.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 PAGE = """<!doctype html>
 <html lang="en">
@@ -44,7 +44,7 @@ h3, p {{ margin: 0; overflow-wrap: anywhere; }}
 
 
 class Mail(Record):
-    """An e-mail as moto's SES was given it. `pictures` are those that its HTML names: data by address."""
+    """An e-mail that moto's SES received. `pictures` has the data of the pictures in its HTML, by address."""
 
     to: tuple[str, ...]
     source: str
@@ -59,7 +59,7 @@ def sent_mails() -> list[Mail]:
 
 
 def _read(mail: Any) -> Mail:
-    """Return an e-mail, whether SES was given its parts or all of it."""
+    """Return an e-mail, whether SES received it in parts or whole."""
     if not hasattr(mail, "raw_data"):
         return Mail(tuple(mail.destinations.get("ToAddresses", ())), mail.source, mail.subject, mail.body, {})
     whole = email.message_from_string(mail.raw_data, EmailMessage, policy=default)
@@ -85,7 +85,7 @@ def _data_of(part: Any) -> str:
 
 
 def _listed(articles: list[str]) -> str:
-    """Return the latest of them, newest first."""
+    """Return the latest articles, newest first."""
     return "\n".join(articles[: -SHOWN - 1 : -1]) or "<p>None was sent.</p>"
 
 

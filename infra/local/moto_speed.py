@@ -1,12 +1,11 @@
-"""Queries and transactions of moto in a time that does not grow with what is stored.
+"""Patches of moto, so that queries and transactions do not become slower as tables grow.
 
-For each query moto sorts and compares all items of the table. Here it gets only the items of the partition, and for an
-index all items unsorted. moto also looks up each attribute under every name that a Python object could have; here an
-item is written as it is.
+For each query moto sorts and compares all items of the table. Patched, it gets only the items of the partition, or for
+an index all items unsorted. moto also searches each attribute for fields that a Python object could have; patched, it
+writes the item as it is.
 
-For each transaction moto copies every table that it names, in case it fails. Here only the named items are copied, and
-put back after a failure. moto's own code does the rest. The caller holds moto's lock, so no other call sees the tables
-meanwhile.
+For each transaction moto copies every table, in case it fails. Patched, it copies only the named items and restores
+them after a failure. The caller holds moto's lock, so no other call sees the tables meanwhile.
 """
 
 import contextlib
@@ -28,12 +27,12 @@ if TYPE_CHECKING:
     from moto.dynamodb.models import DynamoDBBackend
     from moto.dynamodb.models.table import Table
 
-VALUE = "AttributeValue"  # the name that the model of DynamoDB has for it
+VALUE = "AttributeValue"  # the shape's name in botocore's model of DynamoDB
 
 
 @contextlib.contextmanager
 def look_at_what_is_asked_alone() -> Iterator[None]:
-    """Replace moto's searches through whole tables, and for names of attributes, until the block ends."""
+    """Replace moto's searches of whole tables and of attribute names until the block ends."""
     table = import_module("moto.dynamodb.models.table").Table
     serializer: Any = import_module("moto.core.serialize").JSONSerializer
     writing = "_serialize_type_structure"
@@ -56,7 +55,7 @@ def _of_one_partition(carry_out: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _partition(table: "Table", asked: Mapping[str, Any]) -> Iterable[Any]:
-    """Return the items of the partition, or for an index all of them, in any order: moto chooses of them, and sorts."""
+    """Return the items of the partition, or for an index all items, in any order. moto selects and sorts them."""
     ranged = bool(table.range_key_attr)
     stored: Any = table.items
     if asked.get("index_name"):
@@ -77,7 +76,7 @@ def _direct(search: Callable[..., None]) -> Callable[..., None]:
 
 
 def _written(serializer: "JSONSerializer", value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a value as JSON has it."""
+    """Return a value in the form of JSON."""
     ((kind, inner),) = value.items()
     if kind == "M":
         inner = {name: _written(serializer, one) for name, one in inner.items()}
@@ -95,7 +94,7 @@ Operation = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class _Before:
-    """An item as it was before a transaction, or None where there was none."""
+    """An item before a transaction; None if there was none."""
 
     table: "Table"
     hash_key: Any
@@ -103,7 +102,7 @@ class _Before:
     item: Any
 
     def put_back(self) -> None:
-        """Make the table hold what it held before."""
+        """Restore the item."""
         place: Any = self.table.items if self.range_key is None else self.table.items[self.hash_key]
         name = self.hash_key if self.range_key is None else self.range_key
         if self.item is None:
@@ -151,7 +150,7 @@ def _record_count(table: "Table") -> int:
 
 
 def _copied(backend: "DynamoDBBackend", item: dict[str, Operation]) -> _Before | None:
-    """Return a copy of the item an operation names; None where moto refuses the operation unread."""
+    """Return a copy of the item that an operation names; None if moto refuses the operation without reading."""
     operation = next(iter(item.values()), {})
     table = backend.tables.get(operation.get("TableName", ""))
     if table is None:

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 
 HOST = "127.0.0.1"
 START_SECONDS = 60  # 3 on a quiet machine
-PORTS = range(20_000, 30_000)  # below what Linux (32768) and macOS (49152) give to outgoing connections
-_numbers = itertools.count(os.getpid() * 101)  # each process walks from a place of its own
+PORTS = range(20_000, 30_000)  # below the ports that Linux (32768) and macOS (49152) give to outgoing connections
+_numbers = itertools.count(os.getpid() * 101)  # processes start at different ports
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on, and that no outgoing connection gets meanwhile."""
+    """Return a port that is free and that no outgoing connection takes."""
     while True:
         port = PORTS[next(_numbers) % len(PORTS)]
         with contextlib.suppress(OSError), socket.create_server((HOST, port)):
@@ -24,7 +24,7 @@ def free_port() -> int:
 
 
 def begins_to_listen(port: int, child: subprocess.Popen[bytes]) -> bool:
-    """Wait until something listens on the port; return False when the child ended or took too long."""
+    """Wait until something listens on the port. Return False if the child ended or took too long."""
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and child.poll() is None:
         with contextlib.suppress(OSError), socket.create_connection((HOST, port), timeout=1):

@@ -1,4 +1,4 @@
-"""The log of the local stage as a person reads it: one line for each request, the fields of a refusal at its end."""
+"""The log of the local stage for people: one line for each request, with the refused fields at its end."""
 
 import sys
 from collections.abc import Mapping

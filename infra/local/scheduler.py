@@ -1,4 +1,4 @@
-"""The jobs of `routes/jobs.py` without a schedule of AWS: for the local stage, and for the operator's `sweep`."""
+"""The sweeps of `routes/jobs.py` without AWS's schedule, for the local stage and the operator's command `sweep`."""
 
 import contextlib
 import threading
@@ -10,12 +10,12 @@ from chalicelib.services import deliveries, outbox, payment_sweep
 from chalicelib.services.due_work import Swept
 
 THREAD_NAME = "scheduler"
-EVENT_SECONDS, EVENT_PAUSE = 10, 1.0  # of a run of the sweep of events, and after it: retries wait for seconds
-INTERVAL_SECONDS = 5  # a deployed stage waits for a minute, which is long for somebody who tries the sandbox
+EVENT_SECONDS, EVENT_PAUSE = 10, 1.0  # of a sweep of events, and the pause after it
+INTERVAL_SECONDS = 5  # shorter than the minute of a deployed stage, for people who try the sandbox
 
 
 def run_jobs(sweep_seconds: float = payment_sweep.SECONDS) -> tuple[Swept, Swept]:
-    """Run every job once; return what the sweeps of payments and of messages did."""
+    """Run every job once; return the results of the sweeps of payments and of messages."""
     now = datetime.now(UTC)
     return payment_sweep.run(now, seconds=sweep_seconds), outbox.sweep(now)
 
@@ -39,7 +39,7 @@ def run_jobs_every(seconds: float = INTERVAL_SECONDS) -> Iterator[None]:
 
 
 def _run_until(ended: threading.Event, seconds: float) -> None:
-    """Run the jobs by turns: no sweep of payments takes longer than the pause, and one that is unfinished has none."""
+    """Run the jobs in turn. A sweep of payments takes at most the pause; after an unfinished one there is no pause."""
     pause = seconds
     while not ended.wait(pause):
         pause = seconds
@@ -51,7 +51,7 @@ def _run_until(ended: threading.Event, seconds: float) -> None:
 
 
 def _sweep_events_until(ended: threading.Event) -> None:
-    """Run the sweep of events beside the other jobs: it waits for receivers."""
+    """Run the sweep of events in its own thread, because it waits for receivers."""
     while not ended.wait(EVENT_PAUSE):
         try:
             deliveries.sweep(datetime.now(UTC), EVENT_SECONDS)

@@ -1,10 +1,10 @@
 """The local stage: an AWS in this process, the resources of `resources.json`, demo data, and the service on HTTP.
 
-`python -m infra.local`, with PORT (8000), AWS_PORT (8001), ENGINE (moto, dynamodb-local), DATA, DEMO, LOG (text, json)
-of the environment. DATA is the folder in which dynamodb-local keeps the data; without it all data is lost at the end.
-DEMO=month adds a month of payments to the demo data.
-Without LOG the log is for a person at a terminal, and JSON as in the cloud elsewhere. ACQUIRER=iso8583 starts a bank
-beside the service; ACQUIRERS, DEFAULT_ACQUIRER, ISO8583_... and ALLOWED_ORIGINS are the service's settings.
+`python -m infra.local` reads PORT (8000), AWS_PORT (8001), ENGINE (moto, dynamodb-local), DATA, DEMO and LOG (text,
+json) from the environment. DATA is the folder in which dynamodb-local keeps the data; without it all data is lost at
+the end. DEMO=month adds a month of payments. Without LOG, the log is text on a terminal and JSON elsewhere.
+ACQUIRER=iso8583 also starts a bank. ACQUIRERS, DEFAULT_ACQUIRER, ISO8583_... and ALLOWED_ORIGINS are settings of the
+service.
 """
 
 import contextlib
@@ -77,7 +77,7 @@ def main() -> None:
 
 @contextlib.contextmanager
 def _step(name: str) -> Iterator[None]:
-    """Print what the start is waiting for, and the seconds it took."""
+    """Print a step of the start, and the seconds it took."""
     began = time.monotonic()
     print(f"  {name} ...", end="", flush=True)
     yield
@@ -85,7 +85,7 @@ def _step(name: str) -> Iterator[None]:
 
 
 def _log_writer() -> log.Writer:
-    """Return what writes the log: for a person or for a program; exit with one line if LOG is neither."""
+    """Return the writer of the log, as text or as JSON. Exit with one line if LOG is neither."""
     chosen = os.environ.get("LOG") or ("text" if sys.stdout.isatty() else "json")
     if chosen not in {"text", "json"}:
         sys.exit(f"LOG is text or json, not {chosen}.")
@@ -95,7 +95,7 @@ def _log_writer() -> log.Writer:
 def _start_aws(
     stack: contextlib.ExitStack, engine: str, folder: DataFolder | None, settings: Mapping[str, str]
 ) -> None:
-    """Start the AWS of this process with what the folder keeps. Raises DataFolderError and EngineMissingError."""
+    """Start the AWS of this process with the data of the folder. Raises DataFolderError and EngineMissingError."""
     stack.enter_context(engines.moto_engine(settings))
     if folder:
         stack.enter_context(kept_aws.kept_in(folder))
@@ -104,7 +104,7 @@ def _start_aws(
 
 
 def _seed(folder: DataFolder | None, *, with_month: bool) -> bool:
-    """Make the demo data, unless the folder has that of an earlier start; return whether it was made."""
+    """Create the demo data, unless the folder has it. Return whether it was created."""
     if folder and folder.seeded:
         if with_month:
             print("  DEMO=month fills a new folder only: this one stays as it is.", flush=True)
@@ -120,7 +120,7 @@ def _seed(folder: DataFolder | None, *, with_month: bool) -> bool:
 
 
 def _demo_setting() -> bool:
-    """Return whether the demo data has a month of payments; exit with one line if DEMO is something else."""
+    """Return whether DEMO asks for a month of payments. Exit with one line if it has another value."""
     chosen = os.environ.get("DEMO")
     if chosen not in {None, "", "month"}:
         sys.exit(f"DEMO is month or nothing, not {chosen}.")
@@ -135,7 +135,7 @@ def _listen(stack: contextlib.ExitStack, port: int, aws_port: int) -> Server:
         sys.exit(f"Port {port} is in use: `make run PORT=...` takes another.")
     stack.callback(server.server_close)
     try:
-        # The signed address of a picture is opened by another program: it must lead to the AWS of this process.
+        # Other programs open the signed address of a picture: it must lead to the AWS of this process.
         os.environ["AWS_ENDPOINT_URL_S3"] = stack.enter_context(aws_server.serve(aws_port))
     except OSError:
         sys.exit(f"Port {aws_port} is in use: `make run AWS_PORT=...` takes another for the local AWS.")
@@ -161,7 +161,7 @@ def port_setting(name: str, default: int) -> int:
 
 
 def stop(_signal: int, _frame: FrameType | None) -> None:
-    """Exit through every `with`, and ignore further signals meanwhile."""
+    """Exit through every `with`. Further signals are ignored meanwhile."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     sys.exit(0)

@@ -1,7 +1,7 @@
-"""The streams of the tables on the engines of this machine, and who reads them: the functions of `routes/jobs.py`.
+"""The streams of the tables on this machine, and the thread that passes their records to `routes/jobs.py`.
 
-In the cloud Lambda reads a stream and calls its function. Here a thread does, every fifth of a second; a batch that
-takes long makes no other wait.
+In the cloud, Lambda reads a stream and calls its function. Here a thread does so five times a second. A slow batch
+delays no other.
 """
 
 import contextlib
@@ -23,15 +23,15 @@ from infra.local import engines
 from infra.stack.streams import is_wanted
 
 Record = dict[str, Any]
-Invoke = Callable[[str, dict[str, Any]], Mapping[str, Any] | None]  # a function by its name, with an event
+Invoke = Callable[[str, dict[str, Any]], Mapping[str, Any] | None]  # calls the named function with an event
 
 FUNCTIONS: Mapping[str, str] = {"events": "deliver_events", "outbox": "deliver_outbox"}
 BATCH = jobs.BATCH
 INTERVAL_SECONDS = 0.2
 THREADS = 32  # batches at once
-ATTEMPTS = 5  # at a batch of which records are to come again
+ATTEMPTS = 5  # at a batch with failed records
 PAUSE_SECONDS = 1.0
-BEGIN_AGAIN = {"TrimmedDataAccessException", "ExpiredIteratorException"}  # what is kept of it is read again
+BEGIN_AGAIN = {"TrimmedDataAccessException", "ExpiredIteratorException"}  # the stored part of the stream is read again
 
 
 def call(function: str, event: dict[str, Any]) -> Mapping[str, Any] | None:
@@ -41,7 +41,7 @@ def call(function: str, event: dict[str, Any]) -> Mapping[str, Any] | None:
 
 
 def batches() -> Iterator[tuple[str, list[Record]]]:
-    """Yield what was stored since the last look: the function that gets it, and the records that it needs."""
+    """Yield the new records in batches, each with the name of its function."""
     for table, function in FUNCTIONS.items():
         records = [one for one in _taken(f"{engines.STACK}-{table}") if is_wanted(table.capitalize(), one)]
         for start in range(0, len(records), BATCH):
@@ -49,7 +49,7 @@ def batches() -> Iterator[tuple[str, list[Record]]]:
 
 
 def deliver(invoke: Invoke, function: str, records: Sequence[Record]) -> None:
-    """Call a function with records, and again from the first that it reports; the sweep does what is left."""
+    """Call a function with records, and again from the first record it reports as failed. The sweep does the rest."""
     for attempt in range(ATTEMPTS):
         if attempt:
             time.sleep(PAUSE_SECONDS * attempt)
@@ -63,7 +63,7 @@ def deliver(invoke: Invoke, function: str, records: Sequence[Record]) -> None:
 
 @contextlib.contextmanager
 def fed(invoke: Invoke = call) -> Iterator[None]:
-    """Deliver what is stored to the functions, until the block ends."""
+    """Pass new records to the functions until the block ends."""
     ended = threading.Event()
     with ThreadPoolExecutor(THREADS, thread_name_prefix="stream") as pool:
         thread = threading.Thread(target=_feed, args=(invoke, pool, ended), name="streams", daemon=True)
@@ -87,7 +87,7 @@ def _feed(invoke: Invoke, pool: ThreadPoolExecutor, ended: threading.Event) -> N
 def _deliver_logged(invoke: Invoke, function: str, records: Sequence[Record]) -> None:
     try:
         deliver(invoke, function, records)
-    except Exception as defect:  # noqa: BLE001  the sweep does what is left
+    except Exception as defect:  # noqa: BLE001  the sweep does the rest
         log_defect(defect, function=function)
 
 
@@ -97,7 +97,7 @@ def _taken(table: str) -> list[Record]:
 
 
 def _of_moto(table: str) -> list[Record]:
-    """Take the records out of moto, which would keep them for ever."""
+    """Take the records out of moto, which never deletes them."""
     models = import_module("moto.dynamodb.models")
     with engines.MOTO_LOCK:
         found = models.dynamodb_backends[engines.ACCOUNT_ID][engines.REGION].tables.get(table)
@@ -110,7 +110,7 @@ def _of_moto(table: str) -> list[Record]:
 
 
 class _Shard:
-    """A shard of a stream, and the place up to which it was read."""
+    """A shard of a stream, and the position of the reader."""
 
     def __init__(self, client: Any, arn: str, shard_id: str) -> None:
         self._client, self._arn, self._id = client, arn, shard_id
@@ -119,7 +119,7 @@ class _Shard:
 
     def take(self) -> list[Record]:
         """Return the records since the last call."""
-        if self._iterator is None:  # it was read to its end
+        if self._iterator is None:  # the shard has ended
             return []
         try:
             page = self._client.get_records(ShardIterator=self._iterator)
@@ -166,7 +166,7 @@ def _of_dynamodb_local(url: str, table: str) -> list[Record]:
 
 
 def _as_lambda_gets_it(record: Record) -> Record:
-    """Return a record as Lambda passes it: its time is a number, and it names its stream."""
+    """Return a record in the form of Lambda: its time is a number, and it names its stream."""
     inner = record["dynamodb"]
     created_at = inner["ApproximateCreationDateTime"].timestamp()
     return {**record, "eventSourceARN": "local", "dynamodb": {**inner, "ApproximateCreationDateTime": created_at}}

@@ -20,7 +20,7 @@ python -m infra.operator link-card --email till@example.com [--alias "Company ca
 python -m infra.operator sweep
     Run now the jobs that the stage runs every minute: finish pending payments and send the messages that are due.
 python -m infra.operator rebuild-totals [--merchant 17] [--month 2026-03]
-    Count the totals of the history anew from the transactions, print and correct what differs. Payments may go on.
+    Count the totals of the history again from the transactions, print and correct differences. Payments may go on.
 python -m infra.operator reconcile --acquirer ISO8583 --date 2026-03-14 --file host.csv
     Compare the list of a day from an acquirer's host with our books, print each difference. The exit status is 0
     if there is none, 1 if there are some, 2 if the two cannot be compared.
@@ -183,7 +183,7 @@ def _audit_command(options: argparse.Namespace) -> None:
 
 
 def _echo_command(_: argparse.Namespace) -> None:
-    """Print how long the host's answer took; exit with one line when there is none, or it is no 00."""
+    """Print the time of the host's answer. Exit with one line if there is no answer, or another than 00."""
     from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583  # noqa: PLC0415  the other commands need no codec
 
     host = settings().iso8583
@@ -207,16 +207,16 @@ def _find_login_command(options: argparse.Namespace) -> None:
     for page in pages:
         for item in page["Items"]:
             if pseudonym(LOGIN, item["email"]["S"]) == options.digest and "agent_id" in item:
-                login = decode(Login, item)  # type: ignore[arg-type]  # it has numbers and texts alone
+                login = decode(Login, item)  # type: ignore[arg-type]  # it has only numbers and texts
                 print(f"{login.email}, agent {login.agent_id} of merchant {login.client_id}.")
                 return
     sys.exit("No agent has this login.")
 
 
 def _rebuild_totals_command(options: argparse.Namespace) -> None:
-    """Print each counter that was corrected; exit with 1 if some changed while they were counted, again and again.
+    """Print each corrected counter. Exit with 1 if writers kept changing some of them.
 
-    Days that are over are rolled up afterwards, so that no list has to.
+    Past days are rolled up afterwards, which saves lists the work.
     """
     corrected, busy = 0, 0
     for merchant in _merchants(options.merchant):

@@ -1,6 +1,6 @@
-"""The command `python -m infra.operator reconcile`: compares an acquirer's list of a day with our books.
+"""The command `python -m infra.operator reconcile`: compare an acquirer's list of a day with our books.
 
-The list is CSV with a header. It is read row by row and checked.
+The list is CSV with a header. Each row is checked.
 """
 
 import argparse
@@ -23,15 +23,15 @@ from chalicelib.settings import settings
 HEADER = ("date", "RRN", "STAN", "TID", "type", "amount", "currency", "approval code")
 MAX_ROWS = 1_000_000  # rows of one list
 
-Reading = Callable[[str], Any]  # None: it cannot be read
+Reading = Callable[[str], Any]  # None for unreadable text
 
 
 class WrongInputError(Exception):
-    """Input that cannot be compared; the message quotes no cell of a list, because it may hold a card number."""
+    """Input that cannot be compared. The message quotes no cell of a list, which may hold a card number."""
 
 
 def read_list(path: str) -> list[Row]:
-    """Return the rows of a list. Raise WrongInputError for the first thing that is wrong with it."""
+    """Return the rows of a list. Raises WrongInputError for its first problem."""
     try:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             return list(_rows(path, file))
@@ -75,7 +75,7 @@ def _rows(path: str, file: Iterator[str]) -> Iterator[Row]:
 
 
 def _places(header: Sequence[str]) -> dict[str, int]:
-    """Return where each column stands, in any order and among others; nothing if one is missing or there twice."""
+    """Return the position of each column; other columns are ignored. Nothing if one is missing or there twice."""
     names = [_plain(name) for name in header]
     wanted = {name: _plain(name) for name in HEADER}
     if any(names.count(name) != 1 for name in wanted.values()):
@@ -84,7 +84,7 @@ def _places(header: Sequence[str]) -> dict[str, int]:
 
 
 def _plain(name: str) -> str:
-    """Return a column's name as it is compared: "Approval code", "approval_code" and "ApprovalCode" are one."""
+    """Return a column's name for comparison: "Approval code", "approval_code" and "ApprovalCode" are the same."""
     return re.sub(r"[\s_-]", "", name).casefold()
 
 
@@ -116,7 +116,7 @@ def _amount(text: str) -> Decimal | None:
 
 
 def _currency(text: str) -> str | None:
-    """Return the alpha code; a spreadsheet takes the leading zeros of a numeric one away."""
+    """Return the alpha code. A numeric code may lack leading zeros, which spreadsheets remove."""
     found = iso_codes.currency(text.zfill(3) if text.isdigit() else text.upper())
     return found.code if found else None
 
@@ -134,11 +134,11 @@ READINGS: Mapping[str, tuple[Reading, str]] = {
 
 
 DIFFERENT, NOT_COMPARED = 1, 2  # exit statuses; 0: no difference
-EARLIEST_ZONE = timedelta(hours=14)  # where a day begins first
+EARLIEST_ZONE = timedelta(hours=14)  # the zone in which a day begins first
 
 
 def reconcile_command(options: argparse.Namespace) -> None:
-    """Print each difference; exit with 1 if there is one, with 2 and one line if the two cannot be compared."""
+    """Print each difference. Exit with 1 if there is one, and with 2 and one line if nothing can be compared."""
     try:
         is_different = _reconcile(options.acquirer, options.date, options.file)
     except WrongInputError as wrong:
@@ -154,7 +154,7 @@ def reconcile_command(options: argparse.Namespace) -> None:
 
 
 def _reconcile(acquirer: str, date_text: str, path: str) -> bool:
-    """Print what differs and what is open, and return whether anything differs."""
+    """Print the differences and the open transactions; return whether there is a difference."""
     acquirers = settings().acquirers
     if acquirer not in acquirers:
         message = f"There is no acquirer {acquirer}: ACQUIRERS names {', '.join(acquirers) or 'none'}."

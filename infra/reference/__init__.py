@@ -1,4 +1,4 @@
-"""The reference of the interface, made from the routes, the schemas and the error catalogue: `make reference`."""
+"""The command `make reference`: the reference of the interface, from routes, schemas and the error catalogue."""
 
 import json
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""The command `make reference`: writes the OpenAPI document, the pages, guides of docs/ and what else is generated."""
+"""The command `make reference`: write every generated file, such as the OpenAPI document and the pages."""
 
 import contextlib
 import io

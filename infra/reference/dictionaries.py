@@ -1,4 +1,4 @@
-"""The values of fields, and their meanings, that are checked by functions: pydantic cannot describe those."""
+"""The values and meanings of fields that functions check, because pydantic cannot describe those."""
 
 import re
 from collections.abc import Mapping
@@ -56,5 +56,5 @@ def dictionary_of(model: str, field: str) -> Mapping[Any, str]:
 
 
 def name_of_value(meaning: str) -> str:
-    """Return the name that clients give to a value: CARD_KEYED_IN for "Card, keyed in", without what is explained."""
+    """Return the name of a value for generated clients: CARD_KEYED_IN for "Card, keyed in", without an explanation."""
     return re.sub(r"[^A-Z0-9]+", "_", re.split(r"[:(]", meaning)[0].upper()).strip("_")

@@ -41,7 +41,7 @@ def openapi_document() -> dict[str, Any]:
 
 
 def _used(schemas: dict[str, Any]) -> dict[str, Any]:
-    """Return the schemas that an operation refers to: not those whose fields are the parameters of a query."""
+    """Return the schemas that operations refer to, without those whose fields are query parameters."""
     in_query = {one.body.__name__ for one in ENDPOINTS if one.body and one.method == "GET"}
     in_bodies = {one.body.__name__ for one in ENDPOINTS if one.body and one.method != "GET"}
     return {name: schema for name, schema in schemas.items() if name not in in_query - in_bodies}
@@ -114,7 +114,7 @@ def _success_response(endpoint: Endpoint, examples: list[Example], *, replays: b
 
 
 def _refusal_references(endpoint: Endpoint) -> dict[str, Any]:
-    """Return the refusals that any caller of this endpoint may get."""
+    """Return the refusals that a caller of this endpoint may get."""
     statuses = {400, 404, 429, 500, 503}
     if not endpoint.public or endpoint.body:
         statuses |= {401}

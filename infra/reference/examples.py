@@ -1,4 +1,4 @@
-"""The examples of the reference: requests sent in order, whose answers were recorded and are tested."""
+"""The examples of the reference: requests in order, with recorded answers that tests compare."""
 
 import base64
 import json
@@ -45,7 +45,7 @@ class Example:
         return read_json("answers.json").get(self.name)
 
     def request_line(self, values: Mapping[str, Any] | None = None) -> tuple[str, str]:
-        """Return the method, and path and query; without values the placeholders stay in them."""
+        """Return the method, and the path with the query. Without values the placeholders stay."""
         method, path = self.endpoint.split(" ", 1)
         parameters = dict(self.path or {})
         for name, value in (parameters if values is None else fill_placeholders(parameters, values)).items():
@@ -86,7 +86,7 @@ def fresh_values() -> dict[str, Any]:
 
 
 def fill_placeholders(value: Any, values: Mapping[str, Any]) -> Any:
-    """Replace every `{{name}}`; a text that is one placeholder becomes the value itself, with its type."""
+    """Replace every `{{name}}`. A text that is one placeholder becomes the value itself, with its type."""
     if isinstance(value, dict):
         return {name: fill_placeholders(item, values) for name, item in value.items()}
     if isinstance(value, list):
@@ -143,7 +143,7 @@ def run_examples(url: str, values: dict[str, Any]) -> dict[str, tuple[int, Any]]
 
 
 def keep_recorded_values(value: Any, recorded: Any = None, name: str = "") -> Any:
-    """Return an answer to be recorded: what differs from run to run keeps the value recorded before."""
+    """Return an answer to be recorded. Fields that differ from run to run keep their earlier value."""
     if isinstance(value, dict):
         old = recorded if isinstance(recorded, dict) else {}
         return {key: keep_recorded_values(item, old.get(key), key) for key, item in value.items()}
@@ -154,7 +154,7 @@ def keep_recorded_values(value: Any, recorded: Any = None, name: str = "") -> An
 
 
 def mask_volatile(value: Any, name: str = "") -> Any:
-    """Return an answer to be compared: what differs from run to run is replaced by its type."""
+    """Return an answer to be compared. Types replace the values that differ from run to run."""
     if isinstance(value, dict):
         return {key: mask_volatile(item, key) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The guides docs/errors.md (every ErrorCode and what the caller does) and docs/alarms.md (every alarm)."""
+"""The guides docs/errors.md (every ErrorCode, and the action of the caller) and docs/alarms.md (every alarm)."""
 
 from collections.abc import Iterator
 

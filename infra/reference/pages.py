@@ -1,4 +1,4 @@
-"""The pages of /docs: the frame of the reference, which a vendored renderer fills, and the guides, made from docs/."""
+"""The pages of /docs: the frame of the reference, which a vendored renderer fills, and the guides from docs/."""
 
 import itertools
 import json
@@ -23,7 +23,7 @@ STATE_NAME = re.compile(r'^ +state "(.+)" as (\w+)$', re.MULTILINE)
 
 
 def pages() -> dict[str, str]:
-    """Return the content of every page, and of the list of guides that the reference shows, by file name."""
+    """Return the content of every page, and the list of guides for the reference, by file name."""
     files = {"index.html": _page("Reference", REFERENCE.format(renderer=RENDERER), current="docs", folder="docs/")}
     for name in GUIDES:
         title = guide_title(name)
@@ -46,7 +46,7 @@ def _page(title: str, body: str, *, current: str, folder: str) -> str:
 
 
 def _source(name: str) -> str:
-    """Return the Markdown of a guide, without the comment that says what generated it."""
+    """Return the Markdown of a guide, without the comment of the generator."""
     return re.sub(r"^<!--.*?-->\n", "", (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8"))
 
 
@@ -69,7 +69,7 @@ def guide(name: str) -> str:
 
 
 def _with_tables_for_diagrams(text: str) -> str:
-    """Return the text with each diagram of states as a table: drawing one needs a program in the browser."""
+    """Return the text with a table in place of each state diagram, which would need a program in the browser."""
     return re.sub(r"```mermaid\n(.*?)```", lambda found: _transitions(found[1]), text, flags=re.DOTALL)
 
 
@@ -89,7 +89,7 @@ def _name_headings(tokens: list[Token]) -> None:
 
 
 def _followed(tokens: list[Token]) -> Iterator[Token]:
-    """Yield the tokens without the links to documents that are no pages, and with the addresses of those that are."""
+    """Yield the tokens. Links to guides get the addresses of their pages; links to other documents are removed."""
     is_page = True
     for token in tokens:
         if token.type == "link_open":

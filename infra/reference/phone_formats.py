@@ -1,4 +1,4 @@
-"""The table from which the service shows telephone numbers, made of the metadata of phonenumbers."""
+"""The table of telephone formats that the service uses, from the metadata of phonenumbers."""
 
 import json
 
@@ -7,7 +7,7 @@ from phonenumbers.phonemetadata import PhoneMetadata
 
 
 def phone_formats() -> str:
-    """Return the formats of each country code as JSON, in the order in which they are tried."""
+    """Return the formats of each country code as JSON, in the order of the attempts."""
     codes = sorted(phonenumbers.supported_calling_codes())
     lines = [f"{json.dumps(str(code))}: {json.dumps(_formats_of(code))}" for code in codes]
     return "{\n" + ",\n".join(lines) + "\n}\n"

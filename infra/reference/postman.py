@@ -1,7 +1,7 @@
 """The collection for Postman (format 2.1): the examples as requests, in order.
 
-A folder holds the requests of one tag that follow each other. A tag that comes up again gets a second folder, because
-its requests need what the folders between have made, and a runner goes from top to bottom.
+A folder holds consecutive requests of one tag. A tag that occurs again gets a second folder: its requests need objects
+of the folders between, and a runner goes from top to bottom.
 """
 
 from itertools import groupby
@@ -14,14 +14,14 @@ from infra.reference import read_json
 from infra.reference.examples import Example, examples
 
 SCHEMA = "https://schema.getpostman.com/json/collection/v2.1.0/collection.json"
-# Before each request: a value that is generated is generated once. To start over, delete the values of the variables.
+# Before each request: generate a missing value, once. To start again, delete the values of the variables.
 PREREQUEST_SCRIPT = [
     "const generated = {generated};",
     "for (const [name, text] of Object.entries(generated)) {{",
     "  if (!pm.collectionVariables.get(name)) pm.collectionVariables.set(name, pm.variables.replaceIn(text));",
     "}}",
 ]
-# The URL of the example's webhook is a variable: a receiver of one's own takes its place.
+# The URL of the example's webhook is a variable: users put their own receiver there.
 RECEIVER, RECEIVER_URL = "receiver", "https://shop.example/events"
 GENERATED_VALUES = {"guid": "{{$guid}}", "text": "order-{{$timestamp}}", "email": "agent-{{$guid}}@example.com"}
 

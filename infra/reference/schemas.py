@@ -1,4 +1,4 @@
-"""The JSON Schema of requests and answers, as they are on the wire."""
+"""The JSON Schema of requests and answers on the wire."""
 
 import re
 from collections import Counter
@@ -19,7 +19,7 @@ NULL = {"type": "null"}
 INT32 = 2**31 - 1
 BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
 
-# Lists that are validated item by item, so that one wrong item does not stop the others: to pydantic, lists of Any.
+# Lists that are validated item by item, so that one wrong item does not stop the others. Pydantic sees lists of Any.
 ITEMS: Mapping[str, type[Request]] = {"BulkUpdate.PosBulk": BulkItem}
 
 
@@ -53,7 +53,7 @@ def schemas_of(requests: Collection[type[BaseModel]], answers: Collection[type[B
 
 
 def _referenced(names: set[str], schemas: Mapping[str, Any]) -> set[str]:
-    """Return the names, and those they refer to: a type that is replaced leaves an unused definition behind."""
+    """Return the names, and those they refer to. A replaced type leaves an unused definition behind."""
     found = {name for top in names for name in re.findall(rf"{SCHEMA_REF}(\w+)", str(schemas[top]))}
     return names if found <= names else _referenced(names | found, schemas)
 
@@ -85,8 +85,8 @@ def _short_names(definitions: Mapping[str, Any]) -> dict[str, Any]:
 def _complete_schema(name: str, schema: Mapping[str, Any], request: type[Request] | None) -> dict[str, Any]:
     """Return the schema of one model with its fields described, and their values.
 
-    Other spellings of a field are named in its description alone: as properties they would be fields of their own to
-    a generated client. What a request need not have, it may have as null.
+    Other spellings of a field are only in its description: as properties they would be further fields of a generated
+    client. Optional fields of a request may be null.
     """
     required = schema.get("required", [])
     properties: dict[str, Any] = {}
@@ -111,7 +111,7 @@ def _title(schema: str) -> str:
 
 
 def _or_null(field: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of a field that may be null, too."""
+    """Return the schema of a field that may also be null."""
     description = {"description": field["description"]}
     parts = field.get("anyOf") or [{key: value for key, value in field.items() if key != "description"}]
     return {"anyOf": parts if NULL in parts else [*parts, NULL], **description}
@@ -155,7 +155,7 @@ def _plain_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _add_enum(field: dict[str, Any], meanings: Mapping[Any, str]) -> None:
-    """Add the values, and names for them, to the alternative that has their type."""
+    """Add the values and their names to the alternative of their type."""
     values = [int(value) if isinstance(value, int) else value for value in meanings]
     kind = "integer" if isinstance(values[0], int) else "string"
     for part in (field, *field.get("anyOf", [])):

@@ -14,7 +14,7 @@ NAMESPACE = {"Fn::Sub": "Payments/${AWS::StackName}"}
 
 @dataclass(frozen=True)
 class MetricFilter:
-    """A metric read from those log lines of a function that match a pattern. Several may count in one metric."""
+    """A metric that counts the log lines of a function that match a pattern. Several filters may share a metric."""
 
     metric: str
     function: str

@@ -1,4 +1,4 @@
-"""The template as CloudFormation carries it out: with the values of its parameters, and local names of resources."""
+"""The template as CloudFormation resolves it, with the values of parameters and the local names of resources."""
 
 import re
 from collections.abc import Callable  # noqa: TC003
@@ -16,12 +16,12 @@ PSEUDO_PARAMETERS = {
     "AWS::URLSuffix": "amazonaws.com",
 }
 NO_VALUE = {"Ref": "AWS::NoValue"}
-# What `Ref` gives for a resource of these types: the property that names it.
+# The property that `Ref` returns, by the type of the resource.
 NAMES = {"AWS::KMS::Alias": "AliasName", "AWS::S3::Bucket": "BucketName", "AWS::SecretsManager::Secret": "Name"}
 
 
 def deployed(sam: dict[str, Any], **parameters: str | int) -> Resources:
-    """Return the resources a deployment with these parameters has, without conditions and references to parameters."""
+    """Return the resources of a deployment with these parameters; conditions and parameters are resolved."""
     template = _Template(sam, _values(sam, parameters))
     return {
         name: template.resolved({key: value for key, value in item.items() if key != "Condition"})
@@ -31,7 +31,7 @@ def deployed(sam: dict[str, Any], **parameters: str | int) -> Resources:
 
 
 def variables(sam: dict[str, Any], **parameters: str | int) -> dict[str, str]:
-    """Return the environment that all functions share, with the names of resources in place of references to them."""
+    """Return the environment of all functions, with the names of resources in place of references."""
     values = _values(sam, parameters)
     template = _Template(sam, values)
     names = {

@@ -12,16 +12,16 @@ from infra.stack import origins
 Template = dict[str, Any]
 
 LOGIN_PATH = "/api/v1/user/login/session"
-# Without execution logs, which would hold headers and bodies. The access log says what happened.
+# No execution logs, which would hold headers and bodies. The access log has the facts.
 METHOD_DEFAULTS = {"MetricsEnabled": False, "LoggingLevel": "OFF", "DataTraceEnabled": False}
-# A run that finds the one before it still running waits for it, but not longer than until the next run is due.
+# A run waits while the one before still runs, but not beyond the time of the next run.
 MISSED_RUN = {"MaximumRetryAttempts": 0, "MaximumEventAgeInSeconds": 60}
 WINDOW_SECONDS = 300
 RETRY_AFTER_SECONDS = 60
 
 
 def method_settings(app: Chalice) -> list[Template]:
-    """Return the throttle of all routes, and one for each public route, whose requests do not count in the other."""
+    """Return the throttle of all routes, and one for each public route, which counts its requests separately."""
     settings = [_throttle("*", "/*", "")]
     for path, entries in app.routes.items():
         kind = "Login" if path == LOGIN_PATH else "Public"
@@ -44,7 +44,7 @@ def _throttle(method: str, path: str, kind: str) -> Template:
 
 
 def reserved_concurrency(kind: str) -> Template:
-    """Return the property of a function that reserves as much as the parameter `<kind>Concurrency` says."""
+    """Return the reserved concurrency of a function, from the parameter `<kind>Concurrency`."""
     parameter = f"{kind}Concurrency"
     return {
         "ReservedConcurrentExecutions": {"Fn::If": [f"Has{parameter}", {"Ref": parameter}, {"Ref": "AWS::NoValue"}]}
@@ -52,7 +52,7 @@ def reserved_concurrency(kind: str) -> Template:
 
 
 def address_limit() -> Template:
-    """Return the web ACL of the stage, which exists when the stage has a limit for each source address."""
+    """Return the web ACL of the stage. It exists if the stage limits each source address."""
     stage = "arn:${AWS::Partition}:apigateway:${AWS::Region}::/restapis/${RestAPI}/stages/${RestAPI.Stage}"
     return {
         "WebACL": {

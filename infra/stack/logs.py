@@ -8,8 +8,8 @@ from typing import Any
 
 Template = dict[str, Any]
 
-# Facts only. No header, query, body or path that a caller sent is here, nor any message of API Gateway: for an unknown
-# path with a credential, `$context.error.message` quotes the credential. The route is the template of the path.
+# Only facts: no header, query, body or path from a caller, and no message of API Gateway. For an unknown path with a
+# credential, `$context.error.message` quotes the credential. The route is the template of the path.
 ACCESS_LOG_FORMAT = {
     "time": "$context.requestTime",
     "source": "$context.identity.sourceIp",
@@ -33,7 +33,7 @@ ACCESS_LOG_FORMAT = {
 
 
 def log_group(log: str) -> Template:
-    """Return the log group of this name: under the stage's key, stored as long as the stage's parameter says."""
+    """Return the log group of this name: encrypted with the stage's key, and stored for `LogDays`."""
     return {
         "Type": "AWS::Logs::LogGroup",
         "Properties": {
@@ -47,9 +47,9 @@ def log_group(log: str) -> Template:
 def access_log_setting() -> Template:
     """Return the property of the API that makes its stage write the access log.
 
-    The order of creation is: API, setting of the account, stage. An account that never had an API refuses the setting,
-    and without the setting a stage with an access log is refused. SAM gives this property to the stage alone, so it
-    names the setting, beside the log group; `DependsOn` cannot name what may not exist.
+    The order of creation must be: API, setting of the account, stage. An account that never had an API refuses the
+    setting, and without the setting AWS refuses a stage with an access log. SAM uses this property only in the stage,
+    so a reference to the setting in it makes the order. `DependsOn` cannot name a resource with a condition.
     """
     group = {"Fn::GetAtt": ["AccessLogs", "Arn"]}
     after_the_account = {"Fn::Select": [0, [group, {"Ref": "GatewayAccount"}]]}

@@ -1,6 +1,6 @@
-"""Pages of other origins (CORS) in the template: what API Gateway answers without a function.
+"""CORS in the template: the answers of API Gateway itself to pages of the origins in AllowedOrigins.
 
-The parameter AllowedOrigins decides. Without it the API is what it was.
+Without that parameter the API is unchanged.
 """
 
 import copy
@@ -17,14 +17,14 @@ OVERRIDE = "$context.responseOverride"
 
 
 def environment() -> Template:
-    """Return the property of the API's function that tells it which origins are allowed."""
+    """Return the property of the API's function with the allowed origins."""
     return {"Environment": {"Variables": {"ALLOWED_ORIGINS": {"Ref": "AllowedOrigins"}}}}
 
 
 def of_the_gateway(quote: str = "") -> Template:
-    """Return the headers of answers that are made without a function, by name; the values in these quotes.
+    """Return the headers of answers without a function, by name, with the values in these quotes.
 
-    Such a header is a constant or copied from the request: it cannot depend on a list of several origins.
+    Such a header is a constant or a copy from the request: it cannot depend on a list of several origins.
     """
     one_or_any = {
         "Fn::If": ["HasOneAllowedOrigin", {"Fn::Sub": f"{quote}${{AllowedOrigins}}{quote}"}, f"{quote}*{quote}"]
@@ -34,7 +34,7 @@ def of_the_gateway(quote: str = "") -> Template:
 
 
 def gateway_responses() -> Template:
-    """Return the answers of API Gateway itself, which pages of the allowed origins can read."""
+    """Return the answers of API Gateway itself, readable for pages of the allowed origins."""
     responses = copy.deepcopy(resources.gateway_responses())
     readable = {name: if_any(value) for name, value in of_the_gateway(quote="'").items()}
     for response in responses.values():
@@ -43,7 +43,7 @@ def gateway_responses() -> Template:
 
 
 def if_any(value: Any) -> Template:
-    """Return the value in a stage that allows origins, and none in another."""
+    """Return the value, only for a stage that allows origins."""
     return {"Fn::If": ["HasAllowedOrigins", value, {"Ref": "AWS::NoValue"}]}
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from infra.stack import template
 
-RUNTIME = (3, 11)  # bytecode and wheels are for this Python: the zip must be made by it
+RUNTIME = (3, 11)  # bytecode and wheels are for this Python, which must also make the zip
 GLIBC_MINORS = range(17, 27)  # Lambda's Python 3.11 runs on Amazon Linux 2, which has glibc 2.26
 PLATFORMS = ("manylinux2014_aarch64", *(f"manylinux_2_{minor}_aarch64" for minor in GLIBC_MINORS))
 ABIS = (f"cp{RUNTIME[0]}{RUNTIME[1]}", "abi3", "none")
@@ -33,7 +33,7 @@ class DependencyError(Exception):
 
 
 def install(lock: Path, folder: Path) -> None:
-    """Install what the lock lists into `folder`; DependencyError for a wheel that is missing or not the locked one."""
+    """Install the locked packages into `folder`. Raises DependencyError for a missing wheel or another hash."""
     options = [
         *("--target", str(folder), "--requirement", str(lock), "--require-hashes", "--no-deps", "--no-compile"),
         *("--only-binary", ":all:", "--implementation", "cp", "--python-version", ".".join(map(str, RUNTIME))),
@@ -52,10 +52,10 @@ def install(lock: Path, folder: Path) -> None:
     shutil.rmtree(folder / "bin", ignore_errors=True)  # commands: their first line names the Python that installed them
 
 
-EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry: an unchanged zip has the same hash, and is not deployed again
+EPOCH = (1980, 1, 1, 0, 0, 0)  # time of every entry: an unchanged zip has the same hash, and is not deployed again
 MAX_ZIP_BYTES = 10 * 1024 * 1024  # a cold start has to fetch the zip
-# Tests, type stubs, the metadata of packages; cffi and pycparser (argon2 is compiled: it needs only the backend),
-# pydantic's version 1. A test takes a payment with the functions of the zip, which shows that they need none of it.
+# Tests, type stubs, metadata of packages; cffi and pycparser (compiled argon2 needs only the backend); pydantic's
+# version 1. A test makes a payment with the functions of the zip, so they need none of these.
 UNNEEDED = re.compile(
     r"(^|/)(tests?|__pycache__)(/|$)|\.dist-info/(?!METADATA$)|\.(pyi|typed|c|h|cfg)$|^(cffi|pycparser)[-/]|^pydantic/v1/"
 )
@@ -64,7 +64,7 @@ NEEDED = {"app.py", "chalicelib/authorizer.py", "chalice/app.py", "iso4217/table
 
 
 def repack(zip_path: Path) -> None:
-    """Unpack Chalice's zip, remove what no function needs, compile the rest, and pack it again."""
+    """Unpack Chalice's zip, remove unneeded files, compile the rest, and pack it again."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         with zipfile.ZipFile(zip_path) as packed:
@@ -164,7 +164,7 @@ def _project(build: Path) -> Path:
 def _chalice(stage: str, project: Path, merged: Path, build: Path) -> None:
     environment = {
         **os.environ,
-        "AWS_DEFAULT_REGION": os.environ.get("AWS_DEFAULT_REGION") or "eu-west-1",  # no AWS is asked
+        "AWS_DEFAULT_REGION": os.environ.get("AWS_DEFAULT_REGION") or "eu-west-1",  # AWS is not called
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     chalice = Path(sys.executable).with_name("chalice")
@@ -177,9 +177,9 @@ def _chalice(stage: str, project: Path, merged: Path, build: Path) -> None:
 
 
 def check_settings(sam: dict[str, Any], project: Path) -> None:
-    """Read the settings as each function will: a missing or wrong one fails here, and not in front of a customer.
+    """Read the settings as each function will, so that a missing or wrong one fails here.
 
-    They are read by the code that is packed, so that a file they name must be packed, too.
+    The packed code reads them, so a file that they name must also be packed.
     """
     shared = sam["Globals"]["Function"]["Environment"]["Variables"]
     for name, item in sam["Resources"].items():
@@ -204,7 +204,7 @@ def check_settings(sam: dict[str, Any], project: Path) -> None:
 
 
 def _by_default(value: dict[str, Any], parameters: dict[str, Any]) -> str:
-    """Return what a variable is without a decision of whoever deploys: a parameter's default, or some text."""
+    """Return the value of a variable for this check: the default of its parameter, or some text."""
     parameter = parameters.get(value.get("Ref", ""), {})
     return str(parameter.get("Default", "decided when it is deployed"))
 

@@ -18,7 +18,7 @@ FOLDER = Path(__file__).parent
 TABLE_TYPE = "AWS::DynamoDB::Table"
 SECRET_TYPE = "AWS::SecretsManager::Secret"  # noqa: S105  the name of a resource type, not a secret
 
-# DynamoDB Local has no use for these; TTL is enabled on a table that exists.
+# Not for DynamoDB Local. TTL is enabled after a table was created.
 _DEPLOYED_ONLY = {"PointInTimeRecoverySpecification", "SSESpecification", "TimeToLiveSpecification", "TableName"}
 
 
@@ -36,7 +36,7 @@ def cloud() -> dict[str, dict[str, Any]]:
 
 
 def gateway_responses() -> dict[str, dict[str, Any]]:
-    """Return the answers that API Gateway gives itself: by response type, in the form of AWS::Serverless::Api."""
+    """Return API Gateway's own answers by response type, in the form of AWS::Serverless::Api."""
     responses: dict[str, dict[str, Any]] = definition()["Resources"]["RestAPI"]["Properties"]["GatewayResponses"]
     return responses
 
@@ -67,7 +67,7 @@ def create_table_arguments(stack: str) -> list[dict[str, Any]]:
 
 
 def _stream_of(table: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the stream of a table as CreateTable takes it: that it is enabled goes without saying in a template."""
+    """Return the stream of a table for CreateTable, which unlike a template must enable it."""
     specification = table.get("StreamSpecification")
     return {"StreamEnabled": True, **specification} if specification else None
 
@@ -115,7 +115,7 @@ def enable_ttl(client: "DynamoDBClient", stack: str) -> None:
 
 
 def _definition(table: Mapping[str, Any]) -> tuple[object, ...]:
-    """Return what cannot differ: the keys, and the indexes by name."""
+    """Return the parts that cannot be changed: the keys, and the indexes by name."""
     attributes = {attribute["AttributeName"]: attribute["AttributeType"] for attribute in table["AttributeDefinitions"]}
     indexes = {
         index["IndexName"]: (kind, index["KeySchema"], index["Projection"])

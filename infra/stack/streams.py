@@ -1,4 +1,4 @@
-"""The streams of tables: how Lambda reads them, and where it reports what a function did not take in the end."""
+"""The streams of tables: how Lambda reads them, and the queue for records that it gave up."""
 
 import json
 from collections.abc import Mapping
@@ -8,10 +8,10 @@ from chalice.app import DynamoDBEventConfig
 
 Template = dict[str, Any]
 
-# Of each shard so many batches at once, by the partition of the table: those of other merchants do not wait.
+# Parallel batches of a shard, by the partition of the table, so that merchants do not wait for each other.
 BATCHES_AT_ONCE = 10
-ATTEMPTS, MAXIMUM_AGE_SECONDS = 10, 3600  # of a batch: after that the sweeps do what is left
-# The records that a function needs, by the table, as Lambda filters them: nothing else is worth a call.
+ATTEMPTS, MAXIMUM_AGE_SECONDS = 10, 3600  # of a batch: then the sweeps do the rest
+# Lambda's filters by table: it calls a function only for records that the function needs.
 WANTED: dict[str, list[dict[str, Any]]] = {
     "Events": [
         {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"kind": {"S": [{"exists": True}]}}}},
@@ -22,7 +22,7 @@ WANTED: dict[str, list[dict[str, Any]]] = {
 
 
 def source_of(event: DynamoDBEventConfig) -> Template:
-    """Return the properties of a function at a stream: what Chalice does not set. Its `stream_arn` names the table."""
+    """Return the properties of a function at a stream that Chalice does not set. `stream_arn` names the table."""
     source = {
         "Stream": {"Fn::GetAtt": [event.stream_arn, "StreamArn"]},
         "ParallelizationFactor": BATCHES_AT_ONCE,
@@ -38,12 +38,12 @@ def source_of(event: DynamoDBEventConfig) -> Template:
 
 
 def is_wanted(table: str, record: Mapping[str, Any]) -> bool:
-    """Return whether Lambda would pass a record of a table on: whether one of the table's filters matches it."""
+    """Return whether one of the table's filters matches a record, so that Lambda passes it on."""
     return any(_matches(pattern, record) for pattern in WANTED[table])
 
 
 def _matches(pattern: Mapping[str, Any], found: Any) -> bool:
-    """Return whether each name of a pattern is there, with one of the values listed for it."""
+    """Return whether a record has each name of a pattern, with one of its listed values."""
     return isinstance(found, Mapping) and all(
         _matches(rule, found.get(name))
         if isinstance(rule, Mapping)

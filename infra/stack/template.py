@@ -41,7 +41,7 @@ def logical_id(function: str) -> str:
 
 
 def _function_resources(app: Chalice) -> Template:
-    """Give each function its own log group, and a limit of how many run at once."""
+    """Return a log group and a concurrency limit for each function."""
     items: Template = {}
     for name, log in function_names(app).items():
         items[f"{name}Logs"] = logs.log_group(log)
@@ -61,11 +61,11 @@ def _function_resources(app: Chalice) -> Template:
 
 
 def api_properties(app: Chalice) -> Template:
-    """Return the properties of the API: its limits, access log, own answers, authorizers, and the 405 of each path."""
+    """Return the properties of the API: limits, access log, its own answers, authorizers, and the 405 of each path."""
     return {
         "Name": {"Ref": "AWS::StackName"},
         "OpenApiVersion": "2.0",  # without it SAM makes a second stage, "Stage", without any of the limits below
-        "AlwaysDeploy": True,  # the stage serves a copy of the API, which SAM renews for no change of a parameter
+        "AlwaysDeploy": True,  # a stage serves a copy of the API, which SAM does not renew if only a parameter changed
         "TracingEnabled": True,
         "MethodSettings": limits.method_settings(app),
         "AccessLogSetting": logs.access_log_setting(),
@@ -81,7 +81,7 @@ def api_properties(app: Chalice) -> Template:
 
 
 def _authorizers_of_requests(app: Chalice) -> Template:
-    """Return what differs from Chalice's authorizer of tokens: the whole request is passed, with its source address."""
+    """Return the differences from Chalice's token authorizer: ours gets the whole request, with its source address."""
     changes = {"type": "request", "identitySource": "method.request.header.Authorization"}
     return {handler.name: {"x-amazon-apigateway-authorizer": changes} for handler in app.builtin_auth_handlers}
 
@@ -94,7 +94,7 @@ def _methods_by_path(app: Chalice) -> dict[str, set[str]]:
 
 
 def _method_not_allowed(allowed: list[str]) -> Template:
-    """Return a mock method that answers any other method of a path: 405, and the preflights of allowed origins."""
+    """Return a mock that answers the other methods of a path with 405, and preflights of allowed origins."""
     error = ErrorCode.METHOD_NOT_ALLOWED
     methods = ", ".join(allowed)
     body = json.dumps(envelope(error.code, error.message))

@@ -1,1 +1,1 @@
-"""The commands that write the libraries of other projects which are committed here."""
+"""The commands that update the committed files of other projects."""

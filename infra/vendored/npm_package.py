@@ -1,4 +1,4 @@
-"""A package of the npm registry, of an exact version, whose hash is known: what is vendored comes from it."""
+"""A package of the npm registry with an exact version and a known hash: the source of vendored files."""
 
 import base64
 import hashlib
@@ -20,7 +20,7 @@ class Package(Record):
     integrity: str
 
     def files(self, *members: str) -> list[bytes]:
-        """Return files of the package; exit with a line when npm is missing or the package is another one."""
+        """Return files of the package. Exit with one line if npm is missing or the hash differs."""
         if not shutil.which("npm"):
             sys.exit(f"npm is not installed: it fetches {self.name}.")
         with tempfile.TemporaryDirectory() as folder:

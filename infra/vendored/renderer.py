@@ -1,7 +1,7 @@
 """The command `make renderer`, which packs the renderer of the reference into `chalicelib/reference`.
 
 It is Scalar, under the MIT licence: one file of its npm package, unchanged, behind the text of its licence, which the
-package lacks. The packed file is committed, so nobody needs npm to run or to deploy the service.
+package lacks. The packed file is committed, so running and deploying the service needs no npm.
 """
 
 import lzma

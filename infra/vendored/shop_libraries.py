@@ -1,7 +1,7 @@
-"""The command `make libraries`, which writes the libraries of the shop's page into `chalicelib/shop.libraries`.
+"""The command `make libraries`, which writes the libraries of the shop's page into `chalicelib/shop/libraries`.
 
-They are files of npm packages, unchanged, beside their licences. They are committed, so nobody needs npm to run or to
-deploy the service.
+They are unchanged files of npm packages, with their licences. They are committed, so running and deploying the service
+needs no npm.
 """
 
 from chalicelib.shop import FOLDER
