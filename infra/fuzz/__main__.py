@@ -44,18 +44,8 @@ def main() -> None:
 
 def _run(url: str, login: tuple[str, str], seconds: int) -> int:
     command = [str(PROGRAM), "run", f"{url}/api/v1/openapi.json", "--url", url, "--auth", ":".join(login)]
-    command += [
-        "--checks",
-        "all",
-        "--exclude-checks",
-        REPLACED,
-        "--phases",
-        "examples,coverage,fuzzing",
-        "--mode",
-        "all",
-        "--continue-on-failure",
-    ]
-    command += ["--max-time", str(seconds), "--max-examples", "60", "--seed", "1", "--no-color"]
+    command += f"--checks all --exclude-checks {REPLACED} --phases examples,coverage,fuzzing --mode all".split()
+    command += f"--continue-on-failure --max-time {seconds} --max-examples 60 --seed 1 --no-color".split()
     environment = {**os.environ, "SCHEMATHESIS_HOOKS": str(HOOKS)}
     done = subprocess.run(command, check=False, stdout=sys.stderr, env=environment)  # noqa: S603  all words are constants
     return done.returncode

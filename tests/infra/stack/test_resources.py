@@ -102,4 +102,12 @@ def test_chalice_local_is_configured_as_the_local_stage_is() -> None:
     config = json.loads((package.ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
 
     variables = config["stages"]["local"]["environment_variables"]
-    assert variables == engines.environment() | {chalice_local.USUAL_ADDRESS: "http://127.0.0.1:8001"}
+    assert variables.pop(chalice_local.USUAL_ADDRESS) == "http://127.0.0.1:8001"
+    assert variables == engines.environment()
+    assert {name: variables[name] for name in ("TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID", "AWS_REGION")} == {
+        "TABLE_PREFIX": f"{engines.STACK}-",
+        "KEY_ID": f"alias/{engines.STACK}",
+        "BUCKET": f"{engines.STACK}-{engines.ACCOUNT_ID}-files",
+        "SECRET_ID": f"{engines.STACK}-secret",
+        "AWS_REGION": engines.REGION,
+    }
