@@ -10,13 +10,9 @@ from chalicelib.store.table import read, write_one
 from chalicelib.store.table import update as store_update
 from tests.support import builders, http
 from tests.support.builders import PASSWORD, Shop, a_shop, agent_update, an_email
+from tests.support.stored import stored_record
 
 NEW_PASSWORD = PASSWORD[::-1]
-
-
-@pytest.fixture
-def shop(stage: str) -> Shop:
-    return a_shop(stage)
 
 
 @pytest.fixture
@@ -29,9 +25,7 @@ def update(shop: Shop, agent: dict[str, Any], **body: Any) -> http.Reply:
 
 
 def stored_agent(agent: dict[str, Any]) -> Agent:
-    found = read(agents.key(agent["ID"]))
-    assert found
-    return found
+    return stored_record(agents.key(agent["ID"]))
 
 
 def sign_in_error(shop: Shop, agent: dict[str, Any], secret: str, email: str | None = None) -> tuple[int, int]:
@@ -62,7 +56,6 @@ def test_an_update_changes_what_it_sends_and_nothing_else(
     before = stored_agent(agent)
 
     assert update(shop, agent, **sent).status == 200
-
     after = stored_agent(agent)
     changed = {name: value for name, value in vars(after).items() if getattr(before, name) != value}
     assert changed == stored | {"version": before.version + 1}
@@ -71,7 +64,6 @@ def test_an_update_changes_what_it_sends_and_nothing_else(
 @pytest.mark.parametrize("stored", ["840", "USD"])
 def test_a_currency_is_shown_alpha_3_whichever_form_is_stored(shop: Shop, agent: dict[str, Any], stored: str) -> None:
     write_one(store_update(agents.key(agent["ID"]), "SET #currency_id = :code", {"code": stored}))
-
     [listed] = shop.post(f"{shop.path}/pos/list", {"Email": agent["Email"]}).body["PosList"]
 
     assert (shop.shown(agent["ID"])["CurrencyID"], listed["CurrencyID"]) == ("USD", "USD")
@@ -85,32 +77,19 @@ def test_an_empty_update_changes_nothing_at_all(shop: Shop, agent: dict[str, Any
     assert len(audit.of(f"agent#{agent['ID']}")) == 1
 
 
-def test_a_new_password_takes_the_old_ones_place_at_once(shop: Shop, agent: dict[str, Any]) -> None:
-    assert sign_in_error(shop, agent, PASSWORD) == (200, 0)
+@pytest.mark.parametrize(
+    ("field", "old", "new"),
+    [("Password", PASSWORD, NEW_PASSWORD), ("SecretKey", "the key of the agent", "a new key of the agent")],
+)
+def test_a_new_secret_takes_the_old_ones_place_at_once(
+    shop: Shop, agent: dict[str, Any], field: str, old: str, new: str
+) -> None:
+    [other] = {PASSWORD, "the key of the agent"} - {old}
+    assert sign_in_error(shop, agent, old) == (200, 0)
+    update(shop, agent, **{field: new})
 
-    update(shop, agent, Password=NEW_PASSWORD)
-
-    assert sign_in_error(shop, agent, PASSWORD) == (401, 102)
-    assert sign_in_error(shop, agent, NEW_PASSWORD) == (200, 0)
-    assert sign_in_error(shop, agent, "the key of the agent") == (200, 0)
-
-
-def test_a_new_secret_key_takes_the_old_ones_place_at_once(shop: Shop, agent: dict[str, Any]) -> None:
-    assert sign_in_error(shop, agent, "the key of the agent") == (200, 0)
-
-    update(shop, agent, SecretKey="a new key of the agent")
-
-    assert sign_in_error(shop, agent, "the key of the agent") == (401, 102)
-    assert sign_in_error(shop, agent, "a new key of the agent") == (200, 0)
-    assert shop.shown(agent["ID"])["SecretKey"] == "a new key of the agent"
-
-
-def test_a_blocked_agent_stays_out_until_it_is_active_again(shop: Shop, agent: dict[str, Any]) -> None:
-    assert update(shop, agent, State=0).body["Pos"]["State"] == 0
-    assert sign_in_error(shop, agent, PASSWORD) == (401, 103)
-
-    update(shop, agent, State=1)
-    assert sign_in_error(shop, agent, PASSWORD) == (200, 0)
+    assert [sign_in_error(shop, agent, secret) for secret in (old, new, other)] == [(401, 102), (200, 0), (200, 0)]
+    assert shop.shown(agent["ID"])["SecretKey"] == (new if field == "SecretKey" else other)
 
 
 def test_unlock_resets_the_attempts_and_unblocks(shop: Shop, agent: dict[str, Any]) -> None:
@@ -136,7 +115,6 @@ def test_a_new_e_mail_is_the_login_from_then_on_and_the_history_stays(shop: Shop
     email = f"New.{an_email()}"
 
     assert update(shop, agent, Email=email).body["Pos"]["Email"] == email
-
     assert sign_in_error(shop, agent, PASSWORD) == (401, 102)
     assert sign_in_error(shop, agent, PASSWORD, email.lower()) == (200, 0)
     assert [entry.kind for entry in audit.of(f"agent#{agent['ID']}")] == ["create", "update"]
@@ -171,8 +149,7 @@ def test_an_agent_is_moved_to_another_terminal_of_its_merchant_alone(shop: Shop,
 
     assert update(shop, agent, TerminalID=first["ID"]).status == 200
     assert update(shop, agent, TID=second["Name"]).status == 200
-    login = read(agents.login_key(agent["Email"]))
-    assert login
+    login = stored_record(agents.login_key(agent["Email"]))
     assert stored_agent(agent).terminal_id == login.terminal_id == second["ID"]
 
     assert update(shop, agent, TerminalID=foreign["ID"], Name="Other").error == (404, 562)
@@ -313,7 +290,6 @@ def test_of_many_agents_who_want_one_e_mail_one_gets_it(stage_on_dynamodb_local:
 
 def test_the_answer_never_shows_the_key_or_the_password(shop: Shop, agent: dict[str, Any]) -> None:
     body = agent_update()
-
     text = update(shop, agent, **body).text
 
     assert body["Password"] not in text

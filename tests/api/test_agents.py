@@ -8,11 +8,7 @@ from chalicelib.store import agents, audit
 from chalicelib.store.table import client, read, table_name
 from tests.support import builders, http
 from tests.support.builders import PASSWORD, Shop, a_shop, agent_body, an_email
-
-
-@pytest.fixture
-def shop(stage: str) -> Shop:
-    return a_shop(stage)
+from tests.support.stored import stored_record
 
 
 def create(shop: Shop, login: tuple[str, str] | None = None, **changes: Any) -> http.Reply:
@@ -20,9 +16,7 @@ def create(shop: Shop, login: tuple[str, str] | None = None, **changes: Any) -> 
 
 
 def stored_agent(number: int) -> Agent:
-    agent = read(agents.key(number))
-    assert agent
-    return agent
+    return stored_record(agents.key(number))
 
 
 def test_an_agent_is_answered_as_it_was_sent(shop: Shop) -> None:
@@ -74,8 +68,7 @@ def test_an_agent_without_a_password_has_its_key_alone(shop: Shop) -> None:
     email = an_email()
     number = shop.agent(Email=email, Password=None)["ID"]
 
-    login = read(agents.login_key(email))
-    assert login
+    login = stored_record(agents.login_key(email))
     assert login.password_hash is None
     key = shop.shown(number)["SecretKey"]
     assert http.get(shop.stage, f"{shop.path}/pos/{number}", (email, key)).status == 200
@@ -122,7 +115,6 @@ def test_a_welcome_is_owed_when_it_is_wanted(shop: Shop, wanted: bool | None) ->
 )
 def test_a_field_out_of_its_range_is_refused_by_name(shop: Shop, field: str, value: Any, code: int) -> None:
     email = an_email()
-
     reply = create(shop, **{"Email": email, field: value})
 
     assert reply.error == (400, 202)
@@ -137,17 +129,13 @@ def test_a_field_out_of_its_range_is_refused_by_name(shop: Shop, field: str, val
         ({"TID": "NONE"}, [("TID", 562)]),
         ({"BranchID": 10**9}, [("BranchID", 565)]),
         ({"BranchesActions": [{"BranchID": 1, "Actions": [220]}]}, [("BranchesActions[0].BranchID", 565)]),
-        (
-            {"PrinterAndTaxSettings": {"PrinterID": 99}},
-            [("PrinterAndTaxSettings.PrinterID", 564)],
-        ),
+        ({"PrinterAndTaxSettings": {"PrinterID": 99}}, [("PrinterAndTaxSettings.PrinterID", 564)]),
     ],
 )
 def test_a_reference_to_nothing_is_refused_and_nothing_is_stored(
     shop: Shop, changes: dict[str, Any], findings: list[tuple[str, int]]
 ) -> None:
     email = an_email()
-
     reply = create(shop, Email=email, **changes)
 
     assert (reply.error, reply.findings) == ((404, findings[0][1]), findings)
@@ -169,12 +157,10 @@ def test_the_client_of_the_body_is_the_merchant_of_the_path(shop: Shop) -> None:
 
 def test_an_agent_takes_its_terminal_by_id_or_by_name(shop: Shop) -> None:
     terminal = shop.terminal()
-
     by_id, by_name = shop.agent(TerminalID=terminal["ID"]), shop.agent(TID=terminal["Name"])
 
     assert stored_agent(by_id["ID"]).terminal_id == stored_agent(by_name["ID"]).terminal_id == terminal["ID"]
-    login = read(agents.login_key(by_id["Email"]))
-    assert login
+    login = stored_record(agents.login_key(by_id["Email"]))
     assert login.terminal_id == terminal["ID"]
 
 
@@ -207,7 +193,6 @@ def test_the_logon_of_an_agent_tells_of_failures(shop: Shop) -> None:
     http.get(shop.stage, f"{shop.path}/pos/{agent['ID']}", (agent["Email"], "a wrong password"))
 
     assert shop.shown(agent["ID"])["Logon"] == {"LastLogon": None, "FailedAttempts": 1, "LockedUntil": None}
-
     http.get(shop.stage, f"{shop.path}/pos/{agent['ID']}", (agent["Email"], PASSWORD))
     assert shop.shown(agent["ID"])["Logon"]["LastLogon"] is not None
 
@@ -222,13 +207,6 @@ def test_a_missing_agent_and_one_of_another_merchant_are_answered_alike(shop: Sh
 
     assert len(answers) == 1
     assert '"ErrorCode":563' in answers.pop()
-
-
-def test_who_is_no_administrator_creates_no_agent(shop: Shop) -> None:
-    agent = shop.agent()
-
-    assert create(shop, (agent["Email"], PASSWORD)).error == (403, 151)
-    assert create(shop, http.OWNER).error == (404, 561)
 
 
 def test_a_system_user_is_no_agent_of_a_merchant(shop: Shop) -> None:

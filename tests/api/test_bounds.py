@@ -81,7 +81,6 @@ def test_an_absurd_amount_under_a_used_id_is_a_validation(stage: str) -> None:
 def test_an_absurd_price_is_a_short_validation(stage: str, field: str, number: str) -> None:
     line = {"Title": "Tea", "Price": 12.3, "Quantity": 1, field: "NUMBER"}
     body = json.dumps(a_body(AuxDataInput={"AuxData": {"Purchases": [line]}})).replace('"NUMBER"', number)
-
     reply = post(stage, SUBMIT, body)
 
     assert reply.error in {(400, 202), (200, 0)}, reply.text

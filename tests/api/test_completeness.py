@@ -358,10 +358,7 @@ def filtered(field: str, value: Any) -> dict[str, Any]:
 
 
 def narrowing(
-    endpoint: str,
-    which: Callable[[Run], Any],
-    right: Callable[[Run], Any],
-    wrong: Callable[[Run], Any] | None = None,
+    endpoint: str, which: Callable[[Run], Any], right: Callable[[Run], Any], wrong: Callable[[Run], Any] | None = None
 ) -> Evidence:
     """Expect that a list with the right value shows this object, and with the wrong one does not."""
 

@@ -7,14 +7,15 @@ from typing import Any
 import pytest
 
 from chalicelib.services import outcomes
-from chalicelib.store import transactions
 from tests.support import events as support_events
 from tests.support import http
 from tests.support.builders import PASSWORD, Shop, a_shop, a_webhook
+from tests.support.cards import a_card_body
 from tests.support.cost import write_units
 from tests.support.http import Reply
 from tests.support.receivers import Receiver, a_receiver
-from tests.support.transactions import a_body, a_guid
+from tests.support.stored import stored_transaction
+from tests.support.transactions import a_body
 
 SUBMIT, REVERSE = "/api/v1/payment/submit", "/api/v1/payment/reverse"
 LOST, NEVER_ARRIVED, SIGNATURE = 12.68, 12.69, 12.08  # amounts that the sandbox knows
@@ -39,10 +40,7 @@ class Till:
         return paid
 
     def pay_by_card(self, amount: float) -> str:
-        card = {"CardInputMode": 1, "CardDataInput": {"PAN": "4111111111111111", "EXP": "1230", "CVV2": "123"}}
-        body = {"BasicTran": {"ID": a_guid(), "InputType": 1, "Amount": amount}, "AcqTran": {}, "Card": card}
-        reply = self.shop.post(SUBMIT, body, self.login)
-        paid: str = reply.body["TransactionID"]
+        paid: str = self.shop.post(SUBMIT, a_card_body(amount), self.login).body["TransactionID"]
         return paid
 
     def give_back(self, payment: str) -> str:
@@ -105,8 +103,7 @@ def test_what_was_unknown_is_told_when_it_is_resolved(till: Till) -> None:
     later = datetime.now(UTC) + timedelta(minutes=10)
 
     for one in (lost, never):
-        stored = transactions.get(one)
-        assert stored is not None
+        stored = stored_transaction(one)
         outcomes.resolve(stored, later)
 
     assert [kind for kind, _, _ in till.told(lost)] == ["payment.unknown", "payment.approved"]
@@ -125,8 +122,7 @@ def test_a_repeated_request_makes_no_second_event(till: Till) -> None:
 def test_a_payment_that_began_before_the_first_webhook_is_not_told_and_its_reversal_is(till: Till) -> None:
     cash, lost = till.pay(), till.pay_by_card(LOST)
     till.subscribe()
-    stored = transactions.get(lost)
-    assert stored is not None
+    stored = stored_transaction(lost)
     outcomes.resolve(stored, datetime.now(UTC) + timedelta(minutes=10))
 
     back = till.give_back(cash)
@@ -137,7 +133,6 @@ def test_a_payment_that_began_before_the_first_webhook_is_not_told_and_its_rever
 def test_a_system_user_reverses_as_the_merchant_does(till: Till) -> None:
     till.subscribe()
     body = {"BasicReverseTran": {"TransactionID": till.pay(), "ReverseMode": 2, "InputType": 10}}
-
     back = till.shop.post(REVERSE, body, http.SYSTEM).body["TransactionReverseID"]
 
     assert till.told(back) == [("reversal.approved", 500, 502)]

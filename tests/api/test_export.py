@@ -1,8 +1,6 @@
 """The export of a history over HTTP: who gets which rows, and what the file is."""
 
 import re
-from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -11,7 +9,8 @@ import pytest
 from chalicelib.domain.permissions import Right
 from chalicelib.settings import settings
 from tests.support.accounts import Account, a_stored_merchant, a_stored_terminal, an_account
-from tests.support.export_files import key_of, net_of, object_of, rows_of
+from tests.support.cards import STEADY, a_card_body
+from tests.support.export_files import key_of, object_of, rows_of
 from tests.support.http import SYSTEM, Reply, post
 from tests.support.transactions import a_body
 
@@ -105,51 +104,14 @@ def test_nobody_gets_a_row_of_another_merchant(shop: Shop) -> None:
     assert shop.export(shop.stranger, ListBasicModel={"AccountID": shop.till.agent.id}).error == (404, 563)
 
 
-def test_amount_sums_to_what_was_taken_less_what_was_given_back(shop: Shop) -> None:
-    paid = shop.pay(shop.till, Amount="100.10")
-    shop.pay(shop.till, Amount="0.05")
-    back = {"TransactionID": paid, "ReverseMode": 2, "InputType": 10, "CurrencyID": "ZAR"}
-    for part in ({"Amount": "30.05", "PartialReverse": True}, {}):
-        reply = post(shop.stage, "/api/v1/payment/reverse", {"BasicReverseTran": {**back, **part}}, login_of(shop.till))
-        assert reply.error == (200, 0)
-        rows = rows_of(shop.export(shop.owner, ListBasicModel={"Sort": "Date asc"}).body["Url"])
-
-        original = post(
-            shop.stage, "/api/v1/payment/listHistoryEx", {"ListBasicModel": {"ID": paid}}, login_of(shop.till)
-        )
-        shown = original.body["Transactions"][0]
-        assert (rows[0]["State"], rows[0]["Substate"]) == (str(shown["State"]), str(shown["Substate"]))
-        assert net_of(rows) == Decimal("0.05") + shown["AmountEff"]
-
-    assert [(row["Kind"], row["OriginalID"], row["Amount"]) for row in rows] == [
-        ("payment", "", "100.10"),
-        ("payment", "", "0.05"),
-        ("reversal", paid, "-30.05"),
-        ("reversal", paid, "-70.05"),
-    ]
-
-
 def test_the_columns_of_a_card_have_its_mask_alone(shop: Shop) -> None:
-    body = a_body()
-    body["BasicTran"] |= {"InputType": 1}
-    body["AcqTran"] = {"AcquirerCode": "SANDBOX"}
-    expiry = datetime.now(UTC) + timedelta(days=700)
-    card = {"PAN": "4242424242424242", "EXP": f"{expiry:%m%y}", "CVV2": "123"}
-    body["Card"] = {"CardInputMode": 1, "CardDataInput": card}
-    reply = post(shop.stage, SUBMIT, body, login_of(shop.till))
+    reply = post(shop.stage, SUBMIT, a_card_body(pan=STEADY), login_of(shop.till))
     assert reply.error == (200, 0), reply.text
     content = object_of(shop.export(shop.owner).body["Url"])["Body"].decode()
 
     assert ",424242******4242," in content
-    assert "4242424242424242" not in content
+    assert STEADY not in content
     assert "@" not in content.split("\r\n")[1]
-
-
-def test_a_formula_in_a_description_is_a_text(shop: Shop) -> None:
-    shop.pay(shop.till, Description='=HYPERLINK("https://evil.example";"Total")', ExtID="-1+1")
-    (row,) = rows_of(shop.export(shop.owner).body["Url"])
-
-    assert (row["Description"][:2], row["ExtID"]) == ("'=", "'-1+1")
 
 
 @pytest.mark.parametrize(

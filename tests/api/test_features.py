@@ -12,7 +12,7 @@ from tests.support import http
 from tests.support.builders import agent_body, merchant_body, terminal_body
 from tests.support.cards import a_card_body
 from tests.support.http import SYSTEM, TILL, Reply
-from tests.support.tills import kept
+from tests.support.stored import stored_transaction
 from tests.support.transactions import a_body, a_guid
 
 SUBMIT = "/api/v1/payment/submit"
@@ -72,7 +72,6 @@ def features(**values: bool | None) -> dict[str, Any] | None:
 @pytest.mark.parametrize("name", FEATURES)
 def test_a_feature_of_the_agent_else_the_merchant_else_the_default_allows_its_payments(stage: str, name: str) -> None:
     default, a_payment, allowed = FEATURES[name]
-
     for own, above in product((None, True, False), repeat=2):
         on = next(value for value in (own, above, default) if value is not None)
         till = Till(stage, features(**{name: above}), features(**{name: own}))
@@ -84,7 +83,6 @@ def test_a_feature_of_the_agent_else_the_merchant_else_the_default_allows_its_pa
 @pytest.mark.parametrize("name", FEATURES)
 def test_an_agent_that_inherits_has_the_features_of_its_merchant(stage: str, name: str) -> None:
     _, a_payment, allowed = FEATURES[name]
-
     for above in (True, False):
         till = Till(stage, features(**{name: above}), features(**{name: not above, "Inherited": True}))
 
@@ -164,7 +162,6 @@ def test_a_field_that_is_kept_only_is_stored_and_changes_no_answer(stage: str, p
     one, other = (http.post(stage, SUBMIT, body, TILL).body["Transaction"] for body in (plain, sent))
 
     assert {key: one[key] for key in one.keys() - ITS_OWN} == {key: other[key] for key in one.keys() - ITS_OWN}
-    stored = kept(other["ID"])
-    assert stored is not None
+    stored = stored_transaction(other["ID"])
     assert f'"{name}":' in stored.raw_request
     assert "Kept only: " in describe_field(place[0] if place else "SubmitPayment", name, {})

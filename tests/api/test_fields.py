@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.endpoints import ENDPOINTS
 from tests.support import builders, complete_requests, http, spec_fields
-from tests.support.builders import Shop, a_shop
+from tests.support.builders import Shop
 from tests.support.spec_checks import Seen, paths, put_at, steps
 
 POS = "/api/v1/merchant/{merchantId}/pos"
@@ -37,11 +37,6 @@ WRONG: dict[str, Any] = {
 NUMBERS_TOO = ("Purchases[0].Price", "Purchases[0].Quantity", "OfflineQueueId")
 ODD: tuple[Any, ...] = (None, {}, [None], 1.5, "\ud800", 10**300)
 LONG = {spec_fields.S: ("x" * 9000,), spec_fields.I: (10**18, 10**4000)}
-
-
-@pytest.fixture
-def shop(stage: str) -> Shop:
-    return a_shop(stage)
 
 
 def whole(shop: Shop, path: str) -> tuple[str, dict[str, Any]]:
@@ -97,7 +92,6 @@ def test_the_complete_request_is_taken(shop: Shop, path: str) -> None:
 def test_the_body_of_a_route_knows_every_field_of_its_table(path: str) -> None:
     body = next(endpoint.body for endpoint in ENDPOINTS if endpoint.path == path)
     assert body
-
     schema = body.model_json_schema(by_alias=True)
 
     assert unknown(REQUESTS[path], schema, schema.get("$defs", {})) == []
@@ -181,6 +175,13 @@ def is_named(reply: http.Reply, path: str, name: str, *, code: int | None = None
     return reply.error == expected and any(where == shown and code in (None, found) for where, found in reply.findings)
 
 
+def code_of_wrong_type(name: str, kind: str) -> int | None:
+    """Return the code of a wrong type; an amount may be a text, and a word of a list is named as an unknown one."""
+    if kind == spec_fields.D:
+        return None
+    return 6 if name.endswith(("FileType", ".Sort", "By")) else 2
+
+
 def checked(path: str) -> list[tuple[str, str, bool]]:
     """Return the fields to spoil: of nine that are alike, one."""
     return [one for one in paths(REQUESTS[path]) if not one[0].startswith("DeviceInfo.") or one[0] == "DeviceInfo.OS"]
@@ -201,7 +202,7 @@ def test_each_field_of_a_wrong_type_is_named(shop: Shop, path: str) -> None:
     for name, kind, _ in checked(path):
         value = True if name.endswith(NUMBERS_TOO) else WRONG[kind]
         reply = sent(shop, path, where, with_value(body, name, value))
-        if not is_named(reply, path, name):
+        if not is_named(reply, path, name, code=code_of_wrong_type(name, kind)):
             missed.append((name, reply.text))
 
     assert missed == []
@@ -271,7 +272,6 @@ def test_each_text_that_utf_8_cannot_hold_is_named(shop: Shop, path: str) -> Non
 @pytest.mark.parametrize("path", MANAGEMENT)
 def test_unknown_fields_are_passed_over(shop: Shop, path: str) -> None:
     where, body = whole(shop, path)
-
     reply = sent(shop, path, where, body | {"Nonsense": {"Deep": [1]}})
 
     assert reply.status == 200, reply.text

@@ -54,7 +54,6 @@ def test_an_administrator_is_told_who_it_is_and_the_day_of_its_merchant(stage: s
 
 def test_a_system_user_has_no_merchant_and_the_day_of_utc(stage: str) -> None:
     before = datetime.now(UTC)
-
     data = ok(me(stage, an_account(system=True).basic_with_key))["Data"]
 
     assert (data["ClientID"], data["ClientName"], data["CurrencyID"], data["GMT"]) == (0, None, None, 0)

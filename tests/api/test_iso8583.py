@@ -30,9 +30,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("body", "field"), REFUSED, ids=range(len(REFUSED)))
-def test_what_no_message_can_say_is_refused_by_its_field_and_nothing_is_sent(
-    stage: str, body: dict[str, Any], field: str
-) -> None:
+def test_what_no_message_can_say_is_refused_by_field_and_not_sent(stage: str, body: dict[str, Any], field: str) -> None:
     with paying_at(answers()) as host:
         answer = post(stage, SUBMIT, body, TILL)
 

@@ -95,9 +95,7 @@ def test_a_card_that_is_removed_while_it_pays_is_refused_and_nothing_is_stored(
     body = a_card_body(basic={"InputType": 5}, Card={"LinkedCardId": linked.id})
     login = (account.email, account.key)
 
-    refused = post(stage, "/api/v1/payment/submit", body, login)
-
-    assert refused.error == (404, 566)
+    assert post(stage, "/api/v1/payment/submit", body, login).error == (404, 566)
     assert get(stage, f"/api/v1/payment/{body['BasicTran']['ID']}", login).error == (404, 568)
 
 
@@ -139,7 +137,6 @@ def test_a_page_has_a_hundred_cards_and_past_the_end_there_are_none(stage: str) 
     [
         ({"Page": -1}, ("Page", 5)),
         ({"Deleted": 2}, ("Deleted", 5)),
-        ({"State": "1"}, ("State", 2)),
         ({"AccountId": 1, "AccountID": 2}, ("AccountId", 12)),
     ],
 )
@@ -150,14 +147,9 @@ def test_a_filter_that_cannot_be_meant_is_refused(stage: str, filters: dict[str,
     assert reply.findings == [found]
 
 
-def test_the_account_that_is_named_as_the_caller_must_be_it(stage: str) -> None:
-    assert listed(stage, CurrentAccountID=999).error == (403, 152)
-
-
 def test_a_declined_card_is_stored_with_its_error_and_is_of_no_use(moto: None) -> None:
     del moto
     till = a_till()
-
     refused = till.link(a_card(pan="4000000000000002"))
 
     assert (refused.status, refused.link_id) == (card.FAILED, None)

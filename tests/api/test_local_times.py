@@ -13,8 +13,8 @@ import pytest
 from chalicelib.domain.business_days import to_local
 from tests.api.test_linked_cards import a_stored_card
 from tests.support.accounts import a_stored_merchant, an_account
-from tests.support.builders import NOW, PASSWORD, Shop, a_shop
-from tests.support.cards import EXP, STEADY
+from tests.support.builders import NOW, PASSWORD, Shop
+from tests.support.cards import STEADY, a_card_body
 from tests.support.cost import store_calls
 from tests.support.http import OWNER, SYSTEM, TILL, Reply, get, post
 from tests.support.transactions import a_body, a_guid
@@ -29,11 +29,6 @@ MALFORMED = [("x", 2), ("15", 5), ("-13", 5), ("2.5", 2), ("+2", 2), ("", 2), ("
 
 Login = tuple[str, str]
 Times = Callable[[int | None], list[str]]
-
-
-@pytest.fixture
-def shop(stage: str) -> Shop:
-    return a_shop(stage)
 
 
 @pytest.fixture
@@ -92,9 +87,7 @@ def test_a_payment_is_looked_up_in_the_zone_of_the_query_else_in_the_merchants(s
 
 @pytest.mark.parametrize("path", [HISTORY, DAYS])
 @pytest.mark.parametrize("who", ["owner", "system"])
-def test_a_list_is_in_the_zone_of_the_request_else_in_the_merchants(
-    shop: Shop, till: Login, path: str, who: str
-) -> None:
+def test_a_list_is_in_the_zone_of_the_request_or_the_merchant(shop: Shop, till: Login, path: str, who: str) -> None:
     paid = ok(shop.post(SUBMIT, a_body(), till))
     sent = {"ListBasicModel": {"AccountID": shop.owner_id}} if who == "system" else {}
 
@@ -106,19 +99,10 @@ def test_a_list_is_in_the_zone_of_the_request_else_in_the_merchants(
     assert listed(None) == times_of(paid["Transaction"])
 
 
-def a_card_sale() -> dict[str, Any]:
-    """Return the body of a keyed-in card payment."""
-    data = {"PAN": STEADY, "EXP": EXP, "CVV2": "123"}
-    basic = {"InputType": 1, "CurrencyID": "ZAR", "Amount": 100}
-    return {"BasicTran": basic, "Card": {"CardInputMode": 1, "CardDataInput": data}}
-
-
 @pytest.mark.parametrize("path", [REVERSE, REVERSE_CNP])
 @pytest.mark.parametrize("login", [TILL, SYSTEM], ids=itemgetter(0))
-def test_a_reversal_is_answered_in_the_zone_of_the_request_else_in_the_merchants(
-    stage: str, path: str, login: Login
-) -> None:
-    paid = ok(post(stage, SUBMIT, a_body() if path == REVERSE else a_card_sale()))["TransactionID"]
+def test_a_reversal_is_answered_in_the_zone_of_the_request_or_merchant(stage: str, path: str, login: Login) -> None:
+    paid = ok(post(stage, SUBMIT, a_body() if path == REVERSE else a_card_body(100, STEADY)))["TransactionID"]
     body = {"BasicReverseTran": {"TransactionID": paid, "ReverseMode": 2 if path == REVERSE else 5}}
     key = a_guid()
 
@@ -144,9 +128,7 @@ def logon_times(pos: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("who", ["owner", "system"])
-def test_the_logon_of_an_agent_is_in_the_zone_of_the_request_else_in_the_merchants(
-    shop: Shop, locked: dict[str, Any], who: str
-) -> None:
+def test_a_logon_is_in_the_zone_of_the_request_or_merchant(shop: Shop, locked: dict[str, Any], who: str) -> None:
     path, login = f"{shop.path}/pos/{locked['ID']}", shop.owner if who == "owner" else SYSTEM
 
     def got(gmt: int | None) -> list[str]:
@@ -251,13 +233,8 @@ def test_the_date_of_an_offline_payment_is_the_time_that_was_sent(stage: str, gm
     ("clock", "gmt", "days_later"),
     [
         ("23:30:00", None, 0),
-        ("23:30:00", 2, 0),
-        ("00:30:00", None, 0),
         ("23:30:00", -5, 1),
-        ("23:30:00", 0, 1),
         ("00:30:00", 14, -1),
-        ("00:30:00", 3, -1),
-        ("21:59:59Z", 14, 0),
         ("22:00:00Z", -12, 1),
     ],
 )
@@ -334,14 +311,6 @@ def test_sixteen_writings_of_one_client_time_at_once_give_back_once(stage_on_dyn
     assert {reply.error for reply in replies} <= {(200, 0), (409, 301)}
     assert len({reply.body["TransactionReverseID"] for reply in replies if reply.status == 200}) == 1
     assert (shown["AmountRvs"], shown["CountRvs"]) == (Decimal(amount), 1)
-
-
-@pytest.mark.parametrize("time", ["half past ten", "21.11.2026 10:00", "\U0001f552", "9999-12-31T23:59:59"])
-def test_a_client_time_that_cannot_be_read_names_its_reversal_as_it_stands(stage: str, time: str) -> None:
-    payment = ok(post(stage, SUBMIT, a_body()))["TransactionID"]
-    first, other, again = (returned(stage, payment, text, -12) for text in (time, f"{time}.", time))
-
-    assert first == again != other
 
 
 def test_a_reversal_with_a_client_time_is_one_read_and_one_transaction(stage: str) -> None:

@@ -11,10 +11,7 @@ from tests.support.transactions import a_body
 
 SUBMIT = "/api/v1/payment/submit"
 STRANGER = "https://stranger.example"
-READABLE = {
-    "Allow-Origin": SHOP,
-    "Expose-Headers": "Retry-After, Idempotent-Replayed, x-amzn-RequestId",
-}
+READABLE = {"Allow-Origin": SHOP, "Expose-Headers": "Retry-After, Idempotent-Replayed, x-amzn-RequestId"}
 SENT = "Authorization, Content-Type, Idempotency-Key"
 
 
@@ -39,11 +36,7 @@ def test_a_preflight_is_answered_without_a_credential(shop: str, path: str, meth
     reply = preflight(shop, path, SHOP)
 
     assert (reply.status, reply.text, reply.headers["Vary"]) == (204, "", "Origin")
-    assert told(reply.headers) == READABLE | {
-        "Allow-Methods": methods,
-        "Allow-Headers": SENT,
-        "Max-Age": "7200",
-    }
+    assert told(reply.headers) == READABLE | {"Allow-Methods": methods, "Allow-Headers": SENT, "Max-Age": "7200"}
 
 
 @pytest.mark.parametrize("origin", [STRANGER, "null", f"{SHOP}:8443", f"{SHOP},{SHOP}", SHOP.upper(), "", "é" * 4000])

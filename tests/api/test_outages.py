@@ -69,7 +69,6 @@ def test_a_secret_that_cannot_be_renewed_and_a_store_that_hangs_take_under_five_
 def test_a_secret_that_cannot_be_renewed_stops_nobody(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     account = an_account()
     remembered = secrets.document()
-
     with closed() as url, without(monkeypatch, url, SECRETS_VARIABLE):
         _remember_until_now(monkeypatch, remembered)
         reply, _ = _get(stage, account.basic)
@@ -77,11 +76,8 @@ def test_a_secret_that_cannot_be_renewed_stops_nobody(stage: str, monkeypatch: p
     assert reply.status == 200
 
 
-def test_an_outage_in_the_middle_of_a_sign_in_counts_no_failure_and_locks_nobody(
-    stage: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_outage_in_a_sign_in_counts_nothing_and_locks_nobody(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     account = an_account()
-
     with hanging() as url, without(monkeypatch, url, engines.ENDPOINT_VARIABLE):
         replies = [_get(stage, account.basic)[0].error for _ in range(2)]
 

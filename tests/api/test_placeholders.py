@@ -126,9 +126,7 @@ def test_a_known_field_in_other_capitals_is_refused(stage: str, body: dict[str, 
 
 
 def test_a_field_in_right_and_other_capitals_is_refused(stage: str) -> None:
-    reply = post(stage, SUBMIT, a_body(id=a_guid()))
-
-    assert reply.findings == [("BasicTran.id", 13)]
+    assert post(stage, SUBMIT, a_body(id=a_guid())).findings == [("BasicTran.id", 13)]
 
 
 def test_both_spellings_the_specification_shows_stay_good(stage: str) -> None:
@@ -176,11 +174,7 @@ def test_an_unknown_file_type_names_those_known(stage: str) -> None:
             OWNER,
         ),
         ("/api/v1/merchant/1/pos/create", {"Email": "x", "Phone": "y", "Password": 1, "BranchID": -1}, OWNER),
-        (
-            "/api/v1/merchant/1/pos/updatebulk",
-            {"PosBulk": [{"Email": "x"}, 1, {"State": 5}]},
-            OWNER,
-        ),
+        ("/api/v1/merchant/1/pos/updatebulk", {"PosBulk": [{"Email": "x"}, 1, {"State": 5}]}, OWNER),
     ],
 )
 def test_messages_are_for_people(stage: str, path: str, body: dict[str, Any], login: tuple[str, str]) -> None:

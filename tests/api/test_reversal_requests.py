@@ -13,6 +13,7 @@ from chalicelib.store import transactions
 from tests.support.cards import EXP, PAN, STEADY, TRACK2, a_card_body, chip_data
 from tests.support.http import OTHER_TILL, OWNER, TILL, Reply, get, post
 from tests.support.intercepted_calls import broken
+from tests.support.stored import stored_transaction
 from tests.support.transactions import a_body, a_guid
 
 SUBMIT = "/api/v1/payment/submit"
@@ -110,8 +111,7 @@ def test_another_card_is_refused_and_nothing_is_given_back(
     assert reply.findings == [(path, 12)]
     assert STEADY not in reply.text
     assert requests == []
-    kept = transactions.get(paid)
-    assert kept is not None
+    kept = stored_transaction(paid)
     assert (kept.reversals.amount_minor, kept.reversals.requested_id) == (0, None)
     assert give_back(stage, paid, input_type, Card=read_by(input_type)).error == (200, 0)
 
@@ -120,11 +120,8 @@ def test_another_card_is_refused_and_nothing_is_given_back(
     ("card", "found"),
     [
         (data(PAN="4111111111111112"), [("PAN", 8)]),
-        (data(PAN="9999999999999995"), [("PAN", 8)]),
-        (data(PAN="4111"), [("PAN", 3)]),
         (data(EXP="0120"), [("EXP", 9)]),
         (data(EXP="1330", CVV2="1"), [("EXP", 3), ("CVV2", 3)]),
-        (data(PAN=None), [("PAN", 1)]),
         (data(PAN=STEADY, EXP="0120"), [("EXP", 9), ("PAN", 12)]),
         (data(PAN=int(PAN)), [("PAN", 2)]),
     ],

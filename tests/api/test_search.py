@@ -11,7 +11,7 @@ from chalicelib.store.table import client, table_name
 from tests.support.builders import PASSWORD, Shop, a_shop
 from tests.support.cards import a_card_body, chip_data
 from tests.support.http import OTHER_TILL, Reply, post
-from tests.support.tills import kept
+from tests.support.stored import stored_transaction
 from tests.support.transactions import a_body, a_guid
 
 HISTORY, DAYS = "/api/v1/payment/listHistoryEx", "/api/v1/payment/listByDaysEx"
@@ -184,8 +184,7 @@ def test_a_product_code_filters_exactly(till: Till) -> None:
 def test_a_payment_of_an_earlier_version_is_found_by_what_it_was_found_by(till: Till) -> None:
     body = {**a_body(ExtID="E-8", Description="Old times", Amount="45.00"), "Receipt": RECEIPT, "CountryCode": "ZA"}
     name = till.pay(body)
-    record = kept(name)
-    assert record is not None
+    record = stored_transaction(name)
     for write in history.writes_for_outcome(record, record.created_at)[:3]:  # its entries, the last one for its ExtID
         entry = write.parameters["Item"]
         as_before = {attribute: value for attribute, value in entry.items() if attribute not in LATER}

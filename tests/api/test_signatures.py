@@ -8,13 +8,13 @@ from botocore.exceptions import EndpointConnectionError
 
 from chalicelib.gateways import files
 from chalicelib.services import payment_sweep
-from chalicelib.store import transactions
 from tests.api.test_files import a_file, content_of, objects
 from tests.support import events
 from tests.support.builders import JPEG, PNG, an_email
 from tests.support.cards import STEADY, a_card_body
 from tests.support.http import OWNER, TILL, Reply, get, post
 from tests.support.receipts import mails
+from tests.support.stored import stored_transaction
 from tests.support.transactions import a_body
 
 SUBMIT = "/api/v1/payment/submit"
@@ -78,8 +78,7 @@ def test_only_the_same_content_delivers_it(stage: str) -> None:
 
     for other in (other_card, other_amount):
         assert send(stage, other, a_file("SIGNATURE")).error == (422, 302)
-    by_another = post(stage, SUBMIT, {**body, "Files": [a_file("SIGNATURE")]}, OWNER)
-    assert by_another.error == (422, 302)
+    assert post(stage, SUBMIT, {**body, "Files": [a_file("SIGNATURE")]}, OWNER).error == (422, 302)
     assert objects(body["BasicTran"]["ID"]) == []
     assert state(send(stage, body)) == AWAITING
 
@@ -172,8 +171,7 @@ def test_a_reversed_payment_keeps_what_was_reversed_of_it(stage: str) -> None:
 
     assert reversed_part.error == (200, 0)
     assert state(signed) == SIGNED
-    kept = transactions.get(paid)
-    assert kept is not None
+    kept = stored_transaction(paid)
     assert (kept.reversals.amount_minor, kept.reversals.count, kept.pictures.photo_key) == (400, 1, None)
 
 
@@ -191,9 +189,7 @@ def test_a_payment_that_was_reversed_in_full_takes_its_signature_without_another
     assert len(mails(to)) == 1
 
 
-def test_when_the_storage_is_out_of_reach_the_signature_is_still_owed(
-    stage: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_the_storage_out_of_reach_the_signature_is_owed(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def unreachable(**_: object) -> None:
         raise EndpointConnectionError(endpoint_url="https://s3.example")
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.builders import PASSWORD, Shop, a_shop
+from tests.support.builders import PASSWORD, Shop
+from tests.support.cards import a_card_body
 from tests.support.http import SYSTEM, Reply, post
 from tests.support.transactions import a_body, a_guid
 
@@ -14,11 +15,6 @@ TAKINGS = "/api/v1/report/takings"
 SUBMIT, REVERSE = "/api/v1/payment/submit", "/api/v1/payment/reverse"
 HISTORY = "/api/v1/payment/listHistoryEx"
 Login = tuple[str, str]
-
-
-@pytest.fixture
-def shop(stage: str) -> Shop:
-    return a_shop(stage)
 
 
 def a_till_of(shop: Shop, name: str) -> tuple[Login, int]:
@@ -101,25 +97,10 @@ def test_a_system_user_names_the_merchant_through_an_account(shop: Shop) -> None
     assert shop.post(TAKINGS, {}, SYSTEM).findings == [("AccountID", 1)]
 
 
-def test_another_merchants_account_is_a_missing_one(stage: str, shop: Shop) -> None:
-    other = a_shop(stage)
-
-    foreign = shop.post(TAKINGS, {"AccountID": other.owner_id}, shop.owner)
-    missing = shop.post(TAKINGS, {"AccountID": 10**15}, shop.owner)
-
-    assert foreign.error == (404, 563)
-    assert foreign.text == missing.text
-
-
 def test_what_took_no_money_is_in_no_row(shop: Shop) -> None:
     till, _ = a_till_of(shop, "Door")
-    card = {"CardInputMode": 1, "CardDataInput": {"PAN": "4000000000000002", "EXP": "1235", "CVV2": "123"}}
-    body = a_body(ID=a_guid(), InputType=1) | {"AcqTran": {}, "Card": card}
-    lost = a_body(ID=a_guid(), InputType=1, Amount="10.68") | {
-        "AcqTran": {},
-        "Card": card | {"CardDataInput": {"PAN": "4111111111111111", "EXP": "1235", "CVV2": "123"}},
-    }
-    assert [shop.post(SUBMIT, sent, till).error for sent in (body, lost)] == [(200, 1005), (200, 310)]
+    declined, lost = a_card_body(pan="4000000000000002"), a_card_body("10.68")
+    assert [shop.post(SUBMIT, sent, till).error for sent in (declined, lost)] == [(200, 1005), (200, 310)]
 
     assert rows(shop.post(TAKINGS, {}, till)) == []
 
@@ -128,12 +109,9 @@ def test_what_took_no_money_is_in_no_row(shop: Shop) -> None:
     ("sent", "error", "findings"),
     [
         ({"By": "week"}, (400, 202), [("By", 6)]),
-        ({"By": 1}, (400, 202), [("By", 6)]),
         ({"by": "day"}, (400, 202), [("by", 13)]),
         ({"Period": {"From": "2026-02-30"}}, (400, 202), [("Period.From", 3)]),
         ({"Period": {"From": "2026-03-02", "To": "2026-03-01"}}, (400, 202), [("Period.From", 12)]),
-        ({"Period": []}, (400, 202), [("Period", 2)]),
-        ({"AccountID": "1"}, (400, 202), [("AccountID", 2)]),
         ({"AccountID": 10**15 + 1}, (400, 202), [("AccountID", 5)]),
         ({"CurrentAccountID": 1}, (403, 152), []),
         ({"Period": {"From": "2025-01-01", "To": "2026-01-02"}}, (400, 404), []),

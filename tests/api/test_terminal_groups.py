@@ -75,7 +75,6 @@ def test_another_group_of_the_merchant_is_refused_and_named(groups: Groups, plac
 @pytest.mark.parametrize("place", ["", "BasicTran."])
 def test_a_group_nobody_has_is_not_found(groups: Groups, place: str) -> None:
     foreign = Groups(groups.shop.stage).own
-
     for fields in ({ID: 10**9}, {CODE: "softpos"}, {ID: foreign}):
         reply = groups.pay(in_place(place, a_body(), **fields))
 
@@ -117,7 +116,6 @@ def test_a_field_in_other_capitals_is_refused_in_basic_tran_too(groups: Groups) 
 def test_a_repeated_payment_is_answered_whatever_group_it_names(groups: Groups) -> None:
     body = a_body()
     first = groups.pay(body)
-
     again = groups.pay(body | {CODE: "SBP"})
 
     assert again.headers["Idempotent-Replayed"] == "true"

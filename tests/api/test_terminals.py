@@ -3,16 +3,11 @@ from typing import Any
 import pytest
 
 from chalicelib.store import audit, merchants
-from chalicelib.store.table import read
 from tests.support import builders, http
 from tests.support.builders import Shop, a_shop, terminal_body
+from tests.support.stored import stored_record
 
 CREATE = "/api/v1/terminal/create"
-
-
-@pytest.fixture
-def shop(stage: str) -> Shop:
-    return a_shop(stage)
 
 
 def test_a_terminal_is_answered_as_it_was_sent(shop: Shop) -> None:
@@ -34,33 +29,16 @@ def test_a_terminal_belongs_to_default_unless_a_group_is_named(shop: Shop) -> No
     assert shop.terminal(TerminalGroupCode=None, TerminalGroupID=softpos)["GroupID"] == softpos
 
 
-@pytest.mark.parametrize(
-    ("groups", "error", "finding"),
-    [
-        ({"TerminalGroupCode": "NONE"}, (404, 569), ("TerminalGroupCode", 569)),
-        ({"TerminalGroupCode": None, "TerminalGroupID": 10**9}, (404, 569), ("TerminalGroupID", 569)),
-    ],
-)
-def test_a_group_nobody_has_is_refused(
-    shop: Shop, groups: dict[str, Any], error: tuple[int, int], finding: tuple[str, int]
-) -> None:
-    reply = shop.post(CREATE, terminal_body(shop.id, **groups))
-
-    assert (reply.error, reply.findings) == (error, [finding])
-
-
-def test_the_group_of_another_merchant_is_none(shop: Shop) -> None:
+def test_a_group_that_the_merchant_does_not_have_is_refused(shop: Shop) -> None:
     foreign = a_shop(shop.stage).terminal()["GroupID"]
+    for group in ({"TerminalGroupCode": "NONE"}, {"TerminalGroupID": 10**9}, {"TerminalGroupID": foreign}):
+        reply = shop.post(CREATE, terminal_body(shop.id, **{"TerminalGroupCode": None, **group}))
 
-    assert shop.post(CREATE, terminal_body(shop.id, TerminalGroupCode=None, TerminalGroupID=foreign)).error == (
-        404,
-        569,
-    )
+        assert (reply.error, reply.findings) == ((404, 569), [(next(iter(group)), 569)])
 
 
 def test_two_groups_that_differ_are_a_contradiction(shop: Shop) -> None:
     default = shop.terminal(TerminalGroupCode=None)["GroupID"]
-
     reply = shop.post(CREATE, terminal_body(shop.id, TerminalGroupID=default))
 
     assert (reply.error, reply.findings) == ((400, 202), [("TerminalGroupCode", 12)])
@@ -73,15 +51,11 @@ def test_a_new_terminal_answers_its_accounts_when_they_are_requested(
     assert shop.terminal(WithAccounts=requested)["Accounts"] == accounts
 
 
-def test_a_missing_alias_is_the_name(shop: Shop) -> None:
-    terminal = shop.terminal(Alias=None)
+def test_a_name_is_taken_once_by_a_merchant_and_is_the_alias_that_is_missing(shop: Shop) -> None:
+    terminal = shop.terminal(Alias=None, Location="Rue de l'Église 7, Łódź")
+    name = terminal["Name"]
 
-    assert terminal["Alias"] == terminal["Name"]
-
-
-def test_a_name_is_taken_once_by_a_merchant(shop: Shop) -> None:
-    name = shop.terminal()["Name"]
-
+    assert (terminal["Alias"], terminal["Location"]) == (name, "Rue de l'Église 7, Łódź")
     assert shop.post(CREATE, terminal_body(shop.id, Name=name)).error == (409, 308)
     assert a_shop(shop.stage).terminal(Name=name)["Name"] == name
 
@@ -106,11 +80,9 @@ def test_a_name_is_taken_once_by_a_merchant(shop: Shop) -> None:
         ("Location", "", 5),
         ("Phone", "12", 3),
         ("Latitude", 91, 5),
-        ("Latitude", "1", 2),
         ("Name", "", 5),
         ("Name", "x" * 257, 4),
         ("State", 2, 5),
-        ("WithAccounts", "true", 2),
         ("Sbp", "text", 2),
     ],
 )
@@ -132,10 +104,6 @@ def test_elsewhere_a_region_is_any_short_code(shop: Shop) -> None:
     assert (terminal["RegionCode"], terminal["Currency"]) == ("NY", "840")
 
 
-def test_latin_letters_have_accents_too(shop: Shop) -> None:
-    assert shop.terminal(Location="Rue de l'Église 7, Łódź")["Location"] == "Rue de l'Église 7, Łódź"
-
-
 def test_both_spellings_of_self_service_are_taken_and_a_difference_is_told(shop: Shop) -> None:
     assert shop.terminal(SelfSevice=None, SelfService="1")["SelfService"] == "1"
 
@@ -145,7 +113,6 @@ def test_both_spellings_of_self_service_are_taken_and_a_difference_is_told(shop:
 
 def test_the_branch_is_the_callers_merchant_and_everything_else_is_answered_alike(shop: Shop) -> None:
     other = a_shop(shop.stage)
-
     answers = {shop.post(CREATE, terminal_body(number)).text for number in (other.id, 0, 10**9)}
 
     assert len(answers) == 1
@@ -168,8 +135,7 @@ def test_an_agent_creates_no_terminal(shop: Shop) -> None:
 def test_everything_that_was_sent_is_stored_and_the_audit_knows(shop: Shop) -> None:
     terminal = shop.terminal()
 
-    stored = read(merchants.terminal_key(terminal["ID"]))
-    assert stored
+    stored = stored_record(merchants.terminal_key(terminal["ID"]))
     assert (stored.with_accounts, stored.for_account, stored.sbp) == (False, False, '{"Id":"1"}')
     assert "Android" in (stored.request_context or "")
     (entry,) = audit.of(f"terminal#{stored.id}")

@@ -1,23 +1,18 @@
 """Webhooks over HTTP: created, changed, rotated and listed by who may."""
 
 import json
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import boto3
 import pytest
 
 from chalicelib.store import merchants
-from chalicelib.store.table import read
 from infra.local.engines import STACK
 from tests.support import http
 from tests.support.builders import Shop, a_shop, a_webhook
 from tests.support.http import Reply
-
-
-@pytest.fixture
-def shop(stage: str) -> Shop:
-    return a_shop(stage)
+from tests.support.stored import stored_record
 
 
 def create(shop: Shop, **changes: Any) -> Reply:
@@ -61,7 +56,6 @@ def test_without_types_it_takes_all_of_them_and_each_once(shop: Shop) -> None:
 
 def test_an_update_changes_what_it_names_alone(shop: Shop) -> None:
     made = create(shop, Types=["payment.approved"], Description="Bookkeeping").body["Webhook"]
-
     changed = update(shop, made["ID"], State=0).body["Webhook"]
 
     assert changed == made | {"State": 0, "Secret": None, "Updated": changed["Updated"]}
@@ -70,7 +64,6 @@ def test_an_update_changes_what_it_names_alone(shop: Shop) -> None:
 
 def test_a_rotation_is_answered_with_another_secret(shop: Shop) -> None:
     made = create(shop).body["Webhook"]
-
     rotated = update(shop, made["ID"], RotateSecret=True).body["Webhook"]
 
     assert rotated["Secret"].startswith("whsec_")
@@ -79,12 +72,8 @@ def test_a_rotation_is_answered_with_another_secret(shop: Shop) -> None:
 
 
 def test_a_merchant_has_five_webhooks_at_most_however_many_ask_at_once(shop: Shop) -> None:
-    replies: list[Reply] = []
-    threads = [threading.Thread(target=lambda: replies.append(create(shop))) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(lambda _: create(shop), range(8)))
 
     assert sorted(reply.status for reply in replies) == [200] * 5 + [400] * 3
     assert create(shop).error == (400, 202)
@@ -96,16 +85,10 @@ def test_a_merchant_has_five_webhooks_at_most_however_many_ask_at_once(shop: Sho
     ("changes", "finding"),
     [
         ({"Url": "http://shop.example/"}, ("Url", 3)),
-        ({"Url": "https://user:password@shop.example/"}, ("Url", 3)),
-        ({"Url": "https://shop.example/#part"}, ("Url", 3)),
         ({"Url": "https://169.254.169.254/latest"}, ("Url", 3)),
-        ({"Url": "https://10.0.0.1/"}, ("Url", 3)),
-        ({"Url": "http://10.0.0.1/"}, ("Url", 3)),
-        ({"Url": "ftp://shop.example/"}, ("Url", 3)),
         ({"Url": "https://shop.example/" + "x" * 512}, ("Url", 4)),
         ({"Url": ""}, ("Url", 3)),
         ({"Url": None}, ("Url", 1)),
-        ({"Url": 5}, ("Url", 2)),
         ({"Types": "payment.approved"}, ("Types", 2)),
         ({"Types": ["payment.approved", "ping"]}, ("Types[1]", 6)),
         ({"Types": [5]}, ("Types[0]", 2)),
@@ -144,8 +127,7 @@ def test_a_webhook_of_another_merchant_does_not_exist(shop: Shop, stage: str) ->
 
 def test_a_merchant_makes_events_from_its_first_webhook_on(shop: Shop) -> None:
     def until() -> Any:
-        found = read(merchants.key(shop.id))
-        assert found is not None
+        found = stored_record(merchants.key(shop.id))
         return found.events_until
 
     before = until()
@@ -161,14 +143,11 @@ def test_a_merchant_makes_events_from_its_first_webhook_on(shop: Shop) -> None:
     assert until() == on
 
 
-def test_two_changes_at_once_are_both_kept(shop: Shop) -> None:
+def test_changes_at_once_are_all_kept(shop: Shop) -> None:
     hook = create(shop).body["Webhook"]["ID"]
     changes: list[dict[str, Any]] = [{"Description": "new"}, {"State": 0}, {"Types": ["payment.declined"]}]
-    threads = [threading.Thread(target=update, args=(shop, hook), kwargs=change) for change in changes]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda change: update(shop, hook, **change), changes))
 
     [found] = listed(shop)
     assert (found["Description"], found["State"], found["Types"]) == ("new", 0, ["payment.declined"])

@@ -15,7 +15,6 @@ SUBMIT = "/api/v1/payment/submit"
 )
 def test_a_number_that_is_written_in_another_way_is_of_the_wrong_type(stage: str, literal: str) -> None:
     body = json.dumps(a_body() | {"GMT": "NUMBER"}).replace('"NUMBER"', literal)
-
     reply = post(stage, SUBMIT, body.encode(), TILL)
 
     assert (reply.error, reply.findings) == ((400, 202), [("GMT", 2)])

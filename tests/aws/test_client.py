@@ -140,9 +140,7 @@ def test_a_request_to_secrets_manager_or_kms_is_what_boto3_sends(
 
 
 @pytest.mark.usefixtures("pauses")
-def test_the_attempts_of_a_transaction_have_one_token_and_two_transactions_have_two(
-    at: Callable[[Scripted], None],
-) -> None:
+def test_the_attempts_of_a_transaction_have_one_token_two_transactions_two(at: Callable[[Scripted], None]) -> None:
     for through in (ours, boto3s):
         with scripted(refuses("InternalServerError", 500), cuts, answers({}), answers({})) as server:
             at(server)
@@ -263,7 +261,6 @@ def test_a_pause_doubles_with_each_attempt_up_to_twenty_seconds(
     monkeypatch: pytest.MonkeyPatch, error: RefusedError | UnansweredError, scale: float
 ) -> None:
     monkeypatch.setattr("random.random", lambda: 1.0)
-
     drawn = [aws_client.pause(error, attempt, 0.025) for attempt in range(1, 14)]
 
     assert drawn == [min(scale * 2**number, 20) for number in range(13)]

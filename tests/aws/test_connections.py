@@ -310,9 +310,7 @@ def test_a_certificate_of_nobody_or_for_another_name_is_no_connection(
 
 
 @pytest.mark.parametrize("has_bundle", [True, False])
-def test_there_are_certificates_to_trust_even_where_python_has_none(
-    monkeypatch: pytest.MonkeyPatch, *, has_bundle: bool
-) -> None:
+def test_there_are_certificates_if_python_has_none(monkeypatch: pytest.MonkeyPatch, *, has_bundle: bool) -> None:
     monkeypatch.delenv("AWS_CA_BUNDLE", raising=False)
     if not has_bundle:
         nothing = SimpleNamespace(cafile=None, capath=None)

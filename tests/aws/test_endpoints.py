@@ -31,9 +31,7 @@ def test_the_address_in_every_region_is_botocores(service: Service, monkeypatch:
 
 
 @pytest.mark.parametrize("service", SERVICES, ids=str)
-def test_the_variable_of_the_service_comes_before_the_common_one(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_variable_of_the_service_precedes_the_common_one(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://common:1")
     common = endpoint_of(service).url
     service_id = get_session().get_service_model(service.name).service_id
@@ -51,20 +49,15 @@ def test_the_variable_of_the_service_comes_before_the_common_one(
         ("http://[::1]:8000", "[::1]:8000", 8000),
     ],
 )
-def test_the_header_host_has_a_port_that_is_not_the_usual_one(
-    monkeypatch: pytest.MonkeyPatch, url: str, authority: str, port: int
-) -> None:
+def test_the_host_header_has_its_port(monkeypatch: pytest.MonkeyPatch, url: str, authority: str, port: int) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", url)
 
     assert (endpoint_of(KMS).authority, endpoint_of(KMS).port) == (authority, port)
 
 
 @pytest.mark.parametrize("url", ["localhost:1", "ftp://a", "http://", "http://a/path", "http://a?b", "http://a:b@c"])
-def test_an_address_that_is_not_plain_is_refused_without_being_quoted(
-    monkeypatch: pytest.MonkeyPatch, url: str
-) -> None:
+def test_an_address_that_is_not_plain_is_refused_and_not_quoted(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", url)
-
     with pytest.raises(ValueError, match="An endpoint of AWS is") as refused:
         endpoint_of(KMS)
 

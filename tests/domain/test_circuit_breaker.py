@@ -35,9 +35,7 @@ def test_shares_are_equal_use_no_more_than_there_is_and_leave_nobody_without(thr
 
 
 @given(answers=REQUESTS, running=st.integers(0, 20), tried=st.booleans(), most=st.integers(1, 16))
-def test_an_acquirer_never_has_more_than_its_share(
-    answers: list[bool], running: int, most: int, *, tried: bool
-) -> None:
+def test_an_acquirer_never_exceeds_its_share(answers: list[bool], running: int, most: int, *, tried: bool) -> None:
     assert not (may_begin(after(answers), Use(running, tried), most) and running >= most)
 
 

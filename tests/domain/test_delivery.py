@@ -45,34 +45,27 @@ def test_jitter_makes_a_pause_longer_by_a_tenth_at_most_and_never_shorter(share:
     assert sum(pauses, timedelta()) <= 3 * DAY
 
 
-@pytest.mark.parametrize(("status", "state"), [(200, "delivered"), (204, "delivered"), (299, "delivered")])
-def test_two_hundred_is_delivered(status: int, state: str) -> None:
-    held = webhooks.held(webhooks.begun(an_event(at=NOW), 1, NOW), NOW)
+AFTER: dict[int | None, DeliveryState] = {
+    **dict.fromkeys((200, 204, 299), DeliveryState.DELIVERED),
+    **dict.fromkeys((199, 300, 301, 302, 307, 400, 404, 500, 503, None), DeliveryState.PENDING),
+    410: DeliveryState.GIVEN_UP,
+}
 
+
+@pytest.mark.parametrize(("status", "state"), AFTER.items())
+def test_200_is_delivered_410_is_given_up_and_anything_else_is_tried_again(
+    status: int | None, state: DeliveryState
+) -> None:
+    held = webhooks.held(webhooks.begun(an_event(at=NOW), 1, NOW), NOW)
     after = webhooks.after(held, Attempt(NOW, 5, status), "7#1", NOW, 0)
 
-    assert (after.state, after.due_at, after.due_shard, after.last_status) == (state, None, None, status)
-
-
-@pytest.mark.parametrize("status", [199, 300, 301, 302, 307, 400, 404, 500, 503, None])
-def test_anything_else_is_tried_again(status: int | None) -> None:
-    held = webhooks.held(webhooks.begun(an_event(at=NOW), 1, NOW), NOW)
-
-    after = webhooks.after(held, Attempt(NOW, 5, status), "7#1", NOW, 0)
-
-    assert (after.state, after.due_at, after.due_shard) == (DeliveryState.PENDING, NOW + 5 * SECOND, "7#1")
-
-
-def test_gone_is_given_up_at_once() -> None:
-    held = webhooks.held(webhooks.begun(an_event(at=NOW), 1, NOW), NOW)
-
-    assert webhooks.after(held, Attempt(NOW, 5, 410), "7#1", NOW, 0).state is DeliveryState.GIVEN_UP
+    due = (NOW + 5 * SECOND, "7#1") if state is DeliveryState.PENDING else (None, None)
+    assert (after.state, after.due_at, after.due_shard, after.last_status) == (state, *due, status)
 
 
 def test_what_is_asked_for_again_begins_anew_and_keeps_what_was_tried() -> None:
     _, given_up = all_attempts(share=0)
     later = NOW + 20 * DAY
-
     again = webhooks.again(given_up, "7#1", later)
 
     assert (again.state, again.due_at, again.attempts, again.made) == ("pending", later, 0, given_up.made)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain.card import brand_of, has_check_digit
-from chalicelib.domain.masking import mask_foreign
+from chalicelib.domain.masking import mask_foreign, mask_of, mask_value
 from tests.support.cards import PAN, STEADY, TRACK2, a_card, chip_data
 
 CARD = a_card().details
@@ -35,6 +35,11 @@ def test_a_card_number_is_masked_and_nothing_else(text: str, masked: str) -> Non
 
 def test_a_chips_data_are_masked_too() -> None:
     assert PAN not in mask_foreign(f"data {chip_data()}", None)
+
+
+def test_the_digits_of_a_known_card_alone_are_masked() -> None:
+    assert mask_of((PAN,))(f"{PAN} {PAN[:-1]} {STEADY}") == f"411111******1111 {PAN[:-1]} {STEADY}"
+    assert mask_value({"a": [PAN, True, None, 1.5]}, mask_of((PAN,))) == {"a": ["411111******1111", True, None, 1.5]}
 
 
 @given(NUMBERS, st.text(st.characters(codec="utf-8", exclude_categories=["N"]), max_size=20), st.text(max_size=20))

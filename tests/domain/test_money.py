@@ -22,17 +22,23 @@ KWD = Currency("KWD", "414", 3)
 
 @pytest.mark.parametrize(
     ("amount", "currency", "minor"),
-    [("0.1", ZAR, 10), ("10.10", ZAR, 1010), ("9999999999.99", ZAR, 999999999999), ("5", JPY, 5), ("1.005", KWD, 1005)],
+    [
+        ("0.1", ZAR, 10),
+        ("10.10", ZAR, 1010),
+        ("9999999999.99", ZAR, 999999999999),
+        ("5", JPY, 5),
+        ("5.000", JPY, 5),
+        ("1.005", KWD, 1005),
+    ],
 )
 def test_an_amount_becomes_whole_minor_units(amount: str, currency: Currency, minor: int) -> None:
     assert to_minor(Decimal(amount), currency) == minor
 
 
-def test_trailing_zeros_are_not_decimals() -> None:
-    assert to_minor(Decimal("5.000"), JPY) == 5
-
-
-@pytest.mark.parametrize(("amount", "currency"), [("0.001", ZAR), ("0.5", JPY), ("1.0001", KWD), ("1e-400", ZAR)])
+@pytest.mark.parametrize(
+    ("amount", "currency"),
+    [("0.001", ZAR), ("0.5", JPY), ("1.0001", KWD), ("1e-400", ZAR), ("0.00" + "9" * 33, ZAR)],
+)
 def test_more_decimals_than_the_currency_has_are_refused_not_rounded(amount: str, currency: Currency) -> None:
     with pytest.raises(TooManyDecimalsError):
         to_minor(Decimal(amount), currency)
@@ -74,8 +80,3 @@ def test_equal_amounts_have_one_text_and_others_another(number: int, zeros: int,
 
     assert canonical(padded) == canonical(amount) != canonical(larger)
     assert Decimal(canonical(amount)) == amount
-
-
-def test_a_hair_below_a_cent_is_not_a_cent() -> None:
-    with pytest.raises(TooManyDecimalsError):
-        to_minor(Decimal("0.00" + "9" * 33), ZAR)

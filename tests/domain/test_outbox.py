@@ -58,7 +58,6 @@ def test_control_characters_become_blanks() -> None:
 
 def test_the_welcome_of_a_merchant_names_it_and_goes_to_its_manager() -> None:
     merchant = a_merchant(name="Corner\r\nStore")
-
     message = outbox.welcome_merchant("1", merchant, NOW)
 
     assert message.to == (merchant.manager.email,)

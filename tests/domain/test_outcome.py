@@ -75,7 +75,6 @@ def test_what_was_never_attempted_has_no_result_and_what_never_arrived_has() -> 
 @pytest.mark.parametrize("phase", Phase)
 def test_only_what_is_pending_or_owed_is_due(phase: Phase) -> None:
     payment = sent(phase=phase)
-
     due = outcome.due_at(payment, NOW)
 
     assert (due is not None) == (payment.is_pending or phase is Phase.AWAITING_COMPLETION)

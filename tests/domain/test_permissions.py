@@ -68,32 +68,20 @@ TABLE: dict[str, tuple[Callable[[Agent], None], tuple[ErrorCode | None, ...]]] =
     "create a merchant": (check_can_create_merchants, (YES, NO, NO, NO, NO, NO)),
     "manage the merchant": (lambda agent: check_can_manage(agent, HOME), (YES, YES, NO, NO, NO, NO)),
     "see itself": (lambda agent: check_can_see_agent(agent, HOME, ME), (YES, YES, YES, YES, YES, YES)),
-    "see a colleague": (
-        lambda agent: check_can_see_agent(agent, HOME, COLLEAGUE),
-        (YES, YES, NO, NO, NO, NO),
-    ),
+    "see a colleague": (lambda agent: check_can_see_agent(agent, HOME, COLLEAGUE), (YES, YES, NO, NO, NO, NO)),
     "take payments": (check_can_take_payments, (NO, YES, YES, YES, YES, YES)),
-    "see its payment": (
-        lambda agent: check_can_see_transaction(agent, HOME, ME),
-        (YES, YES, YES, YES, YES, YES),
-    ),
+    "see its payment": (lambda agent: check_can_see_transaction(agent, HOME, ME), (YES, YES, YES, YES, YES, YES)),
     "see a colleague's payment": (
         lambda agent: check_can_see_transaction(agent, HOME, COLLEAGUE),
         (YES, YES, NO, YES, YES, NO),
     ),
-    "reverse its payment": (
-        lambda agent: check_can_reverse(agent, HOME, ME),
-        (YES, YES, YES, YES, YES, YES),
-    ),
+    "reverse its payment": (lambda agent: check_can_reverse(agent, HOME, ME), (YES, YES, YES, YES, YES, YES)),
     "reverse a colleague's payment": (
         lambda agent: check_can_reverse(agent, HOME, COLLEAGUE),
         (YES, YES, NO, NO, YES, NO),
     ),
     "see its cards": (lambda agent: check_can_see_cards(agent, HOME, ME), (YES, YES, YES, YES, YES, YES)),
-    "see a colleague's cards": (
-        lambda agent: check_can_see_cards(agent, HOME, COLLEAGUE),
-        (YES, YES, NO, NO, NO, NO),
-    ),
+    "see a colleague's cards": (lambda agent: check_can_see_cards(agent, HOME, COLLEAGUE), (YES, YES, NO, NO, NO, NO)),
 }
 CELLS = [
     pytest.param(act, agent, expected, id=f"{what}, {role}")
@@ -111,18 +99,12 @@ def test_a_role_may_do_at_home_what_the_table_says(
 
 OF_ANOTHER_MERCHANT: dict[str, tuple[Callable[[Agent], None], ErrorCode]] = {
     "manage": (lambda agent: check_can_manage(agent, ELSEWHERE), ErrorCode.MERCHANT_NOT_FOUND),
-    "see an agent": (
-        lambda agent: check_can_see_agent(agent, ELSEWHERE, STRANGER),
-        ErrorCode.MERCHANT_NOT_FOUND,
-    ),
+    "see an agent": (lambda agent: check_can_see_agent(agent, ELSEWHERE, STRANGER), ErrorCode.MERCHANT_NOT_FOUND),
     "see a payment": (
         lambda agent: check_can_see_transaction(agent, ELSEWHERE, STRANGER),
         ErrorCode.TRANSACTION_NOT_FOUND,
     ),
-    "reverse a payment": (
-        lambda agent: check_can_reverse(agent, ELSEWHERE, STRANGER),
-        ErrorCode.TRANSACTION_NOT_FOUND,
-    ),
+    "reverse a payment": (lambda agent: check_can_reverse(agent, ELSEWHERE, STRANGER), ErrorCode.TRANSACTION_NOT_FOUND),
     "see cards": (lambda agent: check_can_see_cards(agent, ELSEWHERE, STRANGER), ErrorCode.AGENT_NOT_FOUND),
 }
 

@@ -118,7 +118,6 @@ def test_a_refund_may_have_no_approval_code_in_the_list_and_a_purchase_may_not()
 
 def test_a_transaction_with_several_differences_has_a_line_for_each() -> None:
     booking = a_booking()
-
     row = row_of(booking, amount=Decimal(12), stan=42, tid="SHOP0002")
 
     assert found([booking], [row]) == [(booking.rrn, booking.id, one) for one in (Field.AMOUNT, Field.TID, Field.STAN)]
@@ -126,7 +125,6 @@ def test_a_transaction_with_several_differences_has_a_line_for_each() -> None:
 
 def test_a_line_names_the_transaction_the_field_and_both_sides() -> None:
     booking = a_booking(id=a_guid(), stan=7)
-
     lines = [str(one) for one in compare([booking], [row_of(booking, stan=42, approval_code="")], DAY)]
 
     assert lines == [

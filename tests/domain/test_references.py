@@ -3,7 +3,8 @@ import pytest
 from chalicelib.domain import references
 from chalicelib.domain.agent import PrinterSettings
 from chalicelib.domain.merchant import TerminalGroup, resolve_group
-from tests.support.builders import a_merchant, a_terminal
+from chalicelib.domain.references import matches_search
+from tests.support.builders import a_merchant, a_terminal, an_agent
 
 PRINTERS = {1: "ESCPOS58", 2: "ESCPOS80"}
 OWN, FOREIGN = a_terminal(id=5, client_id=7), a_terminal(id=6, client_id=8)
@@ -79,3 +80,30 @@ def test_the_merchant_itself_is_its_one_branch() -> None:
     wrong = references.check_branches(7, {"branch_id": 7, "branches_actions[0].branch_id": 8})
 
     assert [(item.field, item.code) for item in wrong] == [("branches_actions[0].branch_id", 565)]
+
+
+AGENT = an_agent(name="Straße 7", email="Till@Shop.example", phone="+27829876543")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("strasse", True),
+        ("till@shop", True),
+        ("SHOP0001", True),
+        ("82 987 65", True),
+        ("+27 (82) 987-6543", True),
+        ("082 987 6543", True),
+        ("0027829876543", True),
+        ("99", False),
+        ("till 9", False),
+        ("nobody", False),
+        ("+", False),
+    ],
+)
+def test_a_search_looks_at_name_email_phone_and_terminal(text: str, found: bool) -> None:  # noqa: FBT001
+    assert matches_search(AGENT, text, "SHOP0001") is found
+
+
+def test_an_agent_without_a_terminal_is_searched_too() -> None:
+    assert not matches_search(AGENT, "SHOP0001", None)

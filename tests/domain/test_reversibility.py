@@ -30,9 +30,7 @@ def followed(refused: Refusal, used: str) -> list[Way]:
 
 
 @pytest.mark.parametrize(("input_type", "endpoint", "mode", "partial"), WAYS)
-def test_what_a_refusal_names_is_accepted(
-    input_type: InputType, endpoint: str, mode: ReverseMode, *, partial: bool
-) -> None:
+def test_what_a_refusal_names_works(input_type: InputType, endpoint: str, mode: ReverseMode, *, partial: bool) -> None:
     payment = a_payment(input_type=input_type)
     refused = asked(payment, endpoint, mode, partial=partial)
     if refused is None:
@@ -68,11 +66,7 @@ def test_another_endpoint_is_named_only_when_the_payment_is_reversed_there(phase
 
 @pytest.mark.parametrize(
     ("phase", "words"),
-    [
-        (Phase.DECLINED, "declined"),
-        (Phase.REJECTED, "rejected"),
-        (Phase.AUTO_CANCELLED, "cancelled automatically"),
-    ],
+    [(Phase.DECLINED, "declined"), (Phase.REJECTED, "rejected"), (Phase.AUTO_CANCELLED, "cancelled automatically")],
 )
 @pytest.mark.parametrize("endpoint", [CARD_PRESENT, CNP])
 def test_a_payment_that_took_no_money_says_so_at_either_endpoint(phase: Phase, words: str, endpoint: str) -> None:

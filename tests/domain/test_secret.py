@@ -47,11 +47,8 @@ def test_a_record_with_a_secret_cannot_be_turned_into_a_dictionary() -> None:
         asdict(_Holder(Secret(TEXT)))
 
 
-def test_only_reveal_gives_the_text() -> None:
+def test_reveal_gives_the_text_and_secrets_are_equal_when_their_texts_are() -> None:
     assert Secret(TEXT).reveal() == TEXT
-
-
-def test_secrets_are_equal_when_their_texts_are() -> None:
     assert Secret(TEXT) == Secret(TEXT)
     assert len({Secret(TEXT), Secret(TEXT)}) == 1
     assert Secret(TEXT) != Secret(TEXT + " ")

@@ -18,16 +18,13 @@ TAKEN, REFUSED, SLOW = Attempt(NOW, 20, 200), Attempt(NOW, 20, 500), Attempt(NOW
 def test_the_signature_is_that_of_the_published_example() -> None:
     # https://github.com/standard-webhooks/standard-webhooks: the example of the specification
     secret = Secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-
     signature = webhooks.sign([secret], "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')
 
     assert signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 
 
 def test_a_secret_is_as_long_as_the_contract_says() -> None:
-    secret = webhooks.new_secret(bytes(32)).reveal()
-
-    assert secret == "whsec_" + "A" * 43 + "="
+    assert webhooks.new_secret(bytes(32)).reveal() == "whsec_" + "A" * 43 + "="
 
 
 def test_for_a_day_both_secrets_sign_the_new_one_first() -> None:

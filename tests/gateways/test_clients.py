@@ -27,7 +27,6 @@ def test_threads_that_come_at_once_get_the_same_client_which_is_created_once() -
 def test_a_client_is_created_anew_after_the_cache_was_cleared() -> None:
     client = Once(object)
     first = client()
-
     client.cache_clear()
 
     assert client() is not first

@@ -84,9 +84,7 @@ def test_a_host_that_is_this_machine_in_whatever_spelling_is_not_connected_to(ho
     assert connects == []
 
 
-def test_the_connection_goes_to_the_address_that_was_checked(
-    resolves: Callable[..., list[str]], connects: list[Any]
-) -> None:
+def test_the_connection_goes_to_the_checked_address(resolves: Callable[..., list[str]], connects: list[Any]) -> None:
     made = resolves([PUBLIC], ["127.0.0.1"])  # the second look-up would lead inside
 
     with pytest.raises(FailedError):
@@ -95,9 +93,7 @@ def test_the_connection_goes_to_the_address_that_was_checked(
     assert connects == [PUBLIC] * 3
 
 
-def test_each_address_gets_its_turn_and_ipv4_goes_first(
-    resolves: Callable[..., list[str]], connects: list[Any]
-) -> None:
+def test_each_address_gets_a_turn_and_ipv4_is_first(resolves: Callable[..., list[str]], connects: list[Any]) -> None:
     resolves(["2606:4700:4700::1111", PUBLIC])
 
     with pytest.raises(FailedError):
@@ -199,9 +195,7 @@ def test_a_tls_handshake_that_stalls_has_its_time_and_no_more(resolves: Callable
     assert time.monotonic() - started < 1.6
 
 
-def test_connecting_and_the_handshake_share_one_limit(
-    monkeypatch: pytest.MonkeyPatch, resolves: Callable[..., list[str]]
-) -> None:
+def test_connecting_and_tls_share_a_limit(monkeypatch: pytest.MonkeyPatch, resolves: Callable[..., list[str]]) -> None:
     really = socket.socket.connect
 
     def connect_late(sock: socket.socket, address: Any) -> None:

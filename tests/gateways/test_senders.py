@@ -89,7 +89,6 @@ def test_a_mail_with_a_logo_needs_nothing_that_an_old_botocore_does_not_know(mon
     model: Any = mail._client().meta.service_model  # noqa: SLF001
     monkeypatch.delitem(model._shape_resolver._shape_map["Message"]["members"], "Attachments")  # noqa: SLF001  as in 1.34
     to = an_email()
-
     mail.send(an_entry(html='<img src="cid:logo">', logo_key="merchants/7/logo.png"), to)
 
     assert [sent.body for sent in mails(to)] == ['<img src="cid:logo">']
@@ -155,9 +154,7 @@ def test_a_short_message_goes_to_its_number() -> None:
 
 
 @pytest.mark.parametrize(("gateway", "operation"), [(mail, "send_email"), (sms, "publish")])
-def test_a_sender_that_does_not_answer_has_not_sent(
-    gateway: Any, operation: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sender_without_an_answer_has_not_sent(gateway: Any, operation: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def hang(**_: object) -> None:
         raise ReadTimeoutError(endpoint_url="https://ses.example")
 

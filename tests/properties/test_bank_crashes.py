@@ -189,9 +189,7 @@ class Attempt:
 
 
 @pytest.mark.parametrize(("case", "came_back"), BY_A_CLIENT, ids=str)
-def test_a_request_that_stops_at_any_call_ends_with_both_books_equal(
-    case: Case, running: RunningBank, *, came_back: bool
-) -> None:
+def test_a_request_that_stops_leaves_both_books_equal(case: Case, running: RunningBank, *, came_back: bool) -> None:
     for number in range(1, _calls_of(case, running) + 1):  # before a call all is as it is after the one before
         attempt = Attempt(case, running)
         with stopping(number, "after"):

@@ -16,6 +16,7 @@ from chalicelib.store import linked_cards, outbox
 from chalicelib.store.table import read
 from tests.support.cards import a_card_body
 from tests.support.intercepted_calls import broken, counting, failing, stopping, told
+from tests.support.stored import stored_record, stored_transaction
 from tests.support.tills import MINUTE, SECOND, Till, a_till, booked, is_charged, is_due, kept
 from tests.support.transactions import NOW
 
@@ -97,8 +98,7 @@ def check(case: Case, till: Till, transaction_id: str, *, came_back: bool) -> No
     assert till.counted() == (1, payment.amount_minor if paid else 0)
     assert (read(outbox.key(f"{transaction_id}.email")) is not None) == paid
     if payment.card_entry.linked_id:
-        card = read(linked_cards.key(payment.card_entry.linked_id))
-        assert card is not None
+        card = stored_record(linked_cards.key(payment.card_entry.linked_id))
         assert card.transaction_count == paid
 
 
@@ -128,9 +128,7 @@ def test_a_submit_that_stops_at_any_call_ends_paid_once_or_not_charged(
 
 @pytest.mark.parametrize("when", ["before", "after"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_sweep_that_stops_at_any_call_is_made_good_by_the_next(
-    case: Case, when: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sweep_that_stops_is_made_good_by_the_next(case: Case, when: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with broken(monkeypatch, **case.faults):
         for number in POINTS:
             till = a_till()
@@ -163,8 +161,7 @@ def test_a_reversal_that_is_not_acknowledged_is_asked_for_again(monkeypatch: pyt
 
     payment_sweep.run(payment.deadline + 20 * MINUTE)
 
-    done = kept(payment.id)
-    assert done is not None
+    done = stored_transaction(payment.id)
     assert done.phase is Phase.AUTO_CANCELLED
     assert not is_charged(payment.id)
 

@@ -14,11 +14,11 @@ from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
 from chalicelib.store import linked_cards
-from chalicelib.store.table import read
 from tests.support.cards import a_card_body
 from tests.support.intercepted_calls import hooked
 from tests.support.interleaving import Turns
-from tests.support.tills import MINUTE, Till, a_till, is_charged, is_due, kept
+from tests.support.stored import stored_record, stored_transaction
+from tests.support.tills import MINUTE, Till, a_till, is_charged, is_due
 from tests.support.transactions import NOW
 
 pytestmark = pytest.mark.usefixtures("dynamodb_local")
@@ -40,13 +40,11 @@ def test_two_clients_with_one_id_pay_once_or_not_at_all(seed: int) -> None:
 
     with hooked(turns.hook):
         turns.run(*(lambda: _client(till, body, answers) for _ in range(2)), lambda: _sweep(at))
-    seen = kept(body["BasicTran"]["ID"])
-    assert seen is not None
+    seen = stored_transaction(body["BasicTran"]["ID"])
     payment_sweep.run(NOW + 2 * MINUTE)
     payment_sweep.run(seen.deadline)
 
-    payment = kept(body["BasicTran"]["ID"])
-    assert payment is not None
+    payment = stored_transaction(body["BasicTran"]["ID"])
     paid = payment.phase is Phase.APPROVED
     assert payment.phase in {Phase.APPROVED, Phase.DECLINED, Phase.REJECTED}
     assert paid == is_charged(payment.id)
@@ -54,8 +52,7 @@ def test_two_clients_with_one_id_pay_once_or_not_at_all(seed: int) -> None:
     assert not is_due(payment.id, payment.deadline + MINUTE)
     assert all(_agrees(answer, payment) for answer in answers)
     if linked:
-        card = read(linked_cards.key(body["Card"]["LinkedCardId"]))
-        assert card is not None
+        card = stored_record(linked_cards.key(body["Card"]["LinkedCardId"]))
         assert card.transaction_count == paid
 
 

@@ -14,6 +14,7 @@ from chalicelib.store import agents, audit, merchants, sequences
 from chalicelib.store.table import read
 from tests.support import builders, http
 from tests.support.builders import Shop, a_shop
+from tests.support.stored import stored_record
 
 TEXTS = st.text(st.characters(codec=None), max_size=20) | st.sampled_from(
     ["\ud800", "\0", "", " ", "\u202e", "9" * 400]
@@ -57,10 +58,8 @@ def targets(shop: Shop) -> dict[str, Target]:
         return claim and (claim.holder, read(merchants.terminal_key(claim.holder)) is not None)
 
     def changed_agent(_: object) -> Any:
-        found = read(agents.key(agent["ID"]))
-        login = found and read(agents.login_key(found.email))
-        assert found
-        assert login
+        found = stored_record(agents.key(agent["ID"]))
+        login = stored_record(agents.login_key(found.email))
         assert (login.state, login.credential_version) == (found.state, found.credential_version)
         return found, login, len(audit.of(f"agent#{found.id}"))
 
@@ -79,10 +78,7 @@ def targets(shop: Shop) -> dict[str, Target]:
             f"{shop.path}/pos/create", lambda: builders.agent_body(shop.id, **light), created_agent, shop.owner
         ),
         "pos/update": Target(
-            f"{shop.path}/pos/{agent['ID']}/update",
-            lambda: builders.agent_update(**light),
-            changed_agent,
-            shop.owner,
+            f"{shop.path}/pos/{agent['ID']}/update", lambda: builders.agent_update(**light), changed_agent, shop.owner
         ),
         "pos/updatebulk": Target(
             f"{shop.path}/pos/updatebulk", lambda: builders.CONTEXT | bulk, changed_agent, shop.owner

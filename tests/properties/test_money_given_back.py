@@ -16,7 +16,8 @@ from chalicelib.domain.transaction import KINDS, Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
 from tests.support.cards import a_card_body
-from tests.support.tills import MINUTE, a_till, booked, kept
+from tests.support.stored import stored_transaction
+from tests.support.tills import MINUTE, a_till, booked
 from tests.support.transactions import NOW, a_body, a_guid, a_payment
 
 REFUSALS = {
@@ -47,9 +48,7 @@ def test_no_sequence_of_reversals_gives_back_more_than_was_paid(amounts: list[in
 
 
 def of(transaction_id: str) -> Transaction:
-    transaction = kept(transaction_id)
-    assert transaction is not None
-    return transaction
+    return stored_transaction(transaction_id)
 
 
 class Tills(RuleBasedStateMachine):

@@ -15,6 +15,7 @@ from chalicelib.gateways.secrets import derived_guid
 from chalicelib.services import payment_sweep
 from tests.support.cards import a_card_body
 from tests.support.intercepted_calls import broken, counting, failing, stopping, told
+from tests.support.stored import stored_transaction
 from tests.support.tills import MINUTE, SECOND, Till, a_till, booked, is_due, kept
 from tests.support.transactions import NOW
 
@@ -134,8 +135,7 @@ def test_what_is_reserved_cannot_be_given_back_twice(monkeypatch: pytest.MonkeyP
     payment = a_card_payment(till)
     with broken(monkeypatch, reverse=failing(AnswerLostError())):
         pending = till.give_back(payment, key=KEY)
-    original = kept(payment.id)
-    assert original is not None
+    original = stored_transaction(payment.id)
 
     assert pending.is_pending
     assert (original.remaining_minor, original.refunded_minor, original.phase) == (0, 0, Phase.APPROVED)

@@ -1,14 +1,25 @@
+from dataclasses import replace
+from datetime import timedelta
 from decimal import Decimal
+from typing import Any
+
+import pytest
 
 from chalicelib.domain import outcome
-from chalicelib.domain.transaction import Phase
-from chalicelib.schemas.transaction_view import StatusAnswer, TransactionView
-from tests.support.transactions import NOW, a_payment
+from chalicelib.domain.transaction import PENDING, InputType, Phase, Transaction
+from chalicelib.schemas.transaction_view import (
+    WIRE_STATES,
+    Section,
+    StatusAnswer,
+    TransactionView,
+    status_of,
+    wire_state,
+)
+from tests.support.transactions import NOW, a_payment, altered
 
 
 def test_what_is_being_returned_counts_as_reversed_until_its_outcome_is_known() -> None:
     payment = a_payment(reversed_minor=500, reserved_minor=300, reversals=2)
-
     view = TransactionView.of(payment, NOW, payment.gmt)
 
     assert (view.amount_rvs, view.amount_eff, view.count_rvs) == (Decimal("5.00"), Decimal("7.30"), 2)
@@ -25,3 +36,53 @@ def test_what_never_arrived_shows_nobody_a_result_before_its_reversal_is_acknowl
     assert afterwards is not None
     assert (public.result_code, public.result_message, shown.result) == (None, None, None)
     assert (afterwards.state, afterwards.result_code) == (200, 91)
+
+
+# State, Substate, Status, DisplayMode, list: the contract's table, row by row.
+CONTRACT = {
+    Phase.SENT: (200, 201, "PROCESSING", 100, Section.IN_PROCESS),
+    Phase.UNKNOWN: (200, 201, "UNKNOWN", 100, Section.IN_PROCESS),
+    Phase.REJECTED: (200, 202, "REJECTED", 0, Section.TRANSACTIONS),
+    Phase.AWAITING_COMPLETION: (400, 401, "IN-TRANSFER", 1, Section.NOT_FINISHED),
+    Phase.APPROVED: (400, 411, "IN-TRANSFER", 1, Section.TRANSACTIONS),
+    Phase.DECLINED: (400, 412, "DECLINED", 0, Section.TRANSACTIONS),
+    Phase.AUTO_CANCELLING: (400, 403, "REVERSING", 100, Section.IN_PROCESS),
+    Phase.AUTO_CANCELLED: (400, 404, "REVERSED", 0, Section.TRANSACTIONS),
+    Phase.CANCELLING: (500, 503, "PROCESSING", 2, Section.IN_PROCESS),
+    Phase.RETURNING: (500, 505, "PROCESSING", 2, Section.IN_PROCESS),
+    Phase.REVERSAL_APPROVED: (500, 502, "IN-TRANSFER", 2, Section.TRANSACTIONS),
+}
+
+
+@pytest.mark.parametrize("phase", Phase)
+def test_a_phase_looks_as_the_contract_says(phase: Phase) -> None:
+    transaction = replace(a_payment(), phase=phase)
+
+    assert shown(transaction) == CONTRACT[phase]
+
+
+def shown(transaction: Transaction) -> tuple[Any, ...]:
+    look = wire_state(transaction)
+    return look.state, look.substate, look.status, look.display_mode, look.section
+
+
+def test_a_payment_that_is_reversed_in_full_looks_as_the_contract_says() -> None:
+    reversed_in_full = altered(a_payment(), reversed_minor=1230)
+    in_progress = altered(reversed_in_full, reserved_minor=1)
+
+    assert shown(reversed_in_full) == (500, 502, "REVERSED", 3, Section.TRANSACTIONS)
+    assert status_of(reversed_in_full, reversed_in_full.deadline) == "REVERSED"
+    assert shown(in_progress) == CONTRACT[Phase.APPROVED]
+
+
+def test_what_is_pending_is_listed_as_in_process() -> None:
+    assert {phase for phase in Phase if WIRE_STATES[phase].section is Section.IN_PROCESS} == PENDING
+
+
+def test_cash_is_deposited_at_once_and_anything_else_at_the_deadline() -> None:
+    cash = a_payment()
+    card = replace(cash, input_type=InputType.CHIP)
+
+    assert status_of(cash, NOW) == "DEPOSITED"
+    assert status_of(card, card.deadline - timedelta(microseconds=1)) == "IN-TRANSFER"
+    assert status_of(card, card.deadline) == "DEPOSITED"

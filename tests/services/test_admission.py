@@ -51,7 +51,6 @@ def test_the_caller_its_merchant_and_what_else_is_asked_for_are_one_read() -> No
 
 def test_a_system_user_has_no_merchant() -> None:
     account, other = an_account(system=True), a_stored_merchant()
-
     admitted = admit(_caller(account), merchants.key(other.id))
 
     assert (account.agent.client_id, admitted.merchant) == (NO_CLIENT, None)
@@ -68,12 +67,9 @@ def test_a_system_user_has_no_merchant() -> None:
         ({"name": "Other"}, None),
     ],
 )
-def test_what_was_taken_back_since_the_authorizer_looked_is_refused(
-    change: dict[str, Any], error: ErrorCode | None
-) -> None:
+def test_what_was_revoked_after_the_authorizer_is_refused(change: dict[str, Any], error: ErrorCode | None) -> None:
     account = an_account()
     caller = _caller(account)
-
     account.change(**change)
 
     assert _refusal(caller) is error
@@ -89,7 +85,6 @@ def test_the_agents_of_a_blocked_merchant_are_refused() -> None:
     merchant = a_stored_merchant()
     caller = _caller(an_account(merchant=merchant))
     before = _refusal(caller)
-
     block(merchant)
 
     assert before is None
@@ -111,17 +106,6 @@ def _ask(account: Account, now: datetime = NOW, **body: Any) -> AccountAnswer:
     return AccountAnswer.of(found)
 
 
-def test_the_configuration_names_the_account_and_its_merchants_country() -> None:
-    account = an_account()
-
-    answer = _ask(account)
-
-    assert (answer.id, answer.client_id, answer.is_system_user) == (account.agent.id, account.agent.client_id, False)
-    assert (answer.country_id, answer.country_name, answer.language_id) == ("ZA", "South Africa", "en")
-    assert answer.session_id is None
-    assert [product.product_desc_code for product in answer.product_desc_list_phone] == [*settings().partners]
-
-
 def test_what_an_agent_says_of_itself_goes_before_its_merchant() -> None:
     answer = _ask(an_account(country_id="NA", language_id="af", currency_id="NAD"))
 
@@ -131,17 +115,10 @@ def test_what_an_agent_says_of_itself_goes_before_its_merchant() -> None:
 def test_the_options_are_what_agent_and_merchant_enable() -> None:
     merchant = a_stored_merchant(mobile_settings=MobileSettings(features=Features(accept_prepaid=True)))
     own = MobileSettings(features=Features(accept_cash=False, accept_credit=True))
-
     answer = _ask(an_account(merchant=merchant, mobile_settings=own))
 
     codes = {option.id: option.acquirer_code for option in answer.payment_options}
     assert {number: codes.get(number) for number in (8, 9, 10)} == {8: "PREPAID", 9: "CREDIT", 10: None}
-
-
-def test_a_system_user_has_no_way_to_be_paid() -> None:
-    answer = _ask(an_account(system=True))
-
-    assert (answer.is_system_user, answer.payment_options, answer.client_id) == (True, [], NO_CLIENT)
 
 
 def test_an_account_asks_once_in_ten_minutes() -> None:
@@ -158,7 +135,6 @@ def test_an_account_asks_once_in_ten_minutes() -> None:
 
 def test_a_call_that_is_refused_does_not_count() -> None:
     account = an_account()
-
     with pytest.raises(ServiceError):
         _ask(account, CurrentAccountID=account.agent.id + 1)
 

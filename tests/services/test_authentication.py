@@ -42,7 +42,6 @@ def test_the_login_is_compared_without_case_and_the_password_with() -> None:
 
 def test_an_unknown_login_and_a_wrong_secret_are_the_same_answer() -> None:
     account = an_account()
-
     with pytest.raises(ServiceError) as unknown:
         caller_of(basic("nobody@store.example", WRONG), NOW)
     with pytest.raises(ServiceError) as wrong:
@@ -54,7 +53,6 @@ def test_an_unknown_login_and_a_wrong_secret_are_the_same_answer() -> None:
 @pytest.mark.parametrize("secret", [WRONG, "0f8fad5b-d9cb-469f-a165-70867728950e"])
 def test_an_unknown_login_costs_the_store_calls_of_a_wrong_secret(secret: str) -> None:
     account = an_account()
-
     with store_calls() as unknown:
         refusal_of(basic("nobody@store.example", secret), NOW)
     with store_calls() as wrong:
@@ -63,9 +61,7 @@ def test_an_unknown_login_costs_the_store_calls_of_a_wrong_secret(secret: str) -
     assert unknown == wrong
 
 
-def test_a_verified_password_costs_one_write_that_decides_and_a_remembered_one_none(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_verified_password_costs_one_deciding_write_a_remembered_one_none(monkeypatch: pytest.MonkeyPatch) -> None:
     account = an_account()
     account.set_on_login(last_logon=NOW)
     monkeypatch.setattr(passwords, "_verified", VerifiedPasswords())
@@ -99,7 +95,6 @@ def test_a_blocked_agent_is_told_so_only_when_the_secret_is_right() -> None:
 def test_a_changed_password_works_at_once_and_the_old_one_no_longer() -> None:
     account = an_account()
     caller_of(account.basic, NOW)
-
     account.set_on_login(password_hash=passwords.hash_password(Secret("new-password")), credential_version=2)
 
     assert refusal_of(account.basic, NOW) is ErrorCode.BAD_CREDENTIAL
@@ -109,7 +104,6 @@ def test_a_changed_password_works_at_once_and_the_old_one_no_longer() -> None:
 def test_a_password_under_weaker_parameters_is_hashed_anew_when_it_is_used() -> None:
     account = an_account()
     account.set_on_login(password_hash=PasswordHasher(1, 8192, 1).hash(PASSWORD))
-
     caller_of(account.basic, NOW)
 
     password_hash = account.login.password_hash or ""
@@ -135,7 +129,6 @@ def test_a_warm_basic_request_is_one_strong_read(way: str) -> None:
     account = an_account()
     authorization = getattr(account, way)
     caller_of(authorization, NOW)
-
     with store_calls() as calls:
         caller_of(authorization, NOW + timedelta(seconds=30))
 
@@ -143,9 +136,7 @@ def test_a_warm_basic_request_is_one_strong_read(way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["basic", "basic_with_key"])
-def test_a_warm_basic_request_spends_less_than_a_millisecond_beside_the_store(
-    way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_warm_basic_request_takes_under_a_millisecond_of_its_own(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     account = an_account()
     authorization = getattr(account, way)
     caller_of(authorization, NOW)

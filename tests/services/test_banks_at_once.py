@@ -40,7 +40,6 @@ def test_32_payments_at_once_at_one_terminal_have_32_numbers(running: RunningBan
 
 def test_sixteen_clients_at_once_with_one_id_are_charged_once(running: RunningBank) -> None:
     till, body = a_till_of_the_bank(), a_card_body()
-
     answers = till.submit_at_once(body)
 
     assert answers == {of(body["BasicTran"]["ID"])}
@@ -71,9 +70,7 @@ def test_sweeps_and_looks_at_once_cancel_each_lost_payment_once(running: Running
 
 
 @pytest.mark.parametrize("part", ["0.70", "0.67"])  # carried out; carried out, and the answer is lost
-def test_many_returns_of_one_payment_at_once_never_give_back_more_than_was_paid(
-    part: str, running: RunningBank
-) -> None:
+def test_many_returns_of_a_payment_at_once_never_give_back_more_than_was_paid(part: str, running: RunningBank) -> None:
     till = a_till_of_the_bank()
     payment = till.pay(a_card_body("3.00"))
     running.bank.hooks.append(faults.times(3, faults.lost(), "0200"))

@@ -4,6 +4,7 @@ import itertools
 import os
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -100,7 +101,6 @@ def receiver(merchant: int) -> Iterator[Receiver]:
 
 def test_a_record_that_comes_twice_is_sent_once(merchant: int, receiver: Receiver) -> None:
     event = a_stored_event(merchant)
-
     deliver(event, event)
     deliver(event)
 
@@ -109,11 +109,8 @@ def test_a_record_that_comes_twice_is_sent_once(merchant: int, receiver: Receive
 
 def test_two_functions_at_once_send_an_event_once(merchant: int, receiver: Receiver) -> None:
     event = a_stored_event(merchant)
-    threads = [threading.Thread(target=deliver, args=(event,)) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(deliver, [event] * 6))
 
     assert receiver.ids == [event.id]
 
@@ -127,11 +124,8 @@ def test_what_happened_before_a_webhook_was_on_is_not_sent(merchant: int) -> Non
     assert (later.calls, found(event)) == ([], [])
 
 
-def test_an_event_that_the_stream_has_missed_is_found_by_the_sweep(
-    merchant: int, receiver: Receiver, clock: Clock
-) -> None:
+def test_an_event_that_the_stream_missed_is_found_by_the_sweep(merchant: int, receiver: Receiver, clock: Clock) -> None:
     event = a_stored_event(merchant)
-
     clock.sweep(timedelta(seconds=5))
     assert receiver.calls == []  # it may still be the stream's
     clock.sweep(timedelta(seconds=10))
@@ -140,9 +134,7 @@ def test_an_event_that_the_stream_has_missed_is_found_by_the_sweep(
     assert receiver.ids == [event.id]
 
 
-def test_an_event_that_was_stored_an_hour_after_its_time_is_found(
-    merchant: int, receiver: Receiver, clock: Clock
-) -> None:
+def test_an_event_stored_an_hour_after_its_time_is_found(merchant: int, receiver: Receiver, clock: Clock) -> None:
     clock.sweep(timedelta(minutes=70))  # the sweep has looked beyond it
     event = a_stored_event(merchant, clock.now - timedelta(hours=1))
     at_first = clock.sweep(timedelta(minutes=1)).done
@@ -172,9 +164,7 @@ def test_a_run_that_cannot_look_at_everything_sends_what_it_found_and_the_next_g
     assert (sorted(receiver.ids), later[-1].behind_seconds) == (sorted(made), 0)
 
 
-def test_the_webhooks_of_a_merchant_are_read_once_for_a_batch(
-    merchant: int, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_batch_reads_webhooks_once(merchant: int, receiver: Receiver, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[int] = []
     really = webhooks_store.of_merchant
 

@@ -54,11 +54,7 @@ def drained(work: Work, *lanes: Lane, threads: int = 4, most: int | None = None)
     return run.swept()
 
 
-@given(
-    sizes=st.lists(st.integers(0, 12), max_size=5),
-    threads=st.integers(1, 6),
-    silent=st.sets(st.integers(0, 4)),
-)
+@given(sizes=st.lists(st.integers(0, 12), max_size=5), threads=st.integers(1, 6), silent=st.sets(st.integers(0, 4)))
 def test_what_answers_is_done_once_in_its_order_and_no_more_at_once_than_there_are_threads(
     sizes: list[int], threads: int, silent: set[int]
 ) -> None:
@@ -129,7 +125,6 @@ def test_one_that_is_known_to_be_silent_is_tried_once_and_another_goes_on_meanwh
 
 def test_one_that_answers_again_gets_everything_at_once() -> None:
     lane = a_lane("back", 50, breaker=SILENT_BREAKER)
-
     drained(lambda _: ANSWERED, lane)
 
     assert (lane.done, lane.breaker) == (50, Breaker())
@@ -137,7 +132,6 @@ def test_one_that_answers_again_gets_everything_at_once() -> None:
 
 def test_an_entry_that_another_process_has_is_no_try() -> None:
     lane = a_lane("dead", 9, breaker=SILENT_BREAKER)
-
     drained(lambda entry: NOT_DUE if entry.id < "dead3" else SILENT, lane)
 
     assert lane.begun == 4

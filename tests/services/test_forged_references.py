@@ -10,7 +10,8 @@ from chalicelib.gateways.secrets import derived_guid
 from chalicelib.services import payment_sweep
 from tests.support.cards import STEADY, a_card_body
 from tests.support.intercepted_calls import broken, failing
-from tests.support.tills import MINUTE, Till, a_till, booked, is_charged, kept
+from tests.support.stored import stored_transaction
+from tests.support.tills import MINUTE, Till, a_till, booked, is_charged
 from tests.support.transactions import NOW
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -20,12 +21,6 @@ LOST = failing(AnswerLostError())
 def unknown(till: Till, amount: str = "12.68") -> Transaction:
     """A payment whose answer is lost."""
     return till.pay(a_card_body(amount))
-
-
-def stored(transaction_id: str) -> Transaction:
-    found = kept(transaction_id)
-    assert found is not None
-    return found
 
 
 def guessed(payment: Transaction) -> str:
@@ -43,7 +38,7 @@ def test_an_approved_payment_is_not_taken_for_the_acknowledgement_of_a_cancel(mo
     with broken(monkeypatch, inquire=LOST):
         payment_sweep.run(payment.deadline)
 
-    assert stored(payment.id).phase is Phase.AUTO_CANCELLING or not is_charged(payment.id)
+    assert stored_transaction(payment.id).phase is Phase.AUTO_CANCELLING or not is_charged(payment.id)
 
 
 def test_what_was_reserved_by_a_guessed_reference_does_not_stop_the_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +49,7 @@ def test_what_was_reserved_by_a_guessed_reference_does_not_stop_the_cancel(monke
     with broken(monkeypatch, inquire=LOST):
         payment_sweep.run(payment.deadline)
 
-    assert stored(payment.id).phase is Phase.AUTO_CANCELLED
+    assert stored_transaction(payment.id).phase is Phase.AUTO_CANCELLED
     assert not is_charged(payment.id)
 
 
@@ -66,7 +61,7 @@ def test_a_payment_that_never_arrived_is_not_given_up_on_a_forged_acknowledgemen
     payment_sweep.run(NOW + 3 * MINUTE)
 
     record = booked(payment.id)
-    assert stored(payment.id).phase is Phase.REJECTED
+    assert stored_transaction(payment.id).phase is Phase.REJECTED
     assert record is not None
     assert record.code == 68  # so it cannot be approved any more
 
@@ -76,25 +71,19 @@ def test_the_reference_of_a_cancel_is_random_and_stored_with_the_payment() -> No
     one, other = unknown(till), unknown(till)
 
     assert one.auto_cancel_id
-    assert stored(one.id).auto_cancel_id == one.auto_cancel_id
+    assert stored_transaction(one.id).auto_cancel_id == one.auto_cancel_id
     assert one.auto_cancel_id not in {guessed(one), other.auto_cancel_id}
 
 
 @pytest.mark.parametrize(
-    "answer",
-    [
-        AcquirerAnswer(0, "Approved"),
-        AcquirerAnswer(0, "Approved", reverses=Reversed("A", 1268)),
-    ],
+    "answer", [AcquirerAnswer(0, "Approved"), AcquirerAnswer(0, "Approved", reverses=Reversed("A", 1268))]
 )
-def test_an_approval_of_anything_else_acknowledges_no_cancel(
-    answer: AcquirerAnswer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_approval_of_another_acknowledges_no_cancel(answer: AcquirerAnswer, monkeypatch: pytest.MonkeyPatch) -> None:
     payment = unknown(a_till())
     with broken(monkeypatch, inquire=LOST, reverse=lambda *_: answer):
         payment_sweep.run(payment.deadline)
 
-    assert stored(payment.id).phase is Phase.AUTO_CANCELLING
+    assert stored_transaction(payment.id).phase is Phase.AUTO_CANCELLING
 
 
 def test_an_approval_of_another_amount_acknowledges_no_cancel(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +92,7 @@ def test_an_approval_of_another_amount_acknowledges_no_cancel(monkeypatch: pytes
     with broken(monkeypatch, inquire=LOST, reverse=lambda *_: partly):
         payment_sweep.run(payment.deadline)
 
-    assert stored(payment.id).phase is Phase.AUTO_CANCELLING
+    assert stored_transaction(payment.id).phase is Phase.AUTO_CANCELLING
 
 
 def test_an_approval_of_anything_else_is_no_answer_to_a_return(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,7 +102,7 @@ def test_an_approval_of_anything_else_is_no_answer_to_a_return(monkeypatch: pyte
         reversal = till.give_back(payment)
 
     assert reversal.phase is Phase.RETURNING
-    assert stored(payment.id).refunded_minor == 0
+    assert stored_transaction(payment.id).refunded_minor == 0
 
 
 def test_an_answer_about_a_reversal_decides_no_payment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +111,7 @@ def test_an_answer_about_a_reversal_decides_no_payment(monkeypatch: pytest.Monke
     with broken(monkeypatch, inquire=lambda *_: about_a_reversal):
         payment_sweep.run(NOW + 3 * MINUTE)
 
-    assert stored(payment.id).phase is Phase.UNKNOWN
+    assert stored_transaction(payment.id).phase is Phase.UNKNOWN
 
 
 def test_no_other_agent_gets_the_reversal_id_of_a_key() -> None:

@@ -21,9 +21,9 @@ from chalicelib.services import outcomes, reports
 from chalicelib.store import history, table, transactions
 from chalicelib.store.table import Write
 from tests.support.cost import store_calls
-from tests.support.entries import wrong_entries
 from tests.support.export_files import Row, net_of, object_of, rows_of
 from tests.support.ledger import Books, a_merchant_with_agents, paid
+from tests.support.stored import stored_transaction, wrong_entries
 from tests.support.transactions import ZAR, a_guid, altered
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
@@ -48,8 +48,7 @@ def rows(books: Books, **sent: Any) -> list[Row]:
 
 def looked_up(transaction_id: str) -> Row:
     """Return the row that follows from what a look-up by ID answers."""
-    record = transactions.get(transaction_id)
-    assert record is not None
+    record = stored_transaction(transaction_id)
     view = TransactionView.of(record, NOW, record.gmt)
     moved = Decimal(0)
     if record.phase in (Phase.APPROVED, Phase.AWAITING_COMPLETION):
@@ -189,9 +188,7 @@ def looking_up(books: Books, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return read
 
 
-def test_what_is_finished_and_was_never_reversed_is_not_looked_up(
-    books: Books, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_finished_and_never_reversed_is_not_looked_up(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [transactions.get(one.id) or one for one in books.kept]
     told_by_entry = {one.id for one in now if not TRANSITIONS[one.phase] and one.reversals.latest_id is None}
 
@@ -245,9 +242,7 @@ def test_a_completion_does_not_undo_what_a_reversal_wrote_meanwhile(moto: None) 
     assert books.ask(NOW, {**YEAR, "Search": "RET-1"}).total == 2
 
 
-def test_a_reversal_does_not_undo_what_a_completion_wrote_meanwhile(
-    moto: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reversal_does_not_undo_what_a_completion_wrote(moto: None, monkeypatch: pytest.MonkeyPatch) -> None:
     del moto
     books = a_merchant_with_agents()
     awaiting, reversal = a_payment_being_reversed(books)
@@ -261,8 +256,7 @@ def test_a_reversal_does_not_undo_what_a_completion_wrote_meanwhile(
     monkeypatch.setattr(history, "writes_for_reversed", complete_first)
     outcomes.advance(reversal, lambda one: replace(one, phase=Phase.REVERSAL_APPROVED), NOW)
 
-    now = transactions.get(awaiting.id)
-    assert now is not None
+    now = stored_transaction(awaiting.id)
     assert (now.phase, now.reversals.reserved_minor) == (Phase.APPROVED, 0)
     kept = [transactions.get(one.id) or one for one in (awaiting, reversal)]
     assert wrong_entries(awaiting.client_id, "2028-03", kept) == []
@@ -357,7 +351,6 @@ def test_what_is_too_much_for_one_request_is_refused(
     books: Books, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, wanted: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(reports, limit, most)
-
     with pytest.raises(ServiceError) as refused:
         rows(books, **wanted)
 
@@ -382,9 +375,7 @@ def test_a_usual_entry_is_below_a_kilobyte(moto: None) -> None:
         approval_code="A1B2C3",
     )
     (write, *_) = history.writes_for_new(payment)
-    item = write.parameters["Item"]
-
-    assert sum(len(name) + size_of(value) for name, value in item.items()) < 800
+    assert sum(len(name) + size_of(value) for name, value in write.parameters["Item"].items()) < 800
 
 
 def size_of(value: Mapping[str, Any]) -> int:

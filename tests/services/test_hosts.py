@@ -23,6 +23,7 @@ from chalicelib.schemas.transaction_view import wire_state
 from chalicelib.services import payment_sweep
 from tests.support.cards import a_card_body
 from tests.support.intercepted_calls import StoppedError, broken, failing
+from tests.support.stored import stored_transaction
 from tests.support.tills import MINUTE, SECOND, Till, a_till, is_due, kept
 from tests.support.transactions import NOW
 from tests.support.unqueryable_host import Host, acknowledged, without_inquiries
@@ -46,9 +47,7 @@ def till() -> Till:
 
 
 def stored(transaction: Transaction) -> Transaction:
-    found = kept(transaction.id)
-    assert found is not None
-    return found
+    return stored_transaction(transaction.id)
 
 
 def lose(till: Till, patch: Patch, answer: Any = LOST) -> Transaction:
@@ -113,16 +112,13 @@ def test_a_look_at_an_unknown_payment_cancels_it(till: Till, host: Host, monkeyp
 def test_an_answer_that_cannot_be_used_is_the_reason_of_the_advice(till: Till, host: Host, monkeypatch: Patch) -> None:
     payment = lose(till, monkeypatch, UNUSABLE)
     assert payment.phase is Phase.UNKNOWN
-
     payment_sweep.run(NOW + SECOND)
 
     assert [advice.reason for advice in host.advices] == ["4020"]
     assert stored(payment).phase is Phase.AUTO_CANCELLED
 
 
-def test_an_advice_is_repeated_each_minute_as_it_was_until_it_is_acknowledged(
-    till: Till, host: Host, monkeypatch: Patch
-) -> None:
+def test_an_advice_is_repeated_each_minute_until_it_is_acknowledged(till: Till, host: Host, monkeypatch: Patch) -> None:
     payment = lose(till, monkeypatch)
     far = NOW + 3 * 24 * 60 * MINUTE  # past the Deadline
     with broken(monkeypatch, reverse=recording(host, LOST)):
@@ -159,9 +155,7 @@ def recording(host: Host, then: Any) -> Any:
     return reverse
 
 
-def test_a_payment_whose_process_died_is_cancelled_within_ninety_seconds(
-    till: Till, host: Host, monkeypatch: Patch
-) -> None:
+def test_a_payment_of_a_dead_process_is_cancelled_in_ninety_seconds(till: Till, host: Host, monkeypatch: Patch) -> None:
     body = a_card_body()
     with broken(monkeypatch, authorize=failing(StoppedError())), pytest.raises(StoppedError):
         till.pay(body)
@@ -171,8 +165,7 @@ def test_a_payment_whose_process_died_is_cancelled_within_ninety_seconds(
     payment_sweep.run(NOW + 30 * SECOND)
 
     assert len(host.advices) == 1
-    found = kept(body["BasicTran"]["ID"])
-    assert found is not None
+    found = stored_transaction(body["BasicTran"]["ID"])
     assert found.phase is Phase.AUTO_CANCELLED
 
 
@@ -251,9 +244,7 @@ def test_a_partial_approval_is_reversed_before_the_till_is_answered(till: Till, 
     assert (advice.reason, advice.amount_minor) == ("4020", payment.amount_minor)
 
 
-def test_a_partial_approval_whose_reversal_is_not_acknowledged_is_unknown(
-    till: Till, host: Host, monkeypatch: Patch
-) -> None:
+def test_a_partial_approval_with_an_open_reversal_is_unknown(till: Till, host: Host, monkeypatch: Patch) -> None:
     host.to_advices = LOST
     payment = lose(till, monkeypatch, lambda *_: PARTIAL)
     assert payment.phase is Phase.AUTO_CANCELLING
@@ -265,9 +256,7 @@ def test_a_partial_approval_whose_reversal_is_not_acknowledged_is_unknown(
     assert [advice.is_repeat for advice in host.advices] == [False, True]
 
 
-def test_nobody_repeats_an_advice_while_the_request_that_decided_it_sends_it(
-    till: Till, host: Host, monkeypatch: Patch
-) -> None:
+def test_nobody_repeats_an_advice_that_its_request_still_sends(till: Till, host: Host, monkeypatch: Patch) -> None:
     body = a_card_body()
 
     def looked_at(request: ReversalRequest) -> AcquirerAnswer:
@@ -292,9 +281,7 @@ def test_a_refused_connection_attempts_nothing(till: Till, host: Host, monkeypat
 
 
 @pytest.mark.parametrize("answer", [LOST, UNUSABLE])
-def test_a_return_whose_answer_is_lost_gives_nothing_back(
-    answer: Any, till: Till, host: Host, monkeypatch: Patch
-) -> None:
+def test_a_return_without_answer_gives_nothing_back(answer: Any, till: Till, host: Host, monkeypatch: Patch) -> None:
     payment = till.pay(a_card_body())
     with broken(monkeypatch, reverse=answer):
         lost = till.give_back(payment)
@@ -315,8 +302,7 @@ def test_a_return_whose_answer_is_lost_gives_nothing_back(
     assert advice.message.rrn == rejected.result.rrn != payment.result.rrn
     assert rejected.host is not None
     assert advice.original_trace == rejected.host.trace
-    again = till.give_back(payment, NOW + 3 * MINUTE)
-    assert again.phase is Phase.REVERSAL_APPROVED
+    assert till.give_back(payment, NOW + 3 * MINUTE).phase is Phase.REVERSAL_APPROVED
 
 
 def test_a_cancel_without_an_answer_is_repeated_until_it_has_one(till: Till, host: Host, monkeypatch: Patch) -> None:
@@ -339,9 +325,7 @@ def test_a_cancel_without_an_answer_is_repeated_until_it_has_one(till: Till, hos
     assert first.original_trace == payment.host.trace
 
 
-def test_a_cancel_that_somebody_else_sent_is_not_taken_for_one_that_nobody_did(
-    till: Till, host: Host, monkeypatch: Patch
-) -> None:
+def test_a_cancel_that_another_sent_is_not_taken_for_one_nobody_did(till: Till, host: Host, monkeypatch: Patch) -> None:
     payment = till.pay(a_card_body())
     asked: list[ReversalRequest] = []
 

@@ -58,14 +58,6 @@ def test_a_lost_answer_is_followed_by_an_advice_that_names_the_purchase(till: Ti
     assert {"12", "13"} <= {number for number in purchase if purchase[number] == advice.get(number)}
 
 
-def test_what_the_host_cannot_take_is_refused_and_not_sent(till: Till) -> None:
-    with paying_at(answers()) as host, pytest.raises(ServiceError) as raised:
-        till.pay(a_card_body(AcqTran={"SingleStepAuthMode": False}))
-
-    assert [finding.field for finding in raised.value.validations] == ["single_step"]
-    assert host.connections == 0
-
-
 def test_a_terminal_the_bank_does_not_know_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with paying_at(answers()) as host, pytest.raises(ServiceError) as raised:
         a_till().pay(a_card_body())

@@ -1,15 +1,17 @@
 """The schedules, as the deployed functions are called."""
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from chalicelib.domain.transaction import Phase
 from chalicelib.routes import jobs
-from chalicelib.services import outbox
+from chalicelib.services import outbox, outcomes, payment_sweep
 from chalicelib.services.due_work import Swept
 from tests.support.cards import a_card_body
-from tests.support.tills import a_till, kept
+from tests.support.stored import stored_transaction
+from tests.support.tills import a_till
 
 pytestmark = pytest.mark.usefixtures("moto")
 EVENT: dict[str, Any] = {
@@ -27,20 +29,41 @@ EVENT: dict[str, Any] = {
 
 def test_the_scheduled_sweep_finishes_what_is_due(capsys: pytest.CaptureFixture[str]) -> None:
     payment = a_till().pay(a_card_body(12.68))
-
     jobs.sweep_payments(EVENT, None)
 
-    swept = kept(payment.id)
-    assert swept is not None
+    swept = stored_transaction(payment.id)
     assert swept.phase is Phase.APPROVED
     assert '"event": "sweep"' in capsys.readouterr().out
 
 
-def test_the_scheduled_sending_sends_what_is_due(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_schedule_sends_what_is_due(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(outbox, "sweep", lambda _: Swept(2, behind_seconds=7))
-
     jobs.sweep_outbox(EVENT, None)
 
     assert '"messages": 2, "behind_seconds": 7' in capsys.readouterr().out
+
+
+HOUR = timedelta(hours=1)
+
+
+def test_the_sweep_says_for_how_long_a_payment_has_been_due() -> None:
+    payment = a_till().pay(a_card_body(12.68))
+    swept = payment_sweep.run(payment.created_at + HOUR, seconds=0)
+
+    assert 3000 < swept.behind_seconds <= 3600
+
+
+def test_who_has_nothing_to_do_is_not_behind() -> None:
+    assert payment_sweep.run(datetime(2000, 1, 1, tzinfo=UTC)) == Swept()
+    assert outbox.sweep(datetime(2000, 1, 1, tzinfo=UTC)) == Swept()
+
+
+def test_a_payment_that_is_open_past_its_deadline_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    payment = stored_transaction(a_till().pay(a_card_body(12.68)).id)
+    monkeypatch.setattr(outcomes, "resolve", lambda transaction, _: transaction)
+    payment_sweep.run(payment.deadline + HOUR)
+
+    told = [line for line in capsys.readouterr().out.splitlines() if '"event": "overdue"' in line]
+    assert any(payment.id in line for line in told)

@@ -26,7 +26,6 @@ def test_a_token_carries_any_basic_secret() -> None:
 
 def test_a_wrong_secret_in_a_token_is_a_wrong_secret() -> None:
     account = an_account()
-
     refusals = [refusal_of(account.jwt(f"{WRONG} {number}"), NOW) for number in range(LOCK_AFTER)]
 
     assert set(refusals) == {ErrorCode.BAD_CREDENTIAL}

@@ -92,7 +92,6 @@ def test_the_eleventh_verification_that_finishes_is_refused_though_it_began_befo
     account: Account, monkeypatch: pytest.MonkeyPatch, sign_in: SignsIn
 ) -> None:
     before: list[Any] = []
-
     refusal = _right_after(monkeypatch, account, lambda: before.extend(guess(account, LOCK_AFTER, NOW)), sign_in)
 
     assert set(before) == {ErrorCode.BAD_CREDENTIAL}
@@ -105,9 +104,7 @@ def test_the_tenth_verification_that_finishes_may_be_right(account: Account, mon
     assert account.login.failed_attempts == 0
 
 
-def test_the_right_password_of_a_blocked_agent_is_not_told_from_a_wrong_one_after_the_lock(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_blocked_agents_right_password_looks_wrong_after_the_lock(monkeypatch: pytest.MonkeyPatch) -> None:
     blocked = an_account(state=0)
 
     assert (
@@ -116,12 +113,9 @@ def test_the_right_password_of_a_blocked_agent_is_not_told_from_a_wrong_one_afte
     )
 
 
-def test_a_right_password_that_was_refused_is_not_hashed_anew(
-    account: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_right_password_that_was_refused_is_not_rehashed(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
     weak = passwords.hasher().__class__(1, 8192, 1).hash(PASSWORD)
     account.set_on_login(password_hash=weak)
-
     _right_after(monkeypatch, account, lambda: guess(account, LOCK_AFTER, NOW), _by_header)
 
     assert account.login.password_hash == weak

@@ -19,10 +19,11 @@ from chalicelib.services.receipts import receipts_for
 from chalicelib.settings import settings
 from chalicelib.store import merchants, transactions
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.table import commit, encode, put_new, read
+from chalicelib.store.table import commit, encode, put_new
 from tests.support.builders import a_merchant, a_terminal, an_email
 from tests.support.intercepted_calls import failing
 from tests.support.receipts import a_moment, an_entry, due_ids, mails, messages, when_due
+from tests.support.stored import stored_record, stored_transaction
 from tests.support.transactions import a_payment, altered
 
 NUMBER = "+27829870000"
@@ -34,9 +35,7 @@ def kept(entry: Outbox) -> Outbox:
 
 
 def now_kept(entry: Outbox) -> Outbox:
-    found = read(outbox_store.key(entry.id))
-    assert found is not None
-    return found
+    return stored_record(outbox_store.key(entry.id))
 
 
 def send_new(entries: Iterable[Outbox], now: datetime) -> None:
@@ -123,10 +122,8 @@ def test_what_a_kept_transaction_wanted_is_known_later() -> None:
     receipt = {"Email": "a@shop.example", "Phones": [NUMBER], "RetryNum": 2}
     payment = a_payment(receipt=Receipt.model_validate(receipt).to_domain())
     transactions.record(payment)
+    stored = stored_transaction(payment.id)
 
-    stored = transactions.get(payment.id)
-
-    assert stored
     assert stored.receipt.addresses == ReceiptAddresses(("a@shop.example",), (NUMBER,), 2)
 
 
@@ -202,9 +199,7 @@ def test_an_entry_that_kills_its_holders_is_given_up_too(monkeypatch: pytest.Mon
 
 @pytest.mark.usefixtures("moto", "no_sender")
 @pytest.mark.parametrize(("channel", "to"), [(EMAIL, "a@shop.example"), (SMS, "+27829870009")])
-def test_a_stage_without_a_sender_gives_up_and_says_so(
-    channel: str, to: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_stage_without_a_sender_gives_up_and_logs(channel: str, to: str, capsys: pytest.CaptureFixture[str]) -> None:
     entry = kept(an_entry(channel=channel, to=(to,)))
     send_new([now_kept(entry)], entry.created_at)
 
@@ -256,9 +251,7 @@ def test_when_its_time_is_over_a_batch_leaves_the_rest_to_the_sweep(monkeypatch:
         return really(message, to)
 
     monkeypatch.setattr(mail, "send", slow)
-    failed = outbox.deliver([(entry.id, encode(now_kept(entry))) for entry in entries])
-
-    assert failed == []
+    assert outbox.deliver([(entry.id, encode(now_kept(entry))) for entry in entries]) == []
     assert [len(mails(entry.to[0])) for entry in entries] == [1, 1, 0, 0]
     assert [now_kept(entry).due_at for entry in entries[2:]] == [now + timedelta(minutes=1)] * 2
 
@@ -289,7 +282,6 @@ def test_short_messages_do_not_wait_for_the_mails_before_them() -> None:
 def test_sweeps_side_by_side_send_everything_once() -> None:
     moment = a_moment()
     entries = [kept(an_entry(created_at=moment)) for _ in range(20)]
-
     with ThreadPoolExecutor(4) as pool:
         swept = list(pool.map(lambda _: outbox.sweep(when_due(entries[0]), 100), range(4)))
 

@@ -18,6 +18,7 @@ from chalicelib.web import refuse
 from tests.support.builders import PNG, image
 from tests.support.cards import PAN, a_card_body
 from tests.support.intercepted_calls import broken, counting, failing
+from tests.support.stored import stored_record, stored_transaction
 from tests.support.tills import MINUTE, SECOND, Till, a_till, booked, is_charged, kept
 from tests.support.transactions import NOW
 
@@ -33,7 +34,6 @@ def refusal(till: Till, body: dict[str, Any], now: Any = NOW) -> ServiceError:
 
 def test_a_payment_is_kept_before_the_acquirer_is_asked_and_finished_after() -> None:
     till = a_till()
-
     with counting() as calls:
         payment = till.pay(a_card_body())
 
@@ -67,13 +67,7 @@ def test_the_same_request_is_answered_with_what_is_stored() -> None:
     assert till.submit(body, NOW + MINUTE) == (first, True)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"PAN": "4242424242424242"},
-        {"PAN": "5555555555554444"},
-    ],
-)
+@pytest.mark.parametrize("change", [{"PAN": "4242424242424242"}, {"PAN": "5555555555554444"}])
 def test_another_card_under_the_same_id_is_another_payment(change: dict[str, str]) -> None:
     till = a_till()
     body = a_card_body()
@@ -122,9 +116,7 @@ def test_while_it_runs_the_same_id_is_in_progress_and_then_unknown(monkeypatch: 
     assert (payment.phase, replayed) == (Phase.UNKNOWN, True)
 
 
-def test_without_a_connection_nothing_was_attempted_and_the_same_id_says_so_again(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_connection_nothing_was_attempted_and_the_id_says_so_again(monkeypatch: pytest.MonkeyPatch) -> None:
     till = a_till()
     body = a_card_body()
     with broken(monkeypatch, authorize=failing(UnreachableError())):
@@ -135,15 +127,12 @@ def test_without_a_connection_nothing_was_attempted_and_the_same_id_says_so_agai
     assert first.error is again.error is ErrorCode.DEPENDENCY_UNAVAILABLE
     assert "new ID" in first.message
     assert refuse(again).headers.items() >= {"Retry-After": "1", "Idempotent-Replayed": "true"}.items()
-    payment = kept(body["BasicTran"]["ID"])
-    assert payment is not None
+    payment = stored_transaction(body["BasicTran"]["ID"])
     assert payment.phase is Phase.REJECTED
     assert till.counted() == (1, 0)
 
 
-def test_a_return_that_the_sweep_requested_is_not_taken_for_one_that_nobody_did(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_return_that_the_sweep_requested_is_not_taken_for_one_nobody_did(monkeypatch: pytest.MonkeyPatch) -> None:
     till = a_till()
     payment = till.pay(a_card_body())
     asked = []
@@ -250,9 +239,7 @@ def test_what_is_approved_while_it_is_reversed_as_lost_is_not_paid(monkeypatch: 
     assert (seen.phase, seen.result.code, till.counted()) == (Phase.REJECTED, 91, (1, 0))
 
 
-def test_a_payment_that_is_reversed_as_lost_is_reversed_until_that_is_acknowledged(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_payment_reversed_as_lost_is_reversed_until_that_is_acknowledged(monkeypatch: pytest.MonkeyPatch) -> None:
     till = a_till()
     payment = till.pay(a_card_body(12.69))
     with broken(monkeypatch, reverse=LOST):
@@ -283,7 +270,6 @@ def test_an_owed_signature_or_second_step_is_paid_at_the_deadline() -> None:
 
 def test_a_signature_that_came_with_the_payment_is_not_owed() -> None:
     file = {"FileType": "SIGNATURE", "FileCode": image(PNG)["Data"]}
-
     payment = a_till().pay(a_card_body(12.08, Files=[file]))
 
     assert (payment.phase, payment.completion.signature_required) == (Phase.APPROVED, True)
@@ -294,8 +280,7 @@ def test_a_receipt_is_owed_once_the_money_was_taken_and_not_again_at_the_deadlin
     payment = till.pay(a_card_body(12.08, Receipt={"Email": "customer@mail.example"}))
     unknown = till.pay(a_card_body(12.68, Receipt={"Email": "customer@mail.example"}))
     declined = till.pay(a_card_body(12.51, Receipt={"Email": "customer@mail.example"}))
-    owed = read(outbox.key(f"{payment.id}.email"))
-    assert owed is not None
+    owed = stored_record(outbox.key(f"{payment.id}.email"))
     assert read(outbox.key(f"{unknown.id}.email")) is None
 
     payment_sweep.run(payment.deadline)

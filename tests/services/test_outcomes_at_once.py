@@ -19,9 +19,7 @@ def test_sixteen_clients_at_once_with_one_id_are_charged_once() -> None:
     till = a_till()
     body = a_card_body()
 
-    answers = till.submit_at_once(body)
-
-    assert answers == {kept(body["BasicTran"]["ID"])}
+    assert till.submit_at_once(body) == {kept(body["BasicTran"]["ID"])}
     assert till.counted() == (1, 1230)
 
 
@@ -51,8 +49,7 @@ def test_a_card_payment_costs_two_store_transactions_of_a_known_price() -> None:
     with write_units() as charged:
         payment = till.pay(a_card_body())
 
-    ours = sum(units for table, units in charged if table != "sandbox")
-    assert ours <= 12
+    assert sum(units for table, units in charged if table != "sandbox") <= 12
     with write_units() as charged:
         till.look(payment.id, NOW + MINUTE)
         till.submit(a_card_body(basic={"ID": payment.id}), NOW + SECOND)

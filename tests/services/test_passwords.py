@@ -92,7 +92,6 @@ def test_a_hash_under_weaker_parameters_is_outdated() -> None:
 
 def test_the_cache_is_bounded_and_forgets_the_oldest_first() -> None:
     cache = VerifiedPasswords(max_cached=3)
-
     for number in range(5):
         cache.add(f"hash {number}", b"password", NOW)
 
@@ -102,7 +101,6 @@ def test_the_cache_is_bounded_and_forgets_the_oldest_first() -> None:
 
 def test_no_password_is_in_the_cache() -> None:
     cache = VerifiedPasswords()
-
     cache.add(PASSWORD_HASH, PASSWORD.encode(), NOW)
 
     assert PASSWORD not in repr(vars(cache))
@@ -110,7 +108,6 @@ def test_no_password_is_in_the_cache() -> None:
 
 def test_two_processes_cache_one_password_under_different_digests() -> None:
     one, other = VerifiedPasswords(), VerifiedPasswords()
-
     for cache in (one, other):
         cache.add(PASSWORD_HASH, PASSWORD.encode(), NOW)
 

@@ -73,7 +73,6 @@ def test_sixteen_acquirer_requests_run_side_by_side() -> None:
 @pytest.mark.usefixtures("alone")
 def test_a_payment_is_resolved_at_its_own_time_and_not_at_the_beginning_of_the_run() -> None:
     living = FakeAcquirer(meanwhile=lambda: time.sleep(0.05), is_silent=True)
-
     with serving(LIVING=living), threads(1):
         first, second = unknown("LIVING"), unknown("LIVING", LONG_AGO + SECOND)
         payment_sweep.run(DUE)

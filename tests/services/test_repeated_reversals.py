@@ -4,13 +4,14 @@ import pytest
 
 from chalicelib.domain.acquirer import AnswerLostError
 from chalicelib.domain.transaction import Phase, Transaction
-from chalicelib.errors import ServiceError
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import reversals
 from chalicelib.services.access import Admitted, admit
 from tests.support.cards import STEADY, a_card_body
 from tests.support.intercepted_calls import broken, failing
-from tests.support.tills import MINUTE, SECOND, Till, a_till, kept
-from tests.support.transactions import NOW
+from tests.support.stored import stored_transaction
+from tests.support.tills import MINUTE, SECOND, Till, a_till
+from tests.support.transactions import NOW, a_body
 
 pytestmark = pytest.mark.usefixtures("engine")
 LOST = failing(AnswerLostError())
@@ -23,15 +24,12 @@ def paid(till: Till) -> Transaction:
 
 def counted(payment: Transaction) -> tuple[int, int]:
     """What was taken from the payment: minor units, and reversals."""
-    found = kept(payment.id)
-    assert found is not None
+    found = stored_transaction(payment.id)
     return found.reversals.amount_minor, found.reversals.count
 
 
 @pytest.mark.parametrize("minutes", [1, 3, 20])
-def test_as_long_as_the_outcome_is_unknown_the_request_is_repeated(
-    monkeypatch: pytest.MonkeyPatch, minutes: int
-) -> None:
+def test_while_the_outcome_is_unknown_the_request_is_repeated(monkeypatch: pytest.MonkeyPatch, minutes: int) -> None:
     till = a_till()
     payment = paid(till)
     with broken(monkeypatch, reverse=LOST, inquire=LOST):
@@ -53,9 +51,7 @@ def test_after_two_minutes_an_equal_request_is_another_return() -> None:
 
 
 @pytest.mark.parametrize("amount", ["100", "60"])
-def test_an_equal_request_that_looked_too_early_gets_the_answer_of_the_first(
-    monkeypatch: pytest.MonkeyPatch, amount: str
-) -> None:
+def test_an_equal_request_that_looked_early_gets_the_first_answer(monkeypatch: pytest.MonkeyPatch, amount: str) -> None:
     till = a_till()
     payment = paid(till)
     first = till.give_back(payment, NOW, key="one", Amount=amount)
@@ -69,3 +65,14 @@ def test_an_equal_request_that_looked_too_early_gets_the_answer_of_the_first(
     with pytest.raises(ServiceError):
         till.give_back(payment, NOW, key="two", Amount=amount)
     assert counted(payment) == (int(amount) * 100, 1)
+
+
+def test_a_return_is_open_after_the_deadline_and_a_cancel_is_not() -> None:
+    till = a_till()
+    paid = till.pay(a_body())
+    later = paid.deadline + MINUTE
+    with pytest.raises(ServiceError) as refused:
+        till.give_back(paid, later, ReverseMode=1)
+
+    assert refused.value.error is ErrorCode.CANCEL_WINDOW_CLOSED
+    assert till.give_back(paid, later).phase is Phase.REVERSAL_APPROVED

@@ -10,8 +10,9 @@ from chalicelib.schemas.sign_in import SignIn
 from chalicelib.services import access, sign_in
 from chalicelib.services.sign_in import caller_of
 from chalicelib.store.agents import session_key
-from chalicelib.store.table import client, read, table_name
+from chalicelib.store.table import client, table_name
 from tests.support.accounts import PASSWORD, Account, a_stored_merchant, an_account, block
+from tests.support.stored import stored_record
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 
@@ -32,7 +33,6 @@ def _refusal(account: Account, password: str = PASSWORD) -> ErrorCode | None:
 
 def test_a_password_is_exchanged_for_a_session() -> None:
     account = an_account()
-
     session_id = _sign_in(account)
 
     assert caller_of(f"Session {session_id.reveal()}", NOW).agent_id == account.agent.id
@@ -40,7 +40,6 @@ def test_a_password_is_exchanged_for_a_session() -> None:
 
 def test_a_session_id_is_122_random_bits_in_a_guid() -> None:
     account = an_account()
-
     guids = [UUID(_sign_in(account).reveal()) for _ in range(3)]
 
     assert {guid.version for guid in guids} == {4}
@@ -49,17 +48,14 @@ def test_a_session_id_is_122_random_bits_in_a_guid() -> None:
 
 def test_the_id_of_a_session_is_kept_nowhere() -> None:
     session_id = _sign_in(an_account()).reveal()
-
-    session = read(session_key(sign_in.session_digest(Secret(session_id))))
+    assert stored_record(session_key(sign_in.session_digest(Secret(session_id))))
     everything = client().call("Scan", TableName=table_name("sessions"))["Items"]
 
-    assert session is not None
     assert session_id not in repr(everything)
 
 
 def test_signing_in_is_noted_each_time() -> None:
     account = an_account()
-
     _sign_in(account)
 
     assert account.login.last_logon == NOW
@@ -74,7 +70,6 @@ def test_nothing_but_the_password_is_exchanged() -> None:
 
 def test_signing_in_is_locked_with_the_password() -> None:
     account = an_account()
-
     refusals = [_refusal(account, f"wrong {number}") for number in range(LOCK_AFTER)]
 
     assert set(refusals) == {ErrorCode.BAD_CREDENTIAL}

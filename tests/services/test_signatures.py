@@ -19,6 +19,7 @@ from tests.support.builders import PNG, an_email
 from tests.support.cards import a_card_body
 from tests.support.cost import write_units
 from tests.support.intercepted_calls import counting, hooked, stopping, told
+from tests.support.stored import stored_transaction
 from tests.support.tills import MINUTE, Till, a_till, is_due, kept
 from tests.support.transactions import NOW
 
@@ -61,8 +62,7 @@ def test_sixteen_deliveries_at_once_are_one_and_every_answer_is_true() -> None:
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(lambda number: till.submit(signed(body, number), NOW + MINUTE), range(16)))
 
-    stored = kept(payment.id)
-    assert stored is not None
+    stored = stored_transaction(payment.id)
     assert [replayed for _, replayed in answers].count(False) == 1
     assert {(answer.phase, answer.pictures.signature_key) for answer, _ in answers} == {
         (Phase.APPROVED, stored.pictures.signature_key)
@@ -119,8 +119,7 @@ def test_a_delivery_and_a_reversal_at_once_both_count() -> None:
     with hooked(first_of("TransactWriteItems", lambda: till.give_back(payment, Amount="1.00"))):
         answer, _ = till.submit(signed(body))
 
-    stored = kept(payment.id)
-    assert stored is not None
+    stored = stored_transaction(payment.id)
     assert (answer.phase, stored.phase) == (Phase.APPROVED, Phase.APPROVED)
     assert (stored.reversals.amount_minor, stored.reversals.count, stored.owes_signature) == (100, 1, False)
 

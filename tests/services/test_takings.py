@@ -179,9 +179,7 @@ def test_an_outcome_of_a_reversal_says_nothing_that_is_rolled_up(dynamodb_local:
 
 
 @pytest.mark.parametrize(("by", "days", "calls"), [("day", 364, 15), ("hour", 30, 4), ("hour", 0, 3)])
-def test_takings_cost_the_same_calls_for_any_number_of_payments(
-    dynamodb_local: str, by: str, days: int, calls: int
-) -> None:
+def test_takings_cost_the_same_calls_for_any_payments(dynamodb_local: str, by: str, days: int, calls: int) -> None:
     del dynamodb_local
     books = a_merchant_with_agents(count=5)
     counts = []
@@ -231,7 +229,6 @@ def test_a_signature_that_comes_later_counts_nothing_again(dynamodb_local: str) 
     del dynamodb_local
     books = a_merchant_with_agents()
     owing = books.record(paid(books, books.agents[0], NOW, phase=Phase.AWAITING_COMPLETION, signature_required=True))
-
     outcomes.store(owing, outcome.completed(owing), NOW)
 
     assert [row[:2] for row in ask(books, {}).values()] == [(1, Decimal("12.30"))]

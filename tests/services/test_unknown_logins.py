@@ -75,9 +75,7 @@ def test_an_unknown_login_has_the_answers_store_calls_and_verifications_of_a_kno
     way: str, times: str, secret: str, verifications: list[str]
 ) -> None:
     known = _answers(way, an_account().email, secret, TIMES[times], verifications)
-    unknown = _answers(way, an_email(), secret, TIMES[times], verifications)
-
-    assert unknown == known
+    assert _answers(way, an_email(), secret, TIMES[times], verifications) == known
     assert known[LOCK_AFTER if times != "a day apart" else -1][0] is ErrorCode.LOGIN_LOCKED
 
 
@@ -104,14 +102,10 @@ def test_a_blocked_agent_is_counted_as_an_unknown_login_is(verifications: list[s
     blocked = an_account(state=0)
 
     known = _answers("Basic", blocked.email, "wrong", TIMES["in a row"], verifications)
-    unknown = _answers("Basic", an_email(), "wrong", TIMES["in a row"], verifications)
-
-    assert unknown == known
+    assert _answers("Basic", an_email(), "wrong", TIMES["in a row"], verifications) == known
 
 
-def test_a_remembered_password_of_a_locked_login_is_not_told_from_a_wrong_one(
-    request: pytest.FixtureRequest,
-) -> None:
+def test_a_remembered_password_of_a_locked_login_is_not_told_from_a_wrong_one(request: pytest.FixtureRequest) -> None:
     account = an_account()
     caller_of(account.basic, NOW)
     verifications: list[str] = request.getfixturevalue("verifications")
@@ -138,7 +132,6 @@ def a_locked_login() -> str:
 def test_an_unknown_login_leaves_a_counter_that_does_not_show_it() -> None:
     email = f"{uuid4().hex}@unknown.example"
     before = _logins()
-
     refusal_of(basic(email, "wrong"), NOW)
 
     (left,) = _logins() - before
@@ -157,7 +150,6 @@ def test_the_counter_of_an_unknown_login_is_no_login(login: str) -> None:
     before = _logins()
     refusal_of(basic(email, "wrong"), NOW)
     (left,) = _logins() - before
-
     attempted = login + left.removeprefix("UNKNOWN#")
 
     assert refusal_of(basic(attempted, "wrong"), NOW) is ErrorCode.BAD_CREDENTIAL
@@ -165,7 +157,6 @@ def test_the_counter_of_an_unknown_login_is_no_login(login: str) -> None:
 
 def test_an_agent_that_is_created_after_its_login_was_guessed_at_is_not_locked() -> None:
     email = a_locked_login()
-
     account = an_account(email=email)
 
     assert refusal_of(account.basic, NOW) is None

@@ -68,9 +68,7 @@ def refusal(monkeypatch: pytest.MonkeyPatch, **changes: str | None) -> str:
 
 
 def test_a_stage_with_all_of_them_starts(monkeypatch: pytest.MonkeyPatch) -> None:
-    host = start(monkeypatch)
-
-    assert host == Host("host.example", 5000, "123456", tls=True, ca=None, dialect=usual())
+    assert start(monkeypatch) == Host("host.example", 5000, "123456", tls=True, ca=None, dialect=usual())
     assert acquirers.codes() == ("ISO8583",)
     assert acquirers.named("ISO8583").name == "ISO 8583"
     assert acquirers.named("ISO8583").institution == "123456"
@@ -148,7 +146,6 @@ def dialect(package: Path, document: Any) -> str:
 
 def test_a_dialect_changes_the_usual_one(monkeypatch: pytest.MonkeyPatch, package: Path) -> None:
     named = dialect(package, {"mti": "bcd", "fields": {"56": None}})
-
     found = start(monkeypatch, ISO8583_DIALECT=named).dialect
 
     assert found.mti == "bcd"
@@ -186,9 +183,7 @@ def test_a_stage_that_does_not_name_it_needs_none_of_them(monkeypatch: pytest.Mo
     assert acquirers.named("ISO8583").institution == ""
 
 
-def test_a_host_that_is_named_no_more_is_reached_until_its_last_outcome_is_known(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_host_named_no_more_is_reached_until_its_last_outcome_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     assert start(monkeypatch, ACQUIRERS="SANDBOX").name == "host.example"
     assert acquirers.codes() == ("SANDBOX",)
 

@@ -23,7 +23,7 @@ from tests.simulation.scenario import BAD, TOWN, Life
 from tests.simulation.scenario_script import FALSE, OUTSIDERS, OWNER, STRANGER, TRAINEE, Act
 from tests.simulation.visibility import counted_at, table, transactions
 from tests.support.accounts import basic
-from tests.support.entries import wrong_entries
+from tests.support.stored import wrong_entries
 
 ENVELOPE = frozenset({"ErrorCode", "ErrorMessage", "Validations"})
 CVV2 = re.compile(r"CVV2\W{1,9}\d")  # also in the text of a request within another text

@@ -162,7 +162,6 @@ def test_without_a_limit_a_lost_call_is_the_clients_to_repeat(clock: _Clock, err
 
 def test_throttling_without_end_ends_long_before_the_gateways_limit_without_one_of_ours(clock: _Clock) -> None:
     began = clock.now
-
     with pytest.raises(ServiceError):
         with_retries(_failing(clock, 3, THROTTLED))  # as long as the client's own attempts may take
 
@@ -171,7 +170,6 @@ def test_throttling_without_end_ends_long_before_the_gateways_limit_without_one_
 
 def test_a_defect_is_not_repeated(clock: _Clock) -> None:
     refused = RefusedError("GetItem", "ValidationException")
-
     with limit_lost_time(sign_in.SECONDS), pytest.raises(RefusedError):
         with_retries(_failing(clock, 0, refused))
 

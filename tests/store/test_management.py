@@ -12,9 +12,10 @@ from chalicelib.domain.outbox import held_for_stream, welcome
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import agents, audit, merchants, outbox, sequences
 from chalicelib.store.agents import LoginChange
-from chalicelib.store.audit import Act
+from chalicelib.store.audit import Act, audit_entry, changed_fields, filled_fields
 from chalicelib.store.table import AlreadyExistsError, ChangedMeanwhileError, commit, read, retry_on_change
 from tests.support.builders import NOW, a_login, a_merchant, a_terminal, an_agent, an_email
+from tests.support.stored import stored_record
 
 ACT = Act("create", 3, NOW)
 HASH = "$argon2id$..."
@@ -77,8 +78,7 @@ class TestOnBothEngines:
 
         assert refusal.value.error is ErrorCode.TID_TAKEN
         assert read(merchants.terminal_key(second.id)) is None
-        name = read(sequences.tid_key(first.client_id, first.tid))
-        assert name
+        name = stored_record(sequences.tid_key(first.client_id, first.tid))
         assert name.holder == first.id
 
     def test_terminals_and_agents_are_listed_by_their_merchant(self) -> None:
@@ -113,7 +113,6 @@ class TestOnBothEngines:
     def test_a_change_of_an_older_version_changes_nothing(self) -> None:
         before = stored()
         agents.change(before, replace(before, version=2, name="Theirs"), LoginChange(), UPDATE)
-
         with pytest.raises(ChangedMeanwhileError):
             agents.change(before, replace(before, version=2, state=0), LoginChange(password_hash=HASH), UPDATE)
 
@@ -123,7 +122,6 @@ class TestOnBothEngines:
     def test_unlocking_removes_the_lock_and_the_count(self) -> None:
         before = an_agent()
         agents.create(before, a_login(before, failed_attempts=10, locked_until=NOW), ACT)
-
         agents.change(before, replace(before, version=2), LoginChange(unlock=True), UPDATE)
 
         assert read(agents.login_key(before.email)) == a_login(before)
@@ -165,9 +163,7 @@ class TestOnBothEngines:
 
     def test_ids_are_never_given_twice(self) -> None:
         first = sequences.next_id("test")
-        row = sequences.next_ids("test", 3)
-
-        assert list(row) == [first + 1, first + 2, first + 3]
+        assert list(sequences.next_ids("test", 3)) == [first + 1, first + 2, first + 3]
         assert sequences.next_id("test") == first + 4
 
     def test_the_numbers_of_a_terminal_begin_anywhere_and_go_on_from_there(self) -> None:
@@ -179,8 +175,7 @@ class TestOnBothEngines:
     def test_names_that_differ_in_the_spaces_a_host_fills_them_with_have_one_sequence(self) -> None:
         mid = an_email()
 
-        first = sequences.next_stans(mid, "T1", 2, start=7)
-        assert list(first) == [8, 9]
+        assert list(sequences.next_stans(mid, "T1", 2, start=7)) == [8, 9]
         assert list(sequences.next_stans(f"{mid} ", "T1  ", 2, start=7)) == [10, 11]
 
     def test_a_message_is_stored_once(self) -> None:
@@ -208,16 +203,13 @@ class TestRaces:
 
     def test_of_many_terminals_with_one_name_one_is_created(self) -> None:
         client_id = an_agent().id
-
         outcomes = in_parallel(lambda _: merchants.create_terminal(a_terminal(client_id=client_id), ACT), 16)
 
         assert outcomes.count(None) == 1
         assert outcomes.count(ErrorCode.TID_TAKEN) == 15
 
     def test_ids_stay_unique_under_many_requests_at_once(self) -> None:
-        numbers = in_parallel(lambda _: sequences.next_id("race"), 32)
-
-        assert len(set(numbers)) == 32
+        assert len(set(in_parallel(lambda _: sequences.next_id("race"), 32))) == 32
 
     def test_changes_of_different_fields_at_the_same_time_are_all_stored(self) -> None:
         agent = stored()
@@ -234,8 +226,7 @@ class TestRaces:
 
         def change(number: int) -> None:
             def attempt() -> None:
-                before = read(agents.key(agent.id))
-                assert before
+                before = stored_record(agents.key(agent.id))
                 after = replace(before, version=before.version + 1, **{names[number]: str(number)})  # type: ignore[arg-type]
                 agents.change(before, after, LoginChange(), UPDATE)
 
@@ -255,3 +246,25 @@ def test_a_record_that_never_stops_changing_is_an_outage_and_not_an_endless_loop
         retry_on_change(attempt)
 
     assert refusal.value.error is ErrorCode.STORE_UNAVAILABLE
+
+
+def test_the_changed_fields_are_named_and_the_bookkeeping_is_not() -> None:
+    before = an_agent()
+    after = replace(before, name="Other", tax_id="1", version=2, credential_version=2)
+
+    assert changed_fields(before, after) == ("name", "tax_id")
+
+
+def test_the_fields_that_have_a_value_in_a_new_record_are_named() -> None:
+    names = filled_fields(an_agent(tax_id="1"))
+
+    assert {"name", "email", "tax_id"} <= set(names)
+    assert not {"version", "country_id", "deleted"} & set(names)
+
+
+def test_an_entry_holds_names_and_never_values() -> None:
+    record = audit_entry("agent#17", Act("update", 3, NOW), ["phone", "name"], "0f")
+
+    assert record.object == "agent#17"
+    assert record.at == "2026-03-14T09:26:53.589793+00:00#0f"
+    assert (record.kind, record.by, record.fields) == ("update", 3, ("name", "phone"))

@@ -48,9 +48,7 @@ def test_a_welcome_reads_back_whole() -> None:
 @pytest.mark.usefixtures("engine")
 def test_a_new_entry_is_claimed_once_and_stays_held_as_long() -> None:
     entry = held_for_stream(stored(an_entry()))
-    claims = [outbox.claim_new(entry) for _ in range(2)]
-
-    assert claims == [replace(entry, attempts=1), None]
+    assert [outbox.claim_new(entry) for _ in range(2)] == [replace(entry, attempts=1), None]
     assert due_ids(when_due(entry) - SECOND) == []
     assert due_ids(when_due(entry)) == [entry.id]
 
@@ -135,9 +133,7 @@ def test_the_longest_due_come_first() -> None:
 @pytest.mark.usefixtures("dynamodb_local")
 def test_of_many_sweeps_at_once_one_gets_an_entry() -> None:
     entries = [stored(an_entry()) for _ in range(10)]
-
     with ThreadPoolExecutor(8) as pool:
         claims = list(pool.map(lambda entry: outbox.claim(entry.id, when_due(entry)), entries * 8))
 
-    won = sorted(claim.id for claim in claims if claim)
-    assert won == sorted(entry.id for entry in entries)
+    assert sorted(claim.id for claim in claims if claim) == sorted(entry.id for entry in entries)

@@ -1,14 +1,46 @@
+"""Items, conditions and pages of the tables, and what becomes of a failed write."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis.strategies import (
+    binary,
+    booleans,
+    builds,
+    datetimes,
+    decimals,
+    frozensets,
+    integers,
+    none,
+    text,
+    tuples,
+)
 
-from chalicelib.aws.client import RefusedError, UnreachableError
+from chalicelib.aws.client import Client, RefusedError, UnreachableError
+from chalicelib.domain.transaction import InputType, Phase, Purchase
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import retries, table, transactions
+from chalicelib.store import retries, table, transactions, webhooks
 from chalicelib.store.retries import ATTEMPTS
-from chalicelib.store.table import AlreadyExistsError, client, commit, put_new, read_all
+from chalicelib.store.table import (
+    AlreadyExistsError,
+    attribute_names,
+    client,
+    commit,
+    decode,
+    encode,
+    put_new,
+    read_all,
+    set_attributes,
+    value_of,
+)
 from chalicelib.web import refuse
+from tests.support.accounts import a_stored_merchant
+from tests.support.events import a_stored_hook
 from tests.support.transactions import a_guid, a_payment
 
 
@@ -65,7 +97,6 @@ def test_many_records_are_read_in_the_order_they_were_requested() -> None:
     for payment in payments:
         commit(put_new("transactions", payment, "id"))
     requested = [payments[2].id, a_guid(), payments[0].id, payments[2].id]
-
     found = read_all([transactions.key(name) for name in requested])
 
     assert found == [payments[2], None, payments[0], payments[2]]
@@ -76,7 +107,6 @@ def test_many_records_are_read_in_the_order_they_were_requested() -> None:
 def test_a_collision_is_retried(code: str, monkeypatch: pytest.MonkeyPatch, impatient: list[float]) -> None:
     payment = a_payment()
     failing(monkeypatch, cancelled("None", code), cancelled(code))
-
     transactions.record(payment)
 
     assert transactions.get(payment.id) == payment
@@ -84,11 +114,8 @@ def test_a_collision_is_retried(code: str, monkeypatch: pytest.MonkeyPatch, impa
 
 
 @pytest.mark.usefixtures("moto")
-def test_collisions_without_end_are_an_outage_not_a_hang(
-    monkeypatch: pytest.MonkeyPatch, impatient: list[float]
-) -> None:
+def test_endless_collisions_are_an_outage_not_a_hang(monkeypatch: pytest.MonkeyPatch, impatient: list[float]) -> None:
     failing(monkeypatch, *[cancelled("TransactionConflict")] * ATTEMPTS * 2)
-
     with pytest.raises(ServiceError) as refused:
         transactions.record(a_payment())
 
@@ -100,7 +127,6 @@ def test_collisions_without_end_are_an_outage_not_a_hang(
 @pytest.mark.usefixtures("moto")
 def test_a_condition_that_fails_is_an_answer_even_beside_a_collision(monkeypatch: pytest.MonkeyPatch) -> None:
     left = failing(monkeypatch, cancelled("ConditionalCheckFailed", "TransactionConflict"))
-
     with pytest.raises(AlreadyExistsError):
         transactions.record(a_payment())
 
@@ -110,7 +136,6 @@ def test_a_condition_that_fails_is_an_answer_even_beside_a_collision(monkeypatch
 @pytest.mark.usefixtures("moto", "impatient")
 def test_a_store_out_of_reach_is_903(monkeypatch: pytest.MonkeyPatch) -> None:
     failing(monkeypatch, UnreachableError())
-
     with pytest.raises(ServiceError) as refused:
         transactions.record(a_payment())
 
@@ -155,9 +180,7 @@ def test_a_transaction_that_may_still_happen_is_repeated_as_the_same_one(
 
 
 @pytest.mark.usefixtures("engine")
-def test_what_a_batch_leaves_out_is_asked_for_again_after_a_pause(
-    impatient: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_batch_leaves_out_is_read_after_a_pause(impatient: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     payment = a_payment()
     commit(put_new("transactions", payment, "id"))
     really, asked = client().call, []
@@ -172,3 +195,102 @@ def test_what_a_batch_leaves_out_is_asked_for_again_after_a_pause(
 
     assert [found.id for found in read_all([transactions.key(payment.id)])] == [payment.id]
     assert len(impatient) == ATTEMPTS - 1
+
+
+@dataclass(frozen=True)
+class Part:
+    name: str
+    numbers: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Whole:
+    text: str
+    number: int
+    exact: Decimal
+    yes: bool
+    at: datetime
+    phase: Phase
+    kind: InputType
+    part: Part
+    sealed: bytes = b"\0"
+    parts: tuple[Part, ...] = ()
+    absent: str | None = None
+    names: frozenset[str] = frozenset()
+    either: str | int | None = None
+
+
+parts = builds(Part, name=text(), numbers=tuples(integers(-(10**15), 10**15)))
+wholes = builds(
+    Whole,
+    text=text(),
+    number=integers(-(10**18), 10**18),
+    exact=decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-180, max_value=180),
+    yes=booleans(),
+    at=datetimes().map(lambda at: at.replace(tzinfo=UTC)),
+    part=parts,
+    sealed=binary(min_size=1),
+    parts=tuples(parts, parts),
+    absent=none() | text(min_size=1),
+    names=frozensets(text(min_size=1)),
+    either=none() | text() | integers(-(10**18), 10**18),
+)
+
+
+@given(whole=wholes)
+def test_a_record_reads_back_as_it_was_written(whole: Whole) -> None:
+    assert decode(Whole, encode(whole)) == whole
+
+
+def test_a_payment_reads_back_as_it_was_written() -> None:
+    payment = a_payment(
+        latitude=Decimal("-33.9249"), ext_id="A-1", purchases=(Purchase("Tea", Decimal(2), Decimal(1)),)
+    )
+
+    assert decode(type(payment), encode(payment)) == payment
+
+
+def test_stored_names_outlive_the_names_in_the_code() -> None:
+    item = encode(a_payment(ext_id="A-1"))
+
+    assert item["taker"]["M"]["id"] == {"N": "17"}
+    assert item["details"] == {"S": "{}"}
+    assert item["ext_id"] == {"S": "A-1"}
+    assert not {"agent", "raw_request", "particulars"} & item.keys()
+
+
+def test_an_absent_field_is_not_written() -> None:
+    assert set(encode(Part("a"))) == {"name"}
+
+
+def test_attributes_of_an_index_do_not_disturb_the_record() -> None:
+    assert decode(Part, {**encode(Part("a")), "due_at": {"S": "x"}}) == Part("a")
+
+
+def test_a_float_is_never_stored() -> None:
+    with pytest.raises(TypeError):
+        value_of(0.1)
+
+
+def test_each_attribute_is_set_to_the_value_of_its_name() -> None:
+    assert set_attributes(["state", "due_at"]) == "SET #state = :state, #due_at = :due_at"
+
+
+def test_the_attributes_of_an_expression_are_found_in_functions_and_operators() -> None:
+    text = "attribute_not_exists(#n05) OR #at<:before AND #n05 = :wasn05"
+
+    assert attribute_names(text) == {"#n05": "n05", "#at": "at"}
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_list_goes_on_to_its_last_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    merchant = a_stored_merchant().id
+    hooks = [a_stored_hook(merchant, f"https://shop.example/{number}") for number in range(3)]
+    really = Client.call
+
+    def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+        return really(client, operation, **parameters, **({"Limit": 2} if operation == "Query" else {}))
+
+    monkeypatch.setattr(Client, "call", call)
+
+    assert webhooks.of_merchant(merchant) == hooks

@@ -10,6 +10,7 @@ from chalicelib.domain.reversal import CANCELS, ReverseMode
 from chalicelib.domain.transaction import InputType, Phase, Pictures, Transaction
 from chalicelib.store import transactions
 from chalicelib.store.table import write_one
+from tests.support.stored import stored_transaction
 from tests.support.tills import SECOND
 from tests.support.transactions import NOW, a_guid, a_payment, altered
 
@@ -40,8 +41,7 @@ def requested(original: Transaction, amount_minor: int, mode: ReverseMode = Reve
 
 
 def amounts(payment: Transaction) -> tuple[int, int, int]:
-    stored = transactions.get(payment.id)
-    assert stored is not None
+    stored = stored_transaction(payment.id)
     return stored.reversals.amount_minor, stored.reversals.reserved_minor, stored.reversals.count
 
 
@@ -53,8 +53,7 @@ def test_a_step_that_was_decided_on_an_older_phase_is_not_stored() -> None:
     with pytest.raises(transactions.PhaseChangedError):
         transactions.store_step(sent, replace(sent, phase=Phase.DECLINED), NOW)
 
-    stored = transactions.get(sent.id)
-    assert stored is not None
+    stored = stored_transaction(sent.id)
     assert stored.phase is Phase.APPROVED
 
 
@@ -66,8 +65,7 @@ def test_a_signature_is_not_stored_with_amounts_of_before_a_return(*, is_two_ste
     with pytest.raises(transactions.PhaseChangedError):
         transactions.store_step(owed, outcome.signed(owed, Pictures(signature_key="a picture")), NOW)
 
-    now = transactions.get(owed.id)
-    assert now is not None
+    now = stored_transaction(owed.id)
     transactions.store_step(now, outcome.signed(now, Pictures(signature_key="a picture")), NOW)
     assert amounts(owed) == (300, 300, 1)
 
@@ -75,7 +73,6 @@ def test_a_signature_is_not_stored_with_amounts_of_before_a_return(*, is_two_ste
 def test_that_nothing_was_attempted_is_not_stored_of_a_return_that_was_claimed() -> None:
     returning = requested(recorded(), 300)
     assert transactions.claim(returning, NOW + SECOND)
-
     with pytest.raises(transactions.PhaseChangedError):
         transactions.store_step(returning, outcome.not_attempted(returning), NOW + SECOND)
 
@@ -87,7 +84,6 @@ def test_a_return_that_was_declined_gives_its_amount_back_to_the_payment() -> No
     requested_before = amounts(payment)
     returning = requested(payment, 300)
     while_pending = amounts(payment)
-
     write_one(transactions.release(replace(returning, phase=Phase.DECLINED)))
 
     assert (requested_before, while_pending, amounts(payment)) == ((0, 0, 0), (300, 300, 1), (0, 0, 0))
@@ -96,7 +92,6 @@ def test_a_return_that_was_declined_gives_its_amount_back_to_the_payment() -> No
 def test_a_return_that_was_done_keeps_its_amount_reversed() -> None:
     payment = recorded()
     returning = requested(payment, 300)
-
     write_one(transactions.release(replace(returning, phase=Phase.REVERSAL_APPROVED)))
 
     assert amounts(payment) == (300, 0, 1)
@@ -105,7 +100,6 @@ def test_a_return_that_was_done_keeps_its_amount_reversed() -> None:
 def test_a_return_of_more_than_remains_by_now_is_not_stored() -> None:
     payment = recorded()
     requested(payment, 1000)
-
     with pytest.raises(transactions.RemainderChangedError):
         requested(payment, 1000)
 
@@ -115,7 +109,6 @@ def test_a_return_of_more_than_remains_by_now_is_not_stored() -> None:
 def test_a_cancel_of_what_was_returned_in_part_by_now_is_not_stored() -> None:
     payment = recorded()
     requested(payment, 300)
-
     with pytest.raises(transactions.RemainderChangedError):
         requested(payment, payment.amount_minor, ReverseMode.CANCEL)
 

@@ -18,9 +18,10 @@ from chalicelib.gateways import secrets
 from chalicelib.services.passwords import hash_password
 from chalicelib.services.sign_in import caller_of, session_digest
 from chalicelib.store import agents, merchants
-from chalicelib.store.table import put_new, read, update, write_one
+from chalicelib.store.table import put_new, update, write_one
 from tests.support.builders import a_login, a_merchant, a_terminal, an_agent
 from tests.support.http import Reply
+from tests.support.stored import stored_record
 
 PASSWORD = "a-password:with a colon"  # noqa: S105  of test agents alone
 SIGNING = "a signing secret of more than thirty-two bytes"
@@ -49,9 +50,7 @@ class Account:
     @property
     def login(self) -> Login:
         """Return its login as it is stored now."""
-        login = read(agents.login_key(self.email))
-        assert login is not None
-        return login
+        return stored_record(agents.login_key(self.email))
 
     def jwt(self, secret: str = "", /, **payload: Any) -> str:
         """Return an Authorization header with a token of the test stage."""

@@ -19,13 +19,13 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import linked_cards
-from chalicelib.store import agents, transactions
-from chalicelib.store.table import read
+from chalicelib.store import agents
 from infra.local import ports
 from tests.support import builders, events, http, receivers, spec_fields
 from tests.support.builders import CONTEXT, JPEG, PASSWORD, PNG, Shop, a_shop, an_email
 from tests.support.cards import EXP, PAN, chip_data
 from tests.support.spec_checks import Seen
+from tests.support.stored import stored_record, stored_transaction
 from tests.support.transactions import a_guid
 
 PAYMENT = "/api/v1/payment"
@@ -325,8 +325,7 @@ class Run:
             reply = self.post(endpoint, body)
         assert reply.status == 200, reply.text
         answer = reply.body
-        stored = transactions.get(answer.get("TransactionReverseID") or answer["TransactionID"])
-        assert stored is not None
+        stored = stored_transaction(answer.get("TransactionReverseID") or answer["TransactionID"])
         self.made[name] = Made(body, answer, stored, next(iter(requests), None))
         return self.made[name]
 
@@ -347,9 +346,8 @@ def a_run(stage: str) -> Run:
     terminal = shop.terminal()
     agent = shop.agent(TerminalID=terminal["ID"], TID=terminal["Name"])
     chip, _ = card.read(InputType.CHIP, CardInput(reader_data=Secret(chip_data(exp="1249"))))
-    record = read(agents.key(agent["ID"]))
+    record = stored_record(agents.key(agent["ID"]))
     assert chip is not None
-    assert record is not None
     now = datetime.now(UTC)
     linked = linked_cards.link(record, chip, "Company card", now)
     paid = f"{now - timedelta(minutes=5):%Y-%m-%dT%H:%M:%S}.000"

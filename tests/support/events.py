@@ -10,8 +10,9 @@ from chalicelib.domain.webhooks import Event, Webhook, event_of, new_secret
 from chalicelib.gateways import secrets
 from chalicelib.services.webhooks import OWNER
 from chalicelib.store import events, sequences, webhooks
-from chalicelib.store.table import put_new, read, write_one
+from chalicelib.store.table import put_new, write_one
 from infra.local import streams
+from tests.support.stored import stored_record
 from tests.support.transactions import a_payment
 
 # The kind of the event of each phase (contract), written a second time.
@@ -56,9 +57,7 @@ def a_stored_hook(client_id: int, url: str, **changes: Any) -> Webhook:
 
 def as_stored(hook: Webhook) -> Webhook:
     """Return the webhook as it is stored now."""
-    found = read(webhooks.key(hook.client_id, hook.id))
-    assert found is not None
-    return found
+    return stored_record(webhooks.key(hook.client_id, hook.id))
 
 
 def an_event(client_id: int = 7, at: datetime | None = None) -> Event:

@@ -15,7 +15,8 @@ from chalicelib.settings import settings
 from infra.bank.bank import Bank
 from infra.bank.faults import Fault, Hook, times
 from infra.bank.server import Server
-from tests.support.tills import Till, a_till, kept
+from tests.support.stored import stored_transaction
+from tests.support.tills import Till, a_till
 from tests.support.transactions import NOW
 
 MID, INSTITUTION = "BANK00000000001", "123456"
@@ -106,9 +107,7 @@ def first(count: int, fault: Fault, mti: str, processing: str = "") -> Callable[
 
 
 def of(transaction_id: str) -> Transaction:
-    transaction = kept(transaction_id)
-    assert transaction is not None
-    return transaction
+    return stored_transaction(transaction_id)
 
 
 def held_for(payment: Transaction) -> int:

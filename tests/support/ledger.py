@@ -19,6 +19,7 @@ from chalicelib.services import history as service
 from chalicelib.store import history, transactions
 from chalicelib.store.table import BATCH, commit, put_new
 from tests.support.builders import a_merchant, an_agent
+from tests.support.stored import stored_transaction
 from tests.support.transactions import ZAR, a_guid, a_payment, altered
 
 ADDRESSES = ReceiptAddresses(("Ann@Home.example", "bob@work.example"), ("+27829876543",))
@@ -178,8 +179,7 @@ def _give_back(books: Books, original: Transaction, at: datetime, chance: random
         reverse_mode=int(ReverseMode.RETURN),
     )
     transactions.reserve(original, reversal)
-    left = transactions.get(original.id)
-    assert left is not None
+    left = stored_transaction(original.id)
     books.kept.append(reversal)
     books.kept[books.kept.index(original)] = left
 

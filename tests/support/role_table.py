@@ -137,11 +137,7 @@ MANAGERS = (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, MERCHANT)
 WITH_MERCHANT = (ROLE_MAY_NOT, OK, OK, OK, OK, OK)
 
 ROWS = [
-    Row(
-        "accounts_session",
-        lambda world: {"Email": world.colleague.email, "Password": PASSWORD},
-        EVERYBODY,
-    ),
+    Row("accounts_session", lambda world: {"Email": world.colleague.email, "Password": PASSWORD}, EVERYBODY),
     Row("accounts_me", _nothing, EVERYBODY),
     Row("accounts_configuration", _nothing, EVERYBODY),
     Row("management_create_merchant", lambda _: merchant_body(), (OK, *[ROLE_MAY_NOT] * 5)),

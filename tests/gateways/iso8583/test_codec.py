@@ -185,7 +185,6 @@ def test_no_error_quotes_or_holds_the_message() -> None:
 
 def test_a_second_host_writes_types_and_bitmaps_in_its_own_way() -> None:
     codec = Codec(a_dialect(mti="bcd", bitmap="hex"))
-
     message = codec.encode(CODEC.decode(ADVICE))
 
     assert message[:2] == b"\x04\x20"
@@ -197,7 +196,6 @@ def test_numbers_in_bcd_take_half_a_byte_for_each_digit() -> None:
     fields = {"4": {"encoding": "bcd"}, "22": {"encoding": "bcd"}, "32": {"encoding": "bcd", "length_encoding": "bcd"}}
     codec = Codec(a_dialect(fields=fields))
     content = Content("0200", {"4": "000000001230", "22": "052", "32": "12345"})
-
     message = codec.encode(content)
 
     assert message[12:] == bytes.fromhex("000000001230005203012345")
@@ -221,18 +219,13 @@ def test_ebcdic_is_not_ascii() -> None:
 def test_a_field_left_out_is_not_sent_and_not_taken() -> None:
     codec = Codec(a_dialect(fields={"56": None, "63": None}))
 
-    sent = codec.prepared(CODEC.decode(ADVICE))
-
-    assert sent.fields.keys() == CODEC.decode(ADVICE).fields.keys() - {"56"}
+    assert codec.prepared(CODEC.decode(ADVICE)).fields.keys() == CODEC.decode(ADVICE).fields.keys() - {"56"}
     with pytest.raises(CodecError):
         codec.decode(APPROVAL)
 
 
 def test_constants_are_sent_with_the_messages_of_their_type() -> None:
-    document = {
-        "fields": {"60": {"format": "n", "max": 12}},
-        "constants": {"0200": {"60": "77", "25": "08"}},
-    }
+    document = {"fields": {"60": {"format": "n", "max": 12}}, "constants": {"0200": {"60": "77", "25": "08"}}}
     codec = Codec(a_dialect(**document))
 
     assert codec.prepared(CODEC.decode(PURCHASE)).fields["60"] == "000000000077"

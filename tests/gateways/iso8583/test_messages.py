@@ -41,9 +41,7 @@ def test_a_chip_purchase_is_the_one_of_the_interface() -> None:
 
 
 @pytest.mark.parametrize(("is_repeat", "mti"), [(False, b"0420"), (True, b"0421")])
-def test_an_advice_is_the_one_of_the_interface_and_a_repeat_differs_in_its_type_alone(
-    *, is_repeat: bool, mti: bytes
-) -> None:
+def test_an_advice_is_the_interfaces_and_a_repeat_differs_in_its_type_alone(*, is_repeat: bool, mti: bytes) -> None:
     content = CODEC.prepared(messages.advice(a_reversal(is_repeat=is_repeat)))
 
     assert CODEC.encode(content) == mti + ADVICE[4:]
@@ -175,7 +173,6 @@ def test_a_refund_by_card_says_how_the_card_was_entered() -> None:
 )
 def test_track_2_travels_without_sentinels_check_character_and_filling(track: str) -> None:
     card = read_card(InputType.MAGNETIC_STRIPE, track)
-
     fields = fields_of(a_purchase(input_type=InputType.MAGNETIC_STRIPE, card=card))
 
     assert fields["35"] == f"{PAN}=3012201100001230000"
@@ -252,7 +249,6 @@ def test_field_7_is_in_utc_and_fields_12_and_13_are_as_they_were_given() -> None
     east = timezone(timedelta(hours=5, minutes=30))
     made_at = datetime(2026, 1, 1, 2, 0, 0, tzinfo=east)
     message = a_message(trace=MessageTrace(7, made_at), local_time=made_at)
-
     fields = fields_of(a_purchase(message=message))
 
     assert (fields["7"], fields["12"], fields["13"]) == ("1231203000", "020000", "0101")
@@ -294,7 +290,6 @@ def test_no_message_is_made_without_its_facts(request_: object) -> None:
 
 def test_no_message_shows_its_card() -> None:
     request = replace(by_chip(CHIP), card=read_card(InputType.CHIP, CHIP, CVV2))
-
     shown = repr((messages.purchase(request), a_reversal(card=request.card)))
 
     assert PAN not in shown

@@ -1,9 +1,19 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.account_features import DEFAULT_FEATURES, effective, effective_printer, merge_settings
+from chalicelib.domain.account_features import (
+    DEFAULT_FEATURES,
+    PaymentOption,
+    effective,
+    effective_printer,
+    merge_settings,
+    payment_options,
+)
 from chalicelib.domain.agent import Features, MobileSettings, PrinterSettings
+from chalicelib.domain.transaction import InputType
 
 FLAGS = [name for name in vars(DEFAULT_FEATURES) if name != "inherited"]
 FEATURES = st.builds(Features, **{name: st.none() | st.booleans() for name in FLAGS})
@@ -80,9 +90,7 @@ def test_a_merchant_inherits_from_nobody() -> None:
 
 
 @given(own=st.none() | SETTINGS, changes=SETTINGS)
-def test_a_merge_changes_what_the_request_sets_and_nothing_else(
-    own: MobileSettings | None, changes: MobileSettings
-) -> None:
+def test_a_merge_changes_only_what_the_request_sets(own: MobileSettings | None, changes: MobileSettings) -> None:
     after = merge_settings(own, changes)
 
     for name in ("mob_home_url", "allow_linked_cards", "service_pay_dashboard", "barcode_scanner"):
@@ -97,7 +105,6 @@ def test_a_merge_changes_what_the_request_sets_and_nothing_else(
 def test_a_setting_that_is_reset_is_the_merchants_again() -> None:
     own = MobileSettings(mob_home_url="https://till.example")
     above = MobileSettings(mob_home_url="https://shop.example")
-
     after = merge_settings(own, MobileSettings(), {"mob_home_url"})
 
     assert after.mob_home_url is None
@@ -110,3 +117,43 @@ def test_a_printer_is_never_half_of_one_and_half_of_another() -> None:
     assert effective_printer(own, above) == own
     assert effective_printer(None, above) == above
     assert effective_printer(None, None) == PrinterSettings()
+
+
+NOTHING = MobileSettings(
+    features=Features(
+        accept_cards=False, accept_cash=False, accept_prepaid=False, accept_credit=False, accept_outer_card=False
+    ),
+    allow_linked_cards=0,
+)
+SANDBOX = ("SANDBOX", "Sandbox")
+CARDS = (InputType.MANUAL_ENTRY, InputType.MAGNETIC_STRIPE, InputType.CHIP, InputType.CONTACTLESS)
+
+
+def _with(feature: str) -> MobileSettings:
+    if feature == "allow_linked_cards":
+        return replace(NOTHING, allow_linked_cards=1)
+    return replace(NOTHING, features=replace(NOTHING.features or Features(), **{feature: True}))
+
+
+@pytest.mark.parametrize(
+    ("feature", "options"),
+    [
+        ("accept_cash", [PaymentOption(InputType.CASH, "CASH", "Cash")]),
+        ("accept_prepaid", [PaymentOption(InputType.PREPAYMENT, "PREPAID", "Prepayment")]),
+        ("accept_credit", [PaymentOption(InputType.POSTPAID, "CREDIT", "Postpaid")]),
+        ("accept_outer_card", [PaymentOption(InputType.EXTERNAL_TERMINAL, "OUTERCARD", "External terminal")]),
+        ("accept_cards", [PaymentOption(kind, *SANDBOX) for kind in CARDS]),
+        ("allow_linked_cards", [PaymentOption(InputType.LINKED_CARD, *SANDBOX)]),
+    ],
+)
+def test_each_enabled_kind_is_an_option_under_its_input_type(feature: str, options: list[PaymentOption]) -> None:
+    assert list(payment_options(_with(feature), lambda _: SANDBOX)) == options
+
+
+def test_nothing_enabled_is_no_option() -> None:
+    assert payment_options(NOTHING, lambda _: SANDBOX) == ()
+
+
+@pytest.mark.parametrize("feature", ["accept_cards", "allow_linked_cards"])
+def test_a_stage_without_a_card_acquirer_offers_no_cards(feature: str) -> None:
+    assert payment_options(_with(feature), lambda _: None) == ()

@@ -1,13 +1,23 @@
 from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from secrets import token_hex
+from uuid import uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain.agent import Login
-from chalicelib.domain.sign_in import COUNTED_FOR, LOCK_AFTER, LOCK_FOR, FailedAttempts, reaches_many_places
+from chalicelib.domain.sign_in import (
+    COUNTED_FOR,
+    LOCK_AFTER,
+    LOCK_FOR,
+    FailedAttempts,
+    Session,
+    expiry,
+    new_session,
+    reaches_many_places,
+)
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import agents
 from chalicelib.store.agents import Counter
@@ -15,6 +25,7 @@ from chalicelib.store.table import Value, Write, client, commit, read, table_nam
 from infra.local import engines
 from infra.stack import resources
 from tests.support.accounts import an_account
+from tests.support.outages import lose_an_answer
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 UNKNOWN = "nobody@store.example"
@@ -52,7 +63,6 @@ def test_a_login_is_found_whatever_its_case() -> None:
 
 def test_an_email_belongs_to_one_agent_whatever_its_case() -> None:
     account = an_account()
-
     with pytest.raises(ServiceError) as refusal:
         commit(agents.create_login(Login(account.email.upper(), 1, 1)))
 
@@ -71,7 +81,6 @@ def test_the_tenth_failure_in_a_row_locks_for_thirty_minutes(counter: Counter) -
 def test_while_locked_no_failure_is_counted(counter: Counter) -> None:
     seen = _seen(counter)  # as it was read by a guess that is under way
     _fail(counter, LOCK_AFTER)
-
     with pytest.raises(ServiceError) as refusal:
         agents.count_failure(counter, seen, SOURCE, NOW + timedelta(minutes=1))
 
@@ -95,7 +104,6 @@ def test_after_the_lock_ten_more_failures_lock_again(counter: Counter, pause: ti
 def test_after_the_lock_two_guesses_at_once_are_both_counted(counter: Counter) -> None:
     _fail(counter, LOCK_AFTER)
     seen = _seen(counter)
-
     for _ in range(2):
         agents.count_failure(counter, seen, SOURCE, NOW + LOCK_FOR)
 
@@ -117,7 +125,6 @@ def test_failures_count_for_a_day_after_the_last_of_them(counter: Counter) -> No
 def test_a_full_count_without_its_lock_is_locked_by_the_next_failure(counter: Counter) -> None:
     _fail(counter, LOCK_AFTER - 1)
     write_one(update(counter.key, "SET #failed_attempts = :ten", {"ten": LOCK_AFTER}))  # as a crash leaves it
-
     with pytest.raises(ServiceError) as refusal:
         agents.count_failure(counter, _seen(counter), SOURCE, NOW)
 
@@ -128,7 +135,6 @@ def test_a_full_count_without_its_lock_is_locked_by_the_next_failure(counter: Co
 def test_a_full_count_without_its_lock_is_locked_by_the_next_success() -> None:
     account = an_account()
     account.set_on_login(failed_attempts=LOCK_AFTER)
-
     with pytest.raises(ServiceError) as refusal:
         agents.decide_success(account.email, NOW, is_logon=True)
 
@@ -150,45 +156,25 @@ def test_a_new_row_of_failures_begins_with_its_own_source(counter: Counter) -> N
     for source in "abc":
         agents.count_failure(counter, _seen(counter), source, NOW)
 
-    before = agents.count_failure(counter, _seen(counter), "d", NOW + COUNTED_FOR)
-
-    assert before == FailedAttempts()
+    assert agents.count_failure(counter, _seen(counter), "d", NOW + COUNTED_FOR) == FailedAttempts()
     assert _seen(counter).sources == {"d"}
 
 
-def test_a_success_resets_the_count() -> None:
+@pytest.mark.parametrize(("failures", "later"), [(LOCK_AFTER - 1, timedelta()), (LOCK_AFTER, LOCK_FOR)])
+def test_a_success_resets_the_count_and_lifts_a_lock_that_is_over(failures: int, later: timedelta) -> None:
     account = an_account()
     counter = agents.counter(account.email)
-    _fail(counter, LOCK_AFTER - 1)
-
-    agents.decide_success(account.email, NOW, is_logon=True)
+    _fail(counter, failures)
+    agents.decide_success(account.email, NOW + later, is_logon=True)
+    agents.decide_success(account.email, NOW + later + timedelta(minutes=1), is_logon=False)
 
     assert _seen(counter) == FailedAttempts()
-    assert account.login.last_logon == NOW
-
-
-def test_a_success_that_is_no_logon_leaves_the_last_one() -> None:
-    account = an_account()
-    agents.decide_success(account.email, NOW, is_logon=True)
-
-    agents.decide_success(account.email, NOW + timedelta(minutes=1), is_logon=False)
-
-    assert account.login.last_logon == NOW
-
-
-def test_a_success_after_the_lock_lifts_it_for_good() -> None:
-    account = an_account()
-    _fail(agents.counter(account.email), LOCK_AFTER)
-
-    agents.decide_success(account.email, NOW + LOCK_FOR, is_logon=True)
-
-    assert (account.login.failed_attempts, account.login.locked_until) == (0, None)
+    assert (account.login.locked_until, account.login.last_logon) == (None, NOW + later)
 
 
 def test_a_success_after_a_lock_was_set_is_refused() -> None:
     account = an_account()
     _fail(agents.counter(account.email), LOCK_AFTER)
-
     with pytest.raises(ServiceError) as refusal:
         agents.decide_success(account.email, NOW, is_logon=True)
 
@@ -227,7 +213,7 @@ def test_no_login_is_the_key_of_the_failures_of_an_unknown_one(email: str) -> No
         assert not agents.login_key(text).key["email"].startswith(agents.UNKNOWN)
 
 
-def test_a_lock_that_comes_too_late_for_a_login_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_or_a_failure_that_comes_too_late_for_a_login_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     account = an_account()
     counter = agents.counter(account.email)
     _fail(counter, LOCK_AFTER - 1)
@@ -237,36 +223,59 @@ def test_a_lock_that_comes_too_late_for_a_login_leaves_nothing(monkeypatch: pyte
         client().call("DeleteItem", TableName=table_name("logins"), Key=agents.login_key(account.email).wire())
         return left
 
-    monkeypatch.setattr(agents, "write_one", move_away)
-    _fail(counter, 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(agents, "write_one", move_away)
+        _fail(counter, 1)
+    with pytest.raises(ServiceError):
+        agents.count_failure(counter, FailedAttempts(), SOURCE, NOW)
 
     assert read(agents.login_key(account.email)) is None
 
 
-def test_a_failure_that_comes_too_late_for_a_login_leaves_nothing() -> None:
-    counter = agents.counter("gone@store.example")
-
-    with pytest.raises(ServiceError):
-        agents.count_failure(counter, FailedAttempts(), SOURCE, NOW)
-
-    assert read(agents.login_key("gone@store.example")) is None
-
-
-def test_a_rehash_replaces_the_hash_it_was_made_from() -> None:
-    account = an_account()
-
-    agents.rehash(account.login, "stronger")
-
-    assert account.login.password_hash == "stronger"  # noqa: S105  a stand-in for a hash
-
-
-def test_a_rehash_gives_way_to_a_password_changed_meanwhile() -> None:
+def test_a_rehash_replaces_the_hash_it_was_made_from_and_gives_way_to_a_changed_password() -> None:
     account = an_account()
     login = account.login
     agents.rehash(login, "changed")
-
     agents.rehash(login, "stronger")
     agents.rehash(replace(login, email=UNKNOWN), "stronger")
 
     assert account.login.password_hash == "changed"  # noqa: S105  a stand-in for a hash
     assert read(agents.login_key(UNKNOWN)) is None
+
+
+def _session() -> Session:
+    return new_session(uuid4().hex, 17, 1, NOW)
+
+
+def test_a_session_reads_back_as_it_was_stored_and_no_other_overwrites_it() -> None:
+    session = _session()
+    agents.create_session(session)
+    agents.create_session(replace(session, agent_id=18))
+
+    assert read(agents.session_key(session.digest)) == session
+
+
+def test_a_session_whose_answer_was_lost_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    session, seen = _session(), lose_an_answer(monkeypatch, "PutItem", "sessions")
+    agents.create_session(session)
+
+    assert read(agents.session_key(session.digest)) == session
+    assert len(seen) == 2
+
+
+def test_a_touch_extends_a_session_and_its_time_to_live() -> None:
+    session, later = _session(), NOW + timedelta(minutes=10)
+    agents.create_session(session)
+    touched = agents.touch_session(session, later)
+
+    assert touched == replace(session, used_at=later, expires_at=expiry(session, later))
+    assert read(agents.session_key(session.digest)) == touched
+
+
+def test_a_touch_does_not_bring_back_a_session_that_was_deleted() -> None:
+    session = _session()
+    with pytest.raises(ServiceError) as refusal:
+        agents.touch_session(session, NOW)
+
+    assert refusal.value.error is ErrorCode.SESSION_EXPIRED
+    assert read(agents.session_key(session.digest)) is None

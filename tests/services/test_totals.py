@@ -1,27 +1,31 @@
 """Lists of all agents: what is rolled up is exact whatever comes late, and costs the same for any number of tills."""
 
 import random
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from itertools import count
 
 import pytest
 
 from chalicelib.domain.history import Page, entry_of
 from chalicelib.domain.transaction import Phase, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import history
+from chalicelib.services import history, rebuild_totals
 from chalicelib.services import history as lists
-from chalicelib.services.rebuild_totals import rebuild
+from chalicelib.services.rebuild_totals import Difference, Outcome, rebuild
 from chalicelib.store import history as history_store
 from chalicelib.store import totals, transactions
-from chalicelib.store.table import write_one
+from chalicelib.store.table import Key, Write, client, table_name, update, write_one
 from infra.bench.client import measure_capacity
 from infra.bench.shop import write_in_bulk
+from infra.operator import commands as operator
 from tests.support.cost import store_calls
 from tests.support.intercepted_calls import failing, hooked, told
 from tests.support.interleaving import Turns
-from tests.support.ledger import Books, a_merchant_with_agents, amount, local, paid
+from tests.support.ledger import Books, a_merchant_with_agents, amount, fill, local, paid
 from tests.support.transactions import altered
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
@@ -167,9 +171,7 @@ def test_the_first_list_of_a_year_rolls_up_what_the_next_one_reads(dynamodb_loca
     assert second == ["BatchGetItem", "Query", "Query", "Query", "Query", "Query", "Query", "BatchGetItem"]
 
 
-def test_a_list_is_right_when_what_it_rolled_up_cannot_be_stored(
-    dynamodb_local: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_list_is_right_if_its_rollup_cannot_be_stored(dynamodb_local: str, monkeypatch: pytest.MonkeyPatch) -> None:
     del dynamodb_local
     books = a_merchant_with_agents(count=2)
     for number in range(12):
@@ -197,9 +199,7 @@ def test_what_comes_late_makes_its_own_month_alone_to_be_counted_again(dynamodb_
     assert sorted(calls) == sorted([*undisturbed, "Query", "PutItem"])
 
 
-def test_slots_of_a_busy_day_that_is_over_are_rolled_up_too(
-    dynamodb_local: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slots_of_a_busy_past_day_are_rolled_up_too(dynamodb_local: str, monkeypatch: pytest.MonkeyPatch) -> None:
     del dynamodb_local
     monkeypatch.setattr(lists, "BUSY_DAY", 100)
     books = a_merchant_with_agents(count=5)
@@ -217,9 +217,7 @@ def test_slots_of_a_busy_day_that_is_over_are_rolled_up_too(
     assert books.ask(NOW, {"Page": 2}).transactions == books.kept[99:199]
 
 
-def test_a_kind_of_few_tills_among_very_many_payments_is_read_of_those_tills(
-    dynamodb_local: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_kind_of_few_tills_among_many_is_read_of_those(dynamodb_local: str, monkeypatch: pytest.MonkeyPatch) -> None:
     del dynamodb_local
     books = a_merchant_with_agents(count=3)
     for number in range(30):
@@ -240,3 +238,160 @@ def test_a_total_that_counts_too_much_shows_what_there_is(dynamodb_local: str) -
     page = books.ask(NOW, {})
 
     assert (page.transactions, page.total) == (kept, 5)
+
+
+MONTH = "2028-03"
+
+
+@pytest.fixture
+def books(dynamodb_local: str) -> Books:
+    """A merchant with a payment at 23:40 of the 9th."""
+    del dynamodb_local
+    books = a_merchant_with_agents(count=2)
+    books.record(paid(books, books.agents[0], NOW))
+    return books
+
+
+def total_of(books: Books) -> Key[object]:
+    return totals.total_key(books.merchant.id, entry_of(books.kept[0]))
+
+
+def spoil(key: Key[object], **numbers: int) -> None:
+    """Write something wrong over counters."""
+    write_one(update(key, "SET " + ", ".join(f"#{name} = :{name}" for name in numbers), numbers))
+
+
+def test_what_is_right_is_left_alone(books: Books) -> None:
+    outcome = rebuild(books.merchant.id, MONTH)
+
+    assert (outcome.mended, outcome.moving) == ((), ())
+
+
+def test_what_differs_is_said_and_mended(books: Books) -> None:
+    key = total_of(books)
+    spoil(key, n09=7, m09=1, n10=2)
+
+    outcome = rebuild(books.merchant.id, MONTH)
+
+    where = (f"{books.merchant.id}#{MONTH}", str(key.key["at"]))
+    assert outcome.mended == (
+        Difference(*where, "m09", 1, 1230),
+        Difference(*where, "n09", 7, 1),
+        Difference(*where, "n10", 2, 0),
+    )
+    assert books.ask(NOW, {}).total == 1
+    assert rebuild(books.merchant.id, MONTH).mended == ()
+
+
+def test_what_was_mended_is_listed_if_the_command_ended_there(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = total_of(books)
+    spoil(key, n09=7)
+    month_later = NOW + timedelta(days=20)
+    before = books.ask(month_later, {}).total
+    monkeypatch.setattr(rebuild_totals, "write_one", failing(KeyboardInterrupt()))
+
+    with pytest.raises(KeyboardInterrupt):
+        rebuild(books.merchant.id, MONTH)
+
+    assert (before, books.ask(month_later, {}).total) == (7, 1)
+
+
+def test_slots_are_mended_too(books: Books) -> None:
+    key = totals.slots_key(books.merchant.id, entry_of(books.kept[0]))
+    spoil(key, **{"94": 5})
+    outcome = rebuild(books.merchant.id, MONTH)
+
+    assert [(one.name, one.stored, one.counted) for one in outcome.mended] == [("94", 5, 1)]
+
+
+def test_counters_that_were_lost_are_made_again(dynamodb_local: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The quarters and hours of a till that is busy round the clock are more than one condition of DynamoDB holds."""
+    del dynamodb_local
+    monkeypatch.setattr(totals, "SHARDS", 1)
+    books = a_merchant_with_agents()
+    midnight = datetime(2028, 3, 5, 22, 0, tzinfo=UTC)
+    for quarter in range(96):
+        books.record(paid(books, books.agents[0], midnight + quarter * timedelta(minutes=15)))
+    entry = entry_of(books.kept[0])
+    for key in (totals.total_key(books.merchant.id, entry), totals.slots_key(books.merchant.id, entry)):
+        key_item = {name: {"S": str(value)} for name, value in key.key.items()}
+        client().call("DeleteItem", TableName=table_name(totals.TABLE), Key=key_item)
+
+    outcome = rebuild(books.merchant.id, MONTH)
+
+    assert (len(outcome.mended), outcome.moving) == (3 + 96 + 2 * 24, ())
+    page = books.ask(NOW, {"Page": 1})
+    assert (page.total, page.amount) == (96, amount(books.kept))
+    assert rebuild(books.merchant.id, MONTH) == Outcome((), ())
+
+
+def test_a_year_is_right_as_it_was_written(dynamodb_local: str) -> None:
+    del dynamodb_local
+    books = a_merchant_with_agents(count=3)
+    fill(books, 200, NOW, seed=5)
+    month = f"{books.kept[0].created_at + timedelta(hours=2):%Y-%m}"
+
+    assert [rebuild(books.merchant.id, one).mended for one in (month, "2028-02", MONTH)] == [()] * 3
+
+
+def test_a_payment_counted_during_mending_is_kept(dynamodb_local: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    del dynamodb_local
+    monkeypatch.setattr(totals, "SHARDS", 1)
+    books = a_merchant_with_agents()
+    books.record(paid(books, books.agents[0], NOW))
+    spoil(total_of(books), n09=7)
+    correction = totals.correction
+
+    def correct_late(key: Key[object], before: totals.Counters, after: totals.Counters) -> Write:
+        if len(books.kept) == 1:
+            books.record(paid(books, books.agents[0], NOW))
+        return correction(key, before, after)
+
+    monkeypatch.setattr(totals, "correction", correct_late)
+    assert [(one.stored, one.counted) for one in rebuild(books.merchant.id, MONTH).mended] == [(8, 2)]
+    assert (books.ask(NOW, {}).total, books.ask(NOW, {}).amount) == (2, amount(books.kept))
+
+
+def test_totals_are_mended_while_payments_come_in(books: Books) -> None:
+    stop = threading.Event()
+
+    def submit(number: int) -> int:
+        for tick in count():
+            if stop.wait(0.002):
+                break
+            transactions.record(paid(books, books.agents[number], NOW + timedelta(milliseconds=tick)))
+        return tick
+
+    with ThreadPoolExecutor(2) as pool:
+        tills = [pool.submit(submit, number) for number in range(2)]
+        for _ in range(5):
+            spoil(total_of(books), n08=3)
+            last = rebuild(books.merchant.id, MONTH)
+        stop.set()
+        submitted = sum(till.result() for till in tills)
+
+    assert submitted > 10
+    rest = rebuild(books.merchant.id, MONTH)
+    assert not rest.moving
+    assert last.moving or not rest.mended  # what was written to whenever it was counted is said, and mended now
+    assert rebuild(books.merchant.id, MONTH) == Outcome((), ())
+    assert books.ask(NOW, {}).total == 1 + submitted
+
+
+def test_the_operator_is_told(books: Books, capsys: pytest.CaptureFixture[str]) -> None:
+    spoil(total_of(books), n09=7)
+    arguments = ["rebuild-totals", "--merchant", str(books.merchant.id), "--month", MONTH]
+
+    operator.main(arguments)
+    first = capsys.readouterr().out
+    operator.main(arguments)
+
+    assert "n09: was 7, is 1\n1 counters corrected." in first
+    assert capsys.readouterr().out == "0 counters corrected.\n"
+
+
+def test_the_operator_counts_each_month(stage_on_dynamodb_local: str, capsys: pytest.CaptureFixture[str]) -> None:
+    del stage_on_dynamodb_local
+    operator.main(["rebuild-totals"])
+
+    assert capsys.readouterr().out.endswith(" counters corrected.\n")

@@ -1,0 +1,176 @@
+"""Settings read from the environment: partners, origins, schemes, the sweep."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.sign_in import Scheme
+from chalicelib.settings import ORIGIN, Partner, settings
+from infra.stack import resources
+from tests.support.origins import allowed
+
+
+@pytest.fixture(autouse=True)
+def read_again() -> Iterator[None]:
+    settings.cache_clear()
+    yield
+    settings.cache_clear()
+
+
+def partners(monkeypatch: pytest.MonkeyPatch, registry: Any, stage: str = "dev") -> dict[str, Partner]:
+    monkeypatch.setenv("STAGE", stage)
+    monkeypatch.setenv("PARTNERS", registry if isinstance(registry, str) else json.dumps(registry))
+    settings.cache_clear()
+    return dict(settings().partners)
+
+
+def test_partners_are_registered_by_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = {
+        "Insurance": {"url": "https://insurer.example:8443/v1/prepare?from=till", "timeout_seconds": 2.5},
+        "Airtime": {"url": "https://air.example"},
+    }
+
+    assert partners(monkeypatch, registry) == {
+        "Insurance": Partner("Insurance", "https://insurer.example:8443/v1/prepare?from=till", 2.5),
+        "Airtime": Partner("Airtime", "https://air.example", 5),
+    }
+
+
+def test_without_the_setting_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert partners(monkeypatch, "") == {}
+
+
+def test_plain_http_is_for_the_local_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry = {"Insurance": {"url": "http://127.0.0.1:5000/prepare"}}
+
+    assert partners(monkeypatch, registry, "local")
+    with pytest.raises(SystemExit, match="Insurance"):
+        partners(monkeypatch, registry, "dev")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        None,
+        5,
+        "",
+        "insurer.example",
+        "//insurer.example",
+        "ftp://insurer.example",
+        "https://",
+        "https:///prepare",
+        "https://user:password@insurer.example/",
+        "https://insurer.example@evil.example/",
+        "https://insurer.example:99999/",
+        "https://insurer.example:0/",
+        "https://insurer.example/#part",
+        "https://insurer.example/a b",
+        "https://insurer.example/\r\nX-Header: 1",
+        "https://insurer.example/\n",
+        "https://versicherung-ü.example/",
+    ],
+)
+def test_a_stage_does_not_start_with_a_wrong_url(monkeypatch: pytest.MonkeyPatch, url: Any) -> None:
+    with pytest.raises(SystemExit, match="the url of Insurance"):
+        partners(monkeypatch, {"Insurance": {"url": url}})
+
+
+@pytest.mark.parametrize("seconds", [0, -1, 20.1, 10**9, "5", True, None, [], float("nan"), float("inf")])
+def test_a_stage_does_not_start_with_a_wrong_timeout(monkeypatch: pytest.MonkeyPatch, seconds: Any) -> None:
+    with pytest.raises(SystemExit, match="the timeout_seconds of Insurance"):
+        partners(monkeypatch, {"Insurance": {"url": "https://insurer.example", "timeout_seconds": seconds}})
+
+
+@pytest.mark.parametrize("registry", ["{", "[]", "null", '"text"', '{"Insurance": "https://insurer.example"}'])
+def test_a_stage_does_not_start_with_something_else(monkeypatch: pytest.MonkeyPatch, registry: str) -> None:
+    with pytest.raises(SystemExit, match="PARTNERS"):
+        partners(monkeypatch, registry)
+
+
+PARAMETER = resources.definition()["Parameters"]["AllowedOrigins"]
+PATTERN = PARAMETER["AllowedPattern"]
+
+
+def test_a_stage_allows_no_origin_unless_it_names_one() -> None:
+    assert settings().allowed_origins == ()
+    assert PARAMETER["Default"] == ""
+    assert re.fullmatch(PATTERN, "")
+    assert f"({ORIGIN}(,{ORIGIN})*)?" == PATTERN
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://shop.example",
+        "https://shop.example:8443",
+        "https://shop.example:4433,https://xn--bcher-kva.example",
+        "http://localhost",
+        "http://localhost:3000,http://127.0.0.1:5173,https://a",
+    ],
+)
+def test_an_origin_is_named_as_a_browser_writes_it(text: str) -> None:
+    with allowed(text):
+        assert settings().allowed_origins == tuple(text.split(","))
+    assert re.fullmatch(PATTERN, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "*",
+        "null",
+        "https://*.shop.example",
+        "http://shop.example",
+        "http://localhost.shop.example",
+        "http://127.0.0.10:80",
+        "https://shop.example/",
+        "https://shop.example/pay",
+        "https://Shop.example",
+        "https://shop.example:443",
+        "http://localhost:80",
+        "https://shop.example:0",
+        "https://user@shop.example",
+        'https://a.example"])#set($x=1)',
+        "https://a.example\nhttps://b.example",
+        "shop.example",
+        "https://a.example;https://b.example",
+    ],
+)
+def test_what_no_browser_would_send_as_an_origin_stops_the_stage_and_the_deployment(text: str) -> None:
+    with allowed(text), pytest.raises(SystemExit, match="ALLOWED_ORIGINS names"):
+        settings()
+    assert not re.fullmatch(PATTERN, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "schemes"), [("", set(Scheme)), ("Basic", {"Basic"}), ("Basic, Session", {"Basic", "Session"})]
+)
+def test_a_stage_lists_its_schemes(monkeypatch: pytest.MonkeyPatch, text: str, schemes: set[str]) -> None:
+    monkeypatch.setenv("AUTH_SCHEMES", text)
+
+    assert settings().auth_schemes == schemes
+
+
+def test_a_stage_that_lists_a_scheme_there_is_not_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AUTH_SCHEMES", "Basic,Bearer")
+
+    with pytest.raises(SystemExit, match="Bearer"):
+        settings()
+
+
+@pytest.mark.parametrize(("text", "number"), [("", 16), ("1", 1), ("64", 64)])
+def test_a_stage_limits_payments_swept_at_once(monkeypatch: pytest.MonkeyPatch, text: str, number: int) -> None:
+    monkeypatch.setenv("SWEEP_CONCURRENCY", text)
+
+    assert settings().sweep_concurrency == number
+
+
+@pytest.mark.parametrize("text", ["0", "65", "-1", "many", "1.5", "\u0661"])
+def test_a_stage_that_names_another_number_does_not_start(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("SWEEP_CONCURRENCY", text)
+
+    with pytest.raises(SystemExit, match="SWEEP_CONCURRENCY"):
+        settings()

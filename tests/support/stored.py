@@ -1,0 +1,40 @@
+"""Records as they are in the tables, and the entries of the history compared with their transactions."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import TypeVar
+
+from chalicelib.domain.history import entry_of
+from chalicelib.domain.transaction import Transaction
+from chalicelib.store import history, transactions
+from chalicelib.store.history import ENTRY, IN_ORDER, values_of
+from chalicelib.store.table import Item, Key, items_of, range_of_prefix, read, value_of
+
+Record = TypeVar("Record")
+
+
+def stored_record(key: Key[Record]) -> Record:
+    """Return the record with this key, which must be there."""
+    record = read(key)
+    assert record is not None
+    return record
+
+
+def stored_transaction(transaction_id: str) -> Transaction:
+    """Return the transaction with this ID, which must be there."""
+    transaction = transactions.get(transaction_id)
+    assert transaction is not None
+    return transaction
+
+
+def wrong_entries(client_id: int, month: str, expected: Iterable[Transaction]) -> list[str]:
+    """Return the IDs of transactions whose two entries, of their agent and of all, are missing or differ from them."""
+    found: defaultdict[str, list[Item]] = defaultdict(list)
+    for prefix in (ENTRY, IN_ORDER):
+        for item in items_of(range_of_prefix(history.TABLE, ("month", f"{client_id}#{month}"), "at", prefix)):
+            found[item["id"]["S"]].append({name: item[name] for name in item if name not in {"month", "at"}})
+    return [one.id for one in expected if found[one.id.casefold()] != [_attributes(one)] * 2]
+
+
+def _attributes(transaction: Transaction) -> Item:
+    return {name: value_of(value) for name, value in values_of(entry_of(transaction)).items()}
