@@ -11,7 +11,7 @@ from chalice.app import AuthRequest, AuthResponse, Blueprint, ChaliceAuthorizer
 from chalicelib.domain.agent import Caller
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.log import log_defect
-from chalicelib.services import sign_in
+from chalicelib.services import authentication
 from chalicelib.settings import is_handler
 
 NOBODY = "nobody"  # the principal of a denial
@@ -55,7 +55,7 @@ def authorizer(request: SignIn) -> AuthResponse | None:
     exception with AUTHORIZER_FAILURE (503), and None, which is no policy, with AUTHORIZER_CONFIGURATION_ERROR (500).
     """
     try:
-        return _allow(sign_in.authenticate(request.token, request.source, datetime.now(UTC)))
+        return _allow(authentication.authenticate(request.token, request.source, datetime.now(UTC)))
     except ServiceError as refusal:
         if refusal.error.is_denial:
             return _deny(refusal)
@@ -84,4 +84,4 @@ def _deny(refusal: ServiceError) -> AuthResponse:
 
 
 if is_handler(__name__):  # not where the API or a job imports this module, nor on a developer's machine
-    sign_in.prepare()
+    authentication.prepare()

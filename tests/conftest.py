@@ -20,7 +20,7 @@ from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.dynamodb.models import dynamodb_backends
 
 from chalicelib.gateways import secrets
-from chalicelib.services import due_work
+from chalicelib.services import lane_runner
 from infra.demo import partner as demo_partner
 from infra.local import engines
 from infra.local import stage as local_stage
@@ -70,7 +70,7 @@ def aws(nothing_real: None) -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def fresh_sweep() -> None:
     """Let each test begin as a new process does: no acquirer counts as silent."""
-    due_work.memory.cache_clear()
+    lane_runner.memory.cache_clear()
 
 
 @pytest.fixture(scope="session")

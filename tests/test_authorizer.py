@@ -14,7 +14,7 @@ from chalice.local import ForbiddenError, LocalGateway
 
 from chalicelib import authorizer
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import sign_in
+from chalicelib.services import authentication
 from infra.local import engines, ports
 from tests.support.accounts import an_account, basic
 
@@ -149,7 +149,7 @@ def test_an_outage_is_no_denial_the_gateway_could_remember(monkeypatch: pytest.M
     def unreachable(*_: object) -> None:
         raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
 
-    monkeypatch.setattr(sign_in, "caller_of", unreachable)
+    monkeypatch.setattr(authentication, "caller_of", unreachable)
 
     with pytest.raises(ServiceError):
         _authorize("Basic abc")
@@ -163,7 +163,7 @@ def test_a_defect_is_no_policy_and_shows_nothing_of_the_credential(
     def defect(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(sign_in, "caller_of", defect)
+    monkeypatch.setattr(authentication, "caller_of", defect)
 
     answer = _authorize("Basic c2VjcmV0OnNlY3JldA==")
 
@@ -177,7 +177,7 @@ def test_a_cold_start_of_the_authorizer_loads_neither_pydantic_nor_the_routes_no
     command = [sys.executable, "-c", LOADED]
     loaded = set(json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout))
 
-    assert "chalicelib.services.sign_in" in loaded
+    assert "chalicelib.services.authentication" in loaded
     assert not {"pydantic", "pydantic_core", "jwt", "argon2", "cryptography", "phonenumbers", "simplejson"} & loaded
     assert not {"http.client", "ssl"} & loaded  # the first call of AWS loads them
     assert not [

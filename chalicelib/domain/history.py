@@ -11,7 +11,8 @@ from typing import TypeVar
 from unicodedata import normalize
 
 from chalicelib.domain.business_days import Period, text_of, to_local
-from chalicelib.domain.transaction import TRANSITIONS, Phase, Transaction
+from chalicelib.domain.phases import TRANSITIONS, Phase
+from chalicelib.domain.transaction import Transaction
 from chalicelib.record import Record
 
 T = TypeVar("T")

@@ -8,12 +8,13 @@ from decimal import Decimal
 from typing import Any
 
 from chalicelib.domain import money
-from chalicelib.domain.account_features import effective, is_enabled
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.business_days import business_day, end_of_day, instant_of, zone_of
 from chalicelib.domain.card import CardData, Findings, LinkedCard, expired, is_usable
+from chalicelib.domain.effective_settings import effective, is_enabled
 from chalicelib.domain.merchant import Merchant, Terminal, check_group, snapshot_of
+from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import (
     KINDS,
     NOT_SUPPORTED,
@@ -22,7 +23,6 @@ from chalicelib.domain.transaction import (
     Completion,
     InputType,
     Particulars,
-    Phase,
     Purchase,
     ReceiptAddresses,
     ReceiptContent,

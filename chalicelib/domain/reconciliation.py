@@ -9,7 +9,8 @@ from enum import StrEnum
 from itertools import zip_longest
 
 from chalicelib.domain.money import Currency, from_minor
-from chalicelib.domain.transaction import PENDING, HostFacts, Phase
+from chalicelib.domain.phases import PENDING, Phase
+from chalicelib.domain.transaction import HostFacts
 from chalicelib.record import Record
 
 PURCHASE, REFUND = "purchase", "refund"

@@ -23,15 +23,14 @@ from chalicelib.domain.payment import (
     invoice_of,
     minor,
 )
+from chalicelib.domain.phases import MONEY_TAKEN, Phase
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import (
     KINDS,
-    MONEY_TAKEN,
     AgentSnapshot,
     InputType,
     Original,
     Particulars,
-    Phase,
     Pictures,
     Purchase,
     ReceiptAddresses,

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from dataclasses import field
 from datetime import datetime
 from decimal import Decimal, localcontext
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 
 from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency
+from chalicelib.domain.phases import MONEY_TAKEN, PENDING, Phase
 from chalicelib.record import Record
 
 
@@ -83,45 +84,6 @@ def total_of(purchases: Iterable[Purchase]) -> Decimal:
 
 
 INLINE = {"inline": True}  # the fields of the record are attributes of the item that holds it
-
-
-class Phase(StrEnum):
-    """The step of its life a transaction is in. The values are stored."""
-
-    SENT = "sent"
-    UNKNOWN = "unknown"
-    REJECTED = "rejected"
-    AWAITING_COMPLETION = "owed"  # approved; a signature or a second step is missing
-    APPROVED = "approved"
-    DECLINED = "declined"
-    AUTO_CANCELLING = "auto_cancelling"
-    AUTO_CANCELLED = "auto_cancelled"
-    CANCELLING = "cancelling"
-    RETURNING = "returning"
-    REVERSAL_APPROVED = "given_back"
-
-
-# The phases that may follow. A payment that needs no acquirer begins APPROVED, any other SENT; a reversal that needs
-# none begins REVERSAL_APPROVED, any other CANCELLING or RETURNING.
-TRANSITIONS: dict[Phase, frozenset[Phase]] = {
-    Phase.SENT: frozenset({
-        Phase.APPROVED, Phase.AWAITING_COMPLETION, Phase.DECLINED, Phase.REJECTED, Phase.UNKNOWN, Phase.AUTO_CANCELLING,
-    }),
-    Phase.UNKNOWN: frozenset({
-        Phase.APPROVED, Phase.AWAITING_COMPLETION, Phase.DECLINED, Phase.REJECTED, Phase.AUTO_CANCELLING,
-    }),
-    Phase.REJECTED: frozenset(),
-    Phase.AWAITING_COMPLETION: frozenset({Phase.APPROVED}),
-    Phase.APPROVED: frozenset(),
-    Phase.DECLINED: frozenset(),
-    Phase.AUTO_CANCELLING: frozenset({Phase.AUTO_CANCELLED, Phase.DECLINED, Phase.REJECTED}),
-    Phase.AUTO_CANCELLED: frozenset(),
-    Phase.CANCELLING: frozenset({Phase.REVERSAL_APPROVED, Phase.DECLINED, Phase.REJECTED}),
-    Phase.RETURNING: frozenset({Phase.REVERSAL_APPROVED, Phase.DECLINED, Phase.REJECTED, Phase.AUTO_CANCELLING}),
-    Phase.REVERSAL_APPROVED: frozenset(),
-}  # fmt: skip
-PENDING = frozenset({Phase.SENT, Phase.UNKNOWN, Phase.AUTO_CANCELLING, Phase.CANCELLING, Phase.RETURNING})
-MONEY_TAKEN = frozenset({Phase.APPROVED, Phase.AWAITING_COMPLETION})
 
 
 class InputType(IntEnum):

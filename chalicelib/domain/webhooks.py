@@ -11,8 +11,9 @@ from enum import StrEnum
 from http import HTTPStatus
 
 from chalicelib.domain.agent import ACTIVE, BLOCKED
+from chalicelib.domain.phases import Phase
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.record import Record
 
 KEPT_FOR = timedelta(days=30)

@@ -7,7 +7,7 @@ their own so that no other line takes their room; a value that is too long for t
 from html import escape
 from unicodedata import east_asian_width
 
-from chalicelib.receipts import Fact, Line, Receipt
+from chalicelib.receipts.content import Fact, Line, Receipt
 
 SCREEN = (
     "margin:0;padding:12px;background:#f2f3f5;color:#1a1c1f;"

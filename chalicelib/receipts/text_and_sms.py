@@ -5,7 +5,7 @@ import textwrap
 from chalicelib.domain import money
 from chalicelib.domain.outbox import one_line
 from chalicelib.domain.transaction import Transaction
-from chalicelib.receipts import Fact, Receipt, kind_of, number, time_of, words_of
+from chalicelib.receipts.content import Fact, Receipt, kind_of, number, time_of, words_of
 
 WIDTH = 40  # characters a receipt printer prints on a line
 

@@ -8,13 +8,13 @@ from chalicelib.schemas.auth_account import AccountAnswer, AuthAccount
 from chalicelib.schemas.linked_cards import GetLinkedCards, LinkedCardsAnswer, LinkedCardView
 from chalicelib.schemas.request_context import ZoneQuery
 from chalicelib.schemas.sign_in import IdentityAnswer, SessionAnswer, SessionData, SignIn
-from chalicelib.services import access, auth_account, linked_cards
-from chalicelib.services.access import admit
+from chalicelib.services import admission, auth_account, linked_cards
+from chalicelib.services.admission import admit
 
 
 def session(body: SignIn, source: Source) -> SessionAnswer:
     """Sign in with an e-mail and a password; the session lasts 12 hours, or 30 minutes without use."""
-    session_id = access.sign_in(body, datetime.now(UTC), source)
+    session_id = admission.sign_in(body, datetime.now(UTC), source)
     return SessionAnswer(data=SessionData(session_id=session_id.reveal()))
 
 

@@ -5,9 +5,11 @@ from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.history import Page
-from chalicelib.schemas.history import ExportAnswer, ListHistory, ReportTakings, TakingsAnswer
+from chalicelib.schemas.history import ListHistory, ReportTakings, TakingsAnswer
+from chalicelib.schemas.history_export import ExportAnswer
 from chalicelib.schemas.transaction_view import TransactionList
-from chalicelib.services import history, pictures, reports
+from chalicelib.services import history, history_export, pictures
+from chalicelib.services import takings as takings_service
 
 
 def list_history(body: ListHistory, caller: Caller) -> TransactionList:
@@ -22,7 +24,7 @@ def list_by_days(body: ListHistory, caller: Caller) -> TransactionList:
 
 def export(body: ListHistory, caller: Caller) -> ExportAnswer:
     """Export everything a list has, on all of its pages, as a CSV file."""
-    return ExportAnswer(url=reports.export(body, caller, datetime.now(UTC)))
+    return ExportAnswer(url=history_export.export(body, caller, datetime.now(UTC)))
 
 
 def _answer(
@@ -34,4 +36,4 @@ def _answer(
 
 def takings(body: ReportTakings, caller: Caller) -> TakingsAnswer:
     """Report what was taken and given back, by day or by hour, for each agent and kind of payment."""
-    return TakingsAnswer.of(*reports.report(body, caller, datetime.now(UTC)))
+    return TakingsAnswer.of(*takings_service.report(body, caller, datetime.now(UTC)))

@@ -11,7 +11,7 @@ from chalicelib import shop
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.base import Answer
 from chalicelib.schemas.request_context import HealthQuery
-from chalicelib.services import access
+from chalicelib.services import admission
 from chalicelib.shop import policy
 from chalicelib.web import FOR_A_YEAR, Document, Headers, Moved, RequestPath
 
@@ -110,5 +110,5 @@ def shop_part(name: str) -> Document:
 def health(body: HealthQuery) -> Answer:
     """Answer that the service is up; with `deep=1` once it has read from the store, else 503/903."""
     if body.deep:
-        access.check_store()
+        admission.check_store()
     return Answer()

@@ -7,11 +7,11 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, ValidationError, model_validator
 
 from chalicelib.domain import history
-from chalicelib.domain.account_features import effective, effective_printer
 from chalicelib.domain.agent import ACCOUNT_AGENT, ACTIVE, BLOCKED, Agent, BranchActions, Login
+from chalicelib.domain.agent_references import Profile
 from chalicelib.domain.business_days import text_of, zone_of
+from chalicelib.domain.effective_settings import effective, effective_printer
 from chalicelib.domain.permissions import is_administrator
-from chalicelib.domain.references import Profile
 from chalicelib.errors import MAX_VALIDATIONS, Check, Validation
 from chalicelib.iso_codes import currency_code
 from chalicelib.phone_numbers import format_international

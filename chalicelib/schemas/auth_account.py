@@ -4,7 +4,7 @@ from typing import Self
 
 from pydantic import Field
 
-from chalicelib.domain.account_features import AccountConfiguration, PaymentOption
+from chalicelib.domain.effective_settings import AccountConfiguration, PaymentOption
 from chalicelib.iso_codes import country_name
 from chalicelib.schemas.base import Answer, Identifier, Text, View
 from chalicelib.schemas.request_context import ZoneQuery

@@ -13,8 +13,9 @@ from chalicelib.domain import money
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.history import PAGE_SIZE, Page, page_count
 from chalicelib.domain.money import Currency
+from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import CANCELS, offers
-from chalicelib.domain.transaction import KINDS, AgentSnapshot, EmvData, InputType, Phase, Transaction
+from chalicelib.domain.transaction import KINDS, AgentSnapshot, EmvData, InputType, Transaction
 from chalicelib.errors import ErrorCode
 from chalicelib.phone_numbers import format_international
 from chalicelib.record import Record

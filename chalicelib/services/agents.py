@@ -5,23 +5,23 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from chalicelib.domain import agent_references, permissions
 from chalicelib.domain import outbox as messages
-from chalicelib.domain import permissions, references
-from chalicelib.domain.account_features import merge_settings
 from chalicelib.domain.agent import Agent, Caller, Login, PrinterSettings
+from chalicelib.domain.agent_references import Profile, matches_search
+from chalicelib.domain.effective_settings import merge_settings
 from chalicelib.domain.history import page_of
 from chalicelib.domain.merchant import Merchant
-from chalicelib.domain.references import Profile, matches_search
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical
 from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid_references
 from chalicelib.gateways.secrets import keyed_digest, seal, unseal
 from chalicelib.schemas.agents import BulkItem, BulkUpdate, CreateAgent, ListAgents, UpdateAgent
 from chalicelib.services import pictures
-from chalicelib.services.access import admit
+from chalicelib.services.admission import admit
+from chalicelib.services.authentication import new_secret_key
 from chalicelib.services.merchants import check_same_as_path, require_merchant
 from chalicelib.services.passwords import hash_password
-from chalicelib.services.sign_in import new_secret_key
 from chalicelib.settings import settings
 from chalicelib.store import agents, merchants, sequences
 from chalicelib.store import outbox as outbox_store
@@ -151,11 +151,11 @@ def _resolve_references(
     terminal = records.pop(0) if body.terminal_id is not None else None
     claim = records.pop(0) if body.tid is not None else None
     by_id, by_tid = (body.terminal_id, terminal), (body.tid, claim.holder if claim else None)
-    terminal_id, of_terminal = references.resolve_terminal(merchant_id, by_id, by_tid)
+    terminal_id, of_terminal = agent_references.resolve_terminal(merchant_id, by_id, by_tid)
     requested = body.printer_and_tax_settings
     names = (requested.printer_id, requested.printer_code) if requested else (None, None)
-    printer, of_printer = references.resolve_printer(*names, settings().printers)
-    if findings := [*references.check_branches(merchant_id, branches), *of_terminal, *of_printer]:
+    printer, of_printer = agent_references.resolve_printer(*names, settings().printers)
+    if findings := [*agent_references.check_branches(merchant_id, branches), *of_terminal, *of_printer]:
         raise invalid_references(*findings)
     return {name: value for name, value in (("terminal_id", terminal_id), ("printer", printer)) if value is not None}
 
@@ -225,7 +225,9 @@ def _check(
     requested = item.printer_and_tax_settings
     if requested is None:
         return None, []
-    printer, missing = references.resolve_printer(requested.printer_id, requested.printer_code, settings().printers)
+    printer, missing = agent_references.resolve_printer(
+        requested.printer_id, requested.printer_code, settings().printers
+    )
     sent = {"printer.printer_id": requested.printer_id, "printer.printer_code": requested.printer_code}
     return printer, [Validation(str(sent[finding.field]), finding.code, finding.message) for finding in missing]
 

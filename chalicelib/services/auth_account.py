@@ -3,14 +3,14 @@
 import math
 from datetime import datetime, timedelta
 
-from chalicelib.domain.account_features import AccountConfiguration, effective, payment_options
 from chalicelib.domain.agent import Agent, Caller
+from chalicelib.domain.effective_settings import AccountConfiguration, effective, payment_options
 from chalicelib.domain.merchant import Terminal
 from chalicelib.domain.transaction import InputType
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.iso_codes import currency_code
-from chalicelib.services.access import admit
+from chalicelib.services.admission import admit
 from chalicelib.settings import settings
 from chalicelib.store import merchants, sequences
 from chalicelib.store.table import read

@@ -1,7 +1,7 @@
 """Deliveries: an event is sent to the webhooks that take it, right after it was stored, and again while one fails.
 
 The stream of the table of events makes the first attempt. The sweep finds what the stream has missed, and makes every
-other attempt: each webhook has a queue, which is a lane of `services.due_work`. The process that makes an attempt
+other attempt: each webhook has a queue, which is a lane of `services.lane_runner`. The process that makes an attempt
 holds the delivery, so two do not both make it. A process that dies lets go of it when its time is over; then the event
 is sent once more, under the same ID.
 """
@@ -28,9 +28,9 @@ from chalicelib.gateways import webhooks as gateway
 from chalicelib.log import log, log_defect
 from chalicelib.record import Record
 from chalicelib.schemas.webhooks import body_of
-from chalicelib.services import due_work
+from chalicelib.services import lane_runner
 from chalicelib.services import webhooks as service
-from chalicelib.services.due_work import Image, Lane, Limits, Swept
+from chalicelib.services.lane_runner import Image, Lane, Limits, Swept
 from chalicelib.store import due_index, events, merchants
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import webhooks as webhooks_store
@@ -67,7 +67,7 @@ def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
     """
     jobs: list[Job] = []
     hooks_of = cache(webhooks_store.of_merchant)  # read once: they are as new as the newest record
-    failed = due_work.begin_each(records, lambda image: jobs.extend(_jobs_of(image, hooks_of)))
+    failed = lane_runner.begin_each(records, lambda image: jobs.extend(_jobs_of(image, hooks_of)))
     if jobs:
         with ThreadPoolExecutor(min(THREADS_OF_BATCH, len(jobs))) as pool:
             list(pool.map(attempt, jobs))
@@ -216,7 +216,7 @@ def sweep(now: datetime, seconds: float = SECONDS) -> Swept:
     behind = _look_for_missed(by_merchant, now, began + seconds * LOOKING)
     looked = time.monotonic() - began
     limits = Limits(seconds - looked, THREADS, waits=True)
-    with due_work.running("delivery", now + timedelta(seconds=looked), limits) as run:
+    with lane_runner.running("delivery", now + timedelta(seconds=looked), limits) as run:
         for hook in chain.from_iterable(by_merchant.values()):
             run.add(_Receiver(hook).lane)
         run.drain()

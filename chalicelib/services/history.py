@@ -42,7 +42,7 @@ from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.log import log
 from chalicelib.record import Record
 from chalicelib.schemas.history import OLDEST_FIRST, ListBasicModel, ListHistory
-from chalicelib.services.access import Admitted, admit
+from chalicelib.services.admission import Admitted, admit
 from chalicelib.store import agents, history, merchants, totals, transactions
 from chalicelib.store import totals as totals_store
 from chalicelib.store.history import Stretch

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from chalicelib.domain import outcome
+from chalicelib.domain import transaction_steps
 from chalicelib.domain.payment import PaymentOrder, minor
 from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.transaction import Pictures, Transaction
@@ -36,7 +36,7 @@ def replay(stored: Transaction, order: PaymentOrder | ReversalOrder, fingerprint
 
 def answer_again(stored: Transaction, now: datetime) -> Transaction:
     """Return a stored transaction, resolved if it is pending; 301 while the request that stored it is in progress."""
-    if outcome.is_in_progress(stored, now):
+    if transaction_steps.is_in_progress(stored, now):
         raise ServiceError(ErrorCode.IN_PROGRESS)
     return outcomes.require_attempted(outcomes.refresh(stored, now), replayed=True)
 
@@ -68,7 +68,7 @@ def deliver(payment: Transaction, files: Sequence[PictureFile], now: datetime) -
         if not signature or not payment.took_money or not payment.owes_signature:
             return payment, True
         delivered = delivered or pictures.store_files(signature, payment.id)
-        after = outcome.signed(payment, delivered)
+        after = transaction_steps.signed(payment, delivered)
         is_paid_now = after.phase is not payment.phase and not after.is_reversed_in_full
         receipts = receipts_for(after, now, occasion=SIGNED) if is_paid_now else []
         try:

@@ -12,7 +12,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.log import log_defect
 from chalicelib.schemas.linked_cards import GetLinkedCards
-from chalicelib.services.access import admit
+from chalicelib.services.admission import admit
 from chalicelib.store import agents, linked_cards, merchants, sequences
 from chalicelib.store.table import read
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from chalicelib.domain import outbox as messages
 from chalicelib.domain import permissions
-from chalicelib.domain.account_features import merge_settings
 from chalicelib.domain.agent import Caller, MobileSettings
+from chalicelib.domain.effective_settings import merge_settings
 from chalicelib.domain.merchant import GROUPS, Merchant, Terminal, TerminalGroup, resolve_group
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references, missing
 from chalicelib.schemas.merchants import CreateMerchant, UpdateMerchant
 from chalicelib.schemas.terminals import CreateTerminal
 from chalicelib.services import pictures
-from chalicelib.services.access import Admitted, admit
+from chalicelib.services.admission import Admitted, admit
 from chalicelib.store import merchants, sequences
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.audit import Act, changed_fields

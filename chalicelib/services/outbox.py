@@ -10,11 +10,11 @@ from chalicelib.domain import outbox
 from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
 from chalicelib.gateways import mail, sms
 from chalicelib.log import log, log_defect
-from chalicelib.receipts import receipt_of
+from chalicelib.receipts.content import receipt_of
 from chalicelib.receipts.html import as_html
 from chalicelib.receipts.text_and_sms import as_sms, as_text
-from chalicelib.services import due_work
-from chalicelib.services.due_work import Image, Lane, Limits, Swept
+from chalicelib.services import lane_runner
+from chalicelib.services.lane_runner import Image, Lane, Limits, Swept
 from chalicelib.settings import settings
 from chalicelib.store import due_index, transactions
 from chalicelib.store import outbox as outbox_store
@@ -28,7 +28,7 @@ GATEWAYS = {EMAIL: mail, SMS: sms}
 def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
     """Send the new messages among the records of the stream; return the numbers of those that must come again."""
     until = time.monotonic() + SECONDS
-    return due_work.begin_each(records, lambda image: send_new(decode(Outbox, image), datetime.now(UTC), until))
+    return lane_runner.begin_each(records, lambda image: send_new(decode(Outbox, image), datetime.now(UTC), until))
 
 
 def send_new(entry: Outbox, now: datetime, until: float) -> None:
@@ -52,7 +52,7 @@ def sweep(now: datetime, limit: int = 25) -> Swept:
             _attempt(held, at, until)
         return held is not None
 
-    with due_work.running("outbox", now, Limits(SECONDS, threads=1, most=limit)) as run:
+    with lane_runner.running("outbox", now, Limits(SECONDS, threads=1, most=limit)) as run:
         for channel in GATEWAYS:
             run.add(Lane(channel, partial(due_index.of_lane, outbox_store.TABLE, channel), attempt))
         run.drain()

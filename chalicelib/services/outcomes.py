@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-from chalicelib.domain import host_messages, outcome
+from chalicelib.domain import hosts_without_inquiry, transaction_steps
 from chalicelib.domain.acquirer import (
     AcquirerAnswer,
     AcquirerError,
@@ -25,7 +25,8 @@ from chalicelib.domain.acquirer import (
     answers,
 )
 from chalicelib.domain.merchant import Terminal
-from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.log import log, log_defect
@@ -104,7 +105,7 @@ def identify_payment(payment: Transaction, terminal: Terminal) -> Transaction:
     if acquirer.can_inquire:
         return payment
     numbers = _next_stans(terminal.back_retailer_id or "", terminal.tid)
-    return host_messages.identified_payment(payment, terminal, acquirer.institution, _new_rrn(), numbers)
+    return hosts_without_inquiry.identified_payment(payment, terminal, acquirer.institution, _new_rrn(), numbers)
 
 
 def identify_reversal(reversal: Transaction, original: Transaction) -> Transaction:
@@ -112,7 +113,7 @@ def identify_reversal(reversal: Transaction, original: Transaction) -> Transacti
     if original.host is None:
         return reversal
     numbers = _next_stans(original.host.terminal.mid, original.terminal_name)
-    return host_messages.identified_reversal(reversal, original, _new_rrn(), numbers)
+    return hosts_without_inquiry.identified_reversal(reversal, original, _new_rrn(), numbers)
 
 
 def _next_stans(mid: str, tid: str) -> range:
@@ -121,7 +122,9 @@ def _next_stans(mid: str, tid: str) -> range:
     A terminal's sequence begins anywhere: tables that are new, as those of a stage that keeps no data, do not give the
     numbers again that the host had from the tables before them.
     """
-    return sequences.next_stans(mid, tid, host_messages.STANS, start=secrets.randbelow(host_messages.LAST_STAN))
+    return sequences.next_stans(
+        mid, tid, hosts_without_inquiry.STANS, start=secrets.randbelow(hosts_without_inquiry.LAST_STAN)
+    )
 
 
 def _new_rrn() -> str:
@@ -141,7 +144,7 @@ def advance(transaction: Transaction, step: Step, now: datetime) -> Transaction:
     """Store the next step of a transaction, from the phase it is in by then; return it as it is, whoever moved it."""
     for _ in range(ATTEMPTS):
         after = step(transaction)
-        if not outcome.may_follow(transaction, after):
+        if not transaction_steps.may_follow(transaction, after):
             return transaction
         try:
             store(transaction, after, now)
@@ -186,7 +189,7 @@ def _begin(transaction: Transaction, now: datetime) -> Transaction:
 
     When another process has decided it meanwhile, the advice is that one's to send, or a later look's to repeat.
     """
-    after = outcome.auto_cancelling(transaction, now)
+    after = transaction_steps.auto_cancelling(transaction, now)
     try:
         store(transaction, after, now)
     except transactions.PhaseChangedError:
@@ -196,35 +199,35 @@ def _begin(transaction: Transaction, now: datetime) -> Transaction:
 
 def reverse_partial_approval(transaction: Transaction, now: datetime) -> Transaction:
     """Reverse what was approved for less than was requested; declined if that is acknowledged at once."""
-    after = outcome.auto_cancelling(outcome.unusable(transaction), now)
+    after = transaction_steps.auto_cancelling(transaction_steps.unusable(transaction), now)
     try:
         store(transaction, after, now)
     except transactions.PhaseChangedError:
         return transactions.get(transaction.id) or transaction
     if not _is_acknowledged(after, is_repeat=False):
         return after
-    return advance(after, outcome.partly_approved, now)
+    return advance(after, transaction_steps.partly_approved, now)
 
 
 def _advise(transaction: Transaction, now: datetime, *, is_repeat: bool) -> Transaction:
     """Send the advice, and end the transaction when it is acknowledged."""
     if not _is_acknowledged(transaction, is_repeat=is_repeat):
         return transaction
-    return advance(transaction, outcome.auto_cancelled, now)
+    return advance(transaction, transaction_steps.auto_cancelled, now)
 
 
 def _is_acknowledged(transaction: Transaction, *, is_repeat: bool) -> bool:
-    request = host_messages.automatic_request(transaction, is_repeat=is_repeat)
+    request = hosts_without_inquiry.automatic_request(transaction, is_repeat=is_repeat)
     return is_acknowledged(transaction, request, attempts=1)
 
 
 def _repeat_cancel(cancel: Transaction, now: datetime) -> Transaction:
-    request = host_messages.reversal_request(cancel, is_repeat=True)
+    request = hosts_without_inquiry.reversal_request(cancel, is_repeat=True)
     try:
         answer = call_for_reversal(cancel, request, RESOLVE_SECONDS)
     except AcquirerError:
         return cancel
-    return advance(cancel, partial(outcome.reversal_with_answer, answer=answer), now)
+    return advance(cancel, partial(transaction_steps.reversal_with_answer, answer=answer), now)
 
 
 def authorize(payment: Transaction, request: AuthorizationRequest, now: datetime) -> Transaction:
@@ -232,14 +235,14 @@ def authorize(payment: Transaction, request: AuthorizationRequest, now: datetime
     try:
         answer = call(payment, lambda: acquirers.named(payment.acquirer).authorize(request, AUTHORIZE_SECONDS))
     except UnreachableError:
-        return advance(payment, outcome.not_attempted, now)
+        return advance(payment, transaction_steps.not_attempted, now)
     except UnusableAnswerError:
-        return advance(payment, outcome.unusable, now)
+        return advance(payment, transaction_steps.unusable, now)
     except AnswerLostError:
-        return advance(payment, outcome.unknown, now)
-    if outcome.is_never_accepted(answer):
+        return advance(payment, transaction_steps.unknown, now)
+    if transaction_steps.is_never_accepted(answer):
         return reverse_partial_approval(payment, now)
-    return advance(payment, partial(outcome.with_answer, answer=answer), now)
+    return advance(payment, partial(transaction_steps.with_answer, answer=answer), now)
 
 
 def reverse(reversal: Transaction, request: ReversalRequest, now: datetime) -> Transaction:
@@ -247,19 +250,19 @@ def reverse(reversal: Transaction, request: ReversalRequest, now: datetime) -> T
     try:
         answer = call_for_reversal(reversal, request, AUTHORIZE_SECONDS)
     except UnreachableError:
-        return advance(reversal, outcome.not_attempted, now)
+        return advance(reversal, transaction_steps.not_attempted, now)
     except UnusableAnswerError:
-        return advance(reversal, outcome.unusable, now)
+        return advance(reversal, transaction_steps.unusable, now)
     except AnswerLostError:
         return reversal
-    if outcome.is_never_accepted(answer):
+    if transaction_steps.is_never_accepted(answer):
         return reverse_partial_approval(reversal, now)
-    return advance(reversal, partial(outcome.reversal_with_answer, answer=answer), now)
+    return advance(reversal, partial(transaction_steps.reversal_with_answer, answer=answer), now)
 
 
 def require_attempted(transaction: Transaction, *, replayed: bool = False) -> Transaction:
     """Return the transaction; 902 when nothing was attempted for it, each time it is requested."""
-    if not outcome.was_not_attempted(transaction):
+    if not transaction_steps.was_not_attempted(transaction):
         return transaction
     message = f"{ErrorCode.DEPENDENCY_UNAVAILABLE.message} Ask again with a new ID."
     raise ServiceError(ErrorCode.DEPENDENCY_UNAVAILABLE, message, replayed=replayed)
@@ -267,7 +270,7 @@ def require_attempted(transaction: Transaction, *, replayed: bool = False) -> Tr
 
 def refresh(transaction: Transaction, now: datetime) -> Transaction:
     """Return a transaction a caller requests; a pending one is resolved first, at most once in a few seconds."""
-    if not transaction.is_pending or outcome.is_in_progress(transaction, now):
+    if not transaction.is_pending or transaction_steps.is_in_progress(transaction, now):
         return transaction
     return resolve(transaction, now)
 
@@ -297,16 +300,16 @@ def _outcome(payment: Transaction, now: datetime) -> Step:
     try:
         answer = call(payment, lambda: acquirer.inquire(payment.id, RESOLVE_SECONDS))
     except AcquirerError:
-        return outcome.unknown
-    if answer is not None and outcome.is_never_accepted(answer):
-        return partial(outcome.auto_cancelling, now=now)
+        return transaction_steps.unknown
+    if answer is not None and transaction_steps.is_never_accepted(answer):
+        return partial(transaction_steps.auto_cancelling, now=now)
     if answer is not None and answer.reverses is None:
-        return partial(outcome.with_answer, answer=answer)
+        return partial(transaction_steps.with_answer, answer=answer)
     if answer is not None:
-        return outcome.unknown  # an answer about a reversal says nothing about this payment
-    if outcome.is_not_found_final(payment, acquirer.quiet, now):
-        return partial(outcome.never_arrived, now=now)
-    return outcome.unknown
+        return transaction_steps.unknown  # an answer about a reversal says nothing about this payment
+    if transaction_steps.is_not_found_final(payment, acquirer.quiet, now):
+        return partial(transaction_steps.never_arrived, now=now)
+    return transaction_steps.unknown
 
 
 def _outcome_of_reversal(reversal: Transaction, now: datetime) -> Step:
@@ -317,32 +320,32 @@ def _outcome_of_reversal(reversal: Transaction, now: datetime) -> Step:
     requested any more, so that "not found" is final when the Deadline decides.
     """
     acquirer = acquirers.named(reversal.acquirer)
-    request = host_messages.reversal_request(reversal, is_repeat=True)
+    request = hosts_without_inquiry.reversal_request(reversal, is_repeat=True)
     answer: AcquirerAnswer | None
     try:
         answer = call(reversal, lambda: acquirer.inquire(reversal.id, RESOLVE_SECONDS))
         if answer is not None:
             answer = proved(reversal, request, answer)
-        elif outcome.may_repeat_reversal(reversal, acquirer.quiet, now):
+        elif transaction_steps.may_repeat_reversal(reversal, acquirer.quiet, now):
             answer = call_for_reversal(reversal, request, RESOLVE_SECONDS)
     except AcquirerError:
-        return outcome.unchanged
+        return transaction_steps.unchanged
     if answer is not None:
-        return partial(outcome.reversal_with_answer, answer=answer)
-    return outcome.not_found if now >= reversal.deadline else outcome.unchanged
+        return partial(transaction_steps.reversal_with_answer, answer=answer)
+    return transaction_steps.not_found if now >= reversal.deadline else transaction_steps.unchanged
 
 
 def _at_deadline(payment: Transaction, now: datetime) -> Transaction:
     """Decide at the Deadline: an unknown payment is reversed automatically, one that awaits completion is paid."""
     if payment.phase is Phase.UNKNOWN:
-        payment = advance(payment, partial(outcome.auto_cancelling, now=now), now)
+        payment = advance(payment, partial(transaction_steps.auto_cancelling, now=now), now)
     if payment.phase is Phase.AUTO_CANCELLING and _auto_cancel(payment):
-        return advance(payment, outcome.auto_cancelled, now)
+        return advance(payment, transaction_steps.auto_cancelled, now)
     if payment.phase is Phase.AWAITING_COMPLETION:
-        return advance(payment, outcome.completed, now)
+        return advance(payment, transaction_steps.completed, now)
     return payment
 
 
 def _auto_cancel(payment: Transaction) -> bool:
     """Reverse the whole payment; return whether the acquirer acknowledged it."""
-    return is_acknowledged(payment, host_messages.automatic_request(payment, is_repeat=False))
+    return is_acknowledged(payment, hosts_without_inquiry.automatic_request(payment, is_repeat=False))

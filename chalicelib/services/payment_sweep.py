@@ -7,11 +7,11 @@ it does not reach is for the next run, which begins with what has been due for l
 from datetime import datetime
 from functools import partial
 
-from chalicelib.domain.transaction import Phase
+from chalicelib.domain.phases import Phase
 from chalicelib.gateways import acquirers
 from chalicelib.log import log
-from chalicelib.services import due_work, outcomes
-from chalicelib.services.due_work import Lane, Limits, Swept
+from chalicelib.services import lane_runner, outcomes
+from chalicelib.services.lane_runner import Lane, Limits, Swept
 from chalicelib.settings import settings
 from chalicelib.store import due_index, transactions
 from chalicelib.store.due_index import NO_ACQUIRER, Due
@@ -23,7 +23,7 @@ FIRST_SECONDS = 20  # of them at most before the acquirers' turn
 def run(now: datetime, limit: int | None = None, seconds: float = SECONDS) -> Swept:
     """Resolve what is due, longest due first: at most `limit`, and none begun after so many seconds."""
     limits = Limits(seconds, settings().sweep_concurrency, most=limit)
-    with due_work.running("transaction", now, limits) as sweep:
+    with lane_runner.running("transaction", now, limits) as sweep:
         sweep.add(_lane(NO_ACQUIRER)).only_count()
         sweep.drain(FIRST_SECONDS)
         for code in acquirers.KNOWN:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from chalicelib.domain import host_messages, payment, permissions
+from chalicelib.domain import hosts_without_inquiry, payment, permissions
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import LinkedCard
@@ -19,7 +19,7 @@ from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import card_digest, derived_guid, keyed_digest, new_guid
 from chalicelib.schemas.payments import PictureFile, SubmitPayment
 from chalicelib.services import idempotency, outcomes, pictures
-from chalicelib.services.access import admit, admit_to_transaction
+from chalicelib.services.admission import admit, admit_to_transaction
 from chalicelib.services.idempotency import replay, replay_first
 from chalicelib.services.outcomes import identify_payment
 from chalicelib.services.receipts import receipts_for
@@ -135,7 +135,7 @@ def begin_by_card(
         transaction, auto_cancel_id=new_guid(), card_entry=replace(transaction.card_entry, digest=digest)
     )
     transaction = identify_payment(transaction, till.terminal)
-    return transaction, replace(request, message=host_messages.message_of(transaction))
+    return transaction, replace(request, message=hosts_without_inquiry.message_of(transaction))
 
 
 def _acquirers_for(order: PaymentOrder) -> tuple[str, ...]:

@@ -6,11 +6,11 @@ from chalicelib.domain import outbox
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, Outbox
 from chalicelib.domain.transaction import Transaction
-from chalicelib.receipts import has_receipt, receipt_of
+from chalicelib.receipts.content import has_receipt, receipt_of
 from chalicelib.receipts.html import as_html
 from chalicelib.receipts.text_and_sms import as_sms, as_text
 from chalicelib.schemas.payments import ReceiptView
-from chalicelib.services.access import admit_to_transaction
+from chalicelib.services.admission import admit_to_transaction
 from chalicelib.services.pictures import signed_url
 
 

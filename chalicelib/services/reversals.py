@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from chalicelib.domain import host_messages, permissions, reversal
+from chalicelib.domain import hosts_without_inquiry, permissions, reversal
 from chalicelib.domain.acquirer import ReversalRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import CardData, Findings
@@ -16,7 +16,7 @@ from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import card_digest, derived_guid, new_guid
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import outcomes
-from chalicelib.services.access import Admitted, admit
+from chalicelib.services.admission import Admitted, admit
 from chalicelib.services.idempotency import answer_again, replay, replay_first
 from chalicelib.services.outcomes import identify_reversal
 from chalicelib.services.receipts import receipts_for
@@ -121,6 +121,6 @@ def _makes_events(original: Transaction, admitted: Admitted, now: datetime) -> b
 def _request(transaction: Transaction, order: ReversalOrder, card: CardData | None, now: datetime) -> Transaction:
     """Request a stored reversal from its acquirer, if it needs one, and return it as it is then."""
     if transaction.is_pending:
-        request = host_messages.reversal_request(transaction, order, card, is_repeat=False)
+        request = hosts_without_inquiry.reversal_request(transaction, order, card, is_repeat=False)
         transaction = outcomes.reverse(transaction, request, now)
     return outcomes.require_attempted(transaction)

@@ -20,7 +20,7 @@ from chalicelib.gateways import secrets
 from chalicelib.record import Record
 from chalicelib.schemas.request_context import Context
 from chalicelib.schemas.webhooks import HTTPS, CreateWebhook, ListEvents, ResendEvent, UpdateWebhook
-from chalicelib.services.access import admit
+from chalicelib.services.admission import admit
 from chalicelib.services.merchants import require_merchant
 from chalicelib.settings import settings
 from chalicelib.store import events, merchants, sequences

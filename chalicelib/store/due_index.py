@@ -6,7 +6,7 @@ what needs no acquirer, "email.0" e-mails, "7#1" the deliveries to webhook 1 of 
 
 A claim holds a record until its new `due_at`. A process that dies lets go of it at that time, and the record is due
 again. Whatever a process writes about a record that it holds requires that `due_at`, so it changes nothing after
-another process has claimed the record.
+another process has claimed the record. Transactions have a claim of their own, `store.transactions.claim`.
 """
 
 import heapq

@@ -8,7 +8,8 @@ from typing import Any
 
 from chalicelib.domain.business_days import Period
 from chalicelib.domain.history import MAX_CANDIDATES, SEARCHED, HistoryEntry, HistoryFilter, SearchText, entry_of
-from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import Transaction
 from chalicelib.record import Record
 from chalicelib.store import totals
 from chalicelib.store.table import Filter, Item, Range, Write, items_of, put_item, range_of_prefix

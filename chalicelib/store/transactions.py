@@ -4,9 +4,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from chalicelib.domain.outcome import due_at, was_not_attempted
+from chalicelib.domain.phases import TRANSITIONS, Phase
 from chalicelib.domain.reversal import CANCELS
-from chalicelib.domain.transaction import TRANSITIONS, Phase, Transaction
+from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.transaction_steps import due_at, was_not_attempted
 from chalicelib.domain.webhooks import event_of
 from chalicelib.store import events, history
 from chalicelib.store.due_index import NO_ACQUIRER, shard_of

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from app import app
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import business_day
-from chalicelib.services import deliveries, outbox, payment_sweep, sign_in
+from chalicelib.services import authentication, deliveries, outbox, payment_sweep
 from infra.bench.client import LambdaClient, measure_capacity
 from infra.bench.history import history_tables
 from infra.bench.payment import processor_table
@@ -65,7 +65,7 @@ def card_payment() -> dict[str, Any]:
 def authenticate() -> Caller:
     """Authenticate the demo agent by its secret key, as the authorizer does."""
     login = f"{demo_data.TILL[0]}:{demo_data.TILL_KEY}"
-    return sign_in.caller_of(f"Basic {base64.b64encode(login.encode()).decode()}", datetime.now(UTC))
+    return authentication.caller_of(f"Basic {base64.b64encode(login.encode()).decode()}", datetime.now(UTC))
 
 
 def run_sweeps() -> None:

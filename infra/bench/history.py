@@ -26,7 +26,7 @@ from chalicelib.domain.business_days import business_day
 from chalicelib.domain.transaction import Reversals, Transaction
 from chalicelib.gateways import files
 from chalicelib.schemas.history import ListHistory
-from chalicelib.services import reports
+from chalicelib.services import history_export
 from chalicelib.store import retries, transactions
 from chalicelib.store.history import IN_ORDER
 from chalicelib.store.table import Write, commit
@@ -80,7 +80,7 @@ def _export(shop: Shop) -> int:
     body = ListHistory.model_validate({"Period": {"From": str(shop.first_day)}})
     lengths: list[int] = []
     with mock.patch.object(files, "put_export", lambda _, content, __: lengths.append(content.seek(0, 2))):
-        reports.export(body, shop.owner, shop.now)
+        history_export.export(body, shop.owner, shop.now)
     return lengths[0]
 
 

@@ -18,7 +18,8 @@ from chalicelib.domain.business_days import end_of_day
 from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup, snapshot_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.permissions import Right
-from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Phase, Result, Transaction
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Result, Transaction
 from chalicelib.store import history, transactions
 from chalicelib.store.table import BATCH, client, commit, put_new, table_name
 

@@ -13,7 +13,7 @@ from functools import partial
 from chalicelib.domain.agent import Login
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
-from chalicelib.services import passwords, sign_in
+from chalicelib.services import authentication, passwords
 from chalicelib.store import agents
 from chalicelib.store.table import write_one
 
@@ -63,7 +63,7 @@ def _known_login(password_hash: str) -> str:
 def _try(email: str, password: str) -> None:
     header = base64.b64encode(f"{email}:{password}".encode()).decode()
     with contextlib.suppress(ServiceError):
-        sign_in.caller_of(f"Basic {header}", datetime.now(UTC))
+        authentication.caller_of(f"Basic {header}", datetime.now(UTC))
 
 
 def _wall_ms(email: str) -> float:

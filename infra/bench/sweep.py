@@ -12,9 +12,10 @@ from datetime import UTC, datetime, timedelta
 from unittest.mock import patch
 
 from chalicelib.domain.acquirer import AcquirerAnswer
-from chalicelib.domain.transaction import InputType, Phase, Result, Transaction
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import InputType, Result, Transaction
 from chalicelib.gateways import acquirers
-from chalicelib.services import due_work, payment_sweep
+from chalicelib.services import lane_runner, payment_sweep
 from chalicelib.settings import settings
 from infra.bench.shop import create_shop, write_in_bulk
 
@@ -43,7 +44,7 @@ def print_sweep() -> None:
     start = datetime.now(UTC).replace(hour=1, minute=0, second=0, microsecond=0)
     print(f"\nThe sweep, {settings().sweep_concurrency} at once, a run each minute:")
     acquirers.named.cache_clear()
-    due_work.memory.cache_clear()
+    lane_runner.memory.cache_clear()
     with patch.object(acquirers, "KNOWN", {ACQUIRER: BenchAcquirer}):
         write_in_bulk(_unknown_payments(start - 2 * MINUTE))
         runs, seconds = _run_until_resolved(start)

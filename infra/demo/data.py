@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from chalicelib.domain import card
-from chalicelib.domain.account_features import DEFAULT_FEATURES
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import CardInput
+from chalicelib.domain.effective_settings import DEFAULT_FEATURES
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType

@@ -13,13 +13,14 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from chalicelib.domain import outcome, payment
+from chalicelib.domain import payment, transaction_steps
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.business_days import USUAL, business_day
 from chalicelib.domain.payment import Till
 from chalicelib.domain.permissions import is_administrator
+from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import CARD_PRESENT, CNP, ReverseMode
-from chalicelib.domain.transaction import KINDS, InputType, Phase, Transaction
+from chalicelib.domain.transaction import KINDS, InputType, Transaction
 from chalicelib.gateways import acquirers
 from chalicelib.record import Record
 from chalicelib.schemas.agents import CreateAgent
@@ -203,7 +204,7 @@ def take(body: dict[str, Any], place: OpenTill, at: datetime) -> Transaction:
         return payment.without_acquirer(order, place.till, at)
     transaction, request = payments.begin_by_card(order, place.till, None, at)
     answer = acquirers.named(transaction.acquirer).authorize(request, AUTHORIZE_SECONDS)
-    return outcome.with_answer(transaction, answer)
+    return transaction_steps.with_answer(transaction, answer)
 
 
 def _reverse(sales: list[Sale], tills: list[OpenTill], gmt: int, now: datetime) -> None:

@@ -32,7 +32,7 @@ from moto.core.models import botocore_stubber
 from chalicelib.aws import connections
 from chalicelib.aws.client import Endpoint
 from chalicelib.aws.connections import Answer
-from chalicelib.services import due_work
+from chalicelib.services import lane_runner
 from infra.local import moto_speed
 from infra.local.chalice_local import USUAL_ADDRESS
 from infra.local.data_folder import DataFolder, DataFolderError
@@ -120,7 +120,7 @@ def _stop_tracking_items() -> None:
 
 def _under_lock(function: Callable[..., Any]) -> Callable[..., Any]:
     def locked(*args: Any, **kwargs: Any) -> Any:
-        in_sweep = current_thread().name.startswith(due_work.THREAD_NAME)
+        in_sweep = current_thread().name.startswith(lane_runner.THREAD_NAME)
         with SWEEP_LOCK if in_sweep else contextlib.nullcontext(), MOTO_LOCK:
             return function(*args, **kwargs)
 

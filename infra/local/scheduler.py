@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from chalicelib.log import log_defect
 from chalicelib.services import deliveries, outbox, payment_sweep
-from chalicelib.services.due_work import Swept
+from chalicelib.services.lane_runner import Swept
 
 THREAD_NAME = "scheduler"
 EVENT_SECONDS, EVENT_PAUSE = 10, 1.0  # of a sweep of events, and the pause after it

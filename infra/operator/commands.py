@@ -21,26 +21,19 @@ from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, Unreachable
 from chalicelib.domain.agent import ACCOUNT_USER, NO_CLIENT, Agent, Login
 from chalicelib.domain.business_days import Period, business_day, days_of_month
 from chalicelib.domain.card import CardInput
-from chalicelib.domain.host_messages import LAST_STAN
+from chalicelib.domain.hosts_without_inquiry import LAST_STAN
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.payment import OFFLINE_FOR
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical
 from chalicelib.domain.transaction import InputType, MessageTrace
 from chalicelib.errors import ServiceError
-from chalicelib.gateways.secrets import (
-    REMEMBERED_S,
-    keyed_digest,
-    pseudonym,
-    rotate_partner,
-    rotate_signing,
-    seal,
-)
+from chalicelib.gateways.secrets import REMEMBERED_S, keyed_digest, pseudonym, rotate_partner, rotate_signing, seal
 from chalicelib.schemas.field_types import EMAIL
 from chalicelib.services import history, linked_cards
+from chalicelib.services.authentication import LOGIN, new_secret_key
 from chalicelib.services.passwords import hash_password
 from chalicelib.services.rebuild_totals import rebuild
-from chalicelib.services.sign_in import LOGIN, new_secret_key
 from chalicelib.settings import settings
 from chalicelib.store import agents, audit, merchants, sequences
 from chalicelib.store.audit import Act

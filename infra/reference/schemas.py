@@ -170,7 +170,7 @@ def describe_field(model: str, name: str, meanings: Mapping[Any, str]) -> str:
         if key in texts:
             values = "; ".join(f"{_value_text(value)} {meaning}" for value, meaning in meanings.items())
             return f"{texts[key]} {values}.".removesuffix(" .") if values else str(texts[key])
-    message = f"infra/reference/fields.json does not describe {model}.{name}"
+    message = f"infra/reference.fields.json does not describe {model}.{name}"
     raise KeyError(message)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from chalice.app import Chalice
 
-from infra.stack import origins
+from infra.stack import cors
 
 Template = dict[str, Any]
 
@@ -49,6 +49,6 @@ def reserved_concurrency(kind: str) -> Template:
 def address_limit(resources: Template) -> Template:
     """Return the web ACL of `cloud.json`, with the headers that pages of the allowed origins need."""
     (rule,) = resources["WebACL"]["Properties"]["Rules"]
-    readable = [origins.if_any({"Name": name, "Value": value}) for name, value in origins.of_the_gateway().items()]
+    readable = [cors.if_any({"Name": name, "Value": value}) for name, value in cors.of_the_gateway().items()]
     rule["Action"]["Block"]["CustomResponse"]["ResponseHeaders"] += readable
     return resources

@@ -9,7 +9,7 @@ from chalice.app import Chalice, DynamoDBEventConfig
 
 from chalicelib.errors import ErrorCode, envelope
 from chalicelib.web import STATUS_OF
-from infra.stack import limits, logs, origins, resources, streams
+from infra.stack import cors, limits, logs, resources, streams
 from infra.stack.alarms import monitoring_resources
 
 Template = dict[str, Any]
@@ -48,7 +48,7 @@ def _function_resources(app: Chalice) -> Template:
         items[name] = {"Properties": {"LoggingConfig": {"LogGroup": {"Ref": f"{name}Logs"}}}}
     for name in CALLING_ACQUIRERS:
         items[name]["Properties"] |= {"VpcConfig": {"Fn::If": ["HasSubnets", VPC, {"Ref": "AWS::NoValue"}]}}
-    items["APIHandler"]["Properties"] |= limits.reserved_concurrency("Api") | origins.environment()
+    items["APIHandler"]["Properties"] |= limits.reserved_concurrency("Api") | cors.environment()
     for handler in app.builtin_auth_handlers:
         items[logical_id(handler.name)]["Properties"] |= limits.reserved_concurrency("Authorizer")
     for event in app.event_sources:
@@ -69,7 +69,7 @@ def api_properties(app: Chalice) -> Template:
         "TracingEnabled": True,
         "MethodSettings": limits.method_settings(app),
         "AccessLogSetting": logs.access_log_setting(),
-        "GatewayResponses": origins.gateway_responses(),
+        "GatewayResponses": cors.gateway_responses(),
         "DefinitionBody": {
             "securityDefinitions": _authorizers_of_requests(app),
             "paths": {
@@ -108,7 +108,7 @@ def _method_not_allowed(allowed: list[str]) -> Template:
                 "default": {
                     "statusCode": str(STATUS_OF[error]),
                     "responseParameters": {"method.response.header.Allow": f"'{methods}'"},
-                    "responseTemplates": {"application/json": origins.or_a_preflight(body, methods)},
+                    "responseTemplates": {"application/json": cors.or_a_preflight(body, methods)},
                 }
             },
         },

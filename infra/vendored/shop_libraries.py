@@ -1,4 +1,4 @@
-"""The command `make libraries`, which writes the libraries of the shop's page into `chalicelib/shop/libraries`.
+"""The command `make libraries`, which writes the libraries of the shop's page into `chalicelib/shop.libraries`.
 
 They are unchanged files of npm packages, with their licences. They are committed, so running and deploying the service
 needs no npm.

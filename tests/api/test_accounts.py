@@ -10,8 +10,8 @@ from uuid import uuid4
 import pytest
 
 from chalicelib.domain.agent import Caller
-from chalicelib.services import auth_account, sign_in
-from chalicelib.services.sign_in import caller_of
+from chalicelib.services import auth_account, authentication
+from chalicelib.services.authentication import caller_of
 from chalicelib.settings import settings
 from chalicelib.store import sequences
 from tests.support.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account, block
@@ -185,7 +185,7 @@ def stored_policies(monkeypatch: pytest.MonkeyPatch) -> None:
             said[authorization] = caller_of(authorization, now)
         return said[authorization]
 
-    monkeypatch.setattr(sign_in, "caller_of", remembered)
+    monkeypatch.setattr(authentication, "caller_of", remembered)
 
 
 def _update(stage: str, account: Account, body: dict[str, Any]) -> None:

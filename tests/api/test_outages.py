@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.gateways import secrets
-from chalicelib.services import sign_in
+from chalicelib.services import authentication
 from chalicelib.store.retries import HURRIED, HURRIED_SECRET
 from infra.local import engines
 from tests.support.accounts import PASSWORD, accept_test_tokens, an_account
@@ -93,7 +93,7 @@ def test_a_defect_of_the_authorizer_is_901_and_not_an_outage(stage: str, monkeyp
         raise RuntimeError(message)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sign_in, "caller_of", defect)
+        patch.setattr(authentication, "caller_of", defect)
         reply, _ = _get(stage, account.basic)
 
     assert reply.error == (500, 901)

@@ -11,9 +11,9 @@ from chalicelib.domain.money import from_minor
 from chalicelib.domain.reconciliation import PURCHASE, REFUND, Row
 from infra.operator import commands as operator
 from tests.support.cards import STEADY, a_card_body
+from tests.support.host_without_inquiry import Host, without_inquiries
 from tests.support.http import get, post
 from tests.support.reconciliations import as_csv
-from tests.support.unqueryable_host import Host, without_inquiries
 
 
 @pytest.fixture

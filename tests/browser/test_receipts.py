@@ -8,8 +8,9 @@ from playwright.sync_api import Browser, Page
 
 from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency
-from chalicelib.domain.transaction import LANGUAGES, CardDetails, EmvData, InputType, Phase, Purchase, Taxes
-from chalicelib.receipts import receipt_of
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import LANGUAGES, CardDetails, EmvData, InputType, Purchase, Taxes
+from chalicelib.receipts.content import receipt_of
 from chalicelib.receipts.html import as_html
 from tests.browser.conftest import Visit
 from tests.support.transactions import a_guid, a_payment, altered

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from chalicelib.domain.secret import Secret
-from chalicelib.services.sign_in import session_digest
+from chalicelib.services.authentication import session_digest
 from chalicelib.store import agents
 from chalicelib.store.table import update, write_one
 from tests.browser.conftest import Visit

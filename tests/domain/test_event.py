@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from chalicelib.domain import webhooks
-from chalicelib.domain.transaction import PENDING, Phase
+from chalicelib.domain.phases import PENDING, Phase
 from chalicelib.domain.webhooks import Kind, event_of, kind_of
 from chalicelib.schemas.webhooks import body_of
 from tests.support.events import OF_PAYMENTS, OF_REVERSALS

@@ -25,7 +25,8 @@ from chalicelib.domain.history import (
     ranges_of_page,
 )
 from chalicelib.domain.money import Currency
-from chalicelib.domain.transaction import AgentSnapshot, CardDetails, Phase, ReceiptAddresses
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import AgentSnapshot, CardDetails, ReceiptAddresses
 from tests.support.transactions import NOW, ZAR, a_payment
 
 MIDNIGHT = datetime(2026, 3, 14)  # noqa: DTZ001  the merchant's own

@@ -11,7 +11,8 @@ from chalicelib.domain import payment
 from chalicelib.domain.business_days import end_of_day, to_local
 from chalicelib.domain.history import entry_of
 from chalicelib.domain.payment import Till
-from chalicelib.domain.transaction import InputType, Particulars, Phase, Purchase, Transaction
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import InputType, Particulars, Purchase, Transaction
 from chalicelib.errors import Check, ServiceError
 from tests.support.builders import a_merchant, a_terminal, an_agent
 from tests.support.transactions import NOW, an_order

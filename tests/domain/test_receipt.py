@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 
 from chalicelib.domain.merchant import snapshot_of
 from chalicelib.domain.money import Currency
+from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import (
     ENGLISH,
     LANGUAGES,
     CardDetails,
     EmvData,
     InputType,
-    Phase,
     Purchase,
     Taxes,
     Transaction,
     language_of,
 )
-from chalicelib.receipts import FOLDER, has_receipt, receipt_of, words_of
+from chalicelib.receipts.content import FOLDER, has_receipt, receipt_of, words_of
 from chalicelib.receipts.html import STYLES, as_html
 from chalicelib.receipts.text_and_sms import PLAIN, WIDTH, as_sms, as_text
 from tests.support import transactions

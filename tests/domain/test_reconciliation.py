@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis.strategies import DrawFn, composite, integers, lists, permutations, sampled_from
 
 from chalicelib.domain.money import Currency
+from chalicelib.domain.phases import Phase
 from chalicelib.domain.reconciliation import (
     REFUND,
     Booking,
@@ -22,7 +23,7 @@ from chalicelib.domain.reconciliation import (
     compare,
 )
 from chalicelib.domain.reversal import ReverseMode
-from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.domain.transaction import Transaction
 from tests.support.reconciliations import DAY, NO_CANCELS, a_booking, a_purchase, a_reversal, booked, row_of
 from tests.support.transactions import a_guid
 

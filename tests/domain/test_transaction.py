@@ -3,8 +3,9 @@ from datetime import datetime
 
 import pytest
 
+from chalicelib.domain.phases import PENDING, TRANSITIONS, Phase
 from chalicelib.domain.reversal import CANCELS, ReverseMode, offers, refusal
-from chalicelib.domain.transaction import PENDING, TRANSITIONS, InputType, Phase, Transaction
+from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.errors import ErrorCode
 from tests.support.transactions import NOW, a_payment, altered
 

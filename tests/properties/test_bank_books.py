@@ -17,10 +17,11 @@ from hypothesis import Phase as Phases
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import CANCELS, ReverseMode, offers
-from chalicelib.domain.transaction import KINDS, Phase, Transaction
+from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import due_work, payment_sweep
+from chalicelib.services import lane_runner, payment_sweep
 from infra.bank import faults
 from tests.support.cards import TRACK2, a_card_body, chip_data
 from tests.support.iso8583_stage import TOOK_MONEY, a_till_of_the_bank, check_books, ending, of, paying_at_a_bank
@@ -80,7 +81,7 @@ class Story(RuleBasedStateMachine):
         self.now: datetime = NOW
         folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory()))
         self.running = self.stack.enter_context(paying_at_a_bank(NOW, folder))
-        due_work.memory.cache_clear()
+        lane_runner.memory.cache_clear()
         self.till = a_till_of_the_bank()
         self.is_away = False
         self.payments: list[dict[str, Any]] = []  # the requests, each of which may come again

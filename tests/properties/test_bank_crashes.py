@@ -10,8 +10,9 @@ from datetime import datetime
 
 import pytest
 
+from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import offers
-from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.secrets import derived_guid
 from chalicelib.services import payment_sweep

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.secrets import derived_guid
 from chalicelib.services import payment_sweep

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.acquirer import AnswerLostError, UnreachableError
-from chalicelib.domain.transaction import Phase
+from chalicelib.domain.phases import Phase
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
 from chalicelib.store import linked_cards, outbox

@@ -11,8 +11,9 @@ from hypothesis import Phase as Phases
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
+from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import CANCELS, ReversalOrder, ReverseMode, decide, offers
-from chalicelib.domain.transaction import KINDS, Phase, Transaction
+from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
 from tests.support.cards import a_card_body

@@ -7,16 +7,17 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
+from chalicelib.domain.phases import TRANSITIONS, Phase
 from chalicelib.domain.reversal import CARD_PRESENT_MODES, CNP_MODES
-from chalicelib.domain.transaction import TRANSITIONS, Phase, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ServiceError
 from chalicelib.services import payment_sweep
 from chalicelib.store import transactions
 from tests.support.cards import a_card_body
+from tests.support.host_without_inquiry import without_inquiries
 from tests.support.intercepted_calls import StoppedError, broken, failing
 from tests.support.tills import MINUTE, Till, a_till
 from tests.support.transactions import NOW
-from tests.support.unqueryable_host import without_inquiries
 
 pytestmark = pytest.mark.usefixtures("moto")
 

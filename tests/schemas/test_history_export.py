@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from chalicelib.domain.history import entry_of
 from chalicelib.domain.money import Currency
-from chalicelib.domain.transaction import CardDetails, Phase, Transaction
-from chalicelib.schemas.history import COLUMNS, neutral, row_of
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import CardDetails, Transaction
+from chalicelib.schemas.history_export import COLUMNS, neutral, row_of
 from chalicelib.schemas.transaction_view import wire_state
 from tests.support.transactions import NOW, a_payment
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import outcome
-from chalicelib.domain.transaction import PENDING, InputType, Phase, Transaction
+from chalicelib.domain import transaction_steps
+from chalicelib.domain.phases import PENDING, Phase
+from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.schemas.transaction_view import (
     WIRE_STATES,
     Section,
@@ -26,8 +27,10 @@ def test_what_is_being_returned_counts_as_reversed_until_its_outcome_is_known() 
 
 
 def test_what_never_arrived_shows_nobody_a_result_before_its_reversal_is_acknowledged() -> None:
-    pending = outcome.never_arrived(a_payment(phase=Phase.UNKNOWN, result_code=None, result_message=None), NOW)
-    rejected = outcome.auto_cancelled(pending)
+    pending = transaction_steps.never_arrived(
+        a_payment(phase=Phase.UNKNOWN, result_code=None, result_message=None), NOW
+    )
+    rejected = transaction_steps.auto_cancelled(pending)
 
     public, shown = StatusAnswer.of(pending, NOW).transaction, TransactionView.of(pending, NOW, pending.gmt)
     afterwards = StatusAnswer.of(rejected, NOW).transaction

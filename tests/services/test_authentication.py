@@ -10,9 +10,9 @@ from argon2 import PasswordHasher
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import passwords, sign_in
+from chalicelib.services import authentication, passwords
+from chalicelib.services.authentication import caller_of
 from chalicelib.services.passwords import VerifiedPasswords
-from chalicelib.services.sign_in import caller_of
 from chalicelib.settings import settings
 from chalicelib.store import agents
 from chalicelib.store.table import commit, update
@@ -141,7 +141,7 @@ def test_a_warm_basic_request_takes_under_a_millisecond_of_its_own(way: str, mon
     authorization = getattr(account, way)
     caller_of(authorization, NOW)
     login = account.login
-    monkeypatch.setattr(sign_in, "read", lambda _: login)
+    monkeypatch.setattr(authentication, "read", lambda _: login)
 
     def milliseconds() -> float:
         began = time.perf_counter()

@@ -6,9 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import due_work, payment_sweep
+from chalicelib.services import lane_runner, payment_sweep
 from infra.bank import faults
 from tests.support.cards import PAN, a_card_body
 from tests.support.iso8583_stage import RunningBank, a_till_of_the_bank, check_books, of, paying_at_a_bank
@@ -52,7 +53,7 @@ def test_sweeps_and_looks_at_once_cancel_each_lost_payment_once(running: Running
     running.now = start
     payments = [till.pay(a_card_body("12.67"), start) for _ in range(12)]
     running.bank.hooks.append(faults.times(6, faults.lost(), "042"))
-    due_work.memory.cache_clear()
+    lane_runner.memory.cache_clear()
 
     with ThreadPoolExecutor(12) as pool:
         for minutes in (1, 2, 3, 4):

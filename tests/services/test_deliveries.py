@@ -17,7 +17,7 @@ from chalicelib.domain.webhooks import Delivery, DeliveryState, Event, Webhook
 from chalicelib.gateways import https
 from chalicelib.gateways import webhooks as gateway
 from chalicelib.services import deliveries
-from chalicelib.services.due_work import Swept
+from chalicelib.services.lane_runner import Swept
 from chalicelib.store import events
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.table import encode, update, write_one

@@ -11,7 +11,8 @@ import pytest
 
 from chalicelib.domain.agent import NO_CLIENT
 from chalicelib.domain.history import Page, entry_of
-from chalicelib.domain.transaction import Phase, ReceiptAddresses
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import ReceiptAddresses
 from chalicelib.errors import Check, ErrorCode, ServiceError
 from chalicelib.store import agents, history, totals, transactions
 from chalicelib.store.table import Write, commit, put_new, update, write_one

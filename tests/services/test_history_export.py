@@ -11,13 +11,14 @@ import pytest
 
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.money import Currency
+from chalicelib.domain.phases import TRANSITIONS, Phase
 from chalicelib.domain.reversal import ReverseMode
-from chalicelib.domain.transaction import TRANSITIONS, CardDetails, InputType, Phase, Transaction
+from chalicelib.domain.transaction import CardDetails, InputType, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files
 from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.transaction_view import TransactionView
-from chalicelib.services import outcomes, reports
+from chalicelib.services import history_export, outcomes
 from chalicelib.store import history, table, transactions
 from chalicelib.store.table import Write
 from tests.support.cost import store_calls
@@ -39,7 +40,7 @@ def export(books: Books, sent: Mapping[str, Any], *, by: Agent | None = None, no
     model = {name: value for name, value in sent.items() if name not in period}
     body = ListHistory.model_validate({"Period": period, "ListBasicModel": model})
     agent = by or books.agents[0]
-    return reports.export(body, Caller(agent.id, agent.client_id, agent.credential_version), now)
+    return history_export.export(body, Caller(agent.id, agent.client_id, agent.credential_version), now)
 
 
 def rows(books: Books, **sent: Any) -> list[Row]:
@@ -183,7 +184,7 @@ def looking_up(books: Books, monkeypatch: pytest.MonkeyPatch) -> set[str]:
         return table.read_all(keys)
 
     with monkeypatch.context() as patch:
-        patch.setattr(reports, "read_all", read_all)
+        patch.setattr(history_export, "read_all", read_all)
         rows(books)
     return read
 
@@ -314,7 +315,7 @@ def test_the_column_amount_sums_to_payments_minus_reversals(books: Books) -> Non
 
 def test_a_file_is_made_piece_by_piece_alike(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = rows(books)
-    monkeypatch.setattr(reports, "AT_ONCE", 7)
+    monkeypatch.setattr(history_export, "AT_ONCE", 7)
 
     assert rows(books) == whole
 
@@ -322,11 +323,11 @@ def test_a_file_is_made_piece_by_piece_alike(books: Books, monkeypatch: pytest.M
 def test_too_many_rows_are_refused_before_an_entry_is_read(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
     books.ask(NOW, YEAR)  # rolls the totals up
     number = len(books.kept)
-    monkeypatch.setattr(reports, "MAX_ROWS", number)
+    monkeypatch.setattr(history_export, "MAX_ROWS", number)
     assert len(rows(books)) == number
     with store_calls() as calls:
         rows(books)
-    monkeypatch.setattr(reports, "MAX_ROWS", number - 1)
+    monkeypatch.setattr(history_export, "MAX_ROWS", number - 1)
 
     with store_calls() as of_refusal, pytest.raises(ServiceError) as refused:
         rows(books)
@@ -350,7 +351,7 @@ def test_too_many_rows_are_refused_before_an_entry_is_read(books: Books, monkeyp
 def test_what_is_too_much_for_one_request_is_refused(
     books: Books, monkeypatch: pytest.MonkeyPatch, limit: str, most: int, wanted: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(reports, limit, most)
+    monkeypatch.setattr(history_export, limit, most)
     with pytest.raises(ServiceError) as refused:
         rows(books, **wanted)
 

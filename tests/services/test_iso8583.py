@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.transaction import Phase
+from chalicelib.domain.phases import Phase
 from chalicelib.errors import ServiceError
 from tests.gateways.iso8583.hosts import Running, answers, closes, paying_at
 from tests.gateways.iso8583.requests import CODEC

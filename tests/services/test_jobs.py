@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.transaction import Phase
+from chalicelib.domain.phases import Phase
 from chalicelib.routes import jobs
 from chalicelib.services import outbox, outcomes, payment_sweep
-from chalicelib.services.due_work import Swept
+from chalicelib.services.lane_runner import Swept
 from tests.support.cards import a_card_body
 from tests.support.stored import stored_transaction
 from tests.support.tills import a_till

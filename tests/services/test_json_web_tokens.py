@@ -9,7 +9,7 @@ import pytest
 from chalicelib.domain.sign_in import LOCK_AFTER
 from chalicelib.errors import ErrorCode
 from chalicelib.gateways import secrets
-from chalicelib.services.sign_in import caller_of
+from chalicelib.services.authentication import caller_of
 from tests.support.accounts import PASSWORD, an_account, refusal_of, signed
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)

@@ -10,11 +10,12 @@ import pytest
 
 from chalicelib.domain.merchant import snapshot_of
 from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
-from chalicelib.domain.transaction import Phase, ReceiptAddresses, Transaction
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import ReceiptAddresses, Transaction
 from chalicelib.gateways import mail
 from chalicelib.receipts.text_and_sms import as_sms
 from chalicelib.schemas.payments import Receipt
-from chalicelib.services import due_work, outbox
+from chalicelib.services import lane_runner, outbox
 from chalicelib.services.receipts import receipts_for
 from chalicelib.settings import settings
 from chalicelib.store import merchants, transactions
@@ -185,7 +186,7 @@ def test_what_always_fails_is_given_up_after_its_retries(broken: list[str]) -> N
 
 @pytest.mark.usefixtures("moto")
 def test_an_entry_that_kills_its_holders_is_given_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(due_work, "time", SimpleNamespace(monotonic=lambda: 0.0))
+    monkeypatch.setattr(lane_runner, "time", SimpleNamespace(monotonic=lambda: 0.0))
     entry = kept(an_entry(retries=1))
     now = when_due(entry)
     for _ in range(2):

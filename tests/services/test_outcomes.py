@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import outcome
+from chalicelib.domain import transaction_steps
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
-from chalicelib.domain.transaction import Phase
+from chalicelib.domain.phases import Phase
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import outcomes, payment_sweep
@@ -225,7 +225,7 @@ def test_what_is_taken_for_lost_can_no_more_be_authorized() -> None:
 def test_what_is_approved_while_it_is_reversed_as_lost_is_not_paid(monkeypatch: pytest.MonkeyPatch) -> None:
     till = a_till()
     payment = till.pay(a_card_body(12.69))
-    approved = partial(outcome.with_answer, answer=AcquirerAnswer(0, "Approved"))
+    approved = partial(transaction_steps.with_answer, answer=AcquirerAnswer(0, "Approved"))
 
     def arrives_now(request: Any, within_s: float) -> AcquirerAnswer:
         """Let the process go on that stood still: the acquirer approves, and reverses right after."""

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.domain.transaction import Phase
+from chalicelib.domain.phases import Phase
 from chalicelib.services import payment_sweep
 from tests.support.cards import a_card_body
 from tests.support.cost import write_units

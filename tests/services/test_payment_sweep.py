@@ -11,7 +11,8 @@ import boto3
 import pytest
 
 from chalicelib.domain.circuit_breaker import OPENS_AFTER
-from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.services import outcomes, payment_sweep

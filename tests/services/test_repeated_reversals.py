@@ -3,10 +3,11 @@
 import pytest
 
 from chalicelib.domain.acquirer import AnswerLostError
-from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import reversals
-from chalicelib.services.access import Admitted, admit
+from chalicelib.services.admission import Admitted, admit
 from tests.support.cards import STEADY, a_card_body
 from tests.support.intercepted_calls import broken, failing
 from tests.support.stored import stored_transaction

@@ -4,7 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from tests.support.cards import a_card_body
 from tests.support.tills import Till, a_till, booked, kept

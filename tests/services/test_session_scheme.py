@@ -10,7 +10,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import MAX_AGE, MAX_IDLE
 from chalicelib.errors import ErrorCode
 from chalicelib.services import passwords
-from chalicelib.services.sign_in import caller_of
+from chalicelib.services.authentication import caller_of
 from tests.support.accounts import a_session, an_account, basic, refusal_of
 from tests.support.cost import store_calls
 

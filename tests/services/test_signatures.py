@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import outcome
-from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.domain import transaction_steps
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ServiceError
 from chalicelib.services import outcomes, payment_sweep
 from chalicelib.store import outbox, transactions
@@ -106,7 +107,7 @@ def test_a_sweep_that_read_the_payment_before_its_delivery_changes_nothing() -> 
     at = read_before.deadline
     delivered, _ = till.submit(signed(body), at)
 
-    after = outcomes.advance(read_before, outcome.completed, at)
+    after = outcomes.advance(read_before, transaction_steps.completed, at)
 
     assert after == delivered == kept(read_before.id)
     assert after.pictures.signature_key

@@ -11,17 +11,18 @@ from typing import Any
 import pytest
 
 from chalicelib import exact_json
-from chalicelib.domain import outcome, totals
+from chalicelib.domain import totals, transaction_steps
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.history import entry_of
+from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.totals import Taking
-from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.history import ReportTakings, TakingsAnswer
 from chalicelib.services import outcomes
 from chalicelib.services.rebuild_totals import rebuild
-from chalicelib.services.reports import report
+from chalicelib.services.takings import report
 from chalicelib.store import totals as store
 from chalicelib.store import totals as totals_store
 from chalicelib.store import transactions
@@ -217,7 +218,7 @@ def test_more_than_a_few_calls_can_read_is_refused(dynamodb_local: str, monkeypa
     assert len(ask(books, {"From": "2028-02-01"})) == 2
     with pytest.raises(ServiceError) as long:
         ask(books, {"From": "2028-01-01"})
-    monkeypatch.setattr("chalicelib.services.reports.MOST_READS", 2)
+    monkeypatch.setattr("chalicelib.services.takings.MOST_READS", 2)
     with pytest.raises(ServiceError) as many:
         ask(books, {"From": "2028-02-01"})
 
@@ -229,7 +230,7 @@ def test_a_signature_that_comes_later_counts_nothing_again(dynamodb_local: str) 
     del dynamodb_local
     books = a_merchant_with_agents()
     owing = books.record(paid(books, books.agents[0], NOW, phase=Phase.AWAITING_COMPLETION, signature_required=True))
-    outcomes.store(owing, outcome.completed(owing), NOW)
+    outcomes.store(owing, transaction_steps.completed(owing), NOW)
 
     assert [row[:2] for row in ask(books, {}).values()] == [(1, Decimal("12.30"))]
 

@@ -11,7 +11,8 @@ from itertools import count
 import pytest
 
 from chalicelib.domain.history import Page, entry_of
-from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import history, rebuild_totals
 from chalicelib.services import history as lists

@@ -28,7 +28,7 @@ from chalicelib.aws import connections
 from chalicelib.aws.client import DYNAMODB, Client
 from chalicelib.domain.outbox import Outbox
 from chalicelib.gateways import acquirers, files, https, mail, secrets, sms
-from chalicelib.services import deliveries, due_work, passwords
+from chalicelib.services import deliveries, lane_runner, passwords
 from chalicelib.settings import settings
 from chalicelib.store import table
 from infra.demo.partner import PRODUCT
@@ -61,7 +61,7 @@ class Instance:
         self.is_dead = False
         self.clients: dict[int, Client] = {}
         self.verified = passwords.VerifiedPasswords()
-        self.due_work = due_work.Memory()
+        self.lane_memory = lane_runner.Memory()
         self.document = secrets._Cached(secrets._load_document)  # noqa: SLF001  what a process keeps there
 
 
@@ -197,7 +197,7 @@ def _threads(most: int, **_: Any) -> Threads:
 
 def _workers(most: int) -> Executor:
     is_without = most == 1 or (most == int(SETTINGS["SWEEP_CONCURRENCY"]) and not present.life.has_threads)
-    return due_work.CallersThread() if is_without else _threads(most)
+    return lane_runner.CallersThread() if is_without else _threads(most)
 
 
 def _note(event: str, facts: Any) -> None:
@@ -248,9 +248,9 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (passwords, "UNKNOWN_LOGIN_HASH", QUICK.hash("nobody has it")),
         (https, "post", _post),
         (deliveries, "ThreadPoolExecutor", _threads),
-        (due_work, "memory", lambda: present.instance.due_work),
-        (due_work, "workers", _workers),
-        (due_work, "wait", threads.wait),
+        (lane_runner, "memory", lambda: present.instance.lane_memory),
+        (lane_runner, "workers", _workers),
+        (lane_runner, "wait", threads.wait),
         (secrets, "document", _OfInstance("document")),
         (acquirers, "named", named),
         (mail, "send", _deliver),

@@ -11,7 +11,8 @@ from datetime import datetime, timedelta
 
 from chalicelib.domain.business_days import Period
 from chalicelib.domain.card import LinkedCard
-from chalicelib.domain.transaction import MONEY_TAKEN, PENDING, Phase, Transaction
+from chalicelib.domain.phases import MONEY_TAKEN, PENDING, Phase
+from chalicelib.domain.transaction import Transaction
 from chalicelib.store import history, totals
 from chalicelib.store.table import decode
 from tests.simulation import answers, visibility, webhooks

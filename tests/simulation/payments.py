@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from chalicelib.domain.transaction import MONEY_TAKEN, Phase, Transaction
+from chalicelib.domain.phases import MONEY_TAKEN, Phase
+from chalicelib.domain.transaction import Transaction
 from tests.simulation.clients import Seen
 from tests.simulation.linearizability import NEVER, Event, Observation, first_contradiction
 from tests.simulation.scenario_script import STRANGER

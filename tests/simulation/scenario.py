@@ -9,8 +9,8 @@ from typing import Any
 from chalicelib.aws.connections import Answer
 from chalicelib.domain.card import VERIFIED, CardData
 from chalicelib.domain.outbox import NotSentError, Outbox
+from chalicelib.domain.phases import PENDING
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import PENDING
 from chalicelib.gateways.https import Reply
 from chalicelib.services import deliveries, linked_cards, outbox, payment_sweep
 from chalicelib.store import agents, merchants

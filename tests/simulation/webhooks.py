@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from chalicelib.domain import webhooks as webhooks_rules
-from chalicelib.domain.transaction import Phase
+from chalicelib.domain.phases import Phase
 from chalicelib.domain.webhooks import DeliveryState
 from chalicelib.gateways.https import FailedError, Reply
 from chalicelib.schemas.transaction_view import WIRE_STATES

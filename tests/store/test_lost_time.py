@@ -9,7 +9,7 @@ import pytest
 from chalicelib.aws.client import Limits, RefusedError, TimedOutError, UnansweredError, UnreachableError
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
-from chalicelib.services import sign_in
+from chalicelib.services import authentication
 from chalicelib.store import retries
 from chalicelib.store.retries import HURRIED, HURRIED_SECRET, PATIENT, limit_lost_time, with_retries
 from chalicelib.store.table import client
@@ -79,12 +79,12 @@ def test_a_call_that_fails_for_ever_ends_in_time_however_long_each_attempt_takes
     random.seed(seed)
     began = clock.now
 
-    with limit_lost_time(sign_in.SECONDS), pytest.raises(ServiceError) as refused:
+    with limit_lost_time(authentication.SECONDS), pytest.raises(ServiceError) as refused:
         with_retries(_failing(clock, seconds, error))
 
     assert refused.value.error is ErrorCode.STORE_UNAVAILABLE
     assert refuse(refused.value).headers["Retry-After"] == "1"
-    assert clock.now - began <= sign_in.SECONDS < STOPPED_AFTER
+    assert clock.now - began <= authentication.SECONDS < STOPPED_AFTER
 
 
 @pytest.mark.parametrize("seconds", [0, HURRIED_SECRET.longest])
@@ -97,13 +97,13 @@ def test_a_remembered_secret_that_cannot_be_renewed_leaves_time_for_the_store(
     monkeypatch.setattr(secrets.document, "_until", clock.now)
     began = clock.now
 
-    with limit_lost_time(sign_in.SECONDS):
+    with limit_lost_time(authentication.SECONDS):
         assert with_retries(secrets.document) == document
         assert with_retries(retries.limits) == HURRIED
         with pytest.raises(ServiceError):
             with_retries(_failing(clock, HURRIED.longest, UNANSWERED))
 
-    assert clock.now - began <= sign_in.SECONDS
+    assert clock.now - began <= authentication.SECONDS
 
 
 def test_calls_that_are_slow_but_answered_are_no_outage(clock: _Clock) -> None:
@@ -112,7 +112,7 @@ def test_calls_that_are_slow_but_answered_are_no_outage(clock: _Clock) -> None:
         clock.now += HURRIED.longest
         return "answer"
 
-    with limit_lost_time(sign_in.SECONDS):
+    with limit_lost_time(authentication.SECONDS):
         assert [with_retries(slow) for _ in range(5)] == ["answer"] * 5
 
 
@@ -127,7 +127,7 @@ def test_a_call_that_failed_at_once_is_made_again(clock: _Clock, error: Exceptio
             raise failures.pop()
         return "answer"
 
-    with limit_lost_time(sign_in.SECONDS):
+    with limit_lost_time(authentication.SECONDS):
         assert with_retries(attempt) == "answer"
 
 
@@ -139,7 +139,7 @@ def test_a_call_that_was_not_answered_is_made_once_because_it_may_have_been_carr
         calls.append(1)
         raise UNANSWERED
 
-    with limit_lost_time(sign_in.SECONDS), pytest.raises(ServiceError):
+    with limit_lost_time(authentication.SECONDS), pytest.raises(ServiceError):
         with_retries(attempt)
 
     assert len(calls) == 1
@@ -170,7 +170,7 @@ def test_throttling_without_end_ends_long_before_the_gateways_limit_without_one_
 
 def test_a_defect_is_not_repeated(clock: _Clock) -> None:
     refused = RefusedError("GetItem", "ValidationException")
-    with limit_lost_time(sign_in.SECONDS), pytest.raises(RefusedError):
+    with limit_lost_time(authentication.SECONDS), pytest.raises(RefusedError):
         with_retries(_failing(clock, 0, refused))
 
     assert clock.now == 1000.0
@@ -179,7 +179,7 @@ def test_a_defect_is_not_repeated(clock: _Clock) -> None:
 @pytest.mark.usefixtures("moto")
 def test_a_limit_holds_for_its_block_alone() -> None:
     outside = client().limits
-    with limit_lost_time(sign_in.SECONDS):
+    with limit_lost_time(authentication.SECONDS):
         inside = client().limits
 
     assert (outside, inside) == (PATIENT, HURRIED)
@@ -190,4 +190,4 @@ def test_a_limit_holds_for_its_block_alone() -> None:
 def test_the_authorizer_is_stopped_only_after_its_own_limit() -> None:
     config = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
 
-    assert sign_in.SECONDS < config["lambda_functions"]["authorizer"]["lambda_timeout"] <= STOPPED_AFTER
+    assert authentication.SECONDS < config["lambda_functions"]["authorizer"]["lambda_timeout"] <= STOPPED_AFTER

@@ -22,7 +22,8 @@ from hypothesis.strategies import (
 )
 
 from chalicelib.aws.client import Client, RefusedError, UnreachableError
-from chalicelib.domain.transaction import InputType, Phase, Purchase
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import InputType, Purchase
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import retries, table, transactions, webhooks
 from chalicelib.store.retries import ATTEMPTS

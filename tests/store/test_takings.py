@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from chalicelib.domain.history import entry_of
 from chalicelib.domain.money import Currency
+from chalicelib.domain.phases import Phase
 from chalicelib.domain.totals import Moved, takings_of
-from chalicelib.domain.transaction import AgentSnapshot, InputType, Phase, Transaction
+from chalicelib.domain.transaction import AgentSnapshot, InputType, Transaction
 from chalicelib.store import totals
 from chalicelib.store.totals import moved_in_slots, moved_in_total
 from tests.support.ledger import sums_of

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import outcome
+from chalicelib.domain import transaction_steps
+from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import CANCELS, ReverseMode
-from chalicelib.domain.transaction import InputType, Phase, Pictures, Transaction
+from chalicelib.domain.transaction import InputType, Pictures, Transaction
 from chalicelib.store import transactions
 from chalicelib.store.table import write_one
 from tests.support.stored import stored_transaction
@@ -63,10 +64,10 @@ def test_a_signature_is_not_stored_with_amounts_of_before_a_return(*, is_two_ste
     requested(owed, 300)
 
     with pytest.raises(transactions.PhaseChangedError):
-        transactions.store_step(owed, outcome.signed(owed, Pictures(signature_key="a picture")), NOW)
+        transactions.store_step(owed, transaction_steps.signed(owed, Pictures(signature_key="a picture")), NOW)
 
     now = stored_transaction(owed.id)
-    transactions.store_step(now, outcome.signed(now, Pictures(signature_key="a picture")), NOW)
+    transactions.store_step(now, transaction_steps.signed(now, Pictures(signature_key="a picture")), NOW)
     assert amounts(owed) == (300, 300, 1)
 
 
@@ -74,7 +75,7 @@ def test_that_nothing_was_attempted_is_not_stored_of_a_return_that_was_claimed()
     returning = requested(recorded(), 300)
     assert transactions.claim(returning, NOW + SECOND)
     with pytest.raises(transactions.PhaseChangedError):
-        transactions.store_step(returning, outcome.not_attempted(returning), NOW + SECOND)
+        transactions.store_step(returning, transaction_steps.not_attempted(returning), NOW + SECOND)
 
     assert transactions.get(returning.id) is not None
 

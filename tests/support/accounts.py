@@ -15,8 +15,8 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import new_session
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
+from chalicelib.services.authentication import caller_of, session_digest
 from chalicelib.services.passwords import hash_password
-from chalicelib.services.sign_in import caller_of, session_digest
 from chalicelib.store import agents, merchants
 from chalicelib.store.table import put_new, update, write_one
 from tests.support.builders import a_login, a_merchant, a_terminal, an_agent

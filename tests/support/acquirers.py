@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError
-from chalicelib.domain.transaction import InputType, Phase, Transaction
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.gateways import acquirers
 from chalicelib.store import transactions
 from tests.support.transactions import a_payment

@@ -5,7 +5,7 @@ The streams of the tables in tests: delivered when a test says so, in its own th
 from datetime import UTC, datetime
 from typing import Any
 
-from chalicelib.domain.transaction import Phase
+from chalicelib.domain.phases import Phase
 from chalicelib.domain.webhooks import Event, Webhook, event_of, new_secret
 from chalicelib.gateways import secrets
 from chalicelib.services.webhooks import OWNER

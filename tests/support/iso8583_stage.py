@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from chalicelib.domain.acquirer import TOO_LATE
-from chalicelib.domain.transaction import Phase, Transaction
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import Transaction
 from chalicelib.gateways import acquirers
 from chalicelib.settings import settings
 from infra.bank.bank import Bank

@@ -10,7 +10,8 @@ from chalicelib.domain.business_days import end_of_day
 from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency
 from chalicelib.domain.payment import PaymentOrder
-from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Phase, Result, Transaction
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Result, Transaction
 
 NOW = datetime(2026, 3, 14, 9, 26, 53, 589793, tzinfo=UTC)
 ZAR = Currency("ZAR", "710", 2)

@@ -9,7 +9,8 @@ import pytest
 
 from chalicelib import exact_json
 from chalicelib.domain.agent import Agent
-from chalicelib.domain.transaction import InputType, Phase
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import InputType
 from chalicelib.services.rebuild_totals import Outcome, rebuild
 from chalicelib.store import agents, linked_cards, transactions
 from chalicelib.store.table import read_item

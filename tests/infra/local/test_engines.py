@@ -12,7 +12,7 @@ from pathlib import Path
 import boto3
 import pytest
 
-from chalicelib.services import due_work
+from chalicelib.services import lane_runner
 from chalicelib.store.table import client
 from infra.local import aws_server, engines, ports, stage
 from infra.stack import resources
@@ -137,7 +137,7 @@ def test_another_process_sees_the_same_aws_over_http(engine: str) -> None:
 def test_on_moto_requests_do_not_queue_with_the_threads_of_a_sweep() -> None:
     threads = {
         name: threading.Thread(target=lambda: client().call("ListTables"), name=name, daemon=True)
-        for name in (f"{due_work.THREAD_NAME}_1", "request")
+        for name in (f"{lane_runner.THREAD_NAME}_1", "request")
     }
 
     with engines.SWEEP_LOCK:  # another thread of the sweep is about to call

@@ -3,7 +3,7 @@ import threading
 import pytest
 
 from chalicelib.services import outbox, payment_sweep
-from chalicelib.services.due_work import Swept
+from chalicelib.services.lane_runner import Swept
 from infra.local import scheduler
 
 

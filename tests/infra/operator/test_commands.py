@@ -6,12 +6,12 @@ import pytest
 
 from chalicelib.domain.acquirer import LinkAnswer, LinkRequest
 from chalicelib.domain.card import IN_VERIFICATION, VERIFIED
-from chalicelib.domain.transaction import Phase
+from chalicelib.domain.phases import Phase
 from chalicelib.errors import ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.gateways.acquirers.sandbox import Sandbox
-from chalicelib.services import due_work, payment_sweep
-from chalicelib.services.sign_in import authenticate
+from chalicelib.services import lane_runner, payment_sweep
+from chalicelib.services.authentication import authenticate
 from chalicelib.settings import settings
 from chalicelib.store import agents, linked_cards
 from chalicelib.store.audit import Act
@@ -201,7 +201,7 @@ def test_a_sweep_by_hand_prints_what_it_did(
 def test_a_sweep_by_hand_names_the_acquirers_that_do_not_answer(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    silent = due_work.Swept(5, 700, is_unfinished=True, silent=("NORTHBANK",))
+    silent = lane_runner.Swept(5, 700, is_unfinished=True, silent=("NORTHBANK",))
     monkeypatch.setattr(payment_sweep, "run", lambda _, **__: silent)
 
     run(monkeypatch, "sweep")

@@ -8,8 +8,9 @@ import pytest
 
 from chalicelib.aws.client import RefusedError
 from chalicelib.domain.history import entry_of
+from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import ReverseMode
-from chalicelib.domain.transaction import AgentSnapshot, CardDetails, Phase, Transaction
+from chalicelib.domain.transaction import AgentSnapshot, CardDetails, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services.reconciliation import books_of
 from chalicelib.settings import settings

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from chalicelib.domain.transaction import TRANSITIONS, Phase
+from chalicelib.domain.phases import TRANSITIONS, Phase
 from infra.operator import commands as operator
 from infra.reference import ROOT
 from infra.reference.examples import examples

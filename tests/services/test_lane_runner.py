@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain.circuit_breaker import OPENS_AFTER, Breaker
-from chalicelib.services import due_work
-from chalicelib.services.due_work import Lane, Limits, Swept
+from chalicelib.services import lane_runner
+from chalicelib.services.lane_runner import Lane, Limits, Swept
 from chalicelib.store.due_index import Due
 from tests.support.acquirers import LONG_AGO
 from tests.support.intercepted_calls import StoppedError
@@ -47,7 +47,7 @@ def doing(work: Work, lane: Lane) -> Lane:
 
 
 def drained(work: Work, *lanes: Lane, threads: int = 4, most: int | None = None) -> Swept:
-    with due_work.running("test", NOW, Limits(SECONDS, threads, most)) as run:
+    with lane_runner.running("test", NOW, Limits(SECONDS, threads, most)) as run:
         for lane in lanes:
             run.add(doing(work, lane))
         run.drain()
@@ -58,7 +58,7 @@ def drained(work: Work, *lanes: Lane, threads: int = 4, most: int | None = None)
 def test_what_answers_is_done_once_in_its_order_and_no_more_at_once_than_there_are_threads(
     sizes: list[int], threads: int, silent: set[int]
 ) -> None:
-    due_work.memory.cache_clear()
+    lane_runner.memory.cache_clear()
     lanes = [a_lane(str(number), size) for number, size in enumerate(sizes)]
     begun: list[str] = []
     at_once: Counter[str] = Counter()
@@ -150,7 +150,7 @@ def test_alone_one_has_every_thread() -> None:
 def test_when_the_time_is_over_nothing_begins_and_what_began_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     lane = a_lane("slow", 9)
     clock = SimpleNamespace(monotonic=lambda: SECONDS if lane.begun >= 6 else 0, sleep=time.sleep)
-    monkeypatch.setattr(due_work, "time", clock)
+    monkeypatch.setattr(lane_runner, "time", clock)
 
     def work(_: Due) -> bool | None:
         time.sleep(0.01)
@@ -188,7 +188,7 @@ def test_a_process_remembers_who_is_silent_from_run_to_run() -> None:
 
 
 def test_who_is_told_of_its_silence_in_another_way_does_not_count_as_behind() -> None:
-    with due_work.running("test", NOW, Limits(SECONDS, 1)) as run:
+    with lane_runner.running("test", NOW, Limits(SECONDS, 1)) as run:
         run.add(doing(lambda _: SILENT, a_lane("dead", 9)))
         run.drain()
 
@@ -200,8 +200,8 @@ def test_who_is_told_of_its_silence_in_another_way_does_not_count_as_behind() ->
 def test_a_run_that_waits_does_what_becomes_due_before_its_end(
     monkeypatch: pytest.MonkeyPatch, due_in: float, done: int
 ) -> None:
-    monkeypatch.setattr(due_work, "LOOK_EACH", 0.01)
-    monkeypatch.setattr(due_work, "LOOKS_A_SECOND", 1000)
+    monkeypatch.setattr(lane_runner, "LOOK_EACH", 0.01)
+    monkeypatch.setattr(lane_runner, "LOOKS_A_SECOND", 1000)
     times = {"first": NOW, "later": NOW + timedelta(seconds=due_in)}
     left = dict(times)
     seen: list[datetime] = []
@@ -218,7 +218,7 @@ def test_a_run_that_waits_does_what_becomes_due_before_its_end(
         attempt,
         lambda: min(left.values(), default=None),
     )
-    with due_work.running("test", NOW, Limits(SECONDS, 2, waits=True)) as run:
+    with lane_runner.running("test", NOW, Limits(SECONDS, 2, waits=True)) as run:
         run.add(lane)
         run.drain()
 

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.account_features import (
+from chalicelib.domain.agent import Features, MobileSettings, PrinterSettings
+from chalicelib.domain.effective_settings import (
     DEFAULT_FEATURES,
     PaymentOption,
     effective,
@@ -12,7 +13,6 @@ from chalicelib.domain.account_features import (
     merge_settings,
     payment_options,
 )
-from chalicelib.domain.agent import Features, MobileSettings, PrinterSettings
 from chalicelib.domain.transaction import InputType
 
 FLAGS = [name for name in vars(DEFAULT_FEATURES) if name != "inherited"]

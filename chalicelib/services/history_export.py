@@ -1,7 +1,7 @@
-"""Reports: takings by day or hour, and the export of a history as a CSV file."""
+"""The export of a history as a CSV file."""
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from io import TextIOWrapper
 from itertools import islice
@@ -9,21 +9,19 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, TextIO
 
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.business_days import LONGEST, business_day, period_of
 from chalicelib.domain.history import MAX_CANDIDATES, HistoryEntry, days_of, entry_of
-from chalicelib.domain.totals import LONGEST_BY_HOUR, Taking, check_size, takings_of, too_much
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files
 from chalicelib.gateways.secrets import new_guid
-from chalicelib.schemas.history import BY_HOUR, COLUMNS, ListHistory, ReportTakings, row_of
+from chalicelib.schemas.history import ListHistory
+from chalicelib.schemas.history_export import COLUMNS, row_of
 from chalicelib.schemas.transaction_view import WIRE_STATES, WireState, wire_state
 from chalicelib.services import history
-from chalicelib.services.access import admit
-from chalicelib.services.history import HistoryQuery, scope_of
-from chalicelib.store import agents, totals, transactions
+from chalicelib.services.history import HistoryQuery
 from chalicelib.store import history as history_store
+from chalicelib.store import transactions
 from chalicelib.store.history import EXPORTED, Stretch
-from chalicelib.store.table import BATCH, read_all
+from chalicelib.store.table import read_all
 
 if TYPE_CHECKING:
     from chalicelib.domain.transaction import Transaction
@@ -114,32 +112,3 @@ def _file_name(query: HistoryQuery) -> str:
     if by_key and query.anytime:
         return "payments.csv"
     return f"payments-{query.period.first}-{query.period.last}.csv"
-
-
-MOST_READS = 18  # of the store, beside those of the caller and of the merchant a system user names
-
-
-def report(body: ReportTakings, caller: Caller, now: datetime) -> tuple[Sequence[Taking], Mapping[int, str]]:
-    """Return the takings of a period, and the names of their agents by ID."""
-    is_by_hour = body.by == BY_HOUR
-    account_key = [agents.key(body.account_id)] if body.account_id is not None else []
-    admitted = admit(caller, *account_key, current_account_id=body.current_account_id)
-    scope = scope_of(admitted, body.account_id, next(iter(admitted.others), None))
-    longest = LONGEST_BY_HOUR if is_by_hour else LONGEST
-    period = period_of(body.period.first, body.period.last, business_day(now, scope.gmt), longest)
-
-    pages: list[int] = []
-    read = totals.by_hour if is_by_hour else totals.by_day
-    rows = takings_of(read(scope.client_id, period, scope.agent_id, pages))
-
-    names = _names_of({row.agent_id for row in rows}, MOST_READS - len(pages))
-    check_size(names.get(row.agent_id) for row in rows)
-    return rows, names
-
-
-def _names_of(agent_ids: set[int], most_reads: int) -> dict[int, str]:
-    """Read the names of agents; raise PERIOD_TOO_LONG for more of them than so many reads hold."""
-    if len(agent_ids) > most_reads * BATCH:
-        raise too_much()
-    found = read_all([agents.key(agent_id) for agent_id in sorted(agent_ids)])
-    return {agent.id: agent.name for agent in found if agent is not None}

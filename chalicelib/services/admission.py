@@ -1,4 +1,4 @@
-"""Access: session login, and the check of each request's caller.
+"""Admission: session login, and the check of each request's caller.
 
 The check is a strong read, because API Gateway may reuse an old policy. The health check of the store is also here.
 """
@@ -17,8 +17,8 @@ from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
 from chalicelib.schemas.sign_in import SignIn
-from chalicelib.services import sign_in as authentication
-from chalicelib.services.sign_in import Attempt, log_denial
+from chalicelib.services import authentication
+from chalicelib.services.authentication import Attempt, log_denial
 from chalicelib.store import agents, merchants, sequences, transactions
 from chalicelib.store.table import Key, read_all
 

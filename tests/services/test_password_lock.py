@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.domain.sign_in import LOCK_AFTER, LOCK_FOR
 from chalicelib.errors import ErrorCode
-from chalicelib.services.sign_in import caller_of
+from chalicelib.services.authentication import caller_of
 from tests.support.accounts import an_account, basic, guess, refusal_of
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)

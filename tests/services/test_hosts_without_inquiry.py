@@ -16,17 +16,18 @@ from chalicelib.domain.acquirer import (
     UnusableAnswerError,
 )
 from chalicelib.domain.circuit_breaker import OPENS_AFTER
-from chalicelib.domain.transaction import InputType, Phase, Transaction
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.schemas.transaction_view import wire_state
 from chalicelib.services import payment_sweep
 from tests.support.cards import a_card_body
+from tests.support.host_without_inquiry import Host, acknowledged, without_inquiries
 from tests.support.intercepted_calls import StoppedError, broken, failing
 from tests.support.stored import stored_transaction
 from tests.support.tills import MINUTE, SECOND, Till, a_till, is_due, kept
 from tests.support.transactions import NOW
-from tests.support.unqueryable_host import Host, acknowledged, without_inquiries
 
 pytestmark = pytest.mark.usefixtures("moto")
 

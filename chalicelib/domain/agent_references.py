@@ -1,4 +1,4 @@
-"""The records that a management request or an agent refers to: terminal, printer, branch."""
+"""The terminal, printer and branch that a request names for an agent, found or refused; the search over agents."""
 
 from collections.abc import Mapping
 

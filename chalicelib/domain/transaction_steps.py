@@ -1,4 +1,4 @@
-"""Outcomes: each step a transaction takes once an acquirer was called, and when it is to be resolved next.
+"""The steps of a transaction after its acquirer was called, and the time at which it is resolved next.
 
 An outcome is unknown until the acquirer answers, an inquiry finds it, or an automatic reversal is acknowledged.
 """
@@ -6,10 +6,11 @@ An outcome is unknown until the acquirer answers, an inquiry finds it, or an aut
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from chalicelib.domain import emv, host_messages
+from chalicelib.domain import emv, hosts_without_inquiry
 from chalicelib.domain.acquirer import PARTIAL, TOO_LATE, UNREACHABLE, AcquirerAnswer, text_of_code
 from chalicelib.domain.masking import mask_foreign
-from chalicelib.domain.transaction import TRANSITIONS, Completion, MessageTrace, Phase, Pictures, Result, Transaction
+from chalicelib.domain.phases import TRANSITIONS, Phase
+from chalicelib.domain.transaction import Completion, MessageTrace, Pictures, Result, Transaction
 
 REQUEST_LASTS = timedelta(seconds=30)  # at the most, after it stored the transaction: gateways wait 29 s
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(minutes=15)  # between two inquiries of the sweep
@@ -194,9 +195,11 @@ def was_not_attempted(transaction: Transaction) -> bool:
 def is_in_progress(transaction: Transaction, now: datetime) -> bool:
     """Return whether the request that stored it may still be at work on it; it reverses what was approved in part."""
     at_host = transaction.host is not None
-    lasts = host_messages.REQUEST_LASTS if at_host else REQUEST_LASTS
+    lasts = hosts_without_inquiry.REQUEST_LASTS if at_host else REQUEST_LASTS
     reverses = (
-        host_messages.is_advised_by_its_request(transaction) if at_host else transaction.phase is Phase.AUTO_CANCELLING
+        hosts_without_inquiry.is_advised_by_its_request(transaction)
+        if at_host
+        else transaction.phase is Phase.AUTO_CANCELLING
     )
     return (transaction.phase in REQUESTED or reverses) and now < transaction.created_at + lasts
 
@@ -226,6 +229,6 @@ def due_at(transaction: Transaction, now: datetime) -> datetime | None:
 
 def _due_at_host(transaction: Transaction, now: datetime) -> datetime:
     """Return when a transaction at a host that cannot be inquired is due: each run of the sweep repeats its message."""
-    if transaction.phase in REQUESTED and now < transaction.created_at + host_messages.REQUEST_LASTS:
-        return transaction.created_at + host_messages.REQUEST_LASTS
-    return now if transaction.phase is Phase.UNKNOWN else now + host_messages.REPEAT_EACH
+    if transaction.phase in REQUESTED and now < transaction.created_at + hosts_without_inquiry.REQUEST_LASTS:
+        return transaction.created_at + hosts_without_inquiry.REQUEST_LASTS
+    return now if transaction.phase is Phase.UNKNOWN else now + hosts_without_inquiry.REPEAT_EACH

@@ -1,0 +1,191 @@
+"""Receipts: their content, decided once, and their words in each language. Text, HTML and SMS set it."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from decimal import Decimal, localcontext
+from functools import cache
+from pathlib import Path
+
+from chalicelib.domain import money
+from chalicelib.domain.business_days import to_local
+from chalicelib.domain.outbox import one_line
+from chalicelib.domain.phases import MONEY_TAKEN, Phase
+from chalicelib.domain.reversal import CANCELS
+from chalicelib.domain.transaction import PRECISION, EmvData, Purchase, Taxes, Transaction, language_of, total_of
+from chalicelib.record import Record
+
+FOLDER = Path(__file__).with_name("languages")
+Words = Mapping[str, str]
+
+
+@cache
+def words_of(language: str) -> Words:
+    """Return the words of a language, by their key; English for a language without a file."""
+    words: Words = json.loads((FOLDER / f"{language_of(language)}.json").read_text(encoding="utf-8"))
+    return words
+
+
+def number(amount: Decimal, words: Words, *, grouped: bool = True) -> str:
+    """Return an exact number as the language writes it: 1,234.50 or 1 234,50."""
+    text = f"{amount:,f}" if grouped else f"{amount:f}"
+    marks = {",": words["group_mark"], ".": words["decimal_mark"]}
+    return "".join(marks.get(character, character) for character in text)
+
+
+def time(at: datetime, zone_hours: int, words: Words) -> str:
+    """Return a local time as the language writes it: 14 Mar 2026, 11:26 (UTC+2)."""
+    month = words[f"month_{at.month}"]
+    return words["time"].format(day=at.day, month=month, year=at.year, clock=f"{at:%H:%M}", zone=f"{zone_hours:+d}")
+
+
+WITH_RECEIPT = MONEY_TAKEN | {Phase.REVERSAL_APPROVED}  # money moved
+Fact = tuple[str, str]
+
+
+class Line(Record):
+    """One purchase: what, how many at which price, what they come to, and their tax codes."""
+
+    title: str
+    detail: str
+    amount: str
+    taxes: str
+
+
+class Receipt(Record):
+    """The content of a receipt, in its order; no character in it can break a line or a header."""
+
+    language: str
+    subject: str  # of the e-mail
+    title: str
+    merchant: str
+    logo_key: str | None  # the name of the merchant's picture in object storage
+    letterhead: tuple[str, ...]
+    facts: tuple[Fact, ...]
+    lines: tuple[Line, ...]
+    totals: tuple[Fact, ...]  # the first of them is the one people look for
+    payment: tuple[Fact, ...]
+    notes: tuple[str, ...]
+
+
+def has_receipt(transaction: Transaction) -> bool:
+    """Return whether money moved; a transaction that was declined or is pending has no receipt."""
+    return transaction.phase in WITH_RECEIPT
+
+
+def receipt_of(transaction: Transaction) -> Receipt:
+    """Return the receipt of a transaction in its language, with times in the merchant's zone."""
+    with localcontext(prec=PRECISION):
+        return _receipt(transaction, words_of(transaction.receipt.language))
+
+
+def _receipt(transaction: Transaction, words: Words) -> Receipt:
+    merchant = transaction.merchant
+    title = words[f"{kind_of(transaction)}_title"]
+    name = one_line(merchant.name)
+    totals = _present(_totals(transaction, words))
+    tax_id = words["tax_id"].format(number=merchant.tax_id) if merchant.tax_id else None
+    notes = (
+        transaction.particulars.description,
+        words["not_completed"] if transaction.phase is Phase.AWAITING_COMPLETION else None,
+        words["keep"],
+    )
+    return Receipt(
+        language=transaction.receipt.language,
+        subject=words["subject"].format(title=title, merchant=name, amount=totals[0][1]),
+        title=title.upper(),
+        merchant=name,
+        logo_key=merchant.logo_key,
+        letterhead=_each_on_one_line(merchant.address, merchant.phone, tax_id),
+        facts=_present(_facts(transaction, words)),
+        lines=tuple(_line(purchase, transaction, words) for purchase in transaction.receipt.purchases),
+        totals=totals,
+        payment=_present(_payment(transaction, words)),
+        notes=_each_on_one_line(*notes),
+    )
+
+
+def kind_of(transaction: Transaction) -> str:
+    """Return payment, cancel or return: what the keys of its words begin with."""
+    if not transaction.is_reversal:
+        return "payment"
+    return "cancel" if transaction.original.mode in CANCELS else "return"
+
+
+def time_of(transaction: Transaction, words: Words) -> str:
+    """Return when it was made, in the merchant's zone."""
+    return time(to_local(transaction.date or transaction.created_at, transaction.gmt), transaction.gmt, words)
+
+
+def _each_on_one_line(*texts: str | None) -> tuple[str, ...]:
+    return tuple(one_line(text) for text in texts if text)
+
+
+def _present(facts: list[tuple[str, str | None]]) -> tuple[Fact, ...]:
+    return tuple((label, one_line(value)) for label, value in facts if value)
+
+
+def _facts(transaction: Transaction, words: Words) -> list[tuple[str, str | None]]:
+    return [
+        (words["number"], transaction.invoice),
+        (words["original_number"], transaction.original.invoice),
+        (words["date"], time_of(transaction, words)),
+        (words["tid"], transaction.terminal_name),
+        (words["mid"], transaction.merchant.mid),
+        (words["agent"], transaction.agent.name),
+    ]
+
+
+def _totals(transaction: Transaction, words: Words) -> list[tuple[str, str | None]]:
+    goods = total_of(transaction.receipt.purchases)
+    differs = goods and goods != money.from_minor(transaction.amount_minor, transaction.currency)
+    got = None if transaction.is_reversal else transaction.amount_cash_got_minor
+    taxes = transaction.receipt.taxes or Taxes()
+    return [
+        (
+            words[f"{kind_of(transaction)}_total"].format(currency=transaction.currency.code),
+            _amount(transaction.amount_minor, transaction, words),
+        ),
+        (words["purchases"], _exact(goods, transaction, words) if differs else None),
+        (words["cash"], None if got is None else _amount(got, transaction, words)),
+        (words["change"], None if got is None else _amount(got - transaction.amount_minor, transaction, words)),
+        (words["taxes"], ", ".join(taxes.codes)),
+        (words["tax_scheme"], taxes.scheme),
+    ]
+
+
+def _payment(transaction: Transaction, words: Words) -> list[tuple[str, str | None]]:
+    card, emv = transaction.card, transaction.card_entry.emv or EmvData()
+    return [
+        (words[f"{kind_of(transaction)}_by"], words[f"kind_{transaction.input_type:d}"]),
+        (card.brand if card else "", f"************{card.last4}" if card and card.last4 else None),
+        (words["approval_code"], transaction.result.approval_code),
+        (words["rrn"], transaction.result.rrn),
+        (words["application"], emv.apn),
+        (words["aid"], emv.aid),
+        (words["tvr"], emv.tvr),
+        (words["tsi"], emv.tsi),
+        (words["transaction"], transaction.id),
+    ]
+
+
+def _line(purchase: Purchase, transaction: Transaction, words: Words) -> Line:
+    quantity = number(purchase.quantity.normalize(), words)
+    return Line(
+        title=one_line(purchase.title),
+        detail=f"  {quantity} x {_exact(purchase.price, transaction, words)}",
+        amount=_exact(purchase.total, transaction, words),
+        taxes=one_line(words["tax_code"].format(codes=", ".join(purchase.tax_codes))) if purchase.tax_codes else "",
+    )
+
+
+def _amount(amount_minor: int, transaction: Transaction, words: Words) -> str:
+    """Return an amount with the sign of its currency: R 12.30."""
+    currency = transaction.currency
+    return f"{currency.sign} {number(money.from_minor(amount_minor, currency), words)}"
+
+
+def _exact(amount: Decimal, transaction: Transaction, words: Words) -> str:
+    """Return an amount that was not rounded: with the decimals of the currency, or more where it has more."""
+    cut = amount.quantize(Decimal(1).scaleb(-transaction.currency.digits))
+    return number(cut if cut == amount else amount.normalize(), words)

@@ -1,0 +1,70 @@
+"""The export of a history: its answer, and the columns and rows of its CSV file."""
+
+import unicodedata
+from decimal import Decimal
+
+from chalicelib.domain.history import EXPORTED, HistoryEntry
+from chalicelib.schemas.base import Answer
+from chalicelib.schemas.transaction_view import WireState
+
+COLUMNS = (
+    *("Date", "ID", "Kind", "OriginalID", "InputType", "AcquirerCode", "State", "Substate", "Amount"),
+    *("AmountRequested", "Currency", "AgentID", "Agent", "Terminal", "Invoice", "RRN", "ApprovalCode", "Card"),
+    *("ExtID", "Description"),
+)
+
+
+FORMULA = frozenset("=+-@＝＋－＠\t\r\n")  # noqa: RUF001  a spreadsheet computes a cell that begins with one
+
+
+INVISIBLE = ("C", "Z", "Mn")  # categories of Unicode: controls and formats, blanks, marks without width
+
+
+BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and symbols that show nothing
+
+
+class ExportAnswer(Answer):
+    """The address of an exported history; it expires after 15 minutes."""
+
+    url: str
+
+
+def row_of(entry: HistoryEntry, shown: WireState) -> list[str | int]:
+    """Return the row of a transaction, its cells in the order of COLUMNS; times are of the merchant's zone."""
+    counter = entry.counter
+    return [
+        entry.exact.get("date") or entry.at.isoformat(timespec="milliseconds"),
+        entry.id,
+        "reversal" if counter.reverse_mode else "payment",
+        entry.original_id or "",
+        counter.input_type,
+        neutral(counter.acquirer),
+        shown.state,
+        shown.substate,
+        _amount(entry.moved_minor, counter.digits),
+        _amount(entry.amount_minor, counter.digits),
+        counter.currency,
+        counter.agent_id,
+        *(neutral(entry.text(name)) for name in EXPORTED),
+    ]
+
+
+def neutral(text: str) -> str:
+    """Return a text that no spreadsheet computes: with an apostrophe in front where it would.
+
+    Some spreadsheets split cells at a semicolon, and some ignore invisible characters in front of a formula.
+    """
+    return f"'{text}" if any(map(_is_formula, text.split(";"))) else text
+
+
+def _is_formula(text: str) -> bool:
+    for character in text:
+        if character in FORMULA:
+            return True
+        if character not in BLANK_LETTERS and not unicodedata.category(character).startswith(INVISIBLE):
+            return False
+    return False
+
+
+def _amount(minor: int, digits: int) -> str:
+    return f"{Decimal(minor).scaleb(-digits):f}"
