@@ -25,7 +25,18 @@ ZONE = 2  # of the merchant
 ZONES = (-12, -5, 0, 2, 14)
 NOW_THERE = to_local(datetime.now(UTC), ZONE)
 TODAY = NOW_THERE.date()
-MALFORMED = [("x", 2), ("15", 5), ("-13", 5), ("2.5", 2), ("+2", 2), ("", 2), ("--2", 2), ("9" * 40, 2), ("null", 2)]
+MALFORMED = [
+    ("x", 2),
+    ("15", 5),
+    ("-13", 5),
+    ("2.5", 2),
+    ("+2", 2),
+    ("", 2),
+    ("--2", 2),
+    ("9" * 40, 5),
+    ("9" * 41, 2),
+    ("null", 2),
+]
 
 Login = tuple[str, str]
 Times = Callable[[int | None], list[str]]

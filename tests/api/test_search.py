@@ -6,12 +6,9 @@ from unicodedata import normalize
 
 import pytest
 
-from chalicelib.store import history
-from chalicelib.store.table import client, table_name
 from tests.support.builders import PASSWORD, Shop, a_shop
 from tests.support.cards import a_card_body, chip_data
 from tests.support.http import OTHER_TILL, Reply, post
-from tests.support.stored import stored_transaction
 from tests.support.transactions import a_body, a_guid
 
 HISTORY, DAYS = "/api/v1/payment/listHistoryEx", "/api/v1/payment/listByDaysEx"
@@ -24,7 +21,6 @@ RECEIPT = {
     "Phones": ["+27 83 111 2222"],
 }
 Form = Literal["NFC", "NFD"]  # of Unicode: é in one character, or an e and its accent
-LATER = ("receipts", "agent", "terminal", "cardholder", "amount_minor", "client_product_code", "reverse_invoice")
 
 
 class Till:
@@ -179,18 +175,3 @@ def test_a_product_code_filters_exactly(till: Till) -> None:
     assert (counted["ItemCountTtl"], str(counted["AmountCvt"])) == (1, "12.30")
     by_id = till.shop.post(HISTORY, {"ListBasicModel": {"ID": codes["CAFE"]}, "ClientProductCode": "cafe"}, till.login)
     assert by_id.body["Transactions"] == []
-
-
-def test_a_payment_of_an_earlier_version_is_found_by_what_it_was_found_by(till: Till) -> None:
-    body = {**a_body(ExtID="E-8", Description="Old times", Amount="45.00"), "Receipt": RECEIPT, "CountryCode": "ZA"}
-    name = till.pay(body)
-    record = stored_transaction(name)
-    for write in history.writes_for_outcome(record, record.created_at)[:3]:  # its entries, the last one for its ExtID
-        entry = write.parameters["Item"]
-        as_before = {attribute: value for attribute, value in entry.items() if attribute not in LATER}
-        client().call("PutItem", TableName=table_name("history"), Item=as_before)
-
-    for text in (name, "e-8", "OLD TIMES", record.invoice, "45.00"):
-        assert till.find(text) == [name], text
-    assert till.find("ann.mokoena@") == []
-    assert name in till.find(None)

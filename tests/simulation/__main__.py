@@ -1,7 +1,7 @@
-"""Many lives of the service, by seed: `make simulate SEEDS=1000 SEED=1 MINUTES=10`.
+"""Many scenarios of the service, by seed: `make simulate SEEDS=1000 SEED=1 MINUTES=10`.
 
-SEED is the first seed, by default one from the date; SEEDS how many are lived, MINUTES for how long. A failing life is
-made short, printed as a timeline, and ends the run; the same SEED with SEEDS=1 lives it again exactly.
+SEED is the first seed, by default one from the date; SEEDS how many run, MINUTES for how long. A failing scenario is
+made short, printed as a timeline, and ends the run; the same SEED with SEEDS=1 runs it again exactly.
 """
 
 import os
@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from itertools import count, islice
 
 from tests.simulation import environment
-from tests.simulation.runner import Failure, live_some, shrunk, told
+from tests.simulation.runner import Failure, shrunk, simulate_some, told
 from tests.simulation.scenario import TOWN
 
-AT_ONCE = 20  # seeds that a process lives before it reports
+AT_ONCE = 20  # seeds that a process runs before it reports
 
 
 def main() -> int:
@@ -31,7 +31,7 @@ def main() -> int:
     done, failure = _live_all(first, most, until, processes)
     seconds = time.monotonic() - began
     if failure is None:
-        print(f"{done:,} lives in {seconds:.0f} s ({done / seconds:.1f} a second): nothing that is always true was not")
+        print(f"{done:,} scenarios in {seconds:.0f} s ({done / seconds:.1f} a second): every invariant held")
         return 0
     with environment.simulated():
         TOWN.found()
@@ -41,7 +41,7 @@ def main() -> int:
 
 
 def _live_all(first: int, most: int | None, until: float, processes: int) -> tuple[int, Failure | None]:
-    """Return how many were lived, and the first failure."""
+    """Return how many ran, and the first failure."""
     seeds = iter(range(first, first + most)) if most is not None else count(first)
     pieces: Iterator[list[int]] = iter(lambda: list(islice(seeds, AT_ONCE)), [])
     if processes == 1 or (most is not None and most <= AT_ONCE):
@@ -50,7 +50,7 @@ def _live_all(first: int, most: int | None, until: float, processes: int) -> tup
     with ProcessPoolExecutor(processes) as pool:
         while True:
             while len(running) < processes * 2 and time.monotonic() < until and (piece := next(pieces, None)):
-                running.add(pool.submit(live_some, piece))
+                running.add(pool.submit(simulate_some, piece))
             if not running:
                 return done, None
             for future in wait(running, return_when=FIRST_COMPLETED).done:
@@ -65,7 +65,7 @@ def _live_all(first: int, most: int | None, until: float, processes: int) -> tup
 def _alone(pieces: Iterator[list[int]], until: float) -> tuple[int, Failure | None]:
     done = 0
     for piece in pieces:
-        number, failure = live_some(piece)
+        number, failure = simulate_some(piece)
         done += number
         if failure is not None or time.monotonic() >= until:
             return done, failure

@@ -1,4 +1,4 @@
-"""The acquirers of a simulated life: one that can be inquired, and a host that cannot, with books of their own.
+"""The acquirers of a scenario: one that can be inquired, and a host that cannot, with books of their own.
 
 They keep the contract of `Acquirer`. What may go wrong is between them and the service: no connection, a lost answer, a
 request that arrives late, an outage of hours, a defect of the adapter, inquiries that nobody answers any more.

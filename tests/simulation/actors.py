@@ -122,7 +122,7 @@ def _card(number: int, name: str, owner: Person) -> int:
 
 
 def token_of(card: str) -> str:
-    """Return the acquirer's token for a card that was linked before a life begins."""
+    """Return the acquirer's token for a card that was linked before a scenario begins."""
     return f"token of the {card}"
 
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from tests.simulation.clients import Seen
 from tests.simulation.payments import state_of
-from tests.simulation.scenario import Life
+from tests.simulation.scenario import Scenario
 from tests.simulation.scenario_script import AT_HOST, CARD, LINKED, STRANGER
 
 IN_PROGRESS, OUTCOME_UNKNOWN = 301, 310
@@ -45,17 +45,17 @@ LOOKS: dict[tuple[int, int], tuple[frozenset[str], frozenset[int], str]] = {
 }
 
 
-def statuses_follow_the_contract(life: Life) -> Iterator[str]:
+def statuses_follow_the_contract(scenario: Scenario) -> Iterator[str]:
     """The ErrorCode decides the HTTP status, whoever answers."""
-    for seen in life.clients.seen:
+    for seen in scenario.clients.seen:
         expected = next((statuses for codes, statuses in STATUSES if seen.error in codes), None)
         if seen.status and (expected is None or seen.status not in expected):
             yield f"{seen.act.name} was answered {seen.error} with status {seen.status}"
 
 
-def answers_follow_the_contract(life: Life) -> Iterator[str]:
+def answers_follow_the_contract(scenario: Scenario) -> Iterator[str]:
     """State and Substate decide how a transaction looks, and the ErrorCode; its amounts add up."""
-    for seen in life.clients.seen:
+    for seen in scenario.clients.seen:
         view = seen.answer.get("Transaction")
         if seen.kind == "status" or not isinstance(view, dict):
             continue
@@ -80,16 +80,16 @@ def _is_error_of(kind: str, error: int) -> bool:
     return {"pending": error == OUTCOME_UNKNOWN, "done": error == 0, "declined": error >= 1000}[kind]
 
 
-def who_is_to_ask_again_is_told_when(life: Life) -> Iterator[str]:
+def retryable_answers_carry_retry_after(scenario: Scenario) -> Iterator[str]:
     """A refusal that is worth asking again has Retry-After, a second at the least."""
-    for seen in life.clients.seen:
+    for seen in scenario.clients.seen:
         if seen.error in ASK_AGAIN and int(seen.headers.get("Retry-After", "0")) < 1:
             yield f"{seen.act.name} was answered {seen.error} without Retry-After"
 
 
-def in_progress_is_true(life: Life) -> Iterator[str]:
+def in_progress_is_true(scenario: Scenario) -> Iterator[str]:
     """Nobody is told that a payment is in progress but while somebody else asks for it, or asked before."""
-    about = [seen for seen in life.clients.seen if seen.kind in {"pay", "reverse", "sign"}]
+    about = [seen for seen in scenario.clients.seen if seen.kind in {"pay", "reverse", "sign"}]
     for seen in about:
         if seen.error == IN_PROGRESS and not any(
             other is not seen and _is_of_the_same(other, seen) and other.asked_at <= (seen.answered_at or 0)
@@ -102,72 +102,72 @@ def _is_of_the_same(other: Seen, seen: Seen) -> bool:
     return other.act.label == seen.act.label or other.act.facts.get("id") == seen.act.facts.get("id")
 
 
-def all_is_well_where_nothing_goes_wrong(life: Life) -> Iterator[str]:
+def nothing_fails_without_faults(scenario: Scenario) -> Iterator[str]:
     """Without a fault every request is carried out at once, and its outcome is told."""
-    if life.faults.happened:
+    if scenario.faults.happened:
         return
-    for seen in life.clients.seen:
+    for seen in scenario.clients.seen:
         view = seen.answer.get("Transaction")
-        if seen.status >= 500 and not life.faults.is_slow:
+        if seen.status >= 500 and not scenario.faults.is_slow:
             yield f"{seen.act.name} was answered {seen.status}/{seen.error}"
         elif seen.kind in {"pay", "reverse"} and isinstance(view, dict) and state_of(view) in UNDECIDED:
             yield f"{seen.act.name} was not told the outcome"
 
 
-def signatures_stay(life: Life) -> Iterator[str]:
+def signatures_stay(scenario: Scenario) -> Iterator[str]:
     """The signature of a payment, once shown, is never another."""
     first: dict[str, str] = {}
-    for seen in sorted(life.clients.seen, key=lambda one: one.answered_at or 0):
+    for seen in sorted(scenario.clients.seen, key=lambda one: one.answered_at or 0):
         view = seen.answer.get("Transaction")
         if seen.kind == "status" or not isinstance(view, dict) or not view["SignatureUrl"]:
             continue
         if first.setdefault(view["ID"], view["SignatureUrl"]) != view["SignatureUrl"]:
             yield f"{seen.act.name} was shown another signature of {view['ID']} than others before"
-        if view["SignatureUrl"].partition("example/")[2] not in life.files:
+        if view["SignatureUrl"].partition("example/")[2] not in scenario.files:
             yield f"{seen.act.name} was shown a signature that is not stored"
 
 
-def cards_pay_for_their_owners(life: Life) -> Iterator[str]:
+def cards_pay_for_their_owners(scenario: Scenario) -> Iterator[str]:
     """With a linked card nobody pays but its owner, and nobody after it was removed."""
-    people = life.clients.people
+    people = scenario.clients.people
     owners = {people.cards[name]: "till 1" for name in ("card of till 1", "second card of till 1")}
     owners[people.cards["card of the other merchant"]] = STRANGER
-    for seen in life.clients.seen:
+    for seen in scenario.clients.seen:
         if seen.act.facts.get("way") != LINKED or seen.kind != "pay" or not seen.status or seen.status >= 500:
             continue
         card = seen.body["Card"]["LinkedCardId"]
-        removed_at = life.removed.get(card)
+        removed_at = scenario.removed.get(card)
         if card in owners and owners[card] != seen.act.client and seen.status == 200:
             yield f"{seen.act.name} paid with another's card"
         if (
             removed_at is not None
             and removed_at < seen.asked_at
             and seen.status == 200
-            and not _was_paid_before(seen, life)
+            and not _was_paid_before(seen, scenario)
         ):
             yield f"{seen.act.name} paid with a card that was removed at {removed_at:.1f} s"
-    for name, acquirer in life.acquirers.items():
+    for name, acquirer in scenario.acquirers.items():
         for token in acquirer.unknown_tokens:
             yield f"{name} was asked for money by a token that it never gave: {token[:40]}"
 
 
-def cards_pay_until_they_expire(life: Life) -> Iterator[str]:
+def cards_pay_until_they_expire(scenario: Scenario) -> Iterator[str]:
     """A card pays through the last day of its month, of its merchant's days, and no longer."""
-    for seen in life.clients.seen:
+    for seen in scenario.clients.seen:
         end = EXPIRIES.get(seen.act.facts.get("exp", ""))
         if end is None or seen.kind != "pay" or seen.act.facts["way"] not in {CARD, AT_HOST} or not seen.answered_at:
             continue
-        over = (end - life.began).total_seconds()
-        if seen.status == 200 and seen.asked_at > over + AROUND and not _was_paid_before(seen, life):
+        over = (end - scenario.began).total_seconds()
+        if seen.status == 200 and seen.asked_at > over + AROUND and not _was_paid_before(seen, scenario):
             yield f"{seen.act.name} paid with a card that has expired"
         codes = {item["Code"] for item in seen.answer.get("Validations") or ()}
         if EXPIRED in codes and seen.answered_at < over - AROUND:
             yield f"{seen.act.name} was told that a card has expired, which has not"
 
 
-def configurations_are_told_once(life: Life) -> Iterator[str]:
+def configurations_are_sent_once(scenario: Scenario) -> Iterator[str]:
     """An account is told its configuration once in ten minutes, and is refused for no longer than that."""
-    asked = [seen for seen in life.clients.seen if seen.kind == "configuration"]
+    asked = [seen for seen in scenario.clients.seen if seen.kind == "configuration"]
     told = sorted((seen for seen in asked if seen.status == 200), key=lambda one: one.asked_at)
     for before, after in pairwise(told):
         if before.act.client == after.act.client and (after.answered_at or 0) < before.asked_at + INTERVAL - AROUND:
@@ -182,43 +182,43 @@ def configurations_are_told_once(life: Life) -> Iterator[str]:
             yield f"{seen.act.name} was refused its configuration, which nobody had asked for"
 
 
-def _was_paid_before(seen: Seen, life: Life) -> bool:
+def _was_paid_before(seen: Seen, scenario: Scenario) -> bool:
     """Return whether an earlier request may have stored this payment: then it is answered again."""
     return any(
         other is not seen and other.act.label == seen.act.label and other.asked_at < seen.asked_at
-        for other in life.clients.seen
+        for other in scenario.clients.seen
     )
 
 
-def repeated_messages_say_so(life: Life) -> Iterator[str]:
+def repeated_messages_are_marked(scenario: Scenario) -> Iterator[str]:
     """A host is told of a message that it is a repeated one; who stood still may come late with the first."""
-    for name, acquirer in life.acquirers.items():
+    for name, acquirer in scenario.acquirers.items():
         for unmarked in acquirer.unmarked:
-            if not life.faults.frozen:
+            if not scenario.faults.frozen:
                 yield f"{name} was sent a message again, as if it were the first: {unmarked}"
 
 
-def nobody_asks_twice_at_once(life: Life) -> Iterator[str]:
+def nobody_inquires_twice_at_once(scenario: Scenario) -> Iterator[str]:
     """Of those who ask an acquirer for a transaction, or what became of it, one at a time does."""
-    if life.faults.is_slow:
+    if scenario.faults.is_slow:
         return
-    for name, acquirer in life.acquirers.items():
+    for name, acquirer in scenario.acquirers.items():
         kinds = {"look"} if acquirer.stalls else {"look", "pay", "reverse", "sign"}  # one that stood still is too late
-        looking = {act.name for act in life.acts if act.kind in kinds}
+        looking = {act.name for act in scenario.acts if act.kind in kinds}
         first: dict[tuple[str, str], float] = {}  # of what is asked about, and by whom
         for asked in acquirer.asked:
             who = asked.task.partition(".")[0]
-            if (who in looking or "sweep" in who) and not life.faults.met_by(who):
+            if (who in looking or "sweep" in who) and not scenario.faults.met_by(who):
                 first.setdefault((asked.about, asked.task), asked.at)
         calm = sorted((about, at, task) for (about, task), at in first.items())
         for before, after in pairwise(calm):
             is_soon = before[0] == after[0] and after[1] - before[1] < CLAIM_SECONDS
-            if is_soon and not _is_at_deadline(life, before[1]):
+            if is_soon and not _is_at_deadline(scenario, before[1]):
                 yield f"{name} was asked twice for {after[0][:8]} at {after[1]:.2f} s: by {before[2]} and {after[2]}"
 
 
-def _is_at_deadline(life: Life, at: float) -> bool:
+def _is_at_deadline(scenario: Scenario, at: float) -> bool:
     """Return whether a day of the merchants ends about now: then what was asked before may be asked anew."""
-    moment = life.began + timedelta(seconds=at)
+    moment = scenario.began + timedelta(seconds=at)
     midnight = moment.replace(hour=22, minute=0, second=0, microsecond=0)  # in the zone of the merchants
     return abs((moment - midnight).total_seconds()) < AROUND

@@ -1,4 +1,4 @@
-"""Calls of the store in words, for the timeline of a life that failed."""
+"""Calls of the store in words, for the timeline of a scenario that failed."""
 
 import re
 from collections import Counter

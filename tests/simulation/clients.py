@@ -1,4 +1,4 @@
-"""The clients of a simulated life: what they ask for, how they repeat it, and what they have seen."""
+"""The clients of a scenario: what they ask for, how they repeat it, and what they have seen."""
 
 import base64
 import json

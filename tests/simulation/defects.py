@@ -2,9 +2,9 @@
 
 A patch names a definition and a text in it, and no module: the definition is found wherever it is in chalicelib.
 
-`python -m tests.simulation.defects` gives a copy of the service one patch at a time; lives are lived in it, one seed
+`python -m tests.simulation.defects` gives a copy of the service one patch at a time; scenarios run in it, one seed
 after the other, until one fails. That is done from several first seeds, and the median is printed; docs/simulation.md
-has the table. MOST=1000 lives are lived at most; words as arguments choose defects by their names.
+has the table. MOST=1000 scenarios run at most; words as arguments choose defects by their names.
 """
 
 import ast
@@ -20,7 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.simulation.runner import live_some
+from tests.simulation.runner import simulate_some
 
 ROOT = Path(__file__).parents[2]
 STARTS = tuple(map(int, (os.environ.get("STARTS") or "1000000,2000000,3000000").split(",")))
@@ -96,10 +96,10 @@ def _lines_of(name: str, body: Sequence[ast.stmt]) -> Iterator[tuple[int, int]]:
             yield one.lineno - 1, one.end_lineno or one.lineno
 
 
-def lives_until_found(copy: Path, firsts: Sequence[int], most: int) -> list[tuple[int | None, str]]:
-    """Return for each first seed how many lives were lived until one failed, None if none did; and what was broken."""
+def scenarios_until_found(copy: Path, firsts: Sequence[int], most: int) -> list[tuple[int | None, str]]:
+    """Return for each first seed the number of scenarios until one failed (None: none did), and the invariant."""
     environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-P", "-m", "tests.simulation.defects", "live", str(most), *map(str, firsts)]
+    command = [sys.executable, "-P", "-m", "tests.simulation.defects", "run", str(most), *map(str, firsts)]
     done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     last = done.stdout.strip().rpartition("\n")[2]
     if not last.startswith("["):
@@ -110,13 +110,13 @@ def lives_until_found(copy: Path, firsts: Sequence[int], most: int) -> list[tupl
 def _live(most: int, firsts: Sequence[int]) -> None:
     found: list[tuple[int | None, str]] = []
     for first in firsts:
-        lives, failure = live_some(range(first, first + most))
-        found.append((lives, failure.rule) if failure else (None, ""))
+        scenarios, failure = simulate_some(range(first, first + most))
+        found.append((scenarios, failure.rule) if failure else (None, ""))
     print(json.dumps(found))
 
 
 def measured(wanted: list[str], most: int) -> Iterator[str]:
-    """Yield a line of the table for each defect: its name, the median number of lives, and what was broken."""
+    """Yield a line of the table for each defect: its name, the median number of scenarios, and the invariant."""
     chosen = [defect for defect in defects() if not wanted or any(word in defect.name for word in wanted)]
     with ThreadPoolExecutor(int(os.environ.get("PROCESSES") or os.cpu_count() or 1)) as pool:
         yield from pool.map(lambda defect: _line(defect, most), chosen)
@@ -125,7 +125,7 @@ def measured(wanted: list[str], most: int) -> Iterator[str]:
 def _line(defect: Defect, most: int) -> str:
     with tempfile.TemporaryDirectory() as folder:
         copy = planted(defect, Path(folder))
-        found = lives_until_found(copy, STARTS, most)
+        found = scenarios_until_found(copy, STARTS, most)
     numbers = [number if number is not None else most + 1 for number, _ in found]
     rules = ", ".join(sorted({rule.replace("_", " ") for _, rule in found if rule}))
     median = int(statistics.median(numbers))
@@ -133,7 +133,7 @@ def _line(defect: Defect, most: int) -> str:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["live"]:
+    if sys.argv[1:2] == ["run"]:
         _live(int(sys.argv[2]), [int(first) for first in sys.argv[3:]])
     else:
         for line in measured(sys.argv[1:], int(os.environ.get("MOST") or 1000)):

@@ -49,7 +49,7 @@ SETTINGS = {
     "SWEEP_CONCURRENCY": "3",
     "PARTNERS": json.dumps({PRODUCT: {"url": PARTNER_URL, "timeout_seconds": PARTNER_SECONDS}}),
 }
-QUICK = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)  # a life has thousands of passwords
+QUICK = argon2.PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)  # a scenario has thousands of passwords
 
 
 class Instance:
@@ -65,8 +65,8 @@ class Instance:
         self.document = secrets._Cached(secrets._load_document)  # noqa: SLF001  what a process keeps there
 
 
-class Life(Protocol):
-    """What the doors need of the life that runs: see `tests.simulation.scenario`."""
+class Scenario(Protocol):
+    """The part of the running scenario that the doors need: see `tests.simulation.scenario`."""
 
     scheduler: Scheduler
     exchange: Callable[..., connections.Answer]
@@ -81,7 +81,7 @@ class Life(Protocol):
 
     @property
     def has_threads(self) -> bool:
-        """Return whether the sweep of payments has threads; without them a life is lived faster."""
+        """Return whether the sweep of payments has threads; without them a scenario runs faster."""
 
     @property
     def files(self) -> dict[str, bytes]:
@@ -95,26 +95,26 @@ class Life(Protocol):
 
 
 class _Present:
-    """The life that runs, and who runs in it."""
+    """The scenario that runs, and who runs in it."""
 
-    life: Life
+    scenario: Scenario
     outside = Instance("outside", 0)
 
     @property
     def instance(self) -> Instance:
-        task = self.life.scheduler.current
+        task = self.scenario.scheduler.current
         found = task.instance if task is not None else None
         return found if isinstance(found, Instance) else self.outside
 
     def now(self) -> float:
-        return self.life.scheduler.now
+        return self.scenario.scheduler.now
 
     def clock(self) -> datetime:
         """Return what the clock of the instance shows."""
-        return self.life.began + timedelta(seconds=self.now() + self.instance.ahead)
+        return self.scenario.began + timedelta(seconds=self.now() + self.instance.ahead)
 
     def chance(self) -> random.Random:
-        task = self.life.scheduler.current
+        task = self.scenario.scheduler.current
         return task.chance if task is not None else SETTING_UP
 
 
@@ -164,7 +164,7 @@ def _time() -> float:
 
 
 def _sleep(seconds: float) -> None:
-    present.life.scheduler.pause(seconds)
+    present.scenario.scheduler.pause(seconds)
 
 
 def _random() -> float:
@@ -172,36 +172,36 @@ def _random() -> float:
 
 
 def _exchange(*arguments: Any) -> connections.Answer:
-    return present.life.exchange(*arguments)
+    return present.scenario.exchange(*arguments)
 
 
 def _deliver(message: Outbox, to: str) -> str:
-    return present.life.deliver(message, to)
+    return present.scenario.deliver(message, to)
 
 
 def _put_picture(name: str, picture: Any) -> None:
-    present.life.files[name] = picture.content
+    present.scenario.files[name] = picture.content
 
 
 def _put_export(name: str, content: Any, _: str) -> None:
-    present.life.files[name] = content.read()
+    present.scenario.files[name] = content.read()
 
 
 def _post(url: str, body: bytes, headers: Mapping[str, str], *, seconds: float, **_: Any) -> https.Reply:
-    return present.life.post(url, body, headers, seconds)
+    return present.scenario.post(url, body, headers, seconds)
 
 
 def _threads(most: int, **_: Any) -> Threads:
-    return Threads(present.life.scheduler, most)
+    return Threads(present.scenario.scheduler, most)
 
 
 def _workers(most: int) -> Executor:
-    is_without = most == 1 or (most == int(SETTINGS["SWEEP_CONCURRENCY"]) and not present.life.has_threads)
+    is_without = most == 1 or (most == int(SETTINGS["SWEEP_CONCURRENCY"]) and not present.scenario.has_threads)
     return lane_runner.CallersThread() if is_without else _threads(most)
 
 
 def _note(event: str, facts: Any) -> None:
-    present.life.note(event, facts)
+    present.scenario.note(event, facts)
 
 
 @contextmanager
@@ -228,7 +228,7 @@ def _source(module: Any) -> str:
 
 def _replacements() -> list[tuple[Any, str, Any]]:
     def named(code: str) -> Any:
-        return present.life.acquirers[code]
+        return present.scenario.acquirers[code]
 
     return [
         (time, "time", _time),

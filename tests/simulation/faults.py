@@ -1,4 +1,4 @@
-"""Faults by the seed: which happen in a life, and that each has a name, so that a life can be run again without it."""
+"""Faults by the seed: the faults of a scenario. Each has a name, so that the scenario can run again without it."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -15,9 +15,9 @@ MOST = 0.5  # of the calls at one door fail at the most
 
 
 class Faults:
-    """The faults of one life. `needed` names those that may happen, None: any; `happened` those that did.
+    """The faults of one scenario. `needed` names those that may happen, None: any; `happened` those that did.
 
-    A life has some kinds of them and not the others: where few kinds are possible, each meets itself more often.
+    A scenario has only some kinds of faults, so that faults of one kind meet more often.
     """
 
     def __init__(self, scheduler: Scheduler, chance: Random, needed: frozenset[str] | None = None) -> None:

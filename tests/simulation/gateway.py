@@ -1,4 +1,4 @@
-"""The gateway of a simulated life: instances of the API and of its authorizer, remembered policies, and 29 seconds.
+"""The gateway of a scenario: instances of the API and of its authorizer, remembered policies, and 29 seconds.
 
 Events and policies are those of `infra.api_gateway.gateway`, and the gateway's own answers those of the template.
 """

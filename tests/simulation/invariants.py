@@ -1,4 +1,4 @@
-"""What is always true, checked at the end of a life. Each function yields what is not, in words."""
+"""The invariants, checked at the end of a scenario. Each function yields its violations in words."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ from tests.simulation.clients import LAST, LAST_DAYS, LAST_EXPORT, LAST_HOURS, P
 from tests.simulation.partners import partners_fill_in_fields
 from tests.simulation.password_guesses import passwords_are_limited
 from tests.simulation.payments import FINAL, PAID, contradictions, minor
-from tests.simulation.scenario import BAD, TOWN, Life
+from tests.simulation.scenario import BAD, TOWN, Scenario
 from tests.simulation.scenario_script import FALSE, OUTSIDERS, OWNER, STRANGER, TRAINEE, Act
 from tests.simulation.visibility import counted_at, table, transactions
 from tests.support.accounts import basic
@@ -30,27 +30,27 @@ ENVELOPE = frozenset({"ErrorCode", "ErrorMessage", "Validations"})
 CVV2 = re.compile(r"CVV2\W{1,9}\d")  # also in the text of a request within another text
 WRONG = frozenset({102, 103, 108})  # a credential, a blocked agent, a blocked merchant
 BAD_CREDENTIAL, CLOSED, NOT_ALLOWED, NO_AGENT, NOT_THERE = 102, 108, 151, 563, 568
-SESSION_OVER, IN_USE_SECONDS = 105, 20 * 60  # of a life: a session that was opened in it is still alive
+SESSION_OVER, IN_USE_SECONDS = 105, 20 * 60  # longer than a scenario: its sessions are still valid
 REMEMBERED_SECONDS = 70
 REPEATED_SECONDS = 110  # in which a reversal without a key is the same one
 FINAL_STATES = {**FINAL, Phase.APPROVED: PAID}
 
 
-def nothing_is_pending(life: Life) -> Iterator[str]:
+def nothing_is_pending(scenario: Scenario) -> Iterator[str]:
     """Once nothing goes wrong any more, everything has its outcome after the Deadline and a sweep."""
-    for name in life.unresolved:
+    for name in scenario.unresolved:
         yield f"{name} was pending a day after its Deadline, and its acquirer takes reversals"
-    for item in table(life, "transactions"):
-        one = transactions(life)[item["id"]["S"]]
+    for item in table(scenario, "transactions"):
+        one = transactions(scenario)[item["id"]["S"]]
         if one.phase in PENDING or one.phase is Phase.AWAITING_COMPLETION:
             yield f"{one.id} is still {one.phase}"
         if "due_at" in item or "due_shard" in item:
             yield f"{one.id} is {one.phase} and still in the index of what is due"
 
 
-def amounts_agree(life: Life) -> Iterator[str]:
+def amounts_agree(scenario: Scenario) -> Iterator[str]:
     """Nothing is reserved any more, and what is reversed is the sum of the reversals that were done."""
-    every = transactions(life)
+    every = transactions(scenario)
     for one in every.values():
         if one.is_reversal:
             if one.original.id not in every:
@@ -67,13 +67,13 @@ def amounts_agree(life: Life) -> Iterator[str]:
             yield f"{one.id} of {one.amount_minor} gave {total} back and is {one.phase}"
 
 
-def books_agree(life: Life) -> Iterator[str]:
+def books_agree(scenario: Scenario) -> Iterator[str]:
     """Each acquirer took and gave back what we say."""
-    for one in transactions(life).values():
-        if one.is_reversal or one.acquirer not in life.acquirers:
+    for one in transactions(scenario).values():
+        if one.is_reversal or one.acquirer not in scenario.acquirers:
             continue
         key = (one.result.rrn, one.host.trace.stan) if one.host else one.id
-        theirs = life.acquirers[one.acquirer].taken(key)
+        theirs = scenario.acquirers[one.acquirer].taken(key)
         ours = (one.amount_minor, one.reversals.amount_minor) if one.phase in MONEY_TAKEN else None
         if theirs is not None and theirs[0] == theirs[1] and ours is None:
             continue
@@ -81,9 +81,9 @@ def books_agree(life: Life) -> Iterator[str]:
             yield f"{one.id} is {one.phase} with {ours} here, and {theirs} at {one.acquirer}"
 
 
-def totals_agree(life: Life) -> Iterator[str]:
+def totals_agree(scenario: Scenario) -> Iterator[str]:
     """The totals are what a recount finds, and the history has an entry of each transaction and no other."""
-    every = transactions(life)
+    every = transactions(scenario)
     for merchant in {one.client_id for one in every.values()}:
         of_merchant = [one for one in every.values() if one.client_id == merchant]
         for month in {f"{_local(one):%Y-%m}" for one in of_merchant}:
@@ -128,11 +128,11 @@ def _local(one: Transaction) -> datetime:
     return counted_at(one) + timedelta(hours=one.gmt)
 
 
-def receipts_are_sent(life: Life) -> Iterator[str]:
+def receipts_are_sent(scenario: Scenario) -> Iterator[str]:
     """Each receipt that is owed is stored, and was sent to each address or given up as the rule says."""
-    entries = {item["id"]["S"]: item for item in table(life, "outbox")}
-    reached = Counter(life.delivered)
-    for one in transactions(life).values():
+    entries = {item["id"]["S"]: item for item in table(scenario, "outbox")}
+    reached = Counter(scenario.delivered)
+    for one in transactions(scenario).values():
         wanted = one.receipt.addresses
         for channel, to in (("email", wanted.emails), ("sms", wanted.phones)) if wanted and _moved(one) else ():
             entry = entries.get(f"{one.id}.{channel}")
@@ -149,33 +149,33 @@ def receipts_are_sent(life: Life) -> Iterator[str]:
             yield f"message {name} was given up after {item['attempts']['N']} attempts"
 
 
-def answers_are_whole(life: Life) -> Iterator[str]:
+def answers_are_whole(scenario: Scenario) -> Iterator[str]:
     """Each answer has the envelope, and the service met no defect of its own."""
-    for request, reply in life.gateway.replies:
+    for request, reply in scenario.gateway.replies:
         try:
             body = json.loads(reply.body)
         except ValueError:
             body = None
         if not isinstance(body, dict) or not body.keys() >= ENVELOPE:
             yield f"{request.id} was answered without the envelope: {reply.body[:80]!r}"
-    for event, facts in life.log:
+    for event, facts in scenario.log:
         is_outage = event == "defect" and "/retries.py:" in facts["frames"][-1]  # of the store: left to a later run
         is_planned = event == "defect" and (facts["error"] == "RuntimeError" or facts.get("transaction") == BAD)
         if event == "defect" and not is_outage and not is_planned:
             yield f"a defect: {facts['error']} at {facts['frames'][-1].rpartition('/')[2]}"
-        if event == "unproved" and not any(facts["reference"] in one.mixed_up for one in life.acquirers.values()):
+        if event == "unproved" and not any(facts["reference"] in one.mixed_up for one in scenario.acquirers.values()):
             yield "an acquirer's honest answer counts as forged"
 
 
-def no_secret_is_told(life: Life) -> Iterator[str]:
+def no_secret_is_shown(scenario: Scenario) -> Iterator[str]:
     """No card number, CVV2, password or key is in a table, a line of the log, or an answer."""
-    secrets = {PAN, *(change.value for change in life.clients.changes if change.what in {"password", "key"})}
+    secrets = {PAN, *(change.value for change in scenario.clients.changes if change.what in {"password", "key"})}
     for person in TOWN.people.by_name.values():
         secrets |= {person.password, person.key}
     places = {
-        **{name: " ".join(item.text for item in life.store.items(name)) for name in life.store.tables},
-        "the log": repr(life.log),
-        "an answer": " ".join(reply.body.decode() for _, reply in life.gateway.replies),
+        **{name: " ".join(item.text for item in scenario.store.items(name)) for name in scenario.store.tables},
+        "the log": repr(scenario.log),
+        "an answer": " ".join(reply.body.decode() for _, reply in scenario.gateway.replies),
     }
     for place, text in places.items():
         for secret in secrets:
@@ -185,24 +185,24 @@ def no_secret_is_told(life: Life) -> Iterator[str]:
             yield f"{place} tells a CVV2"
 
 
-def credentials_end(life: Life) -> Iterator[str]:
+def credentials_end(scenario: Scenario) -> Iterator[str]:
     """What was changed, blocked or locked lets nobody in afterwards."""
-    for seen in life.clients.seen:
+    for seen in scenario.clients.seen:
         if seen.status != 200 or seen.kind == "status":
             continue
         if seen.act.facts.get("as"):
             yield f"{seen.act.name} got in as another account"
         if seen.kind == "guess" or seen.act.facts.get("signs") in FALSE:
             yield f"{seen.act.name} got in with what is no credential"
-        for change in life.clients.changes:
-            if change.done_at is not None and change.done_at < seen.asked_at and _ends(change, seen, life):
+        for change in scenario.clients.changes:
+            if change.done_at is not None and change.done_at < seen.asked_at and _ends(change, seen, scenario):
                 yield f"{seen.act.name} got in with what ended at {change.done_at:.1f} s: {change.what}"
 
 
-def _ends(change: Change, seen: Seen, life: Life) -> bool:
+def _ends(change: Change, seen: Seen, scenario: Scenario) -> bool:
     if seen.act.client != change.till:
         return False
-    others = [other for other in life.clients.changes if other is not change and other.till == change.till]
+    others = [other for other in scenario.clients.changes if other is not change and other.till == change.till]
     if change.what == "block":
         return not any(other.what == "unblock" and other.asked_at <= seen.asked_at for other in others)
     if change.what in {"unblock", "unlock"}:
@@ -216,16 +216,16 @@ def _ends(change: Change, seen: Seen, life: Life) -> bool:
     return seen.secret == change.before and not may_return
 
 
-def others_see_nothing(life: Life) -> Iterator[str]:
+def others_see_nothing(scenario: Scenario) -> Iterator[str]:
     """For another merchant a payment does not exist; to a colleague without a right to it nothing is shown or given."""
-    for seen in life.clients.seen:
-        if seen.act.client not in OUTSIDERS or not seen.status or seen.status >= 500 or _is_closed(seen, life):
+    for seen in scenario.clients.seen:
+        if seen.act.client not in OUTSIDERS or not seen.status or seen.status >= 500 or _is_closed(seen, scenario):
             continue
         expected = {NOT_THERE} if seen.act.client == STRANGER else {NOT_ALLOWED, NOT_THERE}  # before it is stored
         if seen.kind == "peek":
             is_about, expected = True, {NO_AGENT if seen.act.client == STRANGER else NOT_ALLOWED}
         else:
-            is_about = seen.kind in {"look", "reverse"} and not _is_its_own(seen, life)
+            is_about = seen.kind in {"look", "reverse"} and not _is_its_own(seen, scenario)
         if is_about and seen.error not in expected:
             yield f"{seen.act.name} was answered {seen.status}/{seen.error}"
         if seen.kind == "list" and any(
@@ -234,31 +234,31 @@ def others_see_nothing(life: Life) -> Iterator[str]:
             yield f"{seen.act.name} was shown what others took"
         if seen.kind == "report" and seen.answer["Takings"]:
             yield f"{seen.act.name} was told what others took"
-        if seen.kind == "export" and life.files[seen.answer["Url"].partition("example/")[2]].count(b"\n") > 1:
+        if seen.kind == "export" and scenario.files[seen.answer["Url"].partition("example/")[2]].count(b"\n") > 1:
             yield f"{seen.act.name} was given what others took"
 
 
-def _is_closed(seen: Seen, life: Life) -> bool:
-    return seen.error == CLOSED and any(what == "merchant" for what, _, _ in life.closed)
+def _is_closed(seen: Seen, scenario: Scenario) -> bool:
+    return seen.error == CLOSED and any(what == "merchant" for what, _, _ in scenario.closed)
 
 
 def _id_of(seen: Seen) -> int:
     return TOWN.people.by_name[seen.act.client].id
 
 
-def _is_its_own(seen: Seen, life: Life) -> bool:
+def _is_its_own(seen: Seen, scenario: Scenario) -> bool:
     """Return whether the other merchant asks for a payment that it took itself."""
-    return any(other.act.client == STRANGER and other.act.label == seen.act.label for other in of_kind(life, "pay"))
+    return any(other.act.client == STRANGER and other.act.label == seen.act.label for other in of_kind(scenario, "pay"))
 
 
-def answers_fit_together(life: Life) -> Iterator[str]:
+def answers_fit_together(scenario: Scenario) -> Iterator[str]:
     """The answers about each payment could have been given one after the other."""
-    yield from contradictions(life.clients.seen, transactions(life), life.began)
+    yield from contradictions(scenario.clients.seen, transactions(scenario), scenario.began)
 
 
-def answers_are_about_what_was_asked(life: Life) -> Iterator[str]:
+def answers_are_about_their_requests(scenario: Scenario) -> Iterator[str]:
     """Who asks for a payment or a reversal is answered its own one, of the amount that was asked for."""
-    for seen in life.clients.seen:
+    for seen in scenario.clients.seen:
         view = seen.answer.get("Transaction")
         if seen.status != 200 or seen.kind not in {"pay", "sign", "reverse"} or not view:
             continue
@@ -272,42 +272,42 @@ def answers_are_about_what_was_asked(life: Life) -> Iterator[str]:
             yield f"{seen.act.name} was answered what {view['PosID']} did"
 
 
-def nothing_is_done_twice(life: Life) -> Iterator[str]:
+def nothing_is_done_twice(scenario: Scenario) -> Iterator[str]:
     """A request that is repeated as the interface says is carried out once."""
-    every = transactions(life).values()
-    pays = [seen.act for seen in of_kind(life, "pay")]
+    every = transactions(scenario).values()
+    pays = [seen.act for seen in of_kind(scenario, "pay")]
     payments = {_order(act) for act in pays}
     if sum(not one.is_reversal for one in every) > len(payments):
         yield f"{sum(not one.is_reversal for one in every)} payments are stored, {len(payments)} were asked for"
     for one in every:
         asked = [
             seen
-            for seen in of_kind(life, "reverse")
+            for seen in of_kind(scenario, "reverse")
             if seen.body["BasicReverseTran"]["TransactionID"] == one.id and seen.act.client != TRAINEE
         ]
         if one.client_id != TOWN.people.by_name[STRANGER].merchant_id:
             asked = [seen for seen in asked if seen.act.client != STRANGER]
-        wanted = {_wish(seen, asked, life) for seen in asked}
+        wanted = {_wish(seen, asked, scenario) for seen in asked}
         found = sum(other.original.id == one.id and (other.is_pending or _moved(other)) for other in every)
         if found > len(wanted):
             yield f"{one.id} has {found} reversals, {len(wanted)} were asked for"
 
 
-def what_is_pending_is_repeated(life: Life) -> Iterator[str]:
+def pending_reversals_are_repeated(scenario: Scenario) -> Iterator[str]:
     """A request without a key is the same as the latest reversal as long as that has no outcome, however long."""
-    every = [one for one in transactions(life).values() if one.is_reversal]
-    asked = of_kind(life, "reverse")
+    every = [one for one in transactions(scenario).values() if one.is_reversal]
+    asked = of_kind(scenario, "reverse")
     named = {
         seen.body["BasicReverseTran"]["TransactionID"]
         for seen in asked
         if seen.act.facts.get("named", "nothing") != "nothing" or seen.act.facts.get("amount") is None
     }
     for one in (one for one in every if one.original.id not in named):
-        began = life.begun[one.id]
-        before = [other for other in every if other.original.id == one.original.id and life.begun[other.id] < began]
-        last = max(before, key=lambda other: life.begun[other.id], default=one)
+        began = scenario.begun[one.id]
+        before = [other for other in every if other.original.id == one.original.id and scenario.begun[other.id] < began]
+        last = max(before, key=lambda other: scenario.begun[other.id], default=one)
         alike = (last.original.mode, last.amount_minor) == (one.original.mode, one.amount_minor)
-        if last is not one and last.agent.id == one.agent.id and alike and life.decided.get(last.id, 0) > began:
+        if last is not one and last.agent.id == one.agent.id and alike and scenario.decided.get(last.id, 0) > began:
             yield f"{one.id} was begun while {last.id}, the same, was pending"
 
 
@@ -317,7 +317,7 @@ def _order(act: Act) -> tuple[object, ...]:
     return (act.number,) if named == "nothing" else (act.facts["id"], named == "key" and act.client)
 
 
-def _wish(seen: Seen, asked: list[Seen], life: Life) -> tuple[object, ...]:
+def _wish(seen: Seen, asked: list[Seen], scenario: Scenario) -> tuple[object, ...]:
     """Return what a request for a reversal has in common with those that are the same reversal.
 
     Without a key or an ID, a request equal to the till's latest one within two minutes repeats it (decision 12).
@@ -329,7 +329,7 @@ def _wish(seen: Seen, asked: list[Seen], life: Life) -> tuple[object, ...]:
         return (*_content(seen), facts["time"])
     own = _content(seen)
     same = [other for other in asked if _content(other) == own]
-    stood_still = any(life.faults.frozen_at(other.act.name) for other in same)
+    stood_still = any(scenario.faults.frozen_at(other.act.name) for other in same)
     if len(same) < len(asked) or stood_still:
         return own, seen.asked_at
     begin = number = 0.0
@@ -347,16 +347,16 @@ def _content(seen: Seen) -> tuple[object, ...]:
     return seen.act.client, facts["mode"], amount, facts.get("named", "nothing")
 
 
-def lists_agree(life: Life) -> Iterator[str]:
+def lists_agree(scenario: Scenario) -> Iterator[str]:
     """The last list of the owner counts everything, and all the money that was taken."""
-    for seen in life.clients.seen:
+    for seen in scenario.clients.seen:
         if seen.act.number != LAST:
             continue
         if seen.status != 200:
             yield f"the last list was answered {seen.status}/{seen.error}"
             continue
         owner = TOWN.people.by_name[OWNER]
-        own = [one for one in transactions(life).values() if one.client_id == owner.merchant_id]
+        own = [one for one in transactions(scenario).values() if one.client_id == owner.merchant_id]
         shown = seen.answer["TransactionsCounters"]
         found = shown["ItemCountTtl"], minor(shown["AmountCvt"])
         if found != (len(own), sum(one.amount_minor for one in own if one.took_money)):
@@ -366,13 +366,13 @@ def lists_agree(life: Life) -> Iterator[str]:
             yield f"the last list shows {len(ids)} of {len(own)}"
 
 
-def lists_show_what_was_answered(life: Life) -> Iterator[str]:
+def lists_show_answered_payments(scenario: Scenario) -> Iterator[str]:
     """A list of the owner shows each payment of its merchant that was answered before."""
-    for seen in life.clients.seen:
+    for seen in scenario.clients.seen:
         if seen.kind != "list" or seen.status != 200:
             continue
         shown = {view["ID"] for name in SECTIONS for view in seen.answer[name]}
-        for one in of_kind(life, "pay"):
+        for one in of_kind(scenario, "pay"):
             if one.act.client == STRANGER or seen.act.client != OWNER:
                 continue
             is_before = one.answered_at is not None and one.answered_at < seen.asked_at
@@ -380,74 +380,74 @@ def lists_show_what_was_answered(life: Life) -> Iterator[str]:
                 yield f"{seen.act.name} is not shown {one.answer['TransactionID']}, which {one.act.name} was told of"
 
 
-def nobody_is_refused_wrongly(life: Life) -> Iterator[str]:
+def nobody_is_refused_wrongly(scenario: Scenario) -> Iterator[str]:
     """Who signs in with what was never changed is not told that it is wrong, or blocked."""
     changed: dict[str, set[str]] = {}
-    for change in life.clients.changes:
+    for change in scenario.clients.changes:
         changed.setdefault(change.till, set()).add(change.what)
-    for seen in life.clients.seen:
+    for seen in scenario.clients.seen:
         honest = seen.kind != "guess" and not str(seen.act.facts.get("signs")).startswith("old")
         honest = honest and seen.act.facts.get("signs") not in FALSE and not seen.act.facts.get("is_old")
         is_session = seen.act.facts.get("signs") == "session as password"  # once it expired it is no session at all
-        honest = honest and not is_session and not _is_closed(seen, life)
+        honest = honest and not is_session and not _is_closed(seen, scenario)
         if honest and seen.act.client not in changed and seen.error in WRONG:
             yield f"{seen.act.name} was answered {seen.error}"
-        is_used = seen.asked_at < min((one.asked_at for one in life.clients.changes), default=0) + IN_USE_SECONDS
+        is_used = seen.asked_at < min((one.asked_at for one in scenario.clients.changes), default=0) + IN_USE_SECONDS
         wrong = {BAD_CREDENTIAL, SESSION_OVER} if is_used else {BAD_CREDENTIAL}
         if honest and changed.get(seen.act.client) == {"block"} and seen.error in wrong:
             yield f"{seen.act.name} is blocked, and was told that its credential is wrong"
 
 
-def messages_are_sent_once(life: Life) -> Iterator[str]:
+def messages_are_sent_once(scenario: Scenario) -> Iterator[str]:
     """Where nothing goes wrong with those who send it, a message is delivered once to each address."""
-    failures = sum("outbox" in name and name not in life.refused for name in life.faults.happened)
-    for message, number in Counter(life.delivered).items():
+    failures = sum("outbox" in name and name not in scenario.refused for name in scenario.faults.happened)
+    for message, number in Counter(scenario.delivered).items():
         if number > min(1 + failures, 4):
             yield f"{message[0]} was delivered {number} times to {message[1]}"
 
 
-def of_kind(life: Life, kind: str) -> list[Seen]:
+def of_kind(scenario: Scenario, kind: str) -> list[Seen]:
     """Return the requests of a kind."""
-    return [seen for seen in life.clients.seen if seen.kind == kind and isinstance(seen.body, dict)]
+    return [seen for seen in scenario.clients.seen if seen.kind == kind and isinstance(seen.body, dict)]
 
 
-def sessions_end(life: Life) -> Iterator[str]:
+def sessions_end(scenario: Scenario) -> Iterator[str]:
     """A session ends with the credentials it was opened with."""
-    for seen in life.clients.seen:
-        opened = life.clients.sessions.get(seen.secret)
+    for seen in scenario.clients.seen:
+        opened = scenario.clients.sessions.get(seen.secret)
         if opened is None or seen.status != 200 or seen.kind == "status":
             continue
-        for change in life.clients.changes:
+        for change in scenario.clients.changes:
             ended = change.done_at is not None and (opened.answered_at or 0) < change.asked_at
             before = change.done_at is not None and change.done_at < seen.asked_at
             if ended and before and change.till == seen.act.client and change.what in {"password", "key", "block"}:
                 yield f"{seen.act.name} got in with a session that ended at {change.done_at:.1f} s: {change.what}"
 
 
-def cards_are_counted(life: Life) -> Iterator[str]:
+def cards_are_counted(scenario: Scenario) -> Iterator[str]:
     """A linked card counts the payments that took money with it, and the acquirer had its token for each."""
-    every = transactions(life).values()
-    for card in (decode(LinkedCard, item) for item in table(life, "cards")):
+    every = transactions(scenario).values()
+    for card in (decode(LinkedCard, item) for item in table(scenario, "cards")):
         paid = [one for one in every if one.card_entry.linked_id == card.id and one.took_money]
         if card.transaction_count != len(paid):
             yield f"card {card.id} counts {card.transaction_count} payments, a recount {len(paid)}"
         for one in paid:
             if one.agent.id != card.account_id:
                 yield f"{one.id} was paid with card {card.id}, which is another's"
-            if life.acquirers[one.acquirer].books[one.id].link_id != card.link_id:
+            if scenario.acquirers[one.acquirer].books[one.id].link_id != card.link_id:
                 yield f"{one.id} was paid with another token than that of card {card.id}"
 
 
-def reports_agree(life: Life) -> Iterator[str]:
+def reports_agree(scenario: Scenario) -> Iterator[str]:
     """The last reports and the last export are what a recount finds."""
-    own = [one for one in transactions(life).values() if one.client_id == TOWN.people.by_name[OWNER].merchant_id]
-    for seen in life.clients.seen:
+    own = [one for one in transactions(scenario).values() if one.client_id == TOWN.people.by_name[OWNER].merchant_id]
+    for seen in scenario.clients.seen:
         if seen.act.number in {LAST_DAYS, LAST_HOURS, LAST_EXPORT} and seen.status != 200:
             yield f"the last {seen.act.kind} was answered {seen.status}/{seen.error}"
         elif seen.act.number in {LAST_DAYS, LAST_HOURS}:
             yield from _report_agrees(seen, own)
         elif seen.act.number == LAST_EXPORT:
-            yield from _export_agrees(life, seen, own)
+            yield from _export_agrees(scenario, seen, own)
 
 
 def _report_agrees(seen: Seen, own: list[Transaction]) -> Iterator[str]:
@@ -471,9 +471,9 @@ def _report_agrees(seen: Seen, own: list[Transaction]) -> Iterator[str]:
         yield f"the report by {seen.act.facts['by']} says {shown}, a recount {recount}"
 
 
-def _export_agrees(life: Life, seen: Seen, own: list[Transaction]) -> Iterator[str]:
+def _export_agrees(scenario: Scenario, seen: Seen, own: list[Transaction]) -> Iterator[str]:
     name = seen.answer["Url"].partition("example/")[2]
-    rows = {row["ID"]: row for row in csv.DictReader(io.StringIO(life.files[name].decode("utf-8-sig")))}
+    rows = {row["ID"]: row for row in csv.DictReader(io.StringIO(scenario.files[name].decode("utf-8-sig")))}
     if rows.keys() != {one.id for one in own}:
         yield f"the export has {len(rows)} rows, stored are {len(own)}"
         return
@@ -488,48 +488,48 @@ def _export_agrees(life: Life, seen: Seen, own: list[Transaction]) -> Iterator[s
             yield f"the export says that {one.id} is a {row['Kind']} of {row['OriginalID']}"
 
 
-ALWAYS: tuple[Callable[[Life], Iterator[str]], ...] = (
+INVARIANTS: tuple[Callable[[Scenario], Iterator[str]], ...] = (
     answers_are_whole,
     nothing_is_pending,
     amounts_agree,
     books_agree,
     totals_agree,
     receipts_are_sent,
-    no_secret_is_told,
+    no_secret_is_shown,
     credentials_end,
     passwords_are_limited,
     others_see_nothing,
     answers_fit_together,
-    answers_are_about_what_was_asked,
+    answers_are_about_their_requests,
     nothing_is_done_twice,
-    what_is_pending_is_repeated,
+    pending_reversals_are_repeated,
     lists_agree,
-    lists_show_what_was_answered,
+    lists_show_answered_payments,
     nobody_is_refused_wrongly,
     messages_are_sent_once,
     sessions_end,
     answers.statuses_follow_the_contract,
     answers.answers_follow_the_contract,
-    answers.who_is_to_ask_again_is_told_when,
+    answers.retryable_answers_carry_retry_after,
     answers.in_progress_is_true,
-    answers.all_is_well_where_nothing_goes_wrong,
+    answers.nothing_fails_without_faults,
     answers.signatures_stay,
     answers.cards_pay_for_their_owners,
     answers.cards_pay_until_they_expire,
-    answers.configurations_are_told_once,
-    answers.repeated_messages_say_so,
-    answers.nobody_asks_twice_at_once,
+    answers.configurations_are_sent_once,
+    answers.repeated_messages_are_marked,
+    answers.nobody_inquires_twice_at_once,
     cards_are_counted,
     reports_agree,
-    visibility.what_is_shown_is_stored,
-    visibility.what_is_shown_is_ones_own,
-    visibility.ids_are_refused_rightly,
-    visibility.what_was_not_attempted_stays_so,
-    visibility.repeated_answers_say_so,
+    visibility.shown_transactions_are_stored,
+    visibility.agents_see_only_their_own,
+    visibility.reused_ids_are_refused,
+    visibility.unattempted_payments_stay_unattempted,
+    visibility.repeated_answers_are_marked,
     visibility.flags_follow_from_the_facts,
     visibility.lists_are_in_order,
     visibility.money_is_deposited_at_the_deadline,
-    visibility.who_is_closed_takes_nothing,
+    visibility.closed_merchants_take_nothing,
     visibility.deadlines_are_the_ends_of_days,
     visibility.signed_payments_have_receipts,
     visibility.sessions_end_by_themselves,
@@ -538,12 +538,12 @@ ALWAYS: tuple[Callable[[Life], Iterator[str]], ...] = (
 )
 
 
-def broken(life: Life) -> list[tuple[str, str]]:
-    """Return what is not true of a life: the name of the rule, and what contradicts it."""
+def violations(scenario: Scenario) -> list[tuple[str, str]]:
+    """Return the violations of a scenario: the name of the invariant, and the contradiction."""
     found = []
-    for rule in (*ALWAYS, *webhooks.RULES):
+    for rule in (*INVARIANTS, *webhooks.RULES):
         try:
-            found += [(rule.__name__, what) for what in rule(life)]
+            found += [(rule.__name__, what) for what in rule(scenario)]
         except Exception as failure:  # noqa: BLE001  what is stored is so wrong that the rule cannot read it
             where = traceback.extract_tb(failure.__traceback__)[-1]
             found.append((rule.__name__, f"{type(failure).__name__}: {failure} at {where.name}:{where.lineno}"))

@@ -1,7 +1,7 @@
-"""Long lives with webhooks: many events, through everything that can go wrong. `make bench ARGS=events` lives them.
+"""Long scenarios with webhooks: many events, through everything that can go wrong. `make bench ARGS=events` runs them.
 
 Two tills pay all the time. One receiver is down for a third of the time, processes die at any call, records of the
-streams come twice or not at all. In the last lives nothing else goes wrong, and they are lived a second time with a
+streams come twice or not at all. In the last scenarios nothing else goes wrong, and they run a second time with a
 receiver that is never down: how long the other one waits must not depend on it.
 """
 
@@ -21,12 +21,12 @@ from tests.simulation import environment
 from tests.simulation.clients import LAST
 from tests.simulation.environment import present
 from tests.simulation.faults import KINDS
-from tests.simulation.scenario import AFTERWARDS, HOUR, MINUTE, TOWN, Life
+from tests.simulation.scenario import AFTERWARDS, HOUR, MINUTE, TOWN, Scenario
 from tests.simulation.scenario_script import AMOUNTS, AT_HOST, CARD, CASH, PARTS, TILLS, Act
 from tests.simulation.webhooks import DOWN, FINE, RULES, Webhooks
 
-A_LIFE = 1000  # payments: a life of more takes more than its share of memory
-CALM = 6  # lives in which nothing goes wrong but the receiver, to measure what the other one waits
+PAYMENTS_EACH = 1000  # payments of a scenario: more would take too much memory
+CALM = 6  # scenarios without other faults than the slow receiver, to measure the delay of the other one
 APART = 1.0  # seconds between two payments
 SHARE = 0.0005  # of the calls at each door: a fault
 REVERSED = 0.25  # of the payments
@@ -34,15 +34,15 @@ DOORS = {"stream: lost": "batches of records that came twice", "stream: unreacha
 
 
 class Found(NamedTuple):
-    """What came of a life, in numbers, and what is wrong with it."""
+    """The counts of a scenario, and its violations."""
 
     counts: Counter[str]
     delays: Sequence[float]  # of the receiver that is never down
-    broken: Sequence[str]
+    violations: Sequence[str]
 
 
-class LongLife(Life):
-    """A life of so many payments. `share` is that of faults, `down` of the time in which a receiver is down."""
+class LongScenario(Scenario):
+    """A scenario of so many payments. `share` is that of faults, `down` of the time in which a receiver is down."""
 
     def __init__(self, seed: str, payments: int, share: float, down: float) -> None:
         super().__init__(seed)
@@ -55,9 +55,9 @@ class LongLife(Life):
         merchant_id = TOWN.people.by_name["owner"].merchant_id
         self.webhooks: Webhooks = Webhooks(self.scheduler, self.faults, merchant_id, down=down)
 
-    def live(self) -> None:
-        """Live it: the jobs run each minute, or late, or twice, and once nothing goes wrong any more as in any life."""
-        present.life = self
+    def run(self) -> None:
+        """Run it. The jobs run each minute, or late, or twice; at the end the faults stop, as in any scenario."""
+        present.scenario = self
         jobs = self._jobs()
         for act in self.acts:
             self.scheduler.spawn(act.name, self._doing(act), act.at)
@@ -101,53 +101,55 @@ def _an_id(chance: random.Random) -> str:
     return str(uuid.UUID(bytes=chance.randbytes(16), version=4)).upper()
 
 
-def lived(seed: str, payments: int, share: float, down: float) -> Found:
-    """Live a life, and return what is found in the end; within `environment.simulated`."""
-    life = LongLife(seed, payments, share, down)
-    life.live()
-    webhooks, stored = life.webhooks, life.webhooks.stored_at
+def simulate(seed: str, payments: int, share: float, down: float) -> Found:
+    """Run a scenario, and return what is found in the end; within `environment.simulated`."""
+    scenario = LongScenario(seed, payments, share, down)
+    scenario.run()
+    webhooks, stored = scenario.webhooks, scenario.webhooks.stored_at
     counts = Counter(
         {
             "scenarios": 1,
             "events": len(webhooks.made),
             "attempts": webhooks.calls,
-            "processes that died": sum(n for kind, n in life.faults.counts.items() if kind.endswith(": dies")),
-            **{name: life.faults.counts[door] for door, name in DOORS.items()},
+            "processes that died": sum(n for kind, n in scenario.faults.counts.items() if kind.endswith(": dies")),
+            **{name: scenario.faults.counts[door] for door, name in DOORS.items()},
             "events that a receiver got twice": sum(
                 len(at) > 1 for got in webhooks.got.values() for at in got.values()
             ),
         }
     )
     delays = [times[0] - stored[event_id] for event_id, times in webhooks.got[FINE].items()]
-    return Found(counts, delays, [f"life {seed}: {what}" for rule in RULES for what in rule(life)])
+    return Found(counts, delays, [f"scenario {seed}: {what}" for rule in RULES for what in rule(scenario)])
 
 
 def live_one(wanted: tuple[str, int, float, float]) -> Found:
-    """Live a life in this process."""
+    """Run a scenario in this process."""
     with environment.simulated():
         TOWN.found()
-        found = lived(*wanted)
-    gc.collect()  # the tables of a long life are large
+        found = simulate(*wanted)
+    gc.collect()  # the tables of a long scenario are large
     return found
 
 
-def faulty(events: int, processes: int, payments: int = A_LIFE, share: float = SHARE) -> tuple[Counter[str], list[str]]:
-    """Live until there were so many events; return the sums of what was found, and what is wrong."""
-    total, broken = Counter[str](), list[str]()
+def faulty(
+    events: int, processes: int, payments: int = PAYMENTS_EACH, share: float = SHARE
+) -> tuple[Counter[str], list[str]]:
+    """Run scenarios until there were so many events; return the sums of the counts, and the violations."""
+    total, violations = Counter[str](), list[str]()
     numbers = count(1)
     with ProcessPoolExecutor(processes) as pool:
         while total["events"] < events:
             wanted = [(str(next(numbers)), payments, share, DOWN) for _ in range(processes)]
             for found in pool.map(live_one, wanted):
                 total.update(found.counts)
-                broken += found.broken
-    return total, broken
+                violations += found.violations
+    return total, violations
 
 
-def calm(lives: int, processes: int, payments: int = A_LIFE) -> dict[float, list[float]]:
+def calm(scenarios: int, processes: int, payments: int = PAYMENTS_EACH) -> dict[float, list[float]]:
     """Return what the receiver that is never down waits while the other one is down, and while it is not."""
     delays: dict[float, list[float]] = {DOWN: [], 0.0: []}
-    wanted = [(f"calm {number}", payments, 0.0, down) for number in range(lives) for down in delays]
+    wanted = [(f"calm {number}", payments, 0.0, down) for number in range(scenarios) for down in delays]
     with ProcessPoolExecutor(processes) as pool:
         for (_, _, _, down), found in zip(wanted, pool.map(live_one, wanted), strict=True):
             delays[down] += found.delays
@@ -156,9 +158,12 @@ def calm(lives: int, processes: int, payments: int = A_LIFE) -> dict[float, list
 
 def prove(events: int, processes: int) -> list[tuple[str, str]]:
     """Return what was found of so many events, as rows of a table. What is wrong is named."""
-    total, broken = faulty(events, processes)
+    total, violations = faulty(events, processes)
     delays = calm(CALM, processes)
-    rows = [*((name, f"{number:,}") for name, number in total.items()), ("violations", "; ".join(broken[:5]) or "none")]
+    rows = [
+        *((name, f"{number:,}") for name, number in total.items()),
+        ("violations", "; ".join(violations[:5]) or "none"),
+    ]
     for text, percent in (("median", 50), ("99 of 100", 99)):
         seconds = {down: f"{quantiles(each, n=100)[percent - 1]:.2f} s" for down, each in delays.items()}
         rows.append((f"delay of the healthy receiver, {text}", seconds[DOWN]))

@@ -1,4 +1,4 @@
-"""The partner of a simulated life: an insurer that fills in the fields of a product, and what may be told of it."""
+"""The partner of a scenario: an insurer that fills in the fields of a product, and what may be told of it."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +12,7 @@ from tests.simulation.faults import Faults
 from tests.simulation.scheduler import Scheduler
 
 TROUBLE = {"down": 1.0, "lost": 1.0, "busy": 1.0, "mixed up": 1.0, "dies": 0.5}
-OFTEN = 20.0  # times as many faults as at the store: few lives have a partner
+OFTEN = 20.0  # times as many faults as at the store: few scenarios have a partner
 NONSENSE = (b"<html>", b"[]", b'{"PreparedFields": [{"Code": "", "Value": 5}]}', b"{}")
 REFUSED, UNAVAILABLE = 202, 902
 
@@ -26,8 +26,8 @@ class Call(NamedTuple):
     is_signed: bool
 
 
-class Life(Protocol):
-    """What the rule needs of a life."""
+class Scenario(Protocol):
+    """What the rule needs of a scenario."""
 
     partner: "Partner"
     faults: Faults
@@ -65,13 +65,13 @@ class Partner:
         return Reply(200 if trouble == "mixed up" else status, content)
 
 
-def partners_fill_in_fields(life: Life) -> Iterator[str]:
+def partners_fill_in_fields(scenario: Scenario) -> Iterator[str]:
     """What a till is told of a product is what its partner answered; each request to the partner is signed."""
-    for call in life.partner.calls:
-        if not call.is_signed and call.task not in life.faults.frozen:
+    for call in scenario.partner.calls:
+        if not call.is_signed and call.task not in scenario.faults.frozen:
             yield f"the partner was asked by {call.task} without a signature of now, or not for as long as it may take"
-    for seen in life.clients.seen:
-        if seen.kind == "prepare" and seen.status and (wrong := _wrong(seen, life.partner.calls)):
+    for seen in scenario.clients.seen:
+        if seen.kind == "prepare" and seen.status and (wrong := _wrong(seen, scenario.partner.calls)):
             yield f"{seen.act.name} was answered {seen.status}/{seen.error}: {wrong}"
 
 

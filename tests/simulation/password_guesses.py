@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tests.simulation.clients import Change, Seen
-from tests.simulation.scenario import Life
+from tests.simulation.scenario import Scenario
 
 LOCK_AFTER, LOCK_SECONDS = 10, 30 * 60
 SKEW = 4.0  # seconds between two clocks, and from the clock that is read to the write, at the most
@@ -38,20 +38,22 @@ class Count(NamedTuple):
     high: float = 0.0
 
 
-def passwords_are_limited(life: Life) -> Iterator[str]:
+def passwords_are_limited(scenario: Scenario) -> Iterator[str]:
     """Of passwords ten in a row are told to be wrong; then none is tried for half an hour, whoever knows it."""
-    for person in life.clients.people.by_name.values():
-        tried = [one for one in life.clients.seen if _tries(one, person.name, life)]
+    for person in scenario.clients.people.by_name.values():
+        tried = [one for one in scenario.clients.seen if _tries(one, person.name, scenario)]
         if not any(one.kind == "guess" for one in tried):
             continue
-        is_told_exactly = not any(life.faults.met_by(one.act.name) for one in tried) and not life.faults.is_slow
-        attempts = [_attempt(one, life.faults.number_met_by(one.act.name)) for one in tried]
-        attempts += [_unlocking(one) for one in life.clients.changes if (one.till, one.what) == (person.name, "unlock")]
+        is_told_exactly = not any(scenario.faults.met_by(one.act.name) for one in tried) and not scenario.faults.is_slow
+        attempts = [_attempt(one, scenario.faults.number_met_by(one.act.name)) for one in tried]
+        attempts += [
+            _unlocking(one) for one in scenario.clients.changes if (one.till, one.what) == (person.name, "unlock")
+        ]
         if wrong := first_impossible(attempts, is_told_exactly=is_told_exactly):
             yield f"{wrong} cannot have been answered so after the attempts before it"
 
 
-def _tries(one: Seen, name: str, life: Life) -> bool:
+def _tries(one: Seen, name: str, scenario: Scenario) -> bool:
     """Return whether a request may bring a password to the login of this person, right or wrong."""
     if one.act.client != name or one.kind == "status":
         return False
@@ -59,7 +61,7 @@ def _tries(one: Seen, name: str, life: Life) -> bool:
         return True
     if one.act.facts.get("signs") == "borrowed session":
         return True
-    has_changed = any(change.till == name for change in life.clients.changes)
+    has_changed = any(change.till == name for change in scenario.clients.changes)
     return has_changed or one.act.facts.get("signs") not in {"key", "session", "token", "forged token", "expired token"}
 
 

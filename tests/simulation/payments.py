@@ -30,7 +30,7 @@ class Steps:
 
     payment: Transaction
     reversals: tuple[Transaction, ...]
-    deadline: float  # of the payment, in seconds of the life
+    deadline: float  # of the payment, in seconds of the scenario
     signed: float = NEVER  # when a signature was first sent
 
     def events(self, begin: float) -> list[Event]:

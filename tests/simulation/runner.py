@@ -1,4 +1,4 @@
-"""Running lives by seed: what is broken in each, and a failing one made as short as it can be."""
+"""Scenarios by seed: their violations, and the shortening of a scenario that fails."""
 
 import gc
 import re
@@ -12,20 +12,20 @@ from tests.simulation import environment
 from tests.simulation.actors import ZONE
 from tests.simulation.call_descriptions import PHASES, short
 from tests.simulation.clients import LAST
-from tests.simulation.invariants import ALWAYS, broken
-from tests.simulation.scenario import TOWN, Life
+from tests.simulation.invariants import INVARIANTS, violations
+from tests.simulation.scenario import TOWN, Scenario
 from tests.simulation.scenario_script import Act
 from tests.simulation.visibility import transactions
 
 T = TypeVar("T")
-MEANINGS = {rule.__name__: (rule.__doc__ or "").partition("\n")[0] for rule in ALWAYS}
-GARBAGE = 20_000  # objects, of some ten lives, before any is looked for
-MOST_TRIES = 250  # lives that are lived to make one shorter
+MEANINGS = {rule.__name__: (rule.__doc__ or "").partition("\n")[0] for rule in INVARIANTS}
+GARBAGE = 20_000  # objects, of about ten scenarios, before a garbage collection
+MOST_TRIES = 250  # scenarios to shorten one
 
 
 @dataclass(frozen=True)
 class Failure:
-    """A life in which something that is always true is not."""
+    """A scenario that violates an invariant."""
 
     seed: str
     rule: str
@@ -34,26 +34,26 @@ class Failure:
     needed: tuple[str, ...] | None = None  # the faults that have to happen
 
 
-def lived(
+def simulate(
     seed: str, needed: Iterable[str] | None = None, only: Iterable[int] | None = None, *, traced: bool = False
-) -> tuple[Life, list[tuple[str, str]]]:
-    """Live a life, and return what is broken in it."""
-    life = Life(seed, needed, None if only is None else frozenset(only), traced=traced)
+) -> tuple[Scenario, list[tuple[str, str]]]:
+    """Run a scenario; return it and its violations."""
+    scenario = Scenario(seed, needed, None if only is None else frozenset(only), traced=traced)
     try:
-        life.live()
-    except Exception as failure:  # noqa: BLE001  whatever it is, it is what is wrong with this life
+        scenario.run()
+    except Exception as failure:  # noqa: BLE001  any exception is a violation
         where = traceback.extract_tb(failure.__traceback__)[-1]
-        return life, [
+        return scenario, [
             ("nothing_fails", f"{type(failure).__name__} at {where.filename.rpartition('/')[2]}:{where.lineno}")
         ]
-    return life, broken(life)
+    return scenario, violations(scenario)
 
 
-def live_some(seeds: Sequence[int]) -> tuple[int, Failure | None]:
-    """Live these seeds in this process until one fails; return how many were lived, and what failed."""
+def simulate_some(seeds: Sequence[int]) -> tuple[int, Failure | None]:
+    """Run these seeds in this process until one fails; return the number of scenarios, and the failure."""
     with environment.simulated():
         if TOWN.found():
-            gc.freeze()  # what every life begins with is never looked at again
+            gc.freeze()  # the garbage collector skips the common start of the scenarios
             gc.set_threshold(GARBAGE)
         for number, seed in enumerate(seeds):
             if failure := failure_of(str(seed)):
@@ -62,8 +62,8 @@ def live_some(seeds: Sequence[int]) -> tuple[int, Failure | None]:
 
 
 def failure_of(seed: str) -> Failure | None:
-    """Return what is broken first in the life of a seed; None if nothing is."""
-    _, problems = lived(seed)
+    """Return the first violation in the scenario of a seed, or None."""
+    _, problems = simulate(seed)
     return Failure(seed, *problems[0]) if problems else None
 
 
@@ -72,18 +72,18 @@ def shrunk(failure: Failure) -> Failure:
     tries = 0
 
     def still_fails(only: Sequence[int], needed: Sequence[str] | None) -> list[str] | None:
-        """Return the faults that happened, if the same rule is broken."""
+        """Return the faults that happened, if the same invariant is violated."""
         nonlocal tries
         tries += 1
-        life, problems = lived(failure.seed, needed, only)
-        return life.faults.happened if failure.rule in {rule for rule, _ in problems} else None
+        scenario, problems = simulate(failure.seed, needed, only)
+        return scenario.faults.happened if failure.rule in {rule for rule, _ in problems} else None
 
-    life, _ = lived(failure.seed)
-    acts = [LAST, *(act.number for act in life.acts)]
+    scenario, _ = simulate(failure.seed)
+    acts = [LAST, *(act.number for act in scenario.acts)]
     acts = _fewest(acts, lambda left: tries < MOST_TRIES and still_fails(left, None) is not None)
     happened = still_fails(acts, None) or []
     needed = _fewest(happened, lambda left: tries < MOST_TRIES and still_fails(acts, left) is not None)
-    _, problems = lived(failure.seed, needed, acts)
+    _, problems = simulate(failure.seed, needed, acts)
     what = next((what for rule, what in problems if rule == failure.rule), failure.what)
     return Failure(failure.seed, failure.rule, what, tuple(acts), tuple(needed))
 
@@ -106,32 +106,32 @@ def _fewest(parts: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> list[T]
 
 def told(failure: Failure) -> str:
     """Return a failure as a person reads it: who did what, at which time, and what was answered."""
-    life, _ = lived(failure.seed, failure.needed, failure.only, traced=True)
-    story = [(at, who, short(text, life.began)) for at, who, text in life.timeline if _matters(who, text)]
+    scenario, _ = simulate(failure.seed, failure.needed, failure.only, traced=True)
+    story = [(at, who, short(text, scenario.began)) for at, who, text in scenario.timeline if _matters(who, text)]
     lines = [
         f"seed {failure.seed}: {failure.rule.replace('_', ' ')}? No: {failure.what}",
-        f"Always true is: {MEANINGS.get(failure.rule, 'A life can be lived to its end.')}",
+        f"The violated invariant: {MEANINGS.get(failure.rule, 'A scenario ends.')}",
         "",
-        *_circumstances(life),
+        *_circumstances(scenario),
         "",
         "What its clients wanted:",
-        *(f"  {act.at:>9.3f} s  {act.name}: {act.kind} {act.label}{_wish(act)}" for act in life.acts),
+        *(f"  {act.at:>9.3f} s  {act.name}: {act.kind} {act.label}{_wish(act)}" for act in scenario.acts),
         "",
         "What happened (seconds, who, [which process of the service]; !! is what goes wrong, -> what came of it):",
         *(f"  {at:>9.3f}  {who:<26} {text}" for at, who, text in story),
         "",
         "What is stored in the end:",
-        *(f"  {line}" for line in _stored(life)),
+        *(f"  {line}" for line in _stored(scenario)),
     ]
     text = "\n".join(lines)
     phases = [f"  {name}: {meaning}" for name, meaning in PHASES.items() if re.search(rf"\b{name}\b", text)]
     return "\n".join([text, *(["", "The phases of a payment or a reversal:", *phases] if phases else ())])
 
 
-def _stored(life: Life) -> list[str]:
+def _stored(scenario: Scenario) -> list[str]:
     """Return what every payment and reversal came to."""
     found = []
-    for one in sorted(transactions(life).values(), key=lambda each: each.created_at):
+    for one in sorted(transactions(scenario).values(), key=lambda each: each.created_at):
         name = f"reversal {one.id[:8]} of {one.original.id[:8]}" if one.original.id else f"payment {one.id[:8]}"
         taken = one.reversals
         given_back = f", {taken.amount_minor} reversed in {taken.count}" if taken.count or taken.amount_minor else ""
@@ -139,17 +139,17 @@ def _stored(life: Life) -> list[str]:
     return found
 
 
-def _circumstances(life: Life) -> list[str]:
-    """Return when a life is, what it is like, and by how much the clocks of its processes are wrong."""
-    until, there = end_of_day(life.began, ZONE), to_local(life.began, ZONE)
-    clients = life.clients
+def _circumstances(scenario: Scenario) -> list[str]:
+    """Return the time and the theme of a scenario, and the errors of its clocks."""
+    until, there = end_of_day(scenario.began, ZONE), to_local(scenario.began, ZONE)
+    clients = scenario.clients
     ids = [f"{name} is {one[:8]}" for name, one in clients.payments.items()]
     ids += [f"the last reversal of {name} is {one[:8]}" for name, one in clients.reversals.items()]
-    clocks = [f"{name} {ahead:+.1f}" for name, ahead in life.clocks.items()]
+    clocks = [f"{name} {ahead:+.1f}" for name, ahead in scenario.clocks.items()]
     return [
-        f"The life begins on {life.began:%Y-%m-%d at %H:%M:%S} UTC, at {there:%H:%M} where the shops are. Their day",
-        f"ends after {(until - life.began).total_seconds():.0f} s: that is the Deadline of its payments.",
-        f"All times are seconds since it began, money is in cents. Its theme is: {life.theme}.",
+        f"The scenario begins on {scenario.began:%Y-%m-%d at %H:%M:%S} UTC, at {there:%H:%M} where the shops are.",
+        f"Their day ends after {(until - scenario.began).total_seconds():.0f} s: that is the Deadline of its payments.",
+        f"All times are seconds since it began, money is in cents. Its theme is: {scenario.theme}.",
         *([f"By their IDs: {', '.join(ids)}."] if ids else ()),
         *([f"Clocks, seconds fast (+) or slow (-): {', '.join(clocks)}."] if clocks else ()),
     ]

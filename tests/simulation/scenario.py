@@ -1,4 +1,4 @@
-"""One life of the service: from a seed to everything that was asked, answered and stored."""
+"""One scenario: from a seed to all requests, all answers and the stored records."""
 
 import random
 from collections.abc import Callable, Iterable, Mapping
@@ -52,14 +52,14 @@ SHORTLY_BEFORE = timedelta(hours=15) - timedelta(seconds=DEADLINE)
 BEGINNINGS = (timedelta(), timedelta(), timedelta(hours=14, minutes=30), timedelta(days=17, hours=14.8))
 SILENT_UNTIL = 1215 * MINUTE  # of peace: after the Deadline of whatever began before, and a sweep
 SHARE_OF_TWICE = 0.2  # of the jobs
-SHARE_WITH_WEBHOOKS = 0.1  # of lives: they take half as long again
+SHARE_WITH_WEBHOOKS = 0.1  # of scenarios: they take half as long again
 SHARE_WITH_THREADS = 0.25  # at the sweep of payments
 BAD = "A RECORD THAT NOBODY CAN READ"
 MOST_BEHIND = 2.0  # seconds until an index sees a write
 
 
-class Life:
-    """The life of one seed. `needed` are the faults that may happen, `only` the acts that are left; None: any."""
+class Scenario:
+    """The scenario of one seed. `needed` are the faults that may happen, `only` the acts that are left; None: any."""
 
     def __init__(
         self,
@@ -107,9 +107,9 @@ class Life:
         if random.Random(f"{seed}/webhooks").random() < SHARE_WITH_WEBHOOKS:  # noqa: S311  see above
             self.webhooks = Webhooks(self.scheduler, self.faults, TOWN.people.by_name["owner"].merchant_id, trace)
 
-    def live(self) -> None:
-        """Live it."""
-        present.life = self
+    def run(self) -> None:
+        """Run it."""
+        present.scenario = self
         self.store.watched.append(self._note_times)
         jobs = self._jobs()
         self._bring_about()
@@ -137,7 +137,7 @@ class Life:
             self.scheduler.abandon()
 
     def _bring_about(self) -> None:
-        """Let be what the script says that this life is like."""
+        """Apply the conditions of the script."""
         around, faults = self.around, self.faults
         for name, acquirer in self.acquirers.items():
             acquirer.tokens = set(map(token_of, CARDS))
@@ -319,12 +319,12 @@ def _sweep_events() -> None:
     deliveries.sweep(present.clock())
 
 
-OPERATOR: dict[str, Callable[[Life, Act], None]] = {"link": Life.link, "remove": Life.remove}
+OPERATOR: dict[str, Callable[[Scenario, Act], None]] = {"link": Scenario.link, "remove": Scenario.remove}
 JOBS: dict[str, Callable[[], None]] = {PAYMENTS: _sweep_payments, OUTBOX: _sweep_outbox, EVENTS: _sweep_events}
 
 
 class _Founding:
-    """The life in which the town is founded: nobody else is there, and nothing goes wrong."""
+    """The scenario that creates the town. It has no clients and no faults."""
 
     def __init__(self) -> None:
         self.scheduler = Scheduler("founding")
@@ -341,7 +341,7 @@ class _Founding:
 
 
 class _Town:
-    """The people and the tables that every life begins with: made once for a process."""
+    """The people and the tables at the start of every scenario, created once for a process."""
 
     store: Store
     people: People
@@ -352,7 +352,7 @@ class _Town:
         if self.is_founded:
             return False
         founding: Any = _Founding()
-        present.life = founding
+        present.scenario = founding
         environment.SETTING_UP.seed(0)
         self.people = a_town()
         self.store = founding.store
@@ -362,4 +362,4 @@ class _Town:
 
 TOWN = _Town()
 
-__all__ = ["TOWN", "Answer", "Life"]
+__all__ = ["TOWN", "Answer", "Scenario"]

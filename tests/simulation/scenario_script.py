@@ -1,6 +1,6 @@
-"""The script of a life: who wants what, and when. It is drawn before the life, so that a part can be left out.
+"""The script of a scenario: the clients, their acts and the times. It is drawn first, so that parts can be left out.
 
-A life has a theme, which brings together what has to meet for a defect to show: a crowd that returns one payment,
+A scenario has a theme, which brings together what has to meet for a defect to show: a crowd that returns one payment,
 guesses around the tenth wrong password, a payment whose answer is lost at its Deadline.
 """
 
@@ -22,11 +22,15 @@ FALSE = ("forged token", "expired token", "borrowed session")  # that never let 
 OLD = ("old password", "old key", "old token", "old email", *FALSE)
 # A forger pays under the ID that the automatic reversal of another payment would have, if one could compute it.
 FORGED, SHARE_OF_FORGERS = "F0F0F0F0", 0.15
-DEADLINE = 300.0  # seconds after a life of that theme begins
+DEADLINE = 300.0  # seconds after a scenario of that theme begins
 SHARE_OF_PAGES, SHARE_OF_REPORTS, SHARE_OF_BAD_RECORDS, SHARE_OF_PRODUCTS = 0.1, 0.2, 0.05, 0.1
 SHARE_OF_ODD_CARDS, SHARE_OF_ODD_WISHES, SHARE_OF_CLOSED = 0.08, 0.1, 0.05
-SHARE_OF_OTHERS = 0.5  # of the lives in which one more payment has nothing to do with the theme
-CARDS = ("card of till 1", "second card of till 1", "card of the other merchant")  # that are linked when a life begins
+SHARE_OF_OTHERS = 0.5  # of the scenarios in which one more payment has nothing to do with the theme
+CARDS = (
+    "card of till 1",
+    "second card of till 1",
+    "card of the other merchant",
+)  # linked before a scenario begins
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,7 @@ class Act:
 
 @dataclass
 class Circumstances:
-    """What a life is like, whatever its clients want."""
+    """The conditions of a scenario, apart from its clients."""
 
     has_small_pages: bool = False
     has_bad_record: bool = False  # in the index of what is due
@@ -65,7 +69,7 @@ class Circumstances:
 
 
 class Script:
-    """The acts of one life, by the seed."""
+    """The acts of one scenario, by the seed."""
 
     def __init__(self, seed: str) -> None:
         chance = random.Random(f"{seed}/script")  # noqa: S311  the order of a test, not a secret

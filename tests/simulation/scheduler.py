@@ -1,4 +1,4 @@
-"""Tasks of a simulated life: one runs at a time, on a clock that jumps to whoever is next.
+"""Tasks of a scenario: one runs at a time, on a clock that jumps to whoever is next.
 
 A task runs in a greenlet until it waits; then the one whose time is the earliest goes on. Everything it draws, it
 draws from chance of its own, made of the seed and its name: what one task draws, no other task changes.
@@ -18,7 +18,7 @@ class DiedError(BaseException):
 
 
 class EndlessError(Exception):
-    """A life that does not end."""
+    """A scenario that does not end."""
 
 
 class Task:
@@ -39,12 +39,12 @@ class Task:
 
 
 def chance_of(seed: str, name: str) -> random.Random:
-    """Return the chance that belongs to a name in the life of a seed."""
+    """Return the chance that belongs to a name in the scenario of a seed."""
     return random.Random(f"{seed}/{name}")  # noqa: S311  the order of a test, not a secret
 
 
 class Scheduler:
-    """The tasks of one life, in the order of their times. `now` are seconds since the life began."""
+    """The tasks of one scenario, in the order of their times. `now` are seconds since the scenario began."""
 
     def __init__(self, seed: str) -> None:
         self.seed = seed
@@ -65,7 +65,7 @@ class Scheduler:
         return task
 
     def chance_of(self, name: str) -> random.Random:
-        """Return the chance that belongs to a name in this life."""
+        """Return the chance that belongs to a name in this scenario."""
         return chance_of(self.seed, name)
 
     def run(self) -> None:
@@ -111,7 +111,7 @@ class Scheduler:
     def _sleep(self, until: float) -> None:
         task = self.current
         if task is None:
-            self.now = max(self.now, until)  # before the life begins nobody else is there
+            self.now = max(self.now, until)  # before the scenario begins nobody else is there
             return
         if self._queue and self._queue[0][0] <= until:
             task.ticket += 1

@@ -1,4 +1,4 @@
-"""Streams of a simulated life: what is stored reaches its function at least once, batch by batch, as Lambda has it."""
+"""The streams of a scenario: each stored record reaches its function at least once, in batches, as on Lambda."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ Lane = tuple[str, int]  # a table and a number: its records come one batch after
 
 
 class Streams:
-    """The streams of one life."""
+    """The streams of one scenario."""
 
     def __init__(self, scheduler: Scheduler, gateway: Gateway, faults: Faults) -> None:
         self._scheduler, self._gateway, self._faults = scheduler, gateway, faults

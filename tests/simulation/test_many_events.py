@@ -12,10 +12,10 @@ import pytest
 from tests.simulation.defects import ROOT, defects, planted
 
 
-def many_events(folder: Path, events: int, a_life: int) -> tuple[dict[str, int], list[str]]:
+def many_events(folder: Path, events: int, each: int) -> tuple[dict[str, int], list[str]]:
     """Live the events in a process of its own: it replaces time and randomness."""
     environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONHASHSEED": "0"}
-    command = [sys.executable, "-P", "-m", "tests.simulation.many_events", str(events), str(a_life)]
+    command = [sys.executable, "-P", "-m", "tests.simulation.many_events", str(events), str(each)]
     ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     found: list[Any] = json.loads(ran.stdout)

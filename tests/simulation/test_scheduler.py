@@ -75,7 +75,7 @@ def test_what_a_task_raises_is_raised_and_the_others_end() -> None:
     scheduler.abandon()
 
 
-def test_a_life_that_does_not_end_is_ended() -> None:
+def test_a_scenario_that_does_not_end_is_ended() -> None:
     scheduler = Scheduler("1")
     scheduler.most_steps = 50
 

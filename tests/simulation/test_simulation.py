@@ -1,4 +1,4 @@
-"""Whole lives of the service, by seed: as many as fit in a minute, from a seed of the date."""
+"""Scenarios of the whole service: as many as fit in a minute, from a seed of the date."""
 
 import json
 import os
@@ -27,13 +27,13 @@ def defect(name: str) -> Defect:
     return next(one for one in defects() if one.name == name)
 
 
-def test_what_is_always_true_is_true_of_the_lives_of_this_minute() -> None:
+def test_the_invariants_hold_in_the_scenarios_of_a_minute() -> None:
     ran = simulate(MINUTES=MINUTES)
 
     print(ran.stdout)
     assert ran.returncode == 0, f"{ran.stdout}\n{ran.stderr}"
     assert "seeds from" in ran.stdout
-    assert "lives in" in ran.stdout
+    assert "scenarios in" in ran.stdout
 
 
 def test_a_planted_defect_is_found_and_told_in_few_lines_and_again_the_same(tmp_path: Path) -> None:

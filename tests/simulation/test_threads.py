@@ -9,8 +9,8 @@ from tests.simulation.scheduler import DiedError, Scheduler
 from tests.simulation.threads import Threads, wait
 
 
-def in_a_life(function: Callable[[Scheduler], None]) -> float:
-    """Run a function as a task, and return when the life ended."""
+def in_a_scenario(function: Callable[[Scheduler], None]) -> float:
+    """Run a function as a task, and return when the scenario ended."""
     scheduler = Scheduler("1")
     scheduler.spawn("process", lambda: function(scheduler))
     scheduler.run()
@@ -26,7 +26,7 @@ def test_as_many_calls_are_made_at_once_as_there_are_threads() -> None:
         with Threads(scheduler, 2) as pool:
             assert list(pool.map(call, (3, 4, 5))) == [3, 4, 5]
 
-    assert in_a_life(process) == 8  # the third begins when the first is done
+    assert in_a_scenario(process) == 8  # the third begins when the first is done
 
 
 def test_waiting_ends_with_the_first_call_that_is_done_or_with_its_time() -> None:
@@ -37,7 +37,7 @@ def test_waiting_ends_with_the_first_call_that_is_done_or_with_its_time() -> Non
             assert list(wait(works, timeout=9, return_when=FIRST_COMPLETED).done) == works[1:]
             assert scheduler.now == 3
 
-    assert in_a_life(process) == 9
+    assert in_a_scenario(process) == 9
 
 
 def test_what_dies_in_a_thread_ends_the_process_and_all_its_threads() -> None:
@@ -56,5 +56,5 @@ def test_what_dies_in_a_thread_ends_the_process_and_all_its_threads() -> None:
             pool.submit(die).result()
 
     with pytest.raises(DiedError):
-        in_a_life(process)
+        in_a_scenario(process)
     assert reached == []

@@ -1,4 +1,4 @@
-"""Threads of a process of a simulated life: each is a task, and ends when its process dies."""
+"""Threads of a process of a scenario: each is a task, and ends when its process dies."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.simulation.scheduler import Scheduler, Task
 
-FOREVER = 1e9  # seconds: longer than any life
+FOREVER = 1e9  # seconds: longer than any scenario
 
 
 class Work(Future[Any]):
@@ -77,7 +77,7 @@ class Threads(Executor):
     def __exit__(
         self, kind: type[BaseException] | None, failure: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """Wait for what was begun; when the process dies, or the life is over, nothing of it goes on."""
+        """Wait for what was begun; when the process dies, or the scenario is over, nothing of it goes on."""
         del failure, traceback
         if kind is not None and not issubclass(kind, Exception):
             for task in self._running:

@@ -11,7 +11,7 @@ from chalicelib.store.table import decode
 from infra.local.engines import STACK
 from tests.simulation.clients import SECTIONS, Seen
 from tests.simulation.payments import AWAITING, PAID, PENDING_STATES, REVERSED, minor, state_of
-from tests.simulation.scenario import BAD, Life
+from tests.simulation.scenario import BAD, Scenario
 from tests.simulation.scenario_script import OWNER, STRANGER
 
 LISTS = frozenset({"list", "account", "find"})
@@ -23,15 +23,15 @@ AROUND = 4.0  # seconds between two clocks, and between an answer and what it wa
 TO_FINISH = timedelta(hours=1)  # that a reversal has at the least, before its Deadline
 
 
-def table(life: Life, name: str) -> list[dict[str, Any]]:
+def table(scenario: Scenario, name: str) -> list[dict[str, Any]]:
     """Return the items of a table, without the one that nobody can read."""
-    return [dict(item) for item in life.store.items(f"{STACK}-{name}") if item.get("id", {}).get("S") != BAD]
+    return [dict(item) for item in scenario.store.items(f"{STACK}-{name}") if item.get("id", {}).get("S") != BAD]
 
 
 @lru_cache(maxsize=1)
-def transactions(life: Life) -> dict[str, Transaction]:
-    """Return every transaction that is stored at the end of a life."""
-    found = [decode(Transaction, item) for item in table(life, "transactions")]
+def transactions(scenario: Scenario) -> dict[str, Transaction]:
+    """Return every transaction that is stored at the end of a scenario."""
+    found = [decode(Transaction, item) for item in table(scenario, "transactions")]
     return {one.id: one for one in found}
 
 
@@ -40,10 +40,10 @@ def counted_at(one: Transaction) -> datetime:
     return min(one.date or one.created_at, one.created_at)
 
 
-def what_is_shown_is_stored(life: Life) -> Iterator[str]:
+def shown_transactions_are_stored(scenario: Scenario) -> Iterator[str]:
     """Each transaction that is shown is stored, with this amount."""
-    every = transactions(life)
-    for seen, view in _shown(life):
+    every = transactions(scenario)
+    for seen, view in _shown(scenario):
         stored = every.get(view["ID"])
         if stored is None:
             yield f"{seen.act.name} was shown {view['ID']}, which is not stored"
@@ -51,10 +51,10 @@ def what_is_shown_is_stored(life: Life) -> Iterator[str]:
             yield f"{seen.act.name} was shown {view['Amount']} of {view['ID']}, stored are {stored.amount_minor}"
 
 
-def what_is_shown_is_ones_own(life: Life) -> Iterator[str]:
+def agents_see_only_their_own(scenario: Scenario) -> Iterator[str]:
     """Nobody is shown what another merchant took; a till lists what it took itself, and is answered with that."""
-    every, people = transactions(life), life.clients.people.by_name
-    for seen, view in _shown(life):
+    every, people = transactions(scenario), scenario.clients.people.by_name
+    for seen, view in _shown(scenario):
         stored, person = every.get(view["ID"]), people[seen.act.client]
         if stored is None:
             continue
@@ -64,8 +64,8 @@ def what_is_shown_is_ones_own(life: Life) -> Iterator[str]:
             yield f"{seen.act.name} was shown {stored.id}, which is a colleague's"
 
 
-def _shown(life: Life) -> Iterator[tuple[Seen, dict[str, Any]]]:
-    for seen in life.clients.seen:
+def _shown(scenario: Scenario) -> Iterator[tuple[Seen, dict[str, Any]]]:
+    for seen in scenario.clients.seen:
         if seen.status != 200 or seen.kind == "status":
             continue
         if view := seen.answer.get("Transaction"):
@@ -75,9 +75,9 @@ def _shown(life: Life) -> Iterator[tuple[Seen, dict[str, Any]]]:
                 yield seen, listed
 
 
-def ids_are_refused_rightly(life: Life) -> Iterator[str]:
+def reused_ids_are_refused(scenario: Scenario) -> Iterator[str]:
     """Who is told that an ID or a key stands for something else has used it for something else, or a colleague has."""
-    asked = [seen for seen in life.clients.seen if seen.kind in ASKS]
+    asked = [seen for seen in scenario.clients.seen if seen.kind in ASKS]
     for seen in asked:
         if seen.error == ID_REUSED and not any(
             _name(one) == _name(seen) and _content(one) != _content(seen) for one in asked
@@ -99,10 +99,10 @@ def _content(seen: Seen) -> tuple[object, ...]:
     return seen.act.client, seen.kind == "reverse" and seen.act.label, *(facts.get(name) for name in about)
 
 
-def what_was_not_attempted_stays_so(life: Life) -> Iterator[str]:
+def unattempted_payments_stay_unattempted(scenario: Scenario) -> Iterator[str]:
     """Who was told to ask again with a new ID is told so each time it asks with the old one."""
     refused: dict[tuple[object, ...], float] = {}
-    for seen in sorted(life.clients.seen, key=lambda one: one.answered_at or 0):
+    for seen in sorted(scenario.clients.seen, key=lambda one: one.answered_at or 0):
         if seen.kind not in ASKS or seen.act.facts.get("named") not in {"id", "key"}:
             continue
         if seen.error == NOT_ATTEMPTED and seen.answered_at is not None:
@@ -111,10 +111,10 @@ def what_was_not_attempted_stays_so(life: Life) -> Iterator[str]:
             yield f"{seen.act.name} was answered with what was not attempted, as others were told"
 
 
-def repeated_answers_say_so(life: Life) -> Iterator[str]:
+def repeated_answers_are_marked(scenario: Scenario) -> Iterator[str]:
     """Of the answers with the same payment or reversal one is the first, or brings its signature; any other says so."""
     first: dict[object, list[Seen]] = {}
-    asked = [seen for seen in life.clients.seen if seen.kind in ASKS]
+    asked = [seen for seen in scenario.clients.seen if seen.kind in ASKS]
     for seen in asked:
         is_refused = seen.error == NOT_ATTEMPTED and seen.act.facts.get("named") in {"id", "key"}
         if not is_refused and not (seen.status == 200 and seen.answer.get("Transaction")):
@@ -129,9 +129,9 @@ def repeated_answers_say_so(life: Life) -> Iterator[str]:
             yield f"{told[-1].act.name} was answered as {told[0].act.name} before, and not told so"
 
 
-def flags_follow_from_the_facts(life: Life) -> Iterator[str]:
+def flags_follow_from_the_facts(scenario: Scenario) -> Iterator[str]:
     """A signature is owed until it is there; what is partly reversed is neither whole nor reversed in full."""
-    for seen, view in _shown(life):
+    for seen, view in _shown(scenario):
         owed, paid, back = view["SignatureRequiredEffective"], minor(view["Amount"]), minor(view["AmountRvs"])
         if owed != (view["SignatureRequired"] and not view["HasSignature"]):
             yield f"{seen.act.name} was shown wrongly whether {view['ID']} owes its signature"
@@ -141,10 +141,10 @@ def flags_follow_from_the_facts(life: Life) -> Iterator[str]:
             yield f"{seen.act.name} was shown PartialReverse {view['PartialReverse']} of {back} of {paid}"
 
 
-def lists_are_in_order(life: Life) -> Iterator[str]:
+def lists_are_in_order(scenario: Scenario) -> Iterator[str]:
     """A list has what is pending, what is to be completed and all else in a section each, the newest first."""
-    every = transactions(life)
-    for seen in life.clients.seen:
+    every = transactions(scenario)
+    for seen in scenario.clients.seen:
         if seen.kind not in LISTS or seen.status != 200:
             continue
         for section in SECTIONS:
@@ -162,14 +162,14 @@ def lists_are_in_order(life: Life) -> Iterator[str]:
             yield f"{seen.act.name} was shown {number}, and counters {counters}"
 
 
-def money_is_deposited_at_the_deadline(life: Life) -> Iterator[str]:
+def money_is_deposited_at_the_deadline(scenario: Scenario) -> Iterator[str]:
     """What was approved is deposited from its Deadline on, cash at once; what is reversed in full never is."""
-    every = transactions(life)
-    for seen, view in _shown(life):
+    every = transactions(scenario)
+    for seen, view in _shown(scenario):
         one, state = every.get(view["ID"]), state_of(view)
         if one is None or seen.answered_at is None or state not in {PAID, REVERSED}:
             continue
-        end = (one.deadline - life.began).total_seconds()
+        end = (one.deadline - scenario.began).total_seconds()
         expected = {"DEPOSITED"} if one.input_type is InputType.CASH or seen.asked_at > end + AROUND else set()
         expected = expected or {"IN-TRANSFER", *(["DEPOSITED"] if seen.answered_at > end - AROUND else ())}
         if view["DisplayMode"] == IN_FULL:
@@ -178,25 +178,25 @@ def money_is_deposited_at_the_deadline(life: Life) -> Iterator[str]:
             yield f"{seen.act.name} was shown that {one.id} is {view['Status']}, its Deadline is at {end:.0f} s"
 
 
-def who_is_closed_takes_nothing(life: Life) -> Iterator[str]:
+def closed_merchants_take_nothing(scenario: Scenario) -> Iterator[str]:
     """While a merchant is blocked nobody of it gets in; while a terminal is, no payment begins at it."""
-    every = transactions(life)
-    for what, begin, end in life.closed:
-        for seen in life.clients.seen:
+    every = transactions(scenario)
+    for what, begin, end in scenario.closed:
+        for seen in scenario.clients.seen:
             if seen.status != 200 or seen.kind == "status" or not begin < seen.asked_at < (seen.answered_at or 0) < end:
                 continue
             if what == "merchant" and seen.act.client != STRANGER:
                 yield f"{seen.act.name} got in while its merchant was blocked"
             one = every.get(seen.answer.get("TransactionID", ""))
             if what == seen.act.client and seen.kind == "pay" and one is not None:
-                began = (one.created_at - life.began).total_seconds()
+                began = (one.created_at - scenario.began).total_seconds()
                 if begin + AROUND < began < end - AROUND:
                     yield f"{seen.act.name} paid at a terminal that was blocked"
 
 
-def deadlines_are_the_ends_of_days(life: Life) -> Iterator[str]:
+def deadlines_are_the_ends_of_days(scenario: Scenario) -> Iterator[str]:
     """A payment has its Deadline at the end of its merchant's day; a reversal has an hour at the least before it."""
-    for one in transactions(life).values():
+    for one in transactions(scenario).values():
         zone, since = timedelta(hours=one.gmt), one.created_at + (TO_FINISH if one.is_reversal else timedelta())
         local = since + zone
         end = local.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1) - zone
@@ -204,42 +204,42 @@ def deadlines_are_the_ends_of_days(life: Life) -> Iterator[str]:
             yield f"the Deadline of {one.id}, made at {one.created_at}, is {one.deadline}, not {end}"
 
 
-def signed_payments_have_receipts(life: Life) -> Iterator[str]:
+def signed_payments_have_receipts(scenario: Scenario) -> Iterator[str]:
     """A payment that was completed by its signature has a second receipt, the one with the signature."""
-    every = transactions(life)
-    entries = {item["id"]["S"] for item in table(life, "outbox")}
-    awaited = {view["ID"] for _, view in _shown(life) if state_of(view) == AWAITING}
-    for seen, view in _shown(life):
+    every = transactions(scenario)
+    entries = {item["id"]["S"] for item in table(scenario, "outbox")}
+    awaited = {view["ID"] for _, view in _shown(scenario) if state_of(view) == AWAITING}
+    for seen, view in _shown(scenario):
         one = every.get(view["ID"])
         is_asked_for = one is not None and one.id in awaited and one.receipt.addresses is not None
         if seen.kind != "sign" or one is None or not is_asked_for or seen.answered_at is None:
             continue
-        is_in_time = life.began + timedelta(seconds=seen.answered_at + AROUND) < one.deadline
+        is_in_time = scenario.began + timedelta(seconds=seen.answered_at + AROUND) < one.deadline
         is_paid = state_of(view) == PAID and view["HasSignature"]
         if is_in_time and is_paid and f"{one.id}.signed.email" not in entries:
             yield f"{one.id} was signed, and has no receipt of that"
 
 
-def sessions_end_by_themselves(life: Life) -> Iterator[str]:
+def sessions_end_by_themselves(scenario: Scenario) -> Iterator[str]:
     """A session that nobody used for half an hour lets nobody in; one that was used, and is the present one, does."""
     uses: dict[str, list[Seen]] = {}
-    for seen in life.clients.seen:
+    for seen in scenario.clients.seen:
         session = seen.secret
-        if opened := life.clients.sessions.get(session):
+        if opened := scenario.clients.sessions.get(session):
             before = uses.setdefault(session, [opened])
             last = max(one.asked_at if one is not opened else one.answered_at or 0 for one in before)
             if seen.status == 200 and seen.asked_at > last + IDLE_SECONDS + AROUND_USE:
                 yield f"{seen.act.name} got in with a session that nobody used since {last:.0f} s"
             done = max(one.asked_at for one in before if one.status == 200)
-            is_replaced = any(change.till == seen.act.client for change in life.clients.changes)
+            is_replaced = any(change.till == seen.act.client for change in scenario.clients.changes)
             if seen.error == SESSION_EXPIRED and seen.asked_at < done + IDLE_SECONDS - AROUND_USE and not is_replaced:
                 yield f"{seen.act.name} was not let in with a session that was used at {done:.0f} s"
             before.append(seen)
 
 
-def the_log_names_nobody(life: Life) -> Iterator[str]:
+def the_log_names_nobody(scenario: Scenario) -> Iterator[str]:
     """No line of the log tells a login: it has pseudonyms of them."""
-    text = json.dumps(life.log, default=str)
-    for person in life.clients.people.by_name.values():
+    text = json.dumps(scenario.log, default=str)
+    for person in scenario.clients.people.by_name.values():
         if person.email in text:
             yield f"the log tells the login of {person.name}"

@@ -1,4 +1,4 @@
-"""Webhooks of a simulated life: an owner has two, one of them at a receiver that is down for a third of the time."""
+"""The webhooks of a scenario: an owner has two. The receiver of one is down for a third of the time."""
 
 import hmac
 from base64 import b64decode, b64encode
@@ -31,8 +31,8 @@ LONGEST = 60.0  # seconds that a request or a run may last, and two clocks diffe
 TOO_OLD = 300  # seconds: of a timestamp, as the published packages have it
 
 
-class Life(Protocol):
-    """What the rules need of a life."""
+class Scenario(Protocol):
+    """What the rules need of a scenario."""
 
     faults: Faults
     store: Store
@@ -65,7 +65,7 @@ class Webhooks:
     def subscribe(self) -> None:
         """Store them; the merchant's transactions make events from now on."""
         for url in (FINE, FLAKY):
-            now = present.life.began - timedelta(days=1)
+            now = present.scenario.began - timedelta(days=1)
             a_stored_hook(self._merchant_id, url, created_at=now, updated_at=now, on_since=now)
         key = merchants.key(self._merchant_id)
         write_one(update(key, "SET #events_until = :until", {"until": webhooks_rules.ALWAYS}))
@@ -75,7 +75,7 @@ class Webhooks:
         name, item = change.table.name, change.after
         if item is not None and name == EVENTS and "kind" in item:
             self.made[item["id"]["S"]], self.stored_at[item["id"]["S"]] = item, self._scheduler.now
-            at = (datetime.fromisoformat(item["at"]["S"]) - present.life.began).total_seconds()
+            at = (datetime.fromisoformat(item["at"]["S"]) - present.scenario.began).total_seconds()
             if not self._faults.frozen and abs(self._scheduler.now - at) > LONGEST:
                 self.wrong.append(f"{item['id']['S']} of {at:.1f} s was stored at {self._scheduler.now:.1f} s")
         if item is None or name != TRANSACTIONS or item.get("client_id") != {"N": str(self._merchant_id)}:
@@ -119,7 +119,7 @@ class Webhooks:
         event_id, sent_at = headers["webhook-id"], int(headers["webhook-timestamp"])
         if headers["webhook-signature"] != _signature(f"{event_id}.{sent_at}.".encode() + body):
             self.wrong.append(f"{event_id} has a wrong signature")
-        if abs(present.life.began.timestamp() + self._scheduler.now - sent_at) > TOO_OLD:
+        if abs(present.scenario.began.timestamp() + self._scheduler.now - sent_at) > TOO_OLD:
             return 400
         found = self.made.get(event_id)
         if found is None:
@@ -148,41 +148,41 @@ def _told(event: Item) -> tuple[str, str]:
     return event["transaction_id"]["S"], event["phase"]["S"]
 
 
-def events_are_of_phases(life: Life) -> Iterator[str]:
+def events_are_of_phases(scenario: Scenario) -> Iterator[str]:
     """There is one event of each phase that was reached, and no other."""
-    if life.webhooks is None:
+    if scenario.webhooks is None:
         return
-    stored = Counter(_told(item) for item in life.store.items(EVENTS) if "kind" in item)
-    for transaction, phase in sorted(life.webhooks.reached - stored.keys()):
+    stored = Counter(_told(item) for item in scenario.store.items(EVENTS) if "kind" in item)
+    for transaction, phase in sorted(scenario.webhooks.reached - stored.keys()):
         yield f"{transaction} was {phase}, and there is no event of it"
     for (transaction, phase), number in stored.items():
-        if (transaction, phase) not in life.webhooks.reached:
+        if (transaction, phase) not in scenario.webhooks.reached:
             yield f"there is an event of {transaction} as {phase}, which it never was"
         if number > 1:
             yield f"there are {number} events of {transaction} as {phase}"
 
 
-def events_arrive(life: Life) -> Iterator[str]:
+def events_arrive(scenario: Scenario) -> Iterator[str]:
     """Each event reached both receivers once nothing goes wrong any more, and nothing is left to do for it."""
-    if life.webhooks is None:
+    if scenario.webhooks is None:
         return
-    for url, got in life.webhooks.got.items():
-        for event_id in life.webhooks.made.keys() - got.keys():
+    for url, got in scenario.webhooks.got.items():
+        for event_id in scenario.webhooks.made.keys() - got.keys():
             yield f"{event_id} never reached {url}"
         often = [event_id for event_id, times in got.items() if len(times) > 1]
-        if often and url == FINE and not life.faults.happened:
+        if often and url == FINE and not scenario.faults.happened:
             yield f"{often[0]} reached {url} more than once"
-    for item in life.store.items(EVENTS):
+    for item in scenario.store.items(EVENTS):
         if "webhook_id" in item and (
             item["state"]["S"] != DeliveryState.DELIVERED or {"due_at", "due_shard"} & item.keys()
         ):
             yield f"the delivery {item['place']['S']} is {item['state']['S']}"
 
 
-def events_are_true(life: Life) -> Iterator[str]:
+def events_are_true(scenario: Scenario) -> Iterator[str]:
     """What a receiver gets is signed, of a stored event, and never newer than a look-up."""
-    if life.webhooks is not None:
-        yield from life.webhooks.wrong
+    if scenario.webhooks is not None:
+        yield from scenario.webhooks.wrong
 
 
 RULES = (events_are_of_phases, events_arrive, events_are_true)

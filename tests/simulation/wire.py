@@ -54,7 +54,7 @@ class Form:
 
 
 class Wire:
-    """The wire of one life. `trace` is told what was called, and what came back."""
+    """The wire of one scenario. `trace` is told what was called, and what came back."""
 
     def __init__(
         self, scheduler: Scheduler, store: Store, faults: Faults, trace: Callable[[str], None] | None = None

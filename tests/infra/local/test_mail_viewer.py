@@ -4,12 +4,15 @@ import http.client
 from base64 import b64encode
 
 import boto3
+import pytest
 
 from chalicelib.domain.picture import Picture
 from chalicelib.gateways import files, mail
 from infra.local import aws_server, mail_viewer, ports
 from tests.support.builders import PNG, an_email
 from tests.support.receipts import an_entry
+
+pytestmark = pytest.mark.usefixtures("aws")
 
 
 def shown() -> tuple[int, str, str]:

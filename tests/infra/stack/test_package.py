@@ -2,6 +2,7 @@
 
 import copy
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -81,11 +82,13 @@ def test_make_builds_the_environment_anew_for_another_python_that_is_named(
     is_built_anew: bool,  # noqa: FBT001
     tmp_path: Path,
 ) -> None:
-    for name in ("Makefile", "requirements-stage.lock"):
+    for name in ("Makefile", "requirements-stage.lock", "requirements-uv.lock"):
         shutil.copy2(package.ROOT / name, tmp_path / name)
     (tmp_path / ".venv").mkdir()
-    for stamp in (".stamp-stage", ".stamp-stage-3.11"):
-        (tmp_path / ".venv" / stamp).touch()
+    (tmp_path / ".engines" / "uv").mkdir(parents=True)
+    locker = re.findall(r"^LOCKER_PACKAGE := (\S+)", (tmp_path / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    for stamp in (f".engines/uv/.stamp-{locker[0]}", ".venv/.stamp-stage", ".venv/.stamp-stage-3.11"):
+        (tmp_path / stamp).touch()
     python = tmp_path / "python"
     python.write_text(f"#!/bin/sh\necho {''.join(named)}\n")
     python.chmod(0o700)
@@ -94,7 +97,7 @@ def test_make_builds_the_environment_anew_for_another_python_that_is_named(
     outside = {name: value for name, value in os.environ.items() if name not in {"MAKEFLAGS", "PYTHON"}}
     done = subprocess.run(words, cwd=tmp_path, env=outside, capture_output=True, text=True, check=True)
 
-    assert ("-m venv --clear .venv" in done.stdout) is is_built_anew
+    assert ("-m venv --clear" in done.stdout) is is_built_anew
 
 
 def test_prod_takes_no_sandbox_unless_the_settings_allow_it(monkeypatch: pytest.MonkeyPatch) -> None:
