@@ -1,6 +1,6 @@
 """Admission: session login, and the check of each request's caller.
 
-The check is a strong read, because API Gateway may reuse an old policy. The health check of the store is also here.
+The check of the caller is a strong read, because API Gateway may reuse an old policy.
 """
 
 import uuid
@@ -24,7 +24,7 @@ from chalicelib.store.table import Key, read_all
 
 
 class Admitted(Record):
-    """The caller's current record, its merchant (None for a system user), and the other requested records, in order."""
+    """The caller's current record, its merchant (None for a system user), and the other requested records in order."""
 
     agent: Agent
     merchant: Merchant | None
@@ -34,9 +34,9 @@ class Admitted(Record):
 def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None) -> Admitted:
     """Return the caller, its merchant and the records of `keys`, read strongly in one round trip.
 
-    The authorizer may have let the caller in up to a minute ago. Raise BAD_CREDENTIAL when its credential was changed
-    or its account deleted since, AGENT_BLOCKED or MERCHANT_BLOCKED when it or its merchant was blocked, and
-    NOT_THE_CALLER when `current_account_id` is another account.
+    The authorizer may have let the caller in up to a minute ago. Raise BAD_CREDENTIAL when the credential has changed
+    since or the account is deleted. Raise AGENT_BLOCKED or MERCHANT_BLOCKED when the agent or its merchant is blocked.
+    Raise NOT_THE_CALLER when `current_account_id` is another account.
     """
     own: list[Key[Any]] = [agents.key(caller.agent_id)]
     if caller.client_id != NO_CLIENT:
@@ -53,7 +53,7 @@ def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None
 
 
 def admit_to_transaction(caller: Caller, transaction_id: str) -> tuple[Admitted, Transaction]:
-    """Return the caller and the transaction, which it may see; 404 for one that is missing or another merchant's."""
+    """Return the caller and a transaction that it may see. Raise 404 for a missing one and for another merchant's."""
     keys = [transactions.key(transaction_id.upper())] if is_guid(transaction_id) else []
     admitted = admit(caller, *keys)
     transaction: Transaction | None = next(iter(admitted.others), None)
@@ -81,9 +81,9 @@ SCHEME = "Login"  # in the log: this sign-in has no Authorization header
 
 
 def sign_in(body: SignIn, now: datetime, source: str = "") -> Secret:
-    """Return the ID of a new session: a GUID of 122 random bits, returned only here and stored as a digest.
+    """Return the ID of a new session: a GUID of 122 random bits. Only its digest is stored.
 
-    `source` is the address the request came from: it is logged when the sign-in is denied.
+    `source` is the caller's address: a denial logs it.
     """
     attempt = Attempt(source, SCHEME)
     with log_denial(attempt):
@@ -98,5 +98,5 @@ def sign_in(body: SignIn, now: datetime, source: str = "") -> Secret:
 
 
 def check_store() -> None:
-    """Read one record, strongly: one read unit. Raise 903 when the store does not answer."""
+    """Read one record strongly, which costs one read unit. Raise 903 when the store does not answer."""
     sequences.last_id("merchants")

@@ -1,4 +1,4 @@
-"""Creating, reading, updating and searching agents, one by one and in batches."""
+"""Create, read, update and search agents, one by one and in batches."""
 
 import secrets
 from dataclasses import replace
@@ -31,7 +31,7 @@ from chalicelib.store.table import ChangedMeanwhileError, Key, read, read_all, r
 
 
 def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -> Profile:
-    """Create an agent of the merchant, with the secret key of the request, else a random one."""
+    """Create an agent of the merchant, with the secret key in the request or a random one."""
     keys = [merchants.key(merchant_id), *_terminal_keys(body, merchant_id)]
     admitted = admit(caller, *keys, current_account_id=body.current_account_id)
     permissions.check_can_manage(admitted.agent, merchant_id)
@@ -56,12 +56,12 @@ def get(caller: Caller, merchant_id: int, pos_id: int) -> Profile:
 
 
 def secret_key_of(agent: Agent) -> Secret | None:
-    """Return the secret key of an agent, if it has one. Each is a call of KMS."""
+    """Return the secret key of an agent, if it has one. Each call is a call of KMS."""
     return unseal(agent.secret_key_sealed, agent.id) if agent.secret_key_sealed else None
 
 
 def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now: datetime) -> Profile:
-    """Update the fields of an agent that the request sets; concurrent changes of other fields are not lost."""
+    """Update the fields that the request sets. Concurrent changes of other fields are kept."""
 
     def attempt() -> Profile:
         keys = _terminal_keys(body, merchant_id)
@@ -113,7 +113,7 @@ def _new_agent(body: CreateAgent, merchant_id: int, resolved: dict[str, Any], no
 
 
 def _agent_of_merchant(merchant_id: int, agent: Agent | None) -> Agent:
-    """Return the agent of the path, or raise AGENT_NOT_FOUND when it does not exist or is another merchant's."""
+    """Return the agent of the path, or raise AGENT_NOT_FOUND when it is missing or another merchant's."""
     if agent is None or agent.client_id != merchant_id:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
     return agent
@@ -143,9 +143,9 @@ def _branches(body: CreateAgent) -> dict[str, int]:
 def _resolve_references(
     body: CreateAgent | UpdateAgent, merchant_id: int, found: tuple[Any, ...], branches: dict[str, int]
 ) -> dict[str, Any]:
-    """Return the fields of the agent's record that the body's references give.
+    """Return the fields of the agent's record that follow from the body's references.
 
-    `found` are the records of `_terminal_keys`. Raise all findings together when a reference leads to no record.
+    `found` are the records of `_terminal_keys`. Raise all findings together when references lead to no record.
     """
     records = list(found)
     terminal = records.pop(0) if body.terminal_id is not None else None
@@ -191,9 +191,9 @@ MAX_ITEMS = 100
 
 
 def update_bulk(body: BulkUpdate, caller: Caller, merchant_id: int, now: datetime) -> list[Validation]:
-    """Update the agents of the valid items, and return the findings about the others.
+    """Update the agents of the valid items, and return the findings about the other items.
 
-    As the contract requires, the Property of a finding is the e-mail or the printer that it is about.
+    The contract requires that the Property of a finding is the e-mail or the printer with the problem.
     """
     if len(body.pos_bulk) > MAX_ITEMS:
         raise ServiceError(ErrorCode.BATCH_TOO_LONG, f"A batch has at most {MAX_ITEMS} items.")
@@ -238,7 +238,7 @@ def _agent_not_found(item: BulkItem) -> Validation:
 
 
 def _apply(item: BulkItem, login: Login, printer: PrinterSettings | None, act: Act) -> bool:
-    """Update the agent, and return whether the e-mail still belongs to it."""
+    """Update the agent; return False when the e-mail no longer belongs to it."""
 
     def attempt() -> bool:
         before = read(agents.key(login.agent_id))
@@ -266,9 +266,9 @@ def _next_version_of_item(before: Agent, item: BulkItem, printer: PrinterSetting
 
 
 def search(body: ListAgents, caller: Caller, merchant_id: int) -> tuple[list[Profile], int]:
-    """Return a page of the agents that match, by ID, and the number of all that match.
+    """Return a page of the matching agents, by ID, and the number of all matches.
 
-    An agent that is named by its e-mail comes with its secret key; of a longer list each key would be a call of KMS.
+    Only a search for an e-mail returns the secret key, because each key is a call of KMS.
     """
     admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
     permissions.check_can_manage(admitted.agent, merchant_id)
@@ -300,7 +300,7 @@ def search(body: ListAgents, caller: Caller, merchant_id: int) -> tuple[list[Pro
 
 
 def _with_email(email: str, merchant_id: int) -> list[Agent]:
-    """Return the agent with this e-mail, if it is the merchant's. Strong reads find one that was just created."""
+    """Return the merchant's agent with this e-mail, if any. The strong read also finds an agent created just now."""
     login = read(agents.login_key(email)) if email.strip() else None
     agent = read(agents.key(login.agent_id)) if login and login.client_id == merchant_id else None
     return [agent] if agent else []

@@ -33,13 +33,13 @@ def get(caller: Caller, now: datetime, *, current_account_id: int | None = None)
 
 
 def _card_acquirer(input_type: InputType) -> tuple[str, str] | None:
-    """Return code and name of the first card acquirer of the stage that takes this kind of payment, if there is one."""
+    """Return the code and name of the stage's first card acquirer for this kind of payment, if there is one."""
     code = next(iter(acquirers.taking(input_type)), None)
     return (code, acquirers.named(code).name) if code else None
 
 
 def _terminal_currency(agent: Agent, terminal: Terminal | None = None) -> str | None:
-    """Return the currency of the agent's terminal, which may be another one than the authorizer read."""
+    """Return the currency of the agent's terminal. The authorizer may have read an earlier terminal."""
     if agent.terminal_id is not None and (terminal is None or terminal.id != agent.terminal_id):
         terminal = read(merchants.terminal_key(agent.terminal_id))
     return terminal.currency.code if terminal and agent.terminal_id is not None else None

@@ -1,4 +1,4 @@
-"""Signing in: the Authorization header is verified against stored credentials; denials are logged."""
+"""Sign-in: verify the Authorization header against stored credentials, and log denials."""
 
 import secrets as random_source
 from collections.abc import Iterator
@@ -36,21 +36,21 @@ from chalicelib.store import agents
 from chalicelib.store.retries import limit_lost_time
 from chalicelib.store.table import read
 
-LOGIN = "login"  # the kind of pseudonym that the log has
+LOGIN = "login"  # the kind of the pseudonyms in the log
 
 
 @dataclass(eq=False, repr=False)
 class Attempt:
-    """An attempt to sign in, as far as it is known yet."""
+    """An attempt to sign in, with the facts known so far."""
 
-    source: str = ""  # the address it comes from
+    source: str = ""  # the caller's address
     scheme: str | None = None
     login: str | None = None
 
 
 @contextmanager
 def log_denial(attempt: Attempt) -> Iterator[None]:
-    """Write one line when the attempt is denied in the block."""
+    """Log one line if the attempt is denied in the block."""
     try:
         yield
     except ServiceError as refusal:
@@ -66,18 +66,18 @@ def log_denial(attempt: Attempt) -> Iterator[None]:
 
 
 def log_many_places(login: str) -> None:
-    """Write one line about a login that is tried from many places."""
+    """Log one line about a login that is tried from many addresses."""
     log("login_from_many_places", login=secrets.pseudonym(LOGIN, login), sources=MANY_PLACES)
 
 
-# Of the registered claims only `exp` and `nbf` are checked, if present; the interface has no rule for the others.
+# Of the registered claims, only `exp` and `nbf` are checked if present. The interface has no rule for the others.
 OPTIONS = {"verify_aud": False, "verify_iat": False, "verify_iss": False, "verify_jti": False, "verify_sub": False}
 
 
 def credential_of(token: str) -> Credential:
     """Return the credential in a token.
 
-    Raise TOKEN_INVALID when it is not signed with a signing secret of the stage, is expired, or has another payload.
+    Raise TOKEN_INVALID when no signing secret of the stage signed it, it has expired, or its payload is wrong.
     """
     for key in secrets.signing():
         parts = _verified(token, key.reveal())
@@ -88,11 +88,11 @@ def credential_of(token: str) -> Credential:
 
 def _verified(token: str, key: str) -> dict[str, dict[str, Any]] | None:
     """Return header and payload if the token is signed with this key. The token never chooses the algorithm."""
-    import jwt  # noqa: PLC0415  only this scheme pays for its import
+    import jwt  # noqa: PLC0415  only this scheme needs its slow import
 
     try:
         parts = jwt.decode_complete(token, key, algorithms=["HS256"], options=OPTIONS)  # type: ignore[arg-type]
-    # The others come from extreme numbers and nesting, which the library does not catch.
+    # PyJWT does not catch the other errors, which come from extreme numbers and nesting.
     except (jwt.PyJWTError, ArithmeticError, TypeError, ValueError, RecursionError):
         return None
     return {"header": parts["header"], "payload": parts["payload"]}
@@ -106,23 +106,23 @@ def _credential(header: dict[str, Any], payload: dict[str, Any]) -> Credential:
     return credential(email, token)
 
 
-SECONDS = 4.5  # that the authorizer may lose to an outage; its function is stopped after five
+SECONDS = 4.5  # that an outage may cost the authorizer; its function is stopped after five
 
 
 def prepare() -> None:
-    """Begin to fetch what every request needs, the stage's secret: the first request waits for less of it."""
+    """Begin to fetch the stage's secret, which every request needs. This shortens the wait of the first request."""
     secrets.fetch_early()
 
 
 def authenticate(authorization: str, source: str, now: datetime) -> Caller:
-    """Return the caller that the header proves; log a denial. An outage of the store is raised within `SECONDS`."""
+    """Return the caller that the header proves; log a denial. Raise an outage of the store within `SECONDS`."""
     attempt = Attempt(source)
     with limit_lost_time(SECONDS), log_denial(attempt):
         return caller_of(authorization, now, attempt)
 
 
 def caller_of(authorization: str, now: datetime, attempt: Attempt | None = None) -> Caller:
-    """Return the caller that the header proves, or raise the reason for refusing it (HTTP 401)."""
+    """Return the caller that the header proves, or raise the reason for the refusal (HTTP 401)."""
     attempt = attempt or Attempt()
     scheme, value = scheme_of(authorization)
     attempt.scheme = scheme
@@ -143,7 +143,7 @@ def caller_of(authorization: str, now: datetime, attempt: Attempt | None = None)
 
 
 def caller_of_password(credential: Credential, now: datetime, attempt: Attempt | None = None) -> Caller:
-    """Return the caller of a login and its password, and record the logon. A secret key or a session is refused."""
+    """Return the caller of a login and its password, and record the logon. Refuse a secret key and a session."""
     attempt = attempt or Attempt()
     attempt.login = credential.login
     login = read(agents.login_key(credential.login))
@@ -156,19 +156,19 @@ def new_secret_key() -> Secret:
 
 
 def session_digest(secret: Secret) -> str:
-    """Return the digest that a session is stored under: the same for its ID in upper and lower case."""
+    """Return the digest under which a session is stored. It ignores the case of the session's ID."""
     return secrets.keyed_digest(Secret(secret.reveal().lower()))
 
 
 def _is_key(login: Login | None, secret: Secret) -> TypeGuard[Login]:
-    digest = secrets.keyed_digest(secret)  # for an unknown login, too, so that it takes as long
+    digest = secrets.keyed_digest(secret)  # also for an unknown login, which must take as long
     return login is not None and login.key_digest is not None and compare_digest(login.key_digest, digest)
 
 
 def _session_of(login: Login | None, secret: Secret, now: datetime) -> Session | None:
-    """Return the session of this login whose ID the secret is, and record its use; None when it is no such ID.
+    """Return the login's session with this ID and record its use; None when the secret is no ID of its sessions.
 
-    It is looked for when nobody has the login, too, so that this costs the same.
+    An unknown login costs the same store call.
     """
     session = _session(secret) if is_guid(secret.reveal()) else None
     if login is None or session is None or session.agent_id != login.agent_id:
@@ -184,8 +184,8 @@ def _check_password(
 ) -> Login:
     """Return the login if the secret is its password. An unknown login costs the same time and the same store calls.
 
-    After a password was verified a conditional write decides, because others may have been verified at the same time.
-    A password that this process remembers is decided on the login as it was read.
+    After verification a conditional write decides, because other guesses may be verified at the same time. For a
+    password that this process remembers, the login that was read decides.
     """
     is_logon = login is not None and login.state == ACTIVE and (is_sign_in or is_logon_to_record(login, now))
     if _is_remembered(login, credential.secret, now):
@@ -204,7 +204,7 @@ def _is_remembered(login: Login | None, secret: Secret, now: datetime) -> TypeGu
 
 
 def _verify(login: Login | None, credential: Credential, attempt: Attempt, now: datetime) -> Login:
-    """Return the login if the secret is its password, else count the failure and raise 102; 104 while it is locked."""
+    """Return the login if the secret is its password, else count the failure and raise 102. Raise 104 while locked."""
     unknown = agents.counter_of_unknown(secrets.pseudonym("unknown login", credential.login))
     counter = agents.counter(login.email) if login else unknown
     seen = read(counter.key) or FailedAttempts()
@@ -228,7 +228,7 @@ def _caller_of_session(secret: Secret, now: datetime) -> Caller:
     agent = read(agents.key(session.agent_id))
     if agent is None or agent.deleted:
         raise ServiceError(ErrorCode.SESSION_EXPIRED)
-    if agent.state != ACTIVE:  # first, because blocking makes a new credential version, too
+    if agent.state != ACTIVE:  # first, because blocking also makes a new credential version
         raise ServiceError(ErrorCode.AGENT_BLOCKED)
     if agent.credential_version != session.credential_version:
         raise ServiceError(ErrorCode.SESSION_EXPIRED)
@@ -241,7 +241,7 @@ def _session(secret: Secret) -> Session | None:
 
 
 def _recorded(session: Session, now: datetime) -> Session:
-    """Record the use of a session if it is time to, and return the session as it is then."""
+    """Return the session; if its last recorded use is old enough, record the new one."""
     return agents.touch_session(session, now) if is_use_to_record(session, now) else session
 
 

@@ -1,9 +1,9 @@
-"""Deliveries: an event is sent to the webhooks that take it, right after it was stored, and again while one fails.
+"""Deliveries: each event is sent to its webhooks right after it is stored, and again while a delivery fails.
 
-The stream of the table of events makes the first attempt. The sweep finds what the stream has missed, and makes every
-other attempt: each webhook has a queue, which is a lane of `services.lane_runner`. The process that makes an attempt
-holds the delivery, so two do not both make it. A process that dies lets go of it when its time is over; then the event
-is sent once more, under the same ID.
+The stream of the events table makes the first attempt. The sweep finds events that the stream missed, and makes all
+later attempts. Each webhook has a queue, which is a lane of `services.lane_runner`. The process that makes an attempt
+holds the delivery, so no second process makes it too. When a process dies, its hold ends after a time, and the event is
+sent again under the same ID.
 """
 
 import random
@@ -38,18 +38,18 @@ from chalicelib.store.audit import OPERATOR, Act
 from chalicelib.store.due_index import Due
 from chalicelib.store.table import decode, read, retry_on_change
 
-THREADS_OF_BATCH = 16  # attempts of one call of the stream at once
-THREADS = 32  # attempts of a run of the sweep at once
-SECONDS = 45  # after which a run begins no other attempt: the last may take ten, and a run has 58
-LOOKING = 1 / 3  # of a run
-STREAMS_TURN = timedelta(seconds=10)  # what is younger is still the stream's
-LATE = timedelta(minutes=2)  # after its time an event may still be stored: longer than any request and any run
-AGAIN = timedelta(hours=3)  # after its time it is looked at once more: a process that stood still may store it late
-KEPT_CURSOR = timedelta(minutes=10)  # of a merchant without events: storing it costs a write
+THREADS_OF_BATCH = 16  # parallel attempts of one call of the stream
+THREADS = 32  # parallel attempts of one run of the sweep
+SECONDS = 45  # for beginning attempts: the last may take 10, and a run has 58
+LOOKING = 1 / 3  # of a run's time: the search for missed events
+STREAMS_TURN = timedelta(seconds=10)  # younger events are left to the stream
+LATE = timedelta(minutes=2)  # an event may be stored so long after its time: longer than any request or run
+AGAIN = timedelta(hours=3)  # a second search: a paused process may store an event late
+KEPT_CURSOR = timedelta(minutes=10)  # for a merchant without events: each update costs a write
 
 
 class Job(Record):
-    """One attempt that is to be made, by this process alone."""
+    """An attempt that only this process makes."""
 
     event: Event
     webhook: Webhook
@@ -60,13 +60,13 @@ class Job(Record):
 
 
 def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
-    """Send the events of these records; return the numbers of those that must come again.
+    """Send the events of these records; return the numbers of the records that must come again.
 
-    A record that comes twice changes nothing: a delivery is begun once. What fails, and what would make others wait, is
-    left to the queues.
+    A repeated record changes nothing, because a delivery begins once. Failed attempts and slow webhooks go to the
+    queues.
     """
     jobs: list[Job] = []
-    hooks_of = cache(webhooks_store.of_merchant)  # read once: they are as new as the newest record
+    hooks_of = cache(webhooks_store.of_merchant)  # one read per call is new enough: it is newer than every record
     failed = lane_runner.begin_each(records, lambda image: jobs.extend(_jobs_of(image, hooks_of)))
     if jobs:
         with ThreadPoolExecutor(min(THREADS_OF_BATCH, len(jobs))) as pool:
@@ -75,13 +75,13 @@ def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
 
 
 def _jobs_of(image: Image, hooks_of: Callable[[int], list[Webhook]]) -> list[Job]:
-    """Return the attempts that a stored item asks for: the first of an event, or one that was asked for again."""
+    """Return the attempts for a stored item: first attempts of an event, or an urgent delivery."""
     now = datetime.now(UTC)
     if "kind" in image:
         event = decode(Event, image)
         hooks = [hook for hook in hooks_of(event.client_id) if _is_wanted(event, hook)]
         found = [begin(event, hook, now) for hook in hooks]
-    else:  # a delivery that is urgent
+    else:  # an urgent delivery
         urgent = decode(Delivery, image)
         hooks = [hook for hook in hooks_of(int(urgent.day.split("#")[0])) if hook.id == urgent.webhook_id]
         found = [claim(urgent.day, urgent.place, hook, now) for hook in hooks if not hook.slow_since]
@@ -89,7 +89,7 @@ def _jobs_of(image: Image, hooks_of: Callable[[int], list[Webhook]]) -> list[Job
 
 
 def _is_wanted(event: Event, hook: Webhook) -> bool:
-    """Return whether a webhook gets an event: a ping is for one alone, and nothing is older than the webhook."""
+    """Return whether a webhook gets an event. A ping is for one webhook; older events than the webhook are not sent."""
     if event.kind == PING:
         return event.webhook_id == hook.id
     return hook.takes(event.kind) and hook.on_since <= event.at
@@ -99,9 +99,9 @@ def _is_wanted(event: Event, hook: Webhook) -> bool:
 
 
 def begin(event: Event, hook: Webhook, now: datetime) -> Job | None:
-    """Store the delivery of an event, and return the attempt to make; None when another process has it, or it waits.
+    """Store the delivery of an event and return the attempt to make; None when there is none to make now.
 
-    It waits in its queue when the webhook is slow.
+    Another process may hold the delivery, or the webhook is slow and the delivery waits in its queue.
     """
     new = webhooks.begun(event, hook.id, now)
     if hook.slow_since is not None:
@@ -112,7 +112,7 @@ def begin(event: Event, hook: Webhook, now: datetime) -> Job | None:
 
 
 def claim(day: str, place: str, hook: Webhook, now: datetime) -> Job | None:
-    """Claim a delivery that is due, and return the attempt to make; None when there is none to make any more."""
+    """Claim a due delivery and return the attempt to make; None when none is left to make."""
     held = events.claim(day, place, _queue(hook), now)
     if held is None:
         return None
@@ -125,7 +125,7 @@ def claim(day: str, place: str, hook: Webhook, now: datetime) -> Job | None:
 
 
 def attempt(job: Job) -> Attempt | None:
-    """Make one attempt and store what came of it; None after a defect, which is logged: it is due again later."""
+    """Make one attempt and store its result. After a defect, log it and return None: the delivery is due again."""
     now = datetime.now(UTC)
     try:
         signing = [_unsealed(sealed, job.webhook.id) for sealed in webhooks.secrets_of(job.webhook, now)]
@@ -133,7 +133,7 @@ def attempt(job: Job) -> Attempt | None:
         after = webhooks.after(job.held, made, _queue(job.webhook), datetime.now(UTC), random.random())  # noqa: S311  jitter, not a secret
         _store(job.webhook, job.held, after, made)
         _note(job.webhook, made, now)
-    except Exception as defect:  # noqa: BLE001  one delivery stops no other
+    except Exception as defect:  # noqa: BLE001  one defect must not stop other deliveries
         log_defect(defect, event_id=job.event.id, webhook=job.webhook.id)
         return None
     return made
@@ -159,15 +159,15 @@ def _queue(hook: Webhook) -> str:
 
 @lru_cache(maxsize=1024)
 def _unsealed(sealed: bytes, webhook_id: int) -> Secret:
-    """Decrypt the secret of a webhook once: each time is a call of KMS."""
+    """Decrypt the secret of a webhook once, because each decryption is a call of KMS."""
     return secrets.unseal(sealed, webhook_id, service.OWNER)
 
 
-# What an attempt says about its webhook
+# The effect of an attempt on its webhook
 
 
 def _note(hook: Webhook, made: Attempt, now: datetime) -> None:
-    """Store what an attempt says about its webhook, where that is news: it is slow, fails, or wants no more."""
+    """Store the effect of an attempt on its webhook: the webhook is slow, failing, or gone."""
     after = webhooks.after_attempt(hook, made, now)
     if after.state != hook.state:
         _switch_off(hook, now)
@@ -175,11 +175,11 @@ def _note(hook: Webhook, made: Attempt, now: datetime) -> None:
     if after != hook:
         webhooks_store.note(after)
     if webhooks.is_to_be_told(after, now):
-        _tell(after, now)
+        _email_manager(after, now)
 
 
 def _switch_off(hook: Webhook, now: datetime) -> None:
-    """Switch a webhook off whose receiver answered that it is gone, unless it was given another URL meanwhile."""
+    """Switch off a webhook whose receiver answered "gone", unless its URL has changed since."""
 
     def switch_off() -> None:
         before, merchant = read(webhooks_store.key(hook.client_id, hook.id)), read(merchants.key(hook.client_id))
@@ -191,8 +191,8 @@ def _switch_off(hook: Webhook, now: datetime) -> None:
     retry_on_change(switch_off)
 
 
-def _tell(hook: Webhook, now: datetime) -> None:
-    """Tell the manager of the merchant by e-mail that a webhook has been failing for a day, unless another did."""
+def _email_manager(hook: Webhook, now: datetime) -> None:
+    """Tell the merchant's manager once by e-mail that a webhook has been failing for a day."""
     merchant = read(merchants.key(hook.client_id))
     if merchant is not None:
         mail = messages.failing_webhook(token_hex(16), merchant, hook.id, now)
@@ -203,10 +203,10 @@ def _tell(hook: Webhook, now: datetime) -> None:
 
 
 def sweep(now: datetime, seconds: float = SECONDS) -> Swept:
-    """Send what is due, and what becomes due within so many seconds. A merchant that fails stops no other.
+    """Send the deliveries that are due, or become due within `seconds`. A failing merchant stops no other.
 
-    Of that time at most a third is spent on looking for what the stream has missed: what was found has to be sent, too.
-    What waits for a receiver that gives no answer does not count as behind: its merchant is told.
+    The search for missed events takes at most a third of the time, so that time remains for sending. Deliveries to
+    silent receivers do not count as behind: their merchants receive an e-mail.
     """
     began = time.monotonic()
     by_merchant: dict[int, list[Webhook]] = defaultdict(list)
@@ -225,35 +225,34 @@ def sweep(now: datetime, seconds: float = SECONDS) -> Swept:
 
 
 class _Receiver:
-    """The receiver behind a webhook, as the attempts of a run have found it."""
+    """The receiver behind a webhook, with the webhook as the run's attempts have changed it."""
 
     def __init__(self, hook: Webhook) -> None:
         self._hook, self._lock = hook, Lock()
 
     @property
     def lane(self) -> Lane:
-        """Return the queue of the webhook."""
+        """Return the queue of the webhook as a lane."""
         queue = _queue(self._hook)
         due = partial(due_index.of_shard, events.TABLE, queue)
         return Lane(queue, due, self._attempt, partial(due_index.next_due, events.TABLE, queue))
 
     def _attempt(self, entry: Due, now: datetime, answers: list[bool]) -> bool:
-        """Claim a delivery and make the attempt; return whether there was one to make."""
+        """Claim a delivery and make the attempt; return whether an attempt was made."""
         job = claim(entry.key["day"], entry.key["place"], self._hook, now)
         made = attempt(job) if job else None
         if made is None:
             return False
         answers.append(made.status is not None)
-        with self._lock:  # of two attempts at once, neither undoes what the other says
+        with self._lock:  # parallel attempts must not undo each other's changes
             self._hook = webhooks.after_attempt(self._hook, made, made.at)
         return True
 
 
 def _look_for_missed(by_merchant: dict[int, list[Webhook]], now: datetime, until: float) -> timedelta:
-    """Put the deliveries in queues that the stream has not begun, or whose holder died.
+    """Queue the deliveries that the stream has missed, or whose holder died.
 
-    Begin with the merchant that was looked at the longest ago. Return for how long the first merchant has waited for
-    which the time was not enough.
+    Begin with the merchant whose last search is the oldest. Return the age of the oldest search that found no time.
     """
     cursors = events.cursors(list(by_merchant))
     since = {client_id: _since(hooks, cursors.get(client_id), now) for client_id, hooks in by_merchant.items()}
@@ -261,7 +260,7 @@ def _look_for_missed(by_merchant: dict[int, list[Webhook]], now: datetime, until
         try:
             if not _look_at(client_id, by_merchant[client_id], since[client_id], now, until):
                 return now - since[client_id]
-        except Exception as defect:  # noqa: BLE001  see `sweep`
+        except Exception as defect:  # noqa: BLE001  a failing merchant stops no other
             log_defect(defect, merchant=client_id)
     return timedelta()
 
@@ -271,15 +270,15 @@ def _since(hooks: Sequence[Webhook], cursor: datetime | None, now: datetime) -> 
 
 
 def _look_at(client_id: int, hooks: Sequence[Webhook], since: datetime, now: datetime, until: float) -> bool:
-    """Look through the events of a merchant, and store how far; return False when the time was not enough.
+    """Search the events of a merchant and store how far; return False when the time was not enough.
 
-    The next run goes on there, or at the first event of which a delivery is in progress.
+    The next run continues there, or at the first event with a delivery in progress.
     """
     reached, is_any = now - STREAMS_TURN, False
     new, again = _events(client_id, since - LATE, reached), _events(client_id, since - AGAIN, reached - AGAIN)
     for event, known in chain(new, again):
         missing = _missing(event, hooks, known)
-        if missing and time.monotonic() >= until:  # an event of which nothing is missing takes next to no time
+        if missing and time.monotonic() >= until:  # complete events are skipped cheaply
             _store_cursor(client_id, since, min(reached, event.at), is_any=is_any)
             return False
         is_any = True
@@ -297,15 +296,15 @@ def _events(client_id: int, begin: datetime, end: datetime) -> Iterator[tuple[Ev
 
 
 def _missing(event: Event, hooks: Sequence[Webhook], known: Sequence[Delivery]) -> list[Webhook]:
-    """Return the webhooks to which nobody has begun to deliver an event."""
+    """Return the webhooks that should get an event and have no delivery of it."""
     begun = {one.webhook_id for one in known}
     return [hook for hook in hooks if hook.id not in begun and _is_wanted(event, hook)]
 
 
 def _queue_orphans(hooks: Sequence[Webhook], known: Sequence[Delivery], now: datetime) -> bool:
-    """Queue the deliveries whose holder died in the first attempt; return whether another first attempt goes on.
+    """Queue the deliveries whose holder died in the first attempt; return whether a first attempt is in progress.
 
-    That holder may die as well: the event must be looked at again.
+    Its holder may die as well, so the next search must include the event again.
     """
     by_id = {hook.id: hook for hook in hooks}
     goes_on = False
@@ -320,6 +319,6 @@ def _queue_orphans(hooks: Sequence[Webhook], known: Sequence[Delivery], now: dat
 
 
 def _store_cursor(client_id: int, since: datetime, reached: datetime, *, is_any: bool) -> None:
-    """Store until when the events of a merchant were looked through, where that is worth a write."""
+    """Store how far a merchant's events were searched, where that is worth a write."""
     if reached > since and (is_any or reached > since + KEPT_CURSOR):
         events.store_cursor(client_id, reached)

@@ -1,7 +1,7 @@
-"""History: exact counts and any page of payments and reversals, at a cost that does not grow with their number.
+"""History: exact counts, and any page of payments and reversals, at a cost that does not grow with their number.
 
-Totals of days that are over come from what was rolled up, those of open days from their slots. Whoever needs what is
-not rolled up, or is outdated, counts it from the totals of the agents and stores it again.
+Totals of closed days come from stored monthly totals ("rolled up"), totals of open days from their slots. When the
+stored totals are missing or stale, the request counts them from the agents' totals and stores them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -51,14 +51,14 @@ from chalicelib.store.totals import StoredMonth
 
 
 class Counted(Record):
-    """The totals of the days of a period, and the slots of a day, which are read when they are asked for."""
+    """The totals of the days in a period, and a function that reads the slots of a day."""
 
     day_totals: Sequence[DayTotal]
     slots_of: Callable[[date], Sequence[DaySlots]]
 
 
 class _Month(Record):
-    """The totals of a month; what was rolled up anew; and the slots of its open days, if they were read."""
+    """The totals of a month, its new rolled-up totals if any, and the slots of its open days if they were read."""
 
     day_totals: Sequence[DayTotal]
     made: RolledMonth | None = None
@@ -66,14 +66,14 @@ class _Month(Record):
 
 
 def totals_of_agent(client_id: int, agent_id: int, period: Period) -> Counted:
-    """Read the totals of one agent: one query for each month."""
+    """Read the totals of one agent, with one query per month."""
     months = [totals.of_month(client_id, month, agent_id) for month in period.months]
     day_totals = [one for of_one in months for one in of_one]
     return Counted(day_totals, lambda day: totals.slots_of(client_id, day, agent_id))
 
 
 def totals_of_merchant(client_id: int, period: Period, now: datetime) -> Counted:
-    """Read the totals of all agents together: one query for each year, one for open days, more for what is outdated."""
+    """Read the totals of all agents: a query per year, one for the open days, and more for stale months."""
     begun = Period(period.first, min(period.last, last_open_day(now)))
     names = begun.months if begun.first <= begun.last else []
     stored = totals.of_months(client_id, names)
@@ -102,7 +102,7 @@ def _month(client_id: int, days: Period, stored: StoredMonth, now: datetime) -> 
 
 
 def _holds(stored: StoredMonth, through: date) -> bool:
-    """Return whether what is rolled up covers the days until this one, and nothing was written to them since."""
+    """Return whether the rolled-up totals cover the days until this one and are not stale."""
     rolled = stored.rolled
     return rolled is not None and rolled.version == stored.version and rolled.through >= through
 
@@ -110,7 +110,7 @@ def _holds(stored: StoredMonth, through: date) -> bool:
 def _slots_of_day(
     client_id: int, read: Sequence[DaySlots], stored: Mapping[str, StoredMonth], now: datetime, day: date
 ) -> Sequence[DaySlots]:
-    """Return the slots of a day: those that were read for its total, those that were rolled up, or those of agents."""
+    """Return the slots of a day: already read, rolled up, or counted from the agents' slots."""
     if of_day := [one for one in read if one.day == day]:
         return of_day
     if day > last_closed_day(now):
@@ -124,7 +124,7 @@ def _slots_of_day(
 
 
 def _store_if_possible(store: Callable[[], None]) -> None:
-    """Store what was rolled up. A list that needed it is right without it, and the next one makes it again."""
+    """Store rolled-up totals. A failure is only logged: the list is correct without them, and the next list retries."""
     try:
         store()
     except ServiceError as outage:
@@ -137,9 +137,9 @@ TOO_MANY = f"More than {MAX_CANDIDATES} operations would have to be looked at: n
 def of_ranges(
     client_id: int, wanted: HistoryFilter, held: Sequence[TimeRange], day_totals: Sequence[DayTotal]
 ) -> list[HistoryEntry]:
-    """List the matching entries of these time ranges, from the first to the last of them.
+    """List the matching entries between the first and the last of these time ranges.
 
-    `day_totals` are those of all kinds. Raise PERIOD_TOO_LONG when a filter would have to look at too many.
+    `day_totals` hold the totals of all kinds. Raise PERIOD_TOO_LONG when a filter must read too many entries.
     """
     if not held:
         return []
@@ -153,7 +153,7 @@ def of_ranges(
 
 
 def _agents_of_kind(client_id: int, wanted: HistoryFilter, days: Period) -> Sequence[int | None]:
-    """List the agents that have transactions of the kind, if what all of them did is not too much to look at."""
+    """List the agents with transactions of the kind; raise PERIOD_TOO_LONG when those agents have too many."""
     if wanted.agent_id is not None or not wanted.by_kind:
         raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_MANY)
     of_months = [one for month in days.months for one in totals_store.of_month(client_id, month, None)]
@@ -165,7 +165,7 @@ def _agents_of_kind(client_id: int, wanted: HistoryFilter, days: Period) -> Sequ
 
 
 class Scope(Record):
-    """The transactions a caller may list: a merchant's, of one agent or (None) of all; and its merchant's zone."""
+    """The transactions a caller may list: those of a merchant or of one agent (`agent_id`), in the merchant's zone."""
 
     client_id: int
     agent_id: int | None
@@ -174,10 +174,10 @@ class Scope(Record):
 
 
 def scope_of(admitted: Admitted, account_id: int | None, account: Agent | None) -> Scope:
-    """Return what the caller may list when it names this account, or none.
+    """Return the transactions that the caller may list, for the account that it names (None: no account).
 
-    An account that does not exist (None with an ID) is answered as one of another merchant: AGENT_NOT_FOUND. A system
-    user has to name one.
+    Raise AGENT_NOT_FOUND for a missing account (None with an ID), as for another merchant's. A system user must name
+    one.
     """
     if account_id is not None and account is None:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
@@ -198,7 +198,7 @@ ChoosePeriod = Callable[[date | None, date | None, date], Period]
 
 
 class HistoryQuery(Record):
-    """A list that is decided and not yet read. `anytime`: a transaction found by ID is shown whatever its day."""
+    """A checked request for a list, not yet read. `anytime`: show a transaction found by ID, whatever its day."""
 
     client_id: int
     currency: str | None
@@ -207,11 +207,11 @@ class HistoryQuery(Record):
     anytime: bool
     page: int
     newest_first: bool
-    found: Transaction | None = None  # by ID
+    found: Transaction | None = None  # the transaction with the wanted ID
 
 
 def decide(body: ListHistory, caller: Caller, now: datetime, days: ChoosePeriod = period_of) -> HistoryQuery:
-    """Return what a request lists, if the caller may; `days` is the period that its two days stand for."""
+    """Check the request and return its query. `days` makes the period from the two days of the request."""
     model = body.list_basic_model
     account_key = [agents.key(model.account_id)] if model.account_id is not None else []
     found_key = [transactions.key(model.id.upper())] if model.id is not None else []
@@ -234,14 +234,14 @@ def decide(body: ListHistory, caller: Caller, now: datetime, days: ChoosePeriod 
 
 
 def counted_by_totals(query: HistoryQuery, now: datetime) -> Counted:
-    """Read the totals of its period: of its agent, or of all."""
+    """Read the totals of the query's period, for its agent or for all agents."""
     if query.wanted.agent_id is None:
         return totals_of_merchant(query.client_id, query.period, now)
     return totals_of_agent(query.client_id, query.wanted.agent_id, query.period)
 
 
 def found_by_key(query: HistoryQuery) -> list[HistoryEntry] | None:
-    """Return what matches among the entries of an ID or an ExtID; None when neither is asked for."""
+    """Return the matching entries of an ID or an ExtID; None when the query has neither."""
     wanted = query.wanted
     if wanted.id is not None:
         found = [query.found] if query.found else []
@@ -254,7 +254,7 @@ def found_by_key(query: HistoryQuery) -> list[HistoryEntry] | None:
 
 
 def matching(query: HistoryQuery, candidates: Sequence[HistoryEntry]) -> list[HistoryEntry]:
-    """Return what matches among candidates that were all read; raise PERIOD_TOO_LONG for more than a list looks at."""
+    """Return the matching entries of `candidates`; raise PERIOD_TOO_LONG for more candidates than a list may read."""
     if len(candidates) > MAX_CANDIDATES:
         raise ServiceError(ErrorCode.PERIOD_TOO_LONG, TOO_MANY)
     period = None if query.anytime else query.period
@@ -262,7 +262,7 @@ def matching(query: HistoryQuery, candidates: Sequence[HistoryEntry]) -> list[Hi
 
 
 def _scope(admitted: Admitted, model: ListBasicModel, account: Agent | None, found: Transaction | None) -> Scope:
-    """Return the transactions the caller may list; a system user finds every transaction by its ID."""
+    """Return the transactions the caller may list. A system user finds every transaction by its ID."""
     if admitted.merchant is None and model.account_id is None and model.id is not None:
         return _scope_of(found) if found else Scope(0, None, 0, None)
     return scope_of(admitted, model.account_id, account)
@@ -273,7 +273,7 @@ def _scope_of(transaction: Transaction) -> Scope:
     return Scope(transaction.client_id, None, transaction.gmt, merchant.currency_id if merchant else None)
 
 
-BUSY_DAY = 2 * PAGE_SIZE  # transactions, from which it pays to read which quarters of an hour a page is in
+BUSY_DAY = 2 * PAGE_SIZE  # transactions: a busier day is read by quarters of an hour
 
 
 def by_history(body: ListHistory, caller: Caller, now: datetime) -> Page:
@@ -282,7 +282,7 @@ def by_history(body: ListHistory, caller: Caller, now: datetime) -> Page:
 
 
 def by_days(body: ListHistory, caller: Caller, now: datetime) -> Page:
-    """Return a page of a day, filled up from the days before it; Sort orders the page, it does not choose it."""
+    """Return a page of a day and the days before it. Sort only orders the page; the newest are always on page 1."""
     query = decide(body, caller, now, days_up_to)
     page = _list(replace(query, newest_first=True), now)
     if body.list_basic_model.sort == OLDEST_FIRST:
@@ -296,13 +296,13 @@ def _list(query: HistoryQuery, now: datetime) -> Page:
 
 
 def _page(query: HistoryQuery, matching: Sequence[HistoryEntry]) -> Page:
-    """Return a page of all that matches."""
+    """Return a page of the matching entries."""
     shown = entries_of_page(matching, query.page, newest_first=query.newest_first)
     return Page(_read_records(shown), len(matching), amount_taken(matching, query.currency))
 
 
 def _page_of_period(query: HistoryQuery, now: datetime) -> Page:
-    """Return a page of a period: counted by its totals, which also locate it unless a text is searched."""
+    """Return a page of a period. Its totals give the count, and the page's place unless the query searches a text."""
     wanted, period, client_id = query.wanted, query.period, query.client_id
     counted = counted_by_totals(query, now)
     fitting = [one for one in counted.day_totals if one.day in period and wanted.takes(one.counter)]
@@ -320,7 +320,7 @@ def _page_of_period(query: HistoryQuery, now: datetime) -> Page:
 
 
 def _in_quarters(query: HistoryQuery, counted: Counted, days: Sequence[TimeRange]) -> list[TimeRange]:
-    """Return the days, the first and the last in quarters of an hour if they are busy."""
+    """Return the days; a busy first or last day is split into quarters of an hour."""
     finer: list[TimeRange] = []
     for number, day in enumerate(days):
         if day.count > BUSY_DAY and number in {0, len(days) - 1}:

@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from chalicelib.domain.transaction import Transaction
 
 MAX_ROWS = 100_000
-MAX_LOOKED_AT = 2 * MAX_ROWS  # entries, for those of some kinds
-MAX_RECORDS = 20_000  # transactions that are read for their state
-MAX_BYTES = 256 * 1024 * 1024  # a half of what a function may keep in files
-AT_ONCE = 2_000  # entries in memory
-BOM = "\ufeff"  # without it spreadsheets do not read UTF-8
+MAX_LOOKED_AT = 2 * MAX_ROWS  # entries that are read to find those of the wanted kinds
+MAX_RECORDS = 20_000  # transactions that are read because their entries lack the state
+MAX_BYTES = 256 * 1024 * 1024  # half of a function's file space
+AT_ONCE = 2_000  # entries in memory at a time
+BOM = "\ufeff"  # spreadsheets recognise UTF-8 by it
 
 
 def export(body: ListHistory, caller: Caller, now: datetime) -> str:
-    """Return the address of a file of everything that a list of history has, on all of its pages.
+    """Write all pages of a history list to a CSV file, and return its address.
 
-    Raise PERIOD_TOO_LONG when there is too much of it: before anything is read where totals can tell.
+    Raise PERIOD_TOO_LONG for too many entries, before reading any of them where the totals can tell.
     """
     query = history.decide(body, caller, now)
     name = f"exports/{query.client_id}/{new_guid()}.csv"
@@ -82,20 +82,20 @@ def _write_rows(file: TextIO, entries: Iterable[HistoryEntry]) -> None:
     writer.writerow(COLUMNS)
     remaining, looked_up = iter(entries), 0
     while some := list(islice(remaining, AT_ONCE)):
-        unknown = [entry.id for entry in some if _is_told_by_record(entry)]
+        unknown = [entry.id for entry in some if _needs_record(entry)]
         looked_up += len(unknown)
         _limit(looked_up, MAX_RECORDS, "of these operations have to be looked up")
         writer.writerows(row_of(*row) for row in _with_states(some, unknown))
         _limit(file.tell(), MAX_BYTES, "bytes are not exported at once")
 
 
-def _is_told_by_record(entry: HistoryEntry) -> bool:
-    """Return whether its record alone knows its state: reversed in full or in part, for one."""
+def _needs_record(entry: HistoryEntry) -> bool:
+    """Return whether the entry lacks the state, so that the record must be read: a pending or reversed payment."""
     return entry.phase is None or entry.reverse_invoice is not None
 
 
 def _with_states(entries: Iterable[HistoryEntry], unknown: Sequence[str]) -> Iterator[tuple[HistoryEntry, WireState]]:
-    """Yield each entry with its state; of `unknown` IDs both are those of the transaction as it is now."""
+    """Yield each entry with its state; for the IDs in `unknown`, from the transactions as they are stored now."""
     records: list[Transaction | None] = read_all([transactions.key(one) for one in unknown])
     known = dict(zip(unknown, records, strict=True))
     for entry in entries:
@@ -107,7 +107,7 @@ def _with_states(entries: Iterable[HistoryEntry], unknown: Sequence[str]) -> Ite
 
 
 def _file_name(query: HistoryQuery) -> str:
-    """Return payments-2026-11-01-2026-11-30.csv."""
+    """Return a name such as payments-2026-11-01-2026-11-30.csv."""
     by_key = query.wanted.id is not None or query.wanted.ext_id is not None
     if by_key and query.anytime:
         return "payments.csv"

@@ -1,4 +1,4 @@
-"""The same request again: the stored answer under an ID used before, and the signature that a payment owes."""
+"""The same request again: return the stored result of an ID, and accept the signature that a payment owes."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,10 +19,10 @@ NO_SUCH_AMOUNT = "No payment can have this amount."
 
 
 def replay(stored: Transaction, order: PaymentOrder | ReversalOrder, fingerprint: str, now: datetime) -> Transaction:
-    """Return the stored transaction of a repeated request, as its acquirer knows it by now.
+    """Return the stored transaction of a repeated request; a pending one is resolved first.
 
-    With other content raise ID_REUSED, or 202 for an amount that no payment can have. Its message names no currency:
-    the ID may be another merchant's.
+    Raise ID_REUSED for other content, or 202 for an amount that no payment can have. The message of 202 names no
+    currency, because the ID may be another merchant's.
     """
     if stored.fingerprint != fingerprint:
         findings: list[Finding] = []
@@ -35,7 +35,7 @@ def replay(stored: Transaction, order: PaymentOrder | ReversalOrder, fingerprint
 
 
 def answer_again(stored: Transaction, now: datetime) -> Transaction:
-    """Return a stored transaction, resolved if it is pending; 301 while the request that stored it is in progress."""
+    """Return a stored transaction; resolve a pending one. Raise 301 while its first request is in progress."""
     if transaction_steps.is_in_progress(stored, now):
         raise ServiceError(ErrorCode.IN_PROGRESS)
     return outcomes.require_attempted(outcomes.refresh(stored, now), replayed=True)
@@ -44,7 +44,7 @@ def answer_again(stored: Transaction, now: datetime) -> Transaction:
 def replay_first(
     transaction_id: str, order: PaymentOrder | ReversalOrder, fingerprint: str, now: datetime
 ) -> Transaction:
-    """Return what an equal request stored first, at the same moment; 301 when it cannot be read yet."""
+    """Return the transaction of an equal request that stored it a moment before. Raise 301 while it is unreadable."""
     first = transactions.get(transaction_id)
     if first is None:
         raise ServiceError(ErrorCode.IN_PROGRESS)
@@ -52,15 +52,15 @@ def replay_first(
 
 
 SIGNATURE = "SIGNATURE"
-ATTEMPTS = 4  # to store it while the sweep or another delivery moves the payment
+ATTEMPTS = 4  # to store it while the sweep or another request changes the payment
 SIGNED = "signed"  # the occasion of the receipt
 
 
 def deliver(payment: Transaction, files: Sequence[PictureFile], now: datetime) -> tuple[Transaction, bool]:
-    """Return the payment, and whether the request changed nothing: then it is the replay of an earlier one.
+    """Return the payment, and whether the request is a pure replay that changed nothing.
 
-    The file is stored first, under a digest of its content. One conditional write then adds it to the payment: of two
-    deliveries at once one succeeds, and the other is a replay. Other files of the request change nothing.
+    The file is stored first, under a digest of its content. One conditional write then adds it to the payment. If two
+    requests bring it at once, one succeeds and the other is a replay. Other files of the request change nothing.
     """
     signature = [file for file in files if file.file_type == SIGNATURE]
     delivered: Pictures | None = None

@@ -1,9 +1,9 @@
-"""The runner of work that is due: lanes side by side, in which a receiver that gives no answer holds up no other.
+"""The runner of due work: one lane per receiver, side by side, so that a silent receiver delays no other.
 
-The sweeps of payments, messages and deliveries use it. They differ in what a lane reads, what one attempt does, and
-whether a run takes what was due when it began, or waits for what becomes due while it lasts. Each lane has an equal
-share of the threads and a circuit breaker (`domain.circuit_breaker`), which the process remembers from run to run.
-Threads make the attempts. The caller's thread does everything else, also the reading of what is due.
+The sweeps of payments, messages and deliveries use it. Each has its own way to read a lane and to make an attempt. Some
+runs take only the work that is due when they begin; others also wait for work that becomes due later. Each lane has an
+equal share of the threads and a circuit breaker (`domain.circuit_breaker`). The process remembers the breakers from run
+to run. Threads make the attempts. The caller's thread does everything else, also the reading of due work.
 """
 
 import time
@@ -22,18 +22,18 @@ from chalicelib.record import Record
 from chalicelib.store.due_index import Due
 
 THREAD_NAME = "sweep"
-LOOK_EACH = 1.0  # seconds: between two readings of the same lane, in a run that waits
-LOOKS_A_SECOND = 100  # at all lanes together
+LOOK_EACH = 1.0  # seconds between two readings of a lane, in a run that waits
+LOOKS_A_SECOND = 100  # over all lanes
 
-# What an attempt is given: the entry, the time, and a list to which it adds, for each request, whether it was answered.
+# An attempt receives the entry, the time, and a list. For each request it adds to the list whether an answer came.
 # It returns whether the entry was still due.
 Attempt = Callable[[Due, datetime, list[bool]], bool]
 
 
 class Limits(Record):
-    """The limits of a run: it begins no attempt after so many seconds, and `most` in all.
+    """The limits of a run: it begins no attempt after `seconds`, and at most `most` attempts.
 
-    A run that `waits` goes on as long as something becomes due before its time is over.
+    A run that `waits` continues while work becomes due within its time.
     """
 
     seconds: float
@@ -43,7 +43,7 @@ class Limits(Record):
 
 
 class Done(Record):
-    """The result of one attempt: whether the entry was due, whether it failed, which requests were answered."""
+    """The result of one attempt: whether the entry was due, whether it failed, which requests got an answer."""
 
     was_due: bool = False
     failed: bool = False
@@ -51,32 +51,32 @@ class Done(Record):
 
 
 class Swept(Record):
-    """The results of a run, and what it left: for how long the oldest of it has been due, and why."""
+    """The results of a run: the attempts, the age of the oldest work left, and the reasons why it is left."""
 
     done: int = 0
     behind_seconds: int = 0
-    is_unfinished: bool = False  # its time was over
-    silent: tuple[str, ...] = ()  # lanes whose receiver does not answer
+    is_unfinished: bool = False  # the time ran out
+    silent: tuple[str, ...] = ()  # lanes of receivers that do not answer
 
 
 @dataclass
 class Memory:
-    """The breakers of each kind of work, by lane. A new process learns them again, at the price of a few time-outs."""
+    """The breakers of each kind of work, by lane. A new process learns them again at the cost of a few time-outs."""
 
     breakers: dict[str, dict[str, Breaker]] = field(default_factory=dict)
 
 
 @cache
 def memory() -> Memory:
-    """Return the memory of this process from run to run."""
+    """Return the memory that this process keeps between runs."""
     return Memory()
 
 
 @dataclass
 class Lane:
-    """The work for one receiver, or for none, the longest due first; `head` is the next entry.
+    """The work for one receiver, or the work without a receiver, the longest due first. `head` is the next entry.
 
-    `due` reads what is due at a time. `next_due` reads when the next entry is due, for a run that waits.
+    `due` reads the entries that are due at a time. `next_due` reads when the next entry becomes due.
     """
 
     name: str
@@ -87,36 +87,36 @@ class Lane:
     use: Use = field(default_factory=Use)
     entries: Iterator[Due] = field(default_factory=lambda: iter(()))
     head: Due | None = None
-    next_at: datetime | None = None  # when something is due that is not yet
+    next_at: datetime | None = None  # when the next entry becomes due
     begun: int = 0
     done: int = 0
     failed: list[Due] = field(default_factory=list)
 
     def look(self, now: datetime) -> None:
-        """Read what is due: all of it, so that what has failed is read again if it still is."""
+        """Read all due entries. Failed entries that are still due come again."""
         self.entries = self.due(now)
         self.head = next(self.entries, None)
         self.next_at = None if self.head else self.next_due()
         self.failed = []
 
     def only_count(self) -> None:
-        """Hold nothing back while the receiver gives no answer."""
+        """Count failures, but keep sending to a silent receiver."""
         self.breaker = replace(self.breaker, holds=False)
 
     @property
     def is_waiting(self) -> bool:
-        """Return whether it has an entry that this run may still begin."""
+        """Return whether the lane has an entry that this run may still begin."""
         return self.head is not None and may_continue(self.breaker, self.use)
 
     def take(self) -> Due | None:
-        """Return the next entry, which begins now."""
+        """Return the next entry and count it as running."""
         entry, self.head = self.head, next(self.entries, None)
         self.begun += 1
         self.use = Use(self.use.running + 1, self.use.tried)
         return entry
 
     def note(self, entry: Due, done: Done) -> None:
-        """Note what came of an entry."""
+        """Count the result of an attempt, also in the lane's breaker."""
         for answered in done.answers:
             self.breaker = self.breaker.after(answered=answered)
         self.use = Use(self.use.running - 1, self.use.tried or bool(done.answers))
@@ -136,16 +136,16 @@ class Run:
         self.lanes: list[Lane] = []
 
     def add(self, lane: Lane) -> Lane:
-        """Add a lane, with the breaker that was remembered, and read what was due in it when the run began."""
+        """Add a lane with its remembered breaker, and read the entries that were due when the run began."""
         lane.breaker = memory().breakers.get(self._kind, {}).get(lane.name, lane.breaker)
         lane.look(self._began_at)
         self.lanes.append(lane)
         return lane
 
     def drain(self, seconds: float | None = None) -> None:
-        """Make the attempts of the lanes until none is waiting or the time is over; wait for those that were begun.
+        """Make the attempts until no entry waits or the time is over; wait for the running attempts.
 
-        Whatever ends a thread, other than an attempt that failed, is raised here.
+        Raise every error that an attempt does not handle itself.
         """
         until = self._limits.seconds if seconds is None else min(seconds, self._limits.seconds)
         while True:
@@ -160,7 +160,7 @@ class Run:
                 return
 
     def swept(self, *, counts_silent: bool = True) -> Swept:
-        """Remember the breakers, and return the results. `counts_silent`: lanes without answers may be behind, too."""
+        """Remember the breakers and return the results. `counts_silent`: count silent lanes as behind."""
         memory().breakers[self._kind] = {lane.name: lane.breaker for lane in self.lanes}
         counted = [lane for lane in self.lanes if counts_silent or not lane.breaker.is_open]
         left = [entry.since for lane in counted for entry in (*lane.failed, lane.head) if entry]
@@ -182,7 +182,7 @@ class Run:
         return max(LOOK_EACH, len(self.lanes) / LOOKS_A_SECOND)
 
     def _look_again(self, until: float) -> None:
-        """Read the lanes that have nothing left, in a run that waits for what becomes due."""
+        """Read the empty lanes again, in a run that waits."""
         if self._limits.waits and self._elapsed() < until and time.monotonic() >= self._looked + self._pause:
             for lane in self.lanes:
                 if lane.head is None:
@@ -190,12 +190,12 @@ class Run:
             self._looked = time.monotonic()
 
     def _is_something_coming(self) -> bool:
-        """Return whether something will be due before the run ends."""
+        """Return whether an entry becomes due before the run ends."""
         ends_at = self._began_at + timedelta(seconds=self._limits.seconds)
         return any(lane.next_at and lane.next_at <= ends_at for lane in self.lanes)
 
     def _next(self, until: float) -> Lane | None:
-        """Return the lane that begins its next entry: of those below their share, the one with least in progress."""
+        """Return the lane that begins its next entry: the least busy lane below its share."""
         if len(self._running) >= self._limits.threads or self._elapsed() >= until:
             return None
         if self._limits.most is not None and sum(lane.begun for lane in self.lanes) >= self._limits.most:
@@ -210,7 +210,7 @@ class Run:
             self._running[self._pool.submit(self._attempt, lane, entry)] = (lane, entry)
 
     def _finish(self) -> None:
-        """Wait for the first attempts that end, and note what came of them."""
+        """Wait until at least one attempt ends, and count the results."""
         ended = wait(
             self._running, timeout=self._pause if self._limits.waits else None, return_when=FIRST_COMPLETED
         ).done
@@ -219,7 +219,7 @@ class Run:
             lane.note(entry, future.result())
 
     def _attempt(self, lane: Lane, entry: Due) -> Done:
-        """Make one attempt. A failure stops none of the others; the entry is due again later."""
+        """Make one attempt. Log a failure: it stops no other attempt, and the entry is due again later."""
         answers: list[bool] = []
         try:
             was_due = lane.attempt(entry, self._now(), answers)
@@ -231,39 +231,39 @@ class Run:
 
 @contextmanager
 def running(kind: str, now: datetime, limits: Limits) -> Iterator[Run]:
-    """Give the block a run of one kind of work, and wait at its end for what the run's threads have begun."""
+    """Run the block with a run of one kind of work; at its end, wait for the run's threads."""
     with workers(limits.threads) as pool:
         yield Run(kind, now, limits, pool)
 
 
 class CallersThread(Executor):
-    """An executor without threads: the caller carries out the work itself, and sees every exception."""
+    """An executor without threads: work runs in the caller's thread, and exceptions reach the caller."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Carry it out."""
+        """Run the function now."""
         future: Future[Any] = Future()
         future.set_result(fn(*args, **kwargs))
         return future
 
 
 def workers(threads: int) -> AbstractContextManager[Executor]:
-    """Return the executor of so many threads; its end waits for what they have begun."""
+    """Return an executor with this number of threads. Leaving its context waits for their work."""
     return CallersThread() if threads == 1 else ThreadPoolExecutor(threads, thread_name_prefix=THREAD_NAME)
 
 
-Image = Mapping[str, Any]  # an item as it was stored
+Image = Mapping[str, Any]  # a stored item
 
 
 def begin_each(records: Sequence[tuple[str, Image]], begin: Callable[[Image], None]) -> list[str]:
-    """Begin the work of each record of a stream: its number in the stream, and the item that was stored.
+    """Begin the work of each stream record: a pair of its sequence number and the stored item.
 
-    Return the numbers of the records for which the store was out of reach, which must come again.
+    Return the numbers of the records that must come again, because the store was unavailable.
     """
     failed: list[str] = []
     for number, image in records:
         try:
             begin(image)
-        except ServiceError as outage:  # of the store
+        except ServiceError as outage:  # the store is unavailable
             log_defect(outage, number=number)
             failed.append(number)
     return failed

@@ -1,4 +1,4 @@
-"""Listing the linked cards of an agent, and linking a card."""
+"""List the linked cards of an agent, and link a card."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -16,18 +16,18 @@ from chalicelib.services.admission import admit
 from chalicelib.store import agents, linked_cards, merchants, sequences
 from chalicelib.store.table import read
 
-LINK_TIMEOUT_S = 20  # an operator waits
+LINK_TIMEOUT_S = 20  # an operator is waiting
 
 
 def list_cards(body: GetLinkedCards, caller: Caller) -> tuple[list[LinkedCard], int]:
-    """Return a page of the cards of an agent that match the filters, by ID, and the zone of the agent's merchant."""
+    """Return a page of the agent's cards that match the filters, by ID, and the zone of the agent's merchant."""
     owner_id = caller.agent_id if body.account_id is None else body.account_id
     admitted = admit(caller, agents.key(owner_id), current_account_id=body.current_account_id)
     owner: Agent | None = admitted.others[0]
     if owner is None:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
     permissions.check_can_see_cards(admitted.agent, owner.client_id, owner.id)
-    merchant = admitted.merchant or read(merchants.key(owner.client_id))  # a system user has none of its own
+    merchant = admitted.merchant or read(merchants.key(owner.client_id))  # a system user has no merchant
 
     matching = [card for card in linked_cards.of_agent(owner_id) if _matches(card, body)]
     return page_of(matching, body.page), merchant.gmt if merchant else 0
@@ -40,10 +40,10 @@ def _matches(card: LinkedCard, body: GetLinkedCards) -> bool:
 
 
 def link(agent: Agent, card: CardData, alias: str, now: datetime, acquirer: str | None = None) -> LinkedCard:
-    """Link a card to an agent: the acquirer stores the card, this service its masked number and the acquirer's token.
+    """Link a card to an agent. The acquirer stores the card; this service stores a masked number and a token.
 
-    The Status of the result is verified, or error when the acquirer declined. It stays "in verification" when the
-    acquirer did not answer, or its adapter failed, and the card cannot pay.
+    The result's Status is verified, or error when the acquirer declined. Without an answer, or after a defect of the
+    adapter, the card stays "in verification" and cannot pay.
     """
     code = acquirer or next(iter(acquirers.codes()), None)
     if code not in acquirers.codes():
@@ -65,7 +65,7 @@ def link(agent: Agent, card: CardData, alias: str, now: datetime, acquirer: str 
         answer = acquirers.named(code).link(LinkRequest(f"card#{linked.id}", card), LINK_TIMEOUT_S)
     except AcquirerError:
         return linked
-    except Exception as defect:  # noqa: BLE001  of the adapter; its message may quote the card
+    except Exception as defect:  # noqa: BLE001  the adapter may raise anything
         log_defect(defect, linked_card=linked.id)
         return linked
 

@@ -1,4 +1,4 @@
-"""Creating and updating merchants, and creating terminals."""
+"""Create and update merchants, and create terminals."""
 
 import secrets
 from dataclasses import replace
@@ -36,7 +36,7 @@ def create(body: CreateMerchant, caller: Caller, now: datetime) -> Merchant:
 
 
 def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime) -> Merchant:
-    """Update the fields of a merchant that the request sets; concurrent changes of other fields are not lost."""
+    """Update the fields that the request sets. Concurrent changes of other fields are kept."""
 
     def attempt() -> Merchant:
         admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
@@ -55,14 +55,14 @@ def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime
 
 
 def require_merchant(merchant: Merchant | None) -> Merchant:
-    """Return the merchant of the path, or raise MERCHANT_NOT_FOUND when it does not exist or is deleted."""
+    """Return the merchant of the path, or raise MERCHANT_NOT_FOUND when it is missing or deleted."""
     if merchant is None or merchant.deleted:
         raise ServiceError(ErrorCode.MERCHANT_NOT_FOUND)
     return merchant
 
 
 def check_same_as_path(field: str, given: int | None, path: int) -> None:
-    """Raise PATH_AND_BODY_DIFFER when a field of the body names another record than the path."""
+    """Raise PATH_AND_BODY_DIFFER when a field of the body names another record than the path does."""
     if given not in (None, path):
         finding = Finding(field, Check.PATH_AND_BODY_DIFFER, f"The path says {path}.")
         raise ServiceError(ErrorCode.PATH_AND_BODY_DIFFER, validations=(finding,))
@@ -74,7 +74,7 @@ def _new_groups() -> tuple[TerminalGroup, ...]:
 
 
 def _changes(body: UpdateMerchant, before: Merchant) -> dict[str, Any]:
-    """Return the changed fields of the merchant's record; a picture is stored first."""
+    """Return the changed fields of the merchant's record, and store a new picture."""
     settings = before.mobile_settings
     if requested := body.mobile_settings:
         settings = merge_settings(settings, requested.to_domain(), requested.reset_fields())
@@ -85,7 +85,7 @@ def _changes(body: UpdateMerchant, before: Merchant) -> dict[str, Any]:
 
 
 def create_terminal(body: CreateTerminal, caller: Caller, now: datetime) -> Terminal:
-    """Create a terminal of the merchant that is named by its BranchID."""
+    """Create a terminal of the merchant that the BranchID names."""
     admitted = admit(caller, merchants.key(body.branch_id), current_account_id=body.current_account_id)
     merchant = _merchant_of_branch(admitted, body.branch_id)
     group, findings = resolve_group(merchant, body.terminal_group_id, body.terminal_group_code)
@@ -107,7 +107,7 @@ def create_terminal(body: CreateTerminal, caller: Caller, now: datetime) -> Term
 
 
 def _merchant_of_branch(admitted: Admitted, branch_id: int) -> Merchant:
-    """Return the merchant that the branch is. The branch of another merchant is refused as a missing one is."""
+    """Return the merchant that the branch names. Another merchant's branch is refused like a missing one."""
     agent = admitted.agent
     permissions.check_can_manage(agent, branch_id if agent.is_system_user else agent.client_id)
     merchant: Merchant | None = admitted.others[0]

@@ -1,4 +1,4 @@
-"""The outbox: messages are sent by the stream of their table right after they were stored, and again by the sweep."""
+"""The outbox: the stream of its table sends each message right after it is stored, and the sweep sends it again."""
 
 import time
 from collections.abc import Sequence
@@ -21,20 +21,20 @@ from chalicelib.store import outbox as outbox_store
 from chalicelib.store.due_index import Due
 from chalicelib.store.table import decode
 
-SECONDS = 20  # of a sweep or a batch of the stream; with the last sending well within the time an entry is held
+SECONDS = 20  # of a sweep or a stream batch: even the last attempt ends well within the hold of an entry
 GATEWAYS = {EMAIL: mail, SMS: sms}
 
 
 def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
-    """Send the new messages among the records of the stream; return the numbers of those that must come again."""
+    """Send the new messages among the stream's records; return the numbers of the records that must come again."""
     until = time.monotonic() + SECONDS
     return lane_runner.begin_each(records, lambda image: send_new(decode(Outbox, image), datetime.now(UTC), until))
 
 
 def send_new(entry: Outbox, now: datetime, until: float) -> None:
-    """Send what was just stored, once however often the stream says so; what fails is left to the sweep.
+    """Send a message that was just stored, once for any number of stream records. The sweep repeats a failed one.
 
-    Nothing is begun after `until`, a time of `time.monotonic`.
+    Begin nothing after `until`, a time of `time.monotonic`.
     """
     is_late = entry.due_at is None or now > entry.due_at - outbox.HELD_FOR + outbox.STREAMS_TURN
     held = None if is_late or time.monotonic() > until else outbox_store.claim_new(entry)
@@ -43,7 +43,7 @@ def send_new(entry: Outbox, now: datetime, until: float) -> None:
 
 
 def sweep(now: datetime, limit: int = 25) -> Swept:
-    """Send at most `limit` of the entries nobody holds, the longest due first. Sweeps may run side by side."""
+    """Send at most `limit` of the entries that no process holds, the longest due first. Sweeps may run side by side."""
     until = time.monotonic() + SECONDS
 
     def attempt(entry: Due, at: datetime, _: list[bool]) -> bool:
@@ -64,7 +64,7 @@ def _attempt(held: Outbox, now: datetime, until: float) -> None:
     try:
         after, reason = _sent(held, now, until)
         outbox_store.store_attempt(held, after)
-    except Exception as defect:  # noqa: BLE001  one message stops no other
+    except Exception as defect:  # noqa: BLE001  one defect must not stop other messages
         log_defect(defect, outbox=held.id, attempts=held.attempts)
         return
     outcome = "sent" if after.sent_at else "given up" if after.given_up_at else "failed"
@@ -72,7 +72,7 @@ def _attempt(held: Outbox, now: datetime, until: float) -> None:
 
 
 def _sent(held: Outbox, now: datetime, until: float) -> tuple[Outbox, str | None]:
-    """Return the entry after one attempt, and why it was not sent."""
+    """Return the entry after one attempt, and the reason if it was not sent."""
     if outbox.is_spent(held):
         return outbox.given_up(held, now), "no attempt came back"
     if not _has_sender(held):
@@ -104,7 +104,7 @@ def _send_one(message: Outbox, address: str, until: float) -> None:
 
 
 def _with_text(entry: Outbox) -> Outbox:
-    """Return a receipt with its text, made from its transaction; without it when it cannot be written."""
+    """Return a receipt with its text, made from its transaction; unchanged if the text cannot be written."""
     transaction = transactions.get(entry.transaction_id or "")
     if transaction is None:
         return entry
@@ -120,6 +120,6 @@ def _with_text(entry: Outbox) -> Outbox:
             html=as_html(receipt, outbox.LOGO_IN_MAIL if receipt.logo_key else None),
             logo_key=receipt.logo_key,
         )
-    except Exception as defect:  # noqa: BLE001  see the docstring
+    except Exception as defect:  # noqa: BLE001  a receipt without text fails its attempt
         log_defect(defect, outbox=entry.id)
         return entry

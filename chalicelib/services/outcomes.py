@@ -1,7 +1,8 @@
-"""Outcomes: the acquirer is called, and the outcome of a transaction is resolved and stored.
+"""Outcomes: call the acquirer, resolve the outcome of a transaction, and store it.
 
-Each step is conditional on the step before. A host that cannot be inquired receives advices until it acknowledges one.
-The notes of answers feed the circuit breakers of the sweep. An answer to a reversal must prove the payment it reversed.
+Each step is conditional on the step before. A host without inquiries receives advices until it acknowledges one. The
+sweep's circuit breakers learn from the answers noted here. An answer to a reversal must prove which payment it
+reversed.
 """
 
 import secrets
@@ -36,16 +37,16 @@ from chalicelib.store import outbox as outbox_store
 
 T = TypeVar("T")
 
-AUTHORIZE_SECONDS = 20  # of the 29 s a gateway waits
-RESOLVE_SECONDS = 5  # an inquiry or an automatic reversal: whoever waits for it can come back
-AUTO_CANCEL_ATTEMPTS = 2  # an answer that was lost is repeated
+AUTHORIZE_SECONDS = 20  # API Gateway waits 29 s
+RESOLVE_SECONDS = 5  # an inquiry or an automatic reversal: the caller can try again later
+AUTO_CANCEL_ATTEMPTS = 2  # the second attempt follows a lost answer
 
 _noted: ContextVar[list[bool] | None] = ContextVar("noted", default=None)
 
 
 @contextmanager
 def noted(answers: list[bool]) -> Iterator[None]:
-    """Add to `answers`, for each request of the block, whether it was answered: the sweep's circuit breakers use it."""
+    """Add to `answers`, for each request in the block, whether an answer came. The sweep's circuit breakers use it."""
     token = _noted.set(answers)
     try:
         yield
@@ -54,7 +55,7 @@ def noted(answers: list[bool]) -> Iterator[None]:
 
 
 def call(transaction: Transaction, request: Callable[[], T]) -> T:
-    """Return the acquirer's answer, or raise AcquirerError. An adapter's defect is one more way to lose an answer."""
+    """Return the acquirer's answer or raise AcquirerError. A defect of the adapter counts as a lost answer."""
     answered = False
     try:
         answer = request()
@@ -64,9 +65,9 @@ def call(transaction: Transaction, request: Callable[[], T]) -> T:
     except AcquirerError:
         log("answer_lost", acquirer=transaction.acquirer, transaction=transaction.id)
         raise
-    except Exception as defect:  # noqa: BLE001  whatever it was, the request may have been sent
+    except Exception as defect:  # noqa: BLE001  after any defect the request may have been sent
         log_defect(defect, transaction=transaction.id)
-        raise AnswerLostError from None  # its message may quote the card
+        raise AnswerLostError from None  # the defect's message may quote the card
     finally:
         answers_noted = _noted.get()
         if answers_noted is not None:
@@ -75,13 +76,13 @@ def call(transaction: Transaction, request: Callable[[], T]) -> T:
 
 
 def call_for_reversal(transaction: Transaction, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
-    """Return the acquirer's answer to a reversal, which must prove that it is one of this payment and amount."""
+    """Return the acquirer's answer to a reversal. The answer must prove this payment and amount."""
     acquirer = acquirers.named(transaction.acquirer)
     return proved(transaction, request, call(transaction, lambda: acquirer.reverse(request, within_s)))
 
 
 def proved(transaction: Transaction, request: ReversalRequest, answer: AcquirerAnswer) -> AcquirerAnswer:
-    """Return the answer to a reversal; one that is about anything else is logged and counts as lost."""
+    """Return the answer to a reversal. An answer about another payment or amount is logged and counts as lost."""
     if not answers(answer, request):
         log("unproved", transaction=transaction.id, reference=request.reference, code=answer.code)
         raise AnswerLostError
@@ -89,7 +90,7 @@ def proved(transaction: Transaction, request: ReversalRequest, answer: AcquirerA
 
 
 def is_acknowledged(transaction: Transaction, request: ReversalRequest, attempts: int = AUTO_CANCEL_ATTEMPTS) -> bool:
-    """Request an automatic reversal; return whether the acquirer acknowledged it. Repeated it is the same reversal."""
+    """Request an automatic reversal; return whether the acquirer acknowledged it. A repeat reverses only once."""
     for _ in range(attempts):
         with suppress(AcquirerError):
             return call_for_reversal(transaction, request, RESOLVE_SECONDS).is_approved
@@ -100,7 +101,7 @@ RRN_ALPHABET, RRN_LENGTH = string.ascii_uppercase + string.digits, 12
 
 
 def identify_payment(payment: Transaction, terminal: Terminal) -> Transaction:
-    """Return a payment with what its host will recognise it by; as it is when its acquirer can be inquired."""
+    """Return a payment with the identity that its host recognises; unchanged if its acquirer answers inquiries."""
     acquirer = acquirers.named(payment.acquirer)
     if acquirer.can_inquire:
         return payment
@@ -109,7 +110,7 @@ def identify_payment(payment: Transaction, terminal: Terminal) -> Transaction:
 
 
 def identify_reversal(reversal: Transaction, original: Transaction) -> Transaction:
-    """Return a reversal with what its host will recognise it by; as it is when its acquirer can be inquired."""
+    """Return a reversal with the identity that its host recognises; unchanged if its acquirer answers inquiries."""
     if original.host is None:
         return reversal
     numbers = _next_stans(original.host.terminal.mid, original.terminal_name)
@@ -117,10 +118,10 @@ def identify_reversal(reversal: Transaction, original: Transaction) -> Transacti
 
 
 def _next_stans(mid: str, tid: str) -> range:
-    """Return the numbers of a transaction.
+    """Return the next numbers (STAN) for the messages of a transaction.
 
-    A terminal's sequence begins anywhere: tables that are new, as those of a stage that keeps no data, do not give the
-    numbers again that the host had from the tables before them.
+    A terminal's sequence begins at a random number: after a stage loses its tables, it must not repeat the numbers that
+    the host has already seen.
     """
     return sequences.next_stans(
         mid, tid, hosts_without_inquiry.STANS, start=secrets.randbelow(hosts_without_inquiry.LAST_STAN)
@@ -130,18 +131,19 @@ def _next_stans(mid: str, tid: str) -> range:
 def _new_rrn() -> str:
     """Return a random RRN. Of 10^8 in 400 days, the chance that any two are equal is 10^16 / (2 * 36^12), 0.1 %.
 
-    Should it happen, the host answers 94 to the second, which is reversed; the first has another STAN, so it stands.
+    In that case the host answers 94 to the second payment, which is reversed. The first has another STAN and is not
+    affected.
     """
     return "".join(secrets.choice(RRN_ALPHABET) for _ in range(RRN_LENGTH))
 
 
 Step = Callable[[Transaction], Transaction]
 
-ATTEMPTS = 4  # to store an outcome while others go on with the same transaction
+ATTEMPTS = 4  # to store an outcome while other processes change the transaction
 
 
 def advance(transaction: Transaction, step: Step, now: datetime) -> Transaction:
-    """Store the next step of a transaction, from the phase it is in by then; return it as it is, whoever moved it."""
+    """Store the next step of a transaction from its current phase; return the stored transaction."""
     for _ in range(ATTEMPTS):
         after = step(transaction)
         if not transaction_steps.may_follow(transaction, after):
@@ -156,9 +158,9 @@ def advance(transaction: Transaction, step: Step, now: datetime) -> Transaction:
 
 
 def store(before: Transaction, after: Transaction, now: datetime) -> None:
-    """Store the step; with the outcome its place in the history, its linked card's count, and the receipts.
+    """Store the step. A final step also stores the history entry, the linked card's count and the receipts.
 
-    Raise PhaseChangedError when another process has moved the transaction, or the payment that a reversal is of.
+    Raise PhaseChangedError when another process has changed the transaction, or the payment of a reversal.
     """
     decided = before.is_pending and not after.is_pending
     receipts = receipts_for(after, now) if decided else []
@@ -176,7 +178,7 @@ def store(before: Transaction, after: Transaction, now: datetime) -> None:
 
 
 def resolve_by_advices(transaction: Transaction, now: datetime) -> Transaction:
-    """Take a transaction whose outcome is unknown as far as it goes now: one message, or none."""
+    """Resolve a transaction with unknown outcome as far as possible now, with at most one message."""
     if transaction.phase is Phase.CANCELLING:
         return _repeat_cancel(transaction, now)
     if transaction.phase is Phase.AUTO_CANCELLING:
@@ -185,9 +187,9 @@ def resolve_by_advices(transaction: Transaction, now: datetime) -> Transaction:
 
 
 def _begin(transaction: Transaction, now: datetime) -> Transaction:
-    """Decide that a transaction is reversed automatically, and send the advice for the first time.
+    """Decide to reverse a transaction automatically, and send the first advice.
 
-    When another process has decided it meanwhile, the advice is that one's to send, or a later look's to repeat.
+    When another process has already decided it, that process or a later run sends the advice.
     """
     after = transaction_steps.auto_cancelling(transaction, now)
     try:
@@ -198,7 +200,7 @@ def _begin(transaction: Transaction, now: datetime) -> Transaction:
 
 
 def reverse_partial_approval(transaction: Transaction, now: datetime) -> Transaction:
-    """Reverse what was approved for less than was requested; declined if that is acknowledged at once."""
+    """Reverse a partial approval. The payment is declined if the acquirer acknowledges the reversal at once."""
     after = transaction_steps.auto_cancelling(transaction_steps.unusable(transaction), now)
     try:
         store(transaction, after, now)
@@ -210,7 +212,7 @@ def reverse_partial_approval(transaction: Transaction, now: datetime) -> Transac
 
 
 def _advise(transaction: Transaction, now: datetime, *, is_repeat: bool) -> Transaction:
-    """Send the advice, and end the transaction when it is acknowledged."""
+    """Send the advice, and end the transaction when the acquirer acknowledges it."""
     if not _is_acknowledged(transaction, is_repeat=is_repeat):
         return transaction
     return advance(transaction, transaction_steps.auto_cancelled, now)
@@ -231,7 +233,7 @@ def _repeat_cancel(cancel: Transaction, now: datetime) -> Transaction:
 
 
 def authorize(payment: Transaction, request: AuthorizationRequest, now: datetime) -> Transaction:
-    """Request a payment that was just stored from its acquirer, and return the payment as it is then."""
+    """Send a payment that was just stored to its acquirer; return the payment after the answer."""
     try:
         answer = call(payment, lambda: acquirers.named(payment.acquirer).authorize(request, AUTHORIZE_SECONDS))
     except UnreachableError:
@@ -246,7 +248,7 @@ def authorize(payment: Transaction, request: AuthorizationRequest, now: datetime
 
 
 def reverse(reversal: Transaction, request: ReversalRequest, now: datetime) -> Transaction:
-    """Request a reversal whose amount was just reserved from its acquirer, and return it as it is then."""
+    """Send a reversal with a reserved amount to its acquirer; return the reversal after the answer."""
     try:
         answer = call_for_reversal(reversal, request, AUTHORIZE_SECONDS)
     except UnreachableError:
@@ -261,7 +263,7 @@ def reverse(reversal: Transaction, request: ReversalRequest, now: datetime) -> T
 
 
 def require_attempted(transaction: Transaction, *, replayed: bool = False) -> Transaction:
-    """Return the transaction; 902 when nothing was attempted for it, each time it is requested."""
+    """Return the transaction; raise 902, on every request, when it was never attempted."""
     if not transaction_steps.was_not_attempted(transaction):
         return transaction
     message = f"{ErrorCode.DEPENDENCY_UNAVAILABLE.message} Ask again with a new ID."
@@ -269,14 +271,14 @@ def require_attempted(transaction: Transaction, *, replayed: bool = False) -> Tr
 
 
 def refresh(transaction: Transaction, now: datetime) -> Transaction:
-    """Return a transaction a caller requests; a pending one is resolved first, at most once in a few seconds."""
+    """Return a requested transaction. A pending one is resolved first, at most once in a few seconds."""
     if not transaction.is_pending or transaction_steps.is_in_progress(transaction, now):
         return transaction
     return resolve(transaction, now)
 
 
 def resolve(payment: Transaction, now: datetime) -> Transaction:
-    """Take a payment or reversal that is due as far as it goes now, unless another process does."""
+    """Resolve a due payment or reversal as far as possible now, unless another process has claimed it."""
     if not transactions.claim(payment, now):
         return payment
     if payment.host and payment.is_pending:
@@ -291,10 +293,10 @@ def resolve(payment: Transaction, now: datetime) -> Transaction:
 
 
 def _outcome(payment: Transaction, now: datetime) -> Step:
-    """Return the step an inquiry leads to. "Not found" counts once nothing can be on its way any more.
+    """Return the step after an inquiry. "Not found" counts once no request can be on its way any more.
 
-    Even then the payment is reversed: should a process that stood still send it, the acquirer refuses it. That it is
-    reversed is stored before: what the acquirer approves until its reversal arrives is no more stored.
+    Even then the payment is reversed: if a paused process sends it later, the acquirer refuses it. The decision is
+    stored before the reversal is sent, so a late approval is ignored.
     """
     acquirer = acquirers.named(payment.acquirer)
     try:
@@ -313,11 +315,10 @@ def _outcome(payment: Transaction, now: datetime) -> Step:
 
 
 def _outcome_of_reversal(reversal: Transaction, now: datetime) -> Step:
-    """Return the step an inquiry about a reversal leads to; one that never arrived is requested again.
+    """Return the step after an inquiry about a reversal. A reversal that never arrived is requested again.
 
-    Under the same reference it is the same reversal, so repeating it reverses once: without the card, which is stored
-    nowhere. Near the Deadline nothing is
-    requested any more, so that "not found" is final when the Deadline decides.
+    The repeat has the same reference, so it reverses only once. It has no card, because no card is stored. Close to the
+    Deadline no repeat is sent, so that "not found" is final at the Deadline.
     """
     acquirer = acquirers.named(reversal.acquirer)
     request = hosts_without_inquiry.reversal_request(reversal, is_repeat=True)
@@ -336,7 +337,7 @@ def _outcome_of_reversal(reversal: Transaction, now: datetime) -> Step:
 
 
 def _at_deadline(payment: Transaction, now: datetime) -> Transaction:
-    """Decide at the Deadline: an unknown payment is reversed automatically, one that awaits completion is paid."""
+    """Decide at the Deadline: reverse an unknown payment automatically, complete one that awaits completion."""
     if payment.phase is Phase.UNKNOWN:
         payment = advance(payment, partial(transaction_steps.auto_cancelling, now=now), now)
     if payment.phase is Phase.AUTO_CANCELLING and _auto_cancel(payment):

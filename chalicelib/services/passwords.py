@@ -14,7 +14,8 @@ from chalicelib.domain.secret import Secret
 if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
-# Verified for an unknown login, so that it takes as long as a known one. The hash of a random text that is not stored.
+# The hash of a random text that is not stored. An unknown login is verified against it and so takes as long as a known
+# one.
 UNKNOWN_LOGIN_HASH = "$argon2id$v=19$m=19456,t=2,p=1$g7XprkKyaxPvyaszu4tn1g$mVbllcduzCeuFuLSEHLui8Sqhmd4GxYT/2g3CWR89Tw"
 
 CACHED_FOR = timedelta(seconds=60)
@@ -22,7 +23,7 @@ MAX_CACHED = 1024
 
 
 class VerifiedPasswords:
-    """A cache of passwords that were right a moment ago. It holds digests under a key of this process, no password."""
+    """A cache of recently verified passwords. It holds digests with a key of this process, and no password."""
 
     def __init__(self, max_cached: int = MAX_CACHED) -> None:
         self._key = secrets.token_bytes(32)
@@ -36,14 +37,15 @@ class VerifiedPasswords:
         return until is not None and now < until
 
     def add(self, password_hash: str, password: bytes, now: datetime) -> None:
-        """Add a match; the oldest is removed when there are too many."""
+        """Add a match; remove the oldest when there are too many."""
         with self._lock:
             self._until[self._digest(password_hash, password)] = now + CACHED_FOR
             while len(self._until) > self._max_cached:
                 self._until.popitem(last=False)
 
     def _digest(self, password_hash: str, password: bytes) -> bytes:
-        # A hash is salted, so it belongs to one login and one password: a changed password is not in the cache.
+        # A hash has a salt, so it belongs to one login and one password. A changed password is therefore not in the
+        # cache.
         return hmac.digest(self._key, password_hash.encode() + b"\0" + password, "sha256")
 
 
@@ -53,7 +55,7 @@ _verified = VerifiedPasswords()
 @cache
 def hasher() -> "PasswordHasher":
     """Return argon2id at the OWASP minimum (Password Storage Cheat Sheet): 19 MiB, two passes, one lane."""
-    from argon2 import PasswordHasher  # noqa: PLC0415  20 ms, which a cold start for a secret key does not pay
+    from argon2 import PasswordHasher  # noqa: PLC0415  20 ms, which a cold start with a secret key does not need
 
     return PasswordHasher(time_cost=2, memory_cost=19456, parallelism=1)
 
@@ -69,7 +71,7 @@ def is_remembered(password_hash: str | None, password: Secret, now: datetime) ->
 
 
 def verify(password_hash: str | None, password: Secret, now: datetime) -> bool:
-    """Return whether the password is right; without a hash (an unknown login) it takes as long as a wrong password."""
+    """Return whether the password is right. Without a hash (an unknown login) it takes as long as a wrong password."""
     text = _bytes_of(password)
     right = _verify_hash(password_hash or UNKNOWN_LOGIN_HASH, text)
     if not right or not password_hash:
@@ -93,5 +95,5 @@ def is_outdated(password_hash: str) -> bool:
 
 
 def _bytes_of(password: Secret) -> bytes:
-    """Return the bytes to hash: the same for every Unicode composition of the same characters (RFC 8265)."""
+    """Return the bytes to hash. Every Unicode composition of the same characters gives the same bytes (RFC 8265)."""
     return unicodedata.normalize("NFC", password.reveal()).encode()

@@ -1,7 +1,7 @@
-"""The sweep of payments: what is due is resolved. Two sweeps at once share the work, they do not repeat it.
+"""The sweep of payments: it resolves the due payments and reversals. Two sweeps at the same time share the work.
 
-A run takes what was due when it began: first what needs no acquirer, then the lanes of the acquirers side by side. What
-it does not reach is for the next run, which begins with what has been due for longest.
+A run takes the transactions that are due when it begins: first those without an acquirer, then one lane per acquirer,
+side by side. The next run takes the rest and begins with the longest due.
 """
 
 from datetime import datetime
@@ -16,20 +16,20 @@ from chalicelib.settings import settings
 from chalicelib.store import due_index, transactions
 from chalicelib.store.due_index import NO_ACQUIRER, Due
 
-SECONDS = 42  # after which a run begins no other: the last may wait for three answers of 5 s, and a run has 58
-FIRST_SECONDS = 20  # of them at most before the acquirers' turn
+SECONDS = 42  # for beginning attempts: the last may wait for three answers of 5 s, and a run has 58
+FIRST_SECONDS = 20  # at most, for transactions without an acquirer
 
 
 def run(now: datetime, limit: int | None = None, seconds: float = SECONDS) -> Swept:
-    """Resolve what is due, longest due first: at most `limit`, and none begun after so many seconds."""
+    """Resolve due transactions, the longest due first: at most `limit`, beginning none after `seconds`."""
     limits = Limits(seconds, settings().sweep_concurrency, most=limit)
     with lane_runner.running("transaction", now, limits) as sweep:
         sweep.add(_lane(NO_ACQUIRER)).only_count()
         sweep.drain(FIRST_SECONDS)
         for code in acquirers.KNOWN:
             lane = sweep.add(_lane(code))
-            # An advice has to leave within 90 s and each minute: a host that is silent gets all that are due.
-            if lane.head and not acquirers.named(code).can_inquire:  # without work the acquirer is not loaded
+            # Each advice must leave within 90 s and then every minute, so a silent host receives all due advices.
+            if lane.head and not acquirers.named(code).can_inquire:  # without work the acquirer's adapter is not loaded
                 lane.only_count()
         sweep.drain()
     swept = sweep.swept()

@@ -1,4 +1,4 @@
-"""Taking payments, and reading one."""
+"""Take a payment, and read one."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -29,9 +29,9 @@ from chalicelib.store.table import AlreadyExistsError, Key, read
 
 
 def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | None = None) -> tuple[Transaction, bool]:
-    """Return the payment, and whether it is the stored one of an earlier request with the same ID and content.
+    """Return the payment, and whether it is a replay: an earlier request stored it with the same ID and content.
 
-    `key` is the Idempotency-Key; the ID the caller chose counts when both are there.
+    `key` is the Idempotency-Key header. An ID in the request wins over it.
     """
     order = identified(body.to_domain(), caller, key)
     keys = _keys(order, caller)
@@ -39,7 +39,7 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
     found = dict(zip(keys, admitted.others, strict=True))
     agent, merchant = admitted.agent, admitted.merchant
     permissions.check_can_take_payments(agent)
-    if merchant is None:  # a system user: take_payments refused it already
+    if merchant is None:  # never: only a system user has none, and the check above refuses it
         raise ServiceError(ErrorCode.ROLE_MAY_NOT)
     if (masked := body.with_card_number_in_card_only()) is not body:
         body, order = masked, identified(replace(masked.to_domain(), id=order.id), caller, key)
@@ -54,7 +54,7 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
 
 
 def identified(order: PaymentOrder, caller: Caller, key: str | None) -> PaymentOrder:
-    """Return the order with its ID (the caller's, else the key's, else a new one) and its content's fingerprint."""
+    """Return the order with its content's fingerprint and its ID: the caller's, else the key's, else a new one."""
     card_digest = ""
     if order.card is not None:
         card_digest = keyed_digest(Secret(f"pan:{order.card.pan.reveal()}"))
@@ -66,7 +66,7 @@ def identified(order: PaymentOrder, caller: Caller, key: str | None) -> PaymentO
 
 
 def _keys(order: PaymentOrder, caller: Caller) -> dict[str, Key[Any]]:
-    """Return the keys of what a payment is decided on, beside the agent and its merchant."""
+    """Return the keys of the records that decide a payment, besides the agent and its merchant."""
     keys: dict[str, Key[Any]] = {"stored": transactions.key(order.id)}
     if caller.terminal_id is not None:
         keys["terminal"] = merchants.terminal_key(caller.terminal_id)
@@ -76,7 +76,7 @@ def _keys(order: PaymentOrder, caller: Caller) -> dict[str, Key[Any]]:
 
 
 def _terminal_of(agent: Agent, terminal: Terminal | None) -> Terminal:
-    """Return the agent's terminal, read again when the agent was moved since the authorizer ran."""
+    """Return the agent's terminal. It is read again if the agent got another one since the authorizer ran."""
     if agent.terminal_id is None:
         raise ServiceError(ErrorCode.TERMINAL_NOT_FOUND, "The agent has no terminal.")
     if terminal is None or terminal.id != agent.terminal_id:
@@ -91,7 +91,7 @@ def _terminal_of(agent: Agent, terminal: Terminal | None) -> Terminal:
 def _take_without_acquirer(
     order: PaymentOrder, till: Till, files: list[PictureFile], now: datetime
 ) -> tuple[Transaction, bool]:
-    """Take a payment that needs no acquirer: one store transaction, with its receipts."""
+    """Take a payment without an acquirer: one store transaction holds it and its receipts."""
     transaction = payment.without_acquirer(order, till, now)
     transaction = _with_pictures(transaction, files)
     receipts = receipts_for(transaction, now)
@@ -106,7 +106,7 @@ def _take_without_acquirer(
 def _take_by_card(
     order: PaymentOrder, till: Till, linked: LinkedCard | None, files: list[PictureFile], now: datetime
 ) -> tuple[Transaction, bool]:
-    """Take a payment an acquirer decides: stored first, then authorized under its own ID, then finished."""
+    """Take a payment that an acquirer decides: store it, send it under its own ID, then store the outcome."""
     transaction, request = begin_by_card(order, till, linked, now)
     transaction = _with_pictures(transaction, files)
     checks = [linked_cards.check_usable(linked.id, till.agent.id)] if linked else []
@@ -126,7 +126,7 @@ def _with_pictures(transaction: Transaction, files: list[PictureFile]) -> Transa
 def begin_by_card(
     order: PaymentOrder, till: Till, linked: LinkedCard | None, now: datetime
 ) -> tuple[Transaction, AuthorizationRequest]:
-    """Return a card payment as it is stored before its acquirer is called, and the request to the acquirer."""
+    """Return a card payment to store before its acquirer is called, and the request to the acquirer."""
     transaction, request = with_card(
         order, till, now, acquirers=_acquirers_for(order), linked=linked, refuse=acquirers.refuse
     )
@@ -139,16 +139,16 @@ def begin_by_card(
 
 
 def _acquirers_for(order: PaymentOrder) -> tuple[str, ...]:
-    """Return the card acquirers of the stage that may take the payment, the default first; none for other kinds."""
+    """Return the stage's card acquirers for the payment, the default first; none for other kinds of payment."""
     return acquirers.taking(order.input_type) if KINDS[order.input_type].acquirer is None else ()
 
 
 def _replay(
     order: PaymentOrder, stored: Transaction, files: list[PictureFile], now: datetime
 ) -> tuple[Transaction, bool]:
-    """Return the stored payment, with the signature it owes if this request brings it, and whether it brought none.
+    """Return the stored payment and whether the request is a pure replay: it brings no owed signature.
 
-    A card that cannot be read is refused: it cannot be compared.
+    Refuse an unreadable card, because it cannot be compared with the stored one.
     """
     if order.card_findings:
         raise invalid(*order.card_findings)
@@ -156,16 +156,16 @@ def _replay(
 
 
 def public(transaction_id: str) -> Transaction | None:
-    """Return the transaction for anybody who knows its ID; None for an ID that is unknown or malformed."""
+    """Return the transaction for any caller with its ID; None for an unknown or malformed ID."""
     return transactions.get(transaction_id.upper()) if is_guid(transaction_id) else None
 
 
 def get(transaction_id: str, caller: Caller, now: datetime) -> Page:
-    """Return the page of one transaction the caller may see, a pending one as its acquirer knows it.
+    """Return a page with one transaction that the caller may see. A pending one is resolved first.
 
-    404 for what is missing and for what is another merchant's.
+    Raise 404 for a missing transaction and for another merchant's.
     """
     admitted, transaction = admit_to_transaction(caller, transaction_id)
     transaction = outcomes.refresh(transaction, now)
-    merchant = admitted.merchant or read(merchants.key(transaction.client_id))  # a system user has none of its own
+    merchant = admitted.merchant or read(merchants.key(transaction.client_id))  # a system user has no merchant
     return Page([transaction], 1, amount_taken([entry_of(transaction)], merchant.currency_id if merchant else None))

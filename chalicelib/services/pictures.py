@@ -1,4 +1,4 @@
-"""Pictures of merchants and agents, photos and signatures of payments: stored, and shown by a signed URL."""
+"""Pictures of merchants and agents, photos and signatures of payments: store them, and show them by a signed URL."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from chalicelib.schemas.payments import PictureFile
 def store_picture(image: Image | None, owner: str) -> dict[str, Any]:
     """Store the picture of a request, if any, and return the changed fields of its owner's record ("merchants/7").
 
-    It is stored before the record, so that no record ever names a missing picture.
+    The picture is stored before the record, so no record names a missing picture.
     """
     if image is None:
         return {}
@@ -24,7 +24,7 @@ def store_picture(image: Image | None, owner: str) -> dict[str, Any]:
 def store_files(requested: Sequence[PictureFile], transaction_id: str) -> Pictures:
     """Store the photo and the signature of a payment, and return the names of their files.
 
-    A name holds a digest of the content: a repeated request with other pictures overwrites nothing.
+    Each name holds a digest of the content, so a repeated request with other pictures overwrites nothing.
     """
     names = {}
     for file in requested:
@@ -35,5 +35,5 @@ def store_files(requested: Sequence[PictureFile], transaction_id: str) -> Pictur
 
 
 def signed_url(name: str | None) -> str | None:
-    """Return the signed URL of the picture that is stored under this name, or None without a name."""
+    """Return the signed URL of the stored picture with this name, or None without a name."""
     return files.signed_url(name) if name else None

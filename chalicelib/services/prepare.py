@@ -1,4 +1,4 @@
-"""Preparing a payment: the fields of a product are filled in by the partner that sells it."""
+"""Prepare a payment: the partner that sells a product fills in the product's fields."""
 
 import time
 from datetime import datetime
@@ -22,7 +22,7 @@ def prepare(body: PreparePayment, caller: Caller, now: datetime) -> tuple[Prepar
     """Return the fields that the product's partner fills in.
 
     Raise PRODUCT_NOT_FOUND for a product without a partner, VALIDATION_FAILED when the partner refuses the fields,
-    DEPENDENCY_UNAVAILABLE when it gives no valid answer in time. Nothing is stored, so a repeated request is safe.
+    DEPENDENCY_UNAVAILABLE when the partner gives no valid answer in time. Nothing is stored, so a repeat is safe.
     """
     permissions.check_can_take_payments(admit(caller, current_account_id=body.current_account_id).agent)
     partner = settings().partners.get(body.product_desc_code)
@@ -34,7 +34,7 @@ def prepare(body: PreparePayment, caller: Caller, now: datetime) -> tuple[Prepar
 
 
 def _check_names(body: PreparePayment) -> None:
-    """Refuse a field name that is given twice: the partner could not know which value is meant."""
+    """Refuse a field name that stands twice: the partner could not know which value counts."""
     names = [field.name for field in body.prepare_fields]
     twice = [
         Finding(f"prepare_fields[{number}].name", Check.TWICE, "The field is given twice.")
@@ -46,14 +46,14 @@ def _check_names(body: PreparePayment) -> None:
 
 
 def _ask_partner(partner: Partner, request: PartnerRequest, now: datetime) -> tuple[PreparedField, ...]:
-    """Return the partner's answer, and write its outcome to the log."""
+    """Return the partner's answer, and log its outcome."""
     started = time.perf_counter()
     outcome = "prepared"
     try:
         secret = secrets.partner(partner.product)
         if secret is None:
             message = "its secret is not among the stage's"
-            raise FailedError(message)  # noqa: TRY301  the stage is not set up: out of reach like any other reason
+            raise FailedError(message)  # noqa: TRY301  a stage without the secret is like a partner out of reach
         return partners.request_fields(partner, secret, request, now)
     except partners.RefusedError as refusal:
         outcome = "refused the fields"
@@ -67,7 +67,7 @@ def _ask_partner(partner: Partner, request: PartnerRequest, now: datetime) -> tu
 
 
 def _findings(problems: tuple[Problem, ...], request: PartnerRequest) -> list[Finding]:
-    """Return the problems that the partner reports, each at the field that it names."""
+    """Return the partner's problems as findings, each at the field that it names."""
     names = [name for name, _ in request.fields]
     findings = [_finding(problem, names) for problem in problems]
     return findings or [Finding("prepare_fields", Check.FORMAT, FIELDS_REFUSED)]

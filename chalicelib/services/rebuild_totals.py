@@ -1,4 +1,4 @@
-"""Counting a merchant's totals again from its transactions, while payments come in."""
+"""Rebuild a merchant's totals from its transactions, while payments come in."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,34 +15,34 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-ROUNDS = 5  # of counting, for what was written to while it was counted
-AT_ONCE = 1000  # records in memory
+ROUNDS = 5  # of counting: counters that change during a round are counted again
+AT_ONCE = 1000  # records in memory at a time
 
 
 class Difference(Record):
-    """A counter that was not what the transactions come to."""
+    """A counter whose stored number differs from the transactions."""
 
     month: str
     at: str
     name: str
     stored: int
     counted: int
-    exists: bool = True  # whether the number was stored at all
+    exists: bool = True  # whether a number was stored
 
 
 class Outcome(Record):
-    """The counters that were corrected, and those that were written to whenever they were counted."""
+    """The corrected counters, and the counters that changed during every round."""
 
     mended: tuple[Difference, ...]
     moving: tuple[Difference, ...]
 
 
 def rebuild(client_id: int, month: str) -> Outcome:
-    """Count a month (2026-03) of a merchant and mend what differs.
+    """Count a month (2026-03) of a merchant and correct the counters that differ.
 
-    The counters are read before the transactions, and written only if they are still what was read: a payment that is
-    counted at this moment is never lost, it makes its counter one to be looked at again. What is rolled up of the month
-    becomes outdated in any case: the next list rolls it up anew.
+    The counters are read before the transactions, and written only if they are unchanged since. So no payment that is
+    counted meanwhile is lost: its counter is counted again. The month's rolled-up totals always become stale, and the
+    next list rebuilds them.
     """
     mended: list[Difference] = []
     moving: list[Difference] = []
@@ -63,14 +63,14 @@ def rebuild(client_id: int, month: str) -> Outcome:
 
 
 def _correction(group: Sequence[Difference]) -> Write:
-    """Return the write that puts the counters of one item right."""
+    """Return the write that corrects the counters of one item."""
     before = {one.name: one.stored if one.exists else None for one in group}
     key = totals.counters_key(group[0].month, group[0].at)
     return totals.correction(key, before, {one.name: one.counted for one in group})
 
 
 def _differences(client_id: int, month: str) -> Iterator[list[Difference]]:
-    """Yield the counters that differ, those of one item together: in parts where one correction cannot hold them."""
+    """Yield the counters that differ, grouped by item; a group fits into one correction."""
     stored: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for prefix in (totals.TOTAL, totals.SLOTS):
         stored.update((at, Counter(numbers)) for at, numbers in totals.read_counters(client_id, month, prefix))
@@ -98,7 +98,7 @@ def _counted(client_id: int, month: str) -> defaultdict[str, Counter[str]]:
 
 
 def _groups(many: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Yield the items in groups of so many."""
+    """Yield the items in groups of at most `size`."""
     remaining = iter(many)
     while group := list(islice(remaining, size)):
         yield group

@@ -1,4 +1,4 @@
-"""Receipts: those to store with a transaction, and the one of a transaction as its customer gets it."""
+"""Receipts: the messages to store with a transaction, and the receipt that a till shows or prints."""
 
 from datetime import datetime
 
@@ -15,9 +15,9 @@ from chalicelib.services.pictures import signed_url
 
 
 def get(transaction_id: str, caller: Caller) -> ReceiptView | None:
-    """Return the receipt of a transaction the caller may see, None when no money moved.
+    """Return the receipt of a transaction that the caller may see, None when no money moved.
 
-    404 for what is missing and for what is another merchant's.
+    Raise 404 for a missing transaction and for another merchant's.
     """
     _, transaction = admit_to_transaction(caller, transaction_id)
     if not has_receipt(transaction):
@@ -34,9 +34,9 @@ def get(transaction_id: str, caller: Caller) -> ReceiptView | None:
 
 
 def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | None = None) -> list[Outbox]:
-    """Return the receipts to store beside the transaction (`store.outbox.put`).
+    """Return the receipts to store with the transaction (`store.outbox.put`).
 
-    None of what was declined or is pending. `occasion` names a further receipt of a transaction: there is one of each.
+    Return none for a declined or pending one. `occasion` names a further receipt: a transaction has one per occasion.
     """
     wanted = transaction.receipt.addresses
     if wanted is None or not has_receipt(transaction):

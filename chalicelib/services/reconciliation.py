@@ -1,4 +1,4 @@
-"""Our books of a day at one acquirer, of all merchants, to be compared with the list of its host."""
+"""Our bookings of a day at one acquirer, for all merchants, to compare with the list of its host."""
 
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,13 +11,13 @@ from chalicelib.domain.reversal import CANCELS
 from chalicelib.store import history, merchants, sequences, transactions
 from chalicelib.store.table import BATCH, Key, read_all
 
-THREADS = 8  # that read at once: most of the time is spent waiting for the store
+THREADS = 8  # parallel reads: most of the time is spent waiting for the store
 
 
 def books_of(acquirer: str, day: date) -> list[Booking]:
-    """Return the purchases and refunds that merchants created on this day of theirs, whatever became of them.
+    """Return the purchases and refunds that merchants created on this business day of theirs, with any outcome.
 
-    Every read is a strong one. A cancel is of the day of its payment, whose Deadline is the end of that day.
+    Every read is strong. A cancel counts on the day of its payment: its Deadline is the end of that day.
     """
     client_ids = range(1, sequences.last_id(merchants.TABLE) + 1)
     with ThreadPoolExecutor(THREADS) as pool:

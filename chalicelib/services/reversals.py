@@ -1,4 +1,4 @@
-"""Reversing payments: a reversal takes from what remains of a payment, and is a transaction of its own."""
+"""Reverse payments. A reversal takes from the remainder of a payment, and is a transaction of its own."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -24,13 +24,13 @@ from chalicelib.store import merchants, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import AlreadyExistsError, read
 
-ATTEMPTS = 4  # to take from what remains while others take from it too
+ATTEMPTS = 4  # to reserve the amount while other reversals reserve theirs
 
 
 def reverse(
     body: ReversePayment, caller: Caller, now: datetime, *, endpoint: str, key: str | None
 ) -> tuple[Transaction, bool]:
-    """Return the reversal, and whether it is the stored one of an earlier request with the same key and content."""
+    """Return the reversal, and whether it is a replay: an earlier request stored it with the same key and content."""
     order = body.to_domain(endpoint, key)
     chosen_id = _chosen_id(order, caller)
     keys = [transactions.key(one) for one in (chosen_id, order.original_id) if one is not None and is_guid(one)]
@@ -50,26 +50,26 @@ def reverse(
 
 
 def _chosen_id(order: ReversalOrder, caller: Caller) -> str | None:
-    """Return the ID that the caller's key stands for, else the one it chose; None without either."""
+    """Return the ID that follows from the caller's key, else the ID in the request, else None."""
     if order.idempotency_key:
         return derived_guid("reversal", "key", caller.agent_id, order.idempotency_key)
     return order.id and order.id.upper()
 
 
 def _id_of_content(order: ReversalOrder, original: Transaction, caller: Caller) -> str | None:
-    """Return the ID that follows from content and time of a request without a key; None when it has no time."""
+    """Return the ID that follows from the content and time of a request without a key; None when it has no time."""
     identity = reversal.content_identity(order, original, caller.agent_id)
     return derived_guid("reversal", *identity) if identity else None
 
 
 def _repeated(order: ReversalOrder, original: Transaction, agent: Agent, now: datetime) -> Transaction | None:
-    """Return the latest reversal of the payment, when a request without a key repeats it."""
+    """Return the payment's latest reversal if this request, which has no key, repeats it."""
     latest = transactions.get(original.reversals.requested_id) if original.reversals.requested_id else None
     return latest if latest and reversal.is_repeated(order, original, latest, agent.id, now) else None
 
 
 def _checked_card(order: ReversalOrder, original: Transaction, now: datetime) -> tuple[CardData | None, Findings]:
-    """Return the card of the request, and everything that is wrong with it; a return takes it to the acquirer."""
+    """Return the card of the request, and every problem with it. For a return, the acquirer checks it as well."""
     card, findings = check_card(order.card, original, partial(card_digest, original.id), now)
     if card is not None and order.mode not in CANCELS:
         request = ReversalRequest("", original.id, original.amount_minor, original.currency, card=card)
@@ -80,10 +80,10 @@ def _checked_card(order: ReversalOrder, original: Transaction, now: datetime) ->
 def _reverse(
     named: str | None, order: ReversalOrder, original: Transaction, admitted: Admitted, now: datetime
 ) -> tuple[Transaction, bool]:
-    """Store the reversal, take its amount from what remains of the payment, and request it from its acquirer.
+    """Store the reversal, reserve its amount of the payment, and request it from its acquirer.
 
-    It is decided on the payment as it was read. When another reversal took from the payment meanwhile, the payment is
-    read and decided again. `named` is the ID that an equal request has, too; None when nothing names the reversal.
+    The decision uses the payment as it was read. If another reversal changes the payment meanwhile, read and decide
+    again. `named` is the ID that an equal request has as well; None when a request has no such ID.
     """
     reversal_id, keyless, agent = named or new_guid(), named is None, admitted.agent
     makes_events = _makes_events(original, admitted, now)
@@ -94,7 +94,7 @@ def _reverse(
         try:
             amount_minor = reversal.decide(order, original, now, findings)
         except ServiceError:
-            # An equal request may have stored it meanwhile: after this one looked, or under the ID of its content.
+            # An equal request may have stored the reversal meanwhile, under the same ID.
             if named is not None and (first := transactions.get(named)):
                 return replay(first, order, reversal.fingerprint(order, agent.id), now), True
             raise
@@ -113,13 +113,13 @@ def _reverse(
 
 
 def _makes_events(original: Transaction, admitted: Admitted, now: datetime) -> bool | None:
-    """Return whether the payment's merchant wants events of the reversal: True or None, as it is stored."""
-    merchant = admitted.merchant or read(merchants.key(original.client_id))  # a system user has none of its own
+    """Return whether the payment's merchant wants events of the reversal: True or None, the stored form."""
+    merchant = admitted.merchant or read(merchants.key(original.client_id))  # a system user has no merchant
     return (merchant is not None and merchant.makes_events(now)) or None
 
 
 def _request(transaction: Transaction, order: ReversalOrder, card: CardData | None, now: datetime) -> Transaction:
-    """Request a stored reversal from its acquirer, if it needs one, and return it as it is then."""
+    """Send a stored reversal to its acquirer if it needs one; return the reversal after the answer."""
     if transaction.is_pending:
         request = hosts_without_inquiry.reversal_request(transaction, order, card, is_repeat=False)
         transaction = outcomes.reverse(transaction, request, now)

@@ -12,7 +12,7 @@ from chalicelib.services.history import scope_of
 from chalicelib.store import agents, totals
 from chalicelib.store.table import BATCH, read_all
 
-MOST_READS = 18  # of the store, beside those of the caller and of the merchant a system user names
+MOST_READS = 18  # of the store, besides the reads of the caller and of a system user's merchant
 
 
 def report(body: ReportTakings, caller: Caller, now: datetime) -> tuple[Sequence[Taking], Mapping[int, str]]:
@@ -34,7 +34,7 @@ def report(body: ReportTakings, caller: Caller, now: datetime) -> tuple[Sequence
 
 
 def _names_of(agent_ids: set[int], most_reads: int) -> dict[int, str]:
-    """Read the names of agents; raise PERIOD_TOO_LONG for more of them than so many reads hold."""
+    """Read the names of agents; raise PERIOD_TOO_LONG for more agents than `most_reads` reads hold."""
     if len(agent_ids) > most_reads * BATCH:
         raise too_much()
     found = read_all([agents.key(agent_id) for agent_id in sorted(agent_ids)])

@@ -1,4 +1,4 @@
-"""Webhooks of a merchant, and its events: listed with what became of them, and sent again."""
+"""Webhooks of a merchant and its events: list them with their deliveries, and send events again."""
 
 import secrets as random
 from collections.abc import Iterator
@@ -28,11 +28,11 @@ from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Act, changed_fields
 from chalicelib.store.table import Key, retry_on_change
 
-OWNER = "webhook"  # of a sealed secret
+OWNER = "webhook"  # the owner of a sealed secret: KMS checks it
 
 
 class Made(Record):
-    """A webhook, the secret that was just made for it, if any, and its merchant's zone in hours."""
+    """A webhook, its new secret if one was made, and its merchant's zone in hours."""
 
     webhook: Webhook
     secret: Secret | None
@@ -40,7 +40,7 @@ class Made(Record):
 
 
 def create(body: CreateWebhook, caller: Caller, merchant_id: int, now: datetime) -> Made:
-    """Create a webhook with a secret of its own; the merchant's transactions make events from now on."""
+    """Create a webhook with its own secret. From now on the merchant's transactions make events."""
     merchant, _ = _managed(body, caller, merchant_id)
     _check_room(merchant)
     _check_url(body.url)
@@ -71,7 +71,7 @@ def create(body: CreateWebhook, caller: Caller, merchant_id: int, now: datetime)
 
 
 def update(body: UpdateWebhook, caller: Caller, merchant_id: int, webhook_id: int, now: datetime) -> Made:
-    """Update the fields of a webhook that the request sets; with `RotateSecret` return its new secret."""
+    """Update the fields that the request sets. With `RotateSecret` return a new secret."""
     secret = webhooks.new_secret(random.token_bytes(webhooks.SECRET_BYTES)) if body.rotate_secret else None
 
     def attempt() -> Made:
@@ -90,9 +90,9 @@ def update(body: UpdateWebhook, caller: Caller, merchant_id: int, webhook_id: in
 
 
 def store(before: Webhook, after: Webhook, merchant: Merchant, act: Act) -> None:
-    """Store the next version of a webhook; when it was switched on or off, until when its merchant makes events, too.
+    """Store the next version of a webhook. A change of its state also updates when its merchant stops making events.
 
-    Raise ChangedMeanwhileError when either is no longer what was read.
+    Raise ChangedMeanwhileError when the webhook or the merchant has changed since it was read.
     """
     if before.state == after.state:
         webhooks_store.change(before, after, act)
@@ -104,13 +104,13 @@ def store(before: Webhook, after: Webhook, merchant: Merchant, act: Act) -> None
 
 
 def list_webhooks(body: Context, caller: Caller, merchant_id: int) -> tuple[list[Webhook], int]:
-    """Return the webhooks of a merchant by ID, and its zone in hours."""
+    """Return the merchant's webhooks by ID, and the merchant's zone in hours."""
     merchant, _ = _managed(body, caller, merchant_id)
     return webhooks_store.of_merchant(merchant_id), merchant.gmt
 
 
 def test(body: Context, caller: Caller, merchant_id: int, webhook_id: int, now: datetime) -> str:
-    """Make an event for this webhook alone, on or off, and return the event's ID."""
+    """Make an event for this webhook only, whether it is on or off, and return the event's ID."""
     _, found = _managed(body, caller, merchant_id, webhooks_store.key(merchant_id, webhook_id))
     ping = webhooks.ping(random.token_hex(16), merchant_id, _require(found).id, now)
 
@@ -119,7 +119,7 @@ def test(body: Context, caller: Caller, merchant_id: int, webhook_id: int, now: 
 
 
 def _managed(body: Context, caller: Caller, merchant_id: int, *keys: Key[Any]) -> tuple[Merchant, Any]:
-    """Return the merchant of the path, which the caller must manage, and the record of the first of `keys`."""
+    """Return the merchant of the path, which the caller must manage, and the record of the first key."""
     admitted = admit(caller, merchants.key(merchant_id), *keys, current_account_id=body.current_account_id)
     permissions.check_can_manage(admitted.agent, merchant_id)
     merchant, *found = admitted.others
@@ -147,9 +147,9 @@ def _each_once(types: list[str] | None) -> tuple[str, ...]:
 
 
 def _next_version(before: Webhook, body: UpdateWebhook, secret: Secret | None, now: datetime) -> Webhook:
-    """Return the webhook as the request changes it.
+    """Return the webhook with the request's changes.
 
-    A new URL or state resets the failures, but not the slow answers: only a fast answer shows that a receiver is fast.
+    A new URL or state resets the failures. Slow answers stay counted: only a fast answer shows that a receiver is fast.
     """
     fields: dict[str, Any] = {
         name: value for name in ("url", "state", "description") if (value := getattr(body, name)) is not None
@@ -195,7 +195,7 @@ def _matching(body: ListEvents, spans: list[tuple[str, str, str]]) -> Iterator[t
 
 
 def resend(body: ResendEvent, caller: Caller, merchant_id: int, event_id: str, now: datetime) -> None:
-    """Send an event again: to one webhook, or to each that takes its kind. Its attempts begin anew."""
+    """Send an event again, to one webhook or to each that takes its kind. Its attempts start from scratch."""
     _managed(body, caller, merchant_id)
     found = events.with_id(merchant_id, event_id)
     if found is None:
@@ -210,7 +210,7 @@ def resend(body: ResendEvent, caller: Caller, merchant_id: int, event_id: str, n
 
 
 def _wanted(webhook_id: int | None, made: Event, found: list[Webhook]) -> list[Webhook]:
-    """Return the webhooks that get an event again. One that is named takes kinds that it does not take by itself."""
+    """Return the webhooks that get an event again. A named webhook gets it even if it does not take its kind."""
     if webhook_id is None:
         return [one for one in found if one.takes(made.kind) or (made.kind == PING and one.id == made.webhook_id)]
     named = [one for one in found if one.id == webhook_id]

@@ -1,8 +1,8 @@
 """Agents by ID, their logins by e-mail, and their sessions by the digest of their ID.
 
-An agent and its login change in one store transaction. Signing in needs one strong read, and an e-mail belongs to one
-agent. Failed passwords are counted in the login. For a login that no agent has, a record that expires counts them. Both
-cost the same calls, so nobody learns which logins exist.
+An agent and its login change in one store transaction. Sign-in needs one strong read, and an e-mail belongs to one
+agent. The login counts failed passwords. For an unknown login, a record that expires counts them. Both cost the same
+calls, so callers cannot find out which logins exist.
 """
 
 from contextlib import suppress
@@ -42,7 +42,7 @@ from chalicelib.store.table import (
 )
 
 LOGINS = "logins"
-# In capitals: a login is compared, and stored, without case, so no login is ever the key of such a record.
+# In capitals, because a login is stored in lower case and so can never be this key.
 UNKNOWN = "UNKNOWN#"
 NOT_FULL = "(attribute_not_exists(#failed_attempts) OR #failed_attempts < :limit)"
 IS_OVER = "(#locked_until <= :now OR #counted_until <= :now)"
@@ -66,20 +66,20 @@ def counter(email: str) -> Counter:
 
 
 def counter_of_unknown(pseudonym: str) -> Counter:
-    """Return the counter of a login that no agent has, under the pseudonym that stands for it."""
+    """Return the counter of an unknown login, under its pseudonym."""
     return Counter(Key(LOGINS, FailedAttempts, {"email": UNKNOWN + pseudonym}), is_login=False)
 
 
 def create_login(login: Login) -> Write:
-    """Store a new login; raise 307 when its e-mail belongs to an agent already."""
+    """Store a new login; raise 307 when an agent already has its e-mail."""
     return put_new(LOGINS, replace(login, email=canonical(login.email)), "email", ServiceError(ErrorCode.EMAIL_TAKEN))
 
 
 def count_failure(counter: Counter, seen: FailedAttempts, source: str, now: datetime) -> FailedAttempts:
-    """Count a wrong password, and return the attempts before it; lock passwords at the tenth in a row.
+    """Count a wrong password, and return the attempts before it. The tenth in a row locks passwords.
 
-    Raise 104 when they were locked meanwhile: the count never exceeds ten, so of guesses sent at the same time, those
-    after the tenth learn nothing.
+    Raise 104 when passwords were locked meanwhile. The count never exceeds ten, so parallel guesses after the tenth
+    learn nothing.
     """
     if is_over(seen, now) and _restart_count(counter, source, now):
         return FailedAttempts()
@@ -97,9 +97,9 @@ def count_failure(counter: Counter, seen: FailedAttempts, source: str, now: date
 
 
 def decide_success(email: str, now: datetime, *, is_logon: bool) -> None:
-    """Reset the count of failures after a right password, and record the logon if there is one to record.
+    """Reset the count of failures after a right password, and record the logon if `is_logon`.
 
-    Raise 104 when passwords were locked meanwhile: of verifications at the same time, this write decides.
+    Raise 104 when passwords were locked meanwhile: this write decides between parallel verifications.
     """
     expression = "SET #failed_attempts = :none" + (", #last_logon = :now" if is_logon else "")
     success = update(
@@ -116,7 +116,7 @@ def decide_success(email: str, now: datetime, *, is_logon: bool) -> None:
 
 
 def rehash(login: Login, password_hash: str) -> None:
-    """Store a hash of the same password with stronger parameters, unless the password was changed meanwhile."""
+    """Store a hash of the same password with stronger parameters, unless the password has changed since."""
     change = update(
         login_key(login.email),
         "SET #password_hash = :new",
@@ -128,7 +128,7 @@ def rehash(login: Login, password_hash: str) -> None:
 
 
 def _restart_count(counter: Counter, source: str, now: datetime) -> bool:
-    """Count the first failure after the ones before are over; return False when another request has done so."""
+    """Count the first failure of a new series; return False when another request has done so."""
     change = update(
         counter.key,
         f"SET #failed_attempts = :one, #sources = :source, {_expiry(counter)} REMOVE #locked_until",
@@ -143,7 +143,7 @@ def _restart_count(counter: Counter, source: str, now: datetime) -> bool:
 
 
 def _lock(counter: Counter, now: datetime) -> None:
-    """Lock passwords, unless they are locked; every request that finds the count full does so, in case one crashed."""
+    """Lock passwords unless they are locked. Each request that finds ten failures does so, in case one crashed."""
     lock = update(
         counter.key,
         "SET #locked_until = :until",
@@ -155,12 +155,12 @@ def _lock(counter: Counter, now: datetime) -> None:
 
 
 def _existing(counter: Counter, condition: str) -> str:
-    """Return the condition for a counter that must exist already, as the one in a login must, or need not."""
+    """Return the condition, with the requirement that a login exists. A counter of an unknown login need not exist."""
     return f"attribute_exists(#agent_id) AND {condition}" if counter.is_login else condition
 
 
 def _expiry(counter: Counter) -> str:
-    # Never on a login: the store deletes what has expired.
+    # Never on a login, because the store deletes expired records.
     return "#counted_until = :until" + ("" if counter.is_login else ", #expires_at = :expires_at")
 
 
@@ -178,13 +178,13 @@ def session_key(digest: str) -> Key[Session]:
 
 
 def create_session(session: Session) -> None:
-    """Store a new session. One that is there already is this one, whose first answer was lost: its ID is random."""
+    """Store a new session. If it exists, our first write succeeded: its ID is random."""
     with suppress(AlreadyExistsError):
         write_one(put_new(SESSIONS, session, "digest"))
 
 
 def touch_session(session: Session, now: datetime) -> Session:
-    """Record that a session was used, which extends it; raise 105 when it was deleted meanwhile."""
+    """Record the use of a session, which extends it; raise 105 when it was deleted meanwhile."""
     touched = replace(session, used_at=now, expires_at=expiry(session, now))
     write_one(
         update(
@@ -202,7 +202,7 @@ TABLE = "agents"
 
 
 class LoginChange(Record):
-    """The changes of a login besides the fields it copies from its agent; `moved` is the login of the old e-mail."""
+    """The changes of a login besides the fields copied from its agent. `moved` is the login of the old e-mail."""
 
     password_hash: str | None = None
     key_digest: str | None = None
@@ -216,7 +216,7 @@ def key(agent_id: int) -> Key[Agent]:
 
 
 def create(agent: Agent, login: Login, act: Act, *also: Write) -> None:
-    """Store a new agent, its login and the writes in `also`; raise 307 when the e-mail has a login already."""
+    """Store a new agent, its login and the writes in `also`; raise 307 when the e-mail already has a login."""
     entry = audit.write(f"agent#{agent.id}", act, filled_fields(agent))
     commit(put_new(TABLE, agent, "id"), create_login(login), entry, *also)
 
@@ -244,7 +244,7 @@ def of_merchant(client_id: int) -> list[Agent]:
 
 
 def _update_login(agent: Agent, change: LoginChange) -> Write:
-    """Change single fields of the login: a failed attempt may be counted in it at the same time."""
+    """Change single fields of the login, so that a failure counted at the same time is kept."""
     values = _login_fields(agent, change)
     return update(
         login_key(agent.email),
@@ -256,7 +256,7 @@ def _update_login(agent: Agent, change: LoginChange) -> Write:
 
 
 def _move_login(login: Login, agent: Agent, change: LoginChange) -> list[Write]:
-    """Store the login under its new e-mail and delete it under the old one."""
+    """Store the login under its new e-mail and delete the old one."""
     after = replace(login, **_login_fields(agent, change), email=canonical(agent.email))
     key = login_key(login.email)
     deletion = {

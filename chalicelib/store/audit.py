@@ -1,4 +1,4 @@
-"""The audit: who changed which fields of which record, written in the store transaction of the change."""
+"""The audit: who changed which fields of which record. The change and its entry are one store transaction."""
 
 import secrets
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ BOOKKEEPING = {"version", "credential_version"}
 
 
 class Audit(Record):
-    """An audit entry. `object` is the changed record ("agent#17"), `at` the time of the change and random letters."""
+    """An audit entry. `object` is the changed record ("agent#17"); `at` is the change's time plus random letters."""
 
     object: str
     at: str
@@ -24,7 +24,7 @@ class Audit(Record):
 
 
 class Act(Record):
-    """A change of a record: its kind, who makes it and when. `by` is an agent's ID, OPERATOR the stage itself."""
+    """A change of a record: its kind, author and time. `by` is an agent's ID, or OPERATOR for the stage itself."""
 
     kind: str
     by: int
@@ -32,7 +32,7 @@ class Act(Record):
 
 
 def audit_entry(name: str, act: Act, names: Iterable[str], token: str) -> Audit:
-    """Return the audit entry of a write to a record ("agent#17"); `token` makes entries of one instant differ."""
+    """Return the audit entry of a write to a record ("agent#17"). `token` distinguishes entries of the same instant."""
     at = f"{act.at.isoformat(timespec='microseconds')}#{token}"
     return Audit(name, at, act.kind, act.by, tuple(sorted(names)))
 
@@ -53,7 +53,7 @@ TABLE = "audit"
 
 
 def write(name: str, act: Act, fields: Iterable[str]) -> Write:
-    """Record an act and the fields of the object ("agent#17") that it changed."""
+    """Return the write that records an act and the fields it changed in the object ("agent#17")."""
     return put_new(TABLE, audit_entry(name, act, fields, secrets.token_hex(4)), "object")
 
 

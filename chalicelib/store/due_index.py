@@ -1,12 +1,12 @@
-"""Records that are due: the index that lists them, and the claim by which one process at a time attempts one.
+"""The index of due records, and the claim, by which one process at a time attempts a record.
 
-The index is sparse. A record that is due carries `due_at` and `due_shard`; any other record has no place in it. A shard
-belongs to a lane, which is read apart from every other: "SANDBOX.0" holds what is due at the acquirer SANDBOX, "none.0"
-what needs no acquirer, "email.0" e-mails, "7#1" the deliveries to webhook 1 of merchant 7.
+The index is sparse: it lists only records with `due_at` and `due_shard`. Each shard belongs to a lane, and lanes are
+read separately. Shard "SANDBOX.0" holds due transactions of the acquirer SANDBOX, "none.0" transactions without an
+acquirer, "email.0" e-mails, "7#1" deliveries to webhook 1 of merchant 7.
 
-A claim holds a record until its new `due_at`. A process that dies lets go of it at that time, and the record is due
-again. Whatever a process writes about a record that it holds requires that `due_at`, so it changes nothing after
-another process has claimed the record. Transactions have a claim of their own, `store.transactions.claim`.
+A claim holds a record until its new `due_at`. If the process dies, the record is due again at that time. A process may
+only write to a record that still has the `due_at` of its claim, so it changes nothing after another process has claimed
+it. Transactions have their own claim, `store.transactions.claim`.
 """
 
 import heapq
@@ -28,19 +28,19 @@ from chalicelib.store.table import (
     write_one,
 )
 
-LANE_SHARDS = 2  # a shard takes 1,000 writes a second, a card payment is two: see decision 19 before there are fewer
-NO_ACQUIRER = "none"  # the lane of what needs no acquirer
+LANE_SHARDS = 2  # a shard takes 1,000 writes a second, a card payment needs two; see decision 19 before reducing this
+NO_ACQUIRER = "none"  # the lane of transactions without an acquirer
 PAGE = 100
 
 R = TypeVar("R")
 
 
 class NotHeldError(Exception):
-    """A record that another process holds, or that is finished."""
+    """Another process holds the record, or it is finished."""
 
 
 class Due(Record):
-    """An entry of the index: the record of this key has been due since then."""
+    """An entry of the index: the key of a record, and the time since which it is due."""
 
     key: Mapping[str, str]
     since: datetime
@@ -57,33 +57,33 @@ class Due(Record):
 
 
 def shard_of(record_id: str, lane: str) -> str:
-    """Return the shard of its lane that a record is in."""
+    """Return the shard of a record within its lane."""
     return f"{lane}.{sum(record_id.encode()) % LANE_SHARDS}"
 
 
 def of_lane(table: str, lane: str, now: datetime) -> Iterator[Due]:
-    """Yield what is due in a lane, the longest due first; pages are read as they are needed.
+    """Yield the due records of a lane, the longest due first. Pages are read when they are needed.
 
-    The index follows its table with a short delay: check in the table that a record is due before acting on it.
+    The index is slightly behind its table, so callers must check in the table that a record is due.
     """
     shards = [of_shard(table, f"{lane}.{number}", now) for number in range(LANE_SHARDS)]
     return heapq.merge(*shards, key=lambda due: due.since)
 
 
 def of_shard(table: str, shard: str, now: datetime) -> Iterator[Due]:
-    """Yield what is due in a shard, the longest due first."""
+    """Yield the due records of a shard, the longest due first."""
     return _entries(table, "#due_shard = :shard AND #due_at <= :now", {"shard": shard, "now": now}, PAGE)
 
 
 def next_due(table: str, shard: str) -> datetime | None:
-    """Return when the first record of a shard is due; None when the shard is empty."""
+    """Return the time when the first record of a shard is due; None for an empty shard."""
     return next((entry.since for entry in _entries(table, "#due_shard = :shard", {"shard": shard}, 1)), None)
 
 
 def claim(key: Key[R], now: datetime, held_for: timedelta, **also: Any) -> R | None:
-    """Claim a record that is due, count an attempt, and store `also`; return None when another process has it.
+    """Claim a due record, count an attempt, and store `also`; return None when another process has it.
 
-    Counting before the attempt limits the attempts of a record that crashes the process that makes them.
+    The attempt is counted first, which limits the attempts of a record that crashes its process.
     """
     values = {"due_at": now + held_for, **also}
     expression = f"{set_attributes(values)} ADD #attempts :one"
@@ -94,9 +94,9 @@ def claim(key: Key[R], now: datetime, held_for: timedelta, **also: Any) -> R | N
 
 
 def claim_first(key: Key[R], due_at: datetime | None) -> R | None:
-    """Claim a new record that nobody has attempted; return None when another process has it.
+    """Claim a new record without attempts; return None when another process has it.
 
-    It stays held until the same time, so the index does not change.
+    The hold ends at the same time as before, so the index does not change.
     """
     values = {"one": 1, "none": 0, "held": due_at}
     condition = "#attempts = :none AND #due_at = :held"
@@ -104,7 +104,7 @@ def claim_first(key: Key[R], due_at: datetime | None) -> R | None:
 
 
 def store_held(key: Key[Any], due_at: datetime | None, changes: Mapping[str, Any], *, is_finished: bool) -> bool:
-    """Store what came of a record that is held until `due_at`; one that is finished leaves the index.
+    """Store the result for a record that is held until `due_at`. A finished record leaves the index.
 
     Return False, and change nothing, when the claim was lost.
     """
@@ -115,7 +115,7 @@ def store_held(key: Key[Any], due_at: datetime | None, changes: Mapping[str, Any
 
 
 def _if_held(key: Key[R], write: Write) -> R | None:
-    """Carry out a write that requires a claim, and return the record after it; None when the claim was lost."""
+    """Execute a write that requires a claim, and return the changed record; None when the claim was lost."""
     try:
         return decode(key.record, write_one(write))
     except NotHeldError:

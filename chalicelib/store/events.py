@@ -1,7 +1,7 @@
-"""Events of a merchant's day, in the order of time, each followed by its deliveries.
+"""Events of a merchant's day in the order of time, each followed by its deliveries.
 
-An event costs what its own item costs: nothing is indexed by it. A delivery that is to be tried again is in the index
-`due`, in the queue of its webhook.
+An event costs only its own item, because no index holds events. A delivery that is due again is in the index `due`, in
+the queue of its webhook.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,33 +31,33 @@ from chalicelib.store.table import (
 
 TABLE = "events"
 SECOND = timedelta(seconds=1)
-START, END = "0", "~"  # before and after every place of a day
+START, END = "0", "~"  # they sort before and after every place of a day
 AT_ONCE = 250  # items: a page of events with two deliveries each
 
 
 class Cursor(Record):
-    """Until when the events of a merchant were looked through."""
+    """The time up to which the sweep has searched a merchant's events."""
 
     until: datetime
 
 
 def put(made: Event) -> Write:
-    """Store an event in the transaction of what it tells, whose condition decides that it is made once."""
+    """Return the write of an event, for the transaction of its change, whose condition ensures that it is made once."""
     return Write("Put", {"TableName": table_name(TABLE), "Item": encode(made)})
 
 
 def create(made: Event) -> None:
-    """Store an event that tells of no transaction."""
+    """Store an event without a transaction, such as a ping."""
     write_one(put(made))
 
 
 def get(day: str, place: str) -> Event | None:
-    """Read the event at a place; None when there is none any more."""
+    """Read the event at a place; None when it is missing or expired."""
     return read(Key(TABLE, Event, {"day": day, "place": place}))
 
 
 def with_id(client_id: int, event_id: str) -> tuple[Event, list[Delivery]] | None:
-    """Read the event of a merchant with this ID, which says its second, and its deliveries; None for no such event."""
+    """Read the merchant's event with this ID, which contains its second, and its deliveries; None if it is missing."""
     second = webhooks.second_of(event_id)
     if second is None:
         return None
@@ -68,17 +68,17 @@ def with_id(client_id: int, event_id: str) -> tuple[Event, list[Delivery]] | Non
 def between(
     day: str, low: str = START, high: str = END, *, newest_first: bool = False
 ) -> Iterator[tuple[Event, list[Delivery]]]:
-    """Yield the events of a partition from one place to another, oldest or newest first, each with its deliveries."""
+    """Yield the events between two places of a partition, oldest or newest first, each with its deliveries."""
     items = items_of(Range(TABLE, ("day", day), "place", low, high, AT_ONCE), newest_first=newest_first)
     for _, group in groupby(items, lambda item: "#".join(item["place"]["S"].split("#")[:2])):
         found = list(group)
-        made = [decode(Event, item) for item in found if "kind" in item]  # none: what is left of an event that expired
+        made = [decode(Event, item) for item in found if "kind" in item]  # none: deliveries of an expired event
         if made:
             yield made[0], [decode(Delivery, item) for item in found if "kind" not in item]
 
 
 def begin(new: Delivery) -> bool:
-    """Store a new delivery, held or in its queue; return False when there is one already."""
+    """Store a new delivery, held or in its queue; return False when one exists."""
     try:
         write_one(put_new(TABLE, new, "place"))
     except AlreadyExistsError:
@@ -87,26 +87,26 @@ def begin(new: Delivery) -> bool:
 
 
 def begin_again(wanted: Delivery) -> None:
-    """Store a delivery that was asked for again, whatever became of it."""
+    """Store a delivery that a caller requested again. It replaces the earlier delivery."""
     write_one(Write("Put", {"TableName": table_name(TABLE), "Item": encode(wanted)}))
 
 
 def claim(day: str, place: str, queue: str, now: datetime) -> Delivery | None:
-    """Claim a delivery that is due; None when another process has it, or it is finished.
+    """Claim a due delivery; return None when another process has it or it is finished.
 
-    It is in its queue from then on, in case the process dies.
+    The claim also queues the delivery, in case the process dies.
     """
     return due_index.claim(_key(day, place), now, webhooks.HELD_FOR, due_shard=queue, is_urgent=False)
 
 
 def enqueue(orphan: Delivery, queue: str) -> None:
-    """Put a delivery whose holder died during its first attempt in a queue, unless somebody else has it by now."""
+    """Queue a delivery whose holder died during its first attempt, unless another process has claimed it."""
     key = _key(orphan.day, orphan.place)
     due_index.store_held(key, orphan.due_at, {"due_shard": queue}, is_finished=False)
 
 
 def store_attempt(held: Delivery, after: Delivery) -> bool:
-    """Store a delivery after an attempt: in its queue, or finished; return False when the claim was lost."""
+    """Store a delivery after an attempt, queued or finished; return False when the claim was lost."""
     changes: dict[str, Any] = {"state": after.state, "made": after.made}
     if after.due_at:
         changes |= {"due_at": after.due_at, "due_shard": after.due_shard}
@@ -114,13 +114,13 @@ def store_attempt(held: Delivery, after: Delivery) -> bool:
 
 
 def cursors(client_ids: Sequence[int]) -> dict[int, datetime]:
-    """Read until when the events of merchants were looked through for what the stream has missed."""
+    """Read the time up to which the sweep has searched the events of each merchant."""
     found: list[Cursor | None] = read_all([_cursor_key(one) for one in client_ids])
     return {client_id: one.until for client_id, one in zip(client_ids, found, strict=True) if one}
 
 
 def store_cursor(client_id: int, until: datetime) -> None:
-    """Store until when the events of a merchant were looked through."""
+    """Store the time up to which the sweep has searched a merchant's events."""
     write_one(update(_cursor_key(client_id), "SET #until = :until", {"until": until}))
 
 

@@ -1,4 +1,4 @@
-"""The history: one short entry for each transaction, the totals written with it, and the filter of a list."""
+"""The history: a short entry per transaction, the totals written with it, and the filter of a list."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -15,10 +15,10 @@ from chalicelib.store import totals
 from chalicelib.store.table import Filter, Item, Range, Write, items_of, put_item, range_of_prefix
 from chalicelib.store.totals import counter_of, kind_text
 
-ENTRY, IN_ORDER = "entry#", "time#"  # by agent, of all agents
-BETWEEN = "\n"  # the addresses of a receipt: none holds it
-WITHOUT_TEXTS = ("at", "kind", "taken_minor", "amount_minor")  # the attributes a page needs when no text is searched
-EXPORTED = (  # the attributes an exported row needs
+ENTRY, IN_ORDER = "entry#", "time#"  # sort keys by agent, and of all agents
+BETWEEN = "\n"  # separates the addresses of a receipt; no address contains it
+WITHOUT_TEXTS = ("at", "kind", "taken_minor", "amount_minor")  # the attributes for a page without a text search
+EXPORTED = (  # the attributes for an exported row
     *("at", "kind", "taken_minor", "amount_minor", "invoice", "reverse_invoice", "rrn", "approval_code", "card"),
     *("ext_id", "description", "terminal", "agent", "phase", "original_id", "exact"),
 )
@@ -43,7 +43,7 @@ def values_of(entry: HistoryEntry) -> dict[str, Any]:
 
 
 def entry_in(item: Item) -> HistoryEntry:
-    """Return the entry an item holds."""
+    """Return the entry in an item."""
     order, first, second, transaction_id = item["at"]["S"].split("#", 3)
     at, agent_id = (first, second) if f"{order}#" == IN_ORDER else (second, first)
     taken = int(item["taken_minor"]["N"]) if "taken_minor" in item else 0
@@ -64,7 +64,7 @@ def entry_in(item: Item) -> HistoryEntry:
 
 
 def filter_for(wanted: HistoryFilter) -> Filter | None:
-    """Return a filter that lets every matching entry through, and some others: `HistoryFilter.matches` decides."""
+    """Return a filter that passes every matching entry and a few others. `HistoryFilter.matches` removes the others."""
     parts: list[str] = []
     values: dict[str, Any] = {}
     if wanted.input_type is not None:
@@ -85,7 +85,7 @@ def filter_for(wanted: HistoryFilter) -> Filter | None:
 
 
 def _search_for(search: SearchText) -> tuple[str, dict[str, Any]]:
-    """Return the part of a filter that finds a text, a telephone number or an amount; and its values."""
+    """Return the part of a filter that finds a text, telephone number or amount, with its values."""
     parts = [f"contains(#{name}, :search)" for name in ("id", *SEARCHED, "receipts")]
     values: dict[str, Any] = {"search": search.text}
     if search.phone is not None:
@@ -102,7 +102,7 @@ TABLE = totals.TABLE
 
 
 class Stretch(Record):
-    """A stretch of time in a merchant's zone, its end not included: what one agent or (None) all did in it."""
+    """A stretch of time in a merchant's zone, without its end, for one agent or (None) all agents."""
 
     client_id: int
     agent_id: int | None
@@ -111,7 +111,7 @@ class Stretch(Record):
 
 
 def writes_for_new(transaction: Transaction) -> list[Write]:
-    """Return the writes that add a new transaction to the history; they are committed with the transaction itself."""
+    """Return the writes that add a new transaction to the history, for the store transaction that stores it."""
     entry = entry_of(transaction)
     client_id = transaction.client_id
     return [
@@ -123,9 +123,9 @@ def writes_for_new(transaction: Transaction) -> list[Write]:
 
 
 def writes_for_outcome(transaction: Transaction, now: datetime) -> list[Write]:
-    """Return the writes that add an outcome to the history: the references, and the money if it moved any.
+    """Return the writes that add an outcome to the history: the references, and the money if any moved.
 
-    What is rolled up has the money that payments took alone: only theirs outdates it.
+    Rolled-up totals hold only the money that payments took, so only that makes them stale.
     """
     entry, client_id = entry_of(transaction), transaction.client_id
     money = totals.add_money(client_id, entry) if entry.moved_minor else []
@@ -134,13 +134,13 @@ def writes_for_outcome(transaction: Transaction, now: datetime) -> list[Write]:
 
 
 def writes_for_reversed(original: Transaction, reversal: Transaction) -> list[Write]:
-    """Return the writes that put the receipt number of a reversal that was done into the history of its payment."""
+    """Return the writes that add the receipt number of a completed reversal to the history of its payment."""
     reversals = replace(original.reversals, latest_invoice=reversal.invoice)
     return _entry_writes(original, entry_of(replace(original, reversals=reversals)))
 
 
 def writes_for_completion(payment: Transaction) -> list[Write]:
-    """Return the writes that say in the history that a payment whose money was approved is paid now."""
+    """Return the writes that show an approved payment as paid in the history, after its completion."""
     return _entry_writes(payment, entry_of(payment))
 
 
@@ -149,8 +149,8 @@ def between(
 ) -> Iterator[HistoryEntry]:
     """Yield the matching entries of a stretch of time in the order of a list.
 
-    They are read page by page: no more than a page is in memory. A filter by text reads all attributes, any other the
-    attributes `only`.
+    Only one page is in memory at a time. A filter by text reads all attributes; other filters read the attributes
+    `only`.
     """
     only = () if wanted.by_text else only
     prefix = IN_ORDER if stretch.agent_id is None else _prefix(stretch.agent_id)

@@ -1,4 +1,4 @@
-"""Linked cards by ID, and by the agent they belong to: no card number, only the acquirer's token."""
+"""Linked cards by ID and by agent: the acquirer's token, and no card number."""
 
 from contextlib import suppress
 
@@ -27,13 +27,13 @@ def key(card_id: int) -> Key[LinkedCard]:
 
 
 def create(card: LinkedCard) -> None:
-    """Store a new card. One that is there already is this one, whose first answer was lost: its ID is given once."""
+    """Store a new card. If it exists, our first write succeeded: its ID is given only once."""
     with suppress(AlreadyExistsError):
         write_one(put_new(TABLE, card, "id"))
 
 
 def finish(card: LinkedCard) -> None:
-    """Store the acquirer's answer to the linking of a card: its status, and its token if it has one."""
+    """Store the acquirer's answer to linking a card: the status, and the token if there is one."""
     token = {"link_id": card.link_id, "storage_id": card.storage_id}
     values = {"status": card.status, "updated_at": card.updated_at, **{k: v for k, v in token.items() if v is not None}}
     write_one(update(key(card.id), set_attributes(values), values))
@@ -45,7 +45,7 @@ def of_agent(agent_id: int) -> list[LinkedCard]:
 
 
 def check_usable(card_id: int, agent_id: int) -> Write:
-    """Check beside a new payment that the card still pays; raise 566 when it was removed since it was read."""
+    """Return a check, for the transaction of a new payment, that the card can still pay. It raises 566 otherwise."""
     card = key(card_id)
     condition = "#account_id = :agent AND #state = :active AND #status = :verified AND #deleted = :no"
     values = {"agent": agent_id, "active": CARD_ACTIVE, "verified": VERIFIED, "no": False}
@@ -60,5 +60,5 @@ def check_usable(card_id: int, agent_id: int) -> Write:
 
 
 def count_payment(card_id: int) -> Write:
-    """Count a payment that took money, whatever became of the card meanwhile: it belongs beside the outcome."""
+    """Return the write that counts a payment that took money, in any state of the card. It goes with the outcome."""
     return update(key(card_id), "ADD #transaction_count :one", {"one": 1})

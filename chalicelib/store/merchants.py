@@ -1,4 +1,4 @@
-"""Merchants and terminals by ID. Names of terminals (TID) are registered, so each is unique."""
+"""Merchants and terminals by ID. The names of terminals (TID) are registered, which makes them unique."""
 
 from chalicelib.domain.merchant import Merchant, Terminal
 from chalicelib.store import audit, sequences
@@ -24,7 +24,7 @@ def change(before: Merchant, after: Merchant, act: Act) -> None:
 
 
 def next_version(before: Merchant, after: Merchant, act: Act) -> tuple[Write, Write]:
-    """Return the writes of the next version, for a transaction with others."""
+    """Return the writes of the next version, for a transaction with other writes."""
     return (
         replace_record(TABLE, after, version=before.version, otherwise=ChangedMeanwhileError()),
         audit.write(f"merchant#{after.id}", act, changed_fields(before, after)),
@@ -40,7 +40,7 @@ def terminal_key(terminal_id: int) -> Key[Terminal]:
 
 
 def create_terminal(terminal: Terminal, act: Act) -> None:
-    """Store a new terminal; raise 308 when the merchant has one of this name."""
+    """Store a new terminal; raise 308 when the merchant already has one with this name."""
     commit(
         put_new(TERMINALS, terminal, "id"),
         sequences.register_tid(terminal.client_id, terminal.tid, terminal.id),

@@ -1,4 +1,4 @@
-"""Repeating calls to AWS that collided or were throttled, and the time that a request may lose to an outage."""
+"""Retries of AWS calls that collided or were throttled, and the time that an outage may cost a request."""
 
 import random
 import time
@@ -14,7 +14,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 
 PATIENT = Limits(connect_seconds=1, read_seconds=3, attempts=3)  # leaves the gateway's 29 s to the acquirer
 HURRIED = Limits(connect_seconds=0.5, read_seconds=2.5, attempts=1)
-HURRIED_SECRET = Limits(connect_seconds=0.5, read_seconds=1, attempts=1)  # a remembered one leaves time for the store
+HURRIED_SECRET = Limits(connect_seconds=0.5, read_seconds=1, attempts=1)  # short, to leave time for the store
 
 
 @dataclass(eq=False, repr=False)
@@ -27,7 +27,7 @@ _allowance: ContextVar[_Allowance | None] = ContextVar("allowance", default=None
 
 @contextmanager
 def limit_lost_time(seconds: float) -> Iterator[None]:
-    """Let the calls to AWS in the block lose so many seconds at most: then they raise 903."""
+    """Limit the time that AWS calls in the block may lose; after it they raise 903."""
     token = _allowance.set(_Allowance(seconds))
     try:
         yield
@@ -36,18 +36,18 @@ def limit_lost_time(seconds: float) -> Iterator[None]:
 
 
 def is_limited() -> bool:
-    """Return whether there is a limit."""
+    """Return whether lost time is limited."""
     return _allowance.get() is not None
 
 
 def limits(hurried: Limits = HURRIED) -> Limits:
-    """Return the limits of the call that is made now; raise 903 when no time is left for it."""
+    """Return the limits of the next call; raise 903 when no time is left for it."""
     check()
     return hurried if is_limited() else PATIENT
 
 
 def spend(seconds: float) -> None:
-    """Count time that was lost to a call that failed."""
+    """Count the time that a failed call lost."""
     allowance = _allowance.get()
     if allowance is not None:
         allowance.left -= seconds
@@ -62,8 +62,8 @@ def check() -> None:
 
 T = TypeVar("T")
 
-ATTEMPTS = 8  # of a call that collides: the pauses between them are below five seconds in all, half of it on average
-REPEATED_FOR = 10  # seconds; the client repeats a throttled call, too, which may take three seconds each time
+ATTEMPTS = 8  # of a colliding call: the pauses take at most five seconds together, on average half of that
+REPEATED_FOR = 10  # seconds; the client also repeats a throttled call, for up to three seconds each time
 COLLISIONS = frozenset({
     "TransactionConflict",
     "TransactionConflictException",
@@ -78,9 +78,9 @@ OUTAGES = frozenset({"InternalServerError", "ServiceUnavailable", "InternalFailu
 
 
 def with_retries(attempt: Callable[[], T]) -> T:
-    """Call `attempt`, and again after a collision; raise 903 when the store is out of reach.
+    """Call `attempt`, again after each collision; raise 903 when the store is unavailable.
 
-    A write whose response was lost may have happened: a repeated request with the same ID finds it done.
+    A write without a response may have happened. A repeated request with the same ID finds it stored.
     """
     until = time.monotonic() + REPEATED_FOR
     for number in range(ATTEMPTS):
@@ -100,9 +100,9 @@ def with_retries(attempt: Callable[[], T]) -> T:
 
 
 def _is_repeated(error: CallError) -> bool:
-    """Return whether to repeat the call: after a collision, and when time is limited what the client does otherwise.
+    """Return whether to repeat the call: after a collision, or instead of the client when time is limited.
 
-    A call that was not answered in time is not repeated then: it may have been carried out, and no time is left.
+    A timed-out call is not repeated then, because it may have succeeded and no time is left.
     """
     return _collided(error) or (is_limited() and not isinstance(error, TimedOutError))
 

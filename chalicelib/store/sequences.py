@@ -1,4 +1,4 @@
-"""Items under a name: sequences of IDs, names that must be unique, and the last AuthAccount call of an agent."""
+"""Items under a name: sequences of IDs, unique names, and the last AuthAccount call of an agent."""
 
 from datetime import datetime, timedelta
 from secrets import token_hex
@@ -11,14 +11,14 @@ TABLE = "sequences"
 
 
 class UniqueName(Record):
-    """A name that is in use, and the ID of its holder."""
+    """A used name, and the ID of its holder."""
 
     name: str
     holder: int
 
 
 class LastId(Record):
-    """The last ID a sequence has given."""
+    """The last ID of a sequence."""
 
     last: int = 0
 
@@ -35,7 +35,7 @@ def register_tid(client_id: int, tid: str, terminal_id: int) -> Write:
 
 
 def next_id(name: str) -> int:
-    """Return the next ID of a sequence; one that is not used in the end is never given again."""
+    """Return the next ID of a sequence. An unused ID is never given again."""
     return next_ids(name, 1)[0]
 
 
@@ -45,10 +45,10 @@ def next_ids(name: str, count: int) -> range:
 
 
 def next_stans(mid: str, tid: str, count: int, *, start: int) -> range:
-    """Return the next numbers of the messages of a terminal, the first of all after `start`.
+    """Return the next numbers for messages of a terminal; the first ever follows `start`.
 
-    Its merchant's number and its own name identify it, and a host fills both with spaces. One item a terminal: a till
-    takes a few payments a second, and an item takes a thousand writes.
+    The terminal is identified by its merchant's number (MID) and its name (TID), as the host pads both with spaces. One
+    item per terminal is enough: a till takes a few payments a second, and an item takes a thousand writes.
     """
     return _next(f"stan#{mid.rstrip()}#{tid.rstrip()}", count, start)
 
@@ -61,7 +61,7 @@ def _next(name: str, count: int, start: int) -> range:
 
 
 def last_id(name: str) -> int:
-    """Return the last ID a sequence has given; 0 before the first."""
+    """Return the last ID of a sequence, 0 before the first."""
     last = read(_sequence_key(name))
     return last.last if last else 0
 
@@ -78,18 +78,18 @@ class LastCall(Record):
 
     name: str
     at: datetime
-    by: str | None = None  # a random name of the call, so that its repeat, after a lost answer, is known as its own
+    by: str | None = None  # a random name, by which a call recognises its own write after a lost answer
 
 
 class TooSoonError(Exception):
-    """A second call of an account within the interval."""
+    """An account made a second call within the interval."""
 
 
 def take(agent_id: int, now: datetime, interval: timedelta) -> timedelta | None:
-    """Take the one call an account has per interval: return None, or the time to wait when it is taken already.
+    """Take an account's only call in the interval: return None, or the time to wait when it is already taken.
 
-    One conditional write decides, so of calls at the same time exactly one is allowed. The last one may be later than
-    `now`: it came meanwhile, or the clock of its process is ahead. Nobody waits for longer than the interval.
+    One conditional write decides, so exactly one of several parallel calls is allowed. The stored call may be later
+    than `now`: it came meanwhile, or its process has a fast clock. Nobody waits longer than the interval.
     """
     key = Key(CALLS, LastCall, {"name": f"asked#{agent_id}"})
     call = update(

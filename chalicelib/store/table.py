@@ -1,7 +1,7 @@
-"""The access to DynamoDB: strong reads, conditional writes, transactions, queries, and records as items.
+"""Access to DynamoDB: strong reads, conditional writes, transactions, queries, and records as items.
 
-A partition of a table is read strongly. An index follows its table with a delay of milliseconds: code that must not
-miss a record reads by key.
+Reads of a table's partition are strong. An index is milliseconds behind its table, so code that must not miss a record
+reads by key.
 """
 
 import random
@@ -26,16 +26,16 @@ from chalicelib.settings import settings
 from chalicelib.store import retries
 from chalicelib.store.retries import ATTEMPTS, with_retries
 
-Value = dict[str, Any]  # {"S": "text"}: an attribute value in the form DynamoDB takes
+Value = dict[str, Any]  # an attribute value in DynamoDB's form: {"S": "text"}
 Decoder = Callable[[Value], Any]
 R = TypeVar("R")
 
 
 def attributes_of(record: Any) -> dict[str, Any]:
-    """Return the values of a record by the attribute each is stored under.
+    """Return the values of a record, each under the name of its stored attribute.
 
-    A field's metadata may say otherwise than its name: `stored_as` another name, because stored data outlives the names
-    in the code; `inline` that the fields of the record it holds are attributes of the item itself.
+    A field's metadata may differ from its name. `stored_as` is another attribute name, because stored data outlives
+    names in the code. With `inline`, the fields of the contained record are attributes of the item itself.
     """
     return {
         attribute: getattr(record if group is None else getattr(record, group), name)
@@ -45,7 +45,7 @@ def attributes_of(record: Any) -> dict[str, Any]:
 
 @cache
 def _stored_as(record: type) -> list[tuple[str, str | None, str]]:
-    """Return each attribute, the field of the group that holds it (None: the record itself), and its field there."""
+    """Return for each attribute: its name, the field of its group (None: the record itself), and its field there."""
     stored: list[tuple[str, str | None, str]] = []
     for one in fields(record):
         if one.metadata.get("inline"):
@@ -56,7 +56,7 @@ def _stored_as(record: type) -> list[tuple[str, str | None, str]]:
 
 
 def encode(record: Any) -> dict[str, Value]:
-    """Return the item of a record: a field that is None or empty is not written, and reads back as its default."""
+    """Return the item of a record. A field that is None or empty is not written, and is read as its default."""
     return {name: value_of(value) for name, value in attributes_of(record).items() if not _is_empty(value)}
 
 
@@ -65,7 +65,7 @@ def _is_empty(value: Any) -> bool:
 
 
 def value_of(value: Any) -> Value:  # noqa: C901, PLR0911  one line a type is the clearest form of this table
-    """Convert one value to an attribute value; refuse a float, because no amount may be one."""
+    """Convert one value to an attribute value. Floats are refused, because no amount may be one."""
     match value:
         case Enum():
             return value_of(value.value)
@@ -95,7 +95,7 @@ def value_of(value: Any) -> Value:  # noqa: C901, PLR0911  one line a type is th
 
 
 def decode(record: type[R], item: Mapping[str, Value]) -> R:
-    """Return the record an item holds. Attributes the record does not know (keys of indexes) are passed over."""
+    """Return the record in an item. Unknown attributes, such as keys of indexes, are ignored."""
     decoders, groups = _decoders(record)  # type: ignore[arg-type]  # a class is hashable
     values: dict[str, Any] = {}
     parts: dict[str, dict[str, Any]] = {name: {} for name in groups}
@@ -108,7 +108,7 @@ def decode(record: type[R], item: Mapping[str, Value]) -> R:
 
 @cache
 def _decoders(record: type) -> tuple[dict[str, tuple[str | None, str, Decoder]], dict[str, type]]:
-    """Return the group, field and decoder of each attribute, and the groups whose attributes stand in the item."""
+    """Return the group, field and decoder of each attribute, and the groups stored in the item itself."""
     hints = get_type_hints(record)
     groups = {one.name: hints[one.name] for one in fields(record) if one.metadata.get("inline")}
     hints_of = {None: hints} | {name: get_type_hints(group) for name, group in groups.items()}
@@ -149,12 +149,12 @@ ATTRIBUTE = re.compile(r"#\w+")
 
 
 def set_attributes(names: Iterable[str]) -> str:
-    """Return the SET clause that gives each attribute the value of its own name."""
+    """Return a SET clause that gives each attribute the value with its own name."""
     return "SET " + ", ".join(f"#{name} = :{name}" for name in names)
 
 
 def attribute_names(text: str) -> dict[str, str]:
-    """Return the attributes an expression mentions, each under its placeholder: {"#at": "at"}."""
+    """Return the attributes in an expression, each under its placeholder: {"#at": "at"}."""
     return {word: word[1:] for word in ATTRIBUTE.findall(text)}
 
 
@@ -162,7 +162,7 @@ BATCH = 100  # keys in one BatchGetItem, items in one transaction
 
 
 def client() -> Client:
-    """Return the client with the time limits of this request; raise 903 when it has lost too much time."""
+    """Return the client with the time limits of this request; raise 903 when too much time is lost."""
     return _client(retries.limits())
 
 
@@ -172,19 +172,19 @@ def _client(limits: Limits) -> Client:
 
 
 class Key(NamedTuple, Generic[R]):
-    """The key of one record, and the class the record is read as."""
+    """The key of one record, and the record's class."""
 
     table: str
     record: type[R]
     key: Mapping[str, Any]
 
     def wire(self) -> dict[str, Value]:
-        """Return the key in the form DynamoDB takes."""
+        """Return the key in DynamoDB's form."""
         return {name: value_of(value) for name, value in self.key.items()}
 
 
 class AlreadyExistsError(Exception):
-    """A condition that does not hold, as a rule because a record with this key exists already."""
+    """A condition does not hold, usually because a record with this key exists."""
 
 
 class Write(Record):
@@ -195,7 +195,7 @@ class Write(Record):
     otherwise: Exception = field(default_factory=AlreadyExistsError)
 
     def wire(self) -> dict[str, Any]:
-        """Return the write in the form TransactWriteItems takes."""
+        """Return the write in the form of TransactWriteItems."""
         return {self.kind: self.parameters}
 
 
@@ -207,7 +207,7 @@ def table_name(table: str) -> str:
 def put_new(
     table: str, record: Any, key: str, otherwise: Exception | None = None, *, index: Mapping[str, Any] | None = None
 ) -> Write:
-    """Store a record under a key that does not exist yet; `index` adds attributes that only an index needs."""
+    """Return the write of a record under a new key; `index` adds attributes that only an index needs."""
     parameters = {
         "TableName": table_name(table),
         "Item": {**encode(record), **{name: value_of(value) for name, value in (index or {}).items()}},
@@ -218,7 +218,7 @@ def put_new(
 
 
 def put_item(table: str, item: Mapping[str, Any]) -> Write:
-    """Store an item without a condition: nobody else writes to its key."""
+    """Return the write of an item without a condition, because no other writer uses its key."""
     return Write(
         "Put", {"TableName": table_name(table), "Item": {name: value_of(value) for name, value in item.items()}}
     )
@@ -232,7 +232,7 @@ def update(
     condition: str | None = None,
     otherwise: Exception | None = None,
 ) -> Write:
-    """Change one item; the expressions name attributes as `#name` and values as `:name`."""
+    """Return the write that changes an item. Expressions name attributes as `#name` and values as `:name`."""
     parameters: dict[str, Any] = {
         "TableName": table_name(key.table),
         "Key": key.wire(),
@@ -247,7 +247,7 @@ def update(
 
 
 def replace_record(table: str, record: Any, *, version: int, otherwise: Exception) -> Write:
-    """Store the next version of a record, if the stored one is still the version that was read."""
+    """Return the write of a record's next version, which requires that the stored version is the one that was read."""
     parameters = {
         "TableName": table_name(table),
         "Item": encode(record),
@@ -259,9 +259,9 @@ def replace_record(table: str, record: Any, *, version: int, otherwise: Exceptio
 
 
 def commit(*writes: Write) -> None:
-    """Carry out all of the writes or none; raise the exception of the first one whose condition does not hold.
+    """Execute all writes or none; raise the exception of the first write whose condition does not hold.
 
-    A collision with another transaction decides nothing: the call is repeated with jitter, a bounded number of times.
+    A collision with another transaction decides nothing: the call is repeated with jitter, a limited number of times.
     """
     wire = [write.wire() for write in writes]
     token = str(uuid.uuid4())
@@ -271,7 +271,7 @@ def commit(*writes: Write) -> None:
         try:
             client().call("TransactWriteItems", TransactItems=wire, ClientRequestToken=token)
         except RefusedError as error:
-            if error.reasons:  # cancelled, so it did not happen; after any other error it may have, under this token
+            if error.reasons:  # cancelled, so a new token is safe; other errors may hide a success under this token
                 token = str(uuid.uuid4())
             for write, reason in zip(writes, error.reasons, strict=False):
                 if reason == "ConditionalCheckFailed":
@@ -282,9 +282,9 @@ def commit(*writes: Write) -> None:
 
 
 def write_one(write: Write, returned: str = "ALL_NEW") -> dict[str, Value]:
-    """Carry out one Put or Update outside a transaction, at half the price.
+    """Execute one Put or Update outside a transaction, at half the price.
 
-    Return the item as an Update left it; `returned` may say otherwise, as ReturnValues of UpdateItem.
+    Return the item after an Update. `returned` may choose another result, by ReturnValues of UpdateItem.
     """
 
     def attempt() -> dict[str, Value]:
@@ -304,13 +304,13 @@ def write_one(write: Write, returned: str = "ALL_NEW") -> dict[str, Value]:
 
 
 def read(key: Key[R]) -> R | None:
-    """Read a record as it is now (a strong read); None when there is none."""
+    """Read the current record (a strong read); None when it is missing."""
     item = read_item(key)
     return decode(key.record, item) if item else None
 
 
 def read_item(key: Key[Any]) -> dict[str, Value]:
-    """Read the item of a record, with what only an index needs (a strong read); empty when there is none."""
+    """Read the item of a record, with the attributes that only an index needs (a strong read); empty when missing."""
     response = with_retries(
         lambda: client().call("GetItem", TableName=table_name(key.table), Key=key.wire(), ConsistentRead=True)
     )
@@ -320,7 +320,7 @@ def read_item(key: Key[Any]) -> dict[str, Value]:
 def read_all(keys: Sequence[Key[Any]], only: Sequence[str] = ()) -> list[Any]:
     """Read the records of the keys in their order, None for a missing one: strong reads, a hundred per call.
 
-    With `only`, these attributes of each, the key among them, for records that have no others.
+    `only` limits the read to these attributes, which must include the key and cover all required fields of the record.
     """
     found: dict[tuple[str, str], Any] = {}
     for start in range(0, len(keys), BATCH):
@@ -342,7 +342,7 @@ def _read_batch(keys: Sequence[Key[Any]], only: Sequence[str]) -> dict[tuple[str
     }
     pending: dict[str, Any] = {name: {"Keys": [], **options} for name in by_table}
     for key in keys:
-        if key.wire() not in pending[table_name(key.table)]["Keys"]:  # DynamoDB refuses a key that is listed twice
+        if key.wire() not in pending[table_name(key.table)]["Keys"]:  # DynamoDB refuses repeated keys
             pending[table_name(key.table)]["Keys"].append(key.wire())
 
     found: dict[tuple[str, str], Any] = {}
@@ -363,15 +363,15 @@ def _identity(item: Mapping[str, Value], key: Key[Any]) -> str:
 
 T = TypeVar("T")
 
-CHANGE_ATTEMPTS = 20  # each one fails only because another change was stored, so there is always progress
+CHANGE_ATTEMPTS = 20  # an attempt fails only if another change was stored, so some change always succeeds
 
 
 class ChangedMeanwhileError(Exception):
-    """A record that is no longer the version that was read."""
+    """The stored record is no longer the version that was read."""
 
 
 def retry_on_change(attempt: Callable[[], T]) -> T:
-    """Call `attempt` (load, decide, store), and again from the load whenever the record changed in between."""
+    """Call `attempt` (load, decide, store). Repeat it whenever the record has changed since the load."""
     for _ in range(CHANGE_ATTEMPTS):
         with suppress(ChangedMeanwhileError):
             return attempt()
@@ -387,7 +387,7 @@ LIMIT = 20_000  # records in one list
 class Range(Record):
     """The items of a partition whose sort key is from `low` to `high`, both included.
 
-    A call reads `at_once` of them at the most: for who may not want all.
+    A call reads at most `at_once` items, for callers that may stop early.
     """
 
     table: str
@@ -399,19 +399,19 @@ class Range(Record):
 
 
 class Filter(Record):
-    """A filter expression: items that do not match it are read, but not returned."""
+    """A filter expression. Items that do not match are read but not returned."""
 
     expression: str
     values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def range_of_prefix(table: str, partition: Partition, sort_key: str, prefix: str) -> Range:
-    """Return the range of the items whose sort key begins with `prefix`."""
+    """Return the range of items whose sort key begins with `prefix`."""
     return Range(table, partition, sort_key, prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1))
 
 
 def list_records(table: str, record: type[R], partition: Partition, index: str | None = None) -> list[R]:
-    """Return every record of a partition of a table or its index; 404 when there are more than `LIMIT`."""
+    """Return all records of a partition of a table or its index; raise 404 for more than `LIMIT`."""
     name, value = partition
     parameters: dict[str, Any] = {
         "TableName": table_name(table),
@@ -436,10 +436,10 @@ def items_of(
     *,
     newest_first: bool = False,
 ) -> Iterator[Item]:
-    """Yield the items of a range that match the filter, in the order of the sort key or the reverse of it.
+    """Yield the items of a range that match the filter, in the order of the sort key or in reverse.
 
-    With `only` they have these attributes alone. The numbers of items that were read for it, whether they match or not,
-    are appended to `looked_at`.
+    With `only`, items have only these attributes. The number of items read for each page, matching or not, is appended
+    to `looked_at`.
     """
     name, value = span.partition
     key_condition = f"#{name} = :partition AND #{span.sort_key} BETWEEN :low AND :high"
@@ -464,7 +464,7 @@ def items_of(
 
 
 def pages_of(parameters: dict[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """Yield the answer of each page of a query until the last."""
+    """Yield the answer for each page of a query."""
     while True:
         response = with_retries(lambda: client().call("Query", **parameters))
         yield response

@@ -1,4 +1,4 @@
-"""Totals of a merchant's transactions, written with each of them, rolled up by month, and the money that moved."""
+"""Totals of a merchant's transactions, written with each one, and rolled up by month; and the moved money."""
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ from chalicelib.store.table import (
 
 TABLE = "history"
 AT_ONCE = 100  # counters in one correction
-SHARDS = 2  # of each counter: a busy agent does not collide with itself
+SHARDS = 2  # per counter, so that writes of a busy agent do not collide
 TOTAL, SLOTS = "total#", "slots#"
 COUNT, MONEY, GIVEN_BACK, MOVED = "n", "m", "g", "k"
 
@@ -37,7 +37,7 @@ Counters = Mapping[str, int]
 
 
 class CounterChangedError(Exception):
-    """A counter that no longer has the value that was read: a transaction was counted in between."""
+    """The counter has changed since it was read: another transaction was counted."""
 
 
 def month_of(client_id: int, day: date) -> str:
@@ -46,12 +46,12 @@ def month_of(client_id: int, day: date) -> str:
 
 
 def add_to_total(client_id: int, entry: HistoryEntry) -> Write:
-    """Count a transaction, and the money it moved, in the total of its month."""
+    """Return the write that counts a transaction and its moved money in the total of its month."""
     return _add(total_key(client_id, entry), total_counters(entry))
 
 
 def add_money(client_id: int, entry: HistoryEntry) -> list[Write]:
-    """Add the money of a transaction that was counted before it moved any."""
+    """Return the writes that add the money of a transaction that was counted before it moved any."""
     return [
         _add(total_key(client_id, entry), _moved(entry, f"{entry.at:%d}")),
         _add(slots_key(client_id, entry), _moved(entry, f"{entry.at:%H}")),
@@ -59,33 +59,33 @@ def add_money(client_id: int, entry: HistoryEntry) -> list[Write]:
 
 
 def add_to_slots(client_id: int, entry: HistoryEntry) -> Write:
-    """Count a transaction in its quarter of an hour, and the money it moved in its hour."""
+    """Return the write that counts a transaction in its quarter of an hour, and its moved money in its hour."""
     return _add(slots_key(client_id, entry), slot_counters(entry))
 
 
 def total_counters(entry: HistoryEntry) -> Counters:
-    """Return the numbers a transaction adds to its total."""
+    """Return the numbers that a transaction adds to its total."""
     day = f"{entry.at:%d}"
     return {f"{COUNT}{day}": 1, **_moved(entry, day)}
 
 
 def slot_counters(entry: HistoryEntry) -> Counters:
-    """Return the numbers a transaction adds to its slots."""
+    """Return the numbers that a transaction adds to its slots."""
     quarter = entry.at.hour * 4 + entry.at.minute // 15
     return {f"{quarter:02d}": 1, **_moved(entry, f"{entry.at:%H}")}
 
 
 def _moved(entry: HistoryEntry, when: str) -> Counters:
-    """Return the money a transaction adds to a day or an hour, and itself among those that moved any."""
+    """Return the money that a transaction adds to a day or hour, and one more transaction with moved money."""
     moved = entry.moved_minor
     return {f"{MONEY if moved > 0 else GIVEN_BACK}{when}": abs(moved), f"{MOVED}{when}": 1} if moved else {}
 
 
 def correction(key: Key[Any], before: Mapping[str, int | None], after: Counters) -> Write:
-    """Set counters to `after`; raise CounterChangedError, and change nothing, unless they are still `before`.
+    """Return the write that sets counters to `after`. It raises CounterChangedError unless they are still `before`.
 
-    None is a number that the item does not have. The condition of `AT_ONCE` counters stays below DynamoDB's limits:
-    4 KB and 300 operators.
+    None stands for a missing number. The condition of `AT_ONCE` counters stays below DynamoDB's limits: 4 KB and 300
+    operators.
     """
     as_read = " AND ".join(
         f"attribute_not_exists(#{name})" if before[name] is None else f"#{name} = :was{name}" for name in after
@@ -95,22 +95,22 @@ def correction(key: Key[Any], before: Mapping[str, int | None], after: Counters)
 
 
 def total_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
-    """Return the key of the total that counts a transaction."""
+    """Return the key of the total in which a transaction counts."""
     return _key(client_id, entry, TOTAL + _counter_text(entry))
 
 
 def slots_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
-    """Return the key of the slots that count a transaction."""
+    """Return the key of the slots in which a transaction counts."""
     return _key(client_id, entry, f"{SLOTS}{entry.at:%d}#{_counter_text(entry)}")
 
 
 def counters_key(partition: str, at: str) -> Key[Any]:
-    """Return the key of counters from the two attributes it consists of."""
+    """Return the key of counters from its two attributes."""
     return Key(TABLE, object, {"month": partition, "at": at})
 
 
 def of_month(client_id: int, month: str, agent_id: int | None) -> list[DayTotal]:
-    """List the totals of a month (2026-03), of one agent or of all: a total for each day and shard of a counter."""
+    """List the totals of a month (2026-03), of one agent or of all: a total per day and shard of a counter."""
     return [
         DayTotal(
             counter_at(at),
@@ -124,23 +124,23 @@ def of_month(client_id: int, month: str, agent_id: int | None) -> list[DayTotal]
 
 
 def total_prefix(agent_id: int | None) -> str:
-    """Return how the sort keys of the totals of an agent, or of all, begin."""
+    """Return the prefix of the sort keys of the totals of an agent, or of all."""
     return TOTAL if agent_id is None else f"{TOTAL}{agent_id}#"
 
 
 def slots_prefix(day: date, agent_id: int | None) -> str:
-    """Return how the sort keys of the slots of a day, of an agent or of all, begin."""
+    """Return the prefix of the sort keys of the slots of a day, of an agent or of all."""
     return f"{SLOTS}{day:%d}#" if agent_id is None else f"{SLOTS}{day:%d}#{agent_id}#"
 
 
 def slots_of(client_id: int, day: date, agent_id: int | None) -> list[DaySlots]:
-    """List the slots of a day, of one agent or of all: one item for each shard."""
+    """List the slots of a day, of one agent or of all: one item per shard."""
     found = read_counters(client_id, day.isoformat()[:7], slots_prefix(day, agent_id))
     return [_slots(day, at, numbers) for at, numbers in found]
 
 
 def slots_of_days(client_id: int, first: date, last: date) -> list[DaySlots]:
-    """List the slots of days of one month, of all agents."""
+    """List the slots of some days of one month, of all agents."""
     found = read_slots(client_id, first, last)
     return [_slots(first.replace(day=day_of_slots(at)), at, numbers) for at, numbers in found]
 
@@ -148,7 +148,7 @@ def slots_of_days(client_id: int, first: date, last: date) -> list[DaySlots]:
 def read_slots(
     client_id: int, first: date, last: date, pages: list[int] | None = None
 ) -> Iterator[tuple[str, Counters]]:
-    """Yield the slots of days of one month, of all agents, each with its sort key."""
+    """Yield the slots of some days of one month, of all agents, each with its sort key."""
     partition = ("month", month_of(client_id, first))
     return _counters_of(Range(TABLE, partition, "at", f"{SLOTS}{first:%d}", f"{SLOTS}{last:%d}#~"), pages)
 
@@ -169,7 +169,7 @@ def read_counters(
 ) -> Iterator[tuple[str, Counters]]:
     """Yield the counters of a month (2026-03) whose sort key begins with `prefix`, each with its sort key.
 
-    The numbers of items in each page that was read are appended to `pages`.
+    The number of items in each page is appended to `pages`.
     """
     return _counters_of(range_of_prefix(TABLE, ("month", f"{client_id}#{month}"), "at", prefix), pages)
 
@@ -197,13 +197,13 @@ def kind_text(counter: CounterKey) -> str:
 
 
 def counter_of(agent_id: int, kind: str) -> CounterKey:
-    """Return the counter of an agent and the text of `kind_text`."""
+    """Return the counter of an agent from a text of `kind_text`."""
     input_type, reverse_mode, money, acquirer = kind.split(".", 3)
     return CounterKey(agent_id, int(input_type), int(reverse_mode), int(money[0]), money[1:], acquirer)
 
 
 def _counter_text(entry: HistoryEntry) -> str:
-    """Return the part of a sort key that names a counter and the shard: 17#10.0.2ZAR.1.CASH."""
+    """Return the part of a sort key for a counter and its shard: 17#10.0.2ZAR.1.CASH."""
     counter = entry.counter
     shard = zlib.crc32(entry.id.encode()) % SHARDS
     kind = f"{counter.input_type}.{counter.reverse_mode}.{counter.digits}{counter.currency}"
@@ -218,14 +218,14 @@ def counter_at(at: str) -> CounterKey:
     return counter_of(int(agent_id), f"{input_type}.{reverse_mode}.{money}.{acquirer}")
 
 
-FEW_DAYS = 7  # up to which the slots of one agent are read day by day, not among those of all
-MOST_PAGES = 17  # of one answer
+FEW_DAYS = 7  # for longer periods, all agents' slots are read instead of one agent's day by day
+MOST_PAGES = 17  # per answer
 
 
 def by_day(client_id: int, period: Period, agent_id: int | None, pages: list[int]) -> Iterator[Moved]:
-    """Yield what moved on each day of a period, of one agent or of all, by counter and shard.
+    """Yield the money that moved on each day of a period, of one agent or of all, by counter and shard.
 
-    The pages that were read are appended to `pages`; raise PERIOD_TOO_LONG when there are more than `MOST_PAGES`.
+    The number of items in each page is appended to `pages`. Raise PERIOD_TOO_LONG for more than `MOST_PAGES` pages.
     """
     for month in period.months:
         first = date.fromisoformat(f"{month}-01")
@@ -235,7 +235,7 @@ def by_day(client_id: int, period: Period, agent_id: int | None, pages: list[int
 
 
 def by_hour(client_id: int, period: Period, agent_id: int | None, pages: list[int]) -> Iterator[Moved]:
-    """Yield what moved in each hour of a period; else as `by_day`."""
+    """Yield the money that moved in each hour of a period, otherwise like `by_day`."""
     for day, at, numbers in _slots_of_days(client_id, period, agent_id, pages):
         _check(pages)
         if at.startswith(slots_prefix(day, agent_id)):
@@ -243,7 +243,7 @@ def by_hour(client_id: int, period: Period, agent_id: int | None, pages: list[in
 
 
 def moved_in_total(month: date, at: str, numbers: Counters) -> Iterator[Moved]:
-    """Yield what moved on each day of a total; `month` is a day of its month."""
+    """Yield the money that moved on each day of a total; `month` is a day of its month."""
     counter = counter_at(at)
     for day in sorted({name[1:] for name in numbers}):
         number, amount_minor = numbers.get(f"{MOVED}{day}", 0), _money(numbers, day)
@@ -251,20 +251,20 @@ def moved_in_total(month: date, at: str, numbers: Counters) -> Iterator[Moved]:
 
 
 def moved_in_slots(day: date, at: str, numbers: Counters) -> Iterator[Moved]:
-    """Yield what moved in each hour of the slots of a day."""
+    """Yield the money that moved in each hour of the slots of a day."""
     counter = counter_at(at)
     for hour in sorted({name[1:] for name in numbers if not name.isdecimal()}):
         yield Moved(counter, day, int(hour), numbers.get(f"{MOVED}{hour}", 0), _money(numbers, hour))
 
 
 def _money(numbers: Counters, when: str) -> int:
-    return numbers.get(f"{MONEY}{when}", 0) + numbers.get(f"{GIVEN_BACK}{when}", 0)  # a counter has one of them
+    return numbers.get(f"{MONEY}{when}", 0) + numbers.get(f"{GIVEN_BACK}{when}", 0)  # a counter has only one of them
 
 
 def _slots_of_days(
     client_id: int, period: Period, agent_id: int | None, pages: list[int]
 ) -> Iterator[tuple[date, str, Counters]]:
-    """Yield the slots of a period with their day; when an agent is named, they may be those of all."""
+    """Yield the slots of a period with their day. For a long period of one agent, they are those of all agents."""
     if agent_id is not None and (period.last - period.first).days < FEW_DAYS:
         for number in range((period.last - period.first).days + 1):
             day = period.first + timedelta(days=number)
@@ -289,27 +289,27 @@ NEWER = "#version < :version OR (#version = :version AND #through < :through)"
 
 
 class StoredMonth(Record):
-    """The number of late writes of a month, and what was rolled up, if anything was."""
+    """The number of late writes of a month (`version`), and its rolled-up totals if there are any."""
 
     version: int = 0
     rolled: RolledMonth | None = None
 
 
 def count_late(client_id: int, entry: HistoryEntry, now: datetime) -> list[Write]:
-    """Return the write that goes with one to the counters of an entry's day, when that is late; else none."""
+    """Return the write that counts a late write to the counters of an entry's day; none when the write is not late."""
     day = entry.at.date()
     shard = zlib.crc32(entry.id.encode()) % LATE_SHARDS
     return [outdate(client_id, day.isoformat()[:7], shard)] if is_late(day, now) else []
 
 
 def outdate(client_id: int, month: str, shard: int = 0) -> Write:
-    """Make what is rolled up of a month (2026-03) one version too old."""
+    """Return the write that makes the rolled-up totals of a month (2026-03) stale, by raising its version."""
     key = _rolled_key(client_id, month[:4], f"{month[5:]}#{LATE}{shard:02d}")
     return update(key, "ADD #late :late", {"late": 1})
 
 
 def of_months(client_id: int, months: Sequence[str]) -> dict[str, StoredMonth]:
-    """Read what is rolled up of months (2026-03), oldest first: one query for each year."""
+    """Read the rolled-up totals of months (2026-03), oldest first, with one query per year."""
     found: dict[str, StoredMonth] = {}
     for year, group in groupby(months, lambda month: month[:4]):
         of_year = list(group)
@@ -321,7 +321,7 @@ def of_months(client_id: int, months: Sequence[str]) -> dict[str, StoredMonth]:
 
 
 def rolled_slots_of(client_id: int, day: date) -> RolledSlots | None:
-    """Read the slots that were rolled up of a day; None when none were."""
+    """Read the rolled-up slots of a day; None when there are none."""
     key = _slots_key(client_id, day).key
     item = next(items_of(Range(TABLE, ("month", key["month"]), "at", key["at"], key["at"])), None)
     if item is None:
@@ -334,7 +334,7 @@ def rolled_slots_of(client_id: int, day: date) -> RolledSlots | None:
 
 
 def store_months(client_id: int, months: Sequence[RolledMonth]) -> None:
-    """Store what was rolled up, unless another list has done so for one of the months: the next list does the rest."""
+    """Store rolled-up totals. If another list has stored one of the months, store none: the next list tries again."""
     writes = [
         _put(
             _rolled_key(client_id, rolled.month[:4], f"{rolled.month[5:]}#{TOTALS}"),
@@ -350,7 +350,7 @@ def store_months(client_id: int, months: Sequence[RolledMonth]) -> None:
 
 
 def store_slots(client_id: int, rolled: RolledSlots) -> None:
-    """Store the slots of a day that is over, unless another list has."""
+    """Store the slots of a closed day, unless another list has."""
     kinds = {kind_text(one.counter): one.quarters for one in rolled.slots}
     attributes = {"version": rolled.version, "through": rolled.day, "kinds": kinds}
     with suppress(AlreadyExistsError):
@@ -366,7 +366,7 @@ def _kinds(rolled: RolledMonth) -> dict[str, dict[str, int]]:
 
 
 def _stored(month: str, items: Sequence[Item]) -> StoredMonth:
-    """Return a month from its items, in their order: the late writes, then what is rolled up."""
+    """Return a month from its items, in their order: the late writes, then the rolled-up totals."""
     version = sum(int(item["late"]["N"]) for item in items if "late" in item)
     rolled = [item for item in items if item["at"]["S"].endswith(TOTALS)]
     return StoredMonth(version, _rolled(month, rolled[0]) if rolled else None)

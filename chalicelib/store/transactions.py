@@ -1,4 +1,4 @@
-"""Transactions, payments and reversals alike, by ID."""
+"""Transactions by ID: payments and reversals."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -28,57 +28,57 @@ from chalicelib.store.table import (
 )
 
 TABLE = "transactions"
-LATEST_REVERSAL = "#reverse_id = :id, #reverse_invoice = :invoice"  # of a payment: its reversal approved last
+LATEST_REVERSAL = "#reverse_id = :id, #reverse_invoice = :invoice"  # the payment's reversal that was approved last
 NOT_DUE = {"due_shard": None, "due_at": None}
 CLAIM_PAUSE = timedelta(seconds=5)  # between two claims of the same transaction
 
 
 class PhaseChangedError(Exception):
-    """A transaction that is no longer in the phase it was read in: another request or sweep moved it."""
+    """The transaction is no longer in the phase that was read: another request or sweep changed it."""
 
 
 class RemainderChangedError(Exception):
-    """A payment whose remainder is no longer the one the reversal was decided on."""
+    """The payment's remainder has changed since the reversal was decided."""
 
 
 def key(transaction_id: str) -> Key[Transaction]:
-    """Return the key of a transaction; IDs are in upper case."""
+    """Return the key of a transaction. IDs are in upper case."""
     return Key(TABLE, Transaction, {"id": transaction_id})
 
 
 def get(transaction_id: str) -> Transaction | None:
-    """Read a transaction as it is now; None when there is none."""
+    """Read the current transaction; None when it is missing."""
     return read(key(transaction_id))
 
 
 def item_of(transaction: Transaction) -> dict[str, Value]:
-    """Return the item of a new transaction, with its place in the index of what is due."""
+    """Return the item of a new transaction, with its attributes for the index of due records."""
     item: dict[str, Value] = _put(transaction).parameters["Item"]
     return item
 
 
 def get_due(transaction_id: str, now: datetime) -> Transaction | None:
-    """Read a transaction that is due; None when it is finished, or another process has resolved or claimed it."""
+    """Read a due transaction; None when it is finished, or another process has resolved or claimed it."""
     item = read_item(key(transaction_id))
     if "due_at" not in item or item["due_at"]["S"] > value_of(now)["S"]:
         return None
     return decode(Transaction, item)
 
 
-def record(transaction: Transaction, *beside: Write) -> None:
-    """Store a new transaction, its history, its event and the writes `beside` it: all or nothing.
+def record(transaction: Transaction, *also: Write) -> None:
+    """Store a new transaction with its history, its event and the writes in `also`: all or nothing.
 
-    Raise AlreadyExistsError when its ID was used before: the same payment is never stored twice.
+    Raise AlreadyExistsError for a used ID, so the same payment is never stored twice.
     """
     event = _event_writes(transaction, transaction.created_at)
-    commit(_put(transaction), *history.writes_for_new(transaction), *event, *beside)
+    commit(_put(transaction), *history.writes_for_new(transaction), *event, *also)
 
 
-def store_step(before: Transaction, after: Transaction, now: datetime, *beside: Write) -> None:
-    """Store the next step of a transaction and the writes `beside` it, all or nothing.
+def store_step(before: Transaction, after: Transaction, now: datetime, *also: Write) -> None:
+    """Store the next step of a transaction with the writes in `also`: all or nothing.
 
-    Only changed attributes are written, so that a step does not undo the reservation of a reversal made meanwhile.
-    Raise PhaseChangedError when the step does not follow from what is stored by now: see `_condition_of_step`.
+    Only changed attributes are written, so a step does not undo the reservation of a concurrent reversal. Raise
+    PhaseChangedError when the step does not follow from the stored state: see `_condition_of_step`.
     """
     changes = _changes(before, after) | (_due_attributes(after, now) or NOT_DUE)
     condition, compared = _condition_of_step(before, after)
@@ -90,7 +90,7 @@ def store_step(before: Transaction, after: Transaction, now: datetime, *beside: 
     if after.phase is not before.phase:
         event = _event_writes(after, now)
         completion = history.writes_for_completion(after) if before.phase is Phase.AWAITING_COMPLETION else []
-    writes = (*event, *beside, *completion)
+    writes = (*event, *also, *completion)
     if writes:
         commit(step, *writes)
     else:
@@ -98,19 +98,19 @@ def store_step(before: Transaction, after: Transaction, now: datetime, *beside: 
 
 
 def _changes(before: Transaction, after: Transaction) -> dict[str, Any]:
-    """Return the attributes that differ, with their values afterwards: None for one that goes."""
+    """Return the changed attributes with their new values: None for a removed one."""
     stored = attributes_of(before)
     return {name: value for name, value in attributes_of(after).items() if value != stored[name]}
 
 
 def _condition_of_step(before: Transaction, after: Transaction) -> tuple[str, dict[str, Any]]:
-    """Return the condition under which a step may be stored, and the values it compares with.
+    """Return the condition for storing a step, and the values that it compares.
 
-    - The transaction is in the phase it was read in.
-    - A signature is stored once.
-    - "Nothing was attempted" is stored of a reversal only if no process claimed it, which may have requested it too.
-    - The amounts of a payment that took money are those that were read: the answer shows them, and its entry in the
-      history has to agree with reversals made at the same time.
+    - The transaction is still in the phase that was read.
+    - A signature is stored only once.
+    - "Nothing was attempted" is stored for a reversal only if no process has claimed it: that process may have sent it.
+    - The amounts of a payment that took money are still those that were read: the answer shows them, and the history's
+      entry must agree with concurrent reversals.
     """
     compared: dict[str, Any] = {"was": before.phase}
     conditions = ["#phase = :was"]
@@ -126,10 +126,10 @@ def _condition_of_step(before: Transaction, after: Transaction) -> tuple[str, di
 
 
 def claim(transaction: Transaction, now: datetime) -> bool:
-    """Claim a pending transaction, so that one caller at a time resolves it; return False when another has it.
+    """Claim a pending transaction, so that at most one caller at a time resolves it; return False when another has it.
 
-    A claim lasts a few seconds, and the Deadline allows one more. The transaction is due again later, in case the
-    caller dies.
+    A claim lasts a few seconds; after the Deadline one more is allowed. The transaction becomes due again later, in
+    case the caller dies.
     """
     before = now - CLAIM_PAUSE
     if now >= transaction.deadline:
@@ -154,12 +154,12 @@ def claim(transaction: Transaction, now: datetime) -> bool:
     return True
 
 
-def reserve(original: Transaction, reversal: Transaction, *beside: Write, follows_latest: bool = False) -> None:
-    """Store a reversal and take its amount from what remains of the original payment, both or neither.
+def reserve(original: Transaction, reversal: Transaction, *also: Write, follows_latest: bool = False) -> None:
+    """Store a reversal and take its amount from the remainder of the original payment, both or neither.
 
-    `follows_latest` requires that no other reversal was requested since the original was read: for a request without a
-    key, which may repeat that other reversal. Raise AlreadyExistsError for the ID, RemainderChangedError for the
-    payment.
+    `follows_latest` requires that no other reversal was requested since the original was read. It is for a request
+    without a key, which may repeat that other reversal. Raise AlreadyExistsError for a used ID, RemainderChangedError
+    for a changed payment.
     """
     commit(
         _put(reversal),
@@ -167,15 +167,15 @@ def reserve(original: Transaction, reversal: Transaction, *beside: Write, follow
         *history.writes_for_new(reversal),
         *([] if reversal.is_pending else history.writes_for_reversed(original, reversal)),
         *_event_writes(reversal, reversal.created_at),
-        *beside,
+        *also,
     )
 
 
 def _reservation(original: Transaction, reversal: Transaction, *, follows_latest: bool) -> Write:
-    """Take the amount of a reversal from what remains of its payment. While the reversal is pending, it is reserved.
+    """Return the write that takes the amount of a reversal from its payment, or reserves it for a pending reversal.
 
-    A payment never gives back more than it took: the condition compares with the amount that is stored, not with the
-    one that was read, so two tills that reverse at once cannot both succeed. A cancel requires an untouched payment.
+    A payment never gives back more than it took: the condition compares the stored amount, not the one that was read.
+    So two tills that reverse at once cannot both succeed. A cancel requires a payment without reversals.
     """
     changes = [
         "#reversed_minor = #reversed_minor + :amount",
@@ -205,10 +205,10 @@ def _reservation(original: Transaction, reversal: Transaction, *, follows_latest
 
 
 def release(reversal: Transaction, original: Transaction | None = None) -> Write:
-    """End the reservation of a reversal that has its outcome: its amount is reversed, or remains in the payment.
+    """Return the write that ends the reservation of a decided reversal: its amount is reversed or free again.
 
-    With `original`, the entry of the payment in the history is written too. Then the payment must still be in the phase
-    of `original`, or PhaseChangedError is raised: otherwise that entry would undo what a completion wrote meanwhile.
+    With `original`, the payment's history entry is written as well. The payment must then still be in the phase of
+    `original`, or PhaseChangedError is raised: otherwise the entry could undo a concurrent completion.
     """
     changes = ["#reserved_minor = #reserved_minor - :amount"]
     values: dict[str, int | str] = {"amount": reversal.amount_minor}
@@ -226,24 +226,24 @@ def release(reversal: Transaction, original: Transaction | None = None) -> Write
 
 
 def _event_writes(transaction: Transaction, at: datetime) -> list[Write]:
-    """Return the write of the event of the phase that a transaction reaches; none if its merchant wants no events."""
+    """Return the write of the event for a transaction's new phase; none if its merchant wants no events."""
     event = event_of(transaction, at)
     return [events.put(event)] if event else []
 
 
 def _put(transaction: Transaction) -> Write:
-    if not TRANSITIONS[transaction.phase]:  # it is finished: nothing is due, and no event follows
+    if not TRANSITIONS[transaction.phase]:  # it is finished: never due again, and no event follows
         return put_new(TABLE, replace(transaction, makes_events=None), "id")
     return put_new(TABLE, transaction, "id", index=_due_attributes(transaction, transaction.created_at))
 
 
 def _due_attributes(transaction: Transaction, now: datetime) -> dict[str, Any]:
-    """Return the attributes that list a transaction in the index of what is due; none when nothing is due."""
+    """Return the attributes that list a transaction in the index of due records; none when it is finished."""
     due = due_at(transaction, now)
     return {"due_shard": _shard(transaction), "due_at": due} if due else {}
 
 
 def _shard(transaction: Transaction) -> str:
-    """Return its shard of the index of what is due: in the lane of the acquirer that its next step needs, if any."""
+    """Return its shard in the index of due records: in the lane of the acquirer of its next step, if any."""
     lane = NO_ACQUIRER if transaction.phase is Phase.AWAITING_COMPLETION else transaction.acquirer
     return shard_of(transaction.id, lane)

@@ -1,4 +1,4 @@
-"""Webhooks by merchant and ID. What an administrator changes has versions; what deliveries note has none."""
+"""Webhooks by merchant and ID. An administrator's changes make versions; notes of deliveries do not."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -35,7 +35,7 @@ def key(client_id: int, webhook_id: int) -> Key[Webhook]:
 
 
 def of_merchant(client_id: int) -> list[Webhook]:
-    """List the webhooks of a merchant by ID, as they are now."""
+    """List the current webhooks of a merchant by ID."""
     return list_records(TABLE, Webhook, ("client_id", client_id))
 
 
@@ -57,7 +57,7 @@ def change(before: Webhook, after: Webhook, act: Act, *also: Write) -> None:
 
 
 def every() -> Iterator[Webhook]:
-    """Yield the webhooks of all merchants, as they were a moment ago."""
+    """Yield the webhooks of all merchants. Changes of the last moment may be missing."""
     parameters: dict[str, Any] = {"TableName": table_name(TABLE)}
     while True:
         page = with_retries(lambda: client().call("Scan", **parameters))
@@ -68,7 +68,7 @@ def every() -> Iterator[Webhook]:
 
 
 def note(after: Webhook) -> None:
-    """Store what attempts say about a webhook. The last word counts: the next attempt has it again."""
+    """Store the facts that attempts found about a webhook. The last write wins; the next attempt corrects it."""
     values = {name: value for name in NOTED if (value := getattr(after, name)) is not None}
     removed = [f"#{name}" for name in NOTED if name not in values]
     parts = [set_attributes(values)] if values else []
@@ -76,8 +76,8 @@ def note(after: Webhook) -> None:
     write_one(update(key(after.client_id, after.id), " ".join(parts), values, condition="attribute_exists(#url)"))
 
 
-def note_told(webhook: Webhook, now: datetime, *beside: Write) -> None:
-    """Store that the manager is told now, and the writes `beside` it; nothing when another process did."""
+def note_told(webhook: Webhook, now: datetime, *also: Write) -> None:
+    """Store the time of the e-mail to the manager, with the writes in `also`; nothing when another process has."""
     values = {"now": now} | ({"told_at": webhook.told_at} if webhook.told_at else {})
     told = update(
         key(webhook.client_id, webhook.id),
@@ -87,4 +87,4 @@ def note_told(webhook: Webhook, now: datetime, *beside: Write) -> None:
         otherwise=ChangedMeanwhileError(),
     )
     with suppress(ChangedMeanwhileError):
-        commit(told, *beside)
+        commit(told, *also)
