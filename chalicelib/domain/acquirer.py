@@ -1,4 +1,4 @@
-"""The acquirer: the requests it gets, under references of ours, and the answers it gives."""
+"""The acquirer: the requests it receives, with our references, and its answers."""
 
 from dataclasses import field
 from datetime import datetime
@@ -37,19 +37,19 @@ class AcquirerError(Exception):
 
 
 class UnreachableError(AcquirerError):
-    """No connection came about: nothing was sent, so nothing can have happened."""
+    """No connection was made: nothing was sent, so nothing can have happened."""
 
 
 class AnswerLostError(AcquirerError):
-    """The request was sent, or may have been, and no answer came: the outcome is unknown."""
+    """The request may have been sent, and no answer arrived: the outcome is unknown."""
 
 
 class UnusableAnswerError(AnswerLostError):
-    """An answer came that cannot be used: the outcome is as unknown as without one."""
+    """The answer cannot be used: the outcome is as unknown as without an answer."""
 
 
 class ReversalKind(StrEnum):
-    """A way to give back: at the till's wish, or automatically where an outcome is unknown."""
+    """A kind of reversal: requested by a till, or automatic because an outcome is unknown."""
 
     CANCEL = "cancel"
     RETURN = "return"
@@ -63,20 +63,20 @@ CANCELLED_AT_TILL, ANSWER_UNUSABLE, NO_ANSWER = "4000", "4020", "4021"  # ISO 85
 class Message(Record):
     """The facts by which a host recognises a message.
 
-    The message of a cancel or an automatic reversal has the RRN, the local time and the terminal of what it reverses,
-    and a trace of its own.
+    The message of a cancel or an automatic reversal has the RRN, local time and terminal of the message that it
+    reverses. Its trace is its own.
     """
 
     rrn: str
     trace: MessageTrace
-    local_time: datetime  # when the transaction was created, in the merchant's zone
+    local_time: datetime  # the creation of the transaction, in the merchant's zone
     tid: str
     institution: str
     terminal: TerminalSnapshot
 
 
 class AuthorizationRequest(Record):
-    """A payment to authorize, with a card or with the acquirer's own token for one."""
+    """A payment to authorize, with a card or with the acquirer's token for one."""
 
     reference: str
     amount_minor: int
@@ -90,15 +90,15 @@ class AuthorizationRequest(Record):
     external_terminal_id: str | None = None
     allow_swipe_over_chip: bool = False
     additional_fields: str | None = field(default=None, repr=False)
-    message: Message | None = None  # to a host that cannot be inquired
+    message: Message | None = None  # only for a host without inquiries
 
 
 class ReversalRequest(Record):
-    """All or a part of an authorization to reverse; `reference` is the reversal's own.
+    """An authorization to reverse in full or in part; `reference` is the reversal's own.
 
-    Card, external terminal and additional fields are of the till's request and stored nowhere: a request that the sweep
-    repeats has none of them. `card` is the payment's card, read again. What comes after them is for a host that cannot
-    be inquired; `original_trace` is of the message that is reversed, of a return that of its payment.
+    Card, external terminal and additional fields come from the till's request and are not stored. A request that the
+    sweep repeats has none of them. `card` is the payment's card, read again. The fields after them are for a host
+    without inquiries. `original_trace` is the trace of the reversed message, or of the payment for a return.
     """
 
     reference: str
@@ -131,10 +131,11 @@ class Reversed(Record):
 
 
 class AcquirerAnswer(Record):
-    """The outcome: ISO 8583 response code (0 approved), and the acquirer's references.
+    """The outcome: an ISO 8583 response code (0 approved) and the acquirer's references.
 
-    The answer to a reversal names what it reverses; the answer to a payment names nothing. `additional_fields` is the
-    acquirer's text for the till, `emv_result` the issuer's answer to a chip: TLV in hexadecimal (tags 8A, 91, 71, 72).
+    The answer to a reversal names the payment and amount that it reversed; the answer to a payment does not.
+    `additional_fields` is the acquirer's text for the till. `emv_result` is the issuer's answer to a chip: TLV in
+    hexadecimal (tags 8A, 91, 71, 72).
     """
 
     code: int
@@ -166,7 +167,7 @@ class LinkAnswer(Record):
 
 
 def answers(answer: AcquirerAnswer, request: ReversalRequest) -> bool:
-    """Return whether this is the answer to the reversal: an approval proves which payment and amount it reversed."""
+    """Return whether the answer belongs to the reversal. An approval must name the reversed payment and amount."""
     expected = Reversed(request.original, request.amount_minor)
     return answer.reverses == expected if answer.is_approved else answer.reverses in (None, expected)
 

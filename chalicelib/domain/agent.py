@@ -1,10 +1,10 @@
-"""An agent: the account (POS user) that takes payments on a terminal, and the login it signs in with."""
+"""An agent: the account (POS user) that takes payments on a terminal, and its login."""
 
 from datetime import datetime
 
 from chalicelib.record import Record
 
-BLOCKED, ACTIVE = 0, 1  # the State of a merchant, an agent and a terminal, as the specification numbers it
+BLOCKED, ACTIVE = 0, 1  # State of a merchant, an agent or a terminal, by the specification
 ACCOUNT_USER, ACCOUNT_AGENT = 11, 20
 NO_CLIENT = 0  # the merchant of a system user
 
@@ -88,7 +88,7 @@ class Agent(Record):
 
 
 class Login(Record):
-    """The data needed to sign in: one record under the e-mail, so that one read suffices and the e-mail is unique."""
+    """The data for a sign-in: one record under the e-mail, so that one read suffices and the e-mail is unique."""
 
     email: str
     agent_id: int
@@ -104,9 +104,9 @@ class Login(Record):
 
 
 class Caller(Record):
-    """The agent that the authorizer let in, the credential version it read, and the end of its session.
+    """The agent that the authorizer let in, the credential version that it read, and the end of its session.
 
-    `session_ends_at` is when a session ends unless it is used again; None for any other credential.
+    `session_ends_at` is the end of the session without further use; None for any other credential.
     """
 
     agent_id: int

@@ -14,10 +14,10 @@ Findings = list[Finding]
 def resolve_terminal(
     client_id: int, by_id: tuple[int | None, Terminal | None], by_tid: tuple[str | None, int | None]
 ) -> tuple[int | None, Findings]:
-    """Return the ID of the terminal that an agent is given by ID, by name (TID) or by both, and the findings.
+    """Return the ID of the terminal that a request names by ID, by name (TID) or by both, and the findings.
 
-    `by_id` is the requested ID and the terminal found for it; `by_tid` is the requested name and the ID of the
-    merchant's terminal found for it.
+    `by_id` is the requested ID and the terminal found for it. `by_tid` is the requested name and the ID of the
+    merchant's terminal with this name.
     """
     (requested_id, terminal), (requested_tid, id_of_tid) = by_id, by_tid
     findings = []
@@ -57,7 +57,7 @@ def check_branches(client_id: int, requested: Mapping[str, int]) -> Findings:
 class Profile(Record):
     """An agent, its merchant and login, the name of its terminal, and the signed URL of its picture.
 
-    With its secret key where it is shown.
+    The secret key is set only where it may be shown.
     """
 
     agent: Agent
@@ -71,8 +71,8 @@ class Profile(Record):
 def matches_search(agent: Agent, text: str, tid: str | None) -> bool:
     """Return whether an agent matches a search text.
 
-    The text is part of the agent's name, e-mail or terminal name, in any case, or its digits are part of the telephone
-    number. No stored number has the zeros in front of one that is dialled.
+    The text is a part of the agent's name, e-mail or terminal name, in any case, or its digits are a part of the
+    telephone number. Leading zeros are ignored, because no stored number has them.
     """
     searched = text.casefold()
     digits = "".join(letter for letter in text if letter.isdigit())

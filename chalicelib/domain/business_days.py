@@ -1,6 +1,7 @@
 """Business days and local times.
 
-Instants are stored in UTC. A day is a day in the merchant's time zone. On the wire a time is local and names no zone.
+Instants are stored in UTC. A business day is a day in the merchant's time zone. Times on the wire are local and name no
+zone.
 """
 
 from calendar import monthrange
@@ -11,7 +12,7 @@ from chalicelib.record import Record
 
 
 def zone_of(requested: int | None, merchant: int) -> int:
-    """Return the zone of a request's times, in hours: the GMT that it names, else its merchant's."""
+    """Return the zone of a request's times, in hours: the GMT in the request, else its merchant's."""
     return merchant if requested is None else requested
 
 
@@ -21,21 +22,21 @@ def to_local(at: datetime, gmt: int) -> datetime:
 
 
 def text_of(at: datetime, gmt: int) -> str:
-    """Return an instant as it is written on the wire: 2026-01-31T12:00:00.000."""
+    """Return an instant as text for the wire: 2026-01-31T12:00:00.000."""
     return to_local(at, gmt).isoformat(timespec="milliseconds")
 
 
 def instant_of(text: str, gmt: int) -> datetime:
-    """Return the instant of an ISO 8601 text: the local time of a zone, unless the text has an offset of its own.
+    """Return the instant of an ISO 8601 text: a local time of the zone, unless the text has its own offset.
 
-    Raise ValueError or OverflowError when it is no time.
+    Raise ValueError or OverflowError when the text is not a time.
     """
     at = datetime.fromisoformat(text)
     return (at if at.tzinfo else at.replace(tzinfo=timezone(timedelta(hours=gmt)))).astimezone(UTC)
 
 
-LONGEST = 366  # days of one list
-USUAL = 31  # days of a list whose request names no period
+LONGEST = 366  # days in one list
+USUAL = 31  # days in a list without a requested period
 
 
 def business_day(at: datetime, gmt: int) -> date:
@@ -49,12 +50,12 @@ def start_of(day: date, gmt: int) -> datetime:
 
 
 def end_of_day(at: datetime, gmt: int) -> datetime:
-    """Return the instant (UTC) at which the merchant's day of `at` ends: the deadline of a payment made at `at`."""
+    """Return the instant (UTC) at which the merchant's day of `at` ends: the Deadline of a payment made at `at`."""
     return start_of(business_day(at, gmt) + timedelta(days=1), gmt)
 
 
 class Period(Record):
-    """A period of a merchant's days, the first and the last included."""
+    """A period of a merchant's days, including the first and the last."""
 
     first: date
     last: date
@@ -64,12 +65,12 @@ class Period(Record):
 
     @property
     def months(self) -> list[str]:
-        """Return the months that have a day in the period, oldest first, as 2026-03."""
+        """Return the months with a day in the period, oldest first, as 2026-03."""
         first, last = (day.year * 12 + day.month - 1 for day in (self.first, self.last))
         return [f"{number // 12:04d}-{number % 12 + 1:02d}" for number in range(first, last + 1)]
 
     def within(self, month: str) -> "Period":
-        """Return the part of the period that is in one of its months (2026-03)."""
+        """Return the part of the period in one of its months (2026-03)."""
         whole = days_of_month(month)
         return Period(max(self.first, whole.first), min(self.last, whole.last))
 
@@ -83,9 +84,9 @@ def days_of_month(month: str) -> Period:
 def period_of(first: date | None, last: date | None, today: date, longest: int = LONGEST) -> Period:
     """Return the period of a list.
 
-    A first day alone begins a period that ends today; a last day alone is a period of one day; without both it is the
-    usual number of days up to today. Raise VALIDATION_FAILED when the period ends before it begins, PERIOD_TOO_LONG
-    when it has more than `longest` days.
+    With only a first day, the period ends today. With only a last day, it is that day. Without both it is the usual
+    number of days up to today. Raise VALIDATION_FAILED when the period ends before it begins, PERIOD_TOO_LONG when it
+    has more than `longest` days.
     """
     if last is None:
         last = today if first is None else max(first, today)
@@ -101,29 +102,29 @@ def period_of(first: date | None, last: date | None, today: date, longest: int =
 
 
 def days_up_to(first: date | None, last: date | None, today: date) -> Period:
-    """Return the longest period that ends with a day: the last, else the first, else today."""
-    period_of(first, last, today)  # for its refusals: they are the same here
+    """Return the longest period that ends with the last day, else the first, else today."""
+    period_of(first, last, today)  # raises the same refusals
     day = last or first or today
     return Period(_days_before(day, LONGEST), day)
 
 
 def _days_before(day: date, count: int) -> date:
-    """Return the first of so many days that end with `day`, or the first day of the calendar."""
+    """Return the first of `count` days that end with `day`, or the first day of the calendar."""
     return date.fromordinal(max(1, day.toordinal() - count + 1))
 
 
-ENDED_EVERYWHERE = timedelta(hours=12)  # after the end of the day in UTC: the zone that is last is UTC-12
-ON_THE_WAY = timedelta(hours=1)  # for what was not yet late when it began; nothing is under way for so long
-FIRST_ZONE = timedelta(hours=14)  # ahead of UTC
+ENDED_EVERYWHERE = timedelta(hours=12)  # after the day's end in UTC: the last zone is UTC-12
+ON_THE_WAY = timedelta(hours=1)  # grace for writes in flight: none takes so long
+FIRST_ZONE = timedelta(hours=14)  # the first zone is UTC+14
 
 
 def is_late(day: date, now: datetime) -> bool:
-    """Return whether what is written to the counters of a day comes after the day has ended in every zone."""
+    """Return whether a write to a day's counters is late: the day has ended in every zone."""
     return now >= datetime.combine(day, time.min, UTC) + timedelta(days=1) + ENDED_EVERYWHERE
 
 
 def last_closed_day(now: datetime) -> date:
-    """Return the latest day to whose counters only late writes are made from now on."""
+    """Return the latest closed day: from now on only late writes change its counters."""
     return (now.astimezone(UTC) - ENDED_EVERYWHERE - ON_THE_WAY).date() - timedelta(days=1)
 
 

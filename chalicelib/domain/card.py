@@ -1,4 +1,4 @@
-"""A card: read from what a till sends and checked; and the part of it that may be stored.
+"""A card: read from the till's data and checked; and the part of it that may be stored.
 
 The number, CVV2, track and TLV are Secrets from the first line to the acquirer. No finding quotes them.
 """
@@ -16,7 +16,7 @@ from chalicelib.errors import Check, Finding
 from chalicelib.record import Record
 
 CARD_ACTIVE, CARD_BLOCKED = 1, 2  # State of a linked card
-CREATED, IN_VERIFICATION, VERIFIED, FAILED = 1, 2, 3, 10  # its Status
+CREATED, IN_VERIFICATION, VERIFIED, FAILED = 1, 2, 3, 10  # Status of a linked card
 
 READERS = frozenset({InputType.MAGNETIC_STRIPE, InputType.CHIP, InputType.CONTACTLESS})
 PAN_DIGITS = re.compile("[0-9]{12,19}")
@@ -28,14 +28,14 @@ STRIPE_IS = "A track 2 is expected, alone or after track 1."
 
 
 class Brand(Record):
-    """A payment system: the prefixes of its numbers, first to last, and how long they are."""
+    """A payment system: the first and last prefix of each of its ranges, and the lengths of its numbers."""
 
     name: str
     prefixes: tuple[tuple[str, str], ...]
     lengths: range | frozenset[int]
 
 
-# In this order: the last takes the rest of what begins with 5 and 6.
+# The order matters: the last brand takes all other numbers that begin with 5 and 6.
 BRANDS = (
     Brand("VISA", (("4", "4"),), frozenset({13, 16, 19})),
     Brand("MASTERCARD", (("51", "55"), ("2221", "2720")), frozenset({16})),
@@ -50,7 +50,7 @@ BRANDS = (
 
 
 class CardInput(Record):
-    """The data of a card as it was sent."""
+    """The card data of a request, unread."""
 
     pan: Secret | None = None
     exp: Secret | None = None
@@ -59,20 +59,20 @@ class CardInput(Record):
 
 
 class CardData(Record):
-    """A card in memory, on its way to the acquirer. Only its details are ever stored."""
+    """A card in memory, on its way to the acquirer. Only its details may be stored."""
 
     pan: Secret
     details: CardDetails
-    found_in: str  # the field it was read from
+    found_in: str  # the request's field with the card
     cvv2: Secret | None = None
     track2: Secret | None = None
     tlv: Secret | None = None
     emv: EmvData | None = None
-    has_chip: bool = False  # of a swiped card, as its stripe says
+    has_chip: bool = False  # a swiped card's stripe names a chip
 
 
 class LinkedCard(Record):
-    """A card an agent may pay with by its ID: its details are stored, and the acquirer's token for it."""
+    """A card that an agent may pay with by its ID. Its details and the acquirer's token for it are stored."""
 
     id: int
     client_id: int
@@ -94,7 +94,7 @@ Findings = tuple[Finding, ...]
 
 
 def read(input_type: InputType, sent: CardInput) -> tuple[CardData | None, Findings]:
-    """Return the card, or everything that is wrong with what was sent. Expiry is checked separately."""
+    """Return the card or the findings. The caller checks the expiry date."""
     problems = _cvv2(sent.cvv2)
     if input_type is InputType.MAGNETIC_STRIPE:
         card, found = _swiped(sent)
@@ -110,19 +110,19 @@ def read(input_type: InputType, sent: CardInput) -> tuple[CardData | None, Findi
 
 
 def expired(card: CardData, today: date) -> Findings:
-    """Return a finding when the card has expired on this day of the merchant's."""
+    """Return a finding when the card has expired on this day in the merchant's zone."""
     if not is_expired(card.details.exp, today):
         return ()
     return (Finding(card.found_in, Check.CARD_EXPIRED, "The card has expired."),)
 
 
 def is_expired(exp: str | None, today: date) -> bool:
-    """Return whether the card has expired: it is good through the last day of its month."""
+    """Return whether the card has expired. It is valid until the last day of its month."""
     return exp is not None and today > last_day(exp)
 
 
 def last_day(exp: str) -> date:
-    """Return the last day of MMYY."""
+    """Return the last day of a month given as MMYY."""
     month, year = int(exp[:2]), CENTURY + int(exp[2:])
     return date(year, month, calendar.monthrange(year, month)[1])
 
@@ -134,7 +134,7 @@ def is_usable(card: LinkedCard, agent_id: int, today: date) -> bool:
 
 
 def brand_of(pan: str) -> str | None:
-    """Return the payment system of a number, None when it belongs to none."""
+    """Return the payment system of a number, None when it is unknown."""
     for brand in BRANDS:
         if len(pan) in brand.lengths and any(low <= pan[: len(low)] <= high for low, high in brand.prefixes):
             return brand.name
@@ -183,7 +183,7 @@ def _chip(sent: CardInput) -> tuple[CardData | None, Findings]:
 
 
 def _read_out(track: emv.Track2, card: CardData, expected: str) -> tuple[CardData | None, Findings]:
-    """Return the card of a reader's data, its number and expiry checked."""
+    """Return the card in a reader's data, with number and expiry checked."""
     name = "card.reader_data"
     problems = _number(card.pan, name)
     if not EXP_DIGITS.fullmatch(track.exp):
@@ -194,7 +194,7 @@ def _read_out(track: emv.Track2, card: CardData, expected: str) -> tuple[CardDat
 
 
 def _emv(found: Mapping[int, bytes], pan: str) -> EmvData:
-    """Return what a receipt prints of a chip, without a field that holds the card's number."""
+    """Return the chip data for a receipt, without fields that contain the card's number."""
     printed = emv.printed(found)
     return EmvData(
         aid=None if pan in (printed.aid or "") else printed.aid,

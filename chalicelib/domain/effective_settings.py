@@ -39,11 +39,11 @@ DEFAULTS = MobileSettings(
 
 
 def effective(agent: MobileSettings | None, merchant: MobileSettings | None) -> MobileSettings:
-    """Return the settings in force for an agent: every feature and every setting that has a default is set.
+    """Return the settings in force for an agent: every feature, and every setting with a default, has a value.
 
     If `inherited` of an agent's features is True, its own features stay stored, but its merchant's are in force. In the
-    result `inherited` means that none of the features in force is the agent's own. Credit vouchers are not supported,
-    so they are not allowed whatever was set.
+    result `inherited` means that no feature in force is the agent's own. Credit vouchers are never allowed, because
+    they are not supported.
     """
     own = (agent and agent.features) or NO_FEATURES
     above = replace((merchant and merchant.features) or NO_FEATURES, inherited=None)
@@ -55,14 +55,14 @@ def effective(agent: MobileSettings | None, merchant: MobileSettings | None) -> 
 
 
 def effective_printer(agent: PrinterSettings | None, merchant: PrinterSettings | None) -> PrinterSettings:
-    """Return the printer of an agent: its own, else its merchant's, never a mixture of the two."""
+    """Return the printer of an agent: its own, else its merchant's, never a mixture of both."""
     return agent or merchant or PrinterSettings()
 
 
 def merge_settings(
     stored: MobileSettings | None, changes: MobileSettings, reset: Collection[str] = ()
 ) -> MobileSettings:
-    """Return the stored settings with the changes applied; the settings named in `reset` are inherited again."""
+    """Return the stored settings with the changes. Settings named in `reset` are inherited again."""
     before = stored or MobileSettings()
     features = changes.features and _first_set(changes.features, before.features or Features())
     after = replace(_first_set(changes, before), features=features or before.features)
@@ -70,7 +70,7 @@ def merge_settings(
 
 
 def _first_set(*layers: S) -> S:
-    """Return a value whose fields are taken from the first layer that sets them."""
+    """Return a record in which each field has the value of the first layer that sets it."""
     values = {}
     for field in fields(layers[0]):
         found = (value for layer in layers if (value := getattr(layer, field.name)) is not None)
@@ -79,7 +79,7 @@ def _first_set(*layers: S) -> S:
 
 
 class PaymentOption(Record):
-    """One way to pay: its InputType, and the acquirer that goes with it."""
+    """A way to pay: its InputType and its acquirer."""
 
     input_type: InputType
     acquirer_code: str
@@ -104,8 +104,8 @@ def payment_options(
 ) -> tuple[PaymentOption, ...]:
     """Return one option for each kind of payment that is enabled.
 
-    `effective` are the settings in force; `card_acquirer` returns code and name of the stage's card acquirer for a kind
-    of payment, if it has one. A kind that needs no acquirer is shown with its own name instead.
+    `effective` are the settings in force. `card_acquirer` returns the code and name of the stage's card acquirer for a
+    kind of payment, if there is one. A kind without an acquirer has its own name instead.
     """
     return tuple(
         PaymentOption(input_type, *acquirer)
@@ -116,6 +116,6 @@ def payment_options(
 
 
 def is_enabled(feature: str, effective: MobileSettings) -> bool:
-    """Return whether a feature or setting, on which a kind of payment depends, is on."""
+    """Return whether the feature or setting of a kind of payment is on."""
     owner = effective.features if hasattr(effective.features, feature) else effective
     return bool(getattr(owner, feature))

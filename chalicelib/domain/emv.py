@@ -1,7 +1,7 @@
 """The data of a card reader: EMV data objects (BER-TLV) and track 2.
 
-Pure, and small enough to be ours: the libraries for BER-TLV at hand were last released in 2017 and 2022. The rules are
-those of EMV Book 3, Annex B. No error here quotes what was read: it is a card.
+The module is our own because the BER-TLV libraries on PyPI were last released in 2017 and 2022. The rules are those of
+EMV Book 3, Annex B. No error quotes the data, because it is a card.
 """
 
 import re
@@ -13,13 +13,13 @@ from chalicelib.record import Record
 
 MAX_DEPTH = 8  # templates within templates; cards have three
 CONSTRUCTED, NUMBER_FOLLOWS, MORE = 0x20, 0x1F, 0x80
-LONG, MAX_LENGTH_BYTES = 0x80, 3  # 0x80 alone, the indefinite length, is not used by EMV
+LONG, MAX_LENGTH_BYTES = 0x80, 3  # EMV does not use the indefinite length, a single 0x80
 MAX_TAG_BYTES = 3
 # Track 1, which a reader may send before track 2.
 TRACK1 = re.compile(r"%B([0-9]{12,19})\^[^^]{2,26}\^[0-9]{4}([0-9]{3})?[^?]*\?[^;]?")
 TRACK2 = re.compile(r";?([0-9]{12,19})[=Dd]([0-9]{2})([0-9]{2})([0-9]*)[Ff]?\??.?")
 SERVICE_DIGITS = 3
-CHIP_SERVICES = ("2", "6")  # how the service code of a card with a chip begins (ISO/IEC 7813)
+CHIP_SERVICES = ("2", "6")  # the first digit of a chip card's service code (ISO/IEC 7813)
 
 PAN, TRACK2_EQUIVALENT, EXPIRATION, CARDHOLDER = 0x5A, 0x57, 0x5F24, 0x5F20
 AID, DF_NAME, TERMINAL_AID = 0x4F, 0x84, 0x9F06
@@ -30,7 +30,7 @@ RESPONSE_CODE = "8A02"  # Authorization Response Code: two characters
 
 
 class MalformedError(ValueError):
-    """It is not what a reader hands over."""
+    """The data does not have the form of a reader's data."""
 
 
 class Track2(Record):
@@ -43,12 +43,12 @@ class Track2(Record):
 
     @property
     def text(self) -> str:
-        """Return it as it stands on the card, without sentinels, check character and filling."""
+        """Return the track as on the card, without sentinels, check character and padding."""
         return f"{self.pan}={self.exp[2:]}{self.exp[:2]}{self.rest}"
 
     @property
     def has_chip(self) -> bool:
-        """Return whether a service code says that the card has a chip."""
+        """Return whether the service code names a chip."""
         return self.has_chip_on_track1 or (len(self.rest) >= SERVICE_DIGITS and self.rest.startswith(CHIP_SERVICES))
 
     def __repr__(self) -> str:
@@ -56,7 +56,7 @@ class Track2(Record):
 
 
 def objects(data: bytes) -> Mapping[int, bytes]:
-    """Return every primitive data object by its tag, the first where one comes twice, from any template."""
+    """Return every primitive data object by its tag, from any template. Of a repeated tag the first counts."""
     found: dict[int, bytes] = {}
     for tag, value in _objects(data, 0):
         found.setdefault(tag, value)
@@ -68,7 +68,7 @@ def _objects(data: bytes, depth: int) -> Iterator[tuple[int, bytes]]:
         raise MalformedError
     at = 0
     while at < len(data):
-        if data[at] == 0:  # padding between objects, without a meaning
+        if data[at] == 0:  # padding between objects
             at += 1
             continue
         tag, first, at = _tag(data, at)
@@ -84,7 +84,7 @@ def _objects(data: bytes, depth: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _tag(data: bytes, at: int) -> tuple[int, int, int]:
-    """Return the tag, its first byte (which says whether it is a template), and where its length begins."""
+    """Return the tag, its first byte (which marks a template), and the place where its length begins."""
     first, end = data[at], at + 1
     if first & NUMBER_FOLLOWS == NUMBER_FOLLOWS:
         while True:
@@ -129,7 +129,7 @@ def track2(text: str) -> Track2:
 
 
 def stripe(text: str) -> tuple[Track2, str]:
-    """Return track 2 of a stripe, and its text: a reader may send track 1 before it, which must be the same card's."""
+    """Return track 2 of a stripe, and its text. A reader may send track 1 before it; it must be the same card's."""
     before = TRACK1.match(text)
     if before is None:
         return track2(text), text
@@ -142,7 +142,7 @@ def stripe(text: str) -> tuple[Track2, str]:
 
 
 def card_in(found: Mapping[int, bytes]) -> Track2:
-    """Return number and expiry of a chip's card: of its track 2 equivalent, else of their own objects."""
+    """Return number and expiry of a chip card: from its track 2 equivalent, else from their own objects."""
     if TRACK2_EQUIVALENT in found:
         return track2(found[TRACK2_EQUIVALENT].hex().upper())
     try:
@@ -154,7 +154,7 @@ def card_in(found: Mapping[int, bytes]) -> Track2:
 
 
 def printed(found: Mapping[int, bytes]) -> EmvData:
-    """Return what a receipt prints."""
+    """Return the chip data for a receipt."""
     aid = found.get(AID) or found.get(DF_NAME) or found.get(TERMINAL_AID)
     name = found.get(PREFERRED_NAME) or found.get(LABEL)
     return EmvData(
@@ -166,18 +166,18 @@ def printed(found: Mapping[int, bytes]) -> EmvData:
 
 
 def cardholder(found: Mapping[int, bytes]) -> str | None:
-    """Return the name on the card; a text with a digit in it is not a name."""
+    """Return the name on the card. A text with a digit is not a name."""
     name = _text(found.get(CARDHOLDER, b""), 26)
     return None if name is None or any(letter.isdigit() for letter in name) else name
 
 
 def online_result(code: int) -> str:
-    """Return what the terminal gives to the chip: the response code of the issuer."""
+    """Return the data that the terminal gives to the chip: the issuer's response code."""
     return f"{RESPONSE_CODE}{f'{code:02d}'.encode().hex().upper()}"
 
 
 def issuer_answer(text: str | None) -> str | None:
-    """Return the issuer's answer for the chip in upper-case hexadecimal; None for what is none, or quotes the card."""
+    """Return the issuer's answer for the chip in upper-case hexadecimal. None if it is invalid or quotes the card."""
     try:
         data = bytes.fromhex(text or "")
         quotes_card = {PAN, TRACK2_EQUIVALENT} & objects(data).keys()

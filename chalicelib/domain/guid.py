@@ -1,4 +1,4 @@
-"""A GUID: the form of the IDs that callers choose for transactions, and of sessions."""
+"""A GUID: the form of sessions' IDs, and of the IDs that callers choose for transactions."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""History: entries, totals, filters, and where the pages of a list begin. Pure functions."""
+"""History: entries, totals, filters, and the places of a list's pages. Pure functions."""
 
 import re
 from collections import Counter
@@ -27,11 +27,11 @@ def page_of(items: list[T], number: int | None) -> list[T]:
 
 
 def page_count(total: int) -> int:
-    """Return the number of pages that so many items fill."""
+    """Return the number of pages for `total` items."""
     return -(-total // PAGE_SIZE)
 
 
-MAX_CANDIDATES = 50_000  # entries one list may look at
+MAX_CANDIDATES = 50_000  # entries that one list may read
 QUARTER = timedelta(minutes=15)
 
 
@@ -53,7 +53,7 @@ class HistoryEntry(Record):
     at: datetime  # in the merchant's zone
     counter: CounterKey
     amount_minor: int
-    taken_minor: int = 0  # of a payment that took money
+    taken_minor: int = 0  # the amount of a payment that took money
     ext_id: str | None = None
     invoice: str | None = None
     original_invoice: str | None = None
@@ -64,21 +64,21 @@ class HistoryEntry(Record):
     reverse_invoice: str | None = None
     cardholder: str | None = None
     terminal: str | None = None
-    agent: str | None = None  # its name
+    agent: str | None = None  # the agent's name
     receipts: tuple[str, ...] = ()  # e-mail addresses and E.164 numbers
-    client_product_code: str | None = None  # exactly as it was sent
-    phase: Phase | None = None  # if it is the last one; None: its record knows
-    original_id: str | None = None  # of a reversal
-    exact: Mapping[str, str] = field(default_factory=dict)  # texts of an export that folding would change
+    client_product_code: str | None = None  # exactly as the till sent it
+    phase: Phase | None = None  # a final phase; None: only the record has it
+    original_id: str | None = None  # the payment of a reversal
+    exact: Mapping[str, str] = field(default_factory=dict)  # exported texts that case-folding changes
 
     @property
     def moved_minor(self) -> int:
-        """Return the money that it moved: what a payment took, or, below zero, what a reversal gave back."""
+        """Return the moved money: the amount that a payment took, or minus the amount that a reversal gave back."""
         given_back = self.counter.reverse_mode and self.phase is Phase.REVERSAL_APPROVED
         return -self.amount_minor if given_back else self.taken_minor
 
     def text(self, name: str) -> str:
-        """Return a text of the entry as it was written, empty without one."""
+        """Return a text of the entry with its original case; empty without one."""
         return self.exact.get(name) or getattr(self, name) or ""
 
     @property
@@ -88,7 +88,7 @@ class HistoryEntry(Record):
 
     @property
     def order(self) -> tuple[datetime, str]:
-        """Return what lists are ordered by."""
+        """Return the key by which lists are ordered."""
         return self.at, self.id
 
 
@@ -96,16 +96,17 @@ SEARCHED = (
     *("ext_id", "invoice", "original_invoice", "reverse_invoice", "rrn", "approval_code", "description", "card"),
     *("cardholder", "terminal", "agent"),
 )
-EXPORTED = ("agent", "terminal", "invoice", "rrn", "approval_code", "card", "ext_id", "description")  # of the texts
+# The texts in an export.
+EXPORTED = ("agent", "terminal", "invoice", "rrn", "approval_code", "card", "ext_id", "description")
 
 
 def folded(text: str) -> str:
-    """Return a text as a search compares it: in no case, and an accent is one letter with its vowel, however typed."""
+    """Return the form of a text that a search compares: without case, with composed accents."""
     return normalize("NFC", text).casefold()
 
 
 def entry_of(transaction: Transaction) -> HistoryEntry:
-    """Return the entry of a transaction. An offline payment stands at its Date, never in the future."""
+    """Return the entry of a transaction. An offline payment counts at its Date, but never in the future."""
     at = min(transaction.date or transaction.created_at, transaction.created_at)
     carried, card = transaction.particulars, transaction.card
     texts = {
@@ -122,7 +123,7 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
         "agent": transaction.agent.name,
     }
     exact = {name: text for name in EXPORTED if (text := texts[name]) and text != folded(text)}
-    if transaction.date is not None and transaction.date > at:  # by the clock of a till that is fast
+    if transaction.date is not None and transaction.date > at:  # the till's clock is fast
         exact["date"] = text_of(transaction.date, transaction.gmt)
     return HistoryEntry(
         id=transaction.id,
@@ -147,13 +148,13 @@ def entry_of(transaction: Transaction) -> HistoryEntry:
 
 
 def _receipts_of(transaction: Transaction) -> tuple[str, ...]:
-    """Return where its receipts go."""
+    """Return the addresses of its receipts."""
     addresses = transaction.receipt.addresses
     return tuple(map(folded, (*addresses.emails, *addresses.phones))) if addresses else ()
 
 
 class DayTotal(Record):
-    """The number of transactions a counter has on a day, and the money its payments took, in minor units."""
+    """A counter's transactions on a day, and the money that its payments took, in minor units."""
 
     counter: CounterKey
     day: date
@@ -162,12 +163,12 @@ class DayTotal(Record):
 
     @property
     def month(self) -> str:
-        """Return the month it is in: 2026-03."""
+        """Return the month of the day: 2026-03."""
         return self.day.isoformat()[:7]
 
 
 class TimeRange(Record):
-    """A piece of time in the merchant's zone, its end not included, and how many transactions it holds."""
+    """A range of time in the merchant's zone, without its end, and the number of its transactions."""
 
     begin: datetime
     end: datetime
@@ -175,9 +176,9 @@ class TimeRange(Record):
 
 
 def ranges_of_page(ranges: Iterable[TimeRange], skip: int, size: int) -> tuple[list[TimeRange], int]:
-    """Return the time ranges, in the order of the list, that hold the `size` transactions after the first `skip`.
+    """Return the time ranges that hold the `size` transactions after the first `skip`, in the order of the list.
 
-    And how many transactions of the first range are still to be skipped. No entry is read for it.
+    Also return how many transactions of the first range to skip. This reads no entry.
     """
     held: list[TimeRange] = []
     wanted = size
@@ -193,9 +194,9 @@ def ranges_of_page(ranges: Iterable[TimeRange], skip: int, size: int) -> tuple[l
 
 
 def amount_taken(counted: Iterable[DayTotal | HistoryEntry], currency: str | None) -> Decimal:
-    """Return AmountCvt: the money that payments took in the merchant's currency; currencies are never added.
+    """Return AmountCvt: the money that payments took in the merchant's currency. Currencies are never added.
 
-    A merchant without a currency of its own has that of its payments, as long as they have one.
+    A merchant without a currency gets the currency of its payments, if they have only one.
     """
     taken = [one for one in counted if one.taken_minor]
     currencies = {one.counter.currency for one in taken}
@@ -207,18 +208,18 @@ def amount_taken(counted: Iterable[DayTotal | HistoryEntry], currency: str | Non
 def entries_of_page(
     entries: Sequence[HistoryEntry], page: int, *, newest_first: bool, skip: int = 0
 ) -> list[HistoryEntry]:
-    """Return page `page` (from 1) of all entries behind the first `skip`."""
+    """Return page `page` (from 1) of the entries after the first `skip`."""
     start = skip + (page - 1) * PAGE_SIZE
     return sorted(entries, key=lambda entry: entry.order, reverse=newest_first)[start : start + PAGE_SIZE]
 
 
 def is_within(period: Period | None, entry: HistoryEntry) -> bool:
-    """Return whether the entry's day is in the period; every day is when there is none."""
+    """Return whether the entry's day is in the period. Without a period, every day is."""
     return period is None or entry.at.date() in period
 
 
 def days_of(day_totals: Iterable[DayTotal], *, newest_first: bool) -> list[TimeRange]:
-    """Return the days that hold transactions, in the order of the list."""
+    """Return the days with transactions, in the order of the list."""
     counts = Counter[date]()
     for day_total in day_totals:
         counts[day_total.day] += day_total.count
@@ -227,10 +228,10 @@ def days_of(day_totals: Iterable[DayTotal], *, newest_first: bool) -> list[TimeR
 
 
 def quarters_of(day: TimeRange, slots: Iterable[Mapping[str, int]], *, newest_first: bool) -> list[TimeRange]:
-    """Return the quarters of an hour of a day that hold transactions, in the order of the list.
+    """Return the quarters of an hour of a day that have transactions, in the order of the list.
 
-    `slots` have counts by the number of the quarter, 00 to 95.
-    The whole day when they hold less than the day does: a range may be too long, never too short.
+    `slots` have counts by the number of the quarter, 00 to 95. If they count fewer transactions than the day has,
+    return the whole day: a range may be too long, never too short.
     """
     counts = Counter[str]()
     for numbers in slots:
@@ -246,38 +247,38 @@ def _range(begin: datetime, length: timedelta, count: int) -> TimeRange:
 
 
 class Page(Record):
-    """A page of transactions in the order of the list, and what is counted over everything that matches."""
+    """A page of transactions in the order of the list, with the number and amount of all matches."""
 
     transactions: list[Transaction]
     total: int
     amount: Decimal
 
 
-NUMBER = re.compile(r"[0-9]{1,13}(\.[0-9]{1,10})?")  # short enough to be multiplied exactly
-DECIMALS = range(5)  # that a currency may have
+NUMBER = re.compile(r"[0-9]{1,13}(\.[0-9]{1,10})?")  # short enough for exact multiplication
+DECIMALS = range(5)  # the numbers of decimals of currencies
 PHONE = re.compile(r"[0-9 ()./+-]+")
-TRUNK = "(0)"  # of a number that is written for callers at home and abroad: +27 (0)82 987 6543
-MIN_PHONE_DIGITS = 5  # fewer are found in the number of anybody
+TRUNK = "(0)"  # in numbers for callers at home and abroad: +27 (0)82 987 6543
+MIN_PHONE_DIGITS = 5  # fewer digits occur in almost every number
 
 
 class SearchText(Record):
-    """A text to look for in any case; it may be an amount, or a telephone number as people write it."""
+    """A text to search for, in any case. It may be an amount, or a telephone number as people write it."""
 
     sought: str
 
     @cached_property
     def text(self) -> str:
-        """Return the text, case-folded as the texts of an entry are."""
+        """Return the case-folded text, comparable with the texts of an entry."""
         return folded(self.sought)
 
     @cached_property
     def amount(self) -> Decimal | None:
-        """Return the amount it may be; None when it is no decimal number."""
+        """Return the text as an amount; None when it is not a decimal number."""
         return Decimal(self.sought) if NUMBER.fullmatch(self.sought) else None
 
     @cached_property
     def phone(self) -> str | None:
-        """Return the digits of the number it may be, without the zeros in front of it: no stored number has them."""
+        """Return the digits of a possible telephone number, without leading zeros, which no stored number has."""
         if not PHONE.fullmatch(self.sought) or (self.amount is not None and "." in self.sought):
             return None
         digits = "".join(filter(str.isdigit, self.sought.replace(TRUNK, ""))).lstrip("0")
@@ -285,7 +286,7 @@ class SearchText(Record):
 
     @cached_property
     def amounts_minor(self) -> tuple[int, ...]:
-        """Return what its amount is in minor units, in each currency that can write it."""
+        """Return the amount in minor units, for each number of decimals that can express it."""
         scaled = [self.amount.scaleb(digits) for digits in DECIMALS] if self.amount is not None else []
         return tuple(int(minor) for minor in scaled if minor == int(minor))
 
@@ -300,28 +301,28 @@ class SearchText(Record):
 
 
 class HistoryFilter(Record):
-    """The filter of a list; None matches anything. Texts are case-folded, but for those that match exactly."""
+    """The filter of a list; None matches anything. Texts are case-folded, except those that match exactly."""
 
     agent_id: int | None = None
     input_type: int | None = None
     acquirer: str | None = None
     id: str | None = None
-    ext_id: str | None = None  # exactly as it was sent
+    ext_id: str | None = None  # exactly as the till sent it
     search: SearchText | None = None
     invoice: str | None = None
     original_invoice: str | None = None
     rrn: str | None = None
-    client_product_code: str | None = None  # exactly as it was sent
+    client_product_code: str | None = None  # exactly as the till sent it
 
     @property
     def by_text(self) -> bool:
-        """Return whether it filters by text, so that totals cannot tell what matches."""
+        """Return whether it filters by a text, so that totals cannot count the matches."""
         texts = (self.search, self.invoice, self.original_invoice, self.rrn, self.client_product_code)
         return any(text is not None for text in texts)
 
     @property
     def by_kind(self) -> bool:
-        """Return whether it leaves out some kinds of an agent's transactions."""
+        """Return whether it excludes some kinds of an agent's transactions."""
         return self.input_type is not None or self.acquirer is not None
 
     def takes(self, counter: CounterKey) -> bool:
@@ -333,7 +334,7 @@ class HistoryFilter(Record):
         )
 
     def matches(self, entry: HistoryEntry) -> bool:
-        """Return whether the entry matches; ID and ExtID are read by key, not compared."""
+        """Return whether the entry matches. ID and ExtID are not compared, because entries are read by them."""
         return (
             self.takes(entry.counter)
             and self.invoice in (None, entry.invoice)

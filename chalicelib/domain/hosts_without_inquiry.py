@@ -1,7 +1,7 @@
-"""Transactions at a host that cannot be inquired: the facts their messages are recognised by, and the messages.
+"""Messages to a host without inquiries, and the facts by which it recognises them.
 
-Such a host reverses what got no usable answer. A message that is sent again is the same message, so its facts are
-stored before its first byte is sent.
+Such a host receives a reversal for each request without a usable answer. A repeated message must be the same message,
+so its facts are stored before its first byte is sent.
 """
 
 from collections.abc import Sequence
@@ -23,20 +23,22 @@ from chalicelib.domain.reversal import CANCELS, ReversalOrder
 from chalicelib.domain.transaction import HostFacts, MessageTrace, TerminalSnapshot, Transaction
 
 LAST_STAN = 999_999
-STANS = 2  # of a transaction: its message's, and that of its automatic reversal
-REPEAT_EACH = timedelta(seconds=30)  # the pause between two repetitions: each run of the sweep, once a minute, has one
-REQUEST_LASTS = timedelta(seconds=25)  # from the record to the last byte of an answer, which is waited for for 20 s
+STANS = 2  # per transaction: for its message and for its automatic reversal
+REPEAT_EACH = timedelta(seconds=30)  # the pause between two repeats: the sweep, which runs each minute, repeats once
+REQUEST_LASTS = timedelta(
+    seconds=25
+)  # from storing to the answer's last byte: the wait for the answer takes up to 20 s
 
 
 def stan_of(number: int) -> int:
-    """Return the STAN of a number of a terminal's sequence: none comes again within 999,999 messages."""
+    """Return the STAN for a number of a terminal's sequence. It repeats after 999,999 messages."""
     return (number - 1) % LAST_STAN + 1
 
 
 def identified_payment(
     payment: Transaction, terminal: Terminal, institution: str, rrn: str, numbers: Sequence[int]
 ) -> Transaction:
-    """Return the payment with what its host recognises its messages by; `numbers` are STANS of its terminal's."""
+    """Return the payment with the facts of its messages. `numbers` are STANS numbers of its terminal's sequence."""
     snapshot = TerminalSnapshot(
         mid=terminal.back_retailer_id or "",
         title=terminal.title,
@@ -54,9 +56,9 @@ def identified_payment(
 
 
 def identified_reversal(reversal: Transaction, original: Transaction, rrn: str, numbers: Sequence[int]) -> Transaction:
-    """Return the reversal with what its host recognises it by: a cancel has the RRN of its payment, a return its own.
+    """Return the reversal with the facts of its messages. A cancel has the RRN of its payment, a return its own.
 
-    A reversal at an acquirer that can be inquired is returned as it is.
+    A reversal at an acquirer with inquiries is returned unchanged.
     """
     if original.host is None:
         return reversal
@@ -75,7 +77,7 @@ def identified_reversal(reversal: Transaction, original: Transaction, rrn: str, 
 
 
 def message_of(transaction: Transaction) -> Message | None:
-    """Return the facts of a transaction's own message; None at an acquirer that can be inquired."""
+    """Return the facts of a transaction's own message; None at an acquirer with inquiries."""
     facts = transaction.host
     return None if facts is None else _message(transaction, facts, facts.trace)
 
@@ -83,7 +85,7 @@ def message_of(transaction: Transaction) -> Message | None:
 def reversal_request(
     reversal: Transaction, order: ReversalOrder | None = None, card: CardData | None = None, *, is_repeat: bool
 ) -> ReversalRequest:
-    """Return the request for a reversal of a till's. Only the till's own request has the order and the card."""
+    """Return the request for a reversal that a till requested. Only its first request has the order and the card."""
     facts = reversal.host
     return ReversalRequest(
         reversal.id,
@@ -103,7 +105,7 @@ def reversal_request(
 
 
 def automatic_request(transaction: Transaction, *, is_repeat: bool) -> ReversalRequest:
-    """Return the request for the automatic reversal of a payment, or of a return: then nothing was given back."""
+    """Return the request for an automatic reversal: of a payment, or of a return, which then gave nothing back."""
     facts = transaction.host
     return ReversalRequest(
         transaction.auto_cancel_id or transaction.id,
@@ -119,7 +121,7 @@ def automatic_request(transaction: Transaction, *, is_repeat: bool) -> ReversalR
 
 
 def is_advised_by_its_request(transaction: Transaction) -> bool:
-    """Return whether the request that stored it decided its advice, and sends it: nobody may repeat it before."""
+    """Return whether the request that stored the transaction also sends its advice: nobody else may send it yet."""
     facts = transaction.host
     return facts is not None and facts.advice is not None and facts.advice.made_at == transaction.created_at
 

@@ -1,6 +1,6 @@
-"""The dialect of an ISO 8583 host: its fields and encodings, and how they differ from those of another host.
+"""The dialect of an ISO 8583 host: its fields and encodings, as changes of a base dialect.
 
-A document is JSON as `docs/acquirer-iso8583.md` describes it. A fault is named by the keys that lead to it.
+The document is JSON; `docs/acquirer-iso8583.md` describes it. An error names the key of its fault.
 """
 
 import re
@@ -19,27 +19,27 @@ CHARACTERS = {
 }
 TEXT = frozenset({"ascii", "ebcdic"})
 ENCODINGS = {"n": TEXT | {"bcd"}, "an": TEXT, "ans": TEXT, "z": TEXT | {"bcd"}, "b": TEXT | {"binary"}}
-LENGTHS = {"fixed": 0, "LL": 2, "LLL": 3}  # digits of the length
+LENGTHS = {"fixed": 0, "LL": 2, "LLL": 3}  # digits of the length prefix
 MAX_BYTES = 999  # of a field of fixed length
 MAX_FIELD, BITMAPS = 128, frozenset({1, 65})
 MTI = re.compile("[0-9]{4}")
 CODE, ANSWER_CODE = re.compile("[A-Z0-9]{2}"), re.compile("[0-9]{2}")
 
-# Fields that identify a message, move money or are a card's: no constant replaces them. Without the last no answer
-# could be told from another's.
+# Fields that identify a message, move money or belong to a card: no constant replaces them. Without the NEEDED fields
+# answers could not be distinguished.
 OUR_OWN = frozenset({"2", "3", "4", "7", "11", "12", "13", "14", "32", "35", "37", "39", "41", "42", "49", "55", "90"})
 NEEDED = frozenset({"4", "11", "37", "39"})
 
 
 class DialectError(ValueError):
-    """A document that describes no dialect; the message names the key and its fault."""
+    """The document is not a dialect. The message names the key and its fault."""
 
     def __init__(self, key: str, fault: str) -> None:
-        super().__init__(" ".join(f"{key or 'it'} {fault}".split()))  # one line, whatever the key is
+        super().__init__(" ".join(f"{key or 'it'} {fault}".split()))  # one line, even if the key has line breaks
 
 
 class FieldFormat(Record):
-    """The form of one field. `max` counts its digits or characters, of format b its bytes."""
+    """The form of one field. `max` counts digits or characters; for format b, bytes."""
 
     format: str
     max: int
@@ -49,25 +49,25 @@ class FieldFormat(Record):
 
     @property
     def is_fixed(self) -> bool:
-        """Return whether it has no length of its own."""
+        """Return whether the field has no length prefix."""
         return self.length == "fixed"
 
     def fits(self, value: str) -> bool:
-        """Return whether a value has its characters and its length; of format b the value is hexadecimal."""
+        """Return whether a value has valid characters and length. For format b the value is hexadecimal."""
         size = len(value) // 2 if self.format == "b" else len(value)
         return (size == self.max if self.is_fixed else 0 < size <= self.max) and (
             CHARACTERS[self.format].fullmatch(value) is not None
         )
 
     def filled(self, value: str) -> str:
-        """Return a value of fixed length with the zeros or spaces it lacks."""
+        """Return a value of fixed length, padded with zeros or spaces."""
         if not self.is_fixed:
             return value
         return {"n": value.rjust(self.max, "0"), "ans": value.ljust(self.max)}.get(self.format, value)
 
 
 class LengthHeader(Record):
-    """The length that goes before a message."""
+    """The length in front of a message."""
 
     bytes: int = 2
     encoding: str = "binary"
@@ -75,7 +75,7 @@ class LengthHeader(Record):
 
 
 class Dialect(Record):
-    """The fields of a host and how it writes them. `added` are those that the usual host does not have."""
+    """The fields of a host and their encodings. `added` are fields that the base dialect does not have."""
 
     mti: str = "ascii"
     bitmap: str = "binary"
@@ -87,7 +87,7 @@ class Dialect(Record):
 
 
 def changed(base: Dialect, document: object) -> Dialect:
-    """Return a dialect with the changes of a document; raise DialectError for one that makes no sense."""
+    """Return a dialect with the changes of a document, or raise DialectError for an invalid document."""
     entries = _entries(document, "", {"mti", "bitmap", "length_header", "fields", "constants", "codes"})
     fields = _fields(base, entries.get("fields", {}))
     constants = {**base.constants}
@@ -128,7 +128,7 @@ def _is_field(number: int) -> bool:
 
 
 def _field(base: FieldFormat | None, document: object, key: str) -> FieldFormat:
-    """Return the form of a field; one the base does not have needs `format` and `max`."""
+    """Return the form of a field. A field that the base does not have needs `format` and `max`."""
     entries = _entries(document, key, {"format", "encoding", "length", "length_encoding", "max"})
     if base is None and not {"format", "max"} <= entries.keys():
         raise DialectError(key, "is a new field: it needs format and max")
@@ -174,7 +174,7 @@ def _constants(mti: str, document: object, fields: Mapping[str, FieldFormat]) ->
 
 
 def _entries(document: object, key: str, known: Collection[str] | None = None) -> dict[str, Any]:
-    """Return the keys of an object, all of them known."""
+    """Return the entries of an object. Every key must be known."""
     if not isinstance(document, dict):
         raise DialectError(key, "is not an object")
     for name in document:

@@ -1,4 +1,4 @@
-"""Masking: a card number that a request repeats outside its card is stored as 411111******1111."""
+"""Masking: a card number outside the card fields of a request is stored as 411111******1111."""
 
 import re
 from collections.abc import Callable, Collection, Iterator
@@ -8,21 +8,21 @@ from typing import Any
 from chalicelib.domain.card import PAN_DIGITS, brand_of, has_check_digit
 from chalicelib.domain.transaction import CardDetails
 
-# Where a card number stands: alone, in a track or in groups; in a chip's number (tag 5A); in its track 2 (tag 57).
+# The forms of a card number: digits only, in a track, or in groups; in a chip's number (tag 5A) or track 2 (tag 57).
 SEPARATORS = re.compile("[ -]")
 ALONE = re.compile("(?<![0-9])[0-9]{12,19}(?![0-9])")
-REST_OF_TRACK = re.compile(r"(\*{6}[0-9]{4}[=Dd^])[^?]*")  # of a track whose number is masked
+REST_OF_TRACK = re.compile(r"(\*{6}[0-9]{4}[=Dd^])[^?]*")  # the rest of a track with a masked number
 GROUPS = re.compile("[0-9]+(?:[ -][0-9]+)*")
-MAX_GROUPS = 19  # of a card number: one for each digit
+MAX_GROUPS = 19  # groups in a card number: at most one per digit
 IN_NUMBER = re.compile("5A0([6-9A])")
 IN_TRACK2 = re.compile("57[01][0-9A-F]([0-9]{12,19})D")
-SHORTEST = 12  # digits of a card number
+SHORTEST = 12  # card number, in digits
 DIGITS_IN_GROUPS = re.compile("[0-9](?:[ -]?[0-9]){11,}")
-MAX_DIGITS = 100  # of a number that is written out to look for a card number in it
+MAX_DIGITS = 100  # longer numbers keep their exponent when they are searched
 
 
 def numbers_in(text: str) -> list[str]:
-    """Return the card numbers in a card number or a reader's data, also in data that nobody can read as a whole."""
+    """Return the card numbers in a card number or a reader's data, even if the data is unreadable as a whole."""
     joined = SEPARATORS.sub("", text).upper()
     found = {*ALONE.findall(joined), *IN_TRACK2.findall(joined)}
     for tag in IN_NUMBER.finditer(joined):
@@ -32,7 +32,7 @@ def numbers_in(text: str) -> list[str]:
 
 
 def mask_foreign(text: str, card: CardDetails | None) -> str:
-    """Return a text that others wrote with every card number and track in it masked, and what may be this card's."""
+    """Return a third party's text with all card numbers and tracks masked, and any digits that fit this card."""
     masked = mask_of({*numbers_in(text), *_numbers_in_groups(text)})(text)
     if card and card.bin and card.last4:
         between = "[ -]*"
@@ -42,7 +42,7 @@ def mask_foreign(text: str, card: CardDetails | None) -> str:
 
 
 def _numbers_in_groups(text: str) -> Iterator[str]:
-    """Yield the card numbers that one or more neighbouring groups of digits make."""
+    """Yield the card numbers that consist of one or more neighbouring groups of digits."""
     for run in GROUPS.findall(text):
         groups = SEPARATORS.split(run)
         for first in range(len(groups)):
@@ -57,9 +57,9 @@ Mask = Callable[[str], str]
 
 
 def mask_of(numbers: Collection[str]) -> Mask:
-    """Return what masks these card numbers in a text, in groups or not; it touches no other number.
+    """Return a function that masks these card numbers in a text, also in groups. It changes no other number.
 
-    Its time is linear in the length of the text, however many numbers there are.
+    Its time is linear in the length of the text, for any number of card numbers.
     """
     known = frozenset(numbers)
     starts = {number[:SHORTEST] for number in numbers}
@@ -75,10 +75,10 @@ def mask_of(numbers: Collection[str]) -> Mask:
 
 
 def _masked_run(run: str, number_at: Callable[[str, int], str | None]) -> str:
-    """Return digits in groups with each card number masked; `number_at` returns the one that begins at a digit."""
+    """Return digits in groups with each card number masked. `number_at` returns the card number at a digit."""
     places = [place for place, character in enumerate(run) if character not in " -"]
     digits = "".join(run[place] for place in places)
-    written, shown, at = [], 0, 0  # `shown`: how much of the run is written
+    written, shown, at = [], 0, 0  # `shown`: the length of the run's written part
     while at <= len(digits) - SHORTEST:
         found = number_at(digits, at)
         if found is None:

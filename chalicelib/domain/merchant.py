@@ -1,4 +1,4 @@
-"""A merchant (called client, too, in the specification), its terminals, and the groups they are in."""
+"""A merchant (the specification also says client), its terminals and their groups."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -10,7 +10,7 @@ from chalicelib.errors import Check, ErrorCode, Finding, missing
 from chalicelib.record import Record
 
 DEFAULT_GROUP = "DEFAULT"
-GROUPS = (DEFAULT_GROUP, "SOFTPOS", "SBP")  # of every merchant, from its creation
+GROUPS = (DEFAULT_GROUP, "SOFTPOS", "SBP")  # each merchant has these from its creation
 
 
 class TerminalGroup(Record):
@@ -29,18 +29,18 @@ class Manager(Record):
 
 
 class MerchantSnapshot(Record):
-    """The merchant as it was when a transaction was made: later changes of it do not rewrite the receipt."""
+    """The merchant at the time of a transaction: later changes of the merchant do not change the receipt."""
 
     name: str
     address: str
     phone: str
     tax_id: str | None = None
-    mid: str | None = None  # of the terminal
+    mid: str | None = None  # the terminal's
     logo_key: str | None = None
 
 
 class Merchant(Record):
-    """A stored merchant. `gmt` is its time zone in hours, fixed at creation: its business days are days there."""
+    """A stored merchant. `gmt` is its time zone in hours, fixed at creation; its business days are in that zone."""
 
     id: int
     name: str
@@ -80,8 +80,8 @@ class Merchant(Record):
     avatar_key: str | None = None
     request_context: str | None = None  # JSON text: device, framework and IP address of the request that created it
     deleted: bool = False
-    webhooks: int = 0  # it has, whether they are on or off
-    events_until: datetime | None = None  # its transactions that begin before then make events; None: none does
+    webhooks: int = 0  # the number of its webhooks, on or off
+    events_until: datetime | None = None  # transactions that begin before it make events; None: none do
 
     def makes_events(self, now: datetime) -> bool:
         """Return whether a transaction that begins now makes events."""
@@ -89,7 +89,7 @@ class Merchant(Record):
 
 
 def snapshot_of(merchant: Merchant, mid: str | None) -> MerchantSnapshot:
-    """Return what receipts say of a merchant; `mid` is the merchant identifier of the terminal."""
+    """Return the merchant's facts for receipts; `mid` is the merchant identifier of the terminal."""
     return MerchantSnapshot(
         name=merchant.name,
         address=merchant.address_de_jure or merchant.address_de_facto,
@@ -160,7 +160,7 @@ class Terminal(Record):
 def resolve_group(
     merchant: Merchant, group_id: int | None, group_code: str | None
 ) -> tuple[TerminalGroup | None, list[Finding]]:
-    """Return the merchant's terminal group with this ID, code or both, else its group DEFAULT; and the findings."""
+    """Return the merchant's terminal group with this ID, code or both, else the group DEFAULT, with the findings."""
     by_id = next((group for group in merchant.groups if group.id == group_id), None)
     code = DEFAULT_GROUP if group_id is None and group_code is None else group_code
     by_code = next((group for group in merchant.groups if group.code == code), None)
@@ -176,7 +176,7 @@ def resolve_group(
 
 
 def check_group(requested: Mapping[str, int | str], merchant: Merchant, terminal: Terminal) -> list[Finding]:
-    """Return a finding for each field (name: ID or code of a group) that is not the group of this terminal."""
+    """Return a finding for each field (name: ID or code of a group) that does not name this terminal's group."""
     findings = []
     own = next((group.code for group in merchant.groups if group.id == terminal.group_id), terminal.group_id)
     for name, number_or_code in requested.items():

@@ -5,8 +5,8 @@ from decimal import Context, Decimal
 from chalicelib.record import Record
 
 MAX_MINOR = 10**12  # the largest amount of one payment, in minor units
-MAX_SHIFT = 100  # decimals, beyond which no division is needed to know that there are too many
-EXACT = Context(prec=64, Emin=-999999, Emax=999999)  # more digits than a request may send: nothing is rounded
+MAX_SHIFT = 100  # decimals: more are too many without a division
+EXACT = Context(prec=64, Emin=-999999, Emax=999999)  # more digits than a request can have, so nothing is rounded
 SIGNS = {"ZAR": "R", "USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR": "₹", "NGN": "₦", "KES": "KSh", "RUB": "₽"}
 
 
@@ -19,23 +19,23 @@ class Currency(Record):
 
     @property
     def sign(self) -> str:
-        """Return the sign of a well-known currency, else its code: printed beside an amount."""
+        """Return the sign of a well-known currency, else its code."""
         return SIGNS.get(self.code, self.code)
 
 
 class TooManyDecimalsError(ValueError):
-    """An amount with more decimals than its currency has."""
+    """An amount has more decimals than its currency."""
 
 
 class OutOfRangeError(ValueError):
-    """An amount that is not above zero, or above the largest amount of one payment."""
+    """An amount is not above zero, or above the largest amount of one payment."""
 
 
 def to_minor(amount: Decimal, currency: Currency) -> int:
     """Return an amount in minor units.
 
-    Raise OutOfRangeError unless it is above zero and at most 10^12 minor units, TooManyDecimalsError when it has more
-    decimals than the currency.
+    Raise OutOfRangeError unless it is above zero and at most 10^12 minor units. Raise TooManyDecimalsError when it has
+    more decimals than the currency.
     """
     sign, digits, exponent = amount.as_tuple()
     if sign or not isinstance(exponent, int) or amount.adjusted() > len(str(MAX_MINOR)):
@@ -52,7 +52,7 @@ def to_minor(amount: Decimal, currency: Currency) -> int:
 
 
 def canonical(amount: Decimal) -> str:
-    """Return one text for equal amounts, without rounding: fingerprints are made of it."""
+    """Return one text for equal amounts, without rounding, for fingerprints."""
     return str(amount.normalize(EXACT))
 
 

@@ -1,8 +1,8 @@
-"""The outbox: messages stored in the same store transaction as what they report, so that neither is lost.
+"""The outbox: a message is stored in the same store transaction as the change that it reports, so neither is lost.
 
-A new entry is held for the stream of its table, which sends it right after. An entry is held until `due_at`; then the
-first process that claims it holds it. So it is sent at least once, and twice only when a process died between sending
-it and storing that.
+A new entry is held for the stream of its table, which sends it at once. An entry is held until `due_at`. Then the first
+process that claims it holds it. So each message is sent at least once. It is sent twice only when a process dies
+between sending and storing the result.
 """
 
 from dataclasses import replace
@@ -13,22 +13,23 @@ from chalicelib.record import Record
 
 WELCOME, RECEIPT, NOTICE = "welcome", "receipt", "notice"
 EMAIL, SMS = "email", "sms"
-LOGO_IN_MAIL = "cid:logo"  # the address of the picture that a mail brings with it
-RETRIES = 3  # when the request does not say
-HELD_FOR = timedelta(seconds=60)  # for the stream, or by who sends it: longer than a sending may last
-STREAMS_TURN = timedelta(seconds=30)  # of them: a record that comes later is left to the sweep
-PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 4, 16, 64, 256, 360))  # the last is repeated
-KEPT_FOR = timedelta(days=30)  # what was sent or given up, to be looked up, then deleted by the table's TTL
+LOGO_IN_MAIL = "cid:logo"  # the address of the picture inside the e-mail
+RETRIES = 3  # when the request has no number
+HELD_FOR = timedelta(seconds=60)  # for the stream, or by the sender: longer than sending may take
+STREAMS_TURN = timedelta(seconds=30)  # within the hold: the sweep sends the messages of later records
+PAUSES = tuple(timedelta(minutes=minutes) for minutes in (1, 4, 16, 64, 256, 360))  # the last one repeats
+KEPT_FOR = timedelta(days=30)  # sent and abandoned entries can be looked up; then the table's TTL deletes them
 
 
 class NotSentError(Exception):
-    """The sender refused the message, did not take it in time, or is out of reach: its error code."""
+    """The sender refused the message, was too slow, or is unreachable. The text is its error code."""
 
 
 class Outbox(Record):
     """One message to the addresses of one channel. At most 1 + `retries` attempts are made.
 
-    `to` are those who have not got it yet. A receipt keeps no text: it is written anew from its transaction.
+    `to` are the addresses that have not received it yet. A receipt stores no text: each attempt writes it from the
+    transaction.
     """
 
     id: str
@@ -37,11 +38,11 @@ class Outbox(Record):
     to: tuple[str, ...]
     channel: str
     created_at: datetime
-    sender: str | None = None  # whose name stands beside the sending address
+    sender: str | None = None  # the name shown with the sending address
     subject: str | None = None
     text: str | None = None
     html: str | None = None
-    logo_key: str | None = None  # the picture in the HTML, by its name in object storage
+    logo_key: str | None = None  # the name of the HTML's picture in object storage
     transaction_id: str | None = None
     attempts: int = 0
     retries: int = RETRIES
@@ -52,7 +53,7 @@ class Outbox(Record):
 
 
 def welcome(entry_id: str, client_id: int, name: str, email: str, now: datetime) -> Outbox:
-    """Return the e-mail that welcomes a new agent. There is never a password or key in it."""
+    """Return the e-mail that welcomes a new agent. It never contains a password or key."""
     text = (
         f"Hello {one_line(name)},\n\n"
         f"an account has been opened for you. You sign in with {email}.\n"
@@ -62,7 +63,7 @@ def welcome(entry_id: str, client_id: int, name: str, email: str, now: datetime)
 
 
 def welcome_merchant(entry_id: str, merchant: Merchant, now: datetime) -> Outbox:
-    """Return the e-mail that tells the manager of a new merchant that it is open."""
+    """Return the e-mail that tells the manager of a new merchant that the merchant is open."""
     email = merchant.manager.email
     text = (
         f"Hello {one_line(merchant.manager.name)},\n\n"
@@ -85,17 +86,17 @@ def failing_webhook(entry_id: str, merchant: Merchant, webhook_id: int, now: dat
 
 
 def held_for_stream(entry: Outbox) -> Outbox:
-    """Return the entry as it is first stored: held for the stream, due for the sweep should that miss it."""
+    """Return a new entry as it is stored: held for the stream; if the stream misses it, due for the sweep."""
     return replace(entry, due_at=entry.created_at + HELD_FOR)
 
 
 def is_spent(entry: Outbox) -> bool:
-    """Return whether every attempt was claimed and the result of the last was never stored."""
+    """Return whether all attempts were claimed and the last result was never stored."""
     return entry.attempts > 1 + entry.retries
 
 
 def sent(entry: Outbox, now: datetime) -> Outbox:
-    """Return the entry once it was sent to every address."""
+    """Return the entry as sent to every address."""
     return replace(entry, due_at=None, sent_at=now, expires_at=_expiry(now))
 
 
@@ -107,7 +108,7 @@ def failed(entry: Outbox, now: datetime) -> Outbox:
 
 
 def given_up(entry: Outbox, now: datetime) -> Outbox:
-    """Return the entry once no attempt is left."""
+    """Return the entry as given up, because no attempt is left."""
     return replace(entry, due_at=None, given_up_at=now, expires_at=_expiry(now))
 
 
@@ -116,5 +117,5 @@ def _expiry(now: datetime) -> int:
 
 
 def one_line(text: str) -> str:
-    """Return a text without line breaks and control characters: it cannot become a header or a second message."""
+    """Return a text without line breaks and control characters, so that it cannot become a header or a message."""
     return "".join(letter if letter.isprintable() else " " for letter in text)

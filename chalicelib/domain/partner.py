@@ -1,4 +1,4 @@
-"""A partner that fills in the fields of a product: request, answer and signature."""
+"""A partner that fills in the fields of a product: its request, answer and signature."""
 
 import hashlib
 import hmac
@@ -8,7 +8,7 @@ from chalicelib.record import Record
 
 
 class PartnerRequest(Record):
-    """A request to a partner: a product, and the name and value of each field that the till filled in."""
+    """A request to a partner: a product, and the names and values of the fields that the till filled in."""
 
     product: str
     client_product_code: str | None

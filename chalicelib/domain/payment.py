@@ -1,4 +1,4 @@
-"""Taking a payment: the transaction that a request becomes, and the request to an acquirer. No calls are made."""
+"""Taking a payment: a request becomes a transaction, and a request to an acquirer. The module calls nothing."""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -35,15 +35,15 @@ from chalicelib.domain.transaction import (
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references
 from chalicelib.record import Record
 
-APPROVED_TEXT = "Approved"  # ResultMessage of what needs no acquirer
-OFFLINE_FOR = timedelta(days=366)  # a till without connection reports its payments within a year
-CLOCK_SKEW = timedelta(days=1)  # of a till whose clock or zone is wrong
+APPROVED_TEXT = "Approved"  # ResultMessage of a payment without an acquirer
+OFFLINE_FOR = timedelta(days=366)  # a till must report an offline payment within a year
+CLOCK_SKEW = timedelta(days=1)  # for tills with a wrong clock or zone
 
 
 class PaymentOrder(Record):
-    """A payment as requested: parsed and typed, not yet decided. Amounts are exact decimals."""
+    """A requested payment: parsed and typed, not yet decided. Amounts are exact decimals."""
 
-    id: str  # in upper case; "" until one was chosen
+    id: str  # in upper case; "" until one is chosen
     input_type: InputType
     amount: Decimal
     raw_request: str
@@ -51,18 +51,18 @@ class PaymentOrder(Record):
     particulars: Particulars = field(default_factory=Particulars)
     currency: str | None = None
     acquirer: str | None = None
-    terminal_group: Mapping[str, int | str] = field(default_factory=dict)  # its ID or code, by the field that holds it
+    terminal_group: Mapping[str, int | str] = field(default_factory=dict)  # its ID or code, by the request's field
     amount_cash_got: Decimal | None = None
     purchases: tuple[Purchase, ...] = ()
     taxes: Taxes | None = None
     receipt: ReceiptAddresses | None = None
-    language: str | None = None  # a tag, as sent; None: the merchant's
+    language: str | None = None  # the tag in the request; None: the merchant's
     single_step: bool = True
     offline: bool = False
     offline_invoice: str | None = None
     offline_paid: str | None = None
     gmt: int | None = None  # the zone of its times, in hours; None: the merchant's
-    card: CardData | None = None  # in memory alone; None when it is linked, or unreadable: then there are findings
+    card: CardData | None = None  # only in memory; None when it is linked, or unreadable (see the findings)
     card_findings: tuple[Finding, ...] = ()
     linked_card_id: int | None = None
     force_signature: bool = False
@@ -72,7 +72,7 @@ class PaymentOrder(Record):
 
 
 class Till(Record):
-    """The place of a payment: the agent that takes it, its merchant and its terminal."""
+    """The place of a payment: its agent, merchant and terminal."""
 
     agent: Agent
     merchant: Merchant
@@ -80,21 +80,22 @@ class Till(Record):
 
 
 def supported(input_type: int) -> InputType:
-    """Return the kind of payment; 312 for one the interface names and the service does not take."""
+    """Return the kind of payment. Raise 312 for a kind of the interface that the service does not take."""
     if input_type in NOT_SUPPORTED:
         raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, f"InputType {input_type} is not supported.")
     return InputType(input_type)
 
 
 def fingerprint_of(*content: object) -> str:
-    """Return a plain SHA-256 over the parts of a request, shortened: equal for equal parts, no secret in it."""
+    """Return a shortened SHA-256 over the parts of a request: equal for equal parts. No part may be secret."""
     return hashlib.sha256("\x1f".join(map(str, content)).encode()).hexdigest()[:32]
 
 
 def fingerprint(order: PaymentOrder, agent_id: int, card_digest: str) -> str:
-    """Return what makes a repeated ID the same payment: its business content, not the device or the time.
+    """Return the fingerprint of a payment. It covers the business content, not the device or the time.
 
-    `card_digest` tells one card from another without showing it: a keyed digest of its number, or its linked ID.
+    A repeated ID must have the same fingerprint. `card_digest` distinguishes cards without showing them: a keyed digest
+    of the number, or the ID of a linked card.
     """
     content = (
         agent_id,
@@ -123,9 +124,9 @@ def check_kind(order: PaymentOrder, agent: Agent, merchant: Merchant, acquirers:
 
 
 def without_acquirer(order: PaymentOrder, till: Till, now: datetime) -> Transaction:
-    """Return the transaction of a payment that needs no acquirer: it is approved as soon as it is stored.
+    """Return the transaction of a payment without an acquirer: it is approved as soon as it is stored.
 
-    Raises 202 with everything that is wrong with it, 569 when that is an unknown terminal group alone.
+    Raise 202 with every problem, or 569 when the only problem is an unknown terminal group.
     """
     (amount_minor, got_minor), findings = amounts(order, till.terminal)
     findings += _own_acquirer(order)
@@ -150,7 +151,7 @@ def without_acquirer(order: PaymentOrder, till: Till, now: datetime) -> Transact
 
 
 def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Transaction:
-    """Return the transaction of a payment: what any kind of it has, and what was `decided` about this one."""
+    """Return the transaction of a payment: the common fields plus `decided`."""
     agent, merchant, terminal = till.agent, till.merchant, till.terminal
     facts = {
         "id": order.id,
@@ -181,13 +182,13 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
 
 
 def invoice_of(transaction_id: str, at: datetime, gmt: int) -> str:
-    """Return the receipt number: the merchant's day and six digits of the ID, short enough to be read out."""
+    """Return the receipt number: the merchant's day and six digits from the ID, short enough to read out."""
     digits = int(hashlib.sha256(transaction_id.encode()).hexdigest(), 16) % 10**6
     return f"{business_day(at, gmt):%y%m%d}{digits:06d}"
 
 
 def amounts(order: PaymentOrder, terminal: Terminal) -> tuple[tuple[int, int | None], list[Finding]]:
-    """Return the amount and the cash received in minor units, and what is wrong with them."""
+    """Return the amount and the cash received in minor units, with the findings about them."""
     findings: list[Finding] = []
     if order.currency not in (None, terminal.currency.code):
         message = f"The terminal takes {terminal.currency.code}."
@@ -215,7 +216,7 @@ def _cash_got(order: PaymentOrder, currency: money.Currency, amount_minor: int, 
 
 
 def minor(name: str, amount: Decimal, currency: money.Currency, findings: list[Finding]) -> int:
-    """Return minor units, or 0 and one more finding about the field."""
+    """Return minor units; for a wrong amount, return 0 and add a finding about the field."""
     try:
         return money.to_minor(amount, currency)
     except money.TooManyDecimalsError:
@@ -235,7 +236,7 @@ def _own_acquirer(order: PaymentOrder) -> list[Finding]:
 
 
 def _offline(order: PaymentOrder, merchant: Merchant, now: datetime) -> tuple[datetime | None, list[Finding]]:
-    """Return when an offline payment was taken: a local time of the request's zone."""
+    """Return the time of an offline payment, which is a local time of the request's zone."""
     if not order.offline or order.offline_paid is None:
         return None, []
     name = "offline_paid"
@@ -255,7 +256,7 @@ WITHOUT_ACQUIRER = frozenset(kind.acquirer for kind in KINDS.values() if kind.ac
 Refuse = Callable[[str, AuthorizationRequest], Sequence[Finding]]
 
 
-def with_card(  # noqa: PLR0913  each is a thing of its own
+def with_card(  # noqa: PLR0913  each argument is needed and independent
     order: PaymentOrder,
     till: Till,
     now: datetime,
@@ -264,11 +265,12 @@ def with_card(  # noqa: PLR0913  each is a thing of its own
     linked: LinkedCard | None,
     refuse: Refuse,
 ) -> tuple[Transaction, AuthorizationRequest]:
-    """Return the transaction of a card payment, to be stored before the acquirer is called, and the request to it.
+    """Return the transaction of a card payment, to store before the acquirer is called, and the acquirer's request.
 
-    `acquirers` are those of the stage that take this kind of payment, the default first; `linked` is the card the order
-    names by its ID; `refuse` says what the acquirer of a code cannot take. Raises 202 with everything that is wrong,
-    566 when the linked card is not the agent's to pay with, 569 when all that is wrong is an unknown terminal group.
+    `acquirers` are the stage's acquirers for this kind of payment, the default first. `linked` is the card that the
+    order names by its ID. `refuse` returns the findings of the acquirer with a given code. Raise 202 with every
+    problem, 566 when the agent may not pay with the linked card, 569 when the only problem is an unknown terminal
+    group.
     """
     today = business_day(now, till.merchant.gmt)
     if order.input_type is InputType.LINKED_CARD and order.linked_card_id is not None:
@@ -326,7 +328,7 @@ def check_input_mode(sent: int | None, expected: int) -> Findings:
 
 
 def _usable(linked: LinkedCard | None, agent_id: int, today: date) -> LinkedCard:
-    """Return the card when the agent may pay with it; a missing one, another's and a blocked one are answered alike."""
+    """Return the card if the agent may pay with it. A missing, foreign or blocked card gets the same answer."""
     if linked is None or not is_usable(linked, agent_id, today):
         raise ServiceError(ErrorCode.CARD_NOT_FOUND)
     return linked
@@ -344,7 +346,7 @@ def _check_acquirer(code: str, acquirers: Sequence[str], linked: LinkedCard | No
 
 
 def _check_chip(order: PaymentOrder) -> list[Finding]:
-    """Return a finding when the stripe of a card with a chip was read, unless the request allows it."""
+    """Return a finding when the stripe of a chip card was read and the request does not allow it."""
     if order.allow_swipe_over_chip or order.card is None or not order.card.has_chip:
         return []
     message = "The card has a chip: insert it, or send AllowSwipeOverChip true."

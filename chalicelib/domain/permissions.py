@@ -1,7 +1,7 @@
-"""Permissions: the one place that decides what an agent may do, from the contract's table of roles.
+"""Permissions: the only place that decides the rights of an agent, by the contract's table of roles.
 
-An object of another merchant is refused with the error for a missing object; an object of the agent's own merchant is
-refused with ROLE_MAY_NOT.
+An object of another merchant gets the error for a missing object. An object of the agent's own merchant gets
+ROLE_MAY_NOT.
 """
 
 from enum import IntEnum
@@ -17,7 +17,7 @@ class Right(IntEnum):
     VIEW_DIVISIONS = 201  # read the operations of colleagues
     ASSIGN_TERMINAL = 210  # stored and returned; permits nothing in this interface
     ADMINISTRATOR = 220
-    REVERSE_OTHERS = 301  # reverse the payments of colleagues, and read by ID what is to be reversed
+    REVERSE_OTHERS = 301  # reverse the payments of colleagues, and read them by ID
 
 
 def rights_of(agent: Agent) -> frozenset[int]:
@@ -47,28 +47,28 @@ def check_can_manage(agent: Agent, client_id: int) -> None:
 
 
 def check_can_see_agent(agent: Agent, client_id: int, agent_id: int) -> None:
-    """Refuse to show an agent and its secret key except to the agent itself and to who manages its merchant."""
+    """Refuse to show an agent and its secret key, except to the agent itself and to the managers of its merchant."""
     _check_same_merchant(agent, client_id, ErrorCode.MERCHANT_NOT_FOUND)
     _check_allowed(_is_manager(agent) or agent.id == agent_id)
 
 
 def check_can_take_payments(agent: Agent) -> None:
-    """Refuse to take or prepare a payment for a system user, who has no merchant."""
+    """Refuse to take or prepare a payment for a system user, because it has no merchant."""
     _check_allowed(not agent.is_system_user)
 
 
 def check_can_see_transaction(agent: Agent, client_id: int, agent_id: int) -> None:
-    """Refuse to show a payment of `agent_id` to a colleague who may neither see the history nor reverse it."""
+    """Refuse to show a payment of `agent_id` to a colleague without the right to see or reverse it."""
     _check_same_merchant(agent, client_id, ErrorCode.TRANSACTION_NOT_FOUND)
     _check_allowed(can_see_merchant_history(agent) or _can_reverse(agent, agent_id))
 
 
 def history_scope(agent: Agent, account: Agent | None) -> tuple[int, int | None]:
-    """Return the merchant whose history is listed, and one of its agents or None for all of them.
+    """Return the merchant whose history is listed, and the agent, or None for all agents.
 
-    `account` is the agent that the request names. A system user, who has no merchant, sees the history that this agent
-    would see; any other agent may name a colleague if it has the right VIEW_DIVISIONS. An agent of another merchant is
-    refused as a missing one is: AGENT_NOT_FOUND.
+    `account` is the agent in the request. A system user has no merchant and sees the history that this agent would
+    see. Any other agent may name a colleague if it has the right VIEW_DIVISIONS. An agent of another merchant is
+    refused like a missing one: AGENT_NOT_FOUND.
     """
     if agent.is_system_user:
         if account is None or account.is_system_user:
@@ -88,7 +88,7 @@ def check_can_reverse(agent: Agent, client_id: int, agent_id: int) -> None:
 
 
 def check_can_see_cards(agent: Agent, client_id: int, agent_id: int) -> None:
-    """Refuse to list the linked cards of `agent_id` except to itself and to who manages its merchant."""
+    """Refuse to list the linked cards of `agent_id`, except to itself and to the managers of its merchant."""
     _check_same_merchant(agent, client_id, ErrorCode.AGENT_NOT_FOUND)
     _check_allowed(_is_manager(agent) or agent.id == agent_id)
 
@@ -106,6 +106,6 @@ def _check_same_merchant(agent: Agent, client_id: int, missing: ErrorCode) -> No
         raise ServiceError(missing)
 
 
-def _check_allowed(allowed: bool) -> None:  # noqa: FBT001  it reads as a sentence where it is called
+def _check_allowed(allowed: bool) -> None:  # noqa: FBT001  each call reads as a sentence
     if not allowed:
         raise ServiceError(ErrorCode.ROLE_MAY_NOT)

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class Phase(StrEnum):
-    """The step of its life a transaction is in. The values are stored."""
+    """The phase of a transaction. The values are stored."""
 
     SENT = "sent"
     UNKNOWN = "unknown"
@@ -19,8 +19,8 @@ class Phase(StrEnum):
     REVERSAL_APPROVED = "given_back"
 
 
-# The phases that may follow. A payment that needs no acquirer begins APPROVED, any other SENT; a reversal that needs
-# none begins REVERSAL_APPROVED, any other CANCELLING or RETURNING.
+# The phases that may follow. A payment begins as APPROVED if it needs no acquirer, else as SENT. A reversal begins as
+# REVERSAL_APPROVED if it needs no acquirer, else as CANCELLING or RETURNING.
 TRANSITIONS: dict[Phase, frozenset[Phase]] = {
     Phase.SENT: frozenset({
         Phase.APPROVED, Phase.AWAITING_COMPLETION, Phase.DECLINED, Phase.REJECTED, Phase.UNKNOWN, Phase.AUTO_CANCELLING,

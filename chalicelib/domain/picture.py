@@ -8,17 +8,17 @@ from dataclasses import field
 from chalicelib.record import Record
 
 MEGABYTE = 1024 * 1024
-MAX_BYTES = MEGABYTE  # of the picture of a merchant or an agent
+MAX_BYTES = MEGABYTE  # for a picture of a merchant or an agent
 PNG, JPEG = b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff"
 HEADER_CHUNK = slice(12, 16)  # the PNG standard: the first chunk is IHDR
 
 
 class NotAPictureError(ValueError):
-    """A text that is not the base64 of a PNG or JPEG."""
+    """The text is not the base64 of a PNG or JPEG."""
 
 
 class TooLargeError(ValueError):
-    """A picture that is larger than allowed."""
+    """The picture is larger than allowed."""
 
 
 class Picture(Record):
@@ -28,7 +28,7 @@ class Picture(Record):
     media_type: str
 
     def name(self, owner: str) -> str:
-        """Return the name to store it under: owner and digest, so that no other picture ever overwrites it."""
+        """Return the name of its file: owner and digest, so that no other picture overwrites it."""
         return f"{owner}/{hashlib.sha256(self.content).hexdigest()[:32]}.{self.media_type.removeprefix('image/')}"
 
 

@@ -1,4 +1,4 @@
-"""Reconciliation: our books of a day at one acquirer, compared with the list of its host. Pure functions."""
+"""Reconciliation: compare our bookings of a day at one acquirer with the list of its host. Pure functions."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -15,12 +15,12 @@ from chalicelib.record import Record
 
 PURCHASE, REFUND = "purchase", "refund"
 NOTHING = "-"  # where one side has nothing to show
-LISTED = "listed"  # what the host's side of a difference in state is
+LISTED = "listed"  # the host's side of a difference in state
 MADE_PHASES = frozenset({Phase.APPROVED, Phase.AWAITING_COMPLETION, Phase.REVERSAL_APPROVED})
 
 
 class Standing(StrEnum):
-    """The place of a transaction in our books: it counts, it may come to count, or it does not."""
+    """The standing of a transaction in our books: it counts, may count later, or does not count."""
 
     MADE = "made"
     OPEN = "open"
@@ -28,7 +28,7 @@ class Standing(StrEnum):
 
 
 class Field(StrEnum):
-    """The thing that differs. OPEN is no difference: our outcome is pending, and the host does not list it."""
+    """The field that differs. OPEN is no difference: our outcome is pending, and the host does not list it."""
 
     MISSING_HERE = "missing here"
     MISSING_THERE = "missing there"
@@ -46,7 +46,7 @@ class Field(StrEnum):
 
 
 class BookedTransaction(Record):
-    """The fields of a stored transaction that a reconciliation needs: all of them take half as long again to read."""
+    """The fields of a stored transaction for a reconciliation. Reading all fields takes half as long again."""
 
     id: str
     phase: Phase
@@ -59,12 +59,12 @@ class BookedTransaction(Record):
     host: HostFacts | None = None
 
 
-ATTRIBUTES = tuple(one.name for one in fields(BookedTransaction))  # they are stored under their own names
+ATTRIBUTES = tuple(one.name for one in fields(BookedTransaction))  # each is stored under its own name
 
 
 @dataclass(frozen=True, slots=True)
 class Booking:
-    """A purchase or a refund in our books; one that has no RRN, STAN or approval code has None or "" there."""
+    """A purchase or a refund in our books. A missing RRN or approval code is "", a missing STAN is None."""
 
     id: str
     rrn: str
@@ -85,8 +85,8 @@ class Booking:
 class Row:
     """A row of a host's list.
 
-    The amount is as the host writes it, in no minor units: "12.30" in a currency without decimals is a difference to
-    report, and no reason to read no further.
+    The amount is written as the host writes it, not in minor units. So "12.30" in a currency without decimals is a
+    reported difference, and not an error that stops the reading.
     """
 
     line: int
@@ -105,7 +105,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A field in which the two sides differ, with what each of them has."""
+    """A field in which the two sides differ, with the value of each side."""
 
     rrn: str
     id: str
@@ -118,14 +118,14 @@ class Difference:
 
 
 class Cancels(Record):
-    """The payments that were cancelled, by ID, and those whose cancel is pending."""
+    """The IDs of cancelled payments, and of payments with a pending cancel."""
 
     done: frozenset[str]
     pending: frozenset[str]
 
 
 def cancels_of(cancels: Iterable[BookedTransaction]) -> Cancels:
-    """Return what these cancels do to their payments; one that was declined does nothing."""
+    """Return the effect of these cancels on their payments. A declined cancel has no effect."""
     done, pending = set(), set()
     for cancel in cancels:
         if cancel.phase is Phase.REVERSAL_APPROVED:
@@ -136,7 +136,7 @@ def cancels_of(cancels: Iterable[BookedTransaction]) -> Cancels:
 
 
 def booking_of(transaction: BookedTransaction, cancels: Cancels) -> Booking:
-    """Return a purchase or a refund as the books show it."""
+    """Return a purchase or a refund as a booking."""
     state, standing = _standing(transaction, cancels)
     return Booking(
         id=transaction.id,
@@ -153,7 +153,7 @@ def booking_of(transaction: BookedTransaction, cancels: Cancels) -> Booking:
 
 
 def _standing(transaction: BookedTransaction, cancels: Cancels) -> tuple[str, Standing]:
-    """Return the state, in words, and whether the host should list it; a cancel decides over its payment."""
+    """Return the state in words, and the standing. A cancel decides the standing of its payment."""
     if transaction.id in cancels.done:
         return "cancelled", Standing.NOT_MADE
     if transaction.phase in MADE_PHASES and transaction.id in cancels.pending:
@@ -165,11 +165,11 @@ def _standing(transaction: BookedTransaction, cancels: Cancels) -> tuple[str, St
 
 
 def compare(books: Iterable[Booking], rows: Iterable[Row], day: date) -> list[Difference]:
-    """Return every difference between the books and the list of a day, and what is open, in the order of the RRN."""
+    """Return all differences between the books and the list of a day, and the open bookings, ordered by RRN."""
     ours: defaultdict[str, list[Booking]] = defaultdict(list)
     theirs: defaultdict[str, list[Row]] = defaultdict(list)
     for booking in books:
-        ours[booking.rrn or f"{NOTHING} {booking.id}"].append(booking)  # one without an RRN stands alone
+        ours[booking.rrn or f"{NOTHING} {booking.id}"].append(booking)  # a booking without an RRN is on its own
     for row in rows:
         theirs[row.rrn].append(row)
     found = [one for rrn in ours.keys() | theirs.keys() for one in _of_rrn(ours.get(rrn, []), theirs.get(rrn, []), day)]
@@ -177,7 +177,7 @@ def compare(books: Iterable[Booking], rows: Iterable[Row], day: date) -> list[Di
 
 
 def _of_rrn(ours: list[Booking], theirs: list[Row], day: date) -> Iterator[Difference]:
-    """Yield the differences of one RRN. There is one of each as a rule; any more are paired one by one."""
+    """Yield the differences of one RRN. Usually each side has one transaction; further ones are paired in order."""
     ours = sorted(ours, key=lambda one: (one.standing is not Standing.MADE, one.id))
     for number, (booking, row) in enumerate(zip_longest(ours, theirs)):
         if booking and number:
@@ -213,9 +213,9 @@ def _of_pair(booking: Booking, row: Row, day: date) -> Iterator[Difference]:
         (Field.TID, booking.tid, row.tid),
         (Field.STAN, booking.stan, row.stan),
     ]
-    if booking.standing is not Standing.MADE:  # it has no approval code: no answer that approves it was accepted
+    if booking.standing is not Standing.MADE:  # it has no approval code, because no approval was accepted
         pairs.append((Field.STATE, booking.state, LISTED))
-    elif row.approval_code or booking.type != REFUND:  # a list may leave out the code of a refund
+    elif row.approval_code or booking.type != REFUND:  # a list may omit the code of a refund
         pairs.append((Field.APPROVAL_CODE, booking.approval_code, row.approval_code))
     for field, mine, other in pairs:
         if mine != other:
@@ -227,7 +227,7 @@ def _text(value: object) -> str:
         case Decimal():
             return f"{value:f}"
         case int():
-            return f"{value:06d}"  # a STAN as the message has it
+            return f"{value:06d}"  # a STAN as in the message
         case None | "":
             return NOTHING
     return str(value)

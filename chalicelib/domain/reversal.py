@@ -1,6 +1,6 @@
-"""A reversal (cancel: void; return: refund): which are open to a payment, and the transaction of one.
+"""A reversal (cancel: void; return: refund): the reversals open to a payment, and a reversal's transaction.
 
-With the check of its card, and the recognition of a repeated request. Flags and the act use one function.
+The module also checks the card of a reversal and recognises repeated requests. Flags and the act use one function.
 """
 
 import itertools
@@ -58,7 +58,7 @@ CANCELS = frozenset({ReverseMode.CANCEL, ReverseMode.CANCEL_CNP})
 CARD_PRESENT_MODES = frozenset({ReverseMode.CANCEL, ReverseMode.RETURN})
 CNP_MODES = frozenset({ReverseMode.CANCEL_CNP, ReverseMode.RETURN_CNP})
 CARD_PRESENT, CNP = "payment/reverse", "payment/reversecnp"
-MODES = {CARD_PRESENT: CARD_PRESENT_MODES, CNP: CNP_MODES}  # of each endpoint
+MODES = {CARD_PRESENT: CARD_PRESENT_MODES, CNP: CNP_MODES}  # the modes of each endpoint
 NO_MONEY = {
     Phase.DECLINED: "It was declined, so no money was taken.",
     Phase.REJECTED: "It was rejected, so no money was taken.",
@@ -67,19 +67,19 @@ NO_MONEY = {
 
 
 class Refusal(Record):
-    """The error of a reversal that is not open, and what about this payment is the reason."""
+    """The error of a refused reversal, and the reason in this payment."""
 
     error: ErrorCode
     reason: str = ""
 
     @property
     def message(self) -> str:
-        """Return the words for the caller."""
+        """Return the message for the caller."""
         return f"{self.error.message} {self.reason}".rstrip()
 
 
 def known_mode(mode: int) -> ReverseMode:
-    """Return the mode; refuse one that nobody may send (312, 151), whatever the payment."""
+    """Return the mode. Refuse a mode that no caller may send (312, 151), for any payment."""
     found = ReverseMode(mode)
     if found is ReverseMode.CREDIT_VOUCHER:
         raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, "Credit vouchers are not supported.")
@@ -96,10 +96,10 @@ def endpoint_of(original: Transaction) -> str:
 def refusal(
     original: Transaction, mode: ReverseMode, now: datetime, *, partial: bool, endpoint: str | None = None
 ) -> Refusal | None:
-    """Return why this reversal is refused, or None when it is open: a flag shows it and the endpoint obeys it.
+    """Return the reason to refuse this reversal, or None when it is open. Flags show it and the endpoint obeys it.
 
-    Another endpoint is named only when this payment is reversed there, and never the one that was used: whoever follows
-    a refusal comes to an end. Without `endpoint` it is asked for at the right one.
+    The refusal names another endpoint only if that one reverses this payment, so following a refusal always ends.
+    Without `endpoint`, assume the right one.
     """
     return (
         _of_state(original)
@@ -135,7 +135,7 @@ def _of_place(original: Transaction, mode: ReverseMode, endpoint: str | None) ->
 
 
 def _of_remainder(original: Transaction) -> Refusal | None:
-    if original.remaining_minor == 0:  # all of it is reserved by reversals that are not finished
+    if original.remaining_minor == 0:  # unfinished reversals reserve all of it
         return Refusal(ErrorCode.EXCEEDS_REMAINDER)
     return None
 
@@ -179,7 +179,7 @@ class Offers(Record):
 def offers(original: Transaction, now: datetime) -> Offers:
     """Return every reversal that would be accepted at `now`."""
     open_now: set[tuple[ReverseMode, bool]] = set()
-    if not _of_state(original) and not _of_remainder(original):  # what these refuse is refused in every mode
+    if not _of_state(original) and not _of_remainder(original):  # these refuse every mode
         own = itertools.product(_own_modes(original), (False, True))
         open_now = {(mode, partial) for mode, partial in own if _of_cancel(original, mode, now, partial) is None}
 
@@ -200,11 +200,11 @@ def offers(original: Transaction, now: datetime) -> Offers:
     )
 
 
-Digest = Callable[[Secret], str]  # of a card number, as the payment stores it
+Digest = Callable[[Secret], str]  # a card number's digest, as stored with the payment
 
 
 class SentCard(Record):
-    """The card of a request as it was sent. How it is to be read depends on the payment."""
+    """The card of a request, unread: the payment decides how to read it."""
 
     data: CardInput | None = None
     input_mode: int | None = None
@@ -212,7 +212,7 @@ class SentCard(Record):
 
 
 def sent_card(data: CardInput, input_mode: int | None, linked_card_id: int | None) -> SentCard | None:
-    """Return the card of a request; None when there is nothing in it, or zeros alone."""
+    """Return the card of a request; None when all its fields are empty or zeros."""
     texts = (data.pan, data.exp, data.cvv2, data.reader_data)
     is_filled = any(text.reveal().strip("0 ") for text in texts if text)
     if not is_filled and linked_card_id is None:
@@ -223,7 +223,7 @@ def sent_card(data: CardInput, input_mode: int | None, linked_card_id: int | Non
 def check_card(
     sent: SentCard | None, original: Transaction, digest: Digest, now: datetime
 ) -> tuple[CardData | None, Findings]:
-    """Return the card for the acquirer, read and checked as in a payment, and everything that is wrong with it."""
+    """Return the card for the acquirer, read and checked as in a payment, with the findings."""
     if sent is None:
         return None, ()
     if original.card is None:
@@ -244,7 +244,7 @@ def check_card(
 
 
 def _check_linked(sent: SentCard, original: Transaction) -> Findings:
-    """Return the findings about the card of a linked-card payment: its ID alone names it."""
+    """Return the findings about the card of a linked-card payment, which only its ID may name."""
     findings = check_input_mode(sent.input_mode, BY_LINK)
     if sent.linked_card_id != original.card_entry.linked_id:
         findings += (_other("linked_card_id"),)
@@ -262,11 +262,11 @@ def _other(name: str) -> Finding:
     return Finding(name, Check.CONTRADICTION, "It is not the card of the payment.")
 
 
-TIME_TO_FINISH = timedelta(hours=1)  # at the least, before the Deadline of a reversal
+TIME_TO_FINISH = timedelta(hours=1)  # at least, before the Deadline of a reversal
 
 
 class ReversalOrder(Record):
-    """A reversal as requested: parsed and typed, not yet decided."""
+    """A requested reversal: parsed and typed, not yet decided."""
 
     original_id: str
     mode: ReverseMode
@@ -282,11 +282,11 @@ class ReversalOrder(Record):
     receipt_email: str | None = None
     receipt_phone: str | None = None
     receipt: ReceiptAddresses | None = None
-    language: str | None = None  # a tag, as sent; None: the payment's
+    language: str | None = None  # the tag in the request; None: the payment's
     purchases: tuple[Purchase, ...] = ()
-    endpoint: str | None = None  # the one that was used
+    endpoint: str | None = None  # the endpoint of the request
     acquirer: str | None = None
-    card: SentCard | None = None  # in memory alone
+    card: SentCard | None = None  # only in memory
     external_terminal_id: str | None = None
     additional_fields: str | None = field(default=None, repr=False)
     force_signature: bool = False
@@ -295,13 +295,13 @@ class ReversalOrder(Record):
 
 
 def fingerprint(order: ReversalOrder, agent_id: int) -> str:
-    """Return what makes a repeated ID the same reversal."""
+    """Return the fingerprint of a reversal, which a repeated ID must match."""
     amount = "" if order.amount is None else canonical(order.amount)
     return fingerprint_of("reversal", agent_id, order.original_id, int(order.mode), amount, order.currency or "")
 
 
 def check(order: ReversalOrder, original: Transaction) -> tuple[int, list[Finding]]:
-    """Return the minor units to reverse, all that remains when no amount is named, and what contradicts the payment."""
+    """Return the minor units to reverse (without an amount, the remainder), and the contradictions to the payment."""
     findings: list[Finding] = []
     if order.currency not in (None, original.currency.code):
         findings.append(Finding("currency", Check.CONTRADICTION, f"It was paid in {original.currency.code}."))
@@ -320,9 +320,9 @@ def check(order: ReversalOrder, original: Transaction) -> tuple[int, list[Findin
 
 
 def decide(order: ReversalOrder, original: Transaction, now: datetime, card_findings: Findings = ()) -> int:
-    """Return what this reversal takes from the payment, in minor units, or raise its refusal.
+    """Return the minor units that this reversal takes from the payment, or raise its refusal.
 
-    `card_findings` are what is wrong with the card that was sent with it.
+    `card_findings` are the problems of the card in the request.
     """
     amount_minor, findings = check(order, original)
     if findings or card_findings:
@@ -340,10 +340,10 @@ def decide(order: ReversalOrder, original: Transaction, now: datetime, card_find
     return amount_minor
 
 
-def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
+def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
     name: str, order: ReversalOrder, original: Transaction, agent: Agent, amount_minor: int, now: datetime
 ) -> Transaction:
-    """Return the reversal `name`: approved at once, or in progress when an acquirer has to be called."""
+    """Return the reversal `name`: approved at once, or in progress if an acquirer must be called."""
     needs_acquirer = KINDS[original.input_type].acquirer is None
     in_progress = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
     return replace(
@@ -380,15 +380,15 @@ def begin(  # noqa: PLR0913, PLR0917  each is a thing of its own
     )
 
 
-REPEAT_WINDOW = timedelta(seconds=120)  # in which an equal request without a key is taken for a repeated one
-NO_TIME = "0001-01-01"  # how a client's time begins that was never set
+REPEAT_WINDOW = timedelta(seconds=120)  # an equal request without a key counts as a repeat
+NO_TIME = "0001-01-01"  # the beginning of a client's time that was never set
 FAILED = frozenset({Phase.DECLINED, Phase.REJECTED})
 
 
 def content_identity(order: ReversalOrder, original: Transaction, agent_id: int) -> tuple[object, ...] | None:
-    """Return what makes a request without a key the same reversal: its content and its own time; None without a time.
+    """Return the identity of a request without a key: its content and its own time; None without a time.
 
-    The service derives its ID from it (contract, section 8).
+    The service derives the reversal's ID from it (contract, section 8).
     """
     time = (order.client_date_time or "").strip()
     if not time or time.startswith(NO_TIME):
@@ -398,7 +398,7 @@ def content_identity(order: ReversalOrder, original: Transaction, agent_id: int)
 
 
 def _one_writing(time: str, order: ReversalOrder, original: Transaction) -> str:
-    """Return the one writing, in the merchant's zone, of a client's time; the text itself when it is no time."""
+    """Return a client's time in one form, in the merchant's zone; the text itself when it is not a time."""
     try:
         return to_local(instant_of(time, zone_of(order.gmt, original.gmt)), original.gmt).isoformat()
     except (ValueError, OverflowError):
@@ -406,10 +406,10 @@ def _one_writing(time: str, order: ReversalOrder, original: Transaction) -> str:
 
 
 def is_repeated(order: ReversalOrder, original: Transaction, latest: Transaction, agent_id: int, now: datetime) -> bool:
-    """Return whether a request without a key repeats the latest reversal of the payment, which then is its answer.
+    """Return whether a request without a key repeats the payment's latest reversal, which is then its answer.
 
-    A lost answer is far likelier than a second equal reversal within two minutes, and as long as the outcome of the
-    first is unknown. One that failed gave nothing back, so repeating it is a new attempt.
+    A lost answer is far likelier than a second equal reversal within two minutes, or while the first is undecided. A
+    failed reversal gave nothing back, so its repeat is a new attempt.
     """
     if latest.phase in FAILED or latest.agent.id != agent_id:
         return False
@@ -425,7 +425,7 @@ def is_repeated(order: ReversalOrder, original: Transaction, latest: Transaction
 
 
 def _particulars(order: ReversalOrder, original: Transaction) -> Particulars:
-    """Return the payment's carried-through fields, with those of the request where it has its own."""
+    """Return the payment's passed-through fields, replaced by those in the request."""
     return replace(
         original.particulars,
         ext_id=None,

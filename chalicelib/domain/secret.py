@@ -1,4 +1,4 @@
-"""A text that must never be shown: password, key, token, card number."""
+"""A text that must never be shown: a password, key, token or card number."""
 
 from hmac import compare_digest
 from typing import NoReturn
@@ -7,7 +7,7 @@ MASK = "******"
 
 
 class Secret:
-    """A text that printing, formatting, logging and dumping show as a mask; only `reveal` returns the text."""
+    """A text that is masked when printed, formatted, logged or dumped. Only `reveal` returns it."""
 
     __slots__ = ("_text",)
 
@@ -33,6 +33,6 @@ class Secret:
         return hash(self._text)
 
     def __reduce__(self) -> NoReturn:
-        """Refuse to be pickled or copied: a copy on disk shows the text, too."""
+        """Refuse to be pickled or copied: a copy on disk would show the text."""
         message = "a secret is not written anywhere"
         raise TypeError(message)

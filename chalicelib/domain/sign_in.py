@@ -1,4 +1,4 @@
-"""Signing in: the Authorization header, the lock after failed passwords, and sessions."""
+"""Sign-in: the Authorization header, the lock after failed passwords, and sessions."""
 
 import base64
 import binascii
@@ -13,8 +13,8 @@ from chalicelib.record import Record
 
 LOCK_AFTER = 10  # failed passwords in a row
 LOCK_FOR = timedelta(minutes=30)
-COUNTED_FOR = timedelta(hours=24)  # failed passwords in a row count for so long after the last of them
-MANY_PLACES = 5  # source addresses of failed passwords at one login: no longer a person who forgot it
+COUNTED_FOR = timedelta(hours=24)  # failed passwords in a row count for this long after the last one
+MANY_PLACES = 5  # addresses with failed passwords for one login: no longer a forgetful person
 LOGON_RECORDED_EVERY = timedelta(hours=1)  # for agents that send their password with each request
 
 MAX_HEADER = 16_384  # characters; API Gateway takes 10,240 bytes of headers in all
@@ -31,7 +31,7 @@ class Scheme(StrEnum):
 
 
 class Source(str):
-    """The address a request comes from, as API Gateway saw it."""
+    """The caller's address, as API Gateway saw it."""
 
     __slots__ = ()
 
@@ -44,9 +44,9 @@ class Credential(Record):
 
 
 class FailedAttempts(Record):
-    """The failed passwords in a row at one login, whether or not an agent has it.
+    """The failed passwords in a row for one login, which may be unknown.
 
-    `sources` are digests of the addresses they came from.
+    `sources` are digests of the callers' addresses.
     """
 
     failed_attempts: int = 0
@@ -56,10 +56,10 @@ class FailedAttempts(Record):
 
 
 def scheme_of(authorization: str) -> tuple[Scheme, str]:
-    """Return the scheme of a header, written in any case, and the value after it.
+    """Return the scheme of a header, in any case, and the value after it.
 
-    Raise NO_CREDENTIAL for an empty header, SCHEME_DISABLED for an unknown scheme, BAD_CREDENTIAL for an empty or
-    over-long value.
+    Raise NO_CREDENTIAL for an empty header, SCHEME_DISABLED for an unknown scheme, BAD_CREDENTIAL for an empty or too
+    long value.
     """
     word, _, value = authorization.strip().partition(" ")
     if not word:
@@ -74,10 +74,10 @@ def scheme_of(authorization: str) -> tuple[Scheme, str]:
 
 
 def basic(value: str) -> Credential:
-    """Return the credential of RFC 7617: base64 of login:secret in UTF-8, where only the secret may contain colons."""
+    """Return the credential of RFC 7617: base64 of login:secret in UTF-8. Only the secret may contain colons."""
     try:
         text = base64.b64decode(value, validate=True).decode()
-    except (binascii.Error, ValueError):  # the other ValueErrors: not ASCII, not UTF-8
+    except (binascii.Error, ValueError):  # ValueError: not ASCII or not UTF-8
         raise ServiceError(ErrorCode.BAD_CREDENTIAL) from None
     login, colon, secret = text.partition(":")
     if not colon:
@@ -86,33 +86,33 @@ def basic(value: str) -> Credential:
 
 
 def credential(login: str, secret: str) -> Credential:
-    """Return the credential of a login and its secret, or raise BAD_CREDENTIAL when no agent could have them."""
+    """Return the credential of a login and its secret, or raise BAD_CREDENTIAL when no agent can have them."""
     if not 0 < len(login.strip()) <= MAX_LOGIN or not 0 < len(secret) <= MAX_SECRET:
         raise ServiceError(ErrorCode.BAD_CREDENTIAL)
     try:
         (login + secret).encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, from an escape in JSON
+    except UnicodeEncodeError:  # half of a surrogate pair, from a JSON escape
         raise ServiceError(ErrorCode.BAD_CREDENTIAL) from None
     return Credential(canonical(login), Secret(secret))
 
 
 def canonical(email: str) -> str:
-    """Return the spelling that a login is stored under: logins are compared without case."""
+    """Return the spelling under which a login is stored. Logins ignore case."""
     return email.strip().lower()
 
 
 def is_locked(attempts: Login | FailedAttempts, now: datetime) -> bool:
-    """Return whether passwords are refused now. Secret keys are not: guessing passwords must not stop a till."""
+    """Return whether passwords are refused now. Secret keys still work, so that guesses cannot stop a till."""
     return attempts.locked_until is not None and now < attempts.locked_until
 
 
 def is_over(attempts: FailedAttempts, now: datetime) -> bool:
-    """Return whether the failures no longer count: their lock has ended, or the last of them is a day old."""
+    """Return whether the failures no longer count: the lock has ended, or the last failure is a day old."""
     return any(end is not None and end <= now for end in (attempts.locked_until, attempts.counted_until))
 
 
 def reaches_many_places(before: FailedAttempts, source: str) -> bool:
-    """Return whether one more failure, from this source, is the first from so many places."""
+    """Return whether a failure from this source is the first from `MANY_PLACES` addresses."""
     return source not in before.sources and len(before.sources) == MANY_PLACES - 1
 
 
@@ -123,11 +123,11 @@ def is_logon_to_record(login: Login, now: datetime) -> bool:
 
 MAX_AGE = timedelta(hours=12)
 MAX_IDLE = timedelta(minutes=30)
-USE_RECORDED_EVERY = timedelta(minutes=1)  # a use sooner than this after the recorded one is not recorded
+USE_RECORDED_EVERY = timedelta(minutes=1)  # more frequent uses are not recorded
 
 
 class Session(Record):
-    """A stored session: under the digest of its ID, never the ID. The store deletes it after `expires_at` (epoch s)."""
+    """A stored session. Its key is the digest of its ID. The store deletes it after `expires_at` (epoch s)."""
 
     digest: str
     agent_id: int
@@ -143,24 +143,24 @@ def new_session(digest: str, agent_id: int, credential_version: int, now: dateti
 
 
 def is_alive(session: Session, now: datetime) -> bool:
-    """Return whether the session is still valid. The store deletes late, so an expired session may be read."""
+    """Return whether the session is still valid. The store deletes late, so it may return an expired session."""
     return now < ends_at(session)
 
 
 def ends_at(session: Session) -> datetime:
-    """Return when the session ends unless it is used again."""
+    """Return the end of the session without further use."""
     return min(session.opened_at + MAX_AGE, session.used_at + MAX_IDLE)
 
 
 def is_use_to_record(session: Session, now: datetime) -> bool:
-    """Return whether this use of the session is to be recorded."""
+    """Return whether to record this use of the session."""
     return now >= session.used_at + USE_RECORDED_EVERY
 
 
 def expiry(session: Session, now: datetime) -> int:
-    """Return when (epoch s) the store may delete a session that is used now."""
+    """Return the time (epoch s) after which the store may delete a session that is used now."""
     return _epoch(ends_at(replace(session, used_at=now)))
 
 
 def _epoch(at: datetime) -> int:
-    return int(at.timestamp()) + 1  # rounded up: never deleted before it expires
+    return int(at.timestamp()) + 1  # rounded up, so that it is never deleted before it expires

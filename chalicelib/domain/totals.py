@@ -1,4 +1,4 @@
-"""Totals: takings added up from counters, and the rolled-up totals of all agents of a merchant. Pure functions."""
+"""Totals: takings added up from counters, and a merchant's rolled-up totals of all agents. Pure functions."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -13,11 +13,11 @@ from chalicelib.record import Record
 
 LONGEST_BY_HOUR = 31  # days
 MOST_ROWS = 15_000
-ROW_BYTES, MOST_BYTES = 320, 5_500_000  # of a row without its name; of all rows: an answer of Lambda has at most 6 MB
+ROW_BYTES, MOST_BYTES = 320, 5_500_000  # a row without its name; all rows: Lambda's limit is 6 MB
 
 
 class Moved(Record):
-    """The transactions of a counter that moved money in a day, or in one hour of it, and the money in minor units."""
+    """A counter's transactions that moved money in a day or an hour of it, and the money in minor units."""
 
     counter: CounterKey
     day: date
@@ -27,7 +27,7 @@ class Moved(Record):
 
 
 class Taking(Record):
-    """The money that an agent took and gave back in a day, or an hour of it, by one kind of payment at one acquirer."""
+    """The money that an agent took and gave back in a day or hour, by one kind of payment at one acquirer."""
 
     day: date
     hour: int | None
@@ -42,15 +42,15 @@ class Taking(Record):
 
     @property
     def net(self) -> Decimal:
-        """Return what remains."""
+        """Return the amount taken minus the amount given back."""
         return self.amount - self.amount_reversed
 
 
-Row = tuple[date, int, int, int, str, str, int]  # what a row is about, as rows are ordered; and its decimals
+Row = tuple[date, int, int, int, str, str, int]  # the row's key, in the order of rows, and its decimals
 
 
 def takings_of(moved: Iterable[Moved]) -> list[Taking]:
-    """Return one row for each combination that has any, by day, hour, agent and kind.
+    """Return one row for each combination with transactions, by day, hour, agent and kind.
 
     Raise PERIOD_TOO_LONG for more than `MOST_ROWS`.
     """
@@ -69,18 +69,18 @@ def takings_of(moved: Iterable[Moved]) -> list[Taking]:
 
 
 def check_size(names: Iterable[str | None]) -> None:
-    """Refuse with PERIOD_TOO_LONG more rows, each with the name of its agent, than fit into an answer."""
+    """Raise PERIOD_TOO_LONG for more rows than fit into an answer, each with the name of its agent."""
     if sum(ROW_BYTES + _bytes_of(name or "") for name in names) > MOST_BYTES:
         raise too_much()
 
 
 def _bytes_of(name: str) -> int:
-    """Return the bytes of a name in an answer of Lambda: a JSON text in a JSON text, the outer one in ASCII."""
+    """Return the size of a name in an answer of Lambda: a JSON text in a JSON text, the outer one in ASCII."""
     return len(dumps(dumps(name, ensure_ascii=False)))
 
 
 def too_much() -> ServiceError:
-    """Return the refusal of more than one answer may hold, or a few store calls can read."""
+    """Return the refusal of a report that is too large for one answer, or for a few store calls."""
     return ServiceError(ErrorCode.PERIOD_TOO_LONG, "That is more than one answer holds: name fewer days, or one agent.")
 
 
@@ -107,11 +107,11 @@ def _taking(one: Moved, row: Row, counts: Counter[tuple[Row, bool]], money: Coun
     )
 
 
-ALL_AGENTS = 0  # the agent of a counter that counts all of them
+ALL_AGENTS = 0  # the agent of a counter for all agents
 
 
 class DaySlots(Record):
-    """The transactions of a counter in each quarter of an hour of one day (00 to 95), and the minor units they took."""
+    """A counter's transactions in each quarter of an hour of a day (00 to 95), and the minor units they took."""
 
     counter: CounterKey
     day: date
@@ -125,9 +125,9 @@ class DaySlots(Record):
 
 
 class RolledMonth(Record):
-    """The totals of the days of a month (2026-03) until `through`, of all agents, by kind.
+    """The totals of a month's days (2026-03) until `through`, of all agents, by kind.
 
-    The version is the number of late writes of the month, read before the totals were.
+    The version is the month's number of late writes, read before the totals.
     """
 
     month: str
@@ -137,7 +137,7 @@ class RolledMonth(Record):
 
 
 class RolledSlots(Record):
-    """The slots of a day that is over, of all agents, by kind; the version is that of its month."""
+    """The slots of a closed day, of all agents, by kind. The version is that of its month."""
 
     day: date
     version: int
@@ -145,7 +145,7 @@ class RolledSlots(Record):
 
 
 def of_all_agents(day_totals: Iterable[DayTotal]) -> list[DayTotal]:
-    """Add up the totals of agents and shards: one for each kind and day."""
+    """Add up the totals of agents and shards, and return one total per kind and day."""
     counts, money = Counter[tuple[CounterKey, date]](), Counter[tuple[CounterKey, date]]()
     for one in day_totals:
         key = replace(one.counter, agent_id=ALL_AGENTS), one.day
@@ -156,7 +156,7 @@ def of_all_agents(day_totals: Iterable[DayTotal]) -> list[DayTotal]:
 
 
 def slots_of_all_agents(day: date, slots: Iterable[DaySlots]) -> tuple[DaySlots, ...]:
-    """Add up the quarters of an hour of a day: one for each kind."""
+    """Add up the quarters of an hour of a day, and return one sum per kind."""
     added: defaultdict[CounterKey, Counter[str]] = defaultdict(Counter)
     for one in slots:
         added[replace(one.counter, agent_id=ALL_AGENTS)].update(one.quarters)

@@ -1,4 +1,4 @@
-"""A transaction: a payment or a reversal as it is stored, with every phase it can be in."""
+"""A transaction: a stored payment or reversal, with all its phases."""
 
 from collections.abc import Iterable
 from dataclasses import field
@@ -13,7 +13,7 @@ from chalicelib.record import Record
 
 
 class TerminalSnapshot(Record):
-    """The terminal of a payment as its host knows it: reversals name it even when the terminal has changed since."""
+    """The terminal of a payment as its host knows it. Reversals name it even if the terminal has changed since."""
 
     mid: str  # BackRetailerID
     title: str
@@ -24,22 +24,22 @@ class TerminalSnapshot(Record):
 
 
 class MessageTrace(Record):
-    """The number (STAN, 1 to 999,999, unique for a terminal and day) and the time of a message to a host."""
+    """The number (STAN, 1 to 999,999, unique per terminal and day) and the time of a message to a host."""
 
     stan: int
     made_at: datetime
 
 
 class HostFacts(Record):
-    """The facts by which a host that cannot be inquired recognises a message, stored before its first byte is sent."""
+    """The facts by which a host without inquiries recognises a message, stored before its first byte is sent."""
 
     trace: MessageTrace
     institution: str
     terminal: TerminalSnapshot
-    advice_stan: int  # the number of its automatic reversal, should it come to that
-    original: MessageTrace | None = None  # of a reversal: the message of its payment
-    answer_unusable: bool = False  # the outcome is unknown because of an answer, not for want of one
-    advice: MessageTrace | None = None  # of its automatic reversal, from the moment that is decided
+    advice_stan: int  # reserved for its automatic reversal
+    original: MessageTrace | None = None  # the payment's message, for a reversal
+    answer_unusable: bool = False  # the outcome is unknown because of an unusable answer
+    advice: MessageTrace | None = None  # its automatic reversal's message, once decided
 
 
 ENGLISH = "en"
@@ -47,16 +47,16 @@ LANGUAGES = (ENGLISH, "af")  # each has a file in `receipts/languages`
 
 
 def language_of(tag: str | None) -> str:
-    """Return the language that a tag such as af-ZA names, English where its words are in no file."""
+    """Return the language of a tag such as af-ZA, or English if the language has no file."""
     primary = (tag or "").replace("_", "-").partition("-")[0].strip().lower()
     return primary if primary in LANGUAGES else ENGLISH
 
 
-PRECISION = 64  # digits: no price times a quantity that a request may hold is rounded
+PRECISION = 64  # digits: enough for any price times any quantity without rounding
 
 
 class Purchase(Record):
-    """One line of what was bought; `price` is of one piece."""
+    """One line of a purchase; `price` is the price of one piece."""
 
     title: str
     price: Decimal
@@ -71,7 +71,7 @@ class Purchase(Record):
 
 
 class Taxes(Record):
-    """The taxes of a whole payment, as the till named them."""
+    """The taxes of a whole payment, as in the till's request."""
 
     codes: tuple[str, ...] = ()
     scheme: str | None = None
@@ -83,7 +83,7 @@ def total_of(purchases: Iterable[Purchase]) -> Decimal:
         return sum((purchase.total for purchase in purchases), Decimal())
 
 
-INLINE = {"inline": True}  # the fields of the record are attributes of the item that holds it
+INLINE = {"inline": True}  # the record's fields are stored as attributes of the containing item
 
 
 class InputType(IntEnum):
@@ -101,11 +101,11 @@ class InputType(IntEnum):
 
 
 class Kind(Record):
-    """A way to pay: its name for people, the feature that allows it, and the acquirer code that goes with it."""
+    """A way to pay: its name for people, the feature that allows it, and its acquirer code."""
 
     name: str
     feature: str
-    acquirer: str | None = None  # None: a card acquirer of the stage
+    acquirer: str | None = None  # None: one of the stage's card acquirers
     card_present: bool = True  # payment/reverse reverses it; payment/reversecnp otherwise
 
 
@@ -124,7 +124,7 @@ NOT_SUPPORTED = frozenset({30, 100})  # payment links, recurring payments
 
 
 class AgentSnapshot(Record):
-    """The agent as it was when it made the transaction: later changes of the account do not rewrite the past."""
+    """The agent at the time of the transaction: later changes of the account do not change the past."""
 
     id: int
     email: str
@@ -133,7 +133,7 @@ class AgentSnapshot(Record):
 
 
 class CardDetails(Record):
-    """All that is stored of a card."""
+    """The stored facts of a card, all of them."""
 
     brand: str
     bin: str | None = None
@@ -143,12 +143,12 @@ class CardDetails(Record):
 
     @property
     def masked(self) -> str | None:
-        """Return the number as it may be shown: 411111******1111."""
+        """Return the masked number: 411111******1111."""
         return f"{self.bin}******{self.last4}" if self.bin and self.last4 else None
 
 
 class EmvData(Record):
-    """The chip data a receipt prints: application, its name, transaction status, verification results."""
+    """The chip data on a receipt: application, its name, transaction status, verification results."""
 
     aid: str | None = None
     apn: str | None = None
@@ -157,9 +157,9 @@ class EmvData(Record):
 
 
 class Particulars(Record):
-    """The fields that are only carried through: stored as the request said them, shown as they are stored.
+    """The fields that are only passed through: stored as requested, shown as stored.
 
-    A field here has the same name in the request's model and in the view.
+    A field has the same name here, in the request's model and in the view.
     """
 
     description: str | None = None
@@ -174,7 +174,7 @@ class Particulars(Record):
 
 
 class ReceiptAddresses(Record):
-    """The addresses of a receipt, each once: e-mail addresses and E.164 numbers. `retries` after a failed attempt."""
+    """The addresses of a receipt, each once: e-mail addresses and E.164 numbers. `retries` counts further attempts."""
 
     emails: tuple[str, ...] = ()
     phones: tuple[str, ...] = ()
@@ -182,7 +182,7 @@ class ReceiptAddresses(Record):
 
 
 class ReceiptContent(Record):
-    """What only a receipt shows, and the addresses it is sent to."""
+    """The facts that only a receipt shows, and the addresses it is sent to."""
 
     purchases: tuple[Purchase, ...] = ()
     taxes: Taxes | None = None
@@ -191,7 +191,7 @@ class ReceiptContent(Record):
 
 
 class CardEntry(Record):
-    """How the card was entered. Its number is not stored: `digest` is keyed and for this payment only."""
+    """The way the card was entered. `digest` is a keyed digest of its number, used only for this payment."""
 
     linked_id: int | None = field(default=None, metadata={"stored_as": "linked_card_id"})
     digest: str | None = field(default=None, metadata={"stored_as": "card_digest"})
@@ -199,7 +199,7 @@ class CardEntry(Record):
 
 
 class Completion(Record):
-    """What an approved payment still needs: a second step, unless it is made in a single one; a signature."""
+    """The steps that an approved payment still needs: a second step unless `single_step`, and a signature."""
 
     single_step: bool = True
     signature_required: bool = False
@@ -213,7 +213,7 @@ class Pictures(Record):
 
 
 class Result(Record):
-    """The acquirer's answer. `rrn` is known before the answer where the service chooses it."""
+    """The acquirer's answer. `rrn` is set before the answer if the service chooses it."""
 
     code: int | None = field(
         default=None, metadata={"stored_as": "result_code"}
@@ -231,9 +231,10 @@ class Result(Record):
 
 
 class Reversals(Record):
-    """Of a payment: its reversals. Amounts and count include those that are reserved: requested and not finished.
+    """The reversals of a payment. Amounts and count include reserved reversals: requested and not finished.
 
-    `latest_id` and `latest_invoice` are those of the reversal approved last, `requested_id` of the one requested last.
+    `latest_id` and `latest_invoice` belong to the reversal approved last, `requested_id` to the reversal requested
+    last.
     """
 
     amount_minor: int = field(default=0, metadata={"stored_as": "reversed_minor"})
@@ -245,16 +246,16 @@ class Reversals(Record):
 
 
 class Original(Record):
-    """Of a reversal: the payment that it reverses, and how. All None for a payment."""
+    """The payment that a reversal reverses, and the way. For a payment all fields are None."""
 
     id: str | None = field(default=None, metadata={"stored_as": "original_id"})
     invoice: str | None = field(default=None, metadata={"stored_as": "original_invoice"})
     mode: int | None = field(default=None, metadata={"stored_as": "reverse_mode"})
-    partial: bool = False  # less than was paid
+    partial: bool = False  # less than the payment's amount
 
 
 class Transaction(Record):
-    """A payment or a reversal as it is stored. Amounts are minor units of its currency, instants are UTC.
+    """A stored payment or reversal. Amounts are minor units of its currency, instants are UTC.
 
     A field that is a group is stored as the attributes of the group.
     """
@@ -271,12 +272,12 @@ class Transaction(Record):
     amount_minor: int
     created_at: datetime
     deadline: datetime
-    gmt: int  # the merchant's zone, hours: the day it is counted in
+    gmt: int  # the merchant's zone, hours: it decides the business day
     fingerprint: str
     invoice: str
     merchant: MerchantSnapshot
-    raw_request: str = field(metadata={"stored_as": "details"})  # JSON text, no card, no files; never read
-    date: datetime | None = None  # of an offline payment: when it was taken
+    raw_request: str = field(metadata={"stored_as": "details"})  # JSON text without card and files, for people
+    date: datetime | None = None  # the time of an offline payment
     amount_cash_got_minor: int | None = None
     particulars: Particulars = field(default_factory=Particulars, metadata=INLINE)
     receipt: ReceiptContent = field(default_factory=ReceiptContent, metadata=INLINE)
@@ -287,41 +288,41 @@ class Transaction(Record):
     pictures: Pictures = field(default_factory=Pictures, metadata=INLINE)
     reversals: Reversals = field(default_factory=Reversals, metadata=INLINE)
     original: Original = field(default_factory=Original, metadata=INLINE)
-    auto_cancel_id: str | None = None  # random: the reference of its automatic reversal, should it come to that
-    host: HostFacts | None = None  # at an acquirer that cannot be inquired
-    makes_events: bool | None = None  # as its merchant wished when it began; stored while a phase may follow
+    auto_cancel_id: str | None = None  # random: the reference of a possible automatic reversal
+    host: HostFacts | None = None  # only at an acquirer without inquiries
+    makes_events: bool | None = None  # its merchant's wish at the beginning; stored until the final phase
 
     @property
     def is_reversal(self) -> bool:
-        """Return whether it gives money back instead of taking it."""
+        """Return whether the transaction is a reversal."""
         return self.original.id is not None
 
     @property
     def remaining_minor(self) -> int:
-        """Return how much of it can still be reversed."""
+        """Return the amount that can still be reversed."""
         return self.amount_minor - self.reversals.amount_minor
 
     @property
     def refunded_minor(self) -> int:
-        """Return how much of it was reversed, reservations not counted."""
+        """Return the reversed amount without reservations."""
         return self.reversals.amount_minor - self.reversals.reserved_minor
 
     @property
     def is_reversed_in_full(self) -> bool:
-        """Return whether all of the payment was reversed: it follows from the amounts and is not stored."""
+        """Return whether the whole payment was reversed. This follows from the amounts and is not stored."""
         return self.phase in MONEY_TAKEN and self.refunded_minor == self.amount_minor
 
     @property
     def is_pending(self) -> bool:
-        """Return whether its outcome is not decided yet."""
+        """Return whether the outcome is not decided yet."""
         return self.phase in PENDING
 
     @property
     def owes_signature(self) -> bool:
-        """Return whether a signature is required that has not come yet."""
+        """Return whether a required signature is missing."""
         return self.completion.signature_required and self.pictures.signature_key is None
 
     @property
     def took_money(self) -> bool:
-        """Return whether it is a payment that took money, reversed later or not."""
+        """Return whether it is a payment that took money, even if it was reversed later."""
         return not self.is_reversal and self.phase in MONEY_TAKEN

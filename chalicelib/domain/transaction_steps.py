@@ -1,4 +1,4 @@
-"""The steps of a transaction after its acquirer was called, and the time at which it is resolved next.
+"""The steps of a transaction after its acquirer was called, and the time of its next resolution.
 
 An outcome is unknown until the acquirer answers, an inquiry finds it, or an automatic reversal is acknowledged.
 """
@@ -12,16 +12,16 @@ from chalicelib.domain.masking import mask_foreign
 from chalicelib.domain.phases import TRANSITIONS, Phase
 from chalicelib.domain.transaction import Completion, MessageTrace, Pictures, Result, Transaction
 
-REQUEST_LASTS = timedelta(seconds=30)  # at the most, after it stored the transaction: gateways wait 29 s
+REQUEST_LASTS = timedelta(seconds=30)  # at most, after storing the transaction: API Gateway waits 29 s
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(minutes=15)  # between two inquiries of the sweep
-PAUSE_DIVISOR = 4  # a pause is a fourth of the time it has been pending; past its Deadline that time begins anew
-MAX_FIELDS, MAX_TITLE = 1024, 256  # characters of what the acquirer writes for the till
+PAUSE_DIVISOR = 4  # a pause is a quarter of the time pending, counted again from the Deadline
+MAX_FIELDS, MAX_TITLE = 1024, 256  # characters of the acquirer's text for the till
 REQUESTED = frozenset({Phase.SENT, Phase.CANCELLING, Phase.RETURNING})
-ANSWERABLE = frozenset({Phase.SENT, Phase.UNKNOWN})  # once it is being cancelled, an answer comes too late
+ANSWERABLE = frozenset({Phase.SENT, Phase.UNKNOWN})  # later, while it is being cancelled, an answer is ignored
 
 
 def may_follow(before: Transaction, after: Transaction) -> bool:
-    """Return whether this may be the next step: a phase that may follow, or other facts while it is pending."""
+    """Return whether `after` may be the next step: a phase that may follow, or changed facts while pending."""
     learns = before.is_pending and after.phase is before.phase and after != before
     return learns or after.phase in TRANSITIONS[before.phase]
 
@@ -42,7 +42,7 @@ def with_answer(transaction: Transaction, answer: AcquirerAnswer) -> Transaction
 
 
 def reversal_with_answer(reversal: Transaction, answer: AcquirerAnswer) -> Transaction:
-    """Return the reversal with the acquirer's answer; it comes too late once the reversal is itself being cancelled."""
+    """Return the reversal with the acquirer's answer. An answer is too late while the reversal is being cancelled."""
     if reversal.phase is Phase.AUTO_CANCELLING:
         return reversal
     return replace(
@@ -54,14 +54,14 @@ def reversal_with_answer(reversal: Transaction, answer: AcquirerAnswer) -> Trans
 
 
 def _completion_after(transaction: Transaction, answer: AcquirerAnswer) -> Completion:
-    """Return what an approval still needs: a signature, if the till or the acquirer wants one."""
+    """Return the steps that an approval still needs: a signature, if the till or the acquirer wants one."""
     before = transaction.completion
     required = answer.is_approved and (before.signature_required or answer.signature_required)
     return replace(before, signature_required=required)
 
 
 def _result_of(transaction: Transaction, answer: AcquirerAnswer) -> Result:
-    """Return what is stored of any answer. No text of the acquirer's brings a card number into the store."""
+    """Return the stored part of an answer. Card numbers in the acquirer's texts are masked."""
 
     def text(written: str | None, longest: int) -> str | None:
         return mask_foreign(written, transaction.card)[:longest] if written else None
@@ -80,22 +80,22 @@ def _result_of(transaction: Transaction, answer: AcquirerAnswer) -> Result:
 
 
 def unchanged(transaction: Transaction) -> Transaction:
-    """Return the transaction as it is: no answer came."""
+    """Return the transaction unchanged: no answer came."""
     return transaction
 
 
 def may_repeat_reversal(reversal: Transaction, quiet: timedelta, now: datetime) -> bool:
     """Return whether a reversal that never arrived may be requested again.
 
-    Not while the first may be on its way, nor so late that the answer could come after its Deadline has decided.
+    It may not while the first request may be on its way, or so late that the answer could come after its Deadline.
     """
     return is_not_found_final(reversal, quiet, now) and now < reversal.deadline - REQUEST_LASTS - quiet
 
 
 def not_attempted(transaction: Transaction) -> Transaction:
-    """Return the transaction rejected without a result: no connection came about, nothing was attempted.
+    """Return the transaction rejected without a result: no connection was made, so nothing was attempted.
 
-    Not once it is being cancelled automatically: that ends with an acknowledgement alone.
+    An automatic cancel in progress stays as it is: only an acknowledgement ends it.
     """
     if transaction.phase is Phase.AUTO_CANCELLING:
         return transaction
@@ -103,32 +103,32 @@ def not_attempted(transaction: Transaction) -> Transaction:
 
 
 def not_found(transaction: Transaction) -> Transaction:
-    """Return the transaction rejected: the acquirer does not know it, and cannot receive it any more."""
+    """Return the transaction rejected: the acquirer does not know it and can no longer receive it."""
     return _without_money(transaction, Phase.REJECTED, UNREACHABLE)
 
 
 def unknown(transaction: Transaction) -> Transaction:
-    """Return the payment with its outcome unknown: no answer came."""
+    """Return the payment with unknown outcome: no answer came."""
     return replace(transaction, phase=Phase.UNKNOWN)
 
 
 def unusable(transaction: Transaction) -> Transaction:
-    """Return the transaction with its outcome unknown: an answer came that cannot be used."""
-    if transaction.phase is Phase.AUTO_CANCELLING:  # its advice has a reason, and stays as it is
+    """Return the transaction with unknown outcome: the answer cannot be used."""
+    if transaction.phase is Phase.AUTO_CANCELLING:  # its advice already has a reason, which must not change
         return transaction
     after = transaction if transaction.is_reversal else unknown(transaction)
     return replace(after, host=after.host and replace(after.host, answer_unusable=True))
 
 
 def is_never_accepted(answer: AcquirerAnswer) -> bool:
-    """Return whether the answer approves less than was requested: it is reversed before a till hears of it."""
+    """Return whether the answer is a partial approval, which is reversed before the till receives an answer."""
     return answer.code == PARTIAL
 
 
 def auto_cancelling(transaction: Transaction, now: datetime) -> Transaction:
-    """Return the transaction to be reversed automatically: its outcome is unknown, and nobody can be asked for it.
+    """Return the transaction to reverse automatically: its outcome is unknown and cannot be inquired.
 
-    A host that cannot be inquired gets the same advice until it acknowledges it: its facts are decided here.
+    A host without inquiries receives the same advice until it acknowledges it. The advice's facts are decided here.
     """
     facts = transaction.host
     if facts and facts.advice is None:
@@ -137,14 +137,14 @@ def auto_cancelling(transaction: Transaction, now: datetime) -> Transaction:
 
 
 def never_arrived(transaction: Transaction, now: datetime) -> Transaction:
-    """Return the payment to be reversed automatically and then rejected: the acquirer does not know it."""
+    """Return the payment to reverse automatically and then reject: the acquirer does not know it."""
     return replace(auto_cancelling(transaction, now), result=_with_code(transaction, UNREACHABLE))
 
 
 def auto_cancelled(transaction: Transaction) -> Transaction:
-    """Return the transaction once its automatic reversal is acknowledged: a payment cancelled, anything else rejected.
+    """Return the transaction after its automatic reversal is acknowledged: a payment is cancelled, a reversal rejected.
 
-    A payment that the acquirer did not know is rejected, too.
+    A payment that the acquirer did not know is also rejected.
     """
     if transaction.result.code == UNREACHABLE:
         return not_found(transaction)
@@ -153,19 +153,19 @@ def auto_cancelled(transaction: Transaction) -> Transaction:
 
 
 def partly_approved(transaction: Transaction) -> Transaction:
-    """Return the transaction declined: it was approved for less, and that was reversed at once."""
+    """Return the transaction declined after a partial approval, which was reversed at once."""
     return _without_money(transaction, Phase.DECLINED, PARTIAL)
 
 
 def completed(transaction: Transaction) -> Transaction:
-    """Return the payment paid: its completion is missing at the Deadline, and the money was approved."""
+    """Return the payment as paid: its completion is missing at the Deadline, but the money is approved."""
     return replace(transaction, phase=Phase.APPROVED)
 
 
 def signed(transaction: Transaction, delivered: Pictures) -> Transaction:
     """Return the payment with the signature it owed: paid, unless its second step is missing as well.
 
-    One that was completed at its Deadline meanwhile gets the signature and stays as it is.
+    A payment that was completed at its Deadline meanwhile gets the signature and keeps its phase.
     """
     waits = transaction.phase is Phase.AWAITING_COMPLETION and transaction.completion.single_step
     phase = Phase.APPROVED if waits else transaction.phase
@@ -188,12 +188,12 @@ def _without_signature(transaction: Transaction) -> Completion:
 
 
 def was_not_attempted(transaction: Transaction) -> bool:
-    """Return whether the acquirer was out of reach, so that nothing was attempted."""
+    """Return whether the acquirer was unreachable, so that nothing was attempted."""
     return transaction.phase is Phase.REJECTED and transaction.result.code is None
 
 
 def is_in_progress(transaction: Transaction, now: datetime) -> bool:
-    """Return whether the request that stored it may still be at work on it; it reverses what was approved in part."""
+    """Return whether the request that stored it may still be working on it, also to reverse a partial approval."""
     at_host = transaction.host is not None
     lasts = hosts_without_inquiry.REQUEST_LASTS if at_host else REQUEST_LASTS
     reverses = (
@@ -205,14 +205,14 @@ def is_in_progress(transaction: Transaction, now: datetime) -> bool:
 
 
 def is_not_found_final(transaction: Transaction, quiet: timedelta, now: datetime) -> bool:
-    """Return whether "not found" is final: nothing that was sent can still be on its way."""
+    """Return whether "not found" is final: no request can still be on its way."""
     return now >= transaction.created_at + REQUEST_LASTS + quiet
 
 
 def due_at(transaction: Transaction, now: datetime) -> datetime | None:
-    """Return when it is to be resolved next; None when it is finished.
+    """Return the time of the next resolution; None for a finished transaction.
 
-    The Deadline is always one of those times: nothing stays pending for longer than a sweep after it.
+    The Deadline is always one of these times, so nothing stays pending longer than a sweep after it.
     """
     if transaction.phase is Phase.AWAITING_COMPLETION:
         return transaction.deadline
@@ -228,7 +228,7 @@ def due_at(transaction: Transaction, now: datetime) -> datetime | None:
 
 
 def _due_at_host(transaction: Transaction, now: datetime) -> datetime:
-    """Return when a transaction at a host that cannot be inquired is due: each run of the sweep repeats its message."""
+    """Return the time of the next message to a host without inquiries: each run of the sweep repeats the message."""
     if transaction.phase in REQUESTED and now < transaction.created_at + hosts_without_inquiry.REQUEST_LASTS:
         return transaction.created_at + hosts_without_inquiry.REQUEST_LASTS
     return now if transaction.phase is Phase.UNKNOWN else now + hosts_without_inquiry.REPEAT_EACH

@@ -1,4 +1,4 @@
-"""The URLs and IP addresses that partners and webhooks may have. One guard for both."""
+"""The URLs and IP addresses that partners and webhooks may have. Both use the same guard."""
 
 import re
 from ipaddress import IPv4Address, IPv6Network, ip_address, ip_network
@@ -6,17 +6,17 @@ from urllib.parse import urlsplit
 
 PATTERN = r"(?P<scheme>https?)://[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?(/[!$-~]*)?"  # no user, no fragment
 OWN_MACHINE = frozenset({"127.0.0.1", "localhost"})
-IPV4_PART = re.compile("[0-9]+|0x[0-9a-f]*")  # a host that ends so is an IPv4 address (the URL Standard, 3.5)
+IPV4_PART = re.compile("[0-9]+|0x[0-9a-f]*")  # a host whose last part matches is an IPv4 address (URL Standard, 3.5)
 
 
 def scheme_of(url: str) -> str | None:
-    """Return the scheme of a URL that can be called, http or https; None for any other text."""
+    """Return the scheme of a callable URL, http or https; None for any other text."""
     found = re.fullmatch(PATTERN, url)
     return found["scheme"] if found and _has_port(url) else None
 
 
 def is_on_own_machine(url: str) -> bool:
-    """Return whether a URL is http on this machine: all that the local stage may call beside public hosts."""
+    """Return whether a URL is http on this machine. The local stage may call only these, besides public hosts."""
     parts = urlsplit(url)
     return parts.scheme == "http" and parts.hostname in OWN_MACHINE
 
@@ -28,18 +28,18 @@ def _has_port(url: str) -> bool:
         return False
 
 
-# Global unicast. Nobody has another address, and most addresses that embed IPv4 (mapped, NAT64) are outside.
+# Global unicast. Hosts have no other addresses. Most addresses that embed IPv4 (mapped, NAT64) are outside.
 UNICAST = IPv6Network("2000::/3")
 
-# Global, but no host's own address: 6to4 and its relays lead to any IPv4 address, 3fff:: is for documentation.
+# Global addresses that no host has: 6to4 and its relays lead to any IPv4 address, 3fff:: is for documentation.
 NOT_OF_HOSTS = tuple(ip_network(text) for text in ("192.88.99.0/24", "2002::/16", "3fff::/20"))
 
 
 def is_public(address: str) -> bool:
     """Return whether an IP address belongs to a host on the public internet.
 
-    Addresses of this machine, of its network and of its metadata service are not public, neither are multicast
-    addresses and IPv6 addresses that embed an IPv4 address, which would bypass this check.
+    Addresses of this machine, its network and its metadata service are not public. Multicast addresses are not public
+    either, nor IPv6 addresses that embed an IPv4 address, which would bypass this check.
     """
     ip = ip_address(address)
     if not ip.is_global or ip.is_multicast or any(ip in network for network in NOT_OF_HOSTS):
@@ -53,9 +53,9 @@ def is_own(address: str) -> bool:
 
 
 def may_be_called(url: str, *, is_local: bool) -> bool:
-    """Return whether a URL may be a webhook's: https, and not at an IP address that is not public.
+    """Return whether a webhook may have this URL: https, and no IP address that is not public.
 
-    On the local stage also http on this machine. Where a name leads is checked with each call.
+    The local stage also allows http on this machine. Each call checks the addresses of a host name.
     """
     scheme = scheme_of(url)
     if scheme is None:
@@ -65,6 +65,6 @@ def may_be_called(url: str, *, is_local: bool) -> bool:
     host = (urlsplit(url).hostname or "").removesuffix(".")
     try:
         return scheme == "https" and is_public(host)
-    except ValueError:  # a name
+    except ValueError:  # a host name
         last_label = host.rpartition(".")[2]
         return scheme == "https" and last_label != "localhost" and not IPV4_PART.fullmatch(last_label)

@@ -22,7 +22,7 @@ SECOND_DIGITS = 8
 
 
 class Kind(StrEnum):
-    """The kinds of events that webhooks may choose from. The values are on the wire, and stored."""
+    """The kinds of events that webhooks may choose. The values are on the wire and stored."""
 
     PAYMENT_APPROVED = "payment.approved"
     PAYMENT_DECLINED = "payment.declined"
@@ -33,7 +33,7 @@ class Kind(StrEnum):
     REVERSAL_DECLINED = "reversal.declined"
 
 
-PING = "ping"  # of webhook/test, for the one webhook that is tested
+PING = "ping"  # the event of webhook/test, only for the tested webhook
 
 OF_PAYMENTS = {
     Phase.UNKNOWN: Kind.PAYMENT_UNKNOWN,
@@ -51,7 +51,7 @@ OF_REVERSALS = {
 
 
 class Event(Record):
-    """A stored event. `phase` and the IDs of transaction and agent are the transaction's: a ping has none."""
+    """A stored event. A ping has no phase, transaction or agent."""
 
     day: str
     place: str
@@ -64,16 +64,16 @@ class Event(Record):
     original_id: str | None = None
     phase: Phase | None = None
     pos_id: int | None = None
-    webhook_id: int | None = None  # that alone gets it: a ping
+    webhook_id: int | None = None  # the only receiver of a ping
 
 
 def kind_of(transaction: Transaction) -> Kind | None:
-    """Return the kind of the event that a phase makes; None for one that decides nothing."""
+    """Return the kind of event for the transaction's phase; None for an undecided phase."""
     return (OF_REVERSALS if transaction.is_reversal else OF_PAYMENTS).get(transaction.phase)
 
 
 def event_of(transaction: Transaction, at: datetime) -> Event | None:
-    """Return the event of the phase that a transaction reaches; None when it makes none."""
+    """Return the event for a transaction's new phase; None if the phase makes no event."""
     kind = kind_of(transaction)
     if kind is None or not transaction.makes_events:
         return None
@@ -93,39 +93,39 @@ def event_of(transaction: Transaction, at: datetime) -> Event | None:
 
 
 def ping(token: str, client_id: int, webhook_id: int, at: datetime) -> Event:
-    """Return an event for one webhook, which is tested; `token` is random."""
+    """Return a test event for one webhook; `token` is random."""
     event_id = id_of(token, at)
     place = place_of_event(client_id, event_id, at)
     return Event(*place, event_id, client_id, PING, at, int((at + KEPT_FOR).timestamp()), webhook_id=webhook_id)
 
 
 def id_of(what: str, at: datetime) -> str:
-    """Return the ID of an event: its second and a digest, so that it is found without an index."""
+    """Return the ID of an event: its second, so that it is found without an index, and a digest."""
     digest = hashlib.sha256(what.encode()).hexdigest()
     return f"evt_{int(at.timestamp()):0{SECOND_DIGITS}x}{digest[: 32 - SECOND_DIGITS]}"
 
 
 def second_of(event_id: str) -> datetime | None:
-    """Return the second in which an event was made; None for what is no ID of an event."""
+    """Return the second of an event from its ID; None for another text."""
     if not ID_PATTERN.fullmatch(event_id):
         return None
     return datetime.fromtimestamp(int(event_id.removeprefix("evt_")[:SECOND_DIGITS], 16), UTC)
 
 
 def place_of_event(client_id: int, event_id: str, at: datetime) -> tuple[str, str]:
-    """Return where an event stands: in the partition of its merchant and day, in the order of time."""
+    """Return the place of an event: the partition of its merchant and day, and its key in the order of time."""
     return partition_of(client_id, at.astimezone(UTC).date()), f"{time_text(at)}#{event_id}"
 
 
 def partition_of(client_id: int, day: date) -> str:
-    """Return the partition of a merchant and a day of UTC."""
+    """Return the partition of a merchant and a UTC day."""
     return f"{client_id}#{day.isoformat()}"
 
 
 def spans(client_id: int, begin: datetime, end: datetime) -> list[tuple[str, str, str]]:
-    """Return what holds the events from one instant until before another, oldest first.
+    """Return the spans that hold the events from `begin` until before `end`, oldest first.
 
-    Each is a partition, and the first and the last place in it.
+    Each span is a partition, and the first and last place in it.
     """
     if begin >= end:
         return []
@@ -135,25 +135,25 @@ def spans(client_id: int, begin: datetime, end: datetime) -> list[tuple[str, str
 
 
 def time_text(at: datetime) -> str:
-    """Return an instant as places are ordered by: 2026-03-14T09:26:53.589793."""
+    """Return an instant in the sortable form of places: 2026-03-14T09:26:53.589793."""
     return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
 
 
-SECONDS = 10  # an answer may take
-HELD_FOR = timedelta(seconds=30)  # by who makes an attempt: longer than it lasts
-SLOW = timedelta(seconds=1)  # an answer that takes longer makes others wait
+SECONDS = 10  # the longest wait for an answer
+HELD_FOR = timedelta(seconds=30)  # by the attempting process: longer than an attempt
+SLOW = timedelta(seconds=1)  # a slower answer delays other deliveries
 PAUSES = (  # after each attempt; the last is repeated
     *(timedelta(seconds=5), timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=30)),
     *(timedelta(hours=2), timedelta(hours=6), timedelta(hours=12), timedelta(days=1)),
 )
-JITTER = 0.1  # of a pause, at the most: what failed together does not come back together
+JITTER = 0.1  # the largest part of a pause: deliveries that failed together must not return together
 TRIED_FOR = timedelta(days=3)
-ATTEMPTS_KEPT = 20  # the newest
+ATTEMPTS_KEPT = 20  # the newest ones
 ANSWER_LENGTH = 200
 
 
 class DeliveryState(StrEnum):
-    """The state of a delivery. The values are on the wire, and stored."""
+    """The state of a delivery. The values are on the wire and stored."""
 
     PENDING = "pending"
     DELIVERED = "delivered"
@@ -161,7 +161,7 @@ class DeliveryState(StrEnum):
 
 
 class Attempt(Record):
-    """One attempt: the status and the beginning of the answer, or the reason why there is none."""
+    """One attempt: the status and the beginning of the answer, or the reason for no answer."""
 
     at: datetime
     milliseconds: int
@@ -171,19 +171,19 @@ class Attempt(Record):
 
     @property
     def succeeded(self) -> bool:
-        """Return whether the event was taken."""
+        """Return whether the receiver accepted the event."""
         return self.status is not None and HTTPStatus(200) <= self.status < HTTPStatus(300)
 
     @property
     def was_slow(self) -> bool:
-        """Return whether whoever waited for it waited long."""
+        """Return whether the attempt took long enough to delay others."""
         return self.milliseconds > SLOW / timedelta(milliseconds=1)
 
 
 class Delivery(Record):
-    """A stored delivery. It is its holder's until `due_at`, and due from then on; one that is finished has none.
+    """A stored delivery. Its holder owns it until `due_at`; then it is due. A finished delivery has no `due_at`.
 
-    `began_at` is when the three days of attempts began. `is_urgent` marks one that was asked for again.
+    `began_at` is the start of the three days of attempts. `is_urgent` marks a delivery that a caller requested again.
     """
 
     day: str
@@ -193,45 +193,45 @@ class Delivery(Record):
     expires_at: int  # epoch seconds: the table's TTL
     state: DeliveryState = DeliveryState.PENDING
     due_at: datetime | None = None
-    due_shard: str | None = None  # its queue, where it is found when it is due; none while its first attempt is made
+    due_shard: str | None = None  # the queue that holds it until it is due; None during its first attempt
     attempts: int = 0
     made: tuple[Attempt, ...] = ()
     is_urgent: bool = False
 
     @property
     def last_status(self) -> int | None:
-        """Return the HTTP status of the last attempt that was answered."""
+        """Return the HTTP status of the last answered attempt."""
         return next((one.status for one in reversed(self.made) if one.status is not None), None)
 
 
 def place_of_delivery(event: Event, webhook_id: int) -> str:
-    """Return where the delivery of an event stands: right after it."""
+    """Return the place of an event's delivery: right after the event."""
     return f"{event.place}#{webhook_id}"
 
 
 def event_place(place: str) -> str:
-    """Return the place of the event that the delivery at a place is of."""
+    """Return the place of the delivery's event."""
     return place.rpartition("#")[0]
 
 
 def begun(event: Event, webhook_id: int, now: datetime) -> Delivery:
-    """Return a new delivery, which nobody has tried yet."""
+    """Return a new delivery without attempts."""
     expires_at = int((event.at + KEPT_FOR).timestamp())
     return Delivery(event.day, place_of_delivery(event, webhook_id), webhook_id, now, expires_at, due_at=now)
 
 
 def queued(delivery: Delivery, queue: str) -> Delivery:
-    """Return a new delivery whose first attempt is left to its queue."""
+    """Return a new delivery whose queue makes the first attempt."""
     return replace(delivery, due_shard=queue)
 
 
 def held(delivery: Delivery, now: datetime) -> Delivery:
-    """Return the delivery while one process makes an attempt. It is counted before: it may end the process."""
+    """Return the delivery while one process makes an attempt. It counts beforehand, because the process may die."""
     return replace(delivery, due_at=now + HELD_FOR, attempts=delivery.attempts + 1)
 
 
 def again(delivery: Delivery, queue: str, now: datetime) -> Delivery:
-    """Return the delivery once it was asked for again: it begins anew, and keeps what was tried."""
+    """Return a delivery that a caller requested again: it starts from scratch and keeps its earlier attempts."""
     begun_anew = replace(delivery, state=DeliveryState.PENDING, attempts=0, began_at=now, is_urgent=True)
     return replace(begun_anew, due_at=now, due_shard=queue)
 
@@ -242,14 +242,14 @@ def queue_of(client_id: int, webhook_id: int) -> str:
 
 
 def is_too_late(delivery: Delivery, now: datetime) -> bool:
-    """Return whether no attempt is made any more."""
+    """Return whether the time for attempts is over."""
     return now > delivery.began_at + TRIED_FOR
 
 
 def after(delivery: Delivery, attempt: Attempt, queue: str, now: datetime, share: float) -> Delivery:
-    """Return the delivery after an attempt that ended `now`: finished, or due after a pause, in a queue.
+    """Return the delivery after an attempt that ended `now`: finished, or due in its queue after a pause.
 
-    `share` is random, from 0 to 1: the part of the jitter that is added to the pause.
+    `share` is random, from 0 to 1: the part of the jitter to add to the pause.
     """
     made = (*delivery.made, attempt)[-ATTEMPTS_KEPT:]
     if attempt.succeeded:
@@ -263,29 +263,29 @@ def after(delivery: Delivery, attempt: Attempt, queue: str, now: datetime, share
 
 
 def finished(delivery: Delivery, state: DeliveryState) -> Delivery:
-    """Return the delivery once nothing more is done for it."""
+    """Return the delivery as finished."""
     return replace(delivery, state=state, due_at=None, due_shard=None)
 
 
 def shown(answer: bytes) -> str | None:
-    """Return the beginning of an answer as it is kept: without control characters, None for an empty one."""
+    """Return the stored beginning of an answer, without control characters; None for an empty answer."""
     text = "".join(letter if letter.isprintable() else " " for letter in answer.decode(errors="replace"))
     return text[:ANSWER_LENGTH].strip() or None
 
 
-MOST = 5  # of a merchant
+MOST = 5  # webhooks per merchant
 SECRET_BYTES = 32
 PREFIX = "whsec_"
 OLD_SECRET_LASTS = timedelta(hours=24)
-TOLD_AFTER = timedelta(days=1)  # of failures alone
+TOLD_AFTER = timedelta(days=1)  # with only failures
 ALWAYS = datetime(9999, 1, 1, tzinfo=UTC)
-EVENTS_LAST = timedelta(days=7)  # after the last webhook was switched off: it may be switched on again
+EVENTS_LAST = timedelta(days=7)  # after the last webhook is switched off, because it may be switched on again
 
 
 class Webhook(Record):
-    """A stored webhook. Its secrets are encrypted for it alone.
+    """A stored webhook. Its secrets are encrypted for it and work for no other webhook.
 
-    `slow_since`: its last answer took long, or did not come, so it is not called where others would have to wait.
+    `slow_since`: its last answer was slow or missing, so it is not called where other deliveries would have to wait.
     """
 
     client_id: int
@@ -294,8 +294,8 @@ class Webhook(Record):
     secret_sealed: bytes
     created_at: datetime
     updated_at: datetime
-    on_since: datetime  # what happened before is not sent by itself
-    types: tuple[str, ...] = ()  # none: every kind
+    on_since: datetime  # earlier events are sent only on request
+    types: tuple[str, ...] = ()  # empty: every kind
     state: int = ACTIVE
     description: str | None = None
     version: int = 1
@@ -303,7 +303,7 @@ class Webhook(Record):
     old_secret_until: datetime | None = None
     slow_since: datetime | None = None
     failing_since: datetime | None = None
-    told_at: datetime | None = None  # when its merchant's manager was last told that it fails
+    told_at: datetime | None = None  # the last e-mail to the merchant's manager about its failures
 
     @property
     def is_on(self) -> bool:
@@ -316,12 +316,12 @@ class Webhook(Record):
 
 
 def new_secret(random: bytes) -> Secret:
-    """Return the secret of a webhook made of random bytes, as Standard Webhooks writes it."""
+    """Return the secret of a webhook from random bytes, in the form of Standard Webhooks."""
     return Secret(PREFIX + b64encode(random).decode())
 
 
 def sign(secrets: Iterable[Secret], event_id: str, timestamp: int, body: bytes) -> str:
-    """Return the header `webhook-signature` of a request, as Standard Webhooks says: one signature for each secret."""
+    """Return the header `webhook-signature` by Standard Webhooks, with one signature for each secret."""
     signed = f"{event_id}.{timestamp}.".encode() + body
     keys = [b64decode(secret.reveal().removeprefix(PREFIX)) for secret in secrets]
     digests = [hmac.new(key, signed, hashlib.sha256).digest() for key in keys]
@@ -329,7 +329,7 @@ def sign(secrets: Iterable[Secret], event_id: str, timestamp: int, body: bytes) 
 
 
 def rotated(webhook: Webhook, sealed: bytes, now: datetime) -> Webhook:
-    """Return the webhook with a new secret; the one before signs, too, for a day."""
+    """Return the webhook with a new secret. The previous secret also signs for a day."""
     until = now + OLD_SECRET_LASTS
     return replace(webhook, secret_sealed=sealed, old_secret_sealed=webhook.secret_sealed, old_secret_until=until)
 
@@ -342,12 +342,12 @@ def secrets_of(webhook: Webhook, now: datetime) -> tuple[bytes, ...]:
 
 
 def events_until(webhooks: Iterable[Webhook], now: datetime) -> datetime:
-    """Return until when the transactions of a merchant with these webhooks make events."""
+    """Return the time until which the transactions of a merchant with these webhooks make events."""
     return ALWAYS if any(webhook.is_on for webhook in webhooks) else now + EVENTS_LAST
 
 
 def after_attempt(webhook: Webhook, made: Attempt, now: datetime) -> Webhook:
-    """Return the webhook with what an attempt says about it; one that answers that it is gone is switched off."""
+    """Return the webhook after an attempt. An answer "gone" switches it off."""
     return replace(
         webhook,
         state=BLOCKED if made.status == HTTPStatus.GONE else webhook.state,
@@ -358,6 +358,6 @@ def after_attempt(webhook: Webhook, made: Attempt, now: datetime) -> Webhook:
 
 
 def is_to_be_told(webhook: Webhook, now: datetime) -> bool:
-    """Return whether its merchant's manager is to be told that it fails: after a day of it, and each day again."""
+    """Return whether to e-mail its merchant's manager: after a day of failures, and then daily."""
     since = webhook.told_at or webhook.failing_since
     return since is not None and now >= since + TOLD_AFTER
