@@ -1,4 +1,4 @@
-"""Files in object storage: the bucket is never public, and a file is shown through a URL that expires."""
+"""Files in object storage. The bucket is never public: files are shown through URLs that expire."""
 
 from functools import cache, lru_cache
 from ipaddress import ip_address
@@ -18,21 +18,21 @@ CSV = "text/csv; charset=utf-8"
 
 
 def put(name: str, picture: Picture) -> None:
-    """Store a picture; raise 903 when the storage is out of reach."""
+    """Store a picture; raise 903 when the storage is unreachable."""
     _put(Key=name, Body=picture.content, ContentType=picture.media_type)
 
 
 def put_export(name: str, content: IO[bytes], file_name: str) -> None:
-    """Store a CSV file, which a browser saves as `file_name`; raise 903 when the storage is out of reach.
+    """Store a CSV file, which browsers save as `file_name`; raise 903 when the storage is unreachable.
 
-    It is sent from the file, so that it need not fit in memory.
+    The content is sent from the file, so it need not fit in memory.
     """
     disposition = f'attachment; filename="{file_name}"'
     _put(Key=name, Body=content, ContentType=CSV, ContentDisposition=disposition, CacheControl="no-store")
 
 
 def _put(**parameters: Any) -> None:
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  loaded for a file alone
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  only needed for a file
 
     try:
         _client().put_object(Bucket=settings().bucket, **parameters)
@@ -40,28 +40,28 @@ def _put(**parameters: Any) -> None:
         raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from error
 
 
-@lru_cache(maxsize=16)  # a name holds a digest of the content
+@lru_cache(maxsize=16)  # a name contains a digest, so its content never changes
 def get(name: str) -> bytes:
-    """Return a stored picture in three seconds at the latest; raise ClientError or BotoCoreError."""
+    """Return a stored picture within three seconds; raise ClientError or BotoCoreError."""
     with _client(attempts=1, read_seconds=2).get_object(Bucket=settings().bucket, Key=name)["Body"] as body:
         return body.read()
 
 
 def signed_url(name: str) -> str:
-    """Return a URL of the file that is valid for a quarter of an hour; it is computed here, without a call."""
+    """Return a URL of the file that is valid for 15 minutes. It is computed without a call."""
     return _client().generate_presigned_url(
         "get_object", Params={"Bucket": settings().bucket, "Key": name}, ExpiresIn=EXPIRES_S
     )
 
 
 def origin() -> str:
-    """Return the origin of the signed URLs, as boto3 makes them; it is not loaded for that."""
+    """Return the origin of the signed URLs, equal to boto3's but without loading it."""
     endpoint, bucket = endpoint_of(S3), settings().bucket
     scheme = "https" if endpoint.is_secure else "http"
     try:
         ip_address(endpoint.host.strip("[]"))
     except ValueError:
-        authority = endpoint.authority.replace("s3.us-east-1.", "s3.")  # this region is named by no name
+        authority = endpoint.authority.replace("s3.us-east-1.", "s3.")  # S3 omits the name of this region
         return f"{scheme}://{bucket}.{authority}"
     return f"{scheme}://{endpoint.authority}"
 

@@ -1,4 +1,4 @@
-"""A POST to a URL that a partner or a merchant gave: bounded in time, in bytes, and in where it may connect to."""
+"""A POST to a URL of a partner or merchant, with limits on time, bytes and addresses."""
 
 import http.client
 import socket
@@ -14,12 +14,12 @@ from chalicelib.network import Address, BrokenAnswerError, Connection, Deadline,
 from chalicelib.record import Record
 
 ANSWER_BYTES = 256 * 1024
-ATTEMPTS = 3  # to connect; a request that was sent is never sent again
-PAUSE_S = 0.1  # before the second attempt, twice that before the third
+ATTEMPTS = 3  # to connect; a sent request is never repeated
+PAUSE_S = 0.1  # before the second attempt; doubled before the third
 
 
 class FailedError(Exception):
-    """A call without a usable response; the message is our own text and quotes nothing, so it may be logged."""
+    """A call without a usable response. The message is our own text and quotes nothing, so it may be logged."""
 
 
 class Reply(Record):
@@ -29,7 +29,7 @@ class Reply(Record):
     body: bytes
 
 
-def post(  # noqa: PLR0913  what a call is made of
+def post(  # noqa: PLR0913  each argument is needed and independent
     url: str,
     body: bytes,
     headers: Mapping[str, str],
@@ -38,11 +38,11 @@ def post(  # noqa: PLR0913  what a call is made of
     allowed: Callable[[str], bool],
     kept_bytes: int | None = None,
 ) -> Reply:
-    """Send one POST and return the response, within `seconds` in all; a redirect is returned, not followed.
+    """Send one POST and return the response, within `seconds` in all. A redirect is returned, not followed.
 
-    The name is looked up once, and every address of it must be `allowed` (see `domain.url_guard`). The connection goes
-    to one of the addresses that were checked, even if the name resolves to others by then. With `kept_bytes` the status
-    is what counts: no more of the body is read, and one that is late or broken off is as long as what came.
+    The name is looked up once, and every address must be `allowed` (see `domain.url_guard`). The connection goes to one
+    of the checked addresses, even if the name resolves to others by then. With `kept_bytes` mainly the status counts:
+    only so much of the body is read, and a late or broken body is cut where it ends.
     """
     deadline = Deadline(seconds)
     target = urlsplit(url)
@@ -70,7 +70,7 @@ def post(  # noqa: PLR0913  what a call is made of
 
 
 def _look_up(target: SplitResult, deadline: Deadline) -> Sequence[Address]:
-    """Return the addresses of the name."""
+    """Return the addresses of the name, which must all be allowed."""
     port = target.port or (443 if target.scheme == "https" else 80)
     try:
         return network.look_up(target.hostname or "", port, deadline)
@@ -80,7 +80,7 @@ def _look_up(target: SplitResult, deadline: Deadline) -> Sequence[Address]:
 
 
 def _connect(target: SplitResult, addresses: Sequence[Address], deadline: Deadline) -> socket.socket:
-    """Connect to one of the addresses; a failed attempt is followed by another one, at the next address."""
+    """Connect to one of the addresses. A failed attempt continues with the next address."""
     context = network.tls(None) if target.scheme == "https" else None
     failure: OSError = ConnectionError()
     for attempt, address in enumerate(islice(cycle(addresses), ATTEMPTS)):

@@ -1,4 +1,4 @@
-"""E-mail through Amazon SES, from the one address of the stage."""
+"""E-mail through Amazon SES, from the stage's only sender address."""
 
 from email.header import Header
 from email.utils import formataddr, parseaddr
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from mypy_boto3_sesv2 import SESV2Client
     from mypy_boto3_sesv2.type_defs import BodyTypeDef, EmailContentTypeDef
 
-NAME_LENGTH = 40  # in any script: SES takes at most 320 characters of an address with its name
-WORD_LENGTH = 75  # of an encoded word: RFC 2047
+NAME_LENGTH = 40  # in any script: SES limits an address with its name to 320 characters
+WORD_LENGTH = 75  # the longest encoded word (RFC 2047)
 
 
 def send(message: Outbox, to: str) -> str:
-    """Send one e-mail to one address and return its SES ID; raise NotSentError after six seconds at the latest.
+    """Send one e-mail to one address and return its SES ID; raise NotSentError within six seconds.
 
-    It brings the logo with it, because a link to it would expire.
+    The logo is attached, because a link to it would expire.
     """
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  loaded for a message alone
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  only needed for a message
 
     sender = _from(message.sender)
     try:
@@ -45,8 +45,8 @@ class _Logo(Record):
 
 
 def _logo(name: str) -> _Logo | None:
-    """Return the picture, None when it is gone: the receipt is without it then."""
-    from botocore.exceptions import ClientError  # noqa: PLC0415  loaded for a message alone
+    """Return the picture; None when it is gone, so that the receipt is sent without it."""
+    from botocore.exceptions import ClientError  # noqa: PLC0415  only needed for a message
 
     try:
         return _Logo(files.get(name), name.rpartition(".")[2])
@@ -63,11 +63,11 @@ def _simple(message: Outbox) -> "EmailContentTypeDef":
 
 
 def _with_logo(message: Outbox, sender: str, to: str, logo: _Logo) -> "EmailContentTypeDef":
-    """Return the mail as it goes over the wire, its HTML with the picture that it names.
+    """Return the raw e-mail: HTML with the attached picture.
 
-    SES would put it together, but only for a botocore of 2025, which not every Lambda runtime has.
+    SES could build it, but only with a botocore of 2025, which some Lambda runtimes lack.
     """
-    from email.mime.image import MIMEImage  # noqa: PLC0415  loaded for a logo alone
+    from email.mime.image import MIMEImage  # noqa: PLC0415  only needed for a logo
     from email.mime.multipart import MIMEMultipart  # noqa: PLC0415
     from email.mime.text import MIMEText  # noqa: PLC0415
 
@@ -92,7 +92,7 @@ def _from(sender: str | None) -> str:
 
 @Once
 def _client() -> "SESV2Client":
-    # One attempt: a till may be waiting, and the outbox tries again. A repeated attempt would also send a second mail
-    # when only the response was lost.
+    # One attempt: a till may be waiting, and the outbox tries again. If only the response was lost, a second attempt
+    # would also send a second e-mail.
     client: SESV2Client = create("sesv2", attempts=1, read_seconds=2, max_pool_connections=MAX_SWEEP_CONCURRENCY)
     return client

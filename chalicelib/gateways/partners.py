@@ -1,4 +1,4 @@
-"""Partner services, which fill in the fields of a product: the request to one, and the checks of its response."""
+"""Partner services, which fill in the fields of a product: the request, and the checks of the response."""
 
 import json
 from datetime import datetime
@@ -18,7 +18,7 @@ MAX_VALUE = 1024
 
 
 class RefusedError(Exception):
-    """A refusal of the fields by the partner, with the problems it named."""
+    """The partner refused the fields, with these problems."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
         super().__init__("refused")
@@ -28,9 +28,9 @@ class RefusedError(Exception):
 def request_fields(
     partner: Partner, secret: Secret, request: PartnerRequest, at: datetime
 ) -> tuple[PreparedField, ...]:
-    """Send the fields of a product to its partner and return the fields it filled in, within its time limit.
+    """Send the fields of a product to its partner and return the filled-in fields, within the partner's time limit.
 
-    Raise RefusedError when it answers 422, FailedError for anything else but 200 with valid fields.
+    Raise RefusedError for a 422, and FailedError for anything else but a 200 with valid fields.
     """
     body = _body_of(request)
     timestamp = str(int(at.timestamp()))
@@ -89,7 +89,7 @@ def _is_valid_field(field: object) -> bool:
 
 
 def _problems_of(answer: dict[str, Any]) -> tuple[Problem, ...]:
-    """Return the problems that are readable and skip the rest: the refusal is certain without them."""
+    """Return the readable problems and skip the rest, because the refusal is certain without them."""
     problems = answer.get("Problems")
     readable = [item for item in problems if isinstance(item, dict)] if isinstance(problems, list) else []
     return tuple(
@@ -100,5 +100,5 @@ def _problems_of(answer: dict[str, Any]) -> tuple[Problem, ...]:
 
 
 def _is_text(value: object, most: int) -> bool:
-    """Accept a string of at most `most` characters without half a surrogate pair, which could not be encoded again."""
+    """Return whether the value is a text of at most `most` characters that UTF-8 can encode."""
     return isinstance(value, str) and len(value) <= most and not any("\ud800" <= letter <= "\udfff" for letter in value)

@@ -1,11 +1,11 @@
-"""The secrets of the stage: a document in Secrets Manager, and a KMS key that encrypts those of agents and webhooks.
+"""The secrets of the stage: a document in Secrets Manager, and a KMS key for the secrets of agents and webhooks.
 
-The document is JSON, `{"digest_key": text, "signing": [current, previous], "partners": {product: text}, "iso8583":
+The document is JSON: `{"digest_key": text, "signing": [current, previous], "partners": {product: text}, "iso8583":
 {"certificate": PEM, "key": PEM}}`. `signing` signs JSON web tokens; it is absent until an operator first rotates it.
-`partners` signs the requests to partners; it is absent until the first one is registered. `iso8583` is the certificate
-this service shows to the host of that acquirer; it is absent where the host asks for none.
+`partners` signs the requests to partners; it is absent until the first one is registered. `iso8583` is our certificate
+for the host of that acquirer; it is absent if the host does not require one.
 
-The IDs and references the service makes: random, or derived under the stage's secret. No caller can compute one.
+The module also makes IDs and references: random, or derived with the stage's secret. No caller can compute one.
 """
 
 import hashlib
@@ -31,15 +31,14 @@ from chalicelib.store.retries import with_retries
 
 REMEMBERED_S = 300  # the time after which a rotation has reached every process
 RETRY_S = 10  # after a failed read, while the remembered document is used
-PSEUDONYM_LENGTH = 24  # hex digits, 96 bits: no two of a stage's texts share one
+PSEUDONYM_LENGTH = 24  # hex digits, 96 bits: no two texts of a stage share a pseudonym
 ACCEPTED = 2  # signing secrets: the current one and the previous one
 
 
 class _Cached:
-    """A function's last result, for a while; when it cannot be renewed, the old one is used.
+    """A function's last result, remembered for a while. If a renewal fails, the old result remains in use.
 
-    `begin` calls it before the result is needed, in a thread of its own. If that fails, the first who needs the result
-    calls it again.
+    `begin` calls the function early, in its own thread. If that call fails, the first reader of the result calls again.
     """
 
     def __init__(self, load: Callable[[], Mapping[str, Any]]) -> None:
@@ -47,22 +46,22 @@ class _Cached:
         self._result: Mapping[str, Any] | None = None
         self._until = 0.0
         self._early: Thread | None = None
-        self.cache_clear = self._clear  # the name functools uses: code that clears every cache clears this one too
+        self.cache_clear = self._clear  # functools' name, so that code that clears every cache clears this one as well
 
     def __call__(self) -> Mapping[str, Any]:
         if self._result is None:
             return self._renew()
-        # By the clock on the wall, because the other one may stand still in a frozen function.
+        # Wall-clock time, because a monotonic clock may stop while Lambda freezes the process.
         if not 0 < self._until - (now := time.time()) <= REMEMBERED_S:
             began = time.monotonic()
-            self._until = now + RETRY_S  # before the call: one thread calls, the others go on
-            with suppress(CallError, ServiceError):  # the last: no time is left for the call
+            self._until = now + RETRY_S  # set before the call, so that only one thread calls
+            with suppress(CallError, ServiceError):  # ServiceError: no time is left for the call
                 return self._renew()
             _spend_since(began)
         return self._result
 
     def begin(self) -> None:
-        """Begin the first call; it makes one attempt."""
+        """Begin the first call early, with one attempt."""
         self._early = Thread(target=self._call_early, daemon=True)
         self._early.start()
 
@@ -70,11 +69,11 @@ class _Cached:
         try:
             with retries.limit_lost_time(retries.HURRIED.longest):
                 self._renew()
-        except Exception as failure:  # noqa: BLE001  whatever it is, the first request meets it again, and answers
+        except Exception as failure:  # noqa: BLE001  the first request meets the failure again and reports it
             log("secret_not_fetched_early", error=type(failure).__name__)
 
     def wait(self) -> None:
-        """Wait for the early call, if there is one, as long as it may take. After a failure this time is lost."""
+        """Wait for the early call, if there is one. After a failure this time counts as lost."""
         early, self._early = self._early, None
         if early and self._result is None:
             began = time.monotonic()
@@ -93,7 +92,7 @@ class _Cached:
 
 
 def _spend_since(began: float) -> None:
-    """Count the time of a wait for the secret as lost; it is never exact, and what is over must not cost a call."""
+    """Count a wait for the secret as lost time, at most the planned wait: its excess must not prevent a call."""
     retries.spend(min(time.monotonic() - began, retries.HURRIED_SECRET.longest))
 
 
@@ -103,30 +102,30 @@ def fetch_early() -> None:
 
 
 def keyed_digest(secret: Secret) -> str:
-    """Return the HMAC-SHA-256, in hex, under which a credential is stored and compared; the key is `digest_key`.
+    """Return the HMAC-SHA-256, in hex, under which a credential is stored and compared; its key is `digest_key`.
 
-    A plain SHA-256 could be reversed with a dictionary of likely credentials; this cannot without the stage's secret.
+    A dictionary of likely credentials could reverse a plain SHA-256. It cannot reverse this digest without the key.
     """
     return hmac.new(_document()["digest_key"].encode(), secret.reveal().encode(), hashlib.sha256).hexdigest()
 
 
 def pseudonym(kind: str, text: str) -> str:
-    """Return a short keyed digest that stands for a text where the text itself must not be: in the log, in a key.
+    """Return a short keyed digest that replaces a text in places where the text must not be: in logs and keys.
 
-    It is a different one for each kind, so that what stands in one place cannot be looked up in another.
+    Each kind has its own digests, so a pseudonym from one place cannot be looked up in another.
     """
     return keyed_digest(Secret(f"{kind}\0{text}"))[:PSEUDONYM_LENGTH]
 
 
 def signing() -> tuple[Secret, ...]:
-    """Return the secrets that may sign a JSON web token, the current one first; none until an operator made one."""
+    """Return the secrets that may sign a JSON web token, the current one first; none before the first rotation."""
     return tuple(Secret(text) for text in _document().get("signing", ())[:ACCEPTED])
 
 
 def rotate_signing(new: Secret | None = None) -> Secret:
-    """Make a new signing secret current (random unless given); the previous one is accepted until the next rotation.
+    """Make a new signing secret current (random unless given). The previous one is accepted until the next rotation.
 
-    Every process accepts the new one within `REMEMBERED_S`: sign with it after that.
+    Every process accepts the new secret within `REMEMBERED_S`. Sign with it only after that.
     """
     new = new or Secret(secrets.token_urlsafe(48))
     before = _load_document()
@@ -135,13 +134,13 @@ def rotate_signing(new: Secret | None = None) -> Secret:
 
 
 def partner(product: str) -> Secret | None:
-    """Return the secret shared with the partner of a product; None until an operator registered it."""
+    """Return the secret shared with the partner of a product; None if none is registered."""
     text = _document().get("partners", {}).get(product)
     return Secret(text) if text else None
 
 
 def client_certificate() -> Secret | None:
-    """Return the certificate for the host of the acquirer ISO8583 and its key, in PEM; None where there is none."""
+    """Return our certificate and its key, in PEM, for the host of the acquirer ISO8583; None if there is none."""
     found = _document().get("iso8583")
     return Secret(f"{found['certificate']}\n{found['key']}\n") if found else None
 
@@ -149,7 +148,7 @@ def client_certificate() -> Secret | None:
 def rotate_partner(product: str, new: Secret | None = None) -> Secret:
     """Sign requests to the partner of a product with a new secret (random unless given).
 
-    Processes change to it within `REMEMBERED_S`: until then the partner must accept the previous one too.
+    Processes change to it within `REMEMBERED_S`. Until then the partner must also accept the previous secret.
     """
     new = new or Secret(secrets.token_urlsafe(48))
     before = _load_document()
@@ -158,7 +157,7 @@ def rotate_partner(product: str, new: Secret | None = None) -> Secret:
 
 
 def seal(secret: Secret, owner_id: int, owner: str = "agent") -> bytes:
-    """Encrypt the secret of an agent or a webhook: only the KMS key of the stage decrypts it, and only for this one."""
+    """Encrypt the secret of an agent or webhook. Only the stage's KMS key decrypts it, and only for this owner."""
     text = b64encode(secret.reveal().encode()).decode()
     return b64decode(_with_key("Encrypt", {owner: str(owner_id)}, Plaintext=text)["CiphertextBlob"])
 
@@ -217,11 +216,11 @@ def new_guid() -> str:
 
 
 def card_digest(transaction_id: str, pan: Secret) -> str:
-    """Return what tells a payment's card from another; it is another one for the same card in another payment."""
+    """Return the digest of a payment's card. The same card has another digest in every other payment."""
     return keyed_digest(Secret(f"card\x1f{transaction_id}\x1f{pan.reveal()}"))[:DIGEST_LENGTH]
 
 
 def derived_guid(purpose: str, *content: object) -> str:
-    """Return the GUID of a content, the same each time; only this stage can make it, under its secret."""
+    """Return the GUID of a content, the same each time. Only this stage can compute it, with its secret."""
     digest = keyed_digest(Secret("\x1f".join(("guid", purpose, *map(str, content)))))
     return str(uuid.UUID(hex=digest[:32], version=4)).upper()

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def send(message: Outbox, to: str) -> str:
-    """Send one SMS to one E.164 number and return its SNS ID; raise NotSentError after three seconds at the latest."""
-    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  loaded for a message alone
+    """Send one SMS to one E.164 number and return its SNS ID; raise NotSentError within three seconds."""
+    from botocore.exceptions import BotoCoreError, ClientError  # noqa: PLC0415  only needed for a message
 
     attributes = {"AWS.SNS.SMS.SMSType": "Transactional", "AWS.SNS.SMS.SenderID": settings().sms_sender or ""}
     try:

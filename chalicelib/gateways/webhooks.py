@@ -1,4 +1,4 @@
-"""The call of a webhook: signed as Standard Webhooks says, guarded and bounded like that of a partner."""
+"""The call of a webhook: signed by Standard Webhooks, with the same guard and limits as a partner's."""
 
 import time
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ ANSWER_BYTES = 64 * 1024
 
 
 def call(url: str, event_id: str, body: bytes, secrets: Sequence[Secret], now: datetime) -> Attempt:
-    """Send an event to a URL once, and return what came of it; a redirect is an answer like any other."""
+    """Send an event to a URL once, and return the attempt. A redirect is an answer like any other."""
     timestamp = int(now.timestamp())
     headers = {
         "Content-Type": "application/json",

@@ -30,7 +30,7 @@ from chalicelib.schemas.field_types import (
 from chalicelib.schemas.mobile_settings import MobileSettingsIn, MobileSettingsView, PrinterIn, PrinterView
 from chalicelib.schemas.request_context import Context
 
-MAX_RIGHTS, MAX_BRANCHES = 100, 10  # the record is read with every payment
+MAX_RIGHTS, MAX_BRANCHES = 100, 10  # every payment reads the record, so it must stay small
 CONVERTED = {"id", "client_id", "terminal_id", "branches_actions", "mobile_settings"}
 
 
@@ -64,7 +64,7 @@ class _Agent(Context):
     printer_and_tax_settings: PrinterIn | None = None
 
     def record_fields(self) -> dict[str, Any]:
-        """Return the fields of the agent's record that are stored as sent."""
+        """Return the fields of the agent's record that are stored unchanged."""
         return shared_fields(self, Agent, without=CONVERTED)
 
 
@@ -132,7 +132,7 @@ class BulkUpdate(Context):
     pos_bulk: list[Any]
 
     def parse_items(self) -> tuple[list[BulkItem], list[Validation]]:
-        """Return the valid items, and the findings about the others."""
+        """Return the valid items, and the findings about the other items."""
         items: list[BulkItem] = []
         findings: list[Validation] = []
         for number, item in enumerate(self.pos_bulk):
@@ -166,7 +166,7 @@ class LogonView(View):
 
     @classmethod
     def of(cls, login: Login, now: datetime, zone: int) -> Self:
-        """Return the view of a login, its times in a zone; a lock that has ended is not shown."""
+        """Return the view of a login, with times in a zone. A lock that has ended is not shown."""
         until = login.locked_until if login.locked_until and login.locked_until > now else None
         return cls(
             last_logon=login.last_logon and text_of(login.last_logon, zone),
@@ -202,9 +202,9 @@ class PosView(View):
 
     @classmethod
     def of(cls, profile: Profile, now: datetime, gmt: int | None) -> Self:
-        """Return the view of an agent, its times in the zone of the request's `gmt`.
+        """Return the view of an agent, with times in the zone of the request's `gmt`.
 
-        A field that it does not set is its merchant's.
+        A field that the agent does not set has its merchant's value.
         """
         agent, merchant = profile.agent, profile.merchant
         currency = agent.currency_id or merchant.currency_id
@@ -234,7 +234,7 @@ class PosAnswer(Answer):
 
 
 class BulkAnswer(Answer):
-    """The answer to updating several agents: the findings about those that were not updated."""
+    """The answer to updating several agents: the findings about the agents that were not updated."""
 
     pos: PosView | None = None
 
@@ -261,7 +261,7 @@ class PosListAnswer(Answer):
 
     @classmethod
     def of(cls, page: list[Profile], total: int, now: datetime, gmt: int | None) -> Self:
-        """Return the answer with one page of the matching agents; `total` is the number of all of them."""
+        """Return the answer with one page of the matching agents. `total` is the number of all matches."""
         counters = PosCounters(
             pagesize=history.PAGE_SIZE,
             item_count_page=len(page),

@@ -25,7 +25,7 @@ class ProductView(View):
 
 
 class PaymentOptionView(View):
-    """A way to pay that is enabled. None requires an e-mail or a phone: receipts are optional."""
+    """An enabled way to pay. None requires an e-mail or a phone, because receipts are optional."""
 
     id: int = Field(alias="Id")
     acquirer_code: str
@@ -38,7 +38,7 @@ class PaymentOptionView(View):
 
     @classmethod
     def of(cls, option: PaymentOption, products: list[ProductView]) -> Self:
-        """Return the option on the wire: every product may be paid with it."""
+        """Return the option for the wire. It can pay for every product."""
         return cls(
             id=option.input_type,
             acquirer_code=option.acquirer_code,
@@ -48,7 +48,7 @@ class PaymentOptionView(View):
 
 
 class AccountAnswer(Answer):
-    """The configuration of the account that requests it."""
+    """The configuration of the caller's account."""
 
     session_id: int | None = None
     language_id: str | None
@@ -63,7 +63,7 @@ class AccountAnswer(Answer):
 
     @classmethod
     def of(cls, configuration: AccountConfiguration) -> Self:
-        """Return the answer with a configuration; a field that the agent does not set is its merchant's."""
+        """Return the answer with a configuration. A field that the agent does not set has its merchant's value."""
         agent, merchant = configuration.agent, configuration.merchant
         country = agent.country_id or (merchant.country_code if merchant else None)
         products = [ProductView(product_desc_code=code) for code in configuration.products]

@@ -1,6 +1,6 @@
 """The base of all requests and answers: names, strictness, limits, placeholders, and messages of findings.
 
-A till's placeholders, other spellings and other capitals are read as the till means them.
+Tills send placeholders, other spellings and other capitals. The base reads them as the till means them.
 """
 
 import re
@@ -20,7 +20,7 @@ from chalicelib.exact_json import LONGEST_INT
 from chalicelib.record import Record
 
 Model = TypeVar("Model", bound=BaseModel)
-_EXPECTED: dict[str, str] = {}  # a pattern: what it expects, in words
+_EXPECTED: dict[str, str] = {}  # by pattern: the expected form, in words
 
 MESSAGES = {
     "missing": "It is required.",
@@ -52,17 +52,17 @@ LENGTHS = {"too_short", "too_long", "string_too_short", "string_too_long"}
 
 
 def pattern(regex: str, expected: str) -> Any:
-    """Return a field of this pattern; `expected` is the message for a text that does not match it."""
+    """Return a field with this pattern. `expected` is the message for a text that does not match."""
     _EXPECTED[regex] = expected
     return Field(pattern=regex)
 
 
 def message_of(detail: ErrorDetails) -> str:
-    """Return the message of a finding of pydantic."""
+    """Return our message for a finding of pydantic."""
     context, kind = detail.get("ctx", {}), detail["type"]
     if kind == "string_pattern_mismatch":
         return _EXPECTED[context["pattern"]]
-    if kind in LENGTHS and isinstance(detail["input"], str):  # of a secret text, too
+    if kind in LENGTHS and isinstance(detail["input"], str):  # also for secret texts
         kind = f"string_{kind.removeprefix('string_')}"
         if context.get("min_length") == 1:
             return "It may not be empty."
@@ -71,7 +71,7 @@ def message_of(detail: ErrorDetails) -> str:
 
 
 ZERO_TEXT = re.compile(r"-?0+(\.0+)?")
-DECIMAL_TEXTS = {"AmountCashGot"}  # an amount may be a text, and so an empty one
+DECIMAL_TEXTS = {"AmountCashGot"}  # amounts that tills may send as an empty text
 AGENTS = {"CurrentAccountID", "AccountID", "AccountId"}
 ZEROS = AGENTS | {"AmountCashGot", "InputType", "CardInputMode", "LinkedCardId", "TerminalGroupID"}
 POSITIONS = {"Location", "OfflineLocation"}
@@ -79,19 +79,19 @@ COORDINATES = {"latitude", "longitude"}
 
 
 class Contradiction:
-    """The mark of a field that was sent twice with different values, under two spellings or in two places."""
+    """The mark of a field with two different values, sent in two spellings or two places."""
 
 
 class OtherCapitals(Record):
-    """The mark of a known field that was sent in other capitals: ignoring `id` would charge twice."""
+    """The mark of a known field in other capitals. Ignoring `id` for `ID`, for example, would charge twice."""
 
     written: str
 
 
 class RequestFields(Record):
-    """The names of a model's fields on the wire, and those in which tills send something for nothing.
+    """The names of a model's fields on the wire, and the fields in which tills send placeholders.
 
-    These are optional fields, and stand for absent when a text is empty, a number is 0 or a position has no numbers.
+    These are optional fields. An empty text, the number 0 or a position without numbers counts as absent there.
     """
 
     names: frozenset[str]
@@ -103,7 +103,7 @@ class RequestFields(Record):
 
 @cache
 def fields_of(model: type[BaseModel]) -> RequestFields:
-    """Return the fields of a request's model; `SPELLINGS` of the model are its other spellings."""
+    """Return the fields of a request's model. The model's `SPELLINGS` are their other spellings."""
     spellings: Mapping[str, str] = getattr(model, "SPELLINGS", {})
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     optional = frozenset(name for name, field in fields.items() if not field.is_required())
@@ -117,7 +117,7 @@ def fields_of(model: type[BaseModel]) -> RequestFields:
 
 
 def _holds(hint: Any, kinds: tuple[type, ...] = (str, Secret, SecretStr, date)) -> bool:
-    """Return whether a text of this kind is expected, itself or as one of several choices."""
+    """Return whether a field expects a text of this kind, alone or as one of several types."""
     if get_origin(hint) is Literal:
         return all(isinstance(choice, str) for choice in get_args(hint))
     if get_origin(hint) in (Union, UnionType, Annotated):
@@ -126,7 +126,7 @@ def _holds(hint: Any, kinds: tuple[type, ...] = (str, Secret, SecretStr, date)) 
 
 
 def _merged(one: Any, other: Any) -> Any:
-    """Return the one value of a field that was sent in two spellings; a mark where they differ."""
+    """Return the value of a field sent in two spellings; a mark if the values differ."""
     marks = [value for value in (one, other) if isinstance(value, OtherCapitals)]
     if marks:
         return marks[0]
@@ -144,7 +144,7 @@ def _is_nothing(name: str, value: object, fields: RequestFields) -> bool:
 
 
 def as_meant(data: Mapping[str, Any], fields: RequestFields, spellings: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a request means: without placeholders and unknown fields, each field under the model's spelling."""
+    """Return the request without placeholders and unknown fields, each field under the model's spelling."""
     meant: dict[str, Any] = {}
     for written, sent in data.items():
         name = spellings.get(written, written)
@@ -171,7 +171,7 @@ FORMATS = {"string_pattern_mismatch", "string_unicode", "decimal_parsing", "valu
 DICTIONARIES = {"literal_error", "enum"}
 DIGITS = re.compile(rf"-?[0-9]{{1,{LONGEST_INT}}}")
 DECIMAL_TEXT = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?")
-MAX_DIGITS, MAX_EXPONENT = 40, 30  # of a number; what is within them is never rounded
+MAX_DIGITS, MAX_EXPONENT = 40, 30  # of a number; within these limits no number is rounded
 
 
 def wire_name(name: str) -> str:
@@ -194,7 +194,7 @@ def _exact(value: object) -> object:
 
 
 def _bounded(number: Decimal) -> Decimal:
-    """Return a number that arithmetic and the store can hold exactly; refuse any other, zero included (0E-999999)."""
+    """Return a number that arithmetic and the store hold exactly. Refuse any other, even a zero such as 0E-999999."""
     _, digits, exponent = number.as_tuple()
     if not isinstance(exponent, int) or len(digits) > MAX_DIGITS or abs(exponent) > MAX_EXPONENT:
         raise problem(
@@ -215,7 +215,7 @@ Longitude = Annotated[Decimal, BeforeValidator(_number), Field(ge=-180, le=180, 
 
 
 def check_unicode(value: object) -> object:
-    """Refuse a text with half a surrogate pair: UTF-8 cannot hold it."""
+    """Refuse a text with half a surrogate pair, because UTF-8 cannot hold it."""
     try:
         if isinstance(value, str):
             value.encode()
@@ -233,35 +233,35 @@ State = Annotated[int, Field(ge=0, le=1)]
 
 
 class Request(BaseModel):
-    """A request, or a part of one. Unknown fields are ignored; a null field is absent.
+    """A request or a part of one. Unknown fields are ignored; a null field counts as absent.
 
-    `to_domain()` of a model returns the domain value that it describes; `record_fields()` returns fields of a record by
-    name, where only a part of the record comes from the request.
+    `to_domain()` returns the model's domain value. Where only a part of a record comes from the request,
+    `record_fields()` returns these fields by name.
     """
 
     model_config = ConfigDict(
         alias_generator=wire_name, extra="ignore", strict=True, frozen=True, hide_input_in_errors=True
     )
-    SPELLINGS: ClassVar[Mapping[str, str]] = {}  # other spelling: the model's
-    PATHS: ClassVar[Mapping[str, str]] = {}  # domain field: path in the request, where the names differ
+    SPELLINGS: ClassVar[Mapping[str, str]] = {}  # other spelling: the model's spelling
+    PATHS: ClassVar[Mapping[str, str]] = {}  # domain field: path in the request, if the names differ
 
     @classmethod
     def located(cls, finding: Finding) -> Validation:
-        """Return a finding of the domain under the path the caller wrote."""
+        """Return a finding of the domain under its path in the request."""
         path = cls.PATHS.get(finding.field) or ".".join(map(wire_name, finding.field.split(".")))
         return Validation(path, finding.code, finding.message)
 
     @model_validator(mode="before")
     @classmethod
     def _as_meant(cls, data: Any) -> Any:
-        """Leave out placeholders, bring other spellings to the model's, and mark a field in other capitals."""
+        """Remove placeholders, change other spellings to the model's, and mark a field in other capitals."""
         if not isinstance(data, dict):
             return data
         return as_meant(data, fields_of(cls), cls.SPELLINGS)
 
 
 class Answer(BaseModel):
-    """An answer: the envelope, and the fields that the operation adds to it."""
+    """An answer: the envelope, and the operation's own fields."""
 
     model_config = ConfigDict(alias_generator=wire_name, populate_by_name=True)
 
@@ -272,25 +272,25 @@ class Answer(BaseModel):
 
 
 class View(BaseModel):
-    """A part of an answer; `of()` makes it of a record."""
+    """A part of an answer; `of()` makes it from a record."""
 
     model_config = ConfigDict(alias_generator=wire_name, populate_by_name=True)
 
     @classmethod
     def carried(cls, record: object, **others: Any) -> Self:
-        """Return the view with `others`; each other required field is the record's field of the same name."""
+        """Return the view with `others`. Every other required field has the record's value of the same name."""
         names = [name for name, field in cls.model_fields.items() if field.is_required() and name not in others]
         return cls(**{name: getattr(record, name) for name in names}, **others)
 
 
 def from_query(model: type[BaseModel], parameters: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """Return the parameters of a query string as JSON values: digits become a number where the model has an int."""
+    """Return a query string as JSON values: digits become a number where the model expects an int."""
     numbers = {field.alias for field in model.model_fields.values() if _is_number(field.annotation)}
     return {name: int(text) if name in numbers and DIGITS.fullmatch(text) else text for name, text in parameters}
 
 
 def merge_inputs(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of both, with a Contradiction for each field whose values differ."""
+    """Return the fields of both, with a Contradiction for each field with two different values."""
     differ = {name: Contradiction() for name, value in other.items() if one.get(name, value) != value}
     return {**one, **other, **differ}
 
@@ -300,9 +300,9 @@ def _is_number(hint: Any) -> bool:
 
 
 def validated(model: type[Model], data: Mapping[str, Any]) -> Model:
-    """Return the request as its model, or raise 202 with everything that is wrong with it."""
+    """Return the request as its model, or raise 202 with every finding."""
     country = data.get("CountryCode")
-    context = {"country_code": country if isinstance(country, str) else None}  # telephone numbers are read with it
+    context = {"country_code": country if isinstance(country, str) else None}  # for telephone numbers
     try:
         return model.model_validate(data, context=context)
     except ValidationError as error:
@@ -310,7 +310,7 @@ def validated(model: type[Model], data: Mapping[str, Any]) -> Model:
 
 
 def validations_of(error: ValidationError) -> tuple[Validation, ...]:
-    """Return the findings of pydantic as validation items, as many as an answer lists."""
+    """Return the findings of pydantic as validation items, up to the limit of an answer."""
     found = error.errors(include_url=False)
     return tuple(_finding(detail) for detail in found[:MAX_VALIDATIONS])
 
@@ -329,7 +329,7 @@ def _finding(detail: ErrorDetails) -> Validation:
 
 
 def _is_long_int(value: object) -> bool:
-    """Return whether this was written as a whole number that `exact_json` reads as a Decimal."""
+    """Return whether the value was written as a whole number so long that `exact_json` reads a Decimal."""
     return isinstance(value, Decimal) and value.as_tuple().exponent == 0 and value.adjusted() >= LONGEST_INT - 1
 
 

@@ -1,4 +1,4 @@
-"""The card of a request: its data, in memory alone, or the ID of a linked one."""
+"""The card of a request: its data, only in memory, or the ID of a linked card."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -34,7 +34,7 @@ Unprintable = Annotated[Annotated[SecretText, Field(max_length=4096)] | None, Be
 
 
 class CardDataInput(Request):
-    """A card, in memory only: none of it can be printed, and none of it is stored."""
+    """A card, only in memory: it cannot be printed and is not stored."""
 
     exp: Unprintable = None
     cvv2: Unprintable = Field(None, alias="CVV2")
@@ -43,13 +43,13 @@ class CardDataInput(Request):
     reader_data: Unprintable = None
 
     def to_domain(self) -> CardInput:
-        """Return the data as it was sent, in a type that cannot be printed."""
+        """Return the unread data, in a type that cannot be printed."""
         texts = {"pan": self.pan, "exp": self.exp, "cvv2": self.cvv2, "reader_data": self.reader_data}
         return CardInput(**{name: Secret(text.get_secret_value()) for name, text in texts.items() if text is not None})
 
 
 class Card(Request):
-    """The card of a payment: its data, or the ID of a linked one."""
+    """The card of a payment: its data, or the ID of a linked card."""
 
     SPELLINGS: ClassVar[Mapping[str, str]] = {"LinkedCardID": "LinkedCardId"}
 
@@ -59,14 +59,14 @@ class Card(Request):
 
 
 def numbers_in(sent: Any) -> tuple[str, ...]:
-    """Return every card number in the `Card` of a request as it came, whether it is read or not."""
+    """Return every card number in the `Card` of a request, readable or not."""
     data = sent.get("CardDataInput") if isinstance(sent, dict) else None
     texts = (data.get("PAN"), data.get("ReaderData")) if isinstance(data, dict) else ()
     return tuple(number for text in texts if isinstance(text, str) for number in masking.numbers_in(text))
 
 
 def order_card(input_type: InputType, sent: Card | None) -> dict[str, Any]:
-    """Return what a payment order has of a card: the card read out and what is wrong with it, or the linked ID."""
+    """Return the card fields of a payment order: the card and its findings, or the linked ID."""
     sent = sent or Card()
     if KINDS[input_type].acquirer is not None:
         return {}
@@ -86,7 +86,7 @@ def _read(input_type: InputType, sent: Card) -> tuple[CardData | None, tuple[Fin
 
 
 def reversal_card(sent: Card | None) -> SentCard | None:
-    """Return the card of a reversal; None where a till sent nothing but placeholders for it."""
+    """Return the card of a reversal; None if the till sent only placeholders."""
     sent = sent or Card()
     data = sent.card_data_input.to_domain() if sent.card_data_input else CardInput()
     return sent_card(data, sent.card_input_mode, sent.linked_card_id)

@@ -29,7 +29,7 @@ MAX_DEPTH = 32
 MAX_QUEUE_ID = 10**15
 PASSWORD_LENGTH = (8, 256)
 SECRET_KEY_LENGTH = (16, 256)
-# The form HTML gives an e-mail address; what is not ASCII, Amazon SES does not deliver to.
+# HTML's form of an e-mail address. Amazon SES delivers only to ASCII addresses.
 EMAIL = r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9-]{1,63})+$"
 
 Email = Annotated[str, Field(max_length=254), pattern(EMAIL, "An e-mail address is expected.")]
@@ -62,13 +62,13 @@ def _phone(text: str, info: ValidationInfo) -> str:
 
 
 CountryCode = Annotated[str, Field(max_length=3), AfterValidator(_alpha2)]  # converted to alpha-2
-CountryID = Annotated[str, Field(max_length=3), AfterValidator(_known_country)]  # stored as sent
+CountryID = Annotated[str, Field(max_length=3), AfterValidator(_known_country)]  # stored unchanged
 CurrencyID = Annotated[str, Field(max_length=3), AfterValidator(_known_currency)]  # converted to alpha-3
 Phone = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_phone)]  # converted to E.164
 
 
 def _is_deep(value: dict[str, Any]) -> bool:
-    """Return whether an object has more than MAX_DEPTH levels: every object that is read must be writable, too."""
+    """Return whether an object has more than MAX_DEPTH levels, so that it could be read but not written."""
     level: list[Any] = [value]
     for _ in range(MAX_DEPTH):
         level = [inner for outer in level for inner in _values_of(outer) if isinstance(inner, dict | list)]
@@ -94,7 +94,7 @@ def _json_text(value: Any) -> str:
     return text
 
 
-# An object whose inner fields the interface does not describe: stored as JSON text, as sent.
+# An object whose inner fields the interface does not describe. It is stored as JSON text.
 JsonObject = Annotated[str, PlainValidator(_json_text), WithJsonSchema({"type": "object"})]
 
 
@@ -141,16 +141,17 @@ SecretKey = Annotated[Secret, _secret(*SECRET_KEY_LENGTH), SECRET_SCHEMA]
 
 
 def _or_number(value: Any, as_text: ValidatorFunctionWrapHandler) -> Any:
-    """Return a whole number as it is, and anything else as a text."""
+    """Return a whole number unchanged, and anything else as a text."""
     return value if type(value) is int and abs(value) <= MAX_QUEUE_ID else as_text(value)
 
 
-QUEUE_ID_SCHEMA = WithJsonSchema({"type": "string", "maxLength": 512})  # that a number is read, too, is described
+# Numbers are accepted as well, as the field's description says.
+QUEUE_ID_SCHEMA = WithJsonSchema({"type": "string", "maxLength": 512})
 QueueId = Annotated[SerializeAsAny[Text], WrapValidator(_or_number), QUEUE_ID_SCHEMA]
 
 
 def one_of(values: Collection[int]) -> AfterValidator:
-    """Return a check that refuses all values but these."""
+    """Return a check that refuses all other values."""
 
     def check(value: int) -> int:
         if value not in values:
@@ -161,20 +162,20 @@ def one_of(values: Collection[int]) -> AfterValidator:
 
 
 def shared_fields(body: Request, record: type, *, without: Collection[str]) -> dict[str, Any]:
-    """Return the values in a request of the fields that it shares with a record; absent ones are left out.
+    """Return a request's values of the fields that it shares with a record. Absent fields are left out.
 
-    A field that is only carried through is described once in each. `without` names the fields that are converted.
+    A passed-through field is described once in each. `without` names the fields that are converted.
     """
     shared = {field.name for field in fields(record)} & set(type(body).model_fields) - set(without)
     return {name: value for name in sorted(shared) if (value := getattr(body, name)) is not None}
 
 
 def parse_stored_object(text: str | None) -> dict[str, Any] | None:
-    """Return the object whose JSON text was stored for a JsonObject."""
+    """Return the object in the stored JSON text of a JsonObject."""
     return json.loads(text, parse_float=Decimal) if text else None
 
 
 def request_context_text(body: Request) -> str:
-    """Return the JSON text of a request's device, framework and IP address: stored with the record it creates."""
+    """Return a request's device, framework and IP address as JSON text, stored with the new record."""
     names = {"device_info", "app_framework", "ip", "lang", "gmt"}
     return json.dumps(body.model_dump(by_alias=True, exclude_none=True, include=names), separators=(",", ":"))

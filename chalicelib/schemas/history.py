@@ -1,4 +1,4 @@
-"""The requests to list and export transactions and to report takings, and the answers to the last two."""
+"""The requests to list and export transactions and to report takings, and the answers to export and report."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -46,16 +46,16 @@ Sought = Annotated[Text, AfterValidator(_blank_is_absent)]
 
 
 class PeriodModel(Request):
-    """The merchant's days to list, both included."""
+    """The merchant's days to list, including both ends."""
 
     first: Day | None = Field(None, alias="From")
     last: Day | None = Field(None, alias="To")
 
 
 class ListBasicModel(Request):
-    """The filter of a list. Fiscal and OfflineRequestModel are accepted and filter nothing.
+    """The filter of a list. Fiscal and OfflineRequestModel are accepted but have no effect.
 
-    Fiscalization is outside the service, and a list shows offline payments with the others.
+    The service has no fiscalization, and a list shows offline payments with the others.
     """
 
     search: Sought | None = None
@@ -83,7 +83,7 @@ class ListHistory(Context):
     client_product_code: Text | None = None
 
     def to_domain(self, agent_id: int | None) -> HistoryFilter:
-        """Return the filter, of the agent the caller's role allows or (None) of all."""
+        """Return the filter for the agent that the caller's role allows, or None for all agents."""
         model = self.list_basic_model
         return HistoryFilter(
             agent_id=agent_id,
@@ -117,7 +117,7 @@ class ReportTakings(Context):
 
 
 class TakingView(View):
-    """The takings and returns of an agent in a day, or an hour of it, by one kind of payment at one acquirer."""
+    """An agent's takings and returns in a day or hour, by one kind of payment at one acquirer."""
 
     day: str
     hour: int | None
@@ -134,13 +134,13 @@ class TakingView(View):
 
 
 class TakingsAnswer(Answer):
-    """The takings of a period: one row for each combination that has any."""
+    """The takings of a period: one row for each combination with transactions."""
 
     takings: list[TakingView]
 
     @classmethod
     def of(cls, rows: Sequence[Taking], names: Mapping[int, str]) -> Self:
-        """Return the answer with its rows; `names` are those of agents by ID."""
+        """Return the answer with its rows. `names` has the agents' names by ID."""
         return cls(
             takings=[
                 TakingView.carried(

@@ -14,13 +14,13 @@ COLUMNS = (
 )
 
 
-FORMULA = frozenset("=+-@＝＋－＠\t\r\n")  # noqa: RUF001  a spreadsheet computes a cell that begins with one
+FORMULA = frozenset("=+-@＝＋－＠\t\r\n")  # noqa: RUF001  spreadsheets compute cells that begin with these
 
 
 INVISIBLE = ("C", "Z", "Mn")  # categories of Unicode: controls and formats, blanks, marks without width
 
 
-BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # letters and symbols that show nothing
+BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # invisible letters and symbols
 
 
 class ExportAnswer(Answer):
@@ -30,7 +30,7 @@ class ExportAnswer(Answer):
 
 
 def row_of(entry: HistoryEntry, shown: WireState) -> list[str | int]:
-    """Return the row of a transaction, its cells in the order of COLUMNS; times are of the merchant's zone."""
+    """Return the row of a transaction with its cells in the order of COLUMNS, in the merchant's time zone."""
     counter = entry.counter
     return [
         entry.exact.get("date") or entry.at.isoformat(timespec="milliseconds"),
@@ -50,9 +50,9 @@ def row_of(entry: HistoryEntry, shown: WireState) -> list[str | int]:
 
 
 def neutral(text: str) -> str:
-    """Return a text that no spreadsheet computes: with an apostrophe in front where it would.
+    """Return a text that no spreadsheet computes: an apostrophe goes in front of a formula.
 
-    Some spreadsheets split cells at a semicolon, and some ignore invisible characters in front of a formula.
+    Some spreadsheets split cells at a semicolon, and some ignore invisible characters before a formula.
     """
     return f"'{text}" if any(map(_is_formula, text.split(";"))) else text
 

@@ -11,7 +11,7 @@ from chalicelib.domain.card import LinkedCard, last_day
 from chalicelib.schemas.base import Answer, Identifier, View
 from chalicelib.schemas.request_context import Context
 
-LINK_TYPE = 1  # the only one
+LINK_TYPE = 1  # the only type
 DAY, SECOND = timedelta(days=1), timedelta(seconds=1)
 
 
@@ -28,7 +28,7 @@ class GetLinkedCards(Context):
 
 
 class LinkedCardView(View):
-    """A linked card: its masked number, its expiry and the acquirer's token, never its number."""
+    """A linked card: its masked number, its expiry and the acquirer's token, but never its number."""
 
     id: int
     link_type: int = LINK_TYPE
@@ -51,9 +51,9 @@ class LinkedCardView(View):
 
     @classmethod
     def of(cls, card: LinkedCard, gmt: int | None, merchant_gmt: int) -> Self:
-        """Return the view of a card, its times in the zone of the request's `gmt`.
+        """Return the view of a card, with times in the zone of the request's `gmt`.
 
-        CardExp is the last second of the last day, in the merchant's zone, on which the card may pay.
+        CardExp is the last second, in the merchant's zone, in which the card may pay.
         """
         details, zone = card.details, zone_of(gmt, merchant_gmt)
         end = start_of(last_day(details.exp) + DAY, merchant_gmt) - SECOND if details.exp else None
@@ -71,6 +71,6 @@ class LinkedCardView(View):
 
 
 class LinkedCardsAnswer(Answer):
-    """The answer to listing linked cards: a page of an agent's cards, by ID."""
+    """The answer to listing linked cards: a page of an agent's cards by ID."""
 
     linked_cards: list[LinkedCardView]

@@ -31,7 +31,7 @@ RequiredText = Annotated[str, Field(min_length=1, max_length=512)]
 
 
 class FullDeviceInfo(DeviceInfo):
-    """The device that makes the request; all its fields are required."""
+    """The caller's device; all its fields are required."""
 
     phone_manufacturer: Text
     phone_model: Text
@@ -88,7 +88,7 @@ class _Merchant(Context):
     def record_fields(self) -> dict[str, Any]:
         """Return the fields of the merchant's record that come from the request, except its mobile settings.
 
-        The request context says where the request comes from: it is not the merchant's.
+        The request context describes the caller, not the merchant.
         """
         return shared_fields(self, Merchant, without={"id", "mobile_settings", *Context.model_fields})
 
@@ -107,7 +107,7 @@ class CreateMerchant(_Merchant):
     sbp: JsonObject | None = None
 
     def record_fields(self) -> dict[str, Any]:
-        """Return the fields of the merchant's record that come from the request, and at its creation the context's."""
+        """Return the fields of the new merchant's record that come from the request and its context."""
         return super().record_fields() | {
             "latitude": self.location.latitude,
             "longitude": self.location.longitude,
@@ -124,7 +124,7 @@ class CreateMerchant(_Merchant):
 
 
 class UpdateMerchant(_Merchant):
-    """The body of merchant/{merchantId}/update. Its context changes nothing: it says where the request comes from."""
+    """The body of merchant/{merchantId}/update. Its context describes the caller and changes nothing."""
 
     id: Identifier | None = None
     barcode_scanner: bool | None = None

@@ -1,4 +1,4 @@
-"""The settings of the mobile application and of the printer: in requests, and in answers with those in force."""
+"""The settings of the mobile application and the printer, in requests and answers."""
 
 from collections.abc import Mapping
 from typing import ClassVar, Self
@@ -9,7 +9,7 @@ from chalicelib.domain.agent import Features, MobileSettings, PrinterSettings
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Identifier, Request, Text, View, problem
 
-# The field that resets a setting to the inherited value: the setting.
+# Each reset field, and the setting that it resets to the inherited value.
 RESETS: Mapping[str, str] = {
     "mob_home_url_null": "mob_home_url",
     "mob_qr_url_null": "mob_qr_url",
@@ -19,7 +19,7 @@ RESETS: Mapping[str, str] = {
 
 
 class FeaturesIn(Request):
-    """The features to enable or to disable."""
+    """The features to enable or disable."""
 
     accept_cards: bool | None = None
     accept_cash: bool | None = None
@@ -63,7 +63,7 @@ class MobileSettingsIn(Request):
         return self
 
     def to_domain(self) -> MobileSettings:
-        """Return the settings of the request; those that it does not set are None."""
+        """Return the settings of the request. Settings that are not in it are None."""
         features = Features(**self.features.model_dump()) if self.features else None
         values = self.model_dump(exclude={"features", *RESETS})
         return MobileSettings(features=features, **values)
@@ -100,7 +100,7 @@ class FeaturesView(View):
 
 
 class MobileSettingsView(View):
-    """An agent's own settings, and under `...Effective` those in force. `Features` are those in force."""
+    """An agent's own settings, and under `...Effective` the settings in force. `Features` are those in force."""
 
     features: FeaturesView
     mob_home_url: str | None = Field(alias="MobHomeURL")
@@ -123,7 +123,7 @@ class MobileSettingsView(View):
 
     @classmethod
     def of(cls, own: MobileSettings | None, effective: MobileSettings) -> Self:
-        """Return the view of the agent's own settings and of those in force."""
+        """Return the view of the agent's own settings and the settings in force."""
         own = own or MobileSettings()
         names = [name for name in cls.model_fields if not name.endswith(("_null", "_effective"))]
         shown = {name: getattr(own, name) for name in names}
@@ -134,7 +134,7 @@ class MobileSettingsView(View):
 
 
 class PrinterView(View):
-    """An agent's own printer, and under `...Effective` the one in force."""
+    """An agent's own printer, and under `...Effective` the printer in force."""
 
     printer_id: int | None
     printer_code: str | None
@@ -143,7 +143,7 @@ class PrinterView(View):
 
     @classmethod
     def of(cls, own: PrinterSettings | None, effective: PrinterSettings) -> Self:
-        """Return the view of the agent's own printer and of the one in force."""
+        """Return the view of the agent's own printer and the printer in force."""
         own = own or PrinterSettings()
         return cls(
             printer_id=own.printer_id,

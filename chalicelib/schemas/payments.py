@@ -1,4 +1,4 @@
-"""The requests to take and to prepare a payment, with purchases and receipt, and the answers to them."""
+"""The requests to take and to prepare a payment, with purchases and receipt, and their answers."""
 
 import json
 from collections.abc import Mapping
@@ -42,12 +42,12 @@ from chalicelib.schemas.request_context import Context, Location, StoredRequest
 from chalicelib.schemas.transaction_view import EmvView, TransactionView, error_of
 
 MAX_ADDRESSES = 5
-MAX_RETRIES = 10  # more are this many
-EMPTY: tuple[object, ...] = (None, "")  # what a till sends for a field nobody filled in
+MAX_RETRIES = 10  # a higher number counts as this one
+EMPTY: tuple[object, ...] = (None, "")  # tills send these for an empty field
 
 
 def _filled_in(value: Any) -> Any:
-    """Return an address, or a list of some, without what nobody filled in."""
+    """Return an address or a list of addresses without empty values."""
     if isinstance(value, list):
         return [one for one in value if one not in EMPTY]
     return None if value in EMPTY else value
@@ -61,7 +61,7 @@ def _at_most_limit(retries: int) -> int:
 
 
 class Receipt(Request):
-    """The addresses of the receipt. Telephone numbers are international, or of the request's CountryCode."""
+    """The addresses of the receipt. Telephone numbers are international, or national in the request's CountryCode."""
 
     email: Annotated[Email | None, BeforeValidator(_filled_in)] = None
     emails: Annotated[list[Email] | None, BeforeValidator(_filled_in)] = Addresses
@@ -82,18 +82,18 @@ class Receipt(Request):
 
     @property
     def all_phones(self) -> tuple[str, ...]:
-        """Return each telephone number once, as E.164 writes it."""
+        """Return each telephone number once, as E.164."""
         return _once(self.phone, self.phones)
 
     def to_domain(self) -> ReceiptAddresses | None:
-        """Return where the receipt goes, None when it goes nowhere."""
+        """Return the receipt's addresses; None when there are none."""
         if not self.all_emails and not self.all_phones:
             return None
         return ReceiptAddresses(self.all_emails, self.all_phones, self.retry_num)
 
 
 def _once(first: str | None, more: list[str] | None) -> tuple[str, ...]:
-    """Return each address once, in the order given; two that differ in their case alone are one."""
+    """Return each address once, in the given order. Addresses that differ only in case are the same."""
     once: dict[str, str] = {}
     for address in (first, *(more or [])):
         if address:
@@ -140,20 +140,20 @@ def _one_of_each(files: list[PictureFile]) -> list[PictureFile]:
 Files = Annotated[list[PictureFile], Field(max_length=5), AfterValidator(_one_of_each)]
 
 
-MAX_ITEMS = 100  # of any list in a payment
+MAX_ITEMS = 100  # in any list of a payment
 
 
 Bounded = Annotated[Exact, Field(ge=0, lt=10**15, max_digits=20)]
 
 
 class Purchase(Request):
-    """One line of what was bought."""
+    """One line of a purchase."""
 
     title: Text
     price: Bounded
     quantity: Annotated[Exact, Field(gt=0, lt=10**15, max_digits=20)]
     tax_code: Annotated[list[Text], Field(max_length=MAX_ITEMS)] | None = None
-    tags: Annotated[list[Any], Field(max_length=MAX_ITEMS)] | None = None  # fiscal tags: stored as they are
+    tags: Annotated[list[Any], Field(max_length=MAX_ITEMS)] | None = None  # fiscal tags, stored unchanged
 
 
 class AuxData(Request):
@@ -163,12 +163,12 @@ class AuxData(Request):
 
 
 class AuxDataInput(Request):
-    """The wrapper the interface puts around AuxData."""
+    """The interface's wrapper around AuxData."""
 
     aux_data: AuxData = AuxData()
 
     def to_domain(self) -> tuple[transaction.Purchase, ...]:
-        """Return the lines, none when nothing was listed."""
+        """Return the lines; none when the request has none."""
         return tuple(
             transaction.Purchase(line.title, line.price, line.quantity, tuple(filter(None, line.tax_code or ())))
             for line in self.aux_data.purchases
@@ -258,7 +258,7 @@ class BasicTran(Request):
 
 
 class AcqTran(Request):
-    """The wishes that concern the acquirer."""
+    """The options for the acquirer."""
 
     acquirer_code: Text | None = None
     single_step_auth_mode: bool | None = None
@@ -275,17 +275,17 @@ class TaxesModel(Request):
     code: Text | None = None
 
     def to_domain(self) -> Taxes | None:
-        """Return the taxes, None when nothing was named."""
+        """Return the taxes; None when the request names none."""
         codes = tuple(filter(None, self.taxes or ()))
         return Taxes(codes, self.code) if codes or self.code else None
 
 
-# The specification lists these without a parent object: they stand in BasicTran or beside it.
+# The specification lists these without a parent object, so they may be in BasicTran or next to it.
 IN_EITHER_PLACE = ("terminal_group_id", "terminal_group_code", "skip_fiscalization", "fiscal_route_profile_code")
 
 
 def carried(*models: Request) -> dict[str, Any]:
-    """Return what is only carried through: the fields of Particulars, from the first model that has each."""
+    """Return the passed-through values: the fields of Particulars, each from the first model that has it."""
     names = {field.name for field in fields(Particulars)}
     return {
         name: getattr(model, name)
@@ -328,14 +328,14 @@ class SubmitPayment(StoredRequest):
     @field_validator(*IN_EITHER_PLACE)
     @classmethod
     def _as_in_basic_tran(cls, value: Any, info: ValidationInfo) -> Any:
-        """Refuse a field that BasicTran holds too, and differently."""
+        """Refuse a field that BasicTran holds with another value."""
         basic, name = info.data.get("basic_tran"), info.field_name or ""
         if value is not None and basic is not None and getattr(basic, name) not in (None, value):
             raise problem(Check.CONTRADICTION, f"BasicTran.{wire_name(name)} is another one.")
         return value
 
     def to_domain(self) -> PaymentOrder:
-        """Return the payment in the domain's terms."""
+        """Return the payment as a domain order."""
         basic, acquirer = self.basic_tran, self.acq_tran
         input_type = supported(basic.input_type)
         offline = basic.offline_tran if basic.offline_tran.offline_mode else OfflineTran()
@@ -366,7 +366,7 @@ class SubmitPayment(StoredRequest):
         )
 
     def _terminal_group(self) -> dict[str, int | str]:
-        """Return the requested group, by the field that holds its ID or code."""
+        """Return the requested group's ID or code, under the name of its field."""
         names = ("terminal_group_id", "terminal_group_code")
         places = {"": self, "basic_tran.": self.basic_tran}
         held = {f"{place}{name}": getattr(part, name) for place, part in places.items() for name in names}
@@ -383,7 +383,7 @@ class SubmitPayment(StoredRequest):
 
 
 class PaymentFields(Answer):
-    """The fields that the answers of payments, reversals and prepare have in common."""
+    """The common fields of the answers to payments, reversals and prepare."""
 
     transaction_id: str | None = None
     emv_online_processing_result: str | None = Field(None, alias="EMVOnlineProcessingResult")
@@ -400,7 +400,7 @@ class PaymentAnswer(PaymentFields):
 
     @classmethod
     def of(cls, transaction: Transaction, view: TransactionView, *, replayed: bool) -> Self:
-        """Return the answer to a payment; `replayed` when it is the stored one of an earlier request."""
+        """Return the answer to a payment. `replayed`: it is the stored result of an earlier request."""
         fields = _fields(transaction, view, replayed=replayed)
         code = view.result.code if view.result else None
         if transaction.card_entry.emv and code is not None and not transaction.result.emv_result:
@@ -415,12 +415,12 @@ class ReversalAnswer(PaymentFields):
 
     @classmethod
     def of(cls, transaction: Transaction, view: TransactionView, *, replayed: bool) -> Self:
-        """Return the answer to a reversal; `replayed` when it is the stored one of an earlier request."""
+        """Return the answer to a reversal. `replayed`: it is the stored result of an earlier request."""
         return cls(transaction_reverse_id=transaction.id, **_fields(transaction, view, replayed=replayed))
 
 
 def _fields(transaction: Transaction, view: TransactionView, *, replayed: bool) -> dict[str, Any]:
-    """Return the fields both answers have; `ErrorCode` tells a decline and an unknown outcome."""
+    """Return the common fields of both answers. `ErrorCode` shows a decline and an unknown outcome."""
     code, message = error_of(transaction)
     return {
         "error_code": code,
@@ -458,14 +458,14 @@ class PreparePayment(Context):
 
 
 class PreparedFieldView(View):
-    """A field that the partner filled in; code and value are text, as in the specification's sample."""
+    """A field that the partner filled in. Code and value are texts, as in the specification's sample."""
 
     code: str
     value: str
 
 
 class PrepareAnswer(PaymentFields):
-    """The answer to payment/prepare: the filled-in fields, and the fields of a payment's answer, all null."""
+    """The answer to payment/prepare: the filled-in fields, and a payment answer's fields, all null."""
 
     require_signature: bool | None = None  # type: ignore[assignment]  # unknown: there is no payment yet
     prepared_fields: list[PreparedFieldView]

@@ -1,4 +1,4 @@
-"""The request context: place, device and account; query strings; the header Idempotency-Key; the stored request."""
+"""The request context (place, device, account), query strings, the Idempotency-Key, and stored requests."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -23,7 +23,7 @@ class Location(Request):
 
 
 class DeviceInfo(Request):
-    """The device that makes the request."""
+    """The caller's device."""
 
     phone_manufacturer: Text | None = None
     phone_model: Text | None = None
@@ -43,7 +43,7 @@ class ZoneQuery(Request):
 
 
 class Context(Request):
-    """The common request context; a subclass declares as required the fields that its operation requires."""
+    """The common request context. A subclass makes the fields that its operation needs required."""
 
     location: Location | None = None
     country: Text | None = None
@@ -63,7 +63,7 @@ NEVER_STORED: Mapping[str, Any] = {"card": True, "files": True, "acq_tran": {"ad
 
 
 class StoredRequest(Context):
-    """A request of which a record is made; it is stored beside the record, without its card and what may hold one."""
+    """A request that is stored with its new record, without the card and fields that may hold one."""
 
     _sent: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
@@ -75,9 +75,9 @@ class StoredRequest(Context):
         return request
 
     def with_card_number_in_card_only(self) -> Self:
-        """Return the request with its card number masked wherever else it stands: texts of a request are stored.
+        """Return the request with its card number masked outside the card fields, because its texts are stored.
 
-        Call it after the caller is admitted. Raises VALIDATION_FAILED when a field does not hold a masked number.
+        Call it after the caller is admitted. Raise VALIDATION_FAILED when a masked number does not fit its field.
         """
         numbers = numbers_in(self._sent.get("Card"))
         if not numbers:
@@ -88,7 +88,7 @@ class StoredRequest(Context):
 
     @cached_property
     def raw_request(self) -> str:
-        """Return what is stored of it, as JSON text."""
+        """Return the stored part of the request, as JSON text."""
         return exact_json.text(self.model_dump(by_alias=True, exclude_unset=True, exclude=dict(NEVER_STORED)))
 
     @model_validator(mode="after")
@@ -111,6 +111,6 @@ def idempotency_key(headers: Mapping[str, str]) -> str | None:
 
 
 class HealthQuery(Request):
-    """Without `deep` nothing but the function itself is looked at."""
+    """The query of the health check. Without `deep`, it checks only that the function answers."""
 
     deep: State = Field(0, alias="deep")

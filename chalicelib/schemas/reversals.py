@@ -64,7 +64,7 @@ class ReversePayment(StoredRequest):
     card: Card | None = None
 
     def to_domain(self, endpoint: str, idempotency_key: str | None) -> ReversalOrder:
-        """Return the reversal in the domain's terms, as it was requested at this endpoint."""
+        """Return the reversal as a domain order, requested at this endpoint."""
         basic, acquirer, place = self.basic_reverse_tran, self.acq_tran, self.location
         return ReversalOrder(
             original_id=basic.transaction_id.upper(),

@@ -20,12 +20,12 @@ class SignIn(Request):
     password: Annotated[SecretText, Field(min_length=1, max_length=512)]
 
     def to_domain(self) -> Credential:
-        """Return the credential, or raise BAD_CREDENTIAL when no agent could have it."""
+        """Return the credential, or raise BAD_CREDENTIAL when no agent can have it."""
         return credential(self.email, self.password.get_secret_value())
 
 
 class SessionData(View):
-    """The session; send its ID as `Authorization: Session <SessionID>`."""
+    """The session. Send its ID as `Authorization: Session <SessionID>`."""
 
     session_id: str
 
@@ -37,7 +37,7 @@ class SessionAnswer(Answer):
 
 
 class IdentityView(View):
-    """The caller and its merchant; a system user has none, and the zone UTC."""
+    """The caller and its merchant. A system user has no merchant, and its zone is UTC."""
 
     agent_id: int
     name: str
@@ -62,7 +62,7 @@ class IdentityAnswer(Answer):
     def of(
         cls, agent: Agent, merchant: Merchant | None, session_ends_at: datetime | None, now: datetime, gmt: int | None
     ) -> Self:
-        """Return the answer with an agent, its merchant, and the end of its session in the zone of the request."""
+        """Return the answer with an agent, its merchant, and the end of its session in the request's zone."""
         own = merchant.gmt if merchant else 0
         view = IdentityView.carried(
             agent,

@@ -35,7 +35,7 @@ from chalicelib.schemas.field_types import (
 from chalicelib.schemas.request_context import DeviceInfo, ZoneHours
 
 SOUTH_AFRICA = "710"
-# ISO 3166-2:ZA, with the two codes it changed in 2021 (GT is GP, NL is KZN now).
+# ISO 3166-2:ZA, with the old and new forms of the two codes changed in 2021: GT is now GP, NL is KZN.
 PROVINCES = frozenset({"EC", "FS", "GP", "GT", "KZN", "LP", "MP", "NC", "NL", "NW", "WC"})
 LATIN = r"^[\x20-\x7E\u{A0}-\u{24F}\u{1E00}-\u{1EFF}]+$"
 NUMERIC = r"^[0-9]{3}$"
@@ -75,7 +75,7 @@ def _capability(code: str) -> str:
 
 
 class CreateTerminal(Request):
-    """The body of terminal/create. Location and Country are the terminal's, not those of the request."""
+    """The body of terminal/create. Location and Country are the terminal's, not the caller's."""
 
     SPELLINGS: ClassVar[Mapping[str, str]] = {"SelfSevice": "SelfService"}
     PATHS: ClassVar[Mapping[str, str]] = {"group.id": "TerminalGroupID", "group.code": "TerminalGroupCode"}
@@ -131,7 +131,7 @@ class CreateTerminal(Request):
 
 
 class TerminalView(View):
-    """The Terminal object. The fields of settlement and keys are those of a terminal that has neither."""
+    """The Terminal object. Its fields about settlement and keys have fixed values, as a terminal has neither."""
 
     id: int
     alias: str
@@ -192,7 +192,7 @@ class TerminalView(View):
             finst_id=terminal.financial_institution_id,
             branch_id=terminal.client_id,
             currency=terminal.currency.number,
-            accounts=[] if terminal.with_accounts else None,  # no agent is assigned to a new terminal
+            accounts=[] if terminal.with_accounts else None,  # a new terminal has no agents
             phone=phone_numbers.format_international(terminal.phone) if terminal.phone else None,
             sbp=parse_stored_object(terminal.sbp),
         )

@@ -1,4 +1,4 @@
-"""The Transaction object of the interface: its parts, its states on the wire, its amounts, and the lists of it."""
+"""The Transaction object of the interface: its parts, its states on the wire, its amounts, and lists of it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -23,7 +23,7 @@ from chalicelib.schemas.base import Answer, View
 
 
 class CardView(View):
-    """The parts of a card that may be shown; a cash payment carries only IIN."""
+    """The parts of a card that may be shown. For cash it has only IIN."""
 
     iin: str
     bin: str | None = None
@@ -35,7 +35,7 @@ class CardView(View):
 
     @classmethod
     def of(cls, transaction: Transaction) -> Self:
-        """Return the card of a transaction; its acquirer code where there is no card."""
+        """Return the card of a transaction; without a card, the acquirer code."""
         card = transaction.card
         if card is None:
             return cls(iin=transaction.acquirer)
@@ -43,7 +43,7 @@ class CardView(View):
 
 
 class EmvView(View):
-    """The EMV tags a receipt prints."""
+    """The EMV tags on a receipt."""
 
     aid: str | None = None
     apn: str | None = None
@@ -52,12 +52,12 @@ class EmvView(View):
 
     @classmethod
     def of(cls, emv: EmvData | None) -> Self | None:
-        """Return the tags of a chip, None when there was none."""
+        """Return the tags of a chip; None without a chip."""
         return cls(**asdict(emv)) if emv else None
 
 
 class FormatView(View):
-    """The format of the currency's amounts; CurrencyE is its number of decimals."""
+    """The format of the currency's amounts. CurrencyE is its number of decimals."""
 
     currency_sign: str
     currency_sign_safe: str
@@ -79,7 +79,7 @@ class FormatView(View):
 
 
 class FiscalView(View):
-    """Fiscalization is outside the service: always nothing, no error."""
+    """Fiscalization, which the service does not have: always empty and without error."""
 
     fiscal_status: int = 0
     fiscal_error: int = 0
@@ -94,14 +94,14 @@ class ResultView(View):
 
     @classmethod
     def of(cls, transaction: Transaction) -> Self | None:
-        """Return the result of a transaction, None while there is none, or its reversal is still owed."""
+        """Return the result of a transaction; None while it has none, or while its automatic reversal is pending."""
         if transaction.result.code is None or transaction.is_pending:
             return None
         return cls(code=transaction.result.code, message=transaction.result.message)
 
 
 class TransPosView(View):
-    """The agent that made the operation."""
+    """The agent that made the transaction."""
 
     id: int
     email: str
@@ -110,16 +110,16 @@ class TransPosView(View):
 
     @classmethod
     def of(cls, agent: AgentSnapshot) -> Self:
-        """Return the agent as it was then."""
+        """Return the agent at the time of the transaction."""
         phone = format_international(agent.phone) if agent.phone else ""  # a system user may have none
         return cls(**{**asdict(agent), "phone": phone})
 
 
-DECLINED = 1000  # + the ISO 8583 response code: the ErrorCode of a decline
+DECLINED = 1000  # the ErrorCode of a decline is this + the ISO 8583 response code
 
 
 class Section(StrEnum):
-    """The list of the wrapper a transaction stands in."""
+    """The wrapper's list that holds a transaction."""
 
     IN_PROCESS = "in_process"
     NOT_FINISHED = "not_finished"
@@ -127,7 +127,7 @@ class Section(StrEnum):
 
 
 class WireState(Record):
-    """The look of a phase on the wire; `text` is for people."""
+    """The state of a phase on the wire; `text` is for people."""
 
     state: int
     substate: int
@@ -156,9 +156,9 @@ REVERSED_IN_FULL = WireState(500, 502, "REVERSED", 3, Section.TRANSACTIONS, "Rev
 
 
 def wire_state(transaction: Transaction) -> WireState:
-    """Return the look of a transaction; a payment that is reversed in full has one of its own.
+    """Return the transaction's state on the wire. A payment that is reversed in full has its own state.
 
-    A return that is being cancelled automatically looks like one in process: till and customer wait for its outcome.
+    A return that is being cancelled automatically is shown as in process, because its outcome is still open.
     """
     if transaction.is_reversed_in_full:
         return REVERSED_IN_FULL
@@ -167,7 +167,7 @@ def wire_state(transaction: Transaction) -> WireState:
 
 
 def status_of(transaction: Transaction, now: datetime) -> str:
-    """Return Status: what was approved is in transfer until the Deadline; cash is deposited at once."""
+    """Return Status: an approved payment is in transfer until the Deadline; cash is deposited at once."""
     deposited = transaction.input_type is InputType.CASH or now >= transaction.deadline
     approved = transaction.phase in (Phase.APPROVED, Phase.REVERSAL_APPROVED)
     if approved and deposited and not transaction.is_reversed_in_full:
@@ -176,7 +176,7 @@ def status_of(transaction: Transaction, now: datetime) -> str:
 
 
 def error_of(transaction: Transaction) -> tuple[int, str | None]:
-    """Return `ErrorCode` and `ErrorMessage` of the answer that carries a transaction."""
+    """Return `ErrorCode` and `ErrorMessage` for an answer with a transaction."""
     if transaction.is_pending:
         return ErrorCode.OUTCOME_UNKNOWN.code, ErrorCode.OUTCOME_UNKNOWN.message
     if transaction.phase in (Phase.DECLINED, Phase.REJECTED, Phase.AUTO_CANCELLED):
@@ -184,13 +184,13 @@ def error_of(transaction: Transaction) -> tuple[int, str | None]:
     return 0, None
 
 
-OF_EITHER_TYPE = WithJsonSchema({})  # a generated client has no type for a text or a number
+OF_EITHER_TYPE = WithJsonSchema({})  # generated clients have no type for "text or number"
 OPERATIONS = {"payment": 1, "cancel": 2, "return": 3}
-SignUrl = Callable[[str], str | None]  # makes the expiring address of an object in the bucket
+SignUrl = Callable[[str], str | None]  # makes the expiring address of a file in the bucket
 
 
 class TransactionView(View):
-    """The Transaction object, every field of the specification."""
+    """The Transaction object with every field of the specification."""
 
     id: str
     date: str
@@ -282,7 +282,7 @@ class TransactionView(View):
 
     @classmethod
     def of(cls, transaction: Transaction, now: datetime, gmt: int | None, sign: SignUrl = lambda key: key) -> Self:
-        """Return the transaction as it is shown at `now`, its times in the zone of the request's `gmt`."""
+        """Return the view of the transaction at `now`, with times in the zone of the request's `gmt`."""
         zone = zone_of(gmt, transaction.gmt)
         return cls(
             date=text_of(transaction.date or transaction.created_at, zone),
@@ -302,7 +302,7 @@ class TransactionView(View):
 
 
 def _same_named(transaction: Transaction) -> dict[str, Any]:
-    """Return the fields that have one name in the record and on the wire."""
+    """Return the fields with the same name in the record and on the wire."""
     names = "id client_id invoice terminal_name input_type"
     of_result = "pin_mode rrn acquirer_tran_id approval_code"
     return {name: getattr(transaction, name) for name in names.split()} | {
@@ -387,7 +387,7 @@ def _texts(transaction: Transaction) -> dict[str, Any]:
 
 
 class Counters(View):
-    """Paging information; AmountCvt is the sum of the amounts of everything the filter matches."""
+    """Paging information. AmountCvt is the sum of the amounts of all matches."""
 
     amount_cvt: Decimal
     pagesize: int = PAGE_SIZE
@@ -397,7 +397,7 @@ class Counters(View):
 
 
 class TransactionList(Answer):
-    """The list wrapper of history, by-ID and external-ID queries."""
+    """The list wrapper of queries by history, ID and external ID."""
 
     days: list[dict[str, Any]] | None = None
     not_finished_actual_trans: list[TransactionView]
@@ -407,7 +407,7 @@ class TransactionList(Answer):
 
     @classmethod
     def of(cls, page: Page, now: datetime, gmt: int | None, sign: SignUrl) -> Self:
-        """Return a page, each transaction in its section: pending, awaiting completion, and all others."""
+        """Return a page with each transaction in its section: pending, awaiting completion, or others."""
         sections = _sections(page.transactions, now, gmt, sign)
         return cls(
             not_finished_actual_trans=sections[Section.NOT_FINISHED],
@@ -423,7 +423,7 @@ class TransactionList(Answer):
 
     @classmethod
     def of_one(cls, page: Page, now: datetime, gmt: int | None, sign: SignUrl) -> Self:
-        """Return the answer by ID: the transaction in Transactions and, while unfinished, in its own section too."""
+        """Return the answer by ID: the transaction in Transactions, and while unfinished also in its own section."""
         sections = _sections(page.transactions, now, gmt, sign)
         shown = [view for views in sections.values() for view in views]
         return cls(
@@ -444,7 +444,7 @@ def _sections(
 
 
 class PublicStatus(View):
-    """The seven fields anybody who knows the ID may see."""
+    """The seven fields that anyone with the ID may see."""
 
     id: str
     state: int
@@ -456,13 +456,13 @@ class PublicStatus(View):
 
 
 class StatusAnswer(Answer):
-    """The answer of statusPublic; for an unknown ID the transaction is null, which is no error."""
+    """The answer of statusPublic. For an unknown ID the transaction is null, without an error."""
 
     transaction: PublicStatus | None = None
 
     @classmethod
     def of(cls, transaction: Transaction | None, now: datetime) -> Self:
-        """Return the public fields of the transaction at `now`, null for an unknown one."""
+        """Return the public fields of the transaction at `now`; null for an unknown transaction."""
         if transaction is None:
             return cls()
         shown, result = wire_state(transaction), ResultView.of(transaction)

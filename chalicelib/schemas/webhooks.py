@@ -57,11 +57,11 @@ class ListWebhooks(Context):
 class TestWebhook(Context):
     """The body of merchant/{merchantId}/webhook/{webhookId}/test."""
 
-    __test__ = False  # to pytest its name looks like a test's
+    __test__ = False  # pytest would take this name for a test
 
 
 class WebhookView(View):
-    """The Webhook object; its secret is shown once."""
+    """The Webhook object. Its secret is shown only once."""
 
     id: int
     url: str
@@ -74,7 +74,7 @@ class WebhookView(View):
 
     @classmethod
     def of(cls, webhook: Webhook, gmt: int | None, merchant_gmt: int, secret: Secret | None = None) -> Self:
-        """Return the view of a webhook, its times in the zone of the request's `gmt`, with a secret that is new."""
+        """Return the view of a webhook, with times in the zone of the request's `gmt`, and a new secret if any."""
         zone = zone_of(gmt, merchant_gmt)
         return cls.carried(
             webhook,
@@ -98,7 +98,7 @@ class WebhooksAnswer(Answer):
 
 
 class TestAnswer(Answer):
-    """The answer to testing a webhook: the ID of the event that is sent to it."""
+    """The answer to testing a webhook: the ID of the event for it."""
 
     __test__ = False
 
@@ -169,7 +169,7 @@ class DeliveryView(View):
 
 
 class EventView(View):
-    """An event, and what became of it."""
+    """An event and its deliveries."""
 
     id: str
     type: str
@@ -194,7 +194,7 @@ class EventView(View):
 
 
 class EventCounters(View):
-    """Paging information of a list that is not counted."""
+    """Paging information of a list without a total."""
 
     pagesize: int = PAGE_SIZE
     item_count_page: int
@@ -214,7 +214,7 @@ class EventsAnswer(Answer):
 
 
 def body_of(event: Event) -> bytes:
-    """Return what a webhook gets of an event: the same bytes at each attempt."""
+    """Return the body that a webhook receives for an event, with the same bytes at each attempt."""
     state, substate = _states(event)
     of_transaction: dict[str, Any] = {
         "TransactionID": event.transaction_id,
@@ -230,12 +230,12 @@ def body_of(event: Event) -> bytes:
 
 
 def instant_text(at: datetime) -> str:
-    """Return an instant as Standard Webhooks writes it, in UTC: 2026-03-14T09:26:53.589Z."""
+    """Return an instant in UTC as in Standard Webhooks: 2026-03-14T09:26:53.589Z."""
     return at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def _states(event: Event) -> tuple[int | None, int | None]:
-    """Return State and Substate of the phase that an event tells."""
+    """Return State and Substate for an event's phase."""
     if event.phase is None:
         return None, None
     look = WIRE_STATES[event.phase]

@@ -1,4 +1,4 @@
-"""The acquirers of the stage, and the port an adapter for one implements."""
+"""The acquirers of the stage, and the interface of their adapters."""
 
 from collections.abc import Callable, Mapping
 from datetime import timedelta
@@ -12,29 +12,28 @@ from chalicelib.settings import ISO8583, SANDBOX, settings
 
 
 class Acquirer(Protocol):
-    """The port to one acquirer: the contract of an adapter.
+    """The interface to one acquirer: the contract of an adapter.
 
-    References: each request carries a reference of this service: for a payment or a reversal a GUID in upper case (the
-    transaction's ID, except of an automatic reversal), for a link text such as `card#17`.
+    References: each request carries a reference of this service. For a payment or a reversal it is a GUID in upper
+    case: the transaction's ID, except for an automatic reversal. For a link it is a text such as `card#17`.
 
-    Once: an acquirer that can be inquired knows a request by its reference for ever. One repeated under the same
-    reference is carried out once, and gets the same answer each time. An acquirer that cannot be inquired knows a
-    request by the facts of its `message` and no reference. A cancel or an automatic reversal repeated with `is_repeat`
-    is the same one, carried out once, with the same answer. A payment or a return is sent once; should it be sent again
-    it is not carried out again, and AnswerLostError is raised, because that answer decides nothing about the first.
+    Once: an acquirer with inquiries recognises a request by its reference for ever. It executes a repeated reference
+    only once, and gives the same answer each time. An acquirer without inquiries recognises a request by the facts of
+    its `message`, and knows no references. A cancel or an automatic reversal repeated with `is_repeat` is executed
+    once, with the same answer. A payment or a return is sent once. If it is sent again, it is not executed again, and
+    the adapter raises AnswerLostError, because that answer decides nothing about the first request.
 
-    Answers: a decline is an answer and no exception. The code is ISO 8583 field 39; 0 is an approval. Additional fields
-    and the issuer's answer to a chip are those of the first answer each time; the service masks and bounds them.
+    Answers: a decline is an answer and no exception. The code is ISO 8583 field 39; 0 is an approval. A repeat returns
+    the additional fields and the issuer's chip answer of the first answer. The service masks and limits them.
 
-    Time: each method returns or raises within `within_s` seconds, connecting included.
+    Time: each method returns or raises within `within_s` seconds, including the connection.
 
     Exceptions, both from `chalicelib.domain.acquirer`:
     - UnreachableError: nothing was sent, so the acquirer has certainly done nothing. The payment or reversal is
       rejected.
     - AnswerLostError: something may have been sent, and no valid answer came in time. The outcome is unknown, and an
-      inquiry or, without inquiries, an automatic reversal resolves it later. In every case of doubt an adapter raises
-      this one.
-    Any other exception is a defect of the adapter; for a payment or reversal it counts as AnswerLostError.
+      inquiry or, without inquiries, an automatic reversal resolves it later. In case of doubt an adapter raises this.
+    Any other exception is a defect of the adapter. For a payment or reversal it counts as AnswerLostError.
 
     Threads: several threads call the methods of one adapter at once.
 
@@ -43,12 +42,12 @@ class Acquirer(Protocol):
 
     name: str  # for people: AuthAccount shows it
     takes: frozenset[InputType]  # the kinds of payment it takes
-    can_inquire: bool  # without inquiries, what got no usable answer is reversed; requests then carry a `message`
-    institution: str  # that a host without inquiries knows this service by; else ""
-    quiet: timedelta  # the quiet time: a request does not arrive at the acquirer later than this after it was sent
+    can_inquire: bool  # False: requests without a usable answer are reversed, and requests carry a `message`
+    institution: str  # this service's ID at a host without inquiries; else ""
+    quiet: timedelta  # the quiet time: a sent request reaches the acquirer within it, or never
 
     def refuse(self, request: AuthorizationRequest | ReversalRequest) -> tuple[Finding, ...]:
-        """Return what the acquirer cannot take: a payment, or a return with its card, is refused before it is stored.
+        """Return the findings of a payment, or of a return with its card. Findings refuse it before it is stored.
 
         `request.message` is not needed.
         """
@@ -59,22 +58,22 @@ class Acquirer(Protocol):
         ...
 
     def reverse(self, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
-        """Return all or a part of a payment to its card, or decline; `request.original` is the payment's reference.
+        """Return a payment to its card in full or in part, or decline. `request.original` is the payment's reference.
 
-        The card and the fields of the till are there when the till itself requests it, and never when the sweep repeats
-        the request: they do not make it another one.
+        Only the till's own request has the card and the till's fields. A repeat by the sweep lacks them, and is still
+        the same request.
 
         Decline an amount above the remainder of the payment. Approve the automatic reversal of a payment that was
-        declined or has not arrived, and decline that payment if it arrives later; without inquiries, likewise the
-        automatic reversal of a return, after which its amount remains.
+        declined or has not arrived, and decline that payment if it arrives later. Without inquiries, do the same for
+        the automatic reversal of a return, whose amount then remains in the payment.
         """
         ...
 
     def inquire(self, reference: str, within_s: float) -> AcquirerAnswer | None:
-        """Return the answer to the payment or reversal of this reference; None when it has not arrived.
+        """Return the answer to the payment or reversal with this reference; None when it has not arrived.
 
-        After the quiet time None means that it never will. An inquiry changes nothing. An acquirer that cannot be
-        inquired raises AnswerLostError.
+        After the quiet time None means that it will never arrive. An inquiry changes nothing. An acquirer without
+        inquiries raises AnswerLostError.
         """
         ...
 
@@ -87,38 +86,38 @@ class Acquirer(Protocol):
 
 
 def _sandbox() -> Acquirer:
-    from chalicelib.gateways.acquirers.sandbox import Sandbox  # noqa: PLC0415  no production stage needs it
+    from chalicelib.gateways.acquirers.sandbox import Sandbox  # noqa: PLC0415  production stages do not need it
 
     return Sandbox()
 
 
 def _iso8583() -> Acquirer:
-    from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583  # noqa: PLC0415  a stage without it loads no codec
+    from chalicelib.gateways.acquirers.iso8583.adapter import Iso8583  # noqa: PLC0415  other stages need no codec
 
     return Iso8583(settings().iso8583)
 
 
-# An acquirer stays here until its last transaction is finished: the sweep looks after those that are named here.
+# Remove an acquirer only after its last transaction is finished, because the sweep resolves only these acquirers.
 KNOWN: Mapping[str, Callable[[], Acquirer]] = {SANDBOX: _sandbox, ISO8583: _iso8583}
 
 
 @cache
 def named(code: str) -> Acquirer:
-    """Return the acquirer of this code, even if the stage takes no new payments for it: old ones may be pending."""
+    """Return the acquirer with this code. The stage may take no new payments for it and still have pending ones."""
     return KNOWN[code]()
 
 
 def codes() -> tuple[str, ...]:
-    """List the codes of the acquirers the stage takes card payments for, the default first."""
+    """List the codes of the stage's acquirers for card payments, the default first."""
     chosen = settings()
     return tuple(sorted(chosen.acquirers, key=lambda code: code != chosen.default_acquirer))
 
 
 def refuse(code: str, request: AuthorizationRequest | ReversalRequest) -> tuple[Finding, ...]:
-    """Return what the acquirer of this code cannot take about a payment, or the card of a return."""
+    """Return the findings of this acquirer about a payment, or about the card of a return."""
     return named(code).refuse(request)
 
 
 def taking(input_type: InputType) -> tuple[str, ...]:
-    """List the codes of those that take this kind of payment, the default first."""
+    """List the codes of the acquirers for this kind of payment, the default first."""
     return tuple(code for code in codes() if input_type in named(code).takes)

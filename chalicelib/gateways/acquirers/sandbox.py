@@ -1,4 +1,4 @@
-"""SANDBOX: an acquirer that moves no money. Its answers follow from the reference, so a repeat gets the same."""
+"""SANDBOX: an acquirer that moves no money. Answers follow from the reference, so a repeat gets the same answer."""
 
 import hashlib
 import time
@@ -30,7 +30,7 @@ from chalicelib.settings import settings
 from chalicelib.store.table import AlreadyExistsError, Key, Write, commit, put_new, read, update, write_one
 
 PIN_REQUIRED = 65
-PIN_ONLINE = 1  # PINMode of a payment that must be repeated with a PIN
+PIN_ONLINE = 1  # PINMode: repeat the payment with a PIN
 ADDITIONAL_TITLE = "Sandbox"  # AdditionalAcquiringFieldsTitle of an approval
 
 
@@ -42,24 +42,24 @@ class SandboxRecord(Record):
     amount_minor: int
     reversed_minor: int = 0
     signature_required: bool = False
-    original: str | None = None  # of a reversal
-    steady: bool = False  # the card's number decides, whatever the cents
-    chip: bool = False  # a chip was read: it gets the issuer's answer
+    original: str | None = None  # the payment of a reversal
+    steady: bool = False  # the card's number decides, not the cents
+    chip: bool = False  # a chip was read, which needs the issuer's answer
 
 
 def answer_to(request: ReversalRequest, record: SandboxRecord) -> AcquirerAnswer:
-    """Return the answer of a reversal's record; refuse a reference that was used for anything else."""
+    """Return the answer of a reversal's record. Refuse a reference of another request."""
     same = (record.original, record.amount_minor) == (request.original, request.amount_minor)
     return answer_of(record) if same else duplicate()
 
 
 def duplicate() -> AcquirerAnswer:
-    """Return the refusal of a reference that was used for anything else."""
+    """Return the refusal of a reference that another request has used."""
     return AcquirerAnswer(DUPLICATE, text_of_code(DUPLICATE))
 
 
 def answer_of(record: SandboxRecord) -> AcquirerAnswer:
-    """Make the answer of a record: everything but the code is derived from the reference."""
+    """Return the answer of a record. Everything but the code follows from the reference."""
     digits = f"{int(hashlib.sha256(record.id.encode()).hexdigest(), 16):078d}"
     approved = record.code == APPROVED_CODE
     return AcquirerAnswer(
@@ -78,7 +78,7 @@ def answer_of(record: SandboxRecord) -> AcquirerAnswer:
 
 
 def _emv_result(record: SandboxRecord, digits: str) -> str:
-    """Return the issuer's answer for the chip: the response code (8A), and of an approval its proof (91), too."""
+    """Return the issuer's answer for the chip: the response code (8A), and for an approval also its proof (91)."""
     code = f"{record.code:02d}".encode()
     proof = f"910A{digits[39:55]}{code.hex()}" if record.code == APPROVED_CODE else ""
     return f"8A02{code.hex()}{proof}"
@@ -105,25 +105,25 @@ INVALID_AMOUNT, INVALID_CARD = 13, 14
 
 
 class SandboxToken(Record):
-    """The token of a linked card, and the code its number decides; None leaves it to the cents."""
+    """The token of a linked card, and the code that its number decides; None: the cents decide."""
 
     id: str
     code: int | None = None
 
 
 class Sandbox:
-    """The adapter; `Acquirer` describes its methods."""
+    """The adapter. `Acquirer` describes its methods."""
 
     name = "Sandbox"
     takes = frozenset(input_type for input_type, kind in KINDS.items() if kind.acquirer is None)
     can_inquire, institution, quiet = True, "", QUIET
 
     def refuse(self, _: AuthorizationRequest | ReversalRequest) -> tuple[Finding, ...]:
-        """Take everything."""
+        """Return no findings: the sandbox takes everything."""
         return ()
 
     def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
-        """Approve or decline, as the number or the cents decide."""
+        """Approve or decline by the card's number or the cents."""
         code_of_card = _code_of_card(request)
         by_cents = code_of_card is None
         cents = _cents(request.amount_minor, request.currency)
@@ -145,12 +145,12 @@ class Sandbox:
         return answer
 
     def reverse(self, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
-        """Approve or decline, as the cents of the reversed amount decide; answer a known reference as before."""
+        """Approve or decline by the cents of the reversed amount. A known reference gets its first answer."""
         stored = _find(request.reference)
         if stored is not None:
             return answer_to(request, stored)
         cents = _cents(request.amount_minor, request.currency)
-        # a payment that has not arrived is recorded as declined, so that it cannot be approved later
+        # Record a payment that has not arrived as declined, so that it cannot be approved later.
         original = _store_or_read(SandboxRecord(request.original, TOO_LATE, NOT_ARRIVED_MINOR))
         if original.original is not None:  # a reversal is not a payment
             return duplicate()
@@ -171,7 +171,7 @@ class Sandbox:
         return None if record is None or record.amount_minor == NOT_ARRIVED_MINOR else answer_of(record)
 
     def link(self, request: LinkRequest, within_s: float) -> LinkAnswer:
-        """Return a token, unless the number is one that is declined."""
+        """Return a token, or decline a number that is always declined."""
         pan = request.card.pan.reveal()
         code = PANS.get(pan, APPROVED_CODE)
         _wait(within_s)
@@ -185,11 +185,11 @@ class Sandbox:
 
 
 class _MoreThanRemainsError(Exception):
-    """A reversal of more than what remains of the payment."""
+    """The reversal exceeds the remainder of the payment."""
 
 
 def _code_of_card(request: AuthorizationRequest) -> int | None:
-    """Return the code that the card's number decides; None leaves it to the cents."""
+    """Return the code that the card's number decides; None: the cents decide."""
     if request.card is not None:
         return PANS.get(request.card.pan.reveal())
     token = _read(Key(TABLE, SandboxToken, {"id": request.link_id}))
@@ -201,7 +201,7 @@ def _code_of_cents(cents: int) -> int:
 
 
 def _store_or_read(record: SandboxRecord) -> SandboxRecord:
-    """Store a record; return the one that is stored under its reference already, if there is one."""
+    """Store a record; if its reference already has one, return that one."""
     try:
         _write(put_new(TABLE, record, "id"))
     except AlreadyExistsError:
@@ -210,7 +210,7 @@ def _store_or_read(record: SandboxRecord) -> SandboxRecord:
 
 
 def _store_reversal(request: ReversalRequest, original: SandboxRecord, code: int) -> SandboxRecord:
-    """Store a reversal and, if both are approved, take its amount from its original payment: both or neither."""
+    """Store a reversal. If both are approved, take its amount from its payment in the same transaction."""
     record = SandboxRecord(
         request.reference, code, request.amount_minor, original=request.original, chip=_is_chip(request.card)
     )
@@ -248,7 +248,7 @@ def _read(key: Key[R]) -> R | None:
 def _write(*writes: Write) -> None:
     try:
         commit(*writes) if len(writes) > 1 else write_one(writes[0])
-    except ServiceError:  # the table is out of reach, and the write may have happened
+    except ServiceError:  # the table is unavailable, but the write may have happened
         raise AnswerLostError from None
 
 
@@ -257,12 +257,12 @@ def _is_chip(card: CardData | None) -> bool:
 
 
 def _cents(amount_minor: int, currency: Currency) -> int:
-    """Return the first two decimals of the amount; 0 in a currency with fewer than two."""
+    """Return the first two decimals of the amount; 0 for a currency with fewer than two."""
     return int(amount_minor // 10 ** (currency.digits - 2) % 100) if currency.digits > 1 else 0
 
 
 def _wait(within_s: float) -> None:
-    """Wait for the latency of the stage; raise AnswerLostError when it is longer than the caller waits."""
+    """Wait for the stage's latency; raise AnswerLostError if the caller does not wait so long."""
     seconds = settings().sandbox_latency_ms / 1000
     time.sleep(min(seconds, within_s))
     if seconds > within_s:

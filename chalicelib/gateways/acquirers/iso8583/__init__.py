@@ -1,5 +1,5 @@
-"""ISO8583: an acquirer whose host speaks ISO 8583:1987, as `docs/acquirer-iso8583.md` describes it.
+"""ISO8583: an acquirer whose host uses ISO 8583:1987, as `docs/acquirer-iso8583.md` describes.
 
-`messages` makes requests, `codec` writes and reads bytes, `answers` judges what came back, `transport` carries one
-exchange, `adapter` puts them together.
+`messages` makes requests, `codec` writes and reads bytes, `answers` reads answers, `transport` makes one exchange,
+`adapter` combines them.
 """

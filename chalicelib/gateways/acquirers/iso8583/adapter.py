@@ -1,4 +1,4 @@
-"""The adapter of ISO8583 (`Acquirer` describes its methods), and the requests that its host cannot take."""
+"""The adapter of ISO8583 (`Acquirer` describes its methods), and the findings about requests."""
 
 import re
 from collections.abc import Callable
@@ -34,7 +34,7 @@ Findings = tuple[Finding, ...]
 
 
 def refuse(request: AuthorizationRequest | ReversalRequest) -> Findings:
-    """Return what the host cannot take of a payment, or of a reversal and the card that was read for it."""
+    """Return the findings about a payment, or about a reversal and its card, that the host cannot take."""
     findings = _card(request.card) if request.card else ()
     if isinstance(request, ReversalRequest):
         return findings
@@ -72,9 +72,9 @@ def _name(field: str, shown: str, text: str | None, most: int) -> Findings:
 
 
 class Iso8583:
-    """An acquirer behind a host that speaks ISO 8583. Each message has a connection of its own; none is sent twice.
+    """An acquirer with an ISO 8583 host. Each message has its own connection, and none is sent twice.
 
-    Without a host, which a stage may have given up too early, it is out of reach.
+    Without a host, which a stage may have removed too early, it is unreachable.
     """
 
     name = "ISO 8583"
@@ -87,7 +87,7 @@ class Iso8583:
         self.institution = host.institution if host else ""
 
     def refuse(self, request: AuthorizationRequest | ReversalRequest) -> tuple[Finding, ...]:
-        """Return what no message can be made of."""
+        """Return the findings about a request that fits no message."""
         return refuse(request)
 
     def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
@@ -96,7 +96,7 @@ class Iso8583:
         return answers.of_request(answer, sent, None, host.dialect)
 
     def reverse(self, request: ReversalRequest, within_s: float) -> AcquirerAnswer:
-        """Send the 0200 of a return, the 0420 or 0421 of anything else."""
+        """Send the 0200 of a return, or the 0420 or 0421 of any other reversal."""
         if request.kind is ReversalKind.RETURN:
             host, sent, answer = self._exchange(lambda: messages.refund(request), within_s)
             reverses = Reversed(request.original, request.amount_minor)
@@ -105,12 +105,12 @@ class Iso8583:
         return answers.of_advice(answer, sent, request, host.dialect)
 
     def inquire(self, _: str, within_s: float) -> AcquirerAnswer | None:
-        """Raise AnswerLostError: the host knows no inquiry."""
+        """Raise AnswerLostError: the host answers no inquiries."""
         del within_s
         raise AnswerLostError
 
     def link(self, _: LinkRequest, within_s: float) -> LinkAnswer:
-        """Raise UnreachableError: the host knows no tokens."""
+        """Raise UnreachableError: the host has no tokens."""
         del within_s
         raise UnreachableError
 
@@ -120,7 +120,7 @@ class Iso8583:
         return answers.code_of_echo(answer, host.dialect)
 
     def _exchange(self, make: Callable[[], Content], within_s: float) -> tuple[Host, Content, Content]:
-        """Send a message; return the host, the message as the host reads it, and the answer to it and no other."""
+        """Send a message; return the host, the message as the host reads it, and the matching answer."""
         if self._host is None:
             raise UnreachableError
         codec = Codec(self._host.dialect)
@@ -139,11 +139,11 @@ class Iso8583:
 def _written(make: Callable[[], Content], codec: Codec) -> tuple[bytes, Content] | None:
     """Return the bytes of a message, and the message as the host reads them.
 
-    None when it cannot be written, which `refuse` should have found: it is logged.
+    Return None, and log the defect, when the message cannot be written. `refuse` should have found it before.
     """
     try:
         data = codec.encode(codec.prepared(make()))
         return data, codec.decode(data)
-    except Exception as defect:  # noqa: BLE001  whatever it is, nothing was sent
+    except Exception as defect:  # noqa: BLE001  after any defect here, nothing was sent
         log_defect(defect, acquirer=ISO8583)
     return None

@@ -1,4 +1,4 @@
-"""The answers of the host: which of them is the answer to a request, and what it says (section 6 of its interface)."""
+"""The answers of the host: matching them to requests, and reading them (section 6 of its interface)."""
 
 from dataclasses import replace
 
@@ -41,13 +41,13 @@ OF_AN_APPROVAL = frozenset({APPROVAL, HOST_NUMBER})
 PIN_CODES = frozenset({65, 70})
 OUT_OF_ORDER = frozenset({91, 96})
 DO_NOT_HONOUR, FORMAT_ERROR = 5, 30
-PIN_ONLINE = 1  # PINMode of a payment that must be repeated with a PIN
+PIN_ONLINE = 1  # PINMode: repeat the payment with a PIN
 
 
 def read(data: bytes, sent: Content, codec: Codec) -> Content | None:
-    """Return the answer to what was sent, None for one that belongs to another request.
+    """Return the answer to the sent message; None for an answer to another request.
 
-    Raise UnusableAnswerError for what cannot be read, or approves something else.
+    Raise UnusableAnswerError for an unreadable answer, or an approval of something else.
     """
     try:
         answer = codec.decode(data)
@@ -67,9 +67,9 @@ def read(data: bytes, sent: Content, codec: Codec) -> Content | None:
 
 
 def of_request(answer: Content, sent: Content, reverses: Reversed | None, dialect: Dialect) -> AcquirerAnswer:
-    """Return what a 0210 says; raise UnusableAnswerError when it leaves open what became of the request."""
+    """Return the answer in a 0210; raise UnusableAnswerError when it leaves the outcome open."""
     code = _code(answer, dialect)
-    if code == DUPLICATE:  # an earlier copy may stand
+    if code == DUPLICATE:  # an earlier copy of the request may be approved
         raise UnusableAnswerError
     if code == FORMAT_ERROR:
         _log_refusal("format_error", answer, sent)
@@ -81,17 +81,17 @@ def of_request(answer: Content, sent: Content, reverses: Reversed | None, dialec
 
 
 def of_advice(answer: Content, sent: Content, request: ReversalRequest, dialect: Dialect) -> AcquirerAnswer:
-    """Return what an 0430 says; raise AnswerLostError when the advice is to be repeated.
+    """Return the answer in an 0430; raise AnswerLostError when the advice must be repeated.
 
-    An automatic reversal ends with an acknowledgement alone. A cancel may be declined, too.
+    Only an acknowledgement ends an automatic reversal. A cancel may also be declined.
     """
     code = _code(answer, dialect)
     reverses = Reversed(request.original, request.amount_minor)
     if code == APPROVED_CODE:
         return _answer(answer, code, reverses)
-    if _code_text(answer, dialect) in {SIGNATURE, APPROVED_FOR_LESS}:  # neither is an answer to an advice
+    if _code_text(answer, dialect) in {SIGNATURE, APPROVED_FOR_LESS}:  # an advice cannot have these codes
         raise UnusableAnswerError
-    if code in OUT_OF_ORDER:  # it was not carried out
+    if code in OUT_OF_ORDER:  # the host did not execute it
         raise AnswerLostError
     if request.kind is not ReversalKind.CANCEL:
         _log_refusal("refused_advice", answer, sent)
@@ -107,13 +107,13 @@ def code_of_echo(answer: Content, dialect: Dialect) -> int:
 
 
 def _repeats(sent: Content, answer: Content) -> bool:
-    """Return whether it has no other value in a field that the answer to this request repeats."""
+    """Return whether the answer repeats the request's values in the fields that must be equal."""
     echoed = sent.fields.keys() & answer.fields.keys() & ECHOED[answer.mti]
     return all(answer.fields[number] == sent.fields[number] for number in echoed)
 
 
 def _is_of_the_table(answer: Content, code: str, dialect: Dialect) -> bool:
-    """Return whether it has every field that it must have, and none that it must not have."""
+    """Return whether it has every required field and no forbidden field."""
     required = REQUIRED[answer.mti]
     if answer.mti == ANSWERS[messages.REQUEST] and code in APPROVALS:
         required |= OF_AN_APPROVAL
@@ -127,7 +127,7 @@ def _code_text(answer: Content, dialect: Dialect) -> str:
 
 
 def _code(answer: Content, dialect: Dialect) -> int:
-    """Return the response code as a number; one with a letter is a 5."""
+    """Return the response code as a number. A code with a letter counts as 5."""
     text = _code_text(answer, dialect)
     return int(text) if text.isdigit() else DO_NOT_HONOUR
 
@@ -149,6 +149,6 @@ def _answer(answer: Content, code: int, reverses: Reversed | None) -> AcquirerAn
 
 
 def _log_refusal(event: str, answer: Content, sent: Content) -> None:
-    """Log a message the host does not take: the service made it, so somebody must look."""
+    """Log a message that the host refuses. The service made it, so an operator must look."""
     facts = {name: sent.fields.get(number) for name, number in (("processing", "3"), ("stan", "11"), ("rrn", "37"))}
     log(event, mti=sent.mti, code=answer.fields[CODE], terminal=sent.fields.get("41"), **facts)

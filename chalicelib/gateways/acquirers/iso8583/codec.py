@@ -1,6 +1,6 @@
-"""The bytes of a message: pyiso8583 writes and reads them, and what it does not check is checked here.
+"""The bytes of a message: pyiso8583 writes and reads them, and this module adds the missing checks.
 
-No error quotes a message, nor holds one: it may be a card's.
+No error quotes or holds a message, because it may contain a card.
 """
 
 import re
@@ -14,18 +14,18 @@ from chalicelib.domain.iso8583_dialect import LENGTHS, MTI, Dialect, FieldFormat
 from chalicelib.record import Record
 
 EBCDIC = "cp500"
-LEAST_BYTES, MOST_BYTES = 12, 2048  # of a message
-SECONDARY = 64  # the last field the first bitmap can name
+LEAST_BYTES, MOST_BYTES = 12, 2048  # the size of a message
+SECONDARY = 64  # the last field in the first bitmap
 BITMAP_DIGITS = 16
 DIGITS = re.compile(b"[0-9]*")
 
 
 class CodecError(ValueError):
-    """It is no message of this dialect."""
+    """The content or bytes are not a message of this dialect."""
 
 
 class Content(Record):
-    """A message: its type, and its fields by their numbers. A field of format b is upper-case hexadecimal."""
+    """A message: its type, and its fields by number. A field of format b is upper-case hexadecimal."""
 
     mti: str
     fields: Mapping[str, str]
@@ -35,20 +35,20 @@ class Content(Record):
 
 
 class Codec:
-    """The way to write and to read the messages of one host."""
+    """The encoding and decoding of one host's messages."""
 
     def __init__(self, dialect: Dialect) -> None:
         self.dialect = dialect
         self._specification = _specification(dialect)
 
     def prepared(self, content: Content) -> Content:
-        """Return a message as this host wants it: filled, with its constants, without the fields it does not have."""
+        """Return a message in the host's form: padded, with its constants, without fields that it does not have."""
         forms = self.dialect.fields
         filled = {number: forms[number].filled(value) for number, value in content.fields.items() if number in forms}
         return replace(content, fields={**filled, **self.dialect.constants.get(content.mti, {})})
 
     def encode(self, content: Content) -> bytes:
-        """Return the bytes of a message that is prepared; raise CodecError for a value that does not fit its field."""
+        """Return the bytes of a prepared message; raise CodecError for a value that does not fit its field."""
         document = {"t": content.mti}
         for number, value in content.fields.items():
             form = self.dialect.fields.get(number)
@@ -63,7 +63,7 @@ class Codec:
         return encoded
 
     def decode(self, data: bytes) -> Content:
-        """Return the message of these bytes, all of them; raise CodecError unless each field is as the dialect says."""
+        """Return the message in all of these bytes; raise CodecError for a field that differs from the dialect."""
         decoded = self._decoded(data) if LEAST_BYTES <= len(data) <= MOST_BYTES else None
         if decoded is None:
             message = "the bytes are no message"
@@ -86,7 +86,7 @@ class Codec:
         return value
 
     def _encoded(self, document: dict[str, str]) -> bytes | None:
-        """Return the bytes, None when they cannot be made: the library's errors hold the message, so none leaves."""
+        """Return the bytes, or None on failure: the library's errors contain the message, so none may escape."""
         try:
             return bytes(iso8583.encode(document, self._specification)[0])
         except iso8583.EncodeError:
@@ -95,12 +95,12 @@ class Codec:
     def _decoded(self, data: bytes) -> tuple[dict[str, str], dict[str, dict[str, bytes]]] | None:
         try:
             return iso8583.decode(data, self._specification)
-        except (iso8583.DecodeError, KeyError):  # KeyError: a field that the dialect does not have
+        except (iso8583.DecodeError, KeyError):  # KeyError: the dialect does not have the field
             return None
 
 
 def _packed(form: FieldFormat, value: str) -> str:
-    """Return a value as the library wants it: BCD is hexadecimal, an even number of digits."""
+    """Return a value in the library's form: BCD is hexadecimal with an even number of digits."""
     if form.encoding != "bcd":
         return value
     if form.format == "n":
@@ -110,7 +110,7 @@ def _packed(form: FieldFormat, value: str) -> str:
 
 
 def _unpacked(form: FieldFormat, packed: str) -> str:
-    """Return the value of what the library read. A nibble that fills it is taken away where it is certain to be one."""
+    """Return the value of a field that the library read. A filling nibble is removed where it is certainly one."""
     if form.encoding != "bcd":
         return packed.upper() if form.format == "b" else packed
     if form.format == "z":
@@ -119,7 +119,7 @@ def _unpacked(form: FieldFormat, packed: str) -> str:
 
 
 def _specification(dialect: Dialect) -> dict[str, dict[str, Any]]:
-    """Return the dialect as the library wants it."""
+    """Return the dialect in the library's form."""
     mti = {"data_enc": "b", "max_len": 2} if dialect.mti == "bcd" else {"data_enc": "ascii", "max_len": 4}
     bitmap = {"data_enc": "b", "max_len": 8} if dialect.bitmap == "binary" else {"data_enc": "ascii", "max_len": 16}
     fixed = {"len_enc": "ascii", "len_type": 0, "desc": ""}

@@ -1,4 +1,4 @@
-"""The requests to the host, made of the domain's values: the tables of sections 2 to 4 of its interface."""
+"""The requests to the host, made from domain values by the tables in sections 2 to 4 of its interface."""
 
 from datetime import UTC, datetime
 
@@ -29,7 +29,7 @@ ENTRY_CAPS_ELEMENT, CVV2_ELEMENT = "61", "92"
 
 
 class FactsMissingError(ValueError):
-    """A request without the facts that a message to this host is made of."""
+    """The request lacks facts that a message to this host needs."""
 
 
 def purchase(request: AuthorizationRequest) -> Content:
@@ -48,7 +48,7 @@ def purchase(request: AuthorizationRequest) -> Content:
 
 
 def refund(request: ReversalRequest) -> Content:
-    """Return the 0200 of a return, with the card when it was read again."""
+    """Return the 0200 of a return, with the card if it was read again."""
     message, card = _message(request.message), request.card
     if card is not None and request.input_type is None:
         raise FactsMissingError
@@ -63,7 +63,7 @@ def refund(request: ReversalRequest) -> Content:
 
 
 def advice(request: ReversalRequest) -> Content:
-    """Return the 0420 of a cancel or an automatic reversal, the 0421 when it is repeated. It carries no card."""
+    """Return the 0420 of a cancel or an automatic reversal, or the 0421 of its repeat. It carries no card."""
     message = _message(request.message)
     fields = {
         **_common(message, REFUND if request.kind in OF_RETURNS else PURCHASE, request.amount_minor, request.currency),
@@ -74,12 +74,12 @@ def advice(request: ReversalRequest) -> Content:
 
 
 def echo(trace: MessageTrace) -> Content:
-    """Return the 0800 by which an operator checks the connection."""
+    """Return the 0800 for an operator's check of the connection."""
     return Content(ECHO, {"7": _time(trace.made_at), "11": f"{trace.stan:06d}", "70": ECHO_TEST})
 
 
 def track2(card: CardData) -> emv.Track2 | None:
-    """Return the track 2 of a stripe, or the one a chip has an image of."""
+    """Return the track 2 of a stripe, or a chip's image of one."""
     if card.track2 is not None:
         return emv.track2(card.track2.reveal())
     image = _objects(card).get(emv.TRACK2_EQUIVALENT)
@@ -87,7 +87,7 @@ def track2(card: CardData) -> emv.Track2 | None:
 
 
 def chip_data(card: CardData) -> bytes:
-    """Return the objects of a chip that the host takes, in the order the reader had them."""
+    """Return the chip's objects that the host takes, in the reader's order."""
     return b"".join(emv.encoded(tag, value) for tag, value in _objects(card).items() if tag in CHIP_TAGS)
 
 

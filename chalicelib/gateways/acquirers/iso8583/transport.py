@@ -1,6 +1,6 @@
-"""One exchange with the host on a connection of its own: TCP, TLS, and messages behind their lengths.
+"""One exchange with the host on its own connection: TCP, TLS, and messages with a length in front.
 
-Until the first byte of the message is sent, a failure means that nothing happened. From then on nothing is certain.
+A failure before the first byte of the message is sent means that nothing happened. After it, the outcome is unknown.
 """
 
 import socket
@@ -22,17 +22,17 @@ from chalicelib.settings import ISO8583
 from chalicelib.settings.iso8583 import Host
 
 CONNECT_SECONDS = 5.0
-MOST_ADDRESSES = 3  # of a name that are tried
+MOST_ADDRESSES = 3  # of a name, at most, are tried
 
 
 class Line:
-    """A connection to the host, good for one request."""
+    """A connection to the host, for one request."""
 
     def __init__(self, sock: socket.socket, header: LengthHeader, deadline: Deadline) -> None:
         self._sock, self._header, self._deadline = sock, header, deadline
 
     def send(self, message: bytes) -> None:
-        """Send a message. UnreachableError: none of it; AnswerLostError: perhaps all of it."""
+        """Send a message. UnreachableError: nothing was sent. AnswerLostError: perhaps all of it was sent."""
         view = memoryview(_length_of(message, self._header) + message)
         try:
             self._sock.settimeout(self._deadline.left())
@@ -46,7 +46,7 @@ class Line:
             raise AnswerLostError from None
 
     def receive(self) -> bytes:
-        """Return the next message. AnswerLostError: none came; UnusableAnswerError: a part, or no length of one."""
+        """Return the next message. AnswerLostError: none came. UnusableAnswerError: it is cut or its length invalid."""
         header = self._read(self._header.bytes)
         return self._read(_length_in(header, self._header), has_begun=True)
 
@@ -59,16 +59,16 @@ class Line:
                 if not part:
                     raise ConnectionError
                 found += part
-        except OSError:  # the time is over, or the connection
+        except OSError:  # a time-out or a broken connection
             raise (UnusableAnswerError if has_begun or found else AnswerLostError) from None
         return bytes(found)
 
 
 @contextmanager
 def connected(host: Host, within_s: float) -> Iterator[Line]:
-    """Connect to the host, with TLS unless it is off, and close the connection in the end.
+    """Connect to the host, with TLS unless it is off. Close the connection at the end.
 
-    Everything together takes `within_s` seconds at most. Raise UnreachableError when no connection comes about.
+    The connection and the exchange take at most `within_s` seconds. Raise UnreachableError without a connection.
     """
     deadline = Deadline(within_s)
     sock = _connected(host, deadline)
@@ -82,32 +82,32 @@ def connected(host: Host, within_s: float) -> Iterator[Line]:
 
 
 def _connected(host: Host, deadline: Deadline) -> socket.socket | None:
-    """Return a connection to the host; None when there is none, the reason of which is logged."""
+    """Return a connection to the host. On failure log the reason and return None."""
     try:
         context = _tls(host.ca, secrets.client_certificate()) if host.tls else None
-    except Exception as defect:  # noqa: BLE001  a secret that cannot be read or used: nothing was sent
+    except Exception as defect:  # noqa: BLE001  the secret is unreadable or unusable; nothing was sent
         log_defect(defect, acquirer=ISO8583)
         return None
     try:
         return _connect(host, context, Deadline(min(CONNECT_SECONDS, deadline.left())))
-    except OSError as error:  # its text may be the host's
+    except OSError as error:  # its text may come from the host
         log("iso8583_unreachable", error=type(error).__name__)
     return None
 
 
 def _connect(host: Host, context: ssl.SSLContext | None, deadline: Deadline) -> socket.socket:
-    """Connect to the host, and agree on TLS with it."""
+    """Connect to the host and complete the TLS handshake."""
     addresses = network.look_up(host.name, host.port, deadline)[:MOST_ADDRESSES]
     return network.connect(addresses, host.name, deadline, context)
 
 
 @lru_cache(maxsize=2)
 def _tls(ca: str | None, certificate: Secret | None) -> ssl.SSLContext:
-    """Return the settings of TLS: the host's certificate and its name are checked, ours is shown when asked for."""
+    """Return the TLS settings: they check the host's certificate and name, and hold our certificate."""
     context = ssl.create_default_context(cafile=ca)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if certificate is not None:
-        with tempfile.NamedTemporaryFile() as file:  # ssl reads files alone; this one is its owner's
+        with tempfile.NamedTemporaryFile() as file:  # ssl reads only files; only this user can read this one
             file.write(certificate.reveal().encode())
             file.flush()
             context.load_cert_chain(file.name, password=_no_password)
@@ -115,7 +115,7 @@ def _tls(ca: str | None, certificate: Secret | None) -> ssl.SSLContext:
 
 
 def _no_password() -> str:
-    """Return no password: without this, ssl would ask for the one of an encrypted key at the terminal."""
+    """Return no password. Otherwise ssl would ask at the terminal for the password of an encrypted key."""
     return ""
 
 
@@ -125,7 +125,7 @@ def _length_of(message: bytes, header: LengthHeader) -> bytes:
 
 
 def _length_in(header: bytes, form: LengthHeader) -> int:
-    """Return the length of the message that follows; raise UnusableAnswerError for none that it could have."""
+    """Return the length of the next message; raise UnusableAnswerError for an impossible length."""
     if form.encoding == "ascii" and not header.isdigit():
         raise UnusableAnswerError
     length = int.from_bytes(header) if form.encoding == "binary" else int(header)
