@@ -1,4 +1,4 @@
-"""The service: one Chalice app, made of the interface's endpoints and the middleware at its edge."""
+"""The service: one Chalice app with the endpoints of the interface and the middleware."""
 
 import os
 from importlib import import_module
@@ -9,10 +9,10 @@ from chalicelib import authorizer, web
 from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
 from chalicelib.routes import jobs
 
-if "LOCAL_AWS" in os.environ:  # in `chalice local` alone: what is deployed has neither the variable nor the module
+if "LOCAL_AWS" in os.environ:  # only in `chalice local`: the deployed service has neither the variable nor the module
     import_module("infra.local.chalice_local").connect()
 app = Chalice(app_name="payments")
-app.api.binary_types = []  # nothing binary is served: saves a look at each request
+app.api.binary_types = []  # no binary answers, so Chalice need not check each request
 app.register_middleware(web.edge, "http")
 app.register_blueprint(authorizer.blueprint)
 app.register_blueprint(jobs.jobs)

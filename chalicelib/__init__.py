@@ -2,5 +2,5 @@
 
 import gc
 
-# A cold start makes objects that stay: at 50,000 of them a collection, 17 ms, would fall into the first payment.
+# Objects from a cold start are permanent. With a lower threshold, the first payment would pay 17 ms for a collection.
 gc.set_threshold(200_000, 20, 20)

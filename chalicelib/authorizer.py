@@ -1,6 +1,6 @@
-"""The authorizer in front of the API: it identifies the caller before the API's function is started.
+"""The authorizer of the API: it identifies the caller before the API's function starts.
 
-It is deployed as a function of its own, so it imports neither pydantic nor the routes.
+It is deployed as its own function, so it imports neither pydantic nor the routes.
 """
 
 from datetime import UTC, datetime
@@ -18,18 +18,18 @@ NOBODY = "nobody"  # the principal of a denial
 
 
 class SignIn(AuthRequest):
-    """A request that signs in: the Authorization header, and the address the request came from."""
+    """A request to authorize: the Authorization header and the caller's address."""
 
     def __init__(self, event: dict[str, Any]) -> None:
         headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
-        # `chalice local`, and API Gateway while a stage is updated, call it as an authorizer of tokens.
+        # `chalice local`, and API Gateway while it updates a stage, send an event of type TOKEN.
         token = event.get("authorizationToken") or headers.get("authorization") or ""
         super().__init__(event["type"], token, event["methodArn"])
         self.source: str = event.get("requestContext", {}).get("identity", {}).get("sourceIp") or ""
 
 
 class RequestAuthorizer(ChaliceAuthorizer):
-    """Chalice's authorizer, called with the whole request (type REQUEST): a token alone has no source address."""
+    """Chalice's authorizer, called with the whole request (type REQUEST): a token has no source address."""
 
     def _transform_event(self, event: dict[str, Any]) -> SignIn:
         return SignIn(event)
@@ -48,11 +48,11 @@ blueprint = RequestBlueprint(__name__)
 
 @blueprint.authorizer(ttl_seconds=60)
 def authorizer(request: SignIn) -> AuthResponse | None:
-    """Return a policy for the whole API: the caller in its context, or a denial with the reason ACCESS_DENIED prints.
+    """Return a policy for the whole API: the caller in its context, or a denial with a reason for ACCESS_DENIED.
 
-    API Gateway may reuse the policy for a minute. State and credentials may change in this minute, so the handler
-    checks them again, against the credential version in the context. Failures are not reused: API Gateway answers an
-    exception with AUTHORIZER_FAILURE (503), and None, which is no policy, with AUTHORIZER_CONFIGURATION_ERROR (500).
+    API Gateway may reuse the policy for a minute. State and credentials may change in that minute, so the handler
+    checks them again, against the credential version in the context. Failures are not reused. API Gateway answers an
+    exception with AUTHORIZER_FAILURE (503). None is no policy: it answers AUTHORIZER_CONFIGURATION_ERROR (500).
     """
     try:
         return _allow(authentication.authenticate(request.token, request.source, datetime.now(UTC)))
@@ -62,7 +62,7 @@ def authorizer(request: SignIn) -> AuthResponse | None:
         if refusal.error is ErrorCode.STORE_UNAVAILABLE:
             raise  # an outage is not a denial
         log_defect(refusal)
-    except Exception as defect:  # noqa: BLE001  an authorizer that fails lets nobody in
+    except Exception as defect:  # noqa: BLE001  a failing authorizer must let nobody in
         log_defect(defect)  # without its message, which may quote the credential
     return None
 
@@ -83,5 +83,5 @@ def _deny(refusal: ServiceError) -> AuthResponse:
     return AuthResponse(routes=[], principal_id=NOBODY, context=context)
 
 
-if is_handler(__name__):  # not where the API or a job imports this module, nor on a developer's machine
+if is_handler(__name__):  # only in the authorizer's own function
     authentication.prepare()

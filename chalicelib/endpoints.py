@@ -1,7 +1,7 @@
 """The endpoints: the whole interface at a glance.
 
-A module of `chalicelib.routes` is imported at the first request for one of its functions, so that a cold start imports
-none of them. Editors and mypy see plain imports.
+The first request for a module's function imports the module of `chalicelib.routes`, so a cold start imports none.
+Editors and mypy see plain imports.
 """
 
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ else:
     NOUNS = ("accounts", "history", "management", "pages", "payments", "webhooks")
     accounts, history, management, pages, payments, webhooks = (Deferred(f"chalicelib.routes.{noun}") for noun in NOUNS)
 
-WITH_PICTURE = 2 * MEGABYTE  # a picture of 1 MB is 1.4 MB of base64
+WITH_PICTURE = 2 * MEGABYTE  # a picture of 1 MB has 1.4 MB as base64
 WITH_FILES = 5 * MEGABYTE
 
 ENDPOINTS = (

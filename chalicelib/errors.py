@@ -5,13 +5,13 @@ from typing import Any
 
 from chalicelib.record import Record
 
-MAX_VALIDATIONS = 100  # items listed in an answer, the first that were found
+MAX_VALIDATIONS = 100  # items in an answer: the first ones found
 
 
 class ErrorCode(Enum):
     """`ErrorCode` of the envelope, with its usual message. `web.STATUS_OF` has its HTTP status.
 
-    A decline is not in here: it is an answer, 1000 + the ISO 8583 response code.
+    A decline is not among them, because it is an answer: 1000 + the ISO 8583 response code.
     """
 
     NO_CREDENTIAL = (101, "A credential is required.")
@@ -73,12 +73,12 @@ class ErrorCode(Enum):
 
     @property
     def is_denial(self) -> bool:
-        """Return whether it says that the caller did not sign in: the codes below that of ROLE_MAY_NOT."""
+        """Return whether it denies a sign-in: the codes below ROLE_MAY_NOT."""
         return self.code < ErrorCode.ROLE_MAY_NOT.code
 
 
 class Check(IntEnum):
-    """`Code` of a validation item; 561-571 (a reference to nothing) are written as their ErrorCode."""
+    """`Code` of a validation item. Codes 561-571 (a reference to a missing record) equal their ErrorCode."""
 
     REQUIRED = 1
     TYPE = 2
@@ -96,7 +96,7 @@ class Check(IntEnum):
 
 
 class Finding(Record):
-    """A fault in a field of a domain value, named as the domain names it: `amount`, `card.exp`."""
+    """A fault in a field of a domain value, under the domain's name: `amount`, `card.exp`."""
 
     field: str
     code: int
@@ -104,26 +104,26 @@ class Finding(Record):
 
 
 def missing(field: str, error: ErrorCode) -> Finding:
-    """Return the finding that a field refers to a record that does not exist."""
+    """Return the finding of a field that refers to a missing record."""
     return Finding(field, error.code, error.message)
 
 
 class Validation(Finding):
-    """One item of `Validations`, its field as the path the caller wrote. `type` 1 is an error, 2 a warning."""
+    """One item of `Validations`. Its field is the path in the request. `type` 1 is an error, 2 a warning."""
 
     type: int = 1
 
     def on_the_wire(self) -> dict[str, Any]:
-        """Return the item on the wire."""
+        """Return the item in its wire form."""
         return {"Type": self.type, "Property": self.field, "Code": int(self.code), "Message": self.message}
 
 
 class ServiceError(Exception):
-    """A refusal to try, with the answer to the caller. Nothing was changed when it is raised.
+    """A refusal to try, with the answer to the caller. Nothing has changed when it is raised.
 
-    `validations` may hold findings of the domain: the edge knows which field of the request each of them is.
-    `retry_after` is the number of seconds to wait before the next attempt, where it is not the usual one. `replayed`:
-    the same request was refused so before.
+    `validations` may hold findings of the domain; the edge finds the request's field for each. `retry_after` is the
+    number of seconds to wait before the next attempt, if it is not the usual one. `replayed`: the same request was
+    already refused.
     """
 
     def __init__(
@@ -144,12 +144,12 @@ class ServiceError(Exception):
 
 
 def invalid(*validations: Finding) -> ServiceError:
-    """Return the refusal of a request whose fields are wrong, all of them listed."""
+    """Return the refusal of a request with invalid fields, with all findings."""
     return ServiceError(ErrorCode.VALIDATION_FAILED, validations=validations)
 
 
 def invalid_references(*validations: Finding) -> ServiceError:
-    """Return the refusal of references to nothing: the first of them, or 202 when other fields are wrong too."""
+    """Return the refusal of references to missing records: the first one's error, or 202 if other fields are wrong."""
     if any(item.code in set(Check) for item in validations):
         return invalid(*validations)
     first = next(error for error in ErrorCode if error.code == validations[0].code)
@@ -157,7 +157,7 @@ def invalid_references(*validations: Finding) -> ServiceError:
 
 
 def envelope(code: int = 0, message: str | None = None, validations: tuple[Validation, ...] = ()) -> dict[str, Any]:
-    """Return the three fields every body of the service carries."""
+    """Return the three fields of every body of the service."""
     return {
         "ErrorCode": code,
         "ErrorMessage": message,

@@ -10,7 +10,7 @@ import simplejson
 from chalicelib.errors import ErrorCode, ServiceError
 
 MAX_DEPTH = 64  # levels of a body
-MAX_VALUES = 50_000  # values and lists of a body: whatever it holds, reading it takes a time that this bounds
+MAX_VALUES = 50_000  # values and lists of a body: this limits the time to read any body
 LONGEST_INT = 40  # digits; a longer one becomes a Decimal, because Python converts it in quadratic time
 
 
@@ -21,10 +21,9 @@ def text(value: Mapping[str, Any]) -> str:
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """Return the JSON object of a body: numbers exact, nulls left out.
+    """Return the JSON object of a body, with exact numbers and without nulls.
 
-    Raise MALFORMED_JSON when it is not an object in UTF-8, has a key twice, or has more levels or values than any
-    request needs.
+    Raise MALFORMED_JSON when it is not an object in UTF-8, repeats a key, or has too many levels or values.
     """
     try:
         value = json.loads(
@@ -44,7 +43,7 @@ def parse(body: bytes) -> dict[str, Any]:
 
 
 def _check_size(value: dict[str, Any]) -> None:
-    """Refuse a value with too many levels or values. It is read level by level, so its depth costs no recursion."""
+    """Refuse a value with too many levels or values. The check goes level by level, so depth costs no recursion."""
     level: list[Any] = [value]
     count = 0
     for _ in range(MAX_DEPTH):
@@ -63,7 +62,7 @@ def _whole(text: str) -> int | Decimal:
 
 
 class _DuplicateKeyError(ValueError):
-    """An object with a key twice: no reader can know which value was meant."""
+    """The object repeats a key, so its meaning is unclear."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -74,5 +73,5 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def refuse_constant(text: str) -> None:
-    """Raise ValueError for NaN and Infinity, which are not JSON: for `parse_constant` of json.loads."""
+    """Raise ValueError for NaN and Infinity, which are not JSON. It is the `parse_constant` of json.loads."""
     raise ValueError(text)

@@ -1,6 +1,6 @@
 """ISO codes: currencies (ISO 4217) and countries (ISO 3166-1).
 
-Their packages are imported at first use: they take 26 and 5 ms, which only management requests need.
+Their packages are imported at first use. They take 26 and 5 ms, and only management requests need them.
 """
 
 # ruff: noqa: PLC0415
@@ -18,7 +18,7 @@ FUNDS = frozenset({"BOV", "CHE", "CHW", "CLF", "COU", "MXV", "USN", "UYI", "UYW"
 
 @cache
 def _currencies() -> Mapping[str, Currency]:
-    """Return the currencies by numeric and by alpha code, without gold, test codes and units of account."""
+    """Return the currencies by numeric and alpha code, without gold, test codes and units of account."""
     import iso4217
 
     listed = [
@@ -35,14 +35,14 @@ def currency(code: str) -> Currency | None:
 
 
 def currency_code(code: str) -> str:
-    """Return the alpha code of a known currency given by either of its codes. Only a number needs the package."""
+    """Return the alpha code of a known currency from either of its codes. Only a numeric code needs the package."""
     found = currency(code) if code.isdigit() else None
     return found.code if found else code
 
 
 @cache
 def currency_of_country(country: str) -> str | None:
-    """Return the alpha code of the currency of a country (alpha-2), or None where ISO 4217 lists no single one."""
+    """Return the alpha code of the currency of a country (alpha-2), or None if ISO 4217 lists no single one."""
     import iso3166
     import iso4217
 
@@ -55,13 +55,13 @@ def currency_of_country(country: str) -> str | None:
 
 
 def country_code(code: str) -> str | None:
-    """Return the alpha-2 code of a country given by any of its ISO 3166-1 codes ("ZA", "ZAF", "710"), or None."""
+    """Return the alpha-2 code of a country from any of its ISO 3166-1 codes ("ZA", "ZAF", "710"), or None."""
     country = _country(code)
     return str(country.alpha2) if country else None
 
 
 def country_name(code: str) -> str | None:
-    """Return the name in ISO 3166-1 of a country given by any of its codes, or None."""
+    """Return the ISO 3166-1 name of a country from any of its codes, or None."""
     country = _country(code)
     return str(country.name) if country else None
 

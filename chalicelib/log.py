@@ -1,4 +1,4 @@
-"""The log: one JSON line for each event. Callers pass facts only, never a body, a credential or a card number."""
+"""The log: one JSON line per event. Callers pass only facts, never a body, a credential or a card number."""
 
 import json
 import sys
@@ -10,7 +10,7 @@ from chalicelib.settings import settings
 
 Writer = Callable[[str, Mapping[str, Any]], None]
 
-FRAMES = 8  # of the stack trace of a defect, innermost last
+FRAMES = 8  # innermost frames of a defect's stack trace
 
 
 def log(event: str, **facts: Any) -> None:
@@ -24,7 +24,7 @@ def write_json(event: str, facts: Mapping[str, Any]) -> None:
     sys.stdout.flush()
 
 
-write: Writer = write_json  # the local stage sets another, for a person at a terminal
+write: Writer = write_json  # the local stage sets a writer for people
 
 
 def log_defect(defect: BaseException, **facts: Any) -> None:

@@ -1,4 +1,4 @@
-"""Connections to other machines, and HTTP over them: within one deadline, and within a number of bytes."""
+"""Connections to other machines, and HTTP over them, with one deadline and a limit on bytes."""
 
 import http.client
 import io
@@ -25,24 +25,24 @@ Address = tuple[int, tuple[Any, ...]]  # the family, and the address for the soc
 
 
 class UnknownNameError(OSError):
-    """A name that leads to no address."""
+    """The name has no address."""
 
 
 class BrokenAnswerError(Exception):
-    """An answer that is too long or was broken off; the message is our own text and quotes nothing."""
+    """The answer is too long or was cut off. The message is our own text and quotes nothing."""
 
 
 class Deadline:
     """The end of the time for everything: looking the name up, connecting, sending, reading.
 
-    With `slowest`, in bytes a second, a long answer gets more time: what arrives moves the end.
+    `slowest`, in bytes per second, gives a long answer more time: each received byte moves the end.
     """
 
     def __init__(self, seconds: float, slowest: float = math.inf) -> None:
         self._at, self._slowest = time.monotonic() + seconds, slowest
 
     def left(self) -> float:
-        """Return the seconds left, above zero; raise TimeoutError when there are none."""
+        """Return the seconds left, above zero; raise TimeoutError when none are left."""
         left = self._at - time.monotonic()
         if left <= 0:
             raise TimeoutError
@@ -54,10 +54,10 @@ class Deadline:
 
 
 def look_up(name: str, port: int, deadline: Deadline) -> Sequence[Address]:
-    """Return the addresses of a name, IPv4 first: a Lambda function outside a VPC has no IPv6."""
+    """Return the addresses of a name, IPv4 first, because a Lambda function outside a VPC has no IPv6."""
     results: queue.SimpleQueue[Any] = queue.SimpleQueue()
 
-    def resolve() -> None:  # in a thread, because the system's resolver takes no time limit
+    def resolve() -> None:  # in a thread, because the system's resolver has no time limit
         try:
             results.put(socket.getaddrinfo(name, port, type=socket.SOCK_STREAM))
         except (OSError, ValueError) as error:
@@ -71,13 +71,13 @@ def look_up(name: str, port: int, deadline: Deadline) -> Sequence[Address]:
     if isinstance(found, Exception):
         raise UnknownNameError
     addresses = dict.fromkeys((int(family), to) for family, _, _, _, to in found)
-    return sorted(addresses, key=lambda address: address[0])  # otherwise the resolver's order, which spreads the load
+    return sorted(addresses, key=lambda address: address[0])  # within a family, the resolver's order spreads the load
 
 
 def connect(
     addresses: Sequence[Address], name: str, deadline: Deadline, context: ssl.SSLContext | None
 ) -> socket.socket:
-    """Connect to the first address that answers; with a context, agree on TLS with the holder of the name."""
+    """Connect to the first address that answers. With a context, also make the TLS handshake for the name."""
     sock = _reach(addresses, deadline)
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -91,7 +91,7 @@ def connect(
 
 
 def _reach(addresses: Sequence[Address], deadline: Deadline) -> socket.socket:
-    """Return a connection to the first address that answers; each gets an equal part of the time that is left."""
+    """Return a connection to the first address that answers. Each gets an equal part of the remaining time."""
     failure: OSError = ConnectionError()
     for tried, (family, to) in enumerate(addresses):
         sock = socket.socket(family, socket.SOCK_STREAM)
@@ -110,24 +110,24 @@ def _reach(addresses: Sequence[Address], deadline: Deadline) -> socket.socket:
 def tls(bundle: str | None) -> ssl.SSLContext:
     """Return the TLS settings: the authorities of the bundle or the system, a check of the name, TLS 1.2 or newer.
 
-    Making them parses every certificate, so they are made once.
+    Creating them parses every certificate, so they are created once.
     """
     paths = ssl.get_default_verify_paths()
     if bundle or paths.cafile or paths.capath:
         return ssl.create_default_context(cafile=bundle)
-    found = find_spec("botocore")  # the system has no authorities; botocore brings some, and is not imported for them
+    found = find_spec("botocore")  # the system has no authorities; botocore's are found without importing it
     return ssl.create_default_context(
         cafile=Path(found.origin).with_name("cacert.pem") if found and found.origin else None
     )
 
 
 class _Incoming(io.RawIOBase):
-    """The bytes that arrive on a socket, limited in time and in number, in any framing."""
+    """The bytes that arrive on a socket, in any framing, limited in time and number."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
-        self.deadline, self.bytes_left = Deadline(0), 0  # of the present answer
-        self.waits = True  # whether it waits for more bytes
+        self.deadline, self.bytes_left = Deadline(0), 0  # for the current answer
+        self.waits = True  # whether reading waits for more bytes
         self.has_ended = False  # whether the peer has closed the connection
 
     def readable(self) -> bool:
@@ -148,7 +148,7 @@ class _Incoming(io.RawIOBase):
 
 
 class _Reader(io.BufferedReader):
-    """The reader of a connection; http.client closes it after each answer, the connection keeps it for the next."""
+    """The reader of a connection. http.client closes it after each answer, but the connection still needs it."""
 
     def close(self) -> None:
         pass
@@ -164,12 +164,12 @@ class Connection:
     def post(
         self, path: str, headers: Mapping[str, str], body: bytes, deadline: Deadline, most_bytes: int
     ) -> http.client.HTTPResponse:
-        """Send a POST and return the response as far as its body, which may have `most_bytes`.
+        """Send a POST and return the response up to its body, which may have `most_bytes`.
 
-        The headers name the host. Raise OSError, HTTPException, ValueError or BrokenAnswerError.
+        The headers must name the host. Raise OSError, HTTPException, ValueError or BrokenAnswerError.
         """
         self._incoming.deadline, self._incoming.bytes_left = deadline, HEAD_BYTES + most_bytes
-        unsent = memoryview(_head(path, headers, len(body)) + body)  # in one write, which http.client does not do
+        unsent = memoryview(_head(path, headers, len(body)) + body)  # one write, unlike http.client
         while unsent:
             self._sock.settimeout(deadline.left())
             unsent = unsent[self._sock.send(unsent) :]
@@ -194,7 +194,7 @@ class Connection:
         return not (response.will_close or unread)
 
     def is_silent(self) -> bool:
-        """Return whether the peer has neither closed the connection nor sent what nobody asked for."""
+        """Return whether the peer has neither closed the connection nor sent unexpected bytes."""
         poll = select.poll()
         poll.register(self._sock, select.POLLIN)
         return not poll.poll(0)
@@ -205,7 +205,7 @@ class Connection:
 
 
 def _head(path: str, headers: Mapping[str, str], length: int) -> bytes:
-    """Return the head of a request; raise ValueError for a line break or another control character in it."""
+    """Return the head of a request; raise ValueError if it contains a line break or another control character."""
     fields = [f"{name}: {value}" for name, value in headers.items()]
     lines = [f"POST {path} HTTP/1.1", *fields, f"Content-Length: {length}", "", ""]
     if not all(map(str.isprintable, lines)):
@@ -215,9 +215,9 @@ def _head(path: str, headers: Mapping[str, str], length: int) -> bytes:
 
 
 def body_of(response: http.client.HTTPResponse, most_bytes: int) -> bytes:
-    """Return the whole body; raise BrokenAnswerError for one that is longer, or shorter than announced."""
+    """Return the whole body; raise BrokenAnswerError when it is too long, or shorter than announced."""
     content = response.read(most_bytes + 1) if (response.length or 0) <= most_bytes else b""
-    if len(content) > most_bytes or response.length:  # bytes of the announced length that did not arrive
+    if len(content) > most_bytes or response.length:  # `length`: announced bytes that did not arrive
         message = "the answer is too long, or was broken off"
         raise BrokenAnswerError(message)
     return content

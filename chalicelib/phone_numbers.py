@@ -1,7 +1,7 @@
 """Telephone numbers: stored as E.164, shown in international format.
 
-The package phonenumbers takes 20 ms to import. To show a number, which most answers do, a table of its formats is
-enough: `make reference` writes it.
+The package phonenumbers takes 20 ms to import. Most answers only show numbers, for which a table of formats is enough.
+`make reference` writes this table.
 """
 
 import json
@@ -15,9 +15,9 @@ FORMATS = Path(__file__).with_name("phone_formats.json")
 def parse(text: str, region: str | None) -> str | None:
     """Return a telephone number as E.164 ("+27829876543"), or None when no number has this form.
 
-    It is not checked that the number is assigned: numbering plans change more often than this package.
+    The number may be unassigned, because numbering plans change more often than this package.
     """
-    import phonenumbers  # noqa: PLC0415  see above
+    import phonenumbers  # noqa: PLC0415  slow to import
 
     try:
         parsed = phonenumbers.parse(text, region)
@@ -42,6 +42,6 @@ def format_international(number: str) -> str:
 
 @cache
 def _formats() -> dict[str, list[tuple[str, str, str]]]:
-    """Return by country code how its numbers are written: the first digits, the pattern of all, and the template."""
+    """Return by country code the formats of its numbers: the first digits, a pattern for all, and the template."""
     parsed: dict[str, list[tuple[str, str, str]]] = json.loads(FORMATS.read_text(encoding="utf-8"))
     return parsed

@@ -21,15 +21,15 @@ from chalicelib.schemas.base import Answer, from_query, merge_inputs, validated
 from chalicelib.schemas.base import Request as RequestModel
 from chalicelib.settings import settings
 
-# CORS: a browser is told what pages of other origins may call and read. Nothing else depends on it: the credential
-# decides who may do what. https://fetch.spec.whatwg.org/#http-cors-protocol
-REQUEST_HEADERS = "Authorization, Content-Type, Idempotency-Key"  # that the interface reads
+# CORS headers tell browsers which calls and answers pages of other origins may use. Nothing else depends on them: the
+# credential decides about permissions. https://fetch.spec.whatwg.org/#http-cors-protocol
+REQUEST_HEADERS = "Authorization, Content-Type, Idempotency-Key"  # the request headers of the interface
 EXPOSED_HEADERS = "Retry-After, Idempotent-Replayed, x-amzn-RequestId"
-PREFLIGHT_SECONDS = 7200  # that a browser remembers a preflight: the most Chromium does
+PREFLIGHT_SECONDS = 7200  # how long a browser may cache a preflight: Chromium's maximum
 
 
 def allow_origin(headers: dict[str, str | list[str]], origin: str | None) -> None:
-    """Add to the headers of an answer what lets a page of this origin read it; nothing while the stage lists none."""
+    """Add the headers that let a page of this origin read an answer; none if the stage lists no origins."""
     allowed = settings().allowed_origins
     if not allowed:
         return
@@ -44,7 +44,7 @@ def readable_by(origin: str) -> dict[str, str]:
 
 
 def preflight_headers(methods: str) -> dict[str, str]:
-    """Return the headers of the answer to a preflight: these methods, comma-separated, may be called."""
+    """Return the headers of the answer to a preflight, which allow these methods (comma-separated)."""
     return {
         "Access-Control-Allow-Methods": methods,
         "Access-Control-Allow-Headers": REQUEST_HEADERS,
@@ -52,18 +52,18 @@ def preflight_headers(methods: str) -> dict[str, str]:
     }
 
 
-# A page loads and asks what is at its own origin only, and nobody shows it in a frame. Styles in the page are allowed,
-# because the renderer of the reference makes them as it runs.
+# A page loads and calls only its own origin, and no other page may frame it. Inline styles are allowed, because the
+# renderer of the reference creates them.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 HEADERS = {
     "Referrer-Policy": "no-referrer",
-    "Vary": "Accept-Encoding",  # the gateway compresses it for whoever takes that, and caches keep it
+    "Vary": "Accept-Encoding",  # the gateway compresses it if the client accepts that, and caches store both
     "X-Content-Type-Options": "nosniff",
 }
-FOR_A_YEAR = "max-age=31536000, immutable"  # a file whose name changes with its content
+FOR_A_YEAR = "max-age=31536000, immutable"  # for files whose name changes with their content
 
 
 class Document(Response):
@@ -77,7 +77,7 @@ class Document(Response):
 
 
 class Moved(Document):
-    """The way to a document from another address; `location` may be relative to the address that was asked for."""
+    """A redirect to a document. `location` may be relative to the requested address."""
 
     def __init__(self, location: str) -> None:
         super().__init__("", "text/plain")
@@ -136,36 +136,36 @@ STATUS_OF = {
     ErrorCode.DEPENDENCY_UNAVAILABLE: 503,
     ErrorCode.STORE_UNAVAILABLE: 503,
 }
-# The seconds after which it is worth asking again: `Retry-After`, where the refusal itself does not say.
+# `Retry-After` in seconds, for refusals that do not set their own.
 RETRY_AFTER = {ErrorCode.IN_PROGRESS: 1, ErrorCode.DEPENDENCY_UNAVAILABLE: 1, ErrorCode.STORE_UNAVAILABLE: 1}
 BY_STATUS = {405: ErrorCode.METHOD_NOT_ALLOWED, 415: ErrorCode.MEDIA_TYPE, 404: ErrorCode.UNKNOWN_PATH}
 
 
 class Headers(dict[str, str]):
-    """The request's headers, lower case, for a function that needs them."""
+    """The request's headers in lower case, for functions that need them."""
 
 
 class RequestPath(str):
-    """The path of the request as the caller wrote it, with the name of the gateway's stage where that is in front."""
+    """The path of the request as the caller wrote it, after the name of the gateway's stage if there is one."""
 
     __slots__ = ()
 
 
 class Enveloped(Response):
-    """An answer of ours: its body has the envelope. Its ErrorCode, and the fields it names, are logged."""
+    """An answer with the envelope as its body. Its ErrorCode and the fields of its findings are logged."""
 
     def __init__(self, body: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None) -> None:
         sent: dict[str, str | list[str]] = {**JSON_HEADERS, **(headers or {})}
         super().__init__(exact_json.text(body), sent, status)
         self.error_code = body["ErrorCode"]
-        self.fields = [item["Property"] for item in (body.get("Validations") or ())[:10]]  # that are wrong
+        self.fields = [item["Property"] for item in (body.get("Validations") or ())[:10]]  # the fields with findings
 
 
 View = Callable[..., Answer | Document]
 
 
 class Deferred:
-    """A module of functions for endpoints: it is imported when one of them is first needed."""
+    """A module of endpoint functions, imported when the first of them is needed."""
 
     def __init__(self, module: str) -> None:
         self._module = module
@@ -179,16 +179,16 @@ class Deferred:
 
 
 def _imported(function: View) -> View:
-    """Return the function that has this module and name."""
+    """Return the function with this module and name."""
     view: View = getattr(importlib.import_module(function.__module__), function.__name__)
     return view
 
 
 class Endpoint(Record):
-    """One operation: method and path, and the function of `chalicelib.routes` that serves it, which may be deferred.
+    """One operation: method, path, and its function in `chalicelib.routes`, which may be deferred.
 
-    Of the function's arguments `body` comes parsed and validated, `caller` is who the authorizer let in, `headers`,
-    `source` and a `RequestPath` are the request's, and everything else is a part of the path, an int or a str as
+    The function receives these arguments: `body`, parsed and validated; `caller`, the authenticated agent; `headers`,
+    `source` and a `RequestPath` from the request. All other arguments are parts of the path, an int or a str as
     annotated.
     """
 
@@ -200,12 +200,12 @@ class Endpoint(Record):
 
     @property
     def name(self) -> str:
-        """Return the operation in one word."""
+        """Return a one-word name of the operation."""
         return f"{self.function.__module__.rpartition('.')[2]}_{self.function.__name__}"
 
     @cached_property
     def view(self) -> View:
-        """Return the function itself."""
+        """Return the imported function."""
         return _imported(self.function)
 
     @cached_property
@@ -228,28 +228,28 @@ class Endpoint(Record):
 
     @property
     def summary(self) -> str:
-        """Return the operation in one line."""
+        """Return the sentence that describes the operation."""
         return (self.view.__doc__ or "").strip().split("\n", 1)[0]
 
 
 def mount(app: Chalice, endpoints: Sequence[Endpoint]) -> None:
-    """Make a route of each endpoint."""
+    """Add a route for each endpoint."""
     for endpoint in endpoints:
         extra = {} if endpoint.public else {"authorizer": authorizer}
         app.route(endpoint.path, methods=[endpoint.method], name=endpoint.name, **extra)(_handler(app, endpoint))
 
 
 def _handler(app: Chalice, endpoint: Endpoint) -> Callable[..., Response]:
-    """Return the function Chalice calls: it envelopes answers and refusals, and answers a defect with 901."""
+    """Return the function for Chalice. It puts answers and refusals in the envelope, and answers a defect with 901."""
 
     def handle(**parts: str) -> Response:
         request = app.current_request
-        assert request is not None  # noqa: S101  for the types: a handler has a request
+        assert request is not None  # noqa: S101  for mypy: a handler always has a request
         try:
             return respond(endpoint.view(**_arguments(request, endpoint, parts)))
         except ServiceError as refusal:
             return refuse(refusal, endpoint.body)
-        except Exception as defect:  # noqa: BLE001  the last line: whatever it is, the caller gets the envelope
+        except Exception as defect:  # noqa: BLE001  after any defect, the caller gets the envelope
             return crash(defect, request)
 
     handle.__name__ = endpoint.name
@@ -276,7 +276,7 @@ def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str]) -
 
 
 def _sent(request: Request, model: type[BaseModel], limit: int) -> dict[str, Any]:
-    """Return what the caller sent: the body, with the query string where the method is GET."""
+    """Return the body of the request; for a GET together with the query string."""
     if request.method != "GET":
         return exact_json.parse(_body_of(request, limit))
     query = from_query(model, request.query_params.items() if request.query_params else ())
@@ -288,7 +288,7 @@ def _snake(name: str) -> str:
 
 
 def _number(text: str) -> int:
-    """Return a path part as a number; 0, the ID of no record, for anything else."""
+    """Return a path part as a number, or 0 for anything else. No record has the ID 0."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) <= 15 else 0  # noqa: PLR2004  10^15 IDs
 
 
@@ -312,14 +312,14 @@ def _body_of(request: Request, limit: int) -> bytes:
 
 
 def respond(answer: Answer | Document) -> Response:
-    """Return 200 with the answer's own headers; a document goes out as it is."""
+    """Return 200 with the answer's own headers. A document is returned unchanged."""
     if isinstance(answer, Document):
         return answer
     return Enveloped(answer.model_dump(by_alias=True), headers=answer.headers)
 
 
 def refuse(refusal: ServiceError, model: type[RequestModel] | None = None) -> Enveloped:
-    """Return a refusal as the catalogue says, each finding under the path of the request's model."""
+    """Return a refusal by the catalogue, with each finding under its path in the request's model."""
     headers = {}
     if seconds := refusal.retry_after or RETRY_AFTER.get(refusal.error):
         headers["Retry-After"] = str(seconds)
@@ -334,19 +334,19 @@ def refuse(refusal: ServiceError, model: type[RequestModel] | None = None) -> En
 
 
 def crash(defect: BaseException, request: Request) -> Response:
-    """Log where a defect happened, never a value, and return 901 with the request ID to quote."""
+    """Log the place of a defect, but no values, and return 901 with the request ID."""
     request_id = request_id_of(request)
     log_defect(defect, request_id=request_id)
     return refuse(ServiceError(ErrorCode.INTERNAL, f"An internal error; request {request_id}."))
 
 
 def request_id_of(request: Request) -> str:
-    """Return the ID the log and the caller know this request by."""
+    """Return the request ID, which both the log and the caller have."""
     return str(request.context.get("requestId") or getattr(request.lambda_context, "aws_request_id", None))
 
 
 def edge(request: Request, get_response: Callable[[Request], Response]) -> Response:
-    """Envelope what Chalice answers itself, and write one log line a request (the middleware)."""
+    """Put Chalice's own answers into the envelope, and log one line per request (the middleware)."""
     started = time.perf_counter()
     answered = get_response(request)
     response = answered if isinstance(answered, Enveloped | Document) else _enveloped(answered, request)
@@ -368,7 +368,7 @@ def edge(request: Request, get_response: Callable[[Request], Response]) -> Respo
 
 
 def _enveloped(response: Response, request: Request) -> Enveloped:
-    """Return in the envelope what Chalice answered itself, with the `Allow` of a 405."""
+    """Return Chalice's own answer in the envelope, with the `Allow` of a 405."""
     error = BY_STATUS.get(response.status_code, ErrorCode.INTERNAL)
     message = f"An internal error; request {request_id_of(request)}." if error is ErrorCode.INTERNAL else None
     refused = refuse(ServiceError(error, message))

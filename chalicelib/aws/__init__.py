@@ -1,1 +1,1 @@
-"""Signed calls of the JSON interfaces of AWS (DynamoDB, Secrets Manager, KMS), without the weight of a whole SDK."""
+"""Signed calls of AWS services with JSON interfaces (DynamoDB, Secrets Manager, KMS), without loading a whole SDK."""

@@ -1,16 +1,16 @@
-"""Calls of AWS: the addresses of its services, the signature of requests, and which calls are repeated.
+"""Calls of AWS: the addresses of services, the signatures of requests, and the repetition of calls.
 
-`AWS_ENDPOINT_URL_<SERVICE>` and `AWS_ENDPOINT_URL` of the environment come before the address of a region. Endpoints in
-a profile, FIPS and dual-stack endpoints, and proxies are not used.
+The variables `AWS_ENDPOINT_URL_<SERVICE>` and `AWS_ENDPOINT_URL` replace a service's address in the region. Endpoints
+in a profile, FIPS and dual-stack endpoints, and proxies are not supported.
 
-Requests are signed with AWS Signature Version 4, for a POST to the path / without a query. Credentials and region are
-those of the environment, as in Lambda, else botocore's, which finds what a person has on a computer (profiles, single
-sign-on, the role of a machine). It is loaded only then: it costs more than everything else of a first call.
+Requests are signed with AWS Signature Version 4: a POST to the path / without a query. Credentials and region come from
+the environment, as in Lambda. Otherwise botocore finds them on a person's computer (profiles, single sign-on, the role
+of a machine). botocore is loaded only then, because loading it costs more than the rest of the first call.
 https://docs.aws.amazon.com/IAM/latest/UserGuide/create-signed-request.html
 
-Calls that brought no result are repeated by the rules of botocore's mode `standard`. No error shows parameters, items,
-keys or what AWS wrote. A request that brought no usable answer is repeated, also a write: each write of ours is
-conditional, has a token, or may happen twice without harm.
+Failed calls are repeated by the rules of botocore's mode `standard`. No error shows parameters, items, keys or texts of
+AWS. A request without a usable answer is repeated even if it writes: each of our writes is conditional, has a token, or
+may happen twice without harm.
 """
 
 import hashlib
@@ -46,18 +46,18 @@ THROTTLED = frozenset({
 })  # fmt: skip
 UNAVAILABLE = frozenset({500, 502, 503, 504})
 TOO_MANY = 429
-LONGEST = 20  # seconds of a pause
-MOST_ASKED = 5  # seconds that the service may add to a pause
+LONGEST = 20  # seconds: the longest pause
+MOST_ASKED = 5  # seconds: the most that the service may add to a pause
 
 
 class CallError(Exception):
-    """A call of AWS that brought no result."""
+    """A call of AWS failed."""
 
 
 class RefusedError(CallError):
-    """AWS answered with an error: its code, and why each write of a transaction was cancelled.
+    """AWS answered with an error: its code, and the reason for each write of a cancelled transaction.
 
-    The message of AWS may quote what was sent. It is in `message`, and neither in the text nor in the repr.
+    The message of AWS may quote the request. So it is only in `message`, not in the error's text or repr.
     """
 
     def __init__(
@@ -68,23 +68,23 @@ class RefusedError(CallError):
         self.code = code
         self.status = status
         self.message = message
-        self.reasons = tuple(reasons)  # of a cancelled transaction: a code for each write; "None": not this one
+        self.reasons = tuple(reasons)  # for a cancelled transaction: a code per write, "None" if that write was fine
 
 
 class UnansweredError(CallError):
-    """No answer that can be used. If the request left, it may have been carried out."""
+    """No usable answer came. If the request was sent, it may have been executed."""
 
 
 class UnreachableError(UnansweredError):
-    """No connection: nothing was sent."""
+    """No connection was made, so nothing was sent."""
 
 
 class TimedOutError(UnansweredError):
-    """A request that left and was not answered in time."""
+    """A sent request was not answered in time."""
 
 
 class Quota:
-    """The repeats a process may still make: an outage uses them up, answers bring them back."""
+    """The number of repeats that a process may still make. An outage uses them up, and answers restore them."""
 
     MOST, COST, COST_OF_THROTTLED = 500, 14, 5
 
@@ -92,7 +92,7 @@ class Quota:
         self._left, self._lock = self.MOST, Lock()
 
     def take(self, cost: int) -> bool:
-        """Take the cost of one repeat, if so much is left."""
+        """Take the cost of one repeat; return False if the quota is too low."""
         with self._lock:
             if cost > self._left:
                 return False
@@ -100,28 +100,28 @@ class Quota:
             return True
 
     def give_back(self, cost: int) -> None:
-        """Give back what the repeats before an answer cost; 1 for a call that needed none."""
+        """Restore the cost of the repeats before an answer, or 1 for a call without repeats."""
         if self._left < self.MOST:
             with self._lock:
                 self._left = min(self.MOST, self._left + cost)
 
 
 def is_repeated(error: CallError) -> bool:
-    """Return whether another attempt may bring a result."""
+    """Return whether another attempt may succeed."""
     if not isinstance(error, RefusedError):
         return True
     return error.code in TRANSIENT or error.status in UNAVAILABLE or is_throttled(error)
 
 
 def is_throttled(error: CallError) -> bool:
-    """Return whether the service wants fewer requests."""
+    """Return whether the service asks for fewer requests."""
     return isinstance(error, RefusedError) and (error.code in THROTTLED or error.status == TOO_MANY)
 
 
 def pause(error: CallError, attempt: int, scale: float, asked: str = "") -> float:
-    """Return the seconds before the next attempt: up to `scale` doubled with each, or a second when throttled.
+    """Return the seconds before the next attempt: up to `scale`, doubled per attempt, or up to a second when throttled.
 
-    The service may ask for more, in milliseconds.
+    `asked` is the service's own wish in milliseconds, which may be longer.
     """
     longest = (1.0 if is_throttled(error) else scale) * 2.0 ** (attempt - 1)
     drawn = random.random() * min(longest, LONGEST)  # noqa: S311  jitter, not a secret
@@ -133,7 +133,7 @@ NO_CREDENTIALS = "there are no credentials for AWS"
 
 
 class Credentials(NamedTuple):
-    """The names and secrets that a request is signed with."""
+    """The names and secrets for the signature of a request."""
 
     access_key: str
     secret_key: Secret
@@ -143,15 +143,15 @@ class Credentials(NamedTuple):
 def signed(
     headers: Mapping[str, str], body: bytes, credentials: Credentials, place: tuple[str, str], now: datetime
 ) -> dict[str, str]:
-    """Return the headers, all of which are signed, with the time, the token and the signature.
+    """Return the headers, all of them signed, with the time, the token and the signature.
 
-    The names of the headers are in lower case; `host` is among them. The place is a region and a service.
+    The headers' names are in lower case and include `host`. `place` is a region and a service.
     """
     moment = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     sent = {**headers, "x-amz-date": moment}
     if credentials.token:
         sent["x-amz-security-token"] = credentials.token.reveal()
-    sent = {name: " ".join(sent[name].split()) for name in sorted(sent)}  # a value is signed without spare blanks
+    sent = {name: " ".join(sent[name].split()) for name in sorted(sent)}  # values are signed without extra blanks
 
     names = ";".join(sent)
     lines = "".join(f"{name}:{value}\n" for name, value in sent.items())
@@ -169,7 +169,7 @@ def signed(
 
 @lru_cache(maxsize=8)
 def _signing_key(secret_key: Secret, day: str, region: str, service: str) -> bytes:
-    """Return the key of a day, a region and a service."""
+    """Return the signing key of a day, a region and a service."""
     key = f"AWS4{secret_key.reveal()}".encode()
     for part in (day, region, service, "aws4_request"):
         key = hmac.digest(key, part.encode(), hashlib.sha256)
@@ -202,13 +202,13 @@ def _of_environment() -> Credentials | None:
 
 
 def _of_botocore() -> Credentials:
-    from botocore.exceptions import BotoCoreError  # noqa: PLC0415  see above
+    from botocore.exceptions import BotoCoreError  # noqa: PLC0415  slow to load, and not needed in Lambda
 
     try:
         found = _session().get_credentials()
         if found is None:
             raise UnansweredError(NO_CREDENTIALS)
-        frozen = found.get_frozen_credentials()  # renewed when it is time
+        frozen = found.get_frozen_credentials()  # botocore renews them in time
     except BotoCoreError as error:
         raise UnansweredError(NO_CREDENTIALS) from error
     token = Secret(frozen.token) if frozen.token else None
@@ -217,12 +217,12 @@ def _of_botocore() -> Credentials:
 
 @cache
 def _session() -> "Session":
-    from botocore.session import get_session  # noqa: PLC0415  see above
+    from botocore.session import get_session  # noqa: PLC0415  slow to load, and not needed in Lambda
 
     return get_session()
 
 
-DOMAINS = {  # by the beginning of the region's name
+DOMAINS = {  # by the prefix of the region's name
     "cn-": "amazonaws.com.cn",
     "eusc-": "amazonaws.eu",
     "us-iso-": "c2s.ic.gov",
@@ -232,23 +232,23 @@ DOMAINS = {  # by the beginning of the region's name
 }
 PORTS = {"http": 80, "https": 443}
 TOKEN = "ClientRequestToken"  # noqa: S105  not a secret: the name of a parameter
-WITH_TOKEN = frozenset({"TransactWriteItems", "PutSecretValue"})  # a repeated request with the same token is one
-PAUSE, PAUSE_DYNAMODB = 0.05, 0.025  # seconds: the longest first one
-ERROR = 300  # HTTP status from which an answer is an error
+WITH_TOKEN = frozenset({"TransactWriteItems", "PutSecretValue"})  # repeats with the same token count as one request
+PAUSE, PAUSE_DYNAMODB = 0.05, 0.025  # seconds: the longest first pause
+ERROR = 300  # this HTTP status and all above are errors
 
 
 class Service(NamedTuple):
     """A service with a JSON interface."""
 
-    name: str  # in addresses and signatures
-    variable: str  # the end of the variable that says where it is
-    target: str  # before the name of the operation
+    name: str  # its name in addresses and signatures
+    variable: str  # the end of the variable with its address
+    target: str  # the prefix of the operation's name
     content_type: str
 
 
 DYNAMODB = Service("dynamodb", "DYNAMODB", "DynamoDB_20120810", "application/x-amz-json-1.0")
 SECRETS_MANAGER = Service("secretsmanager", "SECRETS_MANAGER", "secretsmanager", "application/x-amz-json-1.1")
-S3 = Service("s3", "S3", "", "")  # only its address: boto3 calls it
+S3 = Service("s3", "S3", "", "")  # only for its address: boto3 calls it
 KMS = Service("kms", "KMS", "TrentService", "application/x-amz-json-1.1")
 
 
@@ -258,7 +258,7 @@ class Endpoint(NamedTuple):
     host: str
     port: int
     is_secure: bool
-    authority: str  # the host, and the port when it is not the usual one: the header Host
+    authority: str  # the header Host: the host, and the port unless it is the default
 
     @property
     def url(self) -> str:
@@ -267,7 +267,7 @@ class Endpoint(NamedTuple):
 
 
 def endpoint_of(service: Service) -> Endpoint:
-    """Return the address of a service; raise ValueError for one in the environment that is no plain http(s) URL."""
+    """Return the address of a service; raise ValueError if the environment has no plain http(s) URL for it."""
     named = os.environ.get(f"AWS_ENDPOINT_URL_{service.variable}") or os.environ.get("AWS_ENDPOINT_URL")
     parts = urlsplit(named or f"https://{service.name}.{region()}.{_domain(region())}")
     usual = PORTS.get(parts.scheme)
@@ -286,7 +286,7 @@ def _domain(name: str) -> str:
 
 
 class Limits(NamedTuple):
-    """The time limits of a client of AWS, and the attempts it makes of one call."""
+    """The time limits of a client of AWS, and its attempts per call."""
 
     connect_seconds: float
     read_seconds: float
@@ -294,12 +294,12 @@ class Limits(NamedTuple):
 
     @property
     def longest(self) -> float:
-        """Return the seconds that one attempt loses at most."""
+        """Return the most seconds that one attempt can lose."""
         return self.connect_seconds + self.read_seconds
 
 
 class Client:
-    """A client of one service with the same limits for every call; many threads may use it."""
+    """A client of one service with fixed limits. Many threads may use it."""
 
     def __init__(self, service: Service, limits: Limits) -> None:
         self.service, self.limits = service, limits
@@ -308,9 +308,9 @@ class Client:
         self._quota = Quota()
 
     def call(self, operation: str, **parameters: Any) -> dict[str, Any]:
-        """Carry out an operation and return its answer; parameters and answer are in the form of the wire.
+        """Execute an operation and return its answer. Parameters and answer have the wire's form.
 
-        Raises RefusedError when the service answered with an error, UnansweredError when no usable answer came.
+        Raise RefusedError when the service answers with an error, UnansweredError when no usable answer comes.
         """
         from chalicelib.aws import connections  # noqa: PLC0415  the first call loads http.client and ssl
 
@@ -351,7 +351,7 @@ class Client:
 
 
 def _result(operation: str, answer: "Answer") -> dict[str, Any]:
-    """Return what the answer of an operation says; raise what is wrong with it."""
+    """Return the result in an answer, or raise its error."""
     checksum = answer.headers.get("x-amz-crc32")
     try:
         is_damaged = checksum is not None and checksum != str(zlib.crc32(answer.body))
@@ -367,7 +367,7 @@ def _result(operation: str, answer: "Answer") -> dict[str, Any]:
 
 
 def _refusal(operation: str, status: int, body: dict[str, Any]) -> RefusedError:
-    """Return the error of an answer; without a code it is the HTTP status."""
+    """Return the error in an answer. Without a code, the HTTP status is the code."""
     code = str(body.get("__type") or status).partition(":")[0].rpartition("#")[2]
     message = str(body.get("message") or body.get("Message") or "")
     listed = body.get("CancellationReasons")

@@ -1,4 +1,4 @@
-"""Connections to AWS that stay open between requests, each for one request at a time."""
+"""Connections to AWS that stay open between requests. Each carries one request at a time."""
 
 import atexit
 import os
@@ -16,32 +16,32 @@ from chalicelib.network import BrokenAnswerError, Connection, Deadline
 if TYPE_CHECKING:
     from chalicelib.aws.client import Endpoint
 
-IDLE_MOST = 64  # connections to one address that wait for a request: the threads of a sweep are the most there are
-IDLE_SECONDS = 60  # then a peer or a network between may have forgotten it, without a sign that reaches us
-BODY_BYTES = 64 * 1024 * 1024  # DynamoDB answers with 16 MB at most
-SLOWEST = 64 * 1024  # bytes a second that keep an answer from being too late
+IDLE_MOST = 64  # idle connections to one address: a sweep has at most so many threads
+IDLE_SECONDS = 60  # later the peer or a network may have dropped the connection without telling us
+BODY_BYTES = 64 * 1024 * 1024  # DynamoDB's longest answer has 16 MB
+SLOWEST = 64 * 1024  # bytes per second: a slower answer is too late
 
 
 class Answer(NamedTuple):
-    """An answer, whatever it says; the names of its headers are in lower case."""
+    """An answer of any kind. Its headers' names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
     body: bytes
 
 
-# By host, port and whether TLS is used: the connections that wait, and since when. The clock is the one on the wall:
-# the other one may stand still in a frozen function.
+# By host, port and use of TLS: the idle connections, with the start of their wait. That is wall-clock time, because a
+# monotonic clock may stop while Lambda freezes the process.
 _idle: dict[tuple[str, int, bool], deque[tuple[float, Connection]]] = {}
 
 
 def exchange(
     endpoint: "Endpoint", headers: Mapping[str, str], body: bytes, connect_seconds: float, read_seconds: float
 ) -> Answer:
-    """POST a body and return the answer, whatever it says; raise UnansweredError when there is none.
+    """POST a body and return the answer of any kind; raise UnansweredError when there is none.
 
-    The connection is one that waited, else a new one, which gets `connect_seconds`. The answer takes no longer than
-    `read_seconds`; a long one may take as long as `SLOWEST` allows.
+    The connection is an idle one, else a new one, which may take `connect_seconds`. The answer may take `read_seconds`,
+    and a long answer as much more as `SLOWEST` allows.
     """
     idle = _idle.setdefault(endpoint[:3], deque())
     connection = _waiting(idle) or _connected(endpoint, connect_seconds)
@@ -68,15 +68,15 @@ def exchange(
 
 
 def _body_of(response: HTTPResponse, connection: Connection) -> bytes:
-    """Return the body of a response whose head is whole and says how long it is, or nothing of it."""
+    """Return the body of a response with a complete head that announces its length; else raise an error."""
     announced = response.headers.get("content-length")
-    if connection.has_ended or announced not in {None, str(response.length)}:  # http.client lets both pass
+    if connection.has_ended or announced not in {None, str(response.length)}:  # http.client accepts both
         raise HTTPException
     return network.body_of(response, BODY_BYTES)
 
 
 def _waiting(idle: deque[tuple[float, Connection]]) -> Connection | None:
-    """Return the connection that waits the shortest and can be used."""
+    """Return the usable connection with the shortest wait."""
     while True:
         try:
             since, connection = idle.pop()
@@ -94,14 +94,14 @@ def _connected(endpoint: "Endpoint", seconds: float) -> Connection:
         addresses = network.look_up(endpoint.host, endpoint.port, deadline)
         sock = network.connect(addresses, endpoint.host, deadline, context)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    except OSError as error:  # what TLS and the look-up of a name raise, too
+    except OSError as error:  # also raised by TLS and by the look-up of a name
         message = f"no connection to {endpoint.authority}"
         raise UnreachableError(message) from error
     return Connection(sock)
 
 
 def _forget() -> None:
-    """Close what waits, at the end and after a fork: a process must not talk on the connections of another."""
+    """Close the idle connections at exit and after a fork: processes must not share connections."""
     for idle in _idle.values():
         while idle:
             idle.pop()[1].close()

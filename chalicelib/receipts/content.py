@@ -1,4 +1,4 @@
-"""Receipts: their content, decided once, and their words in each language. Text, HTML and SMS set it."""
+"""Receipts: their content, and their words in each language. The other modules write it as text, HTML and SMS."""
 
 import json
 from collections.abc import Mapping
@@ -21,30 +21,30 @@ Words = Mapping[str, str]
 
 @cache
 def words_of(language: str) -> Words:
-    """Return the words of a language, by their key; English for a language without a file."""
+    """Return the words of a language by key; English for a language without a file."""
     words: Words = json.loads((FOLDER / f"{language_of(language)}.json").read_text(encoding="utf-8"))
     return words
 
 
 def number(amount: Decimal, words: Words, *, grouped: bool = True) -> str:
-    """Return an exact number as the language writes it: 1,234.50 or 1 234,50."""
+    """Return an exact number in the language's form: 1,234.50 or 1 234,50."""
     text = f"{amount:,f}" if grouped else f"{amount:f}"
     marks = {",": words["group_mark"], ".": words["decimal_mark"]}
     return "".join(marks.get(character, character) for character in text)
 
 
 def time(at: datetime, zone_hours: int, words: Words) -> str:
-    """Return a local time as the language writes it: 14 Mar 2026, 11:26 (UTC+2)."""
+    """Return a local time in the language's form: 14 Mar 2026, 11:26 (UTC+2)."""
     month = words[f"month_{at.month}"]
     return words["time"].format(day=at.day, month=month, year=at.year, clock=f"{at:%H:%M}", zone=f"{zone_hours:+d}")
 
 
-WITH_RECEIPT = MONEY_TAKEN | {Phase.REVERSAL_APPROVED}  # money moved
+WITH_RECEIPT = MONEY_TAKEN | {Phase.REVERSAL_APPROVED}  # in these phases money moved
 Fact = tuple[str, str]
 
 
 class Line(Record):
-    """One purchase: what, how many at which price, what they come to, and their tax codes."""
+    """One line of a purchase: its title, its quantity and price, its total, and its tax codes."""
 
     title: str
     detail: str
@@ -53,23 +53,23 @@ class Line(Record):
 
 
 class Receipt(Record):
-    """The content of a receipt, in its order; no character in it can break a line or a header."""
+    """The content of a receipt, in order. No character in it can break a line or a header."""
 
     language: str
-    subject: str  # of the e-mail
+    subject: str  # the e-mail's subject
     title: str
     merchant: str
     logo_key: str | None  # the name of the merchant's picture in object storage
     letterhead: tuple[str, ...]
     facts: tuple[Fact, ...]
     lines: tuple[Line, ...]
-    totals: tuple[Fact, ...]  # the first of them is the one people look for
+    totals: tuple[Fact, ...]  # the first is the total that people look for
     payment: tuple[Fact, ...]
     notes: tuple[str, ...]
 
 
 def has_receipt(transaction: Transaction) -> bool:
-    """Return whether money moved; a transaction that was declined or is pending has no receipt."""
+    """Return whether money moved. A declined or pending transaction has no receipt."""
     return transaction.phase in WITH_RECEIPT
 
 
@@ -106,14 +106,14 @@ def _receipt(transaction: Transaction, words: Words) -> Receipt:
 
 
 def kind_of(transaction: Transaction) -> str:
-    """Return payment, cancel or return: what the keys of its words begin with."""
+    """Return payment, cancel or return, the prefix of its words' keys."""
     if not transaction.is_reversal:
         return "payment"
     return "cancel" if transaction.original.mode in CANCELS else "return"
 
 
 def time_of(transaction: Transaction, words: Words) -> str:
-    """Return when it was made, in the merchant's zone."""
+    """Return the time of the transaction, in the merchant's zone."""
     return time(to_local(transaction.date or transaction.created_at, transaction.gmt), transaction.gmt, words)
 
 
@@ -186,6 +186,6 @@ def _amount(amount_minor: int, transaction: Transaction, words: Words) -> str:
 
 
 def _exact(amount: Decimal, transaction: Transaction, words: Words) -> str:
-    """Return an amount that was not rounded: with the decimals of the currency, or more where it has more."""
+    """Return an unrounded amount, with at least the currency's decimals."""
     cut = amount.quantize(Decimal(1).scaleb(-transaction.currency.digits))
     return number(cut if cut == amount else amount.normalize(), words)

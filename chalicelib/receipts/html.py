@@ -1,7 +1,7 @@
-"""A receipt as a page of its own: no script, nothing fetched but its logo, styles inline as mail programs need them.
+"""A receipt as a complete HTML page, without script. It loads only its logo; styles are inline for mail programs.
 
-Each text says by its first letter in which direction it is read. A label and its value stand on one line, in a table of
-their own so that no other line takes their room; a value that is too long for that stands below its label.
+The first letter of each text decides its reading direction. A label and its value share a line in their own table, so
+that other lines do not narrow them. A value that does not fit stands below its label.
 """
 
 from html import escape
@@ -31,9 +31,9 @@ VALUE = "padding:3px 0;vertical-align:top;text-align:right;overflow-wrap:anywher
 BELOW = "padding:0 0 3px;text-align:right;overflow-wrap:anywhere"
 SIZES = ("font-size:12px", "font-size:14px", "font-size:16px", "font-size:20px;font-weight:700;color:#1a1c1f")
 SMALL, FINE, PLAIN, LARGE = SIZES
-ROOM = {FINE: 38, PLAIN: 32, LARGE: 24}  # letters of a label and its value on one line of the narrowest telephone
+ROOM = {FINE: 38, PLAIN: 32, LARGE: 24}  # letters for a label and its value on one line of the narrowest telephone
 
-# Every style a receipt may have: a page that shows one can allow these and no other by their hashes.
+# Every style of a receipt. A page that shows one can allow exactly these by their hashes.
 STYLES = frozenset((
     *(SCREEN, PAPER, LOGO_ROW, LOGO, NAME, FAINT, NOTE, TITLE, BOUGHT, TAXES, RULE_ROW, RULE_LINE, ROW),
     *(f"{place};{size}" for place in (LABEL, VALUE, BELOW) for size in SIZES),
@@ -49,7 +49,7 @@ PAIR = f'<tr><td><table role="presentation" cellpadding="0" cellspacing="0" styl
 
 
 def as_html(receipt: Receipt, logo: str | None = None) -> str:
-    """Return the receipt as HTML; every text in it is escaped. `logo` is the address of the merchant's picture."""
+    """Return the receipt as HTML with escaped texts. `logo` is the address of the merchant's picture."""
     total, *totals = receipt.totals
     rows = [
         f'<tr><td style="{LOGO_ROW}"><img src="{escape(logo)}" alt="" style="{LOGO}"></td></tr>' if logo else "",
@@ -80,11 +80,11 @@ def _line(line: Line) -> str:
 
 def _pair(fact: Fact, size: str) -> str:
     label, value = fact
-    beside = _width(label) + _width(value) <= ROOM[size]
+    fits = _width(label) + _width(value) <= ROOM[size]
     named = _cell(label, f"{LABEL};{size}")
-    if beside:
+    if fits:
         return PAIR.format(rows=f"<tr>{named}{_cell(value, f'{VALUE};{size}')}</tr>")
-    smaller = SMALL if size == FINE else size  # the ID of a transaction has room on a line then
+    smaller = SMALL if size == FINE else size  # so that a transaction's ID fits on a line
     return PAIR.format(rows=f"<tr>{named}</tr>{_whole(value, f'{BELOW};{smaller}')}")
 
 
@@ -93,5 +93,5 @@ def _cell(text: str, style: str) -> str:
 
 
 def _width(text: str) -> int:
-    """Return how many letters wide a text is: those of East Asia count twice."""
+    """Return the width of a text in letters. East Asian letters count twice."""
     return sum(2 if east_asian_width(letter) in "FW" else 1 for letter in text)

@@ -1,4 +1,4 @@
-"""A receipt as plain text, as a receipt printer prints it, and as one short message."""
+"""A receipt as plain text for a receipt printer, and as an SMS."""
 
 import textwrap
 
@@ -7,11 +7,11 @@ from chalicelib.domain.outbox import one_line
 from chalicelib.domain.transaction import Transaction
 from chalicelib.receipts.content import Fact, Receipt, kind_of, number, time_of, words_of
 
-WIDTH = 40  # characters a receipt printer prints on a line
+WIDTH = 40  # characters on a line of a receipt printer
 
 
 def as_text(receipt: Receipt) -> str:
-    """Return the receipt as plain text, no line wider than a receipt printer's."""
+    """Return the receipt as plain text, with lines of at most `WIDTH` characters."""
     heading = [receipt.merchant.upper(), *receipt.letterhead]
     rule = "-" * WIDTH
     blocks = [
@@ -39,27 +39,27 @@ def _indented(text: str) -> list[str]:
 
 
 def _pair(label: str, value: str) -> list[str]:
-    """Return a label at the left edge and its value at the right one, on lines of its own where it is too long."""
+    """Return a label on the left and its value on the right, on separate lines if they are too long for one."""
     if len(label) + 1 + len(value) <= WIDTH:
         return [label + value.rjust(WIDTH - len(label))]
     return [label, *(line.rjust(WIDTH) for line in textwrap.wrap(value, WIDTH))]
 
 
-# 3GPP TS 23.038: the letters of which 160 make one message, some of which count twice. With any other letter in it the
-# text goes as two messages of 67, which a telephone joins.
+# 3GPP TS 23.038: one message holds 160 of these letters, and some count twice. A text with any other letter is sent as
+# up to two messages of 67 letters, which a telephone joins.
 TWICE = frozenset("^{}\\[~]|€")
 PLAIN = TWICE.union(
     "@£$¥èéùìòÇØøÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?"
     "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
 )
 PLAIN_LENGTH, OTHER_LENGTH = 160, 2 * 67
-SHORTEST_NAME = 10  # letters of the merchant's name that stay, whatever is long
+SHORTEST_NAME = 10  # the merchant's name keeps at least so many letters
 
 
 def as_sms(transaction: Transaction) -> str:
-    """Return the receipt in one SMS, or two where letters need it: its merchant is shortened first, then its end.
+    """Return the receipt in one SMS, or two if its letters require it. The merchant's name is shortened first.
 
-    The currency stands by its code, because a sign would halve what a message holds.
+    The currency is shown by its code, because a sign could halve the room in the message.
     """
     words, currency = words_of(transaction.receipt.language), transaction.currency
     last4 = transaction.card.last4 if transaction.card else None
@@ -80,7 +80,7 @@ def as_sms(transaction: Transaction) -> str:
 
 
 def _fits(text: str) -> bool:
-    """Return whether a message holds the text, or two where it is not of plain letters."""
+    """Return whether the text fits into one message, or into two if it has other letters."""
     if PLAIN.issuperset(text):
         return len(text) + sum(letter in TWICE for letter in text) <= PLAIN_LENGTH
     return len(text.encode("utf-16-be")) // 2 <= OTHER_LENGTH

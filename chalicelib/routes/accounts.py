@@ -1,4 +1,4 @@
-"""The caller's account: session login, who the caller is, AuthAccount, and linked cards."""
+"""The caller's account: session login, identity, AuthAccount, and linked cards."""
 
 from datetime import UTC, datetime
 
@@ -13,24 +13,24 @@ from chalicelib.services.admission import admit
 
 
 def session(body: SignIn, source: Source) -> SessionAnswer:
-    """Sign in with an e-mail and a password; the session lasts 12 hours, or 30 minutes without use."""
+    """Sign an agent in with e-mail and password, and return a session."""
     session_id = admission.sign_in(body, datetime.now(UTC), source)
     return SessionAnswer(data=SessionData(session_id=session_id.reveal()))
 
 
 def me(body: ZoneQuery, caller: Caller) -> IdentityAnswer:
-    """Return who the caller is, and what it may do."""
+    """Return the account of the caller, its merchant and its rights."""
     admitted = admit(caller)
     return IdentityAnswer.of(admitted.agent, admitted.merchant, caller.session_ends_at, datetime.now(UTC), body.gmt)
 
 
 def configuration(body: AuthAccount, caller: Caller) -> AccountAnswer:
-    """Get the configuration of the caller's account, at most once in ten minutes."""
+    """Return the configuration of the caller's account."""
     found = auth_account.get(caller, datetime.now(UTC), current_account_id=body.current_account_id)
     return AccountAnswer.of(found)
 
 
 def list_cards(body: GetLinkedCards, caller: Caller) -> LinkedCardsAnswer:
-    """List the cards linked to an agent, 100 a page."""
+    """List the linked cards of an agent, 100 per page."""
     cards, merchant_gmt = linked_cards.list_cards(body, caller)
     return LinkedCardsAnswer(linked_cards=[LinkedCardView.of(card, body.gmt, merchant_gmt) for card in cards])

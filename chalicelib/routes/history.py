@@ -13,17 +13,17 @@ from chalicelib.services import takings as takings_service
 
 
 def list_history(body: ListHistory, caller: Caller) -> TransactionList:
-    """List a page of the operations of a period; ListBasicModel.ExtID alone finds by external ID."""
+    """List the payments and reversals of a period, 100 per page."""
     return _answer(history.by_history, body, caller)
 
 
 def list_by_days(body: ListHistory, caller: Caller) -> TransactionList:
-    """List the operations of a day, filled up to 100 with those of the days before it."""
+    """List the payments and reversals of a day and of the days before it, 100 per page."""
     return _answer(history.by_days, body, caller)
 
 
 def export(body: ListHistory, caller: Caller) -> ExportAnswer:
-    """Export everything a list has, on all of its pages, as a CSV file."""
+    """Export all pages of a history list as a CSV file."""
     return ExportAnswer(url=history_export.export(body, caller, datetime.now(UTC)))
 
 
@@ -35,5 +35,5 @@ def _answer(
 
 
 def takings(body: ReportTakings, caller: Caller) -> TakingsAnswer:
-    """Report what was taken and given back, by day or by hour, for each agent and kind of payment."""
+    """Report the money taken and given back, by day or hour, for each agent and kind of payment."""
     return TakingsAnswer.of(*takings_service.report(body, caller, datetime.now(UTC)))

@@ -1,7 +1,7 @@
-"""Jobs, on a schedule or at the stream of a table.
+"""Jobs, run by a schedule or by the stream of a table.
 
-Each is deployed as a function of its own, which loads neither app.py nor the middleware. The API registers
-the jobs and runs none, so each imports its modules only when it runs.
+Each job is deployed as its own function, which loads neither app.py nor the middleware. The API registers the jobs and
+runs none, so each imports its modules only when it runs.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,12 @@ from chalice.app import Blueprint, CloudWatchEvent, DynamoDBEvent, Rate
 
 jobs = Blueprint(__name__)
 
-BATCH = 10  # records: one slow receiver among them makes nine others wait, once
+BATCH = 10  # records: a slow receiver delays at most nine others, once
 
 
 @jobs.schedule(Rate(1, unit=Rate.MINUTES))
 def sweep_payments(_event: CloudWatchEvent) -> None:
-    """Finish the payments that a crash or a lost answer left unfinished, or whose Deadline has passed."""
+    """Resolve payments without an outcome, after a crash or a lost answer, or at their Deadline."""
     from chalicelib.log import log  # noqa: PLC0415  see above
     from chalicelib.services import payment_sweep  # noqa: PLC0415
 
@@ -27,7 +27,7 @@ def sweep_payments(_event: CloudWatchEvent) -> None:
 
 @jobs.schedule(Rate(1, unit=Rate.MINUTES))
 def sweep_outbox(_event: CloudWatchEvent) -> None:
-    """Send the messages that are due."""
+    """Send the due messages."""
     from chalicelib.log import log  # noqa: PLC0415  see above
     from chalicelib.services import outbox  # noqa: PLC0415
 
@@ -37,7 +37,7 @@ def sweep_outbox(_event: CloudWatchEvent) -> None:
 
 @jobs.schedule(Rate(1, unit=Rate.MINUTES))
 def sweep_events(_event: CloudWatchEvent) -> None:
-    """Send the events that the stream has missed, and those that are due again."""
+    """Send the events that the stream missed and the events that are due again."""
     from chalicelib.log import log  # noqa: PLC0415  see above
     from chalicelib.services import deliveries  # noqa: PLC0415
 
@@ -47,7 +47,7 @@ def sweep_events(_event: CloudWatchEvent) -> None:
 
 @jobs.on_dynamodb_record("Events", batch_size=BATCH, starting_position="TRIM_HORIZON")
 def deliver_events(event: DynamoDBEvent) -> dict[str, Any]:
-    """Send the events that were just stored; report the records that are to come again."""
+    """Send the events that were just stored; report the records that must come again."""
     from chalicelib.services import deliveries  # noqa: PLC0415  see above
 
     return _batch_failures(deliveries.deliver(_stored(event)))
@@ -55,7 +55,7 @@ def deliver_events(event: DynamoDBEvent) -> dict[str, Any]:
 
 @jobs.on_dynamodb_record("Outbox", batch_size=BATCH, starting_position="TRIM_HORIZON")
 def deliver_outbox(event: DynamoDBEvent) -> dict[str, Any]:
-    """Send the messages that were just stored; report the records that are to come again."""
+    """Send the messages that were just stored; report the records that must come again."""
     from chalicelib.services import outbox  # noqa: PLC0415  see above
 
     return _batch_failures(outbox.deliver(_stored(event)))

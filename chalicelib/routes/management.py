@@ -21,12 +21,12 @@ from chalicelib.services import agents, merchants, pictures
 
 
 def create_merchant(body: CreateMerchant, caller: Caller) -> MerchantAnswer:
-    """Create a merchant."""
+    """Create a merchant with its terminal groups."""
     return _answer(merchants.create(body, caller, datetime.now(UTC)))
 
 
 def update_merchant(merchant_id: int, body: UpdateMerchant, caller: Caller) -> MerchantAnswer:
-    """Update a merchant."""
+    """Change the fields of a merchant that the request sets."""
     return _answer(merchants.update(body, caller, merchant_id, datetime.now(UTC)))
 
 
@@ -35,33 +35,33 @@ def _answer(merchant: Merchant) -> MerchantAnswer:
 
 
 def create_agent(merchant_id: int, body: CreateAgent, caller: Caller) -> PosAnswer:
-    """Create an agent."""
+    """Create an agent of a merchant, with its login."""
     now = datetime.now(UTC)
     return PosAnswer(pos=PosView.of(agents.create(body, caller, merchant_id, now), now, body.gmt))
 
 
 def get_agent(merchant_id: int, pos_id: int, body: ZoneQuery, caller: Caller) -> PosAnswer:
-    """Get an agent, with its secret key."""
+    """Return an agent with its secret key."""
     return PosAnswer(pos=PosView.of(agents.get(caller, merchant_id, pos_id), datetime.now(UTC), body.gmt))
 
 
 def update_agent(merchant_id: int, pos_id: int, body: UpdateAgent, caller: Caller) -> PosAnswer:
-    """Update an agent."""
+    """Change the fields of an agent that the request sets."""
     now = datetime.now(UTC)
     return PosAnswer(pos=PosView.of(agents.update(body, caller, merchant_id, pos_id, now), now, body.gmt))
 
 
 def update_agents(merchant_id: int, body: BulkUpdate, caller: Caller) -> BulkAnswer:
-    """Update several agents."""
+    """Change several agents of a merchant in one request."""
     return BulkAnswer.of(agents.update_bulk(body, caller, merchant_id, datetime.now(UTC)))
 
 
 def search_agents(merchant_id: int, body: ListAgents, caller: Caller) -> PosListAnswer:
-    """Search the agents of a merchant, 100 a page."""
+    """Search the agents of a merchant, 100 per page."""
     page, total = agents.search(body, caller, merchant_id)
     return PosListAnswer.of(page, total, datetime.now(UTC), body.gmt)
 
 
 def create_terminal(body: CreateTerminal, caller: Caller) -> TerminalAnswer:
-    """Create a terminal."""
+    """Create a terminal of a merchant."""
     return TerminalAnswer(terminal=TerminalView.of(merchants.create_terminal(body, caller, datetime.now(UTC))))

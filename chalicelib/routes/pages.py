@@ -1,6 +1,6 @@
 """Pages: the links of `/`, the reference with its guides, the shop's page, and the health check.
 
-The OpenAPI document and the pages are files, because building them needs modules that would slow down every cold start.
+The OpenAPI document and the pages are files, because the modules that build them would slow down every cold start.
 """
 
 import lzma
@@ -42,7 +42,7 @@ HOME = """<!doctype html>
 
 
 def home(headers: Headers) -> Document:
-    """Show a person where to go; a program that does not ask for HTML gets 404/207, as on any unknown path."""
+    """Return a page of links for people. A client that does not accept HTML gets 404/207, like for any unknown path."""
     if "text/html" not in headers.get("accept", ""):
         raise ServiceError(ErrorCode.UNKNOWN_PATH)
     return Document(HOME, "text/html; charset=utf-8")
@@ -59,7 +59,7 @@ def page(path: RequestPath) -> Document:
 
 
 def part(name: str, path: RequestPath) -> Document:
-    """Return a guide, or what the pages load."""
+    """Return a guide, or a file that the pages load."""
     if name in GUIDES:
         return _page(f"{name}.html", path)
     if name in PARTS:
@@ -70,7 +70,7 @@ def part(name: str, path: RequestPath) -> Document:
 
 
 def _page(name: str, path: RequestPath) -> Document:
-    """Return a page. Its addresses are relative, so its own must not end with a slash: then the answer leads there."""
+    """Return a page. Its links are relative, so an address with a final slash is redirected to one without."""
     if path.endswith("/"):
         return Moved("../" + path.rstrip("/").rpartition("/")[2])
     return Document(_text(name), "text/html; charset=utf-8")
@@ -82,7 +82,7 @@ def _text(name: str) -> str:
 
 
 def _renderer() -> str:
-    """Return the renderer. It is not kept in memory (17 MB as text): a browser asks for it once in a year."""
+    """Return the renderer. It is not kept in memory (17 MB as text), because a browser loads it once a year."""
     return lzma.decompress((FOLDER / f"{RENDERER}.xz").read_bytes()).decode()
 
 
@@ -90,9 +90,9 @@ MEDIA_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset
 
 
 def shop_page(path: RequestPath) -> Document:
-    """Return the page. Its addresses are relative, so its own must not end with a slash: then the answer leads there.
+    """Return the page. Its links are relative, so an address with a final slash is redirected to one without.
 
-    It is asked for at each visit, because it names the files of this version.
+    Browsers load it at each visit, because it names the files of this version.
     """
     if path.endswith("/"):
         return Moved("../app")
@@ -108,7 +108,7 @@ def shop_part(name: str) -> Document:
 
 
 def health(body: HealthQuery) -> Answer:
-    """Answer that the service is up; with `deep=1` once it has read from the store, else 503/903."""
+    """Report that the service is up; with `deep=1`, only after a read from the store, else 503/903."""
     if body.deep:
         admission.check_store()
     return Answer()

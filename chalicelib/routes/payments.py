@@ -1,4 +1,4 @@
-"""Payments: preparing, taking, reversing and reading one."""
+"""Payments: prepare, take, reverse and read one."""
 
 from datetime import UTC, datetime
 
@@ -21,7 +21,7 @@ from chalicelib.web import Headers
 
 
 def submit(body: SubmitPayment, caller: Caller, headers: Headers) -> PaymentAnswer:
-    """Take a payment; the same BasicTran.ID, or Idempotency-Key, with the same content gets the stored result."""
+    """Take a payment by card or cash, once per ID."""
     now = datetime.now(UTC)
     transaction, replayed = payments.submit(body, caller, now, key=idempotency_key(headers))
     view = TransactionView.of(transaction, now, body.gmt, pictures.signed_url)
@@ -29,28 +29,28 @@ def submit(body: SubmitPayment, caller: Caller, headers: Headers) -> PaymentAnsw
 
 
 def get(tran_id: str, body: ZoneQuery, caller: Caller) -> TransactionList:
-    """Return one transaction by its ID, pending or not."""
+    """Return one transaction by its ID, pending or finished."""
     now = datetime.now(UTC)
     return TransactionList.of_one(payments.get(tran_id, caller, now), now, body.gmt, pictures.signed_url)
 
 
 def status_public(tran_id: str) -> StatusAnswer:
-    """Return state and result of one transaction to anybody who knows its ID."""
+    """Return the state and result of one transaction to anyone with its ID."""
     return StatusAnswer.of(payments.public(tran_id), datetime.now(UTC))
 
 
 def receipt(tran_id: str, caller: Caller) -> ReceiptAnswer:
-    """Return the receipt of one transaction as its customer gets it."""
+    """Return the customer's receipt of one transaction."""
     return ReceiptAnswer(receipt=receipts.get(tran_id, caller))
 
 
 def reverse(body: ReversePayment, caller: Caller, headers: Headers) -> ReversalAnswer:
-    """Reverse a cash or card-present payment: cancel (void) or return (refund), in full or in part."""
+    """Cancel (void) or return (refund) a cash or card-present payment, in full or in part."""
     return _reversed(body, caller, headers, CARD_PRESENT)
 
 
 def reverse_cnp(body: ReversePayment, caller: Caller, headers: Headers) -> ReversalAnswer:
-    """Reverse a card-not-present payment: cancel (void) or return (refund), in full or in part."""
+    """Cancel (void) or return (refund) a card-not-present payment, in full or in part."""
     return _reversed(body, caller, headers, CNP)
 
 
@@ -61,5 +61,5 @@ def _reversed(body: ReversePayment, caller: Caller, headers: Headers, endpoint: 
 
 
 def prepare(body: PreparePayment, caller: Caller) -> PrepareAnswer:
-    """Have the fields of a product filled in by the partner that sells it."""
+    """Let a product's partner fill in the product's fields before a payment."""
     return PrepareAnswer.of(service.prepare(body, caller, datetime.now(UTC)))

@@ -1,4 +1,4 @@
-"""Webhooks of a merchant, and the events sent to them."""
+"""Webhooks of a merchant, and their events."""
 
 from datetime import UTC, datetime
 
@@ -21,13 +21,13 @@ from chalicelib.services import webhooks
 
 
 def create(merchant_id: int, body: CreateWebhook, caller: Caller) -> WebhookAnswer:
-    """Create a webhook."""
+    """Create a webhook, which receives the merchant's events."""
     made = webhooks.create(body, caller, merchant_id, datetime.now(UTC))
     return WebhookAnswer(webhook=WebhookView.of(made.webhook, body.gmt, made.gmt, made.secret))
 
 
 def update(merchant_id: int, webhook_id: int, body: UpdateWebhook, caller: Caller) -> WebhookAnswer:
-    """Update a webhook, or give it a new secret."""
+    """Change a webhook, or give it a new secret."""
     made = webhooks.update(body, caller, merchant_id, webhook_id, datetime.now(UTC))
     return WebhookAnswer(webhook=WebhookView.of(made.webhook, body.gmt, made.gmt, made.secret))
 
@@ -39,16 +39,16 @@ def list_webhooks(merchant_id: int, body: ListWebhooks, caller: Caller) -> Webho
 
 
 def test(merchant_id: int, webhook_id: int, body: TestWebhook, caller: Caller) -> TestAnswer:
-    """Send a ping to a webhook."""
+    """Send a test event (ping) to a webhook."""
     return TestAnswer(event_id=webhooks.test(body, caller, merchant_id, webhook_id, datetime.now(UTC)))
 
 
 def list_events(merchant_id: int, body: ListEvents, caller: Caller) -> EventsAnswer:
-    """List the events of a period, 100 a page."""
+    """List the events of a period with their deliveries, 100 per page."""
     return EventsAnswer.of(webhooks.list_events(body, caller, merchant_id, datetime.now(UTC)))
 
 
 def resend_event(merchant_id: int, event_id: str, body: ResendEvent, caller: Caller) -> Answer:
-    """Send an event again."""
+    """Send an event again to one webhook or to all that take its kind."""
     webhooks.resend(body, caller, merchant_id, event_id, datetime.now(UTC))
     return Answer()

@@ -1,4 +1,4 @@
-"""The settings of a stage. The environment is read once, in this room and nowhere else."""
+"""The settings of a stage. The environment is read once, and only in this room."""
 
 import json
 import os
@@ -20,18 +20,18 @@ SANDBOX = "SANDBOX"
 ISO8583 = "ISO8583"
 ACQUIRERS = (SANDBOX, ISO8583)
 
-# As a browser writes one: lower case, no path, no default port; http on a developer's machine alone. CloudFormation
-# reads it, too.
+# The form in which browsers send an origin: lower case, no path, no default port. http is allowed only on a developer's
+# machine. CloudFormation also checks this pattern.
 ORIGIN = (
     r"(https://[a-z0-9][a-z0-9.-]*(?!:443(?![0-9]))|http://(localhost|127\.0\.0\.1)(?!:80(?![0-9])))"
     r"(:[1-9][0-9]{0,4})?"
 )
 PARTNER_SECONDS = 20  # the longest timeout of a partner: API Gateway waits 29 s for the whole request
-MAX_SWEEP_CONCURRENCY = 64  # the connections that the store holds open
+MAX_SWEEP_CONCURRENCY = 64  # the store's number of open connections
 
 
 class Partner(Record):
-    """The partner that fills in the fields of a product. The secret for its requests is in the stage's secret."""
+    """The partner that fills in the fields of a product. The stage's secret holds the secret for its requests."""
 
     product: str
     url: str
@@ -39,7 +39,7 @@ class Partner(Record):
 
 
 class Settings(Record):
-    """The settings of this stage; each field is the environment variable of the same name in upper case."""
+    """The settings of this stage. Each field is the environment variable of the same name in upper case."""
 
     stage: str
     table_prefix: str
@@ -48,16 +48,16 @@ class Settings(Record):
     secret_id: str
     auth_schemes: frozenset[str]
     auth_account_seconds: int  # between two requests of an account for its configuration; 0: no limit
-    acquirers: tuple[str, ...]  # codes of the card acquirers; none: the stage takes no cards
-    default_acquirer: str | None  # the first of them unless configured
-    sandbox_latency_ms: int  # of each answer of the acquirer SANDBOX
-    iso8583: "Host | None"  # the host of the acquirer ISO8583, while it is named or has an address
+    acquirers: tuple[str, ...]  # codes of the card acquirers; empty: the stage takes no cards
+    default_acquirer: str | None  # the first acquirer unless configured
+    sandbox_latency_ms: int  # for each answer of the acquirer SANDBOX
+    iso8583: "Host | None"  # the host of the acquirer ISO8583, if it is configured
     printers: Mapping[int, str]
     partners: Mapping[str, Partner]  # by ProductDescCode
     mail_from: str | None  # without it, no e-mail leaves the stage
     sms_sender: str | None  # without it, no SMS leaves the stage
-    sweep_concurrency: int  # transactions the sweep of payments resolves at once
-    allowed_origins: tuple[str, ...]  # whose pages may call from a browser
+    sweep_concurrency: int  # parallel resolutions in the sweep of payments
+    allowed_origins: tuple[str, ...]  # pages of these origins may call from a browser
 
     @property
     def is_local(self) -> bool:
@@ -91,7 +91,7 @@ def settings() -> Settings:
 
 
 def is_handler(module: str) -> bool:
-    """Return whether this process is the Lambda function whose handler is in the module. No setting is read."""
+    """Return whether this process is the Lambda function with its handler in this module. It reads no setting."""
     return os.environ.get("_HANDLER", "").rpartition(".")[0] == module
 
 
@@ -100,7 +100,7 @@ def _comma_separated(text: str) -> tuple[str, ...]:
 
 
 def _acquirers(text: str, stage: str) -> tuple[str, ...]:
-    """Return the acquirers of the stage; a production stage uses the sandbox only when it is allowed explicitly."""
+    """Return the acquirers of the stage. A production stage uses the sandbox only with explicit permission."""
     named = _comma_separated(text)
     if unknown := set(named) - set(ACQUIRERS):
         message = f"ACQUIRERS names {', '.join(sorted(unknown))}; there are {', '.join(ACQUIRERS)}."
@@ -112,10 +112,10 @@ def _acquirers(text: str, stage: str) -> tuple[str, ...]:
 
 
 def _iso8583(acquirers: tuple[str, ...], stage: str) -> "Host | None":
-    """Return the host of the acquirer ISO8583. One that is named no more is needed until its last outcome is known."""
+    """Return the host of the acquirer ISO8583. Its settings must stay until its last outcome is known."""
     if ISO8583 not in acquirers and not os.environ.get("ISO8583_HOST"):
         return None
-    from chalicelib.settings.iso8583 import host  # noqa: PLC0415  a stage without it does not load it
+    from chalicelib.settings.iso8583 import host  # noqa: PLC0415  other stages do not need it
 
     return host(os.environ, is_local=stage == LOCAL)
 
@@ -162,7 +162,7 @@ def _partners(text: str, stage: str) -> dict[str, Partner]:
 
 
 def _partner(product: str, entry: dict[str, Any], stage: str) -> Partner:
-    """Return the partner of a product. A stage with an invalid entry does not start: every request would fail."""
+    """Return the partner of a product. An invalid entry stops the start, because every request would fail."""
     url, seconds = entry.get("url"), entry.get("timeout_seconds", 5)
     scheme = scheme_of(url) if isinstance(url, str) else None
     if not (scheme == "https" or (scheme == "http" and stage == LOCAL)):

@@ -1,7 +1,7 @@
-"""The settings of the acquirer ISO8583: where its host is, how it is reached, and what it understands.
+"""The settings of the acquirer ISO8583: the address of its host, the connection, and its dialect.
 
-This module is loaded by a stage that has the acquirer, and read when the stage starts: a fault is not found by the
-first customer.
+Only a stage with this acquirer loads the module. It reads the settings at the start, so the first customer never meets
+a fault.
 """
 
 import ipaddress
@@ -15,16 +15,16 @@ from pathlib import Path
 from chalicelib.domain.iso8583_dialect import Dialect, DialectError, changed
 from chalicelib.record import Record
 
-PACKAGE = Path(__file__).parents[2]  # the folder that is deployed
+PACKAGE = Path(__file__).parents[2]  # the deployed folder
 USUAL = Path(__file__).with_name("dialect.json")
-SYSTEM = "system"  # the authorities this machine trusts
+SYSTEM = "system"  # the authorities that this machine trusts
 NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9][A-Za-z0-9-]*(?:\.[A-Za-z0-9][A-Za-z0-9-]*)*")
 INSTITUTION = re.compile("[0-9]{1,11}")
 MAX_PORT = 65535
 
 
 class Host(Record):
-    """The host of an acquirer. `ca` is the file of its authority; None means those of the system."""
+    """The host of an acquirer. `ca` is the file of its authority; None means the system's authorities."""
 
     name: str
     port: int
@@ -35,7 +35,7 @@ class Host(Record):
 
 
 def host(environment: Mapping[str, str], *, is_local: bool) -> Host:
-    """Return the host the environment describes, or end the process with the setting that is missing or wrong."""
+    """Return the host in the environment, or end the process with the name of the missing or wrong setting."""
     tls = _tls(environment, is_local=is_local)
     return Host(
         name=_name(_required(environment, "ISO8583_HOST")),
@@ -49,7 +49,7 @@ def host(environment: Mapping[str, str], *, is_local: bool) -> Host:
 
 @cache
 def usual() -> Dialect:
-    """Return the dialect of a stage that names no other."""
+    """Return the dialect of a stage that names none."""
     return changed(Dialect(), json.loads(USUAL.read_text(encoding="utf-8")))
 
 
@@ -127,7 +127,7 @@ def _dialect(named: str | None) -> Dialect:
 
 
 def _file(setting: str, named: str, *, may_be_absolute: bool = False) -> Path:
-    """Return a file of the package; with `may_be_absolute` also one elsewhere on this machine, by its whole path."""
+    """Return a file of the package. With `may_be_absolute`, an absolute path elsewhere on this machine is allowed."""
     path = (PACKAGE / named).resolve()
     if not (path.is_relative_to(PACKAGE.resolve()) or (may_be_absolute and Path(named).is_absolute())):
         message = f"{setting} is {named}; it is a path inside the package."

@@ -13,7 +13,7 @@ from chalicelib.receipts.html import STYLES
 
 FOLDER = Path(__file__).parent
 LIBRARIES = {"preact": "libraries/preact.mjs", "preact/hooks": "libraries/hooks.mjs", "htm": "libraries/htm.mjs"}
-# The forms of import and export that the modules use. `import name` is of a library's default.
+# The forms of import and export in the modules. `import name` imports a library's default.
 IMPORT = re.compile(r'^import *(?:\{([^}]*)\}|(\w+)) *from *"([^"]+)";?', re.MULTILINE)
 EXPORT_DEFAULT = re.compile(r"\bexport default (?=function)")
 EXPORT_DECLARED = re.compile(r"^export ((?:async )?(?:function|class|const) (\w+))", re.MULTILINE)
@@ -23,7 +23,7 @@ SOURCE_MAP = re.compile(r"^//# sourceMappingURL=.*$", re.MULTILINE)
 
 @cache
 def files() -> dict[str, str]:
-    """Return what the page loads: text by file name, each name with a digest of the text."""
+    """Return the files that the page loads: text by file name. Each name contains a digest of the text."""
     style = "".join(path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("styles/*.css")))
     return {
         f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.{kind}": text
@@ -33,14 +33,14 @@ def files() -> dict[str, str]:
 
 @cache
 def page() -> str:
-    """Return the HTML, whose addresses are relative to that of the page."""
+    """Return the HTML. Its links are relative to the page's address."""
     style, program = files()
     text = (FOLDER / "index.html").read_text(encoding="utf-8")
     return text.replace("{style}", f"app/{style}").replace("{script}", f"app/{program}")
 
 
 def script() -> str:
-    """Return the modules as one script, each after those it imports, behind the licences of the libraries."""
+    """Return the modules as one script, each after its imports. The licences of the libraries come first."""
     licences = {path.stem: path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("libraries/*.LICENSE"))}
     notices = [f"/*! {name}\n\n{text}*/\n" for name, text in licences.items()]
     modules = [f"const {_name(path)} = (() => {{\n{_scoped(path)}}})();\n" for path in _in_order()]
@@ -48,7 +48,7 @@ def script() -> str:
 
 
 def _in_order() -> Iterable[Path]:
-    """Return the modules, each before those that import it; raise CycleError when they import each other."""
+    """Return the modules, each after those that it imports; raise CycleError for a circle of imports."""
     imported: dict[Path, list[Path]] = {}
     found = [FOLDER / "main.js"]
     while found:
@@ -69,7 +69,7 @@ def _name(path: Path) -> str:
 
 
 def _scoped(path: Path) -> str:
-    """Return a module as the body of a function that returns what it exports; raise ValueError for another form."""
+    """Return a module as the body of a function that returns its exports; raise ValueError for an unknown form."""
     text = SOURCE_MAP.sub("", path.read_text(encoding="utf-8"))
     exported = [name for _, name in EXPORT_DECLARED.findall(text)]
     exported += [_as_properties(names, renamed="{1}: {0}") for names in EXPORT_LISTED.findall(text)]
@@ -89,13 +89,13 @@ def _imported(found: re.Match[str], importer: Path) -> str:
 
 
 def _as_properties(names: str, renamed: str) -> str:
-    """Return the names of an import or export as properties of an object."""
+    """Return the names in an import or export as properties of an object."""
     pairs = [name.split(" as ") for name in re.split(r"\s*,\s*", names.strip().rstrip(",").strip())]
     return ", ".join(renamed.format(*pair) if len(pair) > 1 else pair[0] for pair in pairs)
 
 
-# Scripts and styles of our own origin alone, none in the page, and no text becomes HTML but a receipt. A receipt is
-# shown in a frame, which has this policy too: its styles are known. Pictures are in the bucket.
+# Scripts and styles come only from our own origin, none is inline, and only a receipt may become HTML. The receipt's
+# frame inherits this policy, so the policy lists its styles. Pictures come from the bucket.
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-hashes' {styles}; img-src 'self' data: {bucket}; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "

@@ -1,12 +1,12 @@
-// Requests of the interface. Numbers with decimals are read as texts: a float would not be exact.
+// Requests of the interface. Decimal numbers are read as texts, because a float is not exact.
 import { change, end, session } from "./session.js";
 import { texts } from "./texts.js";
 
 const DECIMAL = /("(?:[^"\\]|\\.)*")|-?\d+\.\d+/g;
-const REPEATS = 2; // of a request that was asked to come again in a few seconds
+const REPEATS = 2; // of a request, when the service asks for a retry in a few seconds
 const MAX_WAIT_S = 5;
-const MAX_ANSWER_S = 40; // the service answers in 29 s or not at all
-const LOST = 0; // in place of an ErrorCode: no answer came
+const MAX_ANSWER_S = 40; // the service answers within 29 s or not at all
+const LOST = 0; // no answer came, so there is no ErrorCode
 const IN_PROGRESS = 301;
 
 export class Refusal extends Error {
@@ -15,7 +15,7 @@ export class Refusal extends Error {
     Object.assign(this, { code, findings, status, retryAfter });
   }
 
-  // Nobody knows whether the service did what it was asked to do.
+  // The outcome of the request is not known.
   get isLost() {
     return this.code === LOST || this.code === IN_PROGRESS || this.status >= 500;
   }
@@ -43,7 +43,7 @@ async function send(method, path, { body, key, token }) {
   } finally {
     clearTimeout(timer);
   }
-  // What is not in the service's words is of something between here and there.
+  // An answer in another form comes from a proxy, not from the service.
   if (!read || !(answer.ok || read.ErrorMessage)) throw new Refusal({ code: LOST, message: texts.errors.noAnswer, status: answer?.status });
   if (answer.ok) return read;
   throw new Refusal({
@@ -55,10 +55,10 @@ async function send(method, path, { body, key, token }) {
   });
 }
 
-// One sign-in serves all requests that wait for it.
+// All waiting requests share one sign-in.
 let signingIn = null;
 export const expired = {
-  onAsk: () => {}, // shows the dialog; set by the frame
+  onAsk: () => {}, // shows the dialog; the frame sets it
   signedIn(token) {
     change({ token });
     signingIn?.resolve();
@@ -76,12 +76,12 @@ function signInAgain() {
 }
 
 export function signOut() {
-  signingIn = null; // what waits for it is forgotten with its view
+  signingIn = null; // waiting requests end with their view
   end();
 }
 
-// Return the answer to a request, or throw a Refusal. `body` makes it a POST. One with `key`, or that changes nothing,
-// may be sent again when the service says so. A session that has ended is begun again, and the request goes on.
+// Return the answer to a request, or throw a Refusal. `body` makes it a POST. A request that changes nothing, or has a
+// `key`, is repeated when the service asks for it. After a session ends, the person signs in and the request continues.
 export async function call(path, body, { key, isRepeatable = true } = {}) {
   for (let sent = 0; ; ) {
     const { token } = session() ?? {};
@@ -100,10 +100,10 @@ export async function call(path, body, { key, isRepeatable = true } = {}) {
   }
 }
 
-// A request before there is a session, or of a new one.
+// A request before there is a session, or with a new one.
 export const callAs = (token, path, body) => send(body ? "POST" : "GET", path, { body, token });
 
-// 128 random bits: also on a page that is not https, where crypto.randomUUID is missing.
+// 128 random bits. Pages without https have no crypto.randomUUID.
 export function randomText(bytes = 16) {
   return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (one) => one.toString(16).padStart(2, "0")).join("");
 }

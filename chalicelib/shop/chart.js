@@ -1,4 +1,4 @@
-// A chart of bars. It is for the eye alone: a table beside it says the same.
+// A bar chart. It is only for the eye: a table next to it has the same numbers.
 import { formatScale } from "./money.js";
 import { html, useLayoutEffect, useRef, useState } from "./view.js";
 
@@ -7,10 +7,10 @@ const LEFT = 60;
 const BOTTOM = 24;
 const TOP = 10;
 const MAX_WIDTH = 1000;
-const NARROW = 330; // as wide as the card on a phone: letters keep their size
+const NARROW = 330; // the width of a card on a phone, so that letters keep their size
 const LABEL_WIDTH = 60;
 
-// A round step that makes about four lines.
+// A round step that gives about four lines.
 function step(span) {
   const power = 10 ** Math.floor(Math.log10(span / 4 || 1));
   return [1, 2, 5, 10].map((factor) => factor * power).find((size) => span / size <= 5);
@@ -29,7 +29,7 @@ function useWidth() {
   return [chart, width];
 }
 
-// `bars` are {label, value, before, title}; `before` is a second, paler bar behind.
+// `bars` are {label, value, before, title}. `before` is the value of a second, paler bar behind.
 export function Chart({ label, bars, currency, labelWidth = LABEL_WIDTH }) {
   const [chart, width] = useWidth();
   const labelEvery = Math.ceil((labelWidth * bars.length) / (width - LEFT));
@@ -40,7 +40,7 @@ export function Chart({ label, bars, currency, labelWidth = LABEL_WIDTH }) {
   const y = (value) => TOP + ((top - value) / (top - low)) * (HEIGHT - TOP - BOTTOM);
   const lines = Array.from({ length: Math.round((top - low) / size) + 1 }, (_, number) => low + number * size);
   const room = (width - LEFT) / bars.length;
-  // Every so many bars have their label, if it does not end beyond the chart.
+  // Only every nth bar has a label, if the label does not end outside the chart.
   const isLabelled = (number) => number % labelEvery === 0 && (bars.length - number - 0.5) * room >= labelWidth / 3;
 
   const bar = (value, kind, left, wide) => value !== 0 && html`<rect class=${kind} x=${left} width=${wide}

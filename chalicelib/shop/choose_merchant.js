@@ -1,4 +1,4 @@
-// A system user chooses the merchant it looks at: the interface names it through one of its accounts.
+// A system user chooses a merchant. In requests, one of the merchant's accounts names it.
 import { Refusal } from "./api.js";
 import { Failure, Field } from "./parts.js";
 import { go } from "./route.js";
@@ -7,7 +7,7 @@ import { texts } from "./texts.js";
 import { allTills } from "./till_list.js";
 import { html, useState } from "./view.js";
 
-// The account that sees most: an administrator sees the whole merchant.
+// The account with the most rights: an administrator sees the whole merchant.
 async function chosen(clientId) {
   const tills = await allTills(clientId);
   const account = tills.find((till) => till.IsAdministrator) ?? tills[0];

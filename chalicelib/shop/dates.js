@@ -1,4 +1,5 @@
-// Days are texts such as 2026-11-22, and times local to the merchant such as 2026-11-22T14:05:00.000, as in the interface.
+// Days are texts such as 2026-11-22. Times are local to the merchant, such as 2026-11-22T14:05:00.000, as in the
+// interface.
 import { locale } from "./texts.js";
 
 const DAY_MS = 86_400_000;
@@ -14,7 +15,7 @@ export function daysOf(first, last) {
   return Array.from({ length: daysBetween(first, last) + 1 }, (_, number) => addDays(first, number));
 }
 
-// An instant in milliseconds as the local time of a zone, which is a number of hours; and now, by this device's clock.
+// An instant in milliseconds (by default now, by this device's clock) as the local time of a zone in hours.
 export const inZone = (gmt, instant = Date.now()) => new Date(instant + gmt * 3_600_000).toISOString();
 export const dayInZone = (gmt, instant) => inZone(gmt, instant).slice(0, 10);
 export const hourInZone = (gmt) => Number(inZone(gmt).slice(11, 13));

@@ -1,4 +1,4 @@
-// The day report (Z report): counts and sums of a day, for the books; it prints on A4 and on 80 mm paper.
+// The day report (Z report): counts and sums of a day for the books. It prints on A4 and on 80 mm paper.
 import { addDays, formatDay, formatMoment, inZone, isDay } from "./dates.js";
 import { listed } from "./history.js";
 import { useLoaded } from "./load.js";

@@ -1,4 +1,4 @@
-// Days: what each day of a period brought.
+// Days: the takings of each day of a period.
 import { Chart } from "./chart.js";
 import { addDays, daysBetween, daysOf, firstOfMonth, formatDate, formatDayOfMonth, formatShortDay, isDay } from "./dates.js";
 import { useLoaded } from "./load.js";

@@ -1,11 +1,11 @@
-// Dialogs: what they do, the question before something is done, and a secret that is shown once.
+// Dialogs: their frame, their actions, a question before an action, and a secret that is shown once.
 import { Failure } from "./parts.js";
 import { texts } from "./texts.js";
 import { html, useEffect, useId, useRef, useState } from "./view.js";
 
-// A modal dialog: the browser keeps the focus in it. It goes back to where it was, or to the view when that is gone,
-// because a dialog that is taken from the page does not give it back. `onClose` is called for the key Escape too,
-// unless the dialog may not be closed now: a browser closes it at a second Escape whatever the page says.
+// A modal dialog: the browser keeps the focus inside. At the end the dialog gives the focus back to its opener, or to
+// the view if the opener is gone, because the browser does not. `onClose` also runs for Escape, unless the dialog may
+// not close now: the browser closes it at a second Escape in any case.
 export function Dialog({ title, onClose, mayClose = () => true, children }) {
   const dialog = useRef(null);
   const name = useId();
@@ -29,7 +29,7 @@ export function Dialog({ title, onClose, mayClose = () => true, children }) {
   </dialog>`;
 }
 
-// What a dialog or a button does: once at a time, and its refusal is shown.
+// The action of a dialog or button: it runs once at a time, and shows its refusal.
 export function useAct(run) {
   const [error, setError] = useState(null);
   const [isBusy, setBusy] = useState(false);
@@ -66,18 +66,18 @@ export function Act({ title, words, run, onClose }) {
   <//>`;
 }
 
-// A secret that is shown this once: it is nowhere else in the page, and gone when the dialog is closed.
+// A secret that is shown only once. It is nowhere else in the page, and gone when the dialog closes.
 export function ShownOnce({ words, secret, onClose }) {
   const [said, say] = useState("");
   const sentence = useRef(null);
   const shown = useRef(null);
-  useEffect(() => { sentence.current.focus(); }, []); // the button that had the focus is gone
+  useEffect(() => { sentence.current.focus(); }, []); // the focused button is gone
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(secret);
       say(texts.copied);
     } catch {
-      getSelection().selectAllChildren(shown.current); // not every browser lets a page copy
+      getSelection().selectAllChildren(shown.current); // some browsers do not let a page copy
       say(texts.copyByHand);
     }
   };

@@ -1,4 +1,4 @@
-// The latest events of the merchant, what became of each at each webhook, and sending one again.
+// The latest events of the merchant, with their deliveries to each webhook, and a way to send one again.
 import { formatSecond, formatTime } from "./dates.js";
 import { useAct } from "./dialogs.js";
 import { formatCount } from "./money.js";
@@ -9,8 +9,8 @@ import { texts } from "./texts.js";
 import { latestAttempt, ON, PENDING, sendAgain, succeeded } from "./webhook_list.js";
 import { html, useEffect, useId, useRef, useState } from "./view.js";
 
-const NONE = "none"; // of a webhook that the event was not sent to
-const FAILING = "failing"; // pending, after an attempt that failed
+const NONE = "none"; // the event was not sent to this webhook
+const FAILING = "failing"; // pending after a failed attempt
 const LOOKS = { delivered: "good", [PENDING]: "", [FAILING]: "warn", "given up": "bad", [NONE]: "" };
 const WORST_FIRST = ["given up", FAILING, PENDING, "delivered", NONE];
 
@@ -23,7 +23,7 @@ const worstOf = (deliveries) => {
 
 const Badge = ({ state }) => html`<span class=${`badge ${LOOKS[state]}`}>${texts.events.states[state]}</span>`;
 
-// A button that sends, and in words what the receiver answered.
+// A button that sends, and a sentence about the receiver's answer.
 export function Send({ label, send, onSent }) {
   const [outcome, setOutcome] = useState(null);
   const isLeft = useRef(false);
@@ -71,7 +71,7 @@ function Delivery({ event, delivery, webhook, page, reload }) {
   </section>`;
 }
 
-// An event that is opened: also the webhooks that it was not sent to, because it can be.
+// An opened event. It also lists webhooks that did not receive it, because it can be sent to them.
 function Opened({ event, webhooks, page, reload, id }) {
   const names = texts.events;
   const untold = webhooks.filter((one) => one.State === ON && !event.Deliveries.some((delivery) => delivery.WebhookID === one.ID));

@@ -1,4 +1,4 @@
-// The frame around every view: navigation, who is signed in, and the sign-in when there is no session.
+// The frame around every view: navigation, the signed-in person, and the sign-in when there is no session.
 import { callAs, expired, signOut } from "./api.js";
 import { address, useRoute } from "./route.js";
 import { change, merchant, session, useSession } from "./session.js";
@@ -6,7 +6,7 @@ import { SignIn, SignInAgain } from "./sign_in.js";
 import { texts } from "./texts.js";
 import { html, useEffect, useRef, useState } from "./view.js";
 
-// Who is signed in may have changed since: rights, the day. A session that ended is noticed by what a view asks for.
+// Refresh the person's rights and the day, which may have changed. The view's own requests notice an ended session.
 async function refresh() {
   const { token } = session();
   const { Data: me } = await callAs(token, "user/me");
@@ -26,19 +26,19 @@ function Header({ view, views }) {
   </header>`;
 }
 
-// `views` are {title, view} by the name in the address; `isListed` says whether the navigation leads there.
+// `views` are {title, view} by their name in the address. `isListed`: the navigation shows the view.
 export function Frame({ views }) {
   const signedIn = useSession();
   const { view, id, query } = useRoute();
   const [isExpired, setExpired] = useState(false);
   const main = useRef(null);
-  const name = Object.hasOwn(views, view) ? view : "today"; // an address may say anything
+  const name = Object.hasOwn(views, view) ? view : "today"; // the address may be anything
   const shown = views[name];
   const who = signedIn && `${signedIn.me.AgentID} ${merchant().ClientID}`;
 
   useEffect(() => {
     expired.onAsk = () => setExpired(true);
-    if (session()) refresh().catch(() => {}); // it is known well enough; what a view asks for will say what is wrong
+    if (session()) refresh().catch(() => {}); // stored facts are good enough; the view shows errors
   }, []);
   useEffect(() => {
     document.title = signedIn ? `${shown.title} · ${merchant().Name ?? signedIn.me.ClientName ?? texts.name}` : texts.name;
@@ -50,7 +50,7 @@ export function Frame({ views }) {
   if (!signedIn) return html`<${SignIn} />`;
   const needsMerchant = signedIn.me.IsSystemUser && !signedIn.merchant;
   const View = needsMerchant ? views.merchant.view : (id && shown.one) || shown.view;
-  // Of somebody else nothing stays: another person or merchant has a view of its own.
+  // Another person or merchant gets a new view, so nothing of the previous one stays.
   return html`
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>${texts.skip}</a>
     <${Header} view=${name} views=${views} />

@@ -1,5 +1,5 @@
-// Giving a payment back, in full or in part. A return has a key, made once and kept until its outcome is known: sent
-// again after a second click, a reload or a lost answer, it is still the same return, and the money moves once.
+// Give a payment back, in full or in part. A return keeps one key until its outcome is known. So a second click, a
+// reload or a lost answer repeats the same return, and the money moves once.
 import { call, randomText } from "./api.js";
 import { Dialog } from "./dialogs.js";
 import { difference, format, isZero, typedAmount } from "./money.js";
@@ -15,7 +15,7 @@ const TOO_MANY_REQUESTS = 429;
 const place = (id) => `payments.return.${id}`;
 
 export const canReturn = (payment) => payment.CanReturn || payment.CanReturnCNP;
-// The return of a payment that was sent and whose outcome is not known.
+// The payment's return that was sent and has no known outcome.
 export const unfinished = (id) => JSON.parse(sessionStorage.getItem(place(id)) ?? "null");
 
 function begun(payment, amount) {
@@ -25,7 +25,7 @@ function begun(payment, amount) {
   return { key: randomText(), endpoint, amount, body: { BasicReverseTran: { ...reversal, CurrencyID: payment.CurrencyID } } };
 }
 
-// Return the service's answer to a return. Throws a Refusal: when `isLost`, nobody knows whether it was carried out.
+// Return the service's answer to a return, or throw a Refusal. `isLost`: the outcome is not known.
 async function giveBack(id, attempt) {
   const wasSent = unfinished(id) !== null;
   sessionStorage.setItem(place(id), JSON.stringify(attempt));
@@ -35,7 +35,7 @@ async function giveBack(id, attempt) {
     if (answer.ErrorCode !== UNKNOWN) forget();
     return answer;
   } catch (refusal) {
-    // Too many requests: this one was not carried out, but an earlier one may have been.
+    // Too many requests: this one was refused, but an earlier one may have succeeded.
     const isDecided = !refusal.isLost && !(wasSent && refusal.status === TOO_MANY_REQUESTS);
     if (isDecided) forget();
     throw refusal;
@@ -46,7 +46,7 @@ export function ReturnDialog({ payment, onClose, onAnswered }) {
   const [attempt, setAttempt] = useState(unfinished(payment.ID));
   const [error, setError] = useState(null);
   const [isBusy, setBusy] = useState(false);
-  const sending = useRef(false); // a second click comes before the button is seen to be disabled
+  const sending = useRef(false); // a second click may come before the button is disabled
   const form = useRef(null);
 
   const submit = async (event) => {

@@ -1,9 +1,9 @@
-// The history of payments: the interface's filters, as they stand in the address of the view.
+// The history of payments, with the interface's filters as they stand in the view's address.
 import { call } from "./api.js";
 import { isDay } from "./dates.js";
 import { account } from "./session.js";
 
-// The filters by their names in the address, and in the interface.
+// The filters: their names in the address, and in the interface.
 export const FILTERS = {
   search: "Search",
   till: "AccountID",
@@ -26,7 +26,7 @@ export function bodyOf(query) {
   return { Period: period, ListBasicModel: model };
 }
 
-// One list of a page: the interface has what is pending in lists of its own.
+// All payments of a page as one list. The interface has pending ones in separate lists.
 export async function listed(query) {
   const answer = await call("payment/listHistoryEx", bodyOf(query));
   const all = [...answer.InProcess, ...answer.NotFinishedActualTrans, ...answer.Transactions];
@@ -45,5 +45,5 @@ export async function found(id) {
 
 export const isReversal = (payment) => payment.OperationID !== 1;
 export const isUnknown = (payment) => payment.IsNotFinished && payment.Substate !== 401;
-// Whether it moved money: a payment that took it, a reversal that gave it back.
+// Whether money moved: a payment took it, or a reversal gave it back.
 export const tookMoney = (payment) => (isReversal(payment) ? payment.Substate === 502 : [401, 411, 502].includes(payment.Substate));

@@ -1,7 +1,7 @@
-// What a view shows of the service: asked for when the view or its filters change, and again on request.
+// Data from the service for a view. It is loaded when the view or its filters change, and on request.
 import { useCallback, useEffect, useRef, useState } from "./view.js";
 
-// `wanted` names what is loaded: another one is loaded anew, and an answer that comes too late is passed by.
+// `wanted` names the data. For a new name, new data is loaded, and an answer for an old name is ignored.
 export function useLoaded(load, wanted) {
   const [state, setState] = useState({ wanted: null });
   const latest = useRef(0);

@@ -1,4 +1,4 @@
-// Money is exact: an amount is the text of a decimal, as it stands in the service's answer, and is never a float.
+// Money is exact: an amount is the decimal text of the service's answer, and never a float.
 import { locale } from "./texts.js";
 
 const MAX_SHARE = 5;
@@ -27,7 +27,7 @@ export const difference = (amount, other) => sum([amount, negative(other)]);
 export const isZero = (amount) => parts(amount).units === 0n;
 export const isNegative = (amount) => parts(amount).units < 0n;
 
-// For bars and percentages alone.
+// Only for bars and percentages.
 export const approximate = (amount) => Number(amount);
 
 export function format(amount, currency) {
@@ -45,14 +45,14 @@ export function formatScale(number, currency) {
 
 export const formatCount = (count) => new Intl.NumberFormat(locale).format(count);
 
-// A part of a whole in per cent; nothing when it says nothing: of nothing, or many times the whole.
+// A part of a whole in per cent. Empty when it means nothing: for a whole of zero, or a part many times the whole.
 export function formatShare(amount, whole) {
   const share = Math.abs(approximate(amount) / approximate(whole));
   return share < MAX_SHARE ? new Intl.NumberFormat(locale, { style: "percent" }).format(share) : "";
 }
 
-// What a person types, as a decimal: spaces between thousands are dropped, a comma is a point. Null for anything else.
-// Whether it can be given back is for the service to say, also of less than nothing.
+// A typed amount as a decimal: without spaces between thousands, and with a comma as a point. Null for other texts. The
+// service checks the amount, even a negative one.
 export function typedAmount(typed) {
   const found = /^(-?\d+)(?:[.,](\d+))?$/.exec(typed.replace(/[\s\u00a0\u202f']/g, ""));
   return found ? found[1] + (found[2] ? `.${found[2]}` : "") : null;

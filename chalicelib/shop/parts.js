@@ -17,7 +17,7 @@ export function Failure({ error, retry }) {
   </div>`;
 }
 
-// What a view shows until its data is there, and when it does not come.
+// A view's data, or a text until it arrives or when it fails.
 export function Loaded({ state, children }) {
   if (state.error) return html`<${Failure} error=${state.error} retry=${state.reload} />`;
   if (!state.data) return html`<p class="loading" role="status">${texts.loading}</p>`;
@@ -34,10 +34,10 @@ export function Field({ label, hint, problem, children, ...input }) {
   </div>`;
 }
 
-// What is wrong with the field that has this ID.
+// The problem of the field with this ID.
 export const Problem = ({ id, words }) => words && html`<small id=${`${id}-problem`} class="bad" role="alert">${words}</small>`;
 
-// What happened at times local to the merchant, day by day.
+// Entries grouped by their day, in the merchant's local time.
 export function ByDay({ all, timeOf, children }) {
   const days = [...new Set(all.map((one) => timeOf(one).slice(0, 10)))];
   return days.map((day) => html`<section key=${day} class="card rows">
@@ -46,7 +46,7 @@ export function ByDay({ all, timeOf, children }) {
   </section>`);
 }
 
-// The page of a list, and the way to those beside it; `to` returns the address of a page.
+// The page of a list, with links to its neighbours. `to` returns the address of a page.
 export function Pages({ page, words, hasNext, to }) {
   return html`<nav class="pages" aria-label=${texts.pages.name}>
     ${page > 1 && html`<a class="button" rel="prev" href=${to(page > 2 ? page - 1 : "")}>${texts.pages.previous}</a>`}
@@ -55,7 +55,7 @@ export function Pages({ page, words, hasNext, to }) {
   </nav>`;
 }
 
-// Sums by what the first column names.
+// A table of sums, one row for each value in the first column.
 export function SumTable({ caption, first, rows, foot, empty = texts.nothing }) {
   if (!rows.length) return html`<p class="empty">${empty}</p>`;
   return html`<div class="scroll" tabindex="0" role="region" aria-label=${caption}><table>

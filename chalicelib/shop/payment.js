@@ -1,4 +1,4 @@
-// A payment: its state, its card, what was given back, its receipt, photo and signature.
+// A payment: its state, card, returns, receipt, photo and signature.
 import { formatMoment } from "./dates.js";
 import { canReturn, ReturnDialog, unfinished, Unfinished } from "./giving_back.js";
 import { found, isReversal, isUnknown } from "./history.js";
@@ -51,12 +51,12 @@ function Pictures({ payment }) {
   return shown.map(([url, name]) => html`<section class="card"><h2>${name}</h2><img class="picture" src=${url} alt=${name} /></section>`);
 }
 
-// What became of a return, in a sentence; the service's words when it was declined.
+// The outcome of a return in a sentence. A declined return shows the service's words.
 function Outcome({ answer }) {
   const { Amount, CurrencyID } = answer.Transaction;
   const amount = format(Amount, CurrencyID);
   const sentence = useRef(null);
-  useEffect(() => { sentence.current.focus(); }, [answer]); // the button that had the focus may be gone
+  useEffect(() => { sentence.current.focus(); }, [answer]); // the focused button may be gone
   const said = (kind, role, words) => html`<p ref=${sentence} class=${`note ${kind}`} role=${role} tabindex="-1">${words}</p>`;
   if (answer.ErrorCode === 0) return said("good", "status", texts.return.done(amount));
   if (answer.ErrorCode === UNKNOWN) return said("warn", "status", texts.return.unknown(amount));

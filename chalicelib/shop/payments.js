@@ -1,4 +1,4 @@
-// Payments: the history, searched and filtered, page by page. The filters are in the address.
+// Payments: the history with search and filters, page by page. The address holds the filters.
 import { formatTime } from "./dates.js";
 import { bodyOf, exported, isReversal, isUnknown, listed, tookMoney } from "./history.js";
 import { KINDS, kindName } from "./kinds.js";
@@ -71,7 +71,7 @@ function Export({ query }) {
     setBusy(true);
     setError(null);
     try {
-      location.assign(await exported(query)); // it comes as an attachment: the page stays
+      location.assign(await exported(query)); // a download, so the page stays
     } catch (refusal) {
       setError(refusal);
     }
@@ -92,7 +92,7 @@ function Listed({ query, page: { payments, counters } }) {
       hasNext=${number < counters.PageCount} to=${(other) => address("payments", { ...query, page: other })} />`;
 }
 
-// The list that was looked at last: a payment leads back to it.
+// The last list. A payment links back to it.
 let latest = address("payments");
 export const latestList = () => latest;
 

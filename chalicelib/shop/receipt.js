@@ -1,11 +1,11 @@
-// The receipt, as the customer got it: a document of its own in a frame that runs no script.
+// The customer's receipt: a separate document in a frame that runs no script.
 import { call } from "./api.js";
 import { useLoaded } from "./load.js";
 import { Loaded } from "./parts.js";
 import { texts } from "./texts.js";
 import { html, useRef, useState } from "./view.js";
 
-// The page's policy lets no text become HTML but through this name. The frame that shows it is a sandbox.
+// The page's policy lets text become HTML only through this name. The frame is a sandbox.
 const policy = globalThis.trustedTypes?.createPolicy("receipt", { createHTML: (text) => text });
 
 function Document({ receipt }) {

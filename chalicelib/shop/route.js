@@ -1,4 +1,4 @@
-// The address after # is the view and its filters, so that back, reload and a link to somebody else lead to the same.
+// The part of the address after # is the view and its filters, so back, reload and shared links lead to the same view.
 import { useEffect, useState } from "./view.js";
 
 export function parse(hash) {
@@ -11,7 +11,7 @@ function decoded(text) {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // somebody typed it
+    return text; // somebody typed the address
   }
 }
 

@@ -1,4 +1,5 @@
-// Who is signed in: kept for this tab alone, in sessionStorage, so that a reload goes on and a closed tab is signed out.
+// The signed-in person. sessionStorage keeps the session for this tab only: a reload continues it, closing the tab ends
+// it.
 import { addDays, dayInZone, daysBetween, inZone } from "./dates.js";
 import { useEffect, useState } from "./view.js";
 
@@ -11,7 +12,7 @@ const listeners = new Set();
 function set(next) {
   current = next;
   if (next) sessionStorage.setItem(PLACE, JSON.stringify(next));
-  else sessionStorage.clear(); // returns that are not finished, too: they are this person's
+  else sessionStorage.clear(); // also unfinished returns, because they belong to this person
   for (const listener of listeners) listener(current);
 }
 
@@ -29,19 +30,19 @@ export function useSession() {
   return shown;
 }
 
-// The merchant's day: as the service said, and on from there by the midnights that passed since.
+// The merchant's day: the service's last answer, plus the midnights since then.
 export function today() {
   const { me, askedAt } = current;
   return addDays(me.Today, daysBetween(dayInZone(me.GMT, askedAt), dayInZone(me.GMT)));
 }
 
-// An instant of the interface, such as 2026-11-22T12:05:00.000Z, as a time of the person's merchant.
+// An instant of the interface, such as 2026-11-22T12:05:00.000Z, in the time of the person's merchant.
 export const localTime = (instant) => inZone(current.me.GMT, Date.parse(instant));
 
 export const isManager = () => current.me.IsAdministrator || current.me.IsSystemUser;
 export const seesAll = () => isManager() || current.me.Rights.includes(201);
 
-// The merchant that is looked at: the person's own, or the one that a system user chose.
+// The shown merchant: the person's own, or the system user's choice.
 export const merchant = () => current.merchant ?? { ClientID: current.me.ClientID, CurrencyID: current.me.CurrencyID };
-// What names it in a request: a system user names it by one of its accounts.
+// The field that names the merchant in a request. A system user names it by one of its accounts.
 export const account = () => (current.merchant ? { AccountID: current.merchant.AccountID } : {});

@@ -1,4 +1,4 @@
-// Signing in: the page before there is a session, and the dialog when it has ended in the middle of things.
+// Sign-in: the page without a session, and the dialog when a session ends during work.
 import { callAs, expired, signOut } from "./api.js";
 import { Dialog } from "./dialogs.js";
 import { Failure, Field } from "./parts.js";
@@ -57,7 +57,7 @@ export function SignIn() {
 }
 
 export function SignInAgain({ onDone }) {
-  // Somebody else begins anew: what was being done is not theirs.
+  // Another person starts from scratch, because unfinished work belongs to the previous person.
   const signedIn = ({ token, me }) => {
     onDone();
     if (me.AgentID === session().me.AgentID) {

@@ -1,4 +1,4 @@
-// Takings: rows of the interface, each of a day (and hour), a till, a kind and a currency; summed here as a view needs.
+// Takings: the interface's rows, one per day (and hour), till, kind and currency. Views sum them here.
 import { call } from "./api.js";
 import { kindName } from "./kinds.js";
 import { isZero, sum } from "./money.js";
@@ -9,7 +9,7 @@ export async function takings(first, last, by) {
   return answer.Takings;
 }
 
-// The sums of some rows, which are of one currency.
+// The sums of rows in one currency.
 export function total(rows, currency) {
   const add = (name) => (rows.length ? sum(rows.map((row) => row[name])) : zero(currency));
   const count = (name) => rows.reduce((counted, row) => counted + row[name], 0);
@@ -23,7 +23,7 @@ export function total(rows, currency) {
   };
 }
 
-// Nothing, with the decimals of the currency.
+// Zero, with the decimals of the currency.
 function zero(currency) {
   const digits = currency
     ? new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits
@@ -31,7 +31,7 @@ function zero(currency) {
   return digits ? `0.${"0".repeat(digits)}` : "0";
 }
 
-// The currencies of rows, the merchant's own first; that one alone when there are no rows.
+// The currencies of rows, the merchant's own first. Without rows, only the merchant's own.
 export function currencies(rows) {
   const own = merchant().CurrencyID;
   const found = [...new Set(rows.map((row) => row.CurrencyID))].sort();
@@ -46,7 +46,7 @@ export const tillOf = (row) => row.AgentName ?? String(row.AgentID);
 
 export const of = (rows, currency) => rows.filter((row) => row.CurrencyID === currency);
 
-// Sums by what `key` makes of a row, those with most money first.
+// Sums of rows grouped by `key`, the largest takings first.
 export function grouped(rows, key, currency) {
   const groups = new Map();
   for (const row of rows) groups.set(key(row), [...(groups.get(key(row)) ?? []), row]);

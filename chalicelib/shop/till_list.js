@@ -21,6 +21,6 @@ const path = (id) => `merchant/${merchant().ClientID}/pos/${id}`;
 
 export const till = async (id) => (await call(path(id))).Pos;
 export const update = async (id, fields) => (await call(`${path(id)}/update`, fields)).Pos;
-// A till that was created although its answer was lost is found in the list: its e-mail is not taken twice.
+// A till may be created although its answer is lost. The list then has it, because an e-mail is used only once.
 export const create = async (fields) =>
   (await call(`merchant/${merchant().ClientID}/pos/create`, fields, { isRepeatable: false })).Pos;

@@ -1,4 +1,4 @@
-// Tills: who takes payments for the merchant, whether they may, and their keys.
+// Tills: the merchant's agents, their states, and their keys.
 import { formatMoment } from "./dates.js";
 import { Act } from "./dialogs.js";
 import { useLoaded } from "./load.js";

@@ -1,4 +1,4 @@
-// Today: what was taken, by kind and till, hour by hour, beside the same day of last week.
+// Today: the takings by kind, till and hour, next to the same day of last week.
 import { Chart } from "./chart.js";
 import { addDays, formatDay, formatHour, formatWeekday, hourInZone } from "./dates.js";
 import { isUnknown, listed } from "./history.js";
@@ -76,7 +76,7 @@ function OfCurrency({ now, before, day, currency, isFirst }) {
 
 const LATELY = 5;
 
-// What came last, and what has no known outcome: asked for by itself, the figures do not wait for it.
+// The latest payments and those without a known outcome. They load separately, so the figures do not wait for them.
 function Lately({ day, state }) {
   return html`<section class="lately">
     <h2>${texts.payments.lately}</h2>
@@ -94,7 +94,7 @@ export function Today() {
   const day = today();
   const wanted = `${merchant().ClientID} ${day}`;
   const state = useLoaded(() => takings(day, day, "hour"), wanted);
-  const before = useLoaded(() => takings(addDays(day, -7), addDays(day, -7), "hour"), wanted); // not waited for
+  const before = useLoaded(() => takings(addDays(day, -7), addDays(day, -7), "hour"), wanted); // not awaited
   const lately = useLoaded(() => listed({ from: day, to: day }), wanted);
   const refresh = () => {
     state.reload();

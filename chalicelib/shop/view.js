@@ -1,4 +1,4 @@
-// What the modules use of the libraries: components are functions, their HTML is a template of htm.
+// The parts of the libraries that the modules use. Components are functions; their HTML is a template of htm.
 import { h, render } from "preact";
 import { useCallback, useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import htm from "htm";

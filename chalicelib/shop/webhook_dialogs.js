@@ -16,9 +16,9 @@ export const KINDS = [
   "reversal.approved",
   "reversal.declined",
 ];
-const OLD_SECRET_DAYS = 1; // for which it signs beside the new one
+const OLD_SECRET_DAYS = 1; // so long the old secret also signs
 
-// To the interface no kind is every kind, also one that there will be: here a person chooses.
+// In the interface, no kinds means every kind, also future ones. In this form, a person chooses.
 function typed(form) {
   const data = new FormData(form);
   const kinds = data.getAll("kind");
@@ -26,7 +26,7 @@ function typed(form) {
   return { Url: data.get("url").trim(), Types: kinds.length === KINDS.length ? [] : kinds };
 }
 
-// What is wrong with a field, such as Types or Types[1].
+// The problem of a field such as Types or Types[1].
 function problemOf(error, field) {
   const found = error?.findings?.filter((one) => one.Property.split("[")[0] === field) ?? [];
   return found.map((one) => one.Message).join(" ");
@@ -43,7 +43,7 @@ function Kinds({ chosen, problem }) {
   </fieldset>`;
 }
 
-// Of a new webhook, or of the one in `shown`.
+// The form of a new webhook, or of the webhook in `shown`.
 function Form({ shown, error, isBusy, form, onSubmit, onClose }) {
   const [url, kinds] = ["Url", "Types"].map((field) => problemOf(error, field));
   useEffect(() => {
@@ -72,7 +72,7 @@ export function ChangeWebhook({ shown, onClose }) {
   <//>`;
 }
 
-// Make something that has a secret. Without an answer nobody knows whether it was made, and the secret is lost.
+// Make something with a secret. If the answer is lost, so is the secret, and the outcome is not known.
 function useMade(make, wordsWhenLost) {
   const [made, setMade] = useState(null);
   const state = useAct(async () => {

@@ -1,4 +1,4 @@
-// The webhooks of the merchant, its events, and what became of each at each webhook.
+// The merchant's webhooks and events, with the deliveries to each webhook.
 import { call, wait } from "./api.js";
 import { merchant, session } from "./session.js";
 
@@ -6,11 +6,11 @@ export const ON = 1;
 export const OFF = 0;
 export const PENDING = "pending";
 
-const LOOKS_S = [0.3, 0.7, 1, 2, 3, 4, 5]; // pauses between looks: a receiver has ten seconds to answer
+const LOOKS_S = [0.3, 0.7, 1, 2, 3, 4, 5]; // pauses between two looks: a receiver has ten seconds to answer
 
 const path = (rest) => `merchant/${merchant().ClientID}/${rest}`;
 const zone = () => ({ GMT: session().me.GMT });
-// Not repeated: a secret that was made and whose answer was lost cannot be read again.
+// Not repeated, because a secret in a lost answer cannot be read again.
 const once = { isRepeatable: false };
 
 export const webhooks = async () => (await call(path("webhook/list"), zone())).Webhooks;
@@ -26,19 +26,19 @@ export async function eventsPage(page) {
 export const latestAttempt = (delivery) => delivery?.AttemptList[0];
 export const succeeded = (attempt) => attempt.Status >= 200 && attempt.Status < 300;
 
-// Send a test to a webhook, and return its attempt.
+// Send a test to a webhook and return its attempt.
 export async function sendTest(webhookId, isLeft) {
   const { EventID } = await call(path(`webhook/${webhookId}/test`), {});
   return attemptAfter(undefined, EventID, webhookId, 1, isLeft);
 }
 
-// Send an event on a page of the list to a webhook once more, and return the attempt.
+// Send an event of a page to a webhook again and return the attempt.
 export async function sendAgain(event, delivery, page, isLeft) {
   await call(path(`event/${event.ID}/resend`), { WebhookID: delivery.WebhookID });
   return attemptAfter(latestAttempt(delivery)?.Timestamp, event.ID, delivery.WebhookID, page, isLeft);
 }
 
-// Look at the list until there is an attempt after the one at `before`; undefined when none comes soon.
+// Look at the list until it has an attempt after the one at `before`; undefined if none comes soon.
 async function attemptAfter(before, eventId, webhookId, page, isLeft) {
   for (const pause of LOOKS_S) {
     await wait(pause);

@@ -1,4 +1,4 @@
-// Webhooks: which addresses are told of payments, whether they answer, and what was sent to them.
+// Webhooks: the addresses that receive events, the state of each, and the latest events.
 import { formatMoment } from "./dates.js";
 import { Act } from "./dialogs.js";
 import { Events, Send } from "./events.js";
@@ -11,14 +11,14 @@ import { ChangeWebhook, CreateWebhook, KINDS, NewSecret } from "./webhook_dialog
 import { eventsPage, latestAttempt, OFF, ON, sendTest, succeeded, update, webhooks } from "./webhook_list.js";
 import { html, useState } from "./view.js";
 
-// The last attempt at a webhook, of the newest events.
+// The latest attempt of a webhook among the newest events.
 function lastAttemptAt(webhook, events = []) {
   const deliveries = events.flatMap((event) => event.Deliveries).filter((one) => one.WebhookID === webhook.ID);
   const attempts = deliveries.map(latestAttempt).filter(Boolean);
   return attempts.sort((one, other) => (one.Timestamp < other.Timestamp ? 1 : -1))[0];
 }
 
-// An attempt from before the last change says nothing of the address that it has now.
+// An attempt before the last change says nothing about the current address.
 function State({ shown, attempt }) {
   if (shown.State === OFF) return html`<span class="badge bad">${texts.webhooks.off}</span>`;
   const isOfNow = attempt && localTime(attempt.Timestamp) > shown.Updated;
@@ -63,7 +63,7 @@ export function Webhooks({ query }) {
     ask(null);
     reload();
   };
-  const showTest = () => (page > 1 ? go("webhooks") : reload()); // it is the newest
+  const showTest = () => (page > 1 ? go("webhooks") : reload()); // the test is the newest event
   const newest = page === 1 ? events.data?.events : [];
   return html`<div class="title">
       <h1>${texts.webhooks.title}</h1>
