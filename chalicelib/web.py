@@ -227,7 +227,7 @@ class Endpoint(Record):
         return model
 
     @property
-    def summary(self) -> str:
+    def sentence(self) -> str:
         """Return the sentence that describes the operation."""
         return (self.view.__doc__ or "").strip().split("\n", 1)[0]
 

@@ -1,9 +1,12 @@
 "use strict";
-// Everything is at this origin, behind what stands in front of /docs: nothing, or the name of the gateway's stage.
+// All addresses begin with this origin and the part of the path before /docs: empty, or the name of the gateway's stage.
 const base = location.pathname.replace(/\/docs(\/[^/]*)?$/, "");
 for (const node of document.querySelectorAll(".origin")) node.textContent = location.origin + base;
 
-const LABELS = { navigation: { showAllEndpoints: "Show More of {name}" } }; // the name of the button must begin as it reads
+// The local stage offers a login of its demo data for trying a request.
+const DEMO = { Basic: { username: "till@demo.example", password: "till-demo-password" } };
+const isLocal = ["127.0.0.1", "localhost"].includes(location.hostname);
+const LABELS = { navigation: { showAllEndpoints: "Show More of {name}" } }; // the button's name must begin with its label
 
 async function read(path) {
   const answer = await fetch(base + path);
@@ -11,7 +14,7 @@ async function read(path) {
   return answer.json();
 }
 
-// Guides are tags without operations: so they stand in the list at the side, and the search finds their words.
+// Guides are tags without operations, so that the list at the side shows them and the search finds their words.
 function withGuides(reference, guides) {
   const tags = guides.map(({ name, title, about }) => ({
     name: title,
@@ -25,7 +28,7 @@ function withGuides(reference, guides) {
   };
 }
 
-// The renderer leaves some controls without the name, the role or the state that a screen reader needs.
+// Some of the renderer's controls lack a name, role or state for screen readers.
 function mend() {
   const each = (selector, change) => document.querySelectorAll(selector).forEach(change);
   each("[role=combobox]:not([aria-expanded])", (field) => field.setAttribute("aria-expanded", "false"));
@@ -55,9 +58,9 @@ async function show(place) {
   Scalar.createApiReference(place, {
     content: withGuides(reference, guides),
     servers: [{ url: location.origin + base }],
-    authentication: { preferredSecurityScheme: "Basic" },
+    authentication: { preferredSecurityScheme: "Basic", ...(isLocal && { securitySchemes: DEMO }) },
     persistAuth: false,
-    customFetch: (request, options) => fetch(request, { ...options, credentials: "omit" }), // else a 401 opens the browser's own login
+    customFetch: (request, options) => fetch(request, { ...options, credentials: "omit" }), // otherwise a 401 opens the browser's own login
     telemetry: false,
     withDefaultFonts: false,
     showDeveloperTools: "never",

@@ -198,7 +198,7 @@ ChoosePeriod = Callable[[date | None, date | None, date], Period]
 
 
 class HistoryQuery(Record):
-    """A checked request for a list, not yet read. `anytime`: show a transaction found by ID, whatever its day."""
+    """A checked request for a list, not yet read. `anytime`: show a transaction found by ID, on any day."""
 
     client_id: int
     currency: str | None

@@ -1,4 +1,4 @@
-"""The audit: who changed which fields of which record. The change and its entry are one store transaction."""
+"""The audit. An entry names account, record and changed fields; it is stored in the transaction of the change."""
 
 import secrets
 from collections.abc import Iterable

@@ -1,1 +1,1 @@
-"""The commands of `make bench`: what requests cost in store calls, capacity units and processor time."""
+"""The commands of `make bench`: the cost of requests in store calls, capacity units and processor time."""

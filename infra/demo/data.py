@@ -28,7 +28,7 @@ TILL = ("till@demo.example", "till-demo-password")
 TILL_KEY = "till-demo-secret-key-0001"
 OTHER_OWNER = ("owner@other.example", "owner-other-password")
 OTHER_TILL = ("till@other.example", "till-other-password")
-SIGNING_SECRET = "demo-signing-secret-of-the-local-stage"  # noqa: S105  of the local stage alone
+SIGNING_SECRET = "demo-signing-secret-of-the-local-stage"  # noqa: S105  only of the local stage
 
 VISA = ("4111111111111111", "1249")  # a test number: the cents of the amount decide
 

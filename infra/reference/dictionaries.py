@@ -25,15 +25,15 @@ DICTIONARIES: Mapping[str, Mapping[Any, str]] = {
     "TransactionView.InputType": INPUT_TYPES,
     "ReverseMode": {
         ReverseMode.CANCEL: "Cancel: before the Deadline, in full (/reverse)",
-        ReverseMode.RETURN: "Return: any time while something remains (/reverse)",
+        ReverseMode.RETURN: "Return: any time while an amount remains (/reverse)",
         ReverseMode.CANCEL_CNP: "Cancel, card not present (/reversecnp)",
-        ReverseMode.AUTO_CANCEL: "Automatic cancel: by the service alone",
+        ReverseMode.AUTO_CANCEL: "Automatic cancel: only by the service",
         ReverseMode.RETURN_CNP: "Return, card not present (/reversecnp)",
         ReverseMode.CREDIT_VOUCHER: "Credit voucher: refused with 312",
     },
     "Finding.Code": {check.value: check.name.replace("_", " ").lower() for check in Check}
     | {code: f"{name.replace('_', ' ').lower()}: as the ErrorCode" for code, name in REFERENCES.items()},
-    "Finding.Type": {1: "error", 2: "warning: the request went on"},
+    "Finding.Type": {1: "error", 2: "warning: the request continued"},
 }
 AGENTS = ("CreateAgent", "UpdateAgent", "BulkItem")
 SECRETS = {

@@ -63,8 +63,8 @@ def describe_operation(endpoint: Endpoint, schemas: dict[str, Any]) -> dict[str,
     described: dict[str, Any] = {
         "operationId": texts["id"],
         "tags": [_tag(endpoint)],
-        "summary": endpoint.summary,
-        "description": texts["about"],
+        "summary": texts["title"],
+        "description": f"{endpoint.sentence} {texts['about']}",
         "parameters": _parameters(endpoint, schemas),
         "responses": {"200": _success_response(endpoint, examples, replays=bool(texts.get("replays")))}
         | _refusal_references(endpoint),

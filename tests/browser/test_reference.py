@@ -54,11 +54,13 @@ def test_a_request_is_tried_against_the_stage_it_is_on(reference: Visit, stage: 
     page.get_by_role("button", name="Test Request").first.click()
     client = page.get_by_role("dialog", name="API Client")
     send = client.get_by_role("button", name="Send post request")
+    username, password = client.get_by_role("combobox", name="Username"), client.get_by_label("Password", exact=True)
+    expect(username).to_have_text(TILL[0])  # the login of the demo data, which only a local stage offers
+    password.fill("wrong")
     send.click()
     expect(client.get_by_text("401 Unauthorized")).to_be_visible()
     assert reference.complaints.pop().endswith("401 (Unauthorized)")  # the browser's own note
-    client.get_by_role("combobox", name="Username").fill(TILL[0])
-    client.get_by_label("Password", exact=True).fill(TILL[1])
+    password.fill(TILL[1])
     with page.expect_response(f"{stage}/api/v1/payment/submit") as answered:
         send.click()
 
@@ -107,7 +109,7 @@ def test_the_search_puts_reversals_first_by_the_words_of_other_interfaces(word: 
     page.get_by_role("button", name="Search").first.click()
     page.locator("[role=search] input").fill(word)
 
-    expect(page.get_by_role("option").first).to_contain_text("cancel (void) or return (refund)")
+    expect(page.get_by_role("option").first).to_contain_text("Refund or void")
     page.keyboard.press("Escape")
 
 

@@ -67,7 +67,7 @@ def test_a_webhook_is_created_and_its_secret_is_shown_once(shop: Shop, store: St
     shop.page.get_by_label("Return declined").uncheck()
     shop.button("Create").click()
     secret = shop.page.locator("code").inner_text()
-    expect(shop.page.get_by_text("It is shown this once")).to_be_focused()
+    expect(shop.page.get_by_text("It is shown only this once")).to_be_focused()
     shop.button("Copy").click()
     expect(shop.page.get_by_text("Copied.")).to_be_visible()
     store.pay()

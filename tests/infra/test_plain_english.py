@@ -31,20 +31,8 @@ CONSTRUCTIONS = {
     "no more": (r"\bis no more\b|\bnot either\b|,\s+too\b", "no longer, also"),
 }
 TOO_LONG = "too long"
-# The most findings of each kind. These numbers may fall and never rise: lower them when you rewrite a text.
-LIMITS: dict[str, dict[str, int]] = {
-    "documents": {"a clause for a noun": 7},
-    "code": {
-        "a clause for a noun": 420,
-        "alone for only": 45,
-        "an old word": 26,
-        "no more": 25,
-        "made of": 18,
-        TOO_LONG: 11,
-        "told": 6,
-    },
-    "the page": {"a clause for a noun": 6, "made of": 2, "told": 1, "no more": 1},
-}
+# A title that people search for, and a message that contract and clients know.
+ALLOWED = {"What this service does not do", "The amount exceeds what remains of the payment."}
 
 
 def documents() -> Iterator[tuple[str, str]]:
@@ -97,7 +85,7 @@ def findings(text: str) -> Iterator[tuple[str, str]]:
         if len(sentence.split()) > LONGEST:
             yield TOO_LONG, sentence
         for kind, (pattern, _) in CONSTRUCTIONS.items():
-            if not (kind == "a clause for a noun" and sentence.endswith("?")):
+            if not (kind == "a clause for a noun" and (sentence.endswith("?") or sentence in ALLOWED)):
                 yield from ((kind, sentence) for _ in re.finditer(pattern, sentence, re.IGNORECASE))
 
 
@@ -108,11 +96,11 @@ def findings_in(texts: str) -> list[tuple[str, str, str]]:
 
 @pytest.mark.parametrize("kind", [TOO_LONG, *CONSTRUCTIONS])
 @pytest.mark.parametrize("texts", TEXTS)
-def test_prose_has_no_more_riddles_than_its_limit(texts: str, kind: str) -> None:
+def test_prose_has_no_riddles(texts: str, kind: str) -> None:
     found = [f"{name}: {words}" for one, name, words in findings_in(texts) if one == kind]
     plainly = CONSTRUCTIONS.get(kind, ("", f"at most {LONGEST} words, one idea a sentence"))[1]
 
-    assert len(found) <= LIMITS[texts].get(kind, 0), f"{kind}; plainly: {plainly}\n" + "\n".join(found)
+    assert found == [], f"{kind}; plainly: {plainly}"
 
 
 @pytest.mark.parametrize(

@@ -42,12 +42,14 @@ def requests(model: type[Request] = Request) -> Iterator[type[Request]]:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_an_operation_says_in_a_sentence_what_it_does_and_more_than_a_sentence_of_it(operation: str) -> None:
+def test_an_operation_has_a_short_title_and_a_sentence_about_its_effect_before_the_details(operation: str) -> None:
     described = OPERATIONS[operation]
+    effect, _, details = described["description"].partition(". ")
 
-    assert described["summary"].endswith(".")
-    assert len(described["description"].split()) >= 10
-    assert described["description"] != described["summary"]
+    assert 2 <= len(described["summary"].split()) <= 4
+    assert len(described["summary"]) <= 25  # one line of the list at the side
+    assert 3 <= len(effect.split()) <= 25
+    assert len(details.split()) >= 6
     assert all(len(one["description"].split()) >= 3 for one in described["parameters"])
 
 
