@@ -40,8 +40,9 @@ def test_cash_is_approved_as_soon_as_it_is_kept() -> None:
     assert transaction.deadline == end_of_day(NOW, MERCHANT.gmt)
 
 
-def test_the_change_is_what_was_received_above_the_amount() -> None:
-    assert taken(amount_cash_got=Decimal(20)).amount_cash_got_minor == 2000
+@pytest.mark.parametrize(("received", "minor_units"), [("20", 2000), ("12.30", 1230)])
+def test_cash_of_the_amount_or_more_is_received(received: str, minor_units: int) -> None:
+    assert taken(amount_cash_got=Decimal(received)).amount_cash_got_minor == minor_units
 
 
 @pytest.mark.parametrize(

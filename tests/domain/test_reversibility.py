@@ -85,6 +85,23 @@ def test_a_reversal_says_that_it_is_one() -> None:
     assert "a reversal is not reversed" in refused.message
 
 
+@pytest.mark.parametrize("mode", [ReverseMode.CANCEL, ReverseMode.RETURN])
+def test_a_payment_without_a_remainder_is_not_reversed_again(mode: ReverseMode) -> None:
+    """Its phase does not say so while the reversal that reserves the last cent is in progress."""
+    payment = altered(a_payment(), reversed_minor=1230, reserved_minor=1230, reversals=1)
+    refused = asked(payment, CARD_PRESENT, mode)
+
+    assert refused is not None
+    assert refused.error is ErrorCode.EXCEEDS_REMAINDER
+
+
+def test_the_deadline_itself_is_too_late_to_cancel() -> None:
+    refused = asked(a_payment(), CARD_PRESENT, ReverseMode.CANCEL, late=True)
+
+    assert refused is not None
+    assert refused.error is ErrorCode.CANCEL_WINDOW_CLOSED
+
+
 def test_a_cancel_says_in_full_only_or_that_a_part_is_reversed() -> None:
     payment = a_payment()
     part = asked(payment, CARD_PRESENT, ReverseMode.CANCEL, partial=True)
