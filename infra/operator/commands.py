@@ -33,12 +33,12 @@ from chalicelib.schemas.field_types import EMAIL
 from chalicelib.services import history, linked_cards
 from chalicelib.services.authentication import LOGIN, new_secret_key
 from chalicelib.services.passwords import hash_password
-from chalicelib.services.rebuild_totals import rebuild
 from chalicelib.settings import settings
 from chalicelib.store import agents, audit, merchants, sequences
 from chalicelib.store.audit import Act
 from chalicelib.store.table import BATCH, decode, read, read_all, table_name
 from infra.local import scheduler
+from infra.operator.rebuild_totals import rebuild
 from infra.operator.reconcile import HEADER, reconcile_command
 
 ECHO_SECONDS = 10.0

@@ -15,10 +15,9 @@ from typing import Any, NoReturn
 
 from chalicelib import iso_codes
 from chalicelib.aws.client import RefusedError
-from chalicelib.domain.reconciliation import PURCHASE, REFUND, Field, Row, Standing, compare
 from chalicelib.errors import ServiceError
-from chalicelib.services.reconciliation import books_of
 from chalicelib.settings import settings
+from infra.operator.reconciliation import PURCHASE, REFUND, Field, Row, Standing, books_of, compare
 
 HEADER = ("date", "RRN", "STAN", "TID", "type", "amount", "currency", "approval code")
 MAX_ROWS = 1_000_000  # rows of one list

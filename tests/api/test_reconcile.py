@@ -8,8 +8,8 @@ import pytest
 
 from chalicelib.domain.acquirer import AuthorizationRequest, ReversalKind, ReversalRequest
 from chalicelib.domain.money import from_minor
-from chalicelib.domain.reconciliation import PURCHASE, REFUND, Row
 from infra.operator import commands as operator
+from infra.operator.reconciliation import PURCHASE, REFUND, Row
 from tests.support.cards import STEADY, a_card_body
 from tests.support.host_without_inquiry import Host, without_inquiries
 from tests.support.http import get, post

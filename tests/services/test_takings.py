@@ -21,13 +21,13 @@ from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.history import ReportTakings, TakingsAnswer
 from chalicelib.services import outcomes
-from chalicelib.services.rebuild_totals import rebuild
 from chalicelib.services.takings import report
 from chalicelib.store import totals as store
 from chalicelib.store import totals as totals_store
 from chalicelib.store import transactions
 from chalicelib.store.table import update, write_one
 from infra.bench.shop import write_in_bulk
+from infra.operator.rebuild_totals import rebuild
 from tests.support.cost import store_calls
 from tests.support.intercepted_calls import hooked, told
 from tests.support.interleaving import Turns

@@ -14,15 +14,16 @@ from chalicelib.domain.history import Page, entry_of
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import history, rebuild_totals
+from chalicelib.services import history
 from chalicelib.services import history as lists
-from chalicelib.services.rebuild_totals import Difference, Outcome, rebuild
 from chalicelib.store import history as history_store
 from chalicelib.store import totals, transactions
 from chalicelib.store.table import Key, Write, client, table_name, update, write_one
 from infra.bench.client import measure_capacity
 from infra.bench.shop import write_in_bulk
 from infra.operator import commands as operator
+from infra.operator import rebuild_totals
+from infra.operator.rebuild_totals import Difference, Outcome, rebuild
 from tests.support.cost import store_calls
 from tests.support.intercepted_calls import failing, hooked, told
 from tests.support.interleaving import Turns

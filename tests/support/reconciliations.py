@@ -9,11 +9,11 @@ from itertools import count
 from typing import Any
 
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.reconciliation import ATTRIBUTES, BookedTransaction, Booking, Cancels, Row, booking_of
 from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.transaction import HostFacts, InputType, MessageTrace, TerminalSnapshot, Transaction
 from chalicelib.store.table import attributes_of
 from infra.operator.reconcile import HEADER
+from infra.operator.reconciliation import ATTRIBUTES, BookedTransaction, Booking, Cancels, Row, booking_of
 from tests.support.transactions import a_guid, a_payment, altered
 
 DAY = date(2026, 3, 14)

@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from chalicelib.services.rebuild_totals import Outcome, rebuild
 from chalicelib.store import transactions
 from infra.bench.shop import write_in_bulk
+from infra.operator.rebuild_totals import Outcome, rebuild
 from tests.support.ledger import a_merchant_with_agents, local, paid
 from tests.support.transactions import NOW
 

@@ -11,11 +11,11 @@ from chalicelib import exact_json
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import InputType
-from chalicelib.services.rebuild_totals import Outcome, rebuild
 from chalicelib.store import agents, linked_cards, transactions
 from chalicelib.store.table import read_item
 from infra.demo import month as demo_month
 from infra.demo.month import DECLINED, ENTRIES, TILLS, Sale, sales_of
+from infra.operator.rebuild_totals import Outcome, rebuild
 from tests.support.http import OWNER, TILL, Reply, call, post
 
 DAY = date(2026, 3, 14)  # a Saturday

@@ -12,12 +12,12 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.transaction import AgentSnapshot, CardDetails, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services.reconciliation import books_of
 from chalicelib.settings import settings
 from chalicelib.store import history, merchants, sequences, totals, transactions
 from chalicelib.store.table import update, write_one
 from infra.operator import commands as operator
 from infra.operator import reconcile as operator_reconcile
+from infra.operator.reconciliation import books_of
 from tests.support.reconciliations import DAY, a_purchase, a_reversal, listed
 from tests.support.transactions import a_guid, altered
 
@@ -246,7 +246,7 @@ def test_the_books_are_of_one_acquirer_over_all_merchants_and_agents(acquirer: s
 def test_a_day_of_more_transactions_than_are_read_at_once_is_read_whole(
     acquirer: str, shop: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chalicelib.services.reconciliation.BATCH", 2)
+    monkeypatch.setattr("infra.operator.reconciliation.BATCH", 2)
     mine = [kept(a_purchase(**shop)) for _ in range(5)]
 
     assert sorted(one.id for one in books_of(acquirer, DAY)) == sorted(one.id for one in mine)

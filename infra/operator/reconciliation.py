@@ -1,18 +1,24 @@
-"""Reconciliation: compare our bookings of a day at one acquirer with the list of its host. Pure functions."""
+"""Reconciliation: read our bookings of a day at one acquirer, and compare them with the list of its host."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
-from datetime import date
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from itertools import zip_longest
+from itertools import chain, zip_longest
 
+from chalicelib.domain.history import HistoryEntry, HistoryFilter
 from chalicelib.domain.money import Currency, from_minor
 from chalicelib.domain.phases import PENDING, Phase
+from chalicelib.domain.reversal import CANCELS
 from chalicelib.domain.transaction import HostFacts
 from chalicelib.record import Record
+from chalicelib.store import history, merchants, sequences, transactions
+from chalicelib.store.table import BATCH, Key, read_all
 
+THREADS = 8  # parallel reads: most of the time is spent waiting for the store
 PURCHASE, REFUND = "purchase", "refund"
 NOTHING = "-"  # where one side has nothing to show
 LISTED = "listed"  # the host's side of a difference in state
@@ -231,3 +237,38 @@ def _text(value: object) -> str:
         case None | "":
             return NOTHING
     return str(value)
+
+
+def books_of(acquirer: str, day: date) -> list[Booking]:
+    """Return the purchases and refunds that merchants created on this business day of theirs, with any outcome.
+
+    Every read is strong. A cancel counts on the day of its payment: its Deadline is the end of that day.
+    """
+    client_ids = range(1, sequences.last_id(merchants.TABLE) + 1)
+    with ThreadPoolExecutor(THREADS) as pool:
+        ids: dict[bool, list[str]] = {True: [], False: []}
+        for entry in chain.from_iterable(pool.map(lambda client_id: _entries(client_id, acquirer, day), client_ids)):
+            ids[entry.counter.reverse_mode in CANCELS].append(entry.id)
+        cancels = cancels_of(chain.from_iterable(pool.map(_records, _batches(ids[True]))))
+        books = pool.map(lambda batch: _bookings(batch, cancels), _batches(ids[False]))
+        return list(chain.from_iterable(books))
+
+
+def _entries(client_id: int, acquirer: str, day: date) -> list[HistoryEntry]:
+    """Return the entries of a merchant's day at this acquirer."""
+    begin = datetime.combine(day, time.min)
+    stretch = history.Stretch(client_id, None, begin, begin + timedelta(days=1))
+    return list(history.between(stretch, HistoryFilter(acquirer=acquirer)))
+
+
+def _bookings(batch: list[str], cancels: Cancels) -> list[Booking]:
+    return [booking_of(record, cancels) for record in _records(batch)]
+
+
+def _records(batch: list[str]) -> list[BookedTransaction]:
+    keys = [Key(transactions.TABLE, BookedTransaction, {"id": one}) for one in batch]
+    return [record for record in read_all(keys, ATTRIBUTES) if record is not None]
+
+
+def _batches(ids: list[str]) -> Iterable[list[str]]:
+    return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))

@@ -11,7 +11,9 @@ from hypothesis.strategies import DrawFn, composite, integers, lists, permutatio
 
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.reconciliation import (
+from chalicelib.domain.reversal import ReverseMode
+from chalicelib.domain.transaction import Transaction
+from infra.operator.reconciliation import (
     REFUND,
     Booking,
     Difference,
@@ -22,8 +24,6 @@ from chalicelib.domain.reconciliation import (
     cancels_of,
     compare,
 )
-from chalicelib.domain.reversal import ReverseMode
-from chalicelib.domain.transaction import Transaction
 from tests.support.reconciliations import DAY, NO_CANCELS, a_booking, a_purchase, a_reversal, booked, row_of
 from tests.support.transactions import a_guid
 
