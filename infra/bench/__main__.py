@@ -15,10 +15,10 @@ from app import app
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.services import authentication, deliveries, outbox, payment_sweep
+from infra.bench.against_localstripe import PeerError, compare_with
 from infra.bench.client import LambdaClient, measure_capacity
 from infra.bench.history import history_tables
 from infra.bench.payment import processor_table
-from infra.bench.peer import PeerError, compare_with
 from infra.bench.sign_in import attempts, print_sign_in
 from infra.bench.sweep import print_sweep
 from infra.bench.table import Table, show, write_documents

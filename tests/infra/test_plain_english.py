@@ -75,7 +75,14 @@ def page() -> Iterator[tuple[str, str]]:
         yield path.name, re.sub(r"\$\{[^}]*\}", "x", "".join(quoted))
 
 
-TEXTS = {"documents": documents, "code": code, "the page": page}
+def make() -> Iterator[tuple[str, str]]:
+    """Yield the comments and the help of the Makefile."""
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for block in re.findall(r"(?m)(?:^|  )##? (.+(?:\n# .+)*)", text):
+        yield "Makefile", block.replace("\n# ", " ")
+
+
+TEXTS = {"documents": documents, "code": code, "the page": page, "make": make}
 
 
 def findings(text: str) -> Iterator[tuple[str, str]]:
