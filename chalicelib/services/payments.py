@@ -22,7 +22,7 @@ from chalicelib.services import idempotency, outcomes, pictures
 from chalicelib.services.admission import admit, admit_to_transaction
 from chalicelib.services.idempotency import replay, replay_first
 from chalicelib.services.outcomes import identify_payment
-from chalicelib.services.receipts import receipts_for
+from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import linked_cards, merchants, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.table import AlreadyExistsError, Key, read
@@ -93,7 +93,7 @@ def _take_without_acquirer(
 ) -> tuple[Transaction, bool]:
     """Take a payment without an acquirer: one store transaction holds it and its receipts."""
     transaction = payment.without_acquirer(order, till, now)
-    transaction = _with_pictures(transaction, files)
+    transaction = within_limits(_with_pictures(transaction, files), now, till.merchant.country_code)
     receipts = receipts_for(transaction, now)
 
     try:
@@ -108,7 +108,7 @@ def _take_by_card(
 ) -> tuple[Transaction, bool]:
     """Take a payment that an acquirer decides: store it, send it under its own ID, then store the outcome."""
     transaction, request = begin_by_card(order, till, linked, now)
-    transaction = _with_pictures(transaction, files)
+    transaction = within_limits(_with_pictures(transaction, files), now, till.merchant.country_code)
     checks = [linked_cards.check_usable(linked.id, till.agent.id)] if linked else []
 
     try:
