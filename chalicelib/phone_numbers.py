@@ -38,7 +38,7 @@ def sms_country(number: str) -> str | None:
     parsed = phonenumbers.parse(number)
     if phonenumbers.number_type(parsed) == phonenumbers.PhoneNumberType.PREMIUM_RATE:
         return None
-    largest: str = phonenumbers.region_code_for_country_code(parsed.country_code)
+    largest: str = phonenumbers.region_code_for_country_code(parsed.country_code or 0)
     country: str = phonenumbers.region_code_for_number(parsed) or largest
     return country if country.isalpha() else None  # the code of a network of several countries is "001"
 
