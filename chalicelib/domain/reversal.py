@@ -20,7 +20,6 @@ from chalicelib.domain.payment import (
     BY_LINK,
     check_input_mode,
     fingerprint_of,
-    invoice_of,
     minor,
 )
 from chalicelib.domain.phases import MONEY_TAKEN, Phase
@@ -355,7 +354,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         created_at=now,
         deadline=end_of_day(now + TIME_TO_FINISH, original.gmt),
         fingerprint=fingerprint(order, agent.id),
-        invoice=invoice_of(name, now, original.gmt),
+        invoice="",  # the store gives the number
         raw_request=order.raw_request,
         particulars=_particulars(order, original),
         receipt=replace(

@@ -1,5 +1,6 @@
 """Take a payment, and read one."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -23,9 +24,10 @@ from chalicelib.services.admission import admit, admit_to_transaction
 from chalicelib.services.idempotency import replay, replay_first
 from chalicelib.services.outcomes import identify_payment
 from chalicelib.services.receipts import receipts_for
-from chalicelib.store import linked_cards, merchants, transactions
+from chalicelib.store import linked_cards, merchants, receipt_numbers, transactions
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.table import AlreadyExistsError, Key, read
+from chalicelib.store.receipt_numbers import store_numbered
+from chalicelib.store.table import AlreadyExistsError, Key, Write, read
 
 
 def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | None = None) -> tuple[Transaction, bool]:
@@ -34,7 +36,7 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
     `key` is the Idempotency-Key header. An ID in the request wins over it.
     """
     order = identified(body.to_domain(), caller, key)
-    keys = _keys(order, caller)
+    keys = _keys(order, caller, now)
     admitted = admit(caller, *keys.values(), current_account_id=body.current_account_id)
     found = dict(zip(keys, admitted.others, strict=True))
     agent, merchant = admitted.agent, admitted.merchant
@@ -49,8 +51,8 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
     till = Till(agent, merchant, _terminal_of(agent, found.get("terminal")))
 
     if KINDS[order.input_type].acquirer is None:
-        return _take_by_card(order, till, found.get("card"), body.files, now)
-    return _take_without_acquirer(order, till, body.files, now)
+        return _take_by_card(order, till, found, body.files, now)
+    return _take_without_acquirer(order, till, found, body.files, now)
 
 
 def identified(order: PaymentOrder, caller: Caller, key: str | None) -> PaymentOrder:
@@ -65,14 +67,14 @@ def identified(order: PaymentOrder, caller: Caller, key: str | None) -> PaymentO
     return replace(order, id=order.id or own_id, fingerprint=fingerprint)
 
 
-def _keys(order: PaymentOrder, caller: Caller) -> dict[str, Key[Any]]:
+def _keys(order: PaymentOrder, caller: Caller, now: datetime) -> dict[str, Key[Any]]:
     """Return the keys of the records that decide a payment, besides the agent and its merchant."""
     keys: dict[str, Key[Any]] = {"stored": transactions.key(order.id)}
     if caller.terminal_id is not None:
         keys["terminal"] = merchants.terminal_key(caller.terminal_id)
     if order.linked_card_id is not None:
         keys["card"] = linked_cards.key(order.linked_card_id)
-    return keys
+    return keys if order.offline_invoice else keys | receipt_numbers.keys(caller.agent_id, now)
 
 
 def _terminal_of(agent: Agent, terminal: Terminal | None) -> Terminal:
@@ -89,30 +91,36 @@ def _terminal_of(agent: Agent, terminal: Terminal | None) -> Terminal:
 
 
 def _take_without_acquirer(
-    order: PaymentOrder, till: Till, files: list[PictureFile], now: datetime
+    order: PaymentOrder, till: Till, found: Mapping[str, Any], files: list[PictureFile], now: datetime
 ) -> tuple[Transaction, bool]:
     """Take a payment without an acquirer: one store transaction holds it and its receipts."""
     transaction = payment.without_acquirer(order, till, now)
     transaction = _with_pictures(transaction, files)
-    receipts = receipts_for(transaction, now)
+
+    def store(numbered: Transaction, *number: Write) -> None:
+        transactions.record(numbered, *number, *map(outbox_store.put, receipts_for(numbered, now)))
 
     try:
-        transactions.record(transaction, *map(outbox_store.put, receipts))
+        transaction = store_numbered(transaction, found, store)
     except AlreadyExistsError:
         return replay_first(order.id, order, order.fingerprint, now), True
     return transaction, False
 
 
 def _take_by_card(
-    order: PaymentOrder, till: Till, linked: LinkedCard | None, files: list[PictureFile], now: datetime
+    order: PaymentOrder, till: Till, found: Mapping[str, Any], files: list[PictureFile], now: datetime
 ) -> tuple[Transaction, bool]:
     """Take a payment that an acquirer decides: store it, send it under its own ID, then store the outcome."""
+    linked: LinkedCard | None = found.get("card")
     transaction, request = begin_by_card(order, till, linked, now)
     transaction = _with_pictures(transaction, files)
     checks = [linked_cards.check_usable(linked.id, till.agent.id)] if linked else []
 
+    def store(numbered: Transaction, *number: Write) -> None:
+        transactions.record(numbered, *number, *checks)
+
     try:
-        transactions.record(transaction, *checks)
+        transaction = store_numbered(transaction, found, store)
     except AlreadyExistsError:
         return idempotency.deliver(replay_first(order.id, order, order.fingerprint, now), files, now)
     return outcomes.require_attempted(outcomes.authorize(transaction, request, now)), False
