@@ -23,15 +23,11 @@ LATER = NOW + timedelta(hours=25)
 on_both_engines = pytest.mark.usefixtures("engine")
 
 
-def reverse(till: Till, payment: Transaction, pan: str | None, now: datetime = NOW, **basic: object) -> int:
+def reverse(till: Till, payment: Transaction, pan: str | None, now: datetime = NOW, amount: str = "999") -> int:
     """Request a return of more than was paid, with this card; return its ErrorCode: 304 for the right card."""
     try:
-        till.give_back(
-            payment,
-            now,
-            card=a_card_body(pan=pan)["Card"] if pan else None,
-            **{"Amount": "999", "ID": a_guid(), **basic},
-        )
+        card = a_card_body(pan=pan)["Card"] if pan else None
+        till.give_back(payment, now, card=card, Amount=amount, ID=a_guid())
     except ServiceError as refused:
         return int(refused.error.code)
     return 0
@@ -58,7 +54,7 @@ def test_five_wrong_cards_are_answered_and_then_no_card_for_a_day(capsys: pytest
     assert [(line["event"], line["transaction"]) for line in logged] == [("card_guesses", payment.id)]
     assert [*after, repeat(till, payment, PAN)] == [313, 313, 313, 313]
     assert kept(payment.id) == payment, "nothing else of the payment changes"
-    assert reverse(till, payment, None, Amount="1") == 0, "without a card everything goes on"
+    assert reverse(till, payment, None, amount="1") == 0, "without a card everything goes on"
     assert [reverse(till, payment, PAN, LATER), repeat(till, payment, PAN, LATER)] == [304, 0]
     assert [reverse(till, payment, STEADY, LATER) for _ in range(6)] == [202] * 5 + [313]
 
