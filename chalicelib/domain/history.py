@@ -106,8 +106,8 @@ def folded(text: str) -> str:
 
 
 def entry_of(transaction: Transaction) -> HistoryEntry:
-    """Return the entry of a transaction. An offline payment counts at its Date, but never in the future."""
-    at = min(transaction.date or transaction.created_at, transaction.created_at)
+    """Return the entry of a transaction."""
+    at = transaction.counts_at
     carried, card = transaction.particulars, transaction.card
     texts = {
         "ext_id": carried.ext_id,

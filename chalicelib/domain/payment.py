@@ -145,7 +145,7 @@ def without_acquirer(order: PaymentOrder, till: Till, now: datetime) -> Transact
         amount_minor=amount_minor,
         amount_cash_got_minor=got_minor,
         date=date,
-        invoice=order.offline_invoice or invoice_of(order.id, min(date or now, now), till.merchant.gmt),
+        invoice=order.offline_invoice or "",
         result=Result(code=0, message=APPROVED_TEXT),
     )
 
@@ -164,7 +164,7 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
         "created_at": now,
         "deadline": end_of_day(now, merchant.gmt),
         "gmt": merchant.gmt,
-        "invoice": invoice_of(order.id, now, merchant.gmt),
+        "invoice": "",  # the store gives the number
         "fingerprint": order.fingerprint,
         "raw_request": order.raw_request,
         "particulars": order.particulars,
@@ -181,12 +181,6 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
     return Transaction(**{**facts, **decided})
 
 
-def invoice_of(transaction_id: str, at: datetime, gmt: int) -> str:
-    """Return the receipt number: the merchant's day and six digits from the ID, short enough to read out."""
-    digits = int(hashlib.sha256(transaction_id.encode()).hexdigest(), 16) % 10**6
-    return f"{business_day(at, gmt):%y%m%d}{digits:06d}"
-
-
 def amounts(order: PaymentOrder, terminal: Terminal) -> tuple[tuple[int, int | None], list[Finding]]:
     """Return the amount and the cash received in minor units, with the findings about them."""
     findings: list[Finding] = []
@@ -197,7 +191,7 @@ def amounts(order: PaymentOrder, terminal: Terminal) -> tuple[tuple[int, int | N
     amount_minor = minor("amount", order.amount, terminal.currency, findings)
     got_minor = _cash_got(order, terminal.currency, amount_minor, findings)
     if order.purchases and order.amount > (total := total_of(order.purchases)):
-        findings.append(Finding("amount", Check.CONTRADICTION, f"The purchases come to {total:f} only."))
+        findings.append(Finding("amount", Check.CONTRADICTION, f"The sum of the purchases is only {total:f}."))
     return (amount_minor, got_minor), findings
 
 

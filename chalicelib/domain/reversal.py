@@ -20,7 +20,6 @@ from chalicelib.domain.payment import (
     BY_LINK,
     check_input_mode,
     fingerprint_of,
-    invoice_of,
     minor,
 )
 from chalicelib.domain.phases import MONEY_TAKEN, Phase
@@ -243,6 +242,12 @@ def check_card(
     return card, findings
 
 
+def names_another_card(sent: SentCard, original: Transaction, digest: Digest) -> bool:
+    """Return whether the request has a readable card that is not the payment's own."""
+    card, _ = read(original.input_type, sent.data or CardInput())
+    return card is not None and digest(card.pan) != original.card_entry.digest
+
+
 def _check_linked(sent: SentCard, original: Transaction) -> Findings:
     """Return the findings about the card of a linked-card payment, which only its ID may name."""
     findings = check_input_mode(sent.input_mode, BY_LINK)
@@ -355,7 +360,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         created_at=now,
         deadline=end_of_day(now + TIME_TO_FINISH, original.gmt),
         fingerprint=fingerprint(order, agent.id),
-        invoice=invoice_of(name, now, original.gmt),
+        invoice="",  # the store gives the number
         raw_request=order.raw_request,
         particulars=_particulars(order, original),
         receipt=replace(

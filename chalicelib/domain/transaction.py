@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import field, replace
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal, localcontext
 from enum import IntEnum
 
@@ -257,6 +257,11 @@ class Result(Record):
     emv_result: str | None = None  # the issuer's answer to the chip, as TLV in hexadecimal
 
 
+def receipt_number(day: date, agent_id: int, number: int) -> str:
+    """Return an agent's receipt number of a day of its merchant: 260314.17.42."""
+    return f"{day:%y%m%d}.{agent_id}.{number}"
+
+
 class Reversals(Record):
     """The reversals of a payment. Amounts and count include reserved reversals: requested and not finished.
 
@@ -323,6 +328,11 @@ class Transaction(Record):
     def is_reversal(self) -> bool:
         """Return whether the transaction is a reversal."""
         return self.original.id is not None
+
+    @property
+    def counts_at(self) -> datetime:
+        """Return the time at which it counts: an offline payment's Date, but never a time in the future."""
+        return min(self.date or self.created_at, self.created_at)
 
     @property
     def remaining_minor(self) -> int:

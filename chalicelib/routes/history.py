@@ -36,4 +36,5 @@ def _answer(
 
 def takings(body: ReportTakings, caller: Caller) -> TakingsAnswer:
     """Report the money taken and given back, by day or hour, for each agent and kind of payment."""
-    return TakingsAnswer.of(*takings_service.report(body, caller, datetime.now(UTC)))
+    found = takings_service.report(body, caller, datetime.now(UTC))
+    return TakingsAnswer.of(found.rows, found.names, found.day, found.last_numbers)

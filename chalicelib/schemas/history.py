@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.history import HistoryFilter, SearchText, folded
 from chalicelib.domain.totals import Taking
+from chalicelib.domain.transaction import receipt_number
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Answer, Identifier, Request, Text, View, problem
 from chalicelib.schemas.payments import InputTypeField
@@ -133,15 +134,34 @@ class TakingView(View):
     net: Decimal
 
 
+class ReceiptNumbersView(View):
+    """The receipt numbers of an agent on a day: they count from 1 without gap."""
+
+    agent_id: int
+    first: str
+    last: str
+    count: int
+
+    @classmethod
+    def of(cls, day: date, agent_id: int, last: int) -> Self:
+        """Return the numbers from the first to the last one."""
+        first, last_text = (receipt_number(day, agent_id, number) for number in (1, last))
+        return cls(agent_id=agent_id, first=first, last=last_text, count=last)
+
+
 class TakingsAnswer(Answer):
     """The takings of a period: one row for each combination with transactions."""
 
     takings: list[TakingView]
+    receipt_numbers: list[ReceiptNumbersView] | None
 
     @classmethod
-    def of(cls, rows: Sequence[Taking], names: Mapping[int, str]) -> Self:
-        """Return the answer with its rows. `names` has the agents' names by ID."""
+    def of(
+        cls, rows: Sequence[Taking], names: Mapping[int, str], day: date | None, last_numbers: Mapping[int, int]
+    ) -> Self:
+        """Return the answer with its rows. `names` and `last_numbers`, which are of `day`, are by agent."""
         return cls(
+            receipt_numbers=[ReceiptNumbersView.of(day, *one) for one in last_numbers.items()] if day else None,
             takings=[
                 TakingView.carried(
                     row,
@@ -151,5 +171,5 @@ class TakingsAnswer(Answer):
                     currency_id=row.currency,
                 )
                 for row in rows
-            ]
+            ],
         )

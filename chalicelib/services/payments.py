@@ -1,5 +1,6 @@
 """Take a payment, and read one."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -18,14 +19,15 @@ from chalicelib.errors import ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import card_digest, derived_guid, keyed_digest, new_guid
 from chalicelib.schemas.payments import PictureFile, SubmitPayment
-from chalicelib.services import idempotency, outcomes, pictures
+from chalicelib.services import card_guesses, idempotency, outcomes, pictures
 from chalicelib.services.admission import admit, admit_to_transaction
 from chalicelib.services.idempotency import replay, replay_first
 from chalicelib.services.outcomes import identify_payment
 from chalicelib.services.receipts import receipts_for, within_limits
-from chalicelib.store import linked_cards, merchants, transactions
+from chalicelib.store import linked_cards, merchants, receipt_numbers, transactions
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.table import AlreadyExistsError, Key, read
+from chalicelib.store.receipt_numbers import store_numbered
+from chalicelib.store.table import AlreadyExistsError, Key, Write, read
 
 
 def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | None = None) -> tuple[Transaction, bool]:
@@ -34,7 +36,7 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
     `key` is the Idempotency-Key header. An ID in the request wins over it.
     """
     order = identified(body.to_domain(), caller, key)
-    keys = _keys(order, caller)
+    keys = _keys(order, caller, now)
     admitted = admit(caller, *keys.values(), current_account_id=body.current_account_id)
     found = dict(zip(keys, admitted.others, strict=True))
     agent, merchant = admitted.agent, admitted.merchant
@@ -44,13 +46,15 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
     if (masked := body.with_card_number_in_card_only()) is not body:
         body, order = masked, identified(replace(masked.to_domain(), id=order.id), caller, key)
     if found["stored"] is not None:
+        if permissions.can_see_transaction(agent, found["stored"].client_id, found["stored"].agent.id):
+            _check_guesses(order, found["stored"], now)
         return _replay(order, found["stored"], body.files, now)
     payment.check_kind(order, agent, merchant, _acquirers_for(order))
     till = Till(agent, merchant, _terminal_of(agent, found.get("terminal")))
 
     if KINDS[order.input_type].acquirer is None:
-        return _take_by_card(order, till, found.get("card"), body.files, now)
-    return _take_without_acquirer(order, till, body.files, now)
+        return _take_by_card(order, till, found, body.files, now)
+    return _take_without_acquirer(order, till, found, body.files, now)
 
 
 def identified(order: PaymentOrder, caller: Caller, key: str | None) -> PaymentOrder:
@@ -65,14 +69,14 @@ def identified(order: PaymentOrder, caller: Caller, key: str | None) -> PaymentO
     return replace(order, id=order.id or own_id, fingerprint=fingerprint)
 
 
-def _keys(order: PaymentOrder, caller: Caller) -> dict[str, Key[Any]]:
+def _keys(order: PaymentOrder, caller: Caller, now: datetime) -> dict[str, Key[Any]]:
     """Return the keys of the records that decide a payment, besides the agent and its merchant."""
     keys: dict[str, Key[Any]] = {"stored": transactions.key(order.id)}
     if caller.terminal_id is not None:
         keys["terminal"] = merchants.terminal_key(caller.terminal_id)
     if order.linked_card_id is not None:
         keys["card"] = linked_cards.key(order.linked_card_id)
-    return keys
+    return keys if order.offline_invoice else keys | receipt_numbers.keys(caller.agent_id, now)
 
 
 def _terminal_of(agent: Agent, terminal: Terminal | None) -> Terminal:
@@ -89,30 +93,36 @@ def _terminal_of(agent: Agent, terminal: Terminal | None) -> Terminal:
 
 
 def _take_without_acquirer(
-    order: PaymentOrder, till: Till, files: list[PictureFile], now: datetime
+    order: PaymentOrder, till: Till, found: Mapping[str, Any], files: list[PictureFile], now: datetime
 ) -> tuple[Transaction, bool]:
     """Take a payment without an acquirer: one store transaction holds it and its receipts."""
     transaction = payment.without_acquirer(order, till, now)
     transaction = within_limits(_with_pictures(transaction, files), now, till.merchant.country_code)
-    receipts = receipts_for(transaction, now)
+
+    def store(numbered: Transaction, *number: Write) -> None:
+        transactions.record(numbered, *number, *map(outbox_store.put, receipts_for(numbered, now)))
 
     try:
-        transactions.record(transaction, *map(outbox_store.put, receipts))
+        transaction = store_numbered(transaction, found, store)
     except AlreadyExistsError:
         return replay_first(order.id, order, order.fingerprint, now), True
     return transaction, False
 
 
 def _take_by_card(
-    order: PaymentOrder, till: Till, linked: LinkedCard | None, files: list[PictureFile], now: datetime
+    order: PaymentOrder, till: Till, found: Mapping[str, Any], files: list[PictureFile], now: datetime
 ) -> tuple[Transaction, bool]:
     """Take a payment that an acquirer decides: store it, send it under its own ID, then store the outcome."""
+    linked: LinkedCard | None = found.get("card")
     transaction, request = begin_by_card(order, till, linked, now)
     transaction = within_limits(_with_pictures(transaction, files), now, till.merchant.country_code)
     checks = [linked_cards.check_usable(linked.id, till.agent.id)] if linked else []
 
+    def store(numbered: Transaction, *number: Write) -> None:
+        transactions.record(numbered, *number, *checks)
+
     try:
-        transactions.record(transaction, *checks)
+        transaction = store_numbered(transaction, found, store)
     except AlreadyExistsError:
         return idempotency.deliver(replay_first(order.id, order, order.fingerprint, now), files, now)
     return outcomes.require_attempted(outcomes.authorize(transaction, request, now)), False
@@ -141,6 +151,13 @@ def begin_by_card(
 def _acquirers_for(order: PaymentOrder) -> tuple[str, ...]:
     """Return the stage's card acquirers for the payment, the default first; none for other kinds of payment."""
     return acquirers.taking(order.input_type) if KINDS[order.input_type].acquirer is None else ()
+
+
+def _check_guesses(order: PaymentOrder, stored: Transaction, now: datetime) -> None:
+    """Count a repeated ID with another card than the payment's own."""
+    card, own = order.card, stored.card_entry.digest
+    if card is not None or order.card_findings:
+        card_guesses.check(stored, lambda: card is not None and card_digest(stored.id, card.pan) != own, now)
 
 
 def _replay(

@@ -9,20 +9,21 @@ from chalicelib.domain.acquirer import ReversalRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import CardData, Findings
 from chalicelib.domain.guid import is_guid
-from chalicelib.domain.reversal import CANCELS, ReversalOrder, check_card
+from chalicelib.domain.reversal import CANCELS, ReversalOrder, check_card, names_another_card
 from chalicelib.domain.transaction import ReceiptContent, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import card_digest, derived_guid, new_guid
 from chalicelib.schemas.reversals import ReversePayment
-from chalicelib.services import outcomes
+from chalicelib.services import card_guesses, outcomes
 from chalicelib.services.admission import Admitted, admit
 from chalicelib.services.idempotency import answer_again, replay, replay_first
 from chalicelib.services.outcomes import identify_reversal
 from chalicelib.services.receipts import receipts_for, within_limits
-from chalicelib.store import merchants, transactions
+from chalicelib.store import merchants, receipt_numbers, transactions
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.table import AlreadyExistsError, read
+from chalicelib.store.receipt_numbers import store_numbered
+from chalicelib.store.table import AlreadyExistsError, Write, read
 
 ATTEMPTS = 4  # to reserve the amount while other reversals reserve theirs
 
@@ -34,19 +35,24 @@ def reverse(
     order = body.to_domain(endpoint, key)
     chosen_id = _chosen_id(order, caller)
     keys = [transactions.key(one) for one in (chosen_id, order.original_id) if one is not None and is_guid(one)]
-    admitted = admit(caller, *keys, current_account_id=body.current_account_id)
-    found: dict[str, Transaction] = {one.id: one for one in admitted.others if one is not None}
+    numbers = receipt_numbers.keys(caller.agent_id, now)
+    admitted = admit(caller, *numbers.values(), *keys, current_account_id=body.current_account_id)
+    numbers_found = dict(zip(numbers, admitted.others, strict=False))
+    found: dict[str, Transaction] = {one.id: one for one in admitted.others[len(numbers) :] if one is not None}
     original = found.get(order.original_id)
     if original is None:
         raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
     permissions.check_can_reverse(admitted.agent, original.client_id, original.agent.id)
+    if order.card is not None and order.card.data is not None:
+        digest = partial(card_digest, original.id)
+        card_guesses.check(original, partial(names_another_card, order.card, original, digest), now)
     if (masked := body.with_card_number_in_card_only()) is not body:
         order = masked.to_domain(endpoint, key)
     if chosen_id in found:
         return replay(found[chosen_id], order, reversal.fingerprint(order, admitted.agent.id), now), True
 
     reversal_id = chosen_id or _id_of_content(order, original, caller)
-    return _reverse(reversal_id, order, original, admitted, now)
+    return _reverse(reversal_id, order, original, admitted, numbers_found, now)
 
 
 def _chosen_id(order: ReversalOrder, caller: Caller) -> str | None:
@@ -77,8 +83,13 @@ def _checked_card(order: ReversalOrder, original: Transaction, now: datetime) ->
     return card, findings
 
 
-def _reverse(
-    named: str | None, order: ReversalOrder, original: Transaction, admitted: Admitted, now: datetime
+def _reverse(  # noqa: PLR0913, PLR0917  each argument is needed and independent
+    named: str | None,
+    order: ReversalOrder,
+    original: Transaction,
+    admitted: Admitted,
+    numbers: receipt_numbers.Found,
+    now: datetime,
 ) -> tuple[Transaction, bool]:
     """Store the reversal, reserve its amount of the payment, and request it from its acquirer.
 
@@ -102,9 +113,8 @@ def _reverse(
         begun = reversal.begin(reversal_id, order, original, agent, amount_minor, now)
         receipt = receipt or within_limits(begun, now, country).receipt
         transaction = identify_reversal(replace(begun, makes_events=makes_events, receipt=receipt), original)
-        receipts = receipts_for(transaction, now)
         try:
-            transactions.reserve(original, transaction, *map(outbox_store.put, receipts), follows_latest=keyless)
+            transaction = store_numbered(transaction, numbers, partial(_reserve, original, now, keyless))
         except AlreadyExistsError:
             return replay_first(reversal_id, order, transaction.fingerprint, now), True
         except transactions.RemainderChangedError:
@@ -112,6 +122,12 @@ def _reverse(
         else:
             return _request(transaction, order, card, now), False
     raise ServiceError(ErrorCode.IN_PROGRESS)
+
+
+def _reserve(original: Transaction, now: datetime, keyless: bool, reversal: Transaction, *number: Write) -> None:  # noqa: FBT001
+    """Store a reversal with its number and receipts, and take its amount from the remainder of the payment."""
+    receipts = map(outbox_store.put, receipts_for(reversal, now))
+    transactions.reserve(original, reversal, *number, *receipts, follows_latest=keyless)
 
 
 def _facts_of_merchant(original: Transaction, admitted: Admitted, now: datetime) -> tuple[bool | None, str]:

@@ -1,22 +1,33 @@
 """Takings: the money taken and returned in a period, by day or by hour."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from dataclasses import field, replace
+from datetime import date, datetime
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import LONGEST, business_day, period_of
 from chalicelib.domain.totals import LONGEST_BY_HOUR, Taking, check_size, takings_of, too_much
+from chalicelib.record import Record
 from chalicelib.schemas.history import BY_HOUR, ReportTakings
 from chalicelib.services.admission import admit
 from chalicelib.services.history import scope_of
-from chalicelib.store import agents, totals
+from chalicelib.store import agents, receipt_numbers, totals
 from chalicelib.store.table import BATCH, read_all
 
 MOST_READS = 18  # of the store, besides the reads of the caller and of a system user's merchant
 
 
-def report(body: ReportTakings, caller: Caller, now: datetime) -> tuple[Sequence[Taking], Mapping[int, str]]:
-    """Return the takings of a period, and the names of their agents by ID."""
+class Report(Record):
+    """The takings of a period, the names of their agents, and of a single day the agents' last receipt numbers."""
+
+    rows: Sequence[Taking]
+    names: Mapping[int, str]  # by agent
+    day: date | None = None
+    last_numbers: Mapping[int, int] = field(default_factory=dict)  # by agent
+
+
+def report(body: ReportTakings, caller: Caller, now: datetime) -> Report:
+    """Return the takings of a period."""
     is_by_hour = body.by == BY_HOUR
     account_key = [agents.key(body.account_id)] if body.account_id is not None else []
     admitted = admit(caller, *account_key, current_account_id=body.current_account_id)
@@ -28,14 +39,25 @@ def report(body: ReportTakings, caller: Caller, now: datetime) -> tuple[Sequence
     read = totals.by_hour if is_by_hour else totals.by_day
     rows = takings_of(read(scope.client_id, period, scope.agent_id, pages))
 
-    names = _names_of({row.agent_id for row in rows}, MOST_READS - len(pages))
-    check_size(names.get(row.agent_id) for row in rows)
-    return rows, names
+    day = period.first if period.first == period.last and not is_by_hour else None
+    found = _read_agents(sorted({row.agent_id for row in rows}), day, MOST_READS - len(pages))
+    check_size(found.names.get(row.agent_id) for row in rows)
+    return replace(found, rows=rows)
 
 
-def _names_of(agent_ids: set[int], most_reads: int) -> dict[int, str]:
-    """Read the names of agents; raise PERIOD_TOO_LONG for more agents than `most_reads` reads hold."""
-    if len(agent_ids) > most_reads * BATCH:
+def _read_agents(agent_ids: Sequence[int], day: date | None, most_reads: int) -> Report:
+    """Read the names of agents, and their last receipt numbers of a day.
+
+    Raise PERIOD_TOO_LONG for more agents than `most_reads` reads hold.
+    """
+    keys = [agents.key(one) for one in agent_ids]
+    number_keys = [receipt_numbers.key(one, day) for one in agent_ids] if day else []
+    if len(keys) + len(number_keys) > most_reads * BATCH:
         raise too_much()
-    found = read_all([agents.key(agent_id) for agent_id in sorted(agent_ids)])
-    return {agent.id: agent.name for agent in found if agent is not None}
+    found = read_all([*keys, *number_keys])
+    names = {agent.id: agent.name for agent in found[: len(keys)] if agent is not None}
+    if day is None:
+        return Report((), names)
+    months = zip(agent_ids, found[len(keys) :], strict=True)
+    last = {agent_id: month.last.get(f"{day:%d}", 0) for agent_id, month in months if month is not None}
+    return Report((), names, day, {agent_id: number for agent_id, number in last.items() if number})

@@ -108,7 +108,7 @@ def _acquirers(text: str, stage: str) -> tuple[str, ...]:
         message = f"ACQUIRERS names {', '.join(sorted(unknown))}; there are {', '.join(ACQUIRERS)}."
         raise SystemExit(message)
     if stage == PROD and SANDBOX in named and os.environ.get("ALLOW_SANDBOX") != "true":
-        message = f"ACQUIRERS names {SANDBOX}, which moves no money: {PROD} takes it with ALLOW_SANDBOX=true alone."
+        message = f"ACQUIRERS names {SANDBOX}, which moves no money: {PROD} takes it only with ALLOW_SANDBOX=true."
         raise SystemExit(message)
     return named
 

@@ -6,19 +6,27 @@ import { formatCount } from "./money.js";
 import { Field, Loaded, Money, SumRow, SumTable } from "./parts.js";
 import { address, go } from "./route.js";
 import { merchant, session, seesAll, today } from "./session.js";
-import { byNet, currencies, grouped, kindOf, of, takings, tillIdOf, tillOf, total } from "./takings.js";
+import { byNet, currencies, grouped, kindOf, of, takingsOfDay, tillIdOf, tillOf, total } from "./takings.js";
 import { texts } from "./texts.js";
 import { html } from "./view.js";
 
 async function load(day) {
-  const period = { from: day, to: day };
-  const [rows, oldest, newest] = await Promise.all([
-    takings(day, day, "day"),
-    listed({ ...period, sort: "asc" }),
-    listed(period),
-  ]);
-  const numbers = [oldest.payments[0], newest.payments[0]].map((payment) => payment?.Invoice);
-  return { rows, numbers, count: newest.counters.ItemCountTtl };
+  const [report, list] = await Promise.all([takingsOfDay(day), listed({ from: day, to: day })]);
+  return { ...report, count: list.counters.ItemCountTtl };
+}
+
+// The receipt numbers of each till: the service counts them without a gap.
+function Numbers({ rows, numbers }) {
+  const names = texts.report;
+  const nameOf = ({ AgentID }) => tillOf(rows.find((row) => row.AgentID === AgentID));
+  return html`<section>
+    <h2>${names.numbers}</h2>
+    ${numbers.map((one) => html`<h3>${nameOf(one)} (${formatCount(one.Count)})</h3><dl class="sums">
+      <div><dt>${names.first}</dt><dd>${one.First}</dd></div>
+      <div><dt>${names.last}</dt><dd>${one.Last}</dd></div>
+    </dl>`)}
+    <p><small>${names.noneMissing}</small></p>
+  </section>`;
 }
 
 function OfCurrency({ rows, currency, day }) {
@@ -50,9 +58,9 @@ function Report({ day, report: { rows, numbers, count } }) {
     <h2>${names.of(formatDay(day))}</h2>
     <dl class="sums">
       <div><dt>${names.transactions}</dt><dd>${formatCount(count)}</dd></div>
-      ${numbers[0] && html`<div><dt>${names.first}</dt><dd>${numbers[0]}</dd></div><div><dt>${names.last}</dt><dd>${numbers[1]}</dd></div>`}
     </dl>
     ${currencies(rows).map((currency) => html`<${OfCurrency} key=${currency} rows=${rows} currency=${currency} day=${day} />`)}
+    ${numbers.length > 0 && html`<${Numbers} rows=${rows} numbers=${numbers} />`}
     <p class="made"><small>${names.made(formatMoment(inZone(me.GMT)), me.Name)}
       ${day === today() && html` ${names.notOver}`}</small></p>
   </article>`;

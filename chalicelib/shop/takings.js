@@ -4,9 +4,14 @@ import { kindName } from "./kinds.js";
 import { isZero, sum } from "./money.js";
 import { account, merchant } from "./session.js";
 
-export async function takings(first, last, by) {
-  const answer = await call("report/takings", { Period: { From: first, To: last }, ...account(), By: by });
-  return answer.Takings;
+const report = (first, last, by) => call("report/takings", { Period: { From: first, To: last }, ...account(), By: by });
+
+export const takings = async (first, last, by) => (await report(first, last, by)).Takings;
+
+// The takings of a day, and the receipt numbers of each till.
+export async function takingsOfDay(day) {
+  const answer = await report(day, day, "day");
+  return { rows: answer.Takings, numbers: answer.ReceiptNumbers };
 }
 
 // The sums of rows in one currency.

@@ -116,7 +116,7 @@ def _decoders(record: type) -> tuple[dict[str, tuple[str | None, str, Decoder]],
     return {attribute: (group, name, _decoder(hints_of[group][name])) for attribute, group, name in stored}, groups
 
 
-def _decoder(hint: Any) -> Decoder:  # noqa: PLR0911  one return a type is the clearest form of this table
+def _decoder(hint: Any) -> Decoder:  # noqa: C901, PLR0911  one return a type is the clearest form of this table
     origin = get_origin(hint)
     if origin in (Union, types.UnionType):
         arms = set(get_args(hint)) - {type(None)}
@@ -126,6 +126,9 @@ def _decoder(hint: Any) -> Decoder:  # noqa: PLR0911  one return a type is the c
         return lambda value: tuple(item(one) for one in value["L"])
     if origin is frozenset:
         return lambda value: frozenset(value["SS"])
+    if origin is Mapping:
+        entry = _decoder(get_args(hint)[1])
+        return lambda value: {name: entry(one) for name, one in value["M"].items()}
     if is_dataclass(hint):
         return lambda value: decode(hint, value["M"])  # type: ignore[arg-type]  # `hint` is a class here
     if issubclass(hint, Enum):

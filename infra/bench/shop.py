@@ -8,20 +8,21 @@ import itertools
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
 from chalicelib.domain.agent import Agent, BranchActions, Caller
-from chalicelib.domain.business_days import end_of_day
+from chalicelib.domain.business_days import business_day, end_of_day
 from chalicelib.domain.merchant import Manager, Merchant, TerminalGroup, snapshot_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Result, Transaction
-from chalicelib.store import history, transactions
-from chalicelib.store.table import BATCH, client, commit, put_new, table_name
+from chalicelib.domain.transaction import AgentSnapshot, InputType, Particulars, Result, Transaction, receipt_number
+from chalicelib.store import history, receipt_numbers, transactions
+from chalicelib.store.receipt_numbers import MonthNumbers
+from chalicelib.store.table import BATCH, client, commit, encode, put_new, read, table_name
 
 PHONE = "+27829876543"
 _ids = itertools.count(900_000_001)
@@ -67,7 +68,7 @@ class Shop:
                 deadline=end_of_day(at, self.merchant.gmt),
                 gmt=self.merchant.gmt,
                 fingerprint="0" * 32,
-                invoice=f"{index:012d}",
+                invoice="",
                 merchant=snapshot_of(self.merchant, None),
                 raw_request="d" * 1200,
                 particulars=Particulars(description=f"Table {index % 500}, two coffees and a newspaper"),
@@ -121,10 +122,31 @@ ItemKey = tuple[str, str]  # month and place of a history item
 
 
 def write_in_bulk(many: Iterable[Transaction], keep: Callable[[Item], bool] = bool) -> None:
-    """Store new transactions with their entries in the history. Only the items for which `keep` is true are stored."""
+    """Store new transactions with their entries in the history. Only the items for which `keep` is true are stored.
+
+    A transaction without a receipt number gets the next one of its agent.
+    """
     counters: dict[ItemKey, Counter[str]] = defaultdict(Counter)
-    _write_batches(one for one in _items(many, counters) if keep(one[1]))
+    numbers: dict[str, dict[str, int]] = {}
+    _write_batches(one for one in _items((_numbered(one, numbers) for one in many), counters) if keep(one[1]))
     _write_batches((table_name(history.TABLE), item) for item in _counter_items(counters))
+    months = itertools.starmap(MonthNumbers, numbers.items())
+    _write_batches((table_name(receipt_numbers.TABLE), encode(month)) for month in months)
+
+
+def _numbered(transaction: Transaction, numbers: dict[str, dict[str, int]]) -> Transaction:
+    """Return the transaction with a receipt number; count it in `numbers`: by month of an agent, by day."""
+    if transaction.invoice:
+        return transaction
+    day = business_day(transaction.counts_at, transaction.gmt)
+    key = receipt_numbers.key(transaction.agent.id, day)
+    name = str(key.key["name"])
+    if name not in numbers:
+        stored = read(key)
+        numbers[name] = dict(stored.last) if stored else {}
+    number = numbers[name].get(f"{day:%d}", 0) + 1
+    numbers[name][f"{day:%d}"] = number
+    return replace(transaction, invoice=receipt_number(day, transaction.agent.id, number))
 
 
 def _items(many: Iterable[Transaction], counters: Mapping[ItemKey, Counter[str]]) -> Iterator[tuple[str, Item]]:

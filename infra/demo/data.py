@@ -122,11 +122,11 @@ def _caller_of(agent: Agent) -> Caller:
 
 def print_welcome(url: str, aws_url: str, folder: Path | None, *, is_first_start: bool) -> None:
     """Print where everything is, where data is kept, the demo logins, and a first payment to paste into a shell."""
-    print(f"\nThe payment service is on {url}. What it uses of AWS is simulated: no account is needed. Ctrl-C ends it.")
+    print(f"\nThe payment service is on {url}. The AWS services are simulated: no account is needed. Ctrl-C ends it.")
     if folder is None:
         print("All data is lost at the end. To keep it: `make run ENGINE=dynamodb-local DATA=./data`.\n")
     else:
-        print(f"Data is kept in {folder}, except e-mails and text messages. Delete the folder to begin anew.\n")
+        print(f"Data is kept in {folder}, except e-mails and text messages. Delete the folder to start again.\n")
     for what, address in (
         ("The shop's page", f"{url}/app"),
         ("The reference of the interface", f"{url}/docs"),

@@ -187,7 +187,7 @@ def fill(first: Agent, now: datetime) -> None:
         for sale in sales
         if sale.input_type is not InputType.LINKED_CARD
     ]
-    write_in_bulk(loaded)
+    write_in_bulk(sorted(loaded, key=lambda one: one.created_at))
     requested = [
         payments.submit(SubmitPayment.model_validate(sale.body), tills[sale.till].caller, _instant(sale.at, gmt))[0]
         for sale in sales

@@ -33,7 +33,7 @@ def main() -> None:
     """Package the stage, then serve it or measure its functions."""
     parser = argparse.ArgumentParser(prog="python -m infra.deployed")
     commands = parser.add_subparsers(dest="command")
-    measured = commands.add_parser("measure", help="print what the functions cost, cold and warm")
+    measured = commands.add_parser("measure", help="print the costs of the functions, cold and warm")
     measured.add_argument("builds", nargs="*", type=Path, metavar="BUILD")
     arguments = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -66,7 +66,7 @@ def _serve(port: int, aws_port: int) -> None:
         stack.enter_context(deployed_stage.fed(deployed))
         stack.callback(measure.print_report, deployed)
         demo_data.print_welcome(server.url, url, None, is_first_start=True)
-        print("These are the functions of build/deployment.zip behind build/sam.json. Ctrl-C prints what they cost.\n")
+        print("These are the functions of build/deployment.zip behind build/sam.json. Ctrl-C prints their costs.\n")
         threading.Event().wait()
 
 

@@ -136,7 +136,7 @@ def test_a_setting_has_an_effect_or_the_reference_says_who_it_is_for(name: str) 
     text = describe_field("MobileSettingsIn", name, {})
     has_an_effect = name in {"Features", "AllowLinkedCards"} or name.endswith("Null")
 
-    assert has_an_effect is not text.startswith(("For the client: ", "Kept only: "))
+    assert has_an_effect is not text.startswith(("For the client: ", "Stored without effect"))
 
 
 # What a payment keeps and nothing is decided on: the path of the field, and a value.
@@ -164,4 +164,4 @@ def test_a_field_that_is_kept_only_is_stored_and_changes_no_answer(stage: str, p
     assert {key: one[key] for key in one.keys() - ITS_OWN} == {key: other[key] for key in one.keys() - ITS_OWN}
     stored = stored_transaction(other["ID"])
     assert f'"{name}":' in stored.raw_request
-    assert "Kept only: " in describe_field(place[0] if place else "SubmitPayment", name, {})
+    assert "Stored without effect" in describe_field(place[0] if place else "SubmitPayment", name, {})

@@ -55,7 +55,7 @@ def test_days_and_the_day_report_say_the_same_as_today(shop: Shop, store: Store)
     assert shop.amount_of("Net") == net == 1
 
 
-def test_the_day_report_names_the_first_and_the_last_number(shop: Shop, store: Store) -> None:
+def test_the_day_report_names_the_first_and_the_last_number_of_a_till(shop: Shop, store: Store) -> None:
     for _ in range(3):
         store.pay()
     shop.sign_in(store.owner, "#/day-report")
@@ -71,6 +71,8 @@ def test_the_day_report_names_the_first_and_the_last_number(shop: Shop, store: S
     assert [
         shop.page.locator(f"dt:text-is('{name} number') + dd").inner_text() for name in ("First", "Last")
     ] == numbers
+    expect(shop.page.get_by_role("heading", name="(3)")).to_be_visible()
+    expect(shop.page.get_by_text("No number between the first and the last is missing.")).to_be_visible()
 
 
 def test_an_exported_file_sums_to_the_figure_of_the_page(shop: Shop, store: Store) -> None:

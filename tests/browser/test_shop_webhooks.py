@@ -153,7 +153,7 @@ def test_what_a_receiver_answers_is_shown_and_an_event_is_sent_again(shop: Shop,
         events.deliver_all()
         look_again(shop)
         send(shop, shop.button("Send a test"))
-        expect(shop.page.get_by_text("It was not taken: 500")).to_be_visible()
+        expect(shop.page.get_by_text("The server refused it: 500")).to_be_visible()
         expect(shop.page.locator(".event .what")).to_have_text(["Test", "Payment approved"])
         expect(shop.page.locator(".event .badge")).to_have_text(["Failing", "Failing"])
         expect(shop.page.locator(".webhook .badge")).to_have_text("Failing")

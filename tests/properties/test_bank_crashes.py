@@ -150,8 +150,8 @@ class Attempt:
                 if self.payment is None:
                     self.till.submit(self.body, now)
                 else:
-                    basic = {"ReverseMode": self.case.mode, "Amount": self.case.amount}
-                    self.till.give_back(self.payment, now, key=KEY, **basic)
+                    mode, amount = self.case.mode, self.case.amount
+                    self.till.give_back(self.payment, now, key=KEY, ReverseMode=mode, Amount=amount)
             except ServiceError as refusal:
                 return refusal.error
         return None

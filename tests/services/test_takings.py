@@ -44,9 +44,9 @@ def ask(books: Books, period: Mapping[str, str], by: str = "day", *, of: Agent |
     """Return the rows that an agent is answered; the first sees everything."""
     agent = of or books.agents[0]
     body = ReportTakings.model_validate({"Period": period, "By": by, **sent})
-    rows, names = report(body, Caller(agent.id, agent.client_id, agent.credential_version), NOW)
-    assert {names[row.agent_id] for row in rows} <= {one.name for one in books.agents}
-    return sums_of(rows)
+    found = report(body, Caller(agent.id, agent.client_id, agent.credential_version), NOW)
+    assert {found.names[row.agent_id] for row in found.rows} <= {one.name for one in books.agents}
+    return sums_of(found.rows)
 
 
 def recount(books: Books, by: str = "day", first: str = "", of: Agent | None = None) -> Sums:
@@ -239,7 +239,7 @@ def test_a_signature_that_comes_later_counts_nothing_again(dynamodb_local: str) 
 def test_no_row_is_longer_in_an_answer_than_it_is_taken_for(letter: str, monkeypatch: pytest.MonkeyPatch) -> None:
     most = 10**9
     row = Taking(NOW.date(), 23, 10**15, 10, "A" * 32, "ZAR", most, Decimal("12345678901234.56"), most, Decimal("0.01"))
-    view = TakingsAnswer.of([row], {row.agent_id: letter * 256}).takings[0]
+    view = TakingsAnswer.of([row], {row.agent_id: letter * 256}, None, {}).takings[0]
     in_an_answer = json.dumps(exact_json.text(view.model_dump(by_alias=True)))
 
     monkeypatch.setattr(totals, "MOST_BYTES", len(in_an_answer) - 1)

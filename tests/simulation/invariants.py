@@ -5,7 +5,7 @@ import io
 import json
 import re
 import traceback
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
@@ -105,6 +105,22 @@ def totals_agree(scenario: Scenario) -> Iterator[str]:
             for name in wrong_entries(merchant, month, own):
                 yield f"an entry of {name} in {month} is not what its transaction says"
         yield from _takings_agree(merchant, of_merchant)
+
+
+def receipt_numbers_have_no_gap(scenario: Scenario) -> Iterator[str]:
+    """Each agent's receipt numbers of a day count from 1; an offline payment has the number of its till."""
+    given: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for one in transactions(scenario).values():
+        if found := re.fullmatch(r"(\d{6})\.(\d+)\.(\d+)", one.invoice):
+            day, agent, number = found.groups()
+            given[day, agent].append(int(number))
+            if (day, int(agent)) != (f"{_local(one):%y%m%d}", one.agent.id):
+                yield f"{one.id} of {one.agent.id} at {_local(one)} has the receipt number {one.invoice}"
+        elif one.date is None:
+            yield f"{one.id} has the receipt number {one.invoice!r}"
+    for (day, agent), numbers in given.items():
+        if sorted(numbers) != list(range(1, len(numbers) + 1)):
+            yield f"the receipt numbers of {agent} on {day} are {sorted(numbers)}"
 
 
 def _takings_agree(merchant: int, own: list[Transaction]) -> Iterator[str]:
@@ -523,6 +539,7 @@ INVARIANTS: tuple[Callable[[Scenario], Iterator[str]], ...] = (
     amounts_agree,
     books_agree,
     totals_agree,
+    receipt_numbers_have_no_gap,
     receipts_are_sent,
     receipts_are_counted,
     no_secret_is_shown,

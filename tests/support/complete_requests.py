@@ -419,6 +419,8 @@ def ask(run: Run) -> None:
     run.post(f"{PAYMENT}/listHistoryEx", {})
     run.post(f"{PAYMENT}/listByDaysEx", {})
     run.post("/api/v1/report/takings", takings(run.ids))
+    today = datetime.now(UTC) + timedelta(hours=2)  # the merchant's
+    run.post("/api/v1/report/takings", {"Period": {"To": f"{today:%Y-%m-%d}"}})  # a day has receipt numbers
     run.post("/api/v1/report/export", {})
     run.post(f"{PAYMENT}/prepare", prepare(run.ids))
     run.post(f"{PAYMENT}/GetLinkedCards", linked_cards_of(run.ids))

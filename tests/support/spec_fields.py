@@ -772,7 +772,10 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "ListEvents": {"Events": ["Event"], "EventsCounters": {"Pagesize": I, "ItemCountPage": I}},
     "ResendEvent": {},  # ours: nothing beside the envelope
     "Me": {"Data": ME},  # ours
-    "Takings": {"Takings": [TAKING]},  # ours
+    "Takings": {  # ours
+        "Takings": [TAKING],
+        "ReceiptNumbers": [{"AgentID": I, "First": S, "Last": S, "Count": I}],
+    },
     "Health": {},  # ours: nothing beside the envelope
 }
 # The object each endpoint answers beside the envelope.

@@ -6,7 +6,8 @@ from chalicelib.store import transactions
 from infra.bench.shop import write_in_bulk
 from infra.operator.rebuild_totals import Outcome, rebuild
 from tests.support.ledger import a_merchant_with_agents, local, paid
-from tests.support.transactions import NOW
+from tests.support.tills import a_till
+from tests.support.transactions import NOW, a_body, a_guid, altered
 
 
 def test_what_is_written_in_bulk_is_in_the_history_beside_what_the_service_writes(engine: str) -> None:
@@ -27,3 +28,19 @@ def test_what_is_written_in_bulk_is_in_the_history_beside_what_the_service_write
     assert books.ask(NOW, {}).transactions == model
     assert books.ask(NOW, {"ExtID": "order-1"}).total == len(named)
     assert [rebuild(books.merchant.id, month) for month in months] == [Outcome((), ())] * len(months)
+
+
+def test_a_bulk_load_continues_the_receipt_numbers_of_each_day(engine: str) -> None:
+    del engine
+    till = a_till()
+    by_request = till.pay(a_body())
+    loaded = [
+        altered(by_request, id=a_guid(), invoice="", created_at=at) for at in (NOW, NOW, NOW - timedelta(days=40))
+    ]
+    write_in_bulk(loaded)
+    after = till.pay(a_body())
+
+    stored = [transactions.get(one.id) for one in (by_request, *loaded, after)]
+    assert [one.invoice.replace(f".{till.agent.id}.", " ") for one in stored if one] == [
+        *("260314 1", "260314 2", "260314 3", "260202 1", "260314 4")
+    ]

@@ -66,7 +66,7 @@ def test_a_payment_is_stored_as_one_that_came_by_http(
     made = demo_month.take(body, demo_month.open_till(demo_till()), by_http.created_at)
 
     assert by_http.phase is (Phase.DECLINED if is_declined else Phase.APPROVED)
-    assert replace(made, auto_cancel_id=by_http.auto_cancel_id) == by_http
+    assert replace(made, auto_cancel_id=by_http.auto_cancel_id, invoice=by_http.invoice) == by_http
     assert set(transactions.item_of(made)) == set(read_item(transactions.key(transaction_id)))
 
 
