@@ -91,7 +91,7 @@ def _create_merchant(
     now = datetime.now(UTC)
     manager = {"UserName": f"{name} Owner", "UserEmail": owner, "UserPhone": PHONE}
     body = {"Name": name, "Phone": PHONE, "FInstID": 1, "AddressDeFacto": "1 Long Street", "ClientManager": manager}
-    merchant = merchants.create(CreateMerchant.model_validate(CONTEXT | body), system, now)
+    merchant, _ = merchants.create(CreateMerchant.model_validate(CONTEXT | body), system, now)
     merchants.create_terminal(CreateTerminal.model_validate(terminal_body(merchant.id, name, terminal)), system, now)
 
     common = {"Phone": PHONE, "BranchID": merchant.id, "ClientID": merchant.id}
@@ -99,7 +99,8 @@ def _create_merchant(
     admin = {"Name": f"{name} Owner", "Email": owner, "Password": owner_password, "TID": tid}
     agents.create(CreateAgent.model_validate(common | admin | rights), system, merchant.id, now)
     user = {"Name": f"{name} Till", "Email": till, "Password": till_password, "TID": tid}
-    return agents.create(CreateAgent.model_validate(common | user | agent), system, merchant.id, now).agent
+    profile, _ = agents.create(CreateAgent.model_validate(common | user | agent), system, merchant.id, now)
+    return profile.agent
 
 
 def terminal_body(merchant_id: int, name: str, terminal: tuple[str, str], entry_caps: str = "8") -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The command `make deployed`: package a stage, and serve it or measure its functions.
 
-`python -m infra.deployed` serves: PORT (8000), AWS_PORT (8001), ENGINE (dynamodb-local, moto) and ALLOWED_ORIGINS come
-from the environment. `measure [BUILD ...]` prints the cost of the functions. A BUILD is a folder with another package
-(`sam.json`, `deployment.zip`), such as one of another branch: the packages take turns.
+`python -m infra.deployed` serves: PORT (8000), AWS_PORT (8001), ENGINE (dynamodb-local, moto), ALLOWED_ORIGINS and
+SMS_COUNTRIES come from the environment. `measure [BUILD ...]` prints the cost of the functions. A BUILD is a folder
+with another package (`sam.json`, `deployment.zip`), such as one of another branch: the packages take turns.
 """
 
 import argparse
@@ -72,7 +72,10 @@ def _serve(port: int, aws_port: int) -> None:
 
 def _parameters() -> dict[str, str]:
     """Return the parameters of the template that the environment sets, as in `make run`."""
-    return {"AllowedOrigins": ",".join(configured().allowed_origins)}
+    return {
+        "AllowedOrigins": ",".join(configured().allowed_origins),
+        "SmsCountries": ",".join(sorted(configured().sms_countries)),
+    }
 
 
 def cold_start_table() -> Table:
