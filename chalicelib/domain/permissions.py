@@ -63,15 +63,6 @@ def check_can_see_transaction(agent: Agent, client_id: int, agent_id: int) -> No
     _check_allowed(can_see_merchant_history(agent) or _can_reverse(agent, agent_id))
 
 
-def can_see_transaction(agent: Agent, client_id: int, agent_id: int) -> bool:
-    """Return whether the agent may see a payment of `agent_id`."""
-    try:
-        check_can_see_transaction(agent, client_id, agent_id)
-    except ServiceError:
-        return False
-    return True
-
-
 def history_scope(agent: Agent, account: Agent | None) -> tuple[int, int | None]:
     """Return the merchant whose history is listed, and the agent, or None for all agents.
 

@@ -242,12 +242,6 @@ def check_card(
     return card, findings
 
 
-def names_another_card(sent: SentCard, original: Transaction, digest: Digest) -> bool:
-    """Return whether the request has a readable card that is not the payment's own."""
-    card, _ = read(original.input_type, sent.data or CardInput())
-    return card is not None and digest(card.pan) != original.card_entry.digest
-
-
 def _check_linked(sent: SentCard, original: Transaction) -> Findings:
     """Return the findings about the card of a linked-card payment, which only its ID may name."""
     findings = check_input_mode(sent.input_mode, BY_LINK)

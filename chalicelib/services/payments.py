@@ -19,7 +19,7 @@ from chalicelib.errors import ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import card_digest, derived_guid, keyed_digest, new_guid
 from chalicelib.schemas.payments import PictureFile, SubmitPayment
-from chalicelib.services import card_guesses, idempotency, outcomes, pictures
+from chalicelib.services import idempotency, outcomes, pictures
 from chalicelib.services.admission import admit, admit_to_transaction
 from chalicelib.services.idempotency import replay, replay_first
 from chalicelib.services.outcomes import identify_payment
@@ -46,8 +46,6 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
     if (masked := body.with_card_number_in_card_only()) is not body:
         body, order = masked, identified(replace(masked.to_domain(), id=order.id), caller, key)
     if found["stored"] is not None:
-        if permissions.can_see_transaction(agent, found["stored"].client_id, found["stored"].agent.id):
-            _check_guesses(order, found["stored"], now)
         return _replay(order, found["stored"], body.files, now)
     payment.check_kind(order, agent, merchant, _acquirers_for(order))
     till = Till(agent, merchant, _terminal_of(agent, found.get("terminal")))
@@ -151,13 +149,6 @@ def begin_by_card(
 def _acquirers_for(order: PaymentOrder) -> tuple[str, ...]:
     """Return the stage's card acquirers for the payment, the default first; none for other kinds of payment."""
     return acquirers.taking(order.input_type) if KINDS[order.input_type].acquirer is None else ()
-
-
-def _check_guesses(order: PaymentOrder, stored: Transaction, now: datetime) -> None:
-    """Count a repeated ID with another card than the payment's own."""
-    card, own = order.card, stored.card_entry.digest
-    if card is not None or order.card_findings:
-        card_guesses.check(stored, lambda: card is not None and card_digest(stored.id, card.pan) != own, now)
 
 
 def _replay(

@@ -9,13 +9,13 @@ from chalicelib.domain.acquirer import ReversalRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import CardData, Findings
 from chalicelib.domain.guid import is_guid
-from chalicelib.domain.reversal import CANCELS, ReversalOrder, check_card, names_another_card
+from chalicelib.domain.reversal import CANCELS, ReversalOrder, check_card
 from chalicelib.domain.transaction import ReceiptContent, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import card_digest, derived_guid, new_guid
 from chalicelib.schemas.reversals import ReversePayment
-from chalicelib.services import card_guesses, outcomes
+from chalicelib.services import outcomes
 from chalicelib.services.admission import Admitted, admit
 from chalicelib.services.idempotency import answer_again, replay, replay_first
 from chalicelib.services.outcomes import identify_reversal
@@ -43,9 +43,6 @@ def reverse(
     if original is None:
         raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
     permissions.check_can_reverse(admitted.agent, original.client_id, original.agent.id)
-    if order.card is not None and order.card.data is not None:
-        digest = partial(card_digest, original.id)
-        card_guesses.check(original, partial(names_another_card, order.card, original, digest), now)
     if (masked := body.with_card_number_in_card_only()) is not body:
         order = masked.to_domain(endpoint, key)
     if chosen_id in found:

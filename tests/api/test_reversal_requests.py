@@ -295,13 +295,3 @@ def test_what_the_sweep_repeats_has_no_card(stage: str, monkeypatch: pytest.Monk
     assert [(request.card, request.additional_fields) for request in repeated] == [(None, None)]
     payment_sweep.run(datetime.now(UTC) + timedelta(minutes=30))
     assert get(stage, f"/api/v1/payment/{paid}").body["Transactions"][0]["Substate"] == 502
-
-
-@pytest.mark.parametrize("input_type", [1, 2, 3])
-def test_a_card_is_no_longer_compared_after_five_wrong_ones(stage: str, input_type: int) -> None:
-    paid = pay(stage, input_type)
-    guesses = [give_back(stage, paid, input_type, Card=read_by(input_type, STEADY)).error for _ in range(6)]
-
-    assert guesses == [(400, 202)] * 5 + [(409, 313)]
-    assert give_back(stage, paid, input_type, Card=read_by(input_type)).error == (409, 313)
-    assert give_back(stage, paid, input_type).error == (200, 0)

@@ -52,9 +52,5 @@ def test_a_card_payment_costs_two_store_transactions_of_a_known_price() -> None:
     assert sum(units for table, units in charged if table != "sandbox") <= 14
     with write_units() as charged:
         till.look(payment.id, NOW + MINUTE)
-    assert charged == []
-    with write_units() as charged:
         till.submit(a_card_body(basic={"ID": payment.id}), NOW + SECOND)
-    assert charged == [("sequences", 1), ("sequences", 1)], (
-        "each request that names a card is counted while it compares"
-    )
+    assert charged == []

@@ -69,18 +69,12 @@ class Till:
         return transaction
 
     def give_back(
-        self,
-        payment: Transaction,
-        now: datetime = NOW,
-        *,
-        key: str | None = None,
-        card: dict[str, Any] | None = None,
-        **basic: Any,
+        self, payment: Transaction, now: datetime = NOW, *, key: str | None = None, **basic: Any
     ) -> Transaction:
         """Return the payment at payment/reverse or payment/reversecnp, whichever is right."""
         at_hand = KINDS[payment.input_type].card_present
         mode = ReverseMode.RETURN if at_hand else ReverseMode.RETURN_CNP
-        body = {"BasicReverseTran": {"TransactionID": payment.id, "ReverseMode": int(mode), **basic}, "Card": card}
+        body = {"BasicReverseTran": {"TransactionID": payment.id, "ReverseMode": int(mode), **basic}}
         model = validated(ReversePayment, parse(json.dumps(body).encode()))
         assert isinstance(model, ReversePayment)
         endpoint = CARD_PRESENT if at_hand else CNP
