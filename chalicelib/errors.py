@@ -45,6 +45,7 @@ class ErrorCode(Enum):
     OUTCOME_UNKNOWN = (310, "The outcome is not known yet: ask for the status.")
     KIND_NOT_ENABLED = (311, "This kind of payment is not enabled for the agent.")
     KIND_NOT_SUPPORTED = (312, "This kind of operation is not supported.")
+    TOO_MANY_WRONG_CARDS = (313, "Too many wrong cards were named for this payment.")
 
     TOO_SOON = (401, "This may be asked once in ten minutes.")
     THROTTLED = (402, "Too many requests.")

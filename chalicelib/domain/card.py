@@ -7,16 +7,20 @@ import calendar
 import re
 from collections.abc import Mapping
 from dataclasses import field, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 from chalicelib.domain import emv
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import CardDetails, EmvData, InputType
+from chalicelib.domain.transaction import CardDetails, EmvData, InputType, Transaction
 from chalicelib.errors import Check, Finding
 from chalicelib.record import Record
 
 CARD_ACTIVE, CARD_BLOCKED = 1, 2  # State of a linked card
 CREATED, IN_VERIFICATION, VERIFIED, FAILED = 1, 2, 3, 10  # Status of a linked card
+
+WRONG_CARDS = 5  # that requests may name for a payment
+CARDS_REFUSED_FOR = timedelta(hours=24)  # after the last of them
+WRONG_CARDS_COUNTED_FOR = timedelta(days=31)  # fewer of them count for this long after the last one
 
 READERS = frozenset({InputType.MAGNETIC_STRIPE, InputType.CHIP, InputType.CONTACTLESS})
 PAN_DIGITS = re.compile("[0-9]{12,19}")
@@ -131,6 +135,18 @@ def is_usable(card: LinkedCard, agent_id: int, today: date) -> bool:
     """Return whether this agent may pay with the card."""
     standing = (card.account_id, card.state, card.status, card.deleted)
     return standing == (agent_id, CARD_ACTIVE, VERIFIED, False) and not is_expired(card.details.exp, today)
+
+
+def is_another(payment: Transaction, digest: str | None, linked_id: int | None) -> bool:
+    """Return whether a request names another card than the payment's: by the digest of its number, or a linked ID.
+
+    A request without a readable card has neither.
+    """
+    if digest is None and linked_id is None:
+        return False
+    if payment.input_type is InputType.LINKED_CARD:
+        return linked_id != payment.card_entry.linked_id
+    return digest not in (None, payment.card_entry.digest)
 
 
 def brand_of(pan: str) -> str | None:

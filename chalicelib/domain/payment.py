@@ -70,6 +70,11 @@ class PaymentOrder(Record):
     allow_swipe_over_chip: bool = False
     additional_fields: str | None = None
 
+    @property
+    def names_card(self) -> bool:
+        """Return whether it names a card, readable or not."""
+        return self.card is not None or self.linked_card_id is not None or bool(self.card_findings)
+
 
 class Till(Record):
     """The place of a payment: its agent, merchant and terminal."""

@@ -12,7 +12,7 @@ from enum import IntEnum
 
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.business_days import business_day, end_of_day, instant_of, to_local, zone_of
-from chalicelib.domain.card import CardData, CardInput, Findings, expired, read
+from chalicelib.domain.card import CardData, CardInput, Findings, expired, is_another, read
 from chalicelib.domain.money import canonical, from_minor
 from chalicelib.domain.payment import (
     APPROVED_TEXT,
@@ -200,6 +200,7 @@ def offers(original: Transaction, now: datetime) -> Offers:
 
 
 Digest = Callable[[Secret], str]  # a card number's digest, as stored with the payment
+OTHER_CARD = "It is not the card of the payment."
 
 
 class SentCard(Record):
@@ -237,7 +238,7 @@ def check_card(
     if card is None:
         return None, findings
     findings += expired(card, business_day(now, original.gmt))
-    if digest(card.pan) != original.card_entry.digest:
+    if is_another(original, digest(card.pan), None):
         findings += (_other(_number_field(original.input_type)),)
     return card, findings
 
@@ -258,7 +259,12 @@ def _number_field(input_type: InputType) -> str:
 
 
 def _other(name: str) -> Finding:
-    return Finding(name, Check.CONTRADICTION, "It is not the card of the payment.")
+    return Finding(name, Check.CONTRADICTION, OTHER_CARD)
+
+
+def names_another_card(findings: Findings) -> bool:
+    """Return whether the findings about a request's card say that the payment was made with another one."""
+    return any(finding.message == OTHER_CARD for finding in findings)
 
 
 TIME_TO_FINISH = timedelta(hours=1)  # at least, before the Deadline of a reversal

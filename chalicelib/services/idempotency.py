@@ -45,10 +45,15 @@ def replay_first(
     transaction_id: str, order: PaymentOrder | ReversalOrder, fingerprint: str, now: datetime
 ) -> Transaction:
     """Return the transaction of an equal request that stored it a moment before. Raise 301 while it is unreadable."""
+    return replay(stored_first(transaction_id), order, fingerprint, now)
+
+
+def stored_first(transaction_id: str) -> Transaction:
+    """Return the transaction that another request stored under the ID. Raise 301 while it is unreadable."""
     first = transactions.get(transaction_id)
     if first is None:
         raise ServiceError(ErrorCode.IN_PROGRESS)
-    return replay(first, order, fingerprint, now)
+    return first
 
 
 SIGNATURE = "SIGNATURE"

@@ -8,7 +8,7 @@ from typing import Any
 from chalicelib.domain import hosts_without_inquiry, payment, permissions
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Agent, Caller
-from chalicelib.domain.card import LinkedCard
+from chalicelib.domain.card import LinkedCard, is_another
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.history import Page, amount_taken, entry_of
 from chalicelib.domain.merchant import Terminal
@@ -19,7 +19,7 @@ from chalicelib.errors import ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import card_digest, derived_guid, keyed_digest, new_guid
 from chalicelib.schemas.payments import PictureFile, SubmitPayment
-from chalicelib.services import idempotency, outcomes, pictures
+from chalicelib.services import idempotency, outcomes, pictures, wrong_cards
 from chalicelib.services.admission import admit, admit_to_transaction
 from chalicelib.services.idempotency import replay, replay_first
 from chalicelib.services.outcomes import identify_payment
@@ -46,7 +46,7 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
     if (masked := body.with_card_number_in_card_only()) is not body:
         body, order = masked, identified(replace(masked.to_domain(), id=order.id), caller, key)
     if found["stored"] is not None:
-        return _replay(order, found["stored"], body.files, now)
+        return _replay(order, found["stored"], agent, body.files, now)
     payment.check_kind(order, agent, merchant, _acquirers_for(order))
     till = Till(agent, merchant, _terminal_of(agent, found.get("terminal")))
 
@@ -122,7 +122,7 @@ def _take_by_card(
     try:
         transaction = store_numbered(transaction, found, store)
     except AlreadyExistsError:
-        return idempotency.deliver(replay_first(order.id, order, order.fingerprint, now), files, now)
+        return _replay(order, idempotency.stored_first(order.id), till.agent, files, now)
     return outcomes.require_attempted(outcomes.authorize(transaction, request, now)), False
 
 
@@ -152,12 +152,16 @@ def _acquirers_for(order: PaymentOrder) -> tuple[str, ...]:
 
 
 def _replay(
-    order: PaymentOrder, stored: Transaction, files: list[PictureFile], now: datetime
+    order: PaymentOrder, stored: Transaction, agent: Agent, files: list[PictureFile], now: datetime
 ) -> tuple[Transaction, bool]:
     """Return the stored payment and whether the request is a pure replay: it brings no owed signature.
 
-    Refuse an unreadable card, because it cannot be compared with the stored one.
+    Refuse an unreadable card, because it cannot be compared with the stored one. A caller that may not see the payment
+    learns nothing about its card, because its agent is another one.
     """
+    if order.names_card and permissions.can_see_transaction(agent, stored.client_id, stored.agent.id):
+        digest = card_digest(stored.id, order.card.pan) if order.card else None
+        wrong_cards.count(stored, agent, now, is_wrong=is_another(stored, digest, order.linked_card_id))
     if order.card_findings:
         raise invalid(*order.card_findings)
     return idempotency.deliver(replay(stored, order, order.fingerprint, now), files, now)

@@ -9,13 +9,18 @@ from chalicelib.domain.acquirer import ReversalRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import CardData, Findings
 from chalicelib.domain.guid import is_guid
+<<<<<<< HEAD
 from chalicelib.domain.reversal import CANCELS, ReversalOrder, check_card
 from chalicelib.domain.transaction import ReceiptContent, Transaction
+=======
+from chalicelib.domain.reversal import CANCELS, ReversalOrder, check_card, names_another_card
+from chalicelib.domain.transaction import Transaction
+>>>>>>> w-cards
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import card_digest, derived_guid, new_guid
 from chalicelib.schemas.reversals import ReversePayment
-from chalicelib.services import outcomes
+from chalicelib.services import outcomes, wrong_cards
 from chalicelib.services.admission import Admitted, admit
 from chalicelib.services.idempotency import answer_again, replay, replay_first
 from chalicelib.services.outcomes import identify_reversal
@@ -45,6 +50,9 @@ def reverse(
     permissions.check_can_reverse(admitted.agent, original.client_id, original.agent.id)
     if (masked := body.with_card_number_in_card_only()) is not body:
         order = masked.to_domain(endpoint, key)
+    if order.card is not None:
+        _, findings = _read_card(order, original, now)
+        wrong_cards.count(original, admitted.agent, now, is_wrong=names_another_card(findings))
     if chosen_id in found:
         return replay(found[chosen_id], order, reversal.fingerprint(order, admitted.agent.id), now), True
 
@@ -71,9 +79,13 @@ def _repeated(order: ReversalOrder, original: Transaction, agent: Agent, now: da
     return latest if latest and reversal.is_repeated(order, original, latest, agent.id, now) else None
 
 
+def _read_card(order: ReversalOrder, original: Transaction, now: datetime) -> tuple[CardData | None, Findings]:
+    return check_card(order.card, original, partial(card_digest, original.id), now)
+
+
 def _checked_card(order: ReversalOrder, original: Transaction, now: datetime) -> tuple[CardData | None, Findings]:
     """Return the card of the request, and every problem with it. For a return, the acquirer checks it as well."""
-    card, findings = check_card(order.card, original, partial(card_digest, original.id), now)
+    card, findings = _read_card(order, original, now)
     if card is not None and order.mode not in CANCELS:
         request = ReversalRequest("", original.id, original.amount_minor, original.currency, card=card)
         findings += acquirers.refuse(original.acquirer, request)

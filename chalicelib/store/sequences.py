@@ -1,11 +1,13 @@
-"""Items under a name: sequences of IDs, unique names, and the last AuthAccount call of an agent."""
+"""Items under a name: sequences of IDs, unique names, last calls of AuthAccount, and wrong cards of payments."""
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 from secrets import token_hex
 
+from chalicelib.domain.card import CARDS_REFUSED_FOR, WRONG_CARDS, WRONG_CARDS_COUNTED_FOR
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
-from chalicelib.store.table import Key, Write, put_new, read, update, write_one
+from chalicelib.store.table import AlreadyExistsError, Key, Write, put_new, read, update, write_one
 
 TABLE = "sequences"
 
@@ -105,3 +107,43 @@ def take(agent_id: int, now: datetime, interval: timedelta) -> timedelta | None:
         last = read(key)
         return min((last.at if last else now) + interval - now, interval)
     return None
+
+
+class WrongCards(Record):
+    """The wrong cards that requests named for a payment, and the time of the last request that named a card."""
+
+    name: str
+    wrong: int
+    at: datetime
+
+
+def wrong_cards_key(payment_id: str) -> Key[WrongCards]:
+    """Return the key of a payment's wrong cards. The item is not the payment's, so that guesses never delay a write."""
+    return Key(TABLE, WrongCards, {"name": f"cards#{payment_id}"})
+
+
+def count_named_card(payment_id: str, *, is_wrong: bool, now: datetime) -> int:
+    """Count a request that names a card for a payment, and return the number of wrong cards.
+
+    Raise 313 for a day after the fifth wrong one. One conditional write decides, so five of many parallel guesses are
+    answered. A right card makes the same calls and adds 0: after five wrong ones it must not be answered either.
+    """
+    key = wrong_cards_key(payment_id)
+    seen = {"wrong": int(is_wrong), "now": now, "expires_at": int((now + WRONG_CARDS_COUNTED_FOR).timestamp()) + 1}
+    changes = "SET #at = :now, #expires_at = :expires_at"
+    add = update(
+        key,
+        f"ADD #wrong :wrong {changes}",
+        {**seen, "most": WRONG_CARDS, "forgotten": now - WRONG_CARDS_COUNTED_FOR},
+        condition="attribute_not_exists(#wrong) OR (#wrong < :most AND #at > :forgotten)",
+    )
+    begin_again = update(  # reached after five wrong cards, or after fewer that no longer count
+        key,
+        f"{changes}, #wrong = :wrong",
+        {**seen, "over": now - CARDS_REFUSED_FOR},
+        condition="#at <= :over",
+    )
+    for write in (add, begin_again, add):  # the last one, if another request began again meanwhile
+        with suppress(AlreadyExistsError):
+            return int(write_one(write)["wrong"]["N"])
+    raise ServiceError(ErrorCode.TOO_MANY_WRONG_CARDS)

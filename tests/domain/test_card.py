@@ -6,11 +6,20 @@ from hypothesis import given
 from hypothesis.strategies import integers
 
 from chalicelib.domain import card
-from chalicelib.domain.card import CardInput, LinkedCard, brand_of, has_check_digit, is_expired, is_usable, read
+from chalicelib.domain.card import (
+    CardInput,
+    LinkedCard,
+    brand_of,
+    has_check_digit,
+    is_another,
+    is_expired,
+    is_usable,
+    read,
+)
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import CardDetails, EmvData, InputType
 from tests.support.cards import AID, APN, EXP, PAN, TRACK1, TRACK2, TSI, TVR, a_card, an_input, chip_data
-from tests.support.transactions import NOW
+from tests.support.transactions import NOW, a_payment
 
 BRANDS = {
     "4222222222222": "VISA",
@@ -214,3 +223,23 @@ def a_linked_card(**changes: Any) -> LinkedCard:
 def test_an_agent_pays_with_its_own_verified_card_and_with_no_other(changes: dict[str, Any]) -> None:
     assert is_usable(a_linked_card(), 17, NOW.date())
     assert not is_usable(a_linked_card(**changes), 17, NOW.date())
+
+
+NAMED: list[tuple[str | None, int | None, str]] = [
+    ("own", None, "the payment by its link"),
+    ("other", None, "both payments"),
+    (None, 17, "no payment"),  # nobody can compare a linked card with a number
+    (None, 18, "the payment by its link"),
+    (None, None, "no payment"),  # an unreadable card
+]
+
+
+@pytest.mark.parametrize(("digest", "linked_id", "is_wrong_for"), NAMED)
+def test_a_card_is_another_by_the_digest_of_its_number_or_by_its_link(
+    digest: str | None, linked_id: int | None, is_wrong_for: str
+) -> None:
+    by_number = a_payment(input_type=InputType.CHIP, card_digest="own")
+    by_link = a_payment(input_type=InputType.LINKED_CARD, linked_card_id=17)
+
+    assert is_another(by_number, digest, linked_id) is (is_wrong_for == "both payments")
+    assert is_another(by_link, digest, linked_id) is (is_wrong_for != "no payment")

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from chalicelib.domain.business_days import text_of
 from chalicelib.domain.card import CardInput, has_check_digit
-from chalicelib.domain.reversal import ReversalOrder, ReverseMode, SentCard, check_card, content_identity, sent_card
+from chalicelib.domain.reversal import (
+    ReversalOrder,
+    ReverseMode,
+    SentCard,
+    check_card,
+    content_identity,
+    names_another_card,
+    sent_card,
+)
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType, Transaction
 from tests.support.cards import EXP, PAN, STEADY, TRACK2, a_card, an_input, chip_data
@@ -165,6 +173,23 @@ def test_a_linked_card_is_named_by_its_id_alone() -> None:
     assert checked(linked, SentCard(CardInput(reader_data=Secret(TRACK2)), 2, 17)) == [("card.reader_data", 12)]
     assert checked(paid(), SentCard(an_input(), 1, 17)) == [("linked_card_id", 12)]
     assert checked(paid(), SentCard(an_input(), 2)) == [("card.input_mode", 12)]
+
+
+def test_only_a_card_that_was_compared_is_another_one() -> None:
+    linked = paid(input_type=InputType.LINKED_CARD, linked_card_id=17, card_digest=None)
+
+    def is_another(payment: Transaction, sent: SentCard | None) -> bool:
+        return names_another_card(check_card(sent, payment, digest, NOW)[1])
+
+    assert is_another(paid(), keyed_in(pan=STEADY))
+    assert is_another(paid(), keyed_in(pan=STEADY, exp="0120"))
+    assert is_another(linked, SentCard(None, 2, 18))
+    assert not is_another(paid(), keyed_in())
+    assert not is_another(paid(), keyed_in(pan=f"{PAN[:-1]}2"))
+    assert not is_another(paid(), keyed_in(pan=STEADY, cvv2="1"))
+    assert not is_another(linked, SentCard(None, 2, 17))
+    assert not is_another(a_payment(), keyed_in())
+    assert not is_another(paid(), None)
 
 
 @pytest.mark.parametrize(
