@@ -135,7 +135,7 @@ class Session(Record):
     opened_at: datetime
     used_at: datetime
     expires_at: int
-    ended: bool = False  # by user/logout/session
+    ended: bool | None = None  # True: by user/logout/session
 
 
 def new_session(digest: str, agent_id: int, credential_version: int, now: datetime) -> Session:
