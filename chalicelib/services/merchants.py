@@ -86,7 +86,11 @@ def _changes(body: UpdateMerchant, before: Merchant) -> dict[str, Any]:
 
 
 def create_terminal(body: CreateTerminal, caller: Caller, now: datetime) -> Terminal:
-    """Create a terminal of the merchant that the BranchID names."""
+    """Create a terminal of the merchant that the BranchID names.
+
+    Its number at the bank (BackRetailerID) belongs to the merchant that first has it. Only a system user moves it:
+    otherwise a merchant could take payments into the account of another one.
+    """
     admitted = admit(caller, merchants.key(body.branch_id), current_account_id=body.current_account_id)
     merchant = _merchant_of_branch(admitted, body.branch_id)
     group, findings = resolve_group(merchant, body.terminal_group_id, body.terminal_group_code)
@@ -103,7 +107,7 @@ def create_terminal(body: CreateTerminal, caller: Caller, now: datetime) -> Term
         **body.record_fields(),
     )
 
-    merchants.create_terminal(terminal, Act("create", caller.agent_id, now))
+    merchants.create_terminal(terminal, Act("create", caller.agent_id, now), moves_mid=admitted.agent.is_system_user)
     return terminal
 
 

@@ -9,13 +9,8 @@ from chalicelib.domain.acquirer import ReversalRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import CardData, Findings
 from chalicelib.domain.guid import is_guid
-<<<<<<< HEAD
-from chalicelib.domain.reversal import CANCELS, ReversalOrder, check_card
-from chalicelib.domain.transaction import ReceiptContent, Transaction
-=======
 from chalicelib.domain.reversal import CANCELS, ReversalOrder, check_card, names_another_card
-from chalicelib.domain.transaction import Transaction
->>>>>>> w-cards
+from chalicelib.domain.transaction import ReceiptContent, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import card_digest, derived_guid, new_guid
