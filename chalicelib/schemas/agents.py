@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from chalicelib.domain import history
 from chalicelib.domain.agent import ACCOUNT_AGENT, ACTIVE, BLOCKED, Agent, BranchActions, Login
-from chalicelib.domain.agent_references import Profile
+from chalicelib.domain.agent_assignments import Profile
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.effective_settings import effective, effective_printer
 from chalicelib.domain.permissions import is_administrator

@@ -6,10 +6,10 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from chalicelib.domain import agent_references, permissions
+from chalicelib.domain import agent_assignments, permissions
 from chalicelib.domain import outbox as messages
 from chalicelib.domain.agent import Agent, Caller, Login, PrinterSettings
-from chalicelib.domain.agent_references import Profile, matches_search
+from chalicelib.domain.agent_assignments import Profile, matches_search
 from chalicelib.domain.effective_settings import merge_settings
 from chalicelib.domain.history import page_of
 from chalicelib.domain.merchant import Merchant
@@ -154,11 +154,11 @@ def _resolve_references(
     terminal = records.pop(0) if body.terminal_id is not None else None
     claim = records.pop(0) if body.tid is not None else None
     by_id, by_tid = (body.terminal_id, terminal), (body.tid, claim.holder if claim else None)
-    terminal_id, of_terminal = agent_references.resolve_terminal(merchant_id, by_id, by_tid)
+    terminal_id, of_terminal = agent_assignments.resolve_terminal(merchant_id, by_id, by_tid)
     requested = body.printer_and_tax_settings
     names = (requested.printer_id, requested.printer_code) if requested else (None, None)
-    printer, of_printer = agent_references.resolve_printer(*names, settings().printers)
-    if findings := [*agent_references.check_branches(merchant_id, branches), *of_terminal, *of_printer]:
+    printer, of_printer = agent_assignments.resolve_printer(*names, settings().printers)
+    if findings := [*agent_assignments.check_branches(merchant_id, branches), *of_terminal, *of_printer]:
         raise invalid_references(*findings)
     return {name: value for name, value in (("terminal_id", terminal_id), ("printer", printer)) if value is not None}
 
@@ -228,7 +228,7 @@ def _check(
     requested = item.printer_and_tax_settings
     if requested is None:
         return None, []
-    printer, missing = agent_references.resolve_printer(
+    printer, missing = agent_assignments.resolve_printer(
         requested.printer_id, requested.printer_code, settings().printers
     )
     sent = {"printer.printer_id": requested.printer_id, "printer.printer_code": requested.printer_code}

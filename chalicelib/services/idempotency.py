@@ -10,7 +10,7 @@ from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.transaction import Pictures, ReceiptContent, Transaction
 from chalicelib.errors import ErrorCode, Finding, ServiceError, invalid
 from chalicelib.schemas.payments import PictureFile
-from chalicelib.services import outcomes, pictures
+from chalicelib.services import acquirer_calls, pictures
 from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import transactions
@@ -38,7 +38,7 @@ def answer_again(stored: Transaction, now: datetime) -> Transaction:
     """Return a stored transaction; resolve a pending one. Raise 301 while its first request is in progress."""
     if transaction_steps.is_in_progress(stored, now):
         raise ServiceError(ErrorCode.IN_PROGRESS)
-    return outcomes.require_attempted(outcomes.refresh(stored, now), replayed=True)
+    return acquirer_calls.require_attempted(acquirer_calls.refresh(stored, now), replayed=True)
 
 
 def replay_first(

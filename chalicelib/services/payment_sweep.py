@@ -10,7 +10,7 @@ from functools import partial
 from chalicelib.domain.phases import Phase
 from chalicelib.gateways import acquirers
 from chalicelib.log import log
-from chalicelib.services import lane_runner, outcomes
+from chalicelib.services import acquirer_calls, lane_runner
 from chalicelib.services.lane_runner import Lane, Limits, Swept
 from chalicelib.settings import settings
 from chalicelib.store import due_index, transactions
@@ -47,8 +47,8 @@ def _resolve(entry: Due, now: datetime, answers: list[bool]) -> bool:
     transaction = transactions.get_due(entry.id, now)
     if transaction is None:
         return False
-    with outcomes.noted(answers):
-        after = outcomes.resolve(transaction, now)
+    with acquirer_calls.noted(answers):
+        after = acquirer_calls.resolve(transaction, now)
     if after.phase is Phase.AUTO_CANCELLING:
         log("reversal_outstanding", transaction=after.id, acquirer=after.acquirer)
     if after.is_pending and now >= after.deadline:

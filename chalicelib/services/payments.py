@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from chalicelib.domain import hosts_without_inquiry, payment, permissions
+from chalicelib.domain import host_messages, payment, permissions
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import LinkedCard, is_another
@@ -19,10 +19,10 @@ from chalicelib.errors import ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import card_digest, derived_guid, keyed_digest, new_guid
 from chalicelib.schemas.payments import PictureFile, SubmitPayment
-from chalicelib.services import idempotency, outcomes, pictures, wrong_cards
+from chalicelib.services import acquirer_calls, idempotency, pictures, wrong_cards
+from chalicelib.services.acquirer_calls import identify_payment
 from chalicelib.services.admission import admit, admit_to_transaction
 from chalicelib.services.idempotency import replay, replay_first
-from chalicelib.services.outcomes import identify_payment
 from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import linked_cards, merchants, receipt_numbers, transactions
 from chalicelib.store import outbox as outbox_store
@@ -123,7 +123,7 @@ def _take_by_card(
         transaction = store_numbered(transaction, found, store)
     except AlreadyExistsError:
         return _replay(order, idempotency.stored_first(order.id), till.agent, files, now)
-    return outcomes.require_attempted(outcomes.authorize(transaction, request, now)), False
+    return acquirer_calls.require_attempted(acquirer_calls.authorize(transaction, request, now)), False
 
 
 def _with_pictures(transaction: Transaction, files: list[PictureFile]) -> Transaction:
@@ -143,7 +143,7 @@ def begin_by_card(
         transaction, auto_cancel_id=new_guid(), card_entry=replace(transaction.card_entry, digest=digest)
     )
     transaction = identify_payment(transaction, till.terminal)
-    return transaction, replace(request, message=hosts_without_inquiry.message_of(transaction))
+    return transaction, replace(request, message=host_messages.message_of(transaction))
 
 
 def _acquirers_for(order: PaymentOrder) -> tuple[str, ...]:
@@ -178,6 +178,6 @@ def get(transaction_id: str, caller: Caller, now: datetime) -> Page:
     Raise 404 for a missing transaction and for another merchant's.
     """
     admitted, transaction = admit_to_transaction(caller, transaction_id)
-    transaction = outcomes.refresh(transaction, now)
+    transaction = acquirer_calls.refresh(transaction, now)
     merchant = admitted.merchant or read(merchants.key(transaction.client_id))  # a system user has no merchant
     return Page([transaction], 1, amount_taken([entry_of(transaction)], merchant.currency_id if merchant else None))

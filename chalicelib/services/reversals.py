@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from chalicelib.domain import hosts_without_inquiry, permissions, reversal
+from chalicelib.domain import host_messages, permissions, reversal
 from chalicelib.domain.acquirer import ReversalRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import CardData, Findings
@@ -15,10 +15,10 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import card_digest, derived_guid, new_guid
 from chalicelib.schemas.reversals import ReversePayment
-from chalicelib.services import outcomes, wrong_cards
+from chalicelib.services import acquirer_calls, wrong_cards
+from chalicelib.services.acquirer_calls import identify_reversal
 from chalicelib.services.admission import Admitted, admit
 from chalicelib.services.idempotency import answer_again, replay, replay_first
-from chalicelib.services.outcomes import identify_reversal
 from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import merchants, receipt_numbers, transactions
 from chalicelib.store import outbox as outbox_store
@@ -145,6 +145,6 @@ def _facts_of_merchant(original: Transaction, admitted: Admitted, now: datetime)
 def _request(transaction: Transaction, order: ReversalOrder, card: CardData | None, now: datetime) -> Transaction:
     """Send a stored reversal to its acquirer if it needs one; return the reversal after the answer."""
     if transaction.is_pending:
-        request = hosts_without_inquiry.reversal_request(transaction, order, card, is_repeat=False)
-        transaction = outcomes.reverse(transaction, request, now)
-    return outcomes.require_attempted(transaction)
+        request = host_messages.reversal_request(transaction, order, card, is_repeat=False)
+        transaction = acquirer_calls.reverse(transaction, request, now)
+    return acquirer_calls.require_attempted(transaction)

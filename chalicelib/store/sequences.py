@@ -1,4 +1,4 @@
-"""Items under a name: sequences of IDs, unique names and numbers, last calls of AuthAccount, wrong cards of payments."""
+"""Items under a name: IDs in sequence, unique names and numbers, last calls of AuthAccount, wrong cards of payments."""
 
 from contextlib import suppress
 from datetime import datetime, timedelta

@@ -28,7 +28,7 @@ from chalicelib.schemas.payments import SubmitPayment
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.schemas.terminals import CreateTerminal
 from chalicelib.services import agents, merchants, payments, reversals
-from chalicelib.services.outcomes import AUTHORIZE_SECONDS
+from chalicelib.services.acquirer_calls import AUTHORIZE_SECONDS
 from chalicelib.settings import SANDBOX, settings
 from chalicelib.store import agents as agents_store
 from chalicelib.store import linked_cards

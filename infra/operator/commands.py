@@ -21,7 +21,7 @@ from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, Unreachable
 from chalicelib.domain.agent import ACCOUNT_USER, NO_CLIENT, Agent, Login
 from chalicelib.domain.business_days import Period, business_day, days_of_month
 from chalicelib.domain.card import CardInput
-from chalicelib.domain.hosts_without_inquiry import LAST_STAN
+from chalicelib.domain.host_messages import LAST_STAN
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.payment import OFFLINE_FOR
 from chalicelib.domain.secret import Secret

@@ -2,7 +2,7 @@
 
 An adapter's test module subclasses `ContractOfInquiries`, or `ContractOfMessages` where nothing can be inquired, and
 says how its host is made to approve, decline, lose an answer and never get a request. The service relies on each of
-these promises: `services/outcomes` and `services/outcomes` have no other knowledge.
+these promises: `services/acquirer_calls` and `services/acquirer_calls` have no other knowledge.
 """
 
 import time

@@ -11,7 +11,7 @@ from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, Unreacha
 from chalicelib.domain.phases import Phase
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
-from chalicelib.services import outcomes, payment_sweep
+from chalicelib.services import acquirer_calls, payment_sweep
 from chalicelib.store import outbox, transactions
 from chalicelib.store.table import read
 from chalicelib.web import refuse
@@ -229,7 +229,7 @@ def test_what_is_approved_while_it_is_reversed_as_lost_is_not_paid(monkeypatch: 
 
     def arrives_now(request: Any, within_s: float) -> AcquirerAnswer:
         """Let the process go on that stood still: the acquirer approves, and reverses right after."""
-        outcomes.advance(payment, approved, NOW)
+        acquirer_calls.advance(payment, approved, NOW)
         return Sandbox().reverse(request, within_s)
 
     with broken(monkeypatch, reverse=arrives_now):
@@ -329,14 +329,14 @@ def test_one_that_fails_does_not_stop_the_sweep(monkeypatch: pytest.MonkeyPatch)
     till = a_till()
     start = NOW - timedelta(days=800)
     payments = [till.pay(a_card_body(12.68), start + n * SECOND) for n in range(2)]
-    real = outcomes.resolve
+    real = acquirer_calls.resolve
 
     def fail_once(payment: Any, now: Any) -> Any:
         if payment.id == payments[0].id:
             raise RuntimeError
         return real(payment, now)
 
-    monkeypatch.setattr(outcomes, "resolve", fail_once)
+    monkeypatch.setattr(acquirer_calls, "resolve", fail_once)
 
     assert payment_sweep.run(start + 2 * MINUTE, limit=2).done == 2
     assert (kept(payments[1].id) or payments[1]).phase is Phase.APPROVED

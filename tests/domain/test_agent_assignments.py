@@ -1,8 +1,8 @@
 import pytest
 
-from chalicelib.domain import agent_references
+from chalicelib.domain import agent_assignments
 from chalicelib.domain.agent import PrinterSettings
-from chalicelib.domain.agent_references import matches_search
+from chalicelib.domain.agent_assignments import matches_search
 from chalicelib.domain.merchant import TerminalGroup, resolve_group
 from tests.support.builders import a_merchant, a_terminal, an_agent
 
@@ -28,7 +28,7 @@ NOTHING = (None, None)
 def test_an_agent_is_given_a_terminal_of_its_own_merchant_alone(
     by_id: tuple[int | None, object], by_name: tuple[str | None, int | None], terminal: int | None, findings: object
 ) -> None:
-    found, wrong = agent_references.resolve_terminal(7, by_id, by_name)  # type: ignore[arg-type]  # a table of cases
+    found, wrong = agent_assignments.resolve_terminal(7, by_id, by_name)  # type: ignore[arg-type]  # a table of cases
 
     assert (found, [(item.field, item.code) for item in wrong]) == (terminal, findings)
 
@@ -49,7 +49,7 @@ def test_an_agent_is_given_a_terminal_of_its_own_merchant_alone(
 def test_a_printer_is_one_of_the_catalogue(
     number: int | None, code: str | None, printer: PrinterSettings | None, findings: list[str]
 ) -> None:
-    found, wrong = agent_references.resolve_printer(number, code, PRINTERS)
+    found, wrong = agent_assignments.resolve_printer(number, code, PRINTERS)
 
     assert found == printer
     assert [(item.field, item.code) for item in wrong] == [(name, 564) for name in findings]
@@ -77,7 +77,7 @@ def test_a_terminal_joins_a_group_of_its_merchant(
 
 
 def test_the_merchant_itself_is_its_one_branch() -> None:
-    wrong = agent_references.check_branches(7, {"branch_id": 7, "branches_actions[0].branch_id": 8})
+    wrong = agent_assignments.check_branches(7, {"branch_id": 7, "branches_actions[0].branch_id": 8})
 
     assert [(item.field, item.code) for item in wrong] == [("branches_actions[0].branch_id", 565)]
 
