@@ -35,14 +35,14 @@ WEBHOOKS_NPM := .engines/standardwebhooks-npm/.stamp-$(WEBHOOKS_NPM_PACKAGE)
 .DEFAULT_GOAL := run
 .PHONY: run help deployed test check bench simulate format lock engine linter lambda browser webhook-tools client-tools clients reference renderer libraries screenshots fuzz certify package deploy clean
 
-run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000
+run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
 	@echo "The local stage starts, which takes some seconds:"
 	@$(BIN)/python -m infra.local
 
 help:  ## list these commands
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / {printf "%-14s %s\n", $$1, $$2}' Makefile
 
-deployed: $(STAGE_VENV) $(LAMBDA) engine  ## run the deployed zip on this machine. PORT=8000 AWS_PORT=8001 ALLOWED_ORIGINS=...; ARGS=measure prints its costs
+deployed: $(STAGE_VENV) $(LAMBDA) engine  ## run the deployed zip on this machine. PORT=8000 AWS_PORT=8001 ALLOWED_ORIGINS=... SMS_COUNTRIES=...; ARGS=measure prints its costs
 	@$(BIN)/python -m infra.deployed $(ARGS)
 
 test: $(VENV) engine linter lambda browser webhook-tools  ## run all tests. ARGS="-k name" runs some

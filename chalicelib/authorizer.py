@@ -75,6 +75,8 @@ def _allow(caller: Caller) -> AuthResponse:
         "terminal": "" if caller.terminal_id is None else str(caller.terminal_id),
         "session_ends": "" if caller.session_ends_at is None else str(int(caller.session_ends_at.timestamp())),
     }
+    if caller.session is not None:
+        context["session"] = caller.session
     return AuthResponse(routes=["*"], principal_id=str(caller.agent_id), context=context)
 
 

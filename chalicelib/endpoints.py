@@ -19,6 +19,7 @@ WITH_FILES = 5 * MEGABYTE
 
 ENDPOINTS = (
     Endpoint("POST", "/api/v1/user/login/session", accounts.session, public=True),
+    Endpoint("POST", "/api/v1/user/logout/session", accounts.end_session),
     Endpoint("GET", "/api/v1/user/me", accounts.me),
     Endpoint("GET", "/api/v1/payment/AuthAccount", accounts.configuration),
     Endpoint("POST", "/api/v1/merchant/create", management.create_merchant, max_bytes=WITH_PICTURE),

@@ -109,10 +109,13 @@ def missing(field: str, error: ErrorCode) -> Finding:
     return Finding(field, error.code, error.message)
 
 
-class Validation(Finding):
-    """One item of `Validations`. Its field is the path in the request. `type` 1 is an error, 2 a warning."""
+ERROR, WARNING = 1, 2
 
-    type: int = 1
+
+class Validation(Finding):
+    """One item of `Validations`. Its field is the path in the request. A warning does not stop the request."""
+
+    type: int = ERROR
 
     def on_the_wire(self) -> dict[str, Any]:
         """Return the item in its wire form."""

@@ -28,6 +28,21 @@ def parse(text: str, region: str | None) -> str | None:
     return phonenumbers.format_number(parsed, phonenumbers.PhoneNumberFormat.E164)
 
 
+def sms_country(number: str) -> str | None:
+    """Return the country (alpha-2) of an E.164 number. A satellite telephone and a premium number have none.
+
+    An unassigned number of several countries belongs to the largest: +44 to Great Britain.
+    """
+    import phonenumbers  # noqa: PLC0415  slow to import
+
+    parsed = phonenumbers.parse(number)
+    if phonenumbers.number_type(parsed) == phonenumbers.PhoneNumberType.PREMIUM_RATE:
+        return None
+    largest: str = phonenumbers.region_code_for_country_code(parsed.country_code or 0)
+    country: str = phonenumbers.region_code_for_number(parsed) or largest
+    return country if country.isalpha() else None  # the code of a network of several countries is "001"
+
+
 @lru_cache(maxsize=1024)
 def format_international(number: str) -> str:
     """Return an E.164 number in international format: "+27 82 987 6543"."""

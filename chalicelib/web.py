@@ -298,7 +298,8 @@ def _caller(request: Request) -> Caller:
     terminal_id = int(context["terminal"]) if context.get("terminal") else None
     ends = context.get("session_ends")
     session_ends_at = datetime.fromtimestamp(int(ends), UTC) if ends else None
-    return Caller(int(context["agent"]), int(context["client"]), int(context["version"]), terminal_id, session_ends_at)
+    agent_id, client_id, version = (int(context[name]) for name in ("agent", "client", "version"))
+    return Caller(agent_id, client_id, version, terminal_id, session_ends_at, context.get("session"))
 
 
 def _body_of(request: Request, limit: int) -> bytes:

@@ -104,9 +104,10 @@ class Login(Record):
 
 
 class Caller(Record):
-    """The agent that the authorizer let in, the credential version that it read, and the end of its session.
+    """The agent that the authorizer let in, the credential version that it read, and its session.
 
-    `session_ends_at` is the end of the session without further use; None for any other credential.
+    `session_ends_at` is the end of the session without further use, `session` the digest of its ID. Both are None for
+    any other credential.
     """
 
     agent_id: int
@@ -114,3 +115,4 @@ class Caller(Record):
     credential_version: int
     terminal_id: int | None = None
     session_ends_at: datetime | None = None
+    session: str | None = None

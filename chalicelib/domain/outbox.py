@@ -79,7 +79,7 @@ def failing_webhook(entry_id: str, merchant: Merchant, webhook_id: int, now: dat
         f"Hello {one_line(merchant.manager.name)},\n\n"
         f"webhook {webhook_id} of {one_line(merchant.name)} has not taken an event for a day or longer.\n"
         "Each event is tried for three days and then given up; it can be sent again for 30 days.\n"
-        "The list of events says what the webhook answered.\n"
+        "The list of events shows the webhook's answers.\n"
     )
     subject = f"Webhook {webhook_id} fails"
     return Outbox(entry_id, NOTICE, merchant.id, (merchant.manager.email,), EMAIL, now, subject=subject, text=text)

@@ -196,7 +196,7 @@ def amounts(order: PaymentOrder, terminal: Terminal) -> tuple[tuple[int, int | N
     amount_minor = minor("amount", order.amount, terminal.currency, findings)
     got_minor = _cash_got(order, terminal.currency, amount_minor, findings)
     if order.purchases and order.amount > (total := total_of(order.purchases)):
-        findings.append(Finding("amount", Check.CONTRADICTION, f"The purchases come to {total:f} only."))
+        findings.append(Finding("amount", Check.CONTRADICTION, f"The sum of the purchases is only {total:f}."))
     return (amount_minor, got_minor), findings
 
 

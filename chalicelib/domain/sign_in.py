@@ -135,6 +135,7 @@ class Session(Record):
     opened_at: datetime
     used_at: datetime
     expires_at: int
+    ended: bool | None = None  # True: by user/logout/session
 
 
 def new_session(digest: str, agent_id: int, credential_version: int, now: datetime) -> Session:
@@ -144,7 +145,7 @@ def new_session(digest: str, agent_id: int, credential_version: int, now: dateti
 
 def is_alive(session: Session, now: datetime) -> bool:
     """Return whether the session is still valid. The store deletes late, so it may return an expired session."""
-    return now < ends_at(session)
+    return not session.ended and now < ends_at(session)
 
 
 def ends_at(session: Session) -> datetime:

@@ -1,7 +1,7 @@
 """A transaction: a stored payment or reversal, with all its phases."""
 
-from collections.abc import Iterable
-from dataclasses import field
+from collections.abc import Collection, Iterable
+from dataclasses import field, replace
 from datetime import date, datetime
 from decimal import Decimal, localcontext
 from enum import IntEnum
@@ -174,11 +174,20 @@ class Particulars(Record):
 
 
 class ReceiptAddresses(Record):
-    """The addresses of a receipt, each once: e-mail addresses and E.164 numbers. `retries` counts further attempts."""
+    """The addresses of a receipt, each once: e-mail addresses and E.164 numbers. `retries` counts further attempts.
+
+    `paths` are the paths of all addresses in the request, e-mails first: "Receipt.Phones[1]".
+    """
 
     emails: tuple[str, ...] = ()
     phones: tuple[str, ...] = ()
     retries: int | None = None
+    paths: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Return the e-mail addresses and the numbers."""
+        return self.emails + self.phones
 
 
 class ReceiptContent(Record):
@@ -188,6 +197,24 @@ class ReceiptContent(Record):
     taxes: Taxes | None = None
     addresses: ReceiptAddresses | None = field(default=None, metadata={"stored_as": "receipt"})
     language: str = ENGLISH
+    withheld: tuple[str, ...] = field(default=(), metadata={"stored_as": "receipt_withheld"})  # paths, for the answer
+
+    def limited_to(self, admitted: Collection[str]) -> "ReceiptContent":
+        """Return the content with the admitted addresses only. The paths of the others are withheld."""
+        if self.addresses is None:
+            return self
+        sent = [(address, path) for address, path in self._located() if address in admitted]
+        withheld = tuple(path for address, path in self._located() if address not in admitted)
+        addresses = replace(
+            self.addresses,
+            emails=tuple(one for one in self.addresses.emails if one in admitted),
+            phones=tuple(one for one in self.addresses.phones if one in admitted),
+            paths=tuple(path for _, path in sent),
+        )
+        return replace(self, addresses=addresses if sent else None, withheld=self.withheld + withheld)
+
+    def _located(self) -> list[tuple[str, str]]:
+        return list(zip(self.addresses.all, self.addresses.paths, strict=True)) if self.addresses else []
 
 
 class CardEntry(Record):

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.sign_in import Source
 from chalicelib.schemas.auth_account import AccountAnswer, AuthAccount
+from chalicelib.schemas.base import Answer
 from chalicelib.schemas.linked_cards import GetLinkedCards, LinkedCardsAnswer, LinkedCardView
 from chalicelib.schemas.request_context import ZoneQuery
 from chalicelib.schemas.sign_in import IdentityAnswer, SessionAnswer, SessionData, SignIn
@@ -16,6 +17,12 @@ def session(body: SignIn, source: Source) -> SessionAnswer:
     """Sign an agent in with e-mail and password, and return a session."""
     session_id = admission.sign_in(body, datetime.now(UTC), source)
     return SessionAnswer(data=SessionData(session_id=session_id.reveal()))
+
+
+def end_session(caller: Caller) -> Answer:
+    """End the session of the caller."""
+    admission.sign_out(caller)
+    return Answer()
 
 
 def me(body: ZoneQuery, caller: Caller) -> IdentityAnswer:

@@ -14,6 +14,7 @@ from chalicelib.schemas.agents import (
     PosView,
     UpdateAgent,
 )
+from chalicelib.schemas.base import welcome_warning
 from chalicelib.schemas.merchants import CreateMerchant, MerchantAnswer, MerchantView, UpdateMerchant
 from chalicelib.schemas.request_context import ZoneQuery
 from chalicelib.schemas.terminals import CreateTerminal, TerminalAnswer, TerminalView
@@ -22,7 +23,8 @@ from chalicelib.services import agents, merchants, pictures
 
 def create_merchant(body: CreateMerchant, caller: Caller) -> MerchantAnswer:
     """Create a merchant with its terminal groups."""
-    return _answer(merchants.create(body, caller, datetime.now(UTC)))
+    merchant, withheld = merchants.create(body, caller, datetime.now(UTC))
+    return _answer(merchant, withheld=withheld)
 
 
 def update_merchant(merchant_id: int, body: UpdateMerchant, caller: Caller) -> MerchantAnswer:
@@ -30,14 +32,16 @@ def update_merchant(merchant_id: int, body: UpdateMerchant, caller: Caller) -> M
     return _answer(merchants.update(body, caller, merchant_id, datetime.now(UTC)))
 
 
-def _answer(merchant: Merchant) -> MerchantAnswer:
-    return MerchantAnswer(merchant=MerchantView.of(merchant, pictures.signed_url(merchant.avatar_key)))
+def _answer(merchant: Merchant, *, withheld: bool = False) -> MerchantAnswer:
+    view = MerchantView.of(merchant, pictures.signed_url(merchant.avatar_key))
+    return MerchantAnswer(merchant=view, validations=welcome_warning(withheld=withheld))
 
 
 def create_agent(merchant_id: int, body: CreateAgent, caller: Caller) -> PosAnswer:
     """Create an agent of a merchant, with its login."""
     now = datetime.now(UTC)
-    return PosAnswer(pos=PosView.of(agents.create(body, caller, merchant_id, now), now, body.gmt))
+    agent, withheld = agents.create(body, caller, merchant_id, now)
+    return PosAnswer(pos=PosView.of(agent, now, body.gmt), validations=welcome_warning(withheld=withheld))
 
 
 def get_agent(merchant_id: int, pos_id: int, body: ZoneQuery, caller: Caller) -> PosAnswer:

@@ -14,8 +14,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, Union, get_
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
 from pydantic_core import ErrorDetails, PydanticCustomError
 
+from chalicelib.domain.message_limits import PER_ADDRESS, WELCOMES_PER_MERCHANT
 from chalicelib.domain.secret import Secret
-from chalicelib.errors import MAX_VALIDATIONS, Check, ErrorCode, Finding, ServiceError, Validation
+from chalicelib.errors import MAX_VALIDATIONS, WARNING, Check, ErrorCode, Finding, ServiceError, Validation
 from chalicelib.exact_json import LONGEST_INT
 from chalicelib.record import Record
 
@@ -269,6 +270,14 @@ class Answer(BaseModel):
     error_message: str | None = None
     validations: list[dict[str, Any]] | None = None
     headers: dict[str, str] = Field(default_factory=dict, exclude=True)
+
+
+def welcome_warning(*, withheld: bool) -> list[dict[str, Any]] | None:
+    """Return the `Validations` of a new record whose welcome e-mail was withheld."""
+    if not withheld:
+        return None
+    message = f"No welcome e-mail is sent: a merchant has {WELCOMES_PER_MERCHANT} a day, an address {PER_ADDRESS}."
+    return [Validation("SendWelcomeEmail", Check.OUT_OF_RANGE, message, WARNING).on_the_wire()]
 
 
 class View(BaseModel):

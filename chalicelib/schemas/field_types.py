@@ -88,7 +88,7 @@ def _json_text(value: Any) -> str:
         text = exact_json.text(value)
         size = len(text.encode())
     except UnicodeEncodeError:
-        raise problem(Check.FORMAT, "The object holds what cannot be kept.") from None
+        raise problem(Check.FORMAT, "The object holds a value that cannot be stored.") from None
     if size > MAX_OBJECT:
         raise problem(Check.TOO_LONG, "At most 8 KB are kept.")
     return text

@@ -1,6 +1,7 @@
 """The export of a history: its answer, and the columns and rows of its CSV file."""
 
 import unicodedata
+from collections.abc import Mapping
 from decimal import Decimal
 
 from chalicelib.domain.history import EXPORTED, HistoryEntry
@@ -10,7 +11,7 @@ from chalicelib.schemas.transaction_view import WireState
 COLUMNS = (
     *("Date", "ID", "Kind", "OriginalID", "InputType", "AcquirerCode", "State", "Substate", "Amount"),
     *("AmountRequested", "Currency", "AgentID", "Agent", "Terminal", "Invoice", "RRN", "ApprovalCode", "Card"),
-    *("ExtID", "Description"),
+    *("ExtID", "Description", "InputTypeText", "StateText", "Zone"),
 )
 
 
@@ -29,8 +30,11 @@ class ExportAnswer(Answer):
     url: str
 
 
-def row_of(entry: HistoryEntry, shown: WireState) -> list[str | int]:
-    """Return the row of a transaction with its cells in the order of COLUMNS, in the merchant's time zone."""
+def row_of(entry: HistoryEntry, shown: WireState, words: Mapping[str, str], gmt: int) -> list[str | int]:
+    """Return the row of a transaction with its cells in the order of COLUMNS, in the merchant's time zone.
+
+    `words` are those of a receipt's language: the file names kinds and states as receipts do.
+    """
     counter = entry.counter
     return [
         entry.exact.get("date") or entry.at.isoformat(timespec="milliseconds"),
@@ -46,6 +50,9 @@ def row_of(entry: HistoryEntry, shown: WireState) -> list[str | int]:
         counter.currency,
         counter.agent_id,
         *(neutral(entry.text(name)) for name in EXPORTED),
+        words[f"kind_{counter.input_type}"],
+        words[f"state_{shown.substate}_{shown.status.lower()}"],
+        f"UTC{gmt:+03d}:00",
     ]
 
 

@@ -9,7 +9,9 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
+    ModelWrapValidatorHandler,
     PlainValidator,
+    PrivateAttr,
     ValidationInfo,
     field_validator,
     model_validator,
@@ -18,11 +20,12 @@ from pydantic import (
 from chalicelib import exact_json
 from chalicelib.domain import emv, transaction
 from chalicelib.domain.guid import GUID_PATTERN
+from chalicelib.domain.message_limits import PER_ADDRESS, PER_AGENT
 from chalicelib.domain.partner import PartnerRequest, PreparedField
 from chalicelib.domain.payment import PaymentOrder, supported
 from chalicelib.domain.picture import MEGABYTE, Picture
 from chalicelib.domain.transaction import NOT_SUPPORTED, InputType, Particulars, ReceiptAddresses, Taxes, Transaction
-from chalicelib.errors import Check
+from chalicelib.errors import WARNING, Check, ErrorCode, Validation
 from chalicelib.schemas.base import (
     Answer,
     Exact,
@@ -68,37 +71,44 @@ class Receipt(Request):
     phone: Annotated[Phone | None, BeforeValidator(_filled_in)] = None
     phones: Annotated[list[Phone] | None, BeforeValidator(_filled_in)] = Addresses
     retry_num: Annotated[Identifier, AfterValidator(_at_most_limit)] | None = None
+    _sent: Mapping[str, Any] = PrivateAttr(default_factory=dict)  # with the placeholders, for the paths
 
-    @model_validator(mode="after")
-    def _few(self) -> "Receipt":
-        if len(self.all_emails) + len(self.all_phones) > MAX_ADDRESSES:
+    @model_validator(mode="wrap")
+    @classmethod
+    def _few(cls, data: Any, read: ModelWrapValidatorHandler[Self]) -> Self:
+        receipt = read(data)
+        receipt._sent = data if isinstance(data, dict) else {}  # noqa: SLF001  its own
+        if len(receipt.all_emails) + len(receipt.all_phones) > MAX_ADDRESSES:
             raise problem(Check.TOO_LONG, f"A receipt goes to at most {MAX_ADDRESSES} addresses.")
-        return self
+        return receipt
 
     @property
-    def all_emails(self) -> tuple[str, ...]:
-        """Return each e-mail address once."""
-        return _once(self.email, self.emails)
+    def all_emails(self) -> dict[str, str]:
+        """Return each e-mail address once, with its path."""
+        return self._once("Email", self.email, "Emails", self.emails)
 
     @property
-    def all_phones(self) -> tuple[str, ...]:
-        """Return each telephone number once, as E.164."""
-        return _once(self.phone, self.phones)
+    def all_phones(self) -> dict[str, str]:
+        """Return each telephone number once, as E.164, with its path."""
+        return self._once("Phone", self.phone, "Phones", self.phones)
 
     def to_domain(self) -> ReceiptAddresses | None:
         """Return the receipt's addresses; None when there are none."""
-        if not self.all_emails and not self.all_phones:
+        emails, phones = self.all_emails, self.all_phones
+        if not emails and not phones:
             return None
-        return ReceiptAddresses(self.all_emails, self.all_phones, self.retry_num)
+        paths = (*emails.values(), *phones.values())
+        return ReceiptAddresses(tuple(emails), tuple(phones), self.retry_num, paths)
 
-
-def _once(first: str | None, more: list[str] | None) -> tuple[str, ...]:
-    """Return each address once, in the given order. Addresses that differ only in case are the same."""
-    once: dict[str, str] = {}
-    for address in (first, *(more or [])):
-        if address:
-            once.setdefault(address.lower(), address)
-    return tuple(once.values())
+    def _once(self, name: str, first: str | None, names: str, more: list[str] | None) -> dict[str, str]:
+        """Return each address once, in the given order. Addresses that differ only in case are the same."""
+        filled_in = [number for number, one in enumerate(self._sent.get(names) or ()) if one not in EMPTY]
+        located = [(first, f"Receipt.{name}")] if first else []
+        located += [(one, f"Receipt.{names}[{at}]") for one, at in zip(more or (), filled_in, strict=True)]
+        once: dict[str, tuple[str, str]] = {}
+        for address, path in located:
+            once.setdefault(address.lower(), (address, path))
+        return dict(once.values())
 
 
 class ReceiptView(View):
@@ -425,6 +435,7 @@ def _fields(transaction: Transaction, view: TransactionView, *, replayed: bool) 
     return {
         "error_code": code,
         "error_message": message,
+        "validations": _withheld(transaction) if code in RECEIPT_MAY_FOLLOW else None,
         "headers": {"Idempotent-Replayed": "true"} if replayed else {},
         "transaction_id": transaction.original.id or transaction.id,
         "emv_online_processing_result": transaction.result.emv_result,
@@ -435,6 +446,19 @@ def _fields(transaction: Transaction, view: TransactionView, *, replayed: bool) 
         "require_signature": transaction.owes_signature,
         "transaction": view,
     }
+
+
+NOT_SENT = (
+    f"No receipt is sent to it: an address gets at most {PER_ADDRESS} messages a day, an agent sends at most "
+    f"{PER_AGENT}, and SMS go only to the stage's countries."
+)
+RECEIPT_MAY_FOLLOW = {0, ErrorCode.OUTCOME_UNKNOWN.code}
+
+
+def _withheld(transaction: Transaction) -> list[dict[str, Any]] | None:
+    """Return a warning for each address that gets no receipt."""
+    paths = transaction.receipt.withheld
+    return [Validation(path, Check.OUT_OF_RANGE, NOT_SENT, WARNING).on_the_wire() for path in paths] or None
 
 
 class PrepareField(Request):

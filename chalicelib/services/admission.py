@@ -1,4 +1,4 @@
-"""Admission: session login, and the check of each request's caller.
+"""Admission: session login and logout, and the check of each request's caller.
 
 The check of the caller is a strong read, because API Gateway may reuse an old policy.
 """
@@ -12,9 +12,9 @@ from chalicelib.domain.agent import ACTIVE, NO_CLIENT, Agent, Caller
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import new_session
+from chalicelib.domain.sign_in import Session, new_session
 from chalicelib.domain.transaction import Transaction
-from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
 from chalicelib.record import Record
 from chalicelib.schemas.sign_in import SignIn
 from chalicelib.services import authentication
@@ -35,15 +35,19 @@ def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None
     """Return the caller, its merchant and the records of `keys`, read strongly in one round trip.
 
     The authorizer may have let the caller in up to a minute ago. Raise BAD_CREDENTIAL when the credential has changed
-    since or the account is deleted. Raise AGENT_BLOCKED or MERCHANT_BLOCKED when the agent or its merchant is blocked.
-    Raise NOT_THE_CALLER when `current_account_id` is another account.
+    since or the account is deleted, SESSION_EXPIRED when the session was ended. Raise AGENT_BLOCKED or MERCHANT_BLOCKED
+    when the agent or its merchant is blocked. Raise NOT_THE_CALLER when `current_account_id` is another account.
     """
     own: list[Key[Any]] = [agents.key(caller.agent_id)]
     if caller.client_id != NO_CLIENT:
         own.append(merchants.key(caller.client_id))
+    if caller.session is not None:
+        own.append(agents.session_key(caller.session))
     agent, *found = read_all([*own, *keys])
     merchant = found.pop(0) if caller.client_id != NO_CLIENT else None
 
+    if caller.session is not None:
+        _check_session(found.pop(0))
     _check_agent(agent, caller)
     if caller.client_id != NO_CLIENT:
         _check_merchant(merchant)
@@ -72,6 +76,11 @@ def _check_agent(agent: Agent | None, caller: Caller) -> None:
         raise ServiceError(ErrorCode.BAD_CREDENTIAL)
 
 
+def _check_session(session: Session | None) -> None:
+    if session is None or session.ended:
+        raise ServiceError(ErrorCode.SESSION_EXPIRED)
+
+
 def _check_merchant(merchant: Merchant | None) -> None:
     if merchant is None or merchant.deleted or merchant.state != ACTIVE:
         raise ServiceError(ErrorCode.MERCHANT_BLOCKED)
@@ -95,6 +104,15 @@ def sign_in(body: SignIn, now: datetime, source: str = "") -> Secret:
 
     agents.create_session(session)
     return session_id
+
+
+def sign_out(caller: Caller) -> None:
+    """End the session that the caller used. Refuse a password or key with a finding for Authorization."""
+    admit(caller)
+    if caller.session is None:
+        message = "It is a password or a key. Only a session can be ended."
+        raise invalid(Validation("Authorization", Check.CONTRADICTION, message))
+    agents.end_session(caller.session)
 
 
 def check_store() -> None:

@@ -3,6 +3,7 @@
 import secrets
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from chalicelib.domain import agent_references, permissions
@@ -17,21 +18,23 @@ from chalicelib.domain.sign_in import canonical
 from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid_references
 from chalicelib.gateways.secrets import keyed_digest, seal, unseal
 from chalicelib.schemas.agents import BulkItem, BulkUpdate, CreateAgent, ListAgents, UpdateAgent
-from chalicelib.services import pictures
+from chalicelib.services import message_limits, pictures
 from chalicelib.services.admission import admit
 from chalicelib.services.authentication import new_secret_key
 from chalicelib.services.merchants import check_same_as_path, require_merchant
 from chalicelib.services.passwords import hash_password
 from chalicelib.settings import settings
 from chalicelib.store import agents, merchants, sequences
-from chalicelib.store import outbox as outbox_store
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act, changed_fields
 from chalicelib.store.table import ChangedMeanwhileError, Key, read, read_all, retry_on_change
 
 
-def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -> Profile:
-    """Create an agent of the merchant, with the secret key in the request or a random one."""
+def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -> tuple[Profile, bool]:
+    """Create an agent of the merchant, with the secret key in the request or a random one.
+
+    Return the agent, and whether its welcome e-mail was withheld.
+    """
     keys = [merchants.key(merchant_id), *_terminal_keys(body, merchant_id)]
     admitted = admit(caller, *keys, current_account_id=body.current_account_id)
     permissions.check_can_manage(admitted.agent, merchant_id)
@@ -41,10 +44,10 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
 
     agent, login = _new_agent(body, merchant_id, resolved, now)
     welcome = messages.welcome(secrets.token_hex(16), merchant_id, agent.name, agent.email, now)
-    mail = [welcome] if body.send_welcome_email else []
+    store = partial(agents.create, agent, login, Act("create", caller.agent_id, now))
 
-    agents.create(agent, login, Act("create", caller.agent_id, now), *map(outbox_store.put, mail))
-    return _profile(agent, merchant)
+    withheld = message_limits.store_welcomed(store, welcome if body.send_welcome_email else None, caller.agent_id)
+    return _profile(agent, merchant), withheld
 
 
 def get(caller: Caller, merchant_id: int, pos_id: int) -> Profile:

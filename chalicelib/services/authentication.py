@@ -233,7 +233,7 @@ def _caller_of_session(secret: Secret, now: datetime) -> Caller:
     if agent.credential_version != session.credential_version:
         raise ServiceError(ErrorCode.SESSION_EXPIRED)
     end = ends_at(_recorded(session, now))
-    return Caller(agent.id, agent.client_id, agent.credential_version, agent.terminal_id, end)
+    return Caller(agent.id, agent.client_id, agent.credential_version, agent.terminal_id, end, session.digest)
 
 
 def _session(secret: Secret) -> Session | None:
@@ -252,5 +252,5 @@ def _check_active(login: Login) -> None:
 
 def _caller_of_login(login: Login, session: Session | None = None) -> Caller:
     _check_active(login)
-    end = ends_at(session) if session else None
-    return Caller(login.agent_id, login.client_id, login.credential_version, login.terminal_id, end)
+    end, digest = (ends_at(session), session.digest) if session else (None, None)
+    return Caller(login.agent_id, login.client_id, login.credential_version, login.terminal_id, end, digest)

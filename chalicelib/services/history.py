@@ -207,6 +207,7 @@ class HistoryQuery(Record):
     anytime: bool
     page: int
     newest_first: bool
+    gmt: int  # the merchant's zone
     found: Transaction | None = None  # the transaction with the wanted ID
 
 
@@ -229,6 +230,7 @@ def decide(body: ListHistory, caller: Caller, now: datetime, days: ChoosePeriod 
         anytime=body.period.first is None and body.period.last is None,
         page=max(model.page, 1),
         newest_first=model.sort != OLDEST_FIRST,
+        gmt=scope.gmt,
         found=found if found and found.client_id == scope.client_id else None,
     )
 

@@ -1,8 +1,9 @@
 """The export of a history as a CSV file."""
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from io import TextIOWrapper
 from itertools import islice
 from tempfile import TemporaryFile
@@ -10,9 +11,11 @@ from typing import TYPE_CHECKING, TextIO
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.history import MAX_CANDIDATES, HistoryEntry, days_of, entry_of
+from chalicelib.domain.transaction import language_of
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files
 from chalicelib.gateways.secrets import new_guid
+from chalicelib.receipts.content import words_of
 from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.history_export import COLUMNS, row_of
 from chalicelib.schemas.transaction_view import WIRE_STATES, WireState, wire_state
@@ -30,6 +33,7 @@ MAX_ROWS = 100_000
 MAX_LOOKED_AT = 2 * MAX_ROWS  # entries that are read to find those of the wanted kinds
 MAX_RECORDS = 20_000  # transactions that are read because their entries lack the state
 MAX_BYTES = 256 * 1024 * 1024  # half of a function's file space
+MakeRow = Callable[[HistoryEntry, WireState], list[str | int]]
 AT_ONCE = 2_000  # entries in memory at a time
 BOM = "\ufeff"  # spreadsheets recognise UTF-8 by it
 
@@ -41,19 +45,20 @@ def export(body: ListHistory, caller: Caller, now: datetime) -> str:
     """
     query = history.decide(body, caller, now)
     name = f"exports/{query.client_id}/{new_guid()}.csv"
+    row = partial(row_of, words=words_of(language_of(body.lang)), gmt=query.gmt)
     with TemporaryFile() as content:
         text = TextIOWrapper(content, encoding="utf-8", newline="")
-        _write(query, text, now)
+        _write(query, text, row, now)
         text.detach()
         content.seek(0)
         files.put_export(name, content, _file_name(query))
     return files.signed_url(name)
 
 
-def _write(query: HistoryQuery, file: TextIO, now: datetime) -> None:
+def _write(query: HistoryQuery, file: TextIO, row: MakeRow, now: datetime) -> None:
     found = history.found_by_key(query)
     if found is not None:
-        _write_rows(file, sorted(found, key=lambda entry: entry.order, reverse=query.newest_first))
+        _write_rows(file, row, sorted(found, key=lambda entry: entry.order, reverse=query.newest_first))
         return
     inside = [one for one in history.counted_by_totals(query, now).day_totals if one.day in query.period]
     fitting = [one for one in inside if query.wanted.takes(one.counter)]
@@ -63,12 +68,12 @@ def _write(query: HistoryQuery, file: TextIO, now: datetime) -> None:
     else:
         _limit(sum(one.count for one in days), MAX_ROWS, "operations are not exported at once")
     if not days:
-        _write_rows(file, ())
+        _write_rows(file, row, ())
         return
     stretch = Stretch(query.client_id, query.wanted.agent_id, days[0].begin, days[-1].end)
     number = sum(one.count for one in inside if days[0].begin.date() <= one.day < days[-1].end.date())
     _limit(number, MAX_LOOKED_AT, "operations would have to be looked at")
-    _write_rows(file, history_store.between(stretch, query.wanted, EXPORTED, newest_first=query.newest_first))
+    _write_rows(file, row, history_store.between(stretch, query.wanted, EXPORTED, newest_first=query.newest_first))
 
 
 def _limit(number: int, most: int, what: str) -> None:
@@ -76,7 +81,7 @@ def _limit(number: int, most: int, what: str) -> None:
         raise ServiceError(ErrorCode.PERIOD_TOO_LONG, f"More than {most} {what}: narrow the period.")
 
 
-def _write_rows(file: TextIO, entries: Iterable[HistoryEntry]) -> None:
+def _write_rows(file: TextIO, row: MakeRow, entries: Iterable[HistoryEntry]) -> None:
     file.write(BOM)
     writer = csv.writer(file)
     writer.writerow(COLUMNS)
@@ -85,7 +90,7 @@ def _write_rows(file: TextIO, entries: Iterable[HistoryEntry]) -> None:
         unknown = [entry.id for entry in some if _needs_record(entry)]
         looked_up += len(unknown)
         _limit(looked_up, MAX_RECORDS, "of these operations have to be looked up")
-        writer.writerows(row_of(*row) for row in _with_states(some, unknown))
+        writer.writerows(row(*one) for one in _with_states(some, unknown))
         _limit(file.tell(), MAX_BYTES, "bytes are not exported at once")
 
 

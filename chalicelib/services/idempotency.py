@@ -7,11 +7,11 @@ from datetime import datetime
 from chalicelib.domain import transaction_steps
 from chalicelib.domain.payment import PaymentOrder, minor
 from chalicelib.domain.reversal import ReversalOrder
-from chalicelib.domain.transaction import Pictures, Transaction
+from chalicelib.domain.transaction import Pictures, ReceiptContent, Transaction
 from chalicelib.errors import ErrorCode, Finding, ServiceError, invalid
 from chalicelib.schemas.payments import PictureFile
 from chalicelib.services import outcomes, pictures
-from chalicelib.services.receipts import receipts_for
+from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import transactions
 
@@ -69,12 +69,16 @@ def deliver(payment: Transaction, files: Sequence[PictureFile], now: datetime) -
     """
     signature = [file for file in files if file.file_type == SIGNATURE]
     delivered: Pictures | None = None
+    receipt: ReceiptContent | None = None
     for _ in range(ATTEMPTS):
         if not signature or not payment.took_money or not payment.owes_signature:
             return payment, True
         delivered = delivered or pictures.store_files(signature, payment.id)
         after = transaction_steps.signed(payment, delivered)
         is_paid_now = after.phase is not payment.phase and not after.is_reversed_in_full
+        if is_paid_now:
+            receipt = receipt or within_limits(after, now).receipt
+            after = replace(after, receipt=receipt)
         receipts = receipts_for(after, now, occasion=SIGNED) if is_paid_now else []
         try:
             transactions.store_step(payment, after, now, *map(outbox_store.put, receipts))

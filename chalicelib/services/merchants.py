@@ -3,6 +3,7 @@
 import secrets
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from chalicelib.domain import outbox as messages
@@ -13,26 +14,26 @@ from chalicelib.domain.merchant import GROUPS, Merchant, Terminal, TerminalGroup
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references, missing
 from chalicelib.schemas.merchants import CreateMerchant, UpdateMerchant
 from chalicelib.schemas.terminals import CreateTerminal
-from chalicelib.services import pictures
+from chalicelib.services import message_limits, pictures
 from chalicelib.services.admission import Admitted, admit
 from chalicelib.store import merchants, sequences
-from chalicelib.store import outbox as outbox_store
 from chalicelib.store.audit import Act, changed_fields
 from chalicelib.store.table import retry_on_change
 
 
-def create(body: CreateMerchant, caller: Caller, now: datetime) -> Merchant:
-    """Create a merchant with its three terminal groups."""
+def create(body: CreateMerchant, caller: Caller, now: datetime) -> tuple[Merchant, bool]:
+    """Create a merchant with its three terminal groups. Return it, and whether its welcome e-mail was withheld."""
     admitted = admit(caller, current_account_id=body.current_account_id)
     permissions.check_can_create_merchants(admitted.agent)
 
     merchant_id = sequences.next_id(merchants.TABLE)
     picture = pictures.store_picture(body.image_avatar, f"merchants/{merchant_id}")
     merchant = Merchant(id=merchant_id, groups=_new_groups(), created_at=now, **body.record_fields(), **picture)
-    mail = [messages.welcome_merchant(secrets.token_hex(16), merchant, now)] if body.send_welcome_email else []
+    welcome = messages.welcome_merchant(secrets.token_hex(16), merchant, now)
+    store = partial(merchants.create, merchant, Act("create", caller.agent_id, now))
 
-    merchants.create(merchant, Act("create", caller.agent_id, now), *map(outbox_store.put, mail))
-    return merchant
+    withheld = message_limits.store_welcomed(store, welcome if body.send_welcome_email else None, caller.agent_id)
+    return merchant, withheld
 
 
 def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime) -> Merchant:
@@ -85,7 +86,11 @@ def _changes(body: UpdateMerchant, before: Merchant) -> dict[str, Any]:
 
 
 def create_terminal(body: CreateTerminal, caller: Caller, now: datetime) -> Terminal:
-    """Create a terminal of the merchant that the BranchID names."""
+    """Create a terminal of the merchant that the BranchID names.
+
+    Its number at the bank (BackRetailerID) belongs to the merchant that first has it. Only a system user moves it:
+    otherwise a merchant could take payments into the account of another one.
+    """
     admitted = admit(caller, merchants.key(body.branch_id), current_account_id=body.current_account_id)
     merchant = _merchant_of_branch(admitted, body.branch_id)
     group, findings = resolve_group(merchant, body.terminal_group_id, body.terminal_group_code)
@@ -102,7 +107,7 @@ def create_terminal(body: CreateTerminal, caller: Caller, now: datetime) -> Term
         **body.record_fields(),
     )
 
-    merchants.create_terminal(terminal, Act("create", caller.agent_id, now))
+    merchants.create_terminal(terminal, Act("create", caller.agent_id, now), moves_mid=admitted.agent.is_system_user)
     return terminal
 
 

@@ -31,6 +31,7 @@ from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.log import log, log_defect
+from chalicelib.services import message_limits
 from chalicelib.services.receipts import receipts_for
 from chalicelib.store import history, linked_cards, sequences, transactions
 from chalicelib.store import outbox as outbox_store
@@ -165,6 +166,8 @@ def store(before: Transaction, after: Transaction, now: datetime) -> None:
     decided = before.is_pending and not after.is_pending
     receipts = receipts_for(after, now) if decided else []
     facts = history.writes_for_outcome(after, now) if decided else []
+    if decided and not receipts:
+        facts += message_limits.uncount_receipt(after, now)
 
     is_done = decided and after.phase is Phase.REVERSAL_APPROVED
     original = transactions.get(after.original.id or "") if is_done else None

@@ -23,7 +23,7 @@ from chalicelib.services import idempotency, outcomes, pictures, wrong_cards
 from chalicelib.services.admission import admit, admit_to_transaction
 from chalicelib.services.idempotency import replay, replay_first
 from chalicelib.services.outcomes import identify_payment
-from chalicelib.services.receipts import receipts_for
+from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import linked_cards, merchants, receipt_numbers, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.receipt_numbers import store_numbered
@@ -95,7 +95,7 @@ def _take_without_acquirer(
 ) -> tuple[Transaction, bool]:
     """Take a payment without an acquirer: one store transaction holds it and its receipts."""
     transaction = payment.without_acquirer(order, till, now)
-    transaction = _with_pictures(transaction, files)
+    transaction = within_limits(_with_pictures(transaction, files), now, till.merchant.country_code)
 
     def store(numbered: Transaction, *number: Write) -> None:
         transactions.record(numbered, *number, *map(outbox_store.put, receipts_for(numbered, now)))
@@ -113,7 +113,7 @@ def _take_by_card(
     """Take a payment that an acquirer decides: store it, send it under its own ID, then store the outcome."""
     linked: LinkedCard | None = found.get("card")
     transaction, request = begin_by_card(order, till, linked, now)
-    transaction = _with_pictures(transaction, files)
+    transaction = within_limits(_with_pictures(transaction, files), now, till.merchant.country_code)
     checks = [linked_cards.check_usable(linked.id, till.agent.id)] if linked else []
 
     def store(numbered: Transaction, *number: Write) -> None:

@@ -1,17 +1,22 @@
 """Receipts: the messages to store with a transaction, and the receipt that a till shows or prints."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.domain import outbox
 from chalicelib.domain.agent import Caller
+from chalicelib.domain.message_limits import of_agent
 from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, Outbox
 from chalicelib.domain.transaction import Transaction
+from chalicelib.phone_numbers import sms_country
 from chalicelib.receipts.content import has_receipt, receipt_of
 from chalicelib.receipts.html import as_html
 from chalicelib.receipts.text_and_sms import as_sms, as_text
 from chalicelib.schemas.payments import ReceiptView
+from chalicelib.services import message_limits
 from chalicelib.services.admission import admit_to_transaction
 from chalicelib.services.pictures import signed_url
+from chalicelib.settings import settings
 
 
 def get(transaction_id: str, caller: Caller) -> ReceiptView | None:
@@ -31,6 +36,25 @@ def get(transaction_id: str, caller: Caller) -> ReceiptView | None:
         text=as_text(receipt),
         short_text=as_sms(transaction),
     )
+
+
+def within_limits(transaction: Transaction, now: datetime, country: str | None = None) -> Transaction:
+    """Return the transaction with only the addresses that may get its receipt, and count a message to each.
+
+    SMS go to the countries of the stage, or else to `country`, the merchant's own (alpha-2). None: an earlier receipt
+    went to the same numbers.
+    """
+    wanted = transaction.receipt.addresses
+    if wanted is None:
+        return transaction
+    phones = wanted.phones
+    if country is not None:
+        countries = settings().sms_countries or {country}
+        phones = tuple(phone for phone in phones if sms_country(phone) in countries)
+    admitted = message_limits.admit(wanted.emails + phones, [of_agent(transaction.agent.id)], now)
+    if withheld := len(wanted.all) - len(admitted):
+        message_limits.log_withheld(RECEIPT, transaction.client_id, transaction.agent.id, withheld)
+    return replace(transaction, receipt=transaction.receipt.limited_to(admitted))
 
 
 def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | None = None) -> list[Outbox]:

@@ -10,7 +10,7 @@ from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import CardData, Findings
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.reversal import CANCELS, ReversalOrder, check_card, names_another_card
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.transaction import ReceiptContent, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import card_digest, derived_guid, new_guid
@@ -19,7 +19,7 @@ from chalicelib.services import outcomes, wrong_cards
 from chalicelib.services.admission import Admitted, admit
 from chalicelib.services.idempotency import answer_again, replay, replay_first
 from chalicelib.services.outcomes import identify_reversal
-from chalicelib.services.receipts import receipts_for
+from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import merchants, receipt_numbers, transactions
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.receipt_numbers import store_numbered
@@ -101,7 +101,8 @@ def _reverse(  # noqa: PLR0913, PLR0917  each argument is needed and independent
     again. `named` is the ID that an equal request has as well; None when a request has no such ID.
     """
     reversal_id, keyless, agent = named or new_guid(), named is None, admitted.agent
-    makes_events = _makes_events(original, admitted, now)
+    makes_events, country = _facts_of_merchant(original, admitted, now)
+    receipt: ReceiptContent | None = None
     for _ in range(ATTEMPTS):
         card, findings = _checked_card(order, original, now)
         if keyless and not findings and (repeated := _repeated(order, original, agent, now)):
@@ -114,7 +115,8 @@ def _reverse(  # noqa: PLR0913, PLR0917  each argument is needed and independent
                 return replay(first, order, reversal.fingerprint(order, agent.id), now), True
             raise
         begun = reversal.begin(reversal_id, order, original, agent, amount_minor, now)
-        transaction = identify_reversal(replace(begun, makes_events=makes_events), original)
+        receipt = receipt or within_limits(begun, now, country).receipt
+        transaction = identify_reversal(replace(begun, makes_events=makes_events, receipt=receipt), original)
         try:
             transaction = store_numbered(transaction, numbers, partial(_reserve, original, now, keyless))
         except AlreadyExistsError:
@@ -132,10 +134,12 @@ def _reserve(original: Transaction, now: datetime, keyless: bool, reversal: Tran
     transactions.reserve(original, reversal, *number, *receipts, follows_latest=keyless)
 
 
-def _makes_events(original: Transaction, admitted: Admitted, now: datetime) -> bool | None:
-    """Return whether the payment's merchant wants events of the reversal: True or None, the stored form."""
+def _facts_of_merchant(original: Transaction, admitted: Admitted, now: datetime) -> tuple[bool | None, str]:
+    """Return whether the payment's merchant wants events of the reversal (True or None, as stored), and its country."""
     merchant = admitted.merchant or read(merchants.key(original.client_id))  # a system user has no merchant
-    return (merchant is not None and merchant.makes_events(now)) or None
+    if merchant is None:
+        return None, ""
+    return merchant.makes_events(now) or None, merchant.country_code
 
 
 def _request(transaction: Transaction, order: ReversalOrder, card: CardData | None, now: datetime) -> Transaction:

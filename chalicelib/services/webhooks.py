@@ -20,6 +20,7 @@ from chalicelib.gateways import secrets
 from chalicelib.record import Record
 from chalicelib.schemas.request_context import Context
 from chalicelib.schemas.webhooks import HTTPS, CreateWebhook, ListEvents, ResendEvent, UpdateWebhook
+from chalicelib.services import message_limits
 from chalicelib.services.admission import admit
 from chalicelib.services.merchants import require_merchant
 from chalicelib.settings import settings
@@ -114,6 +115,7 @@ def test(body: Context, caller: Caller, merchant_id: int, webhook_id: int, now: 
     _, found = _managed(body, caller, merchant_id, webhooks_store.key(merchant_id, webhook_id))
     ping = webhooks.ping(random.token_hex(16), merchant_id, _require(found).id, now)
 
+    message_limits.check_webhook_test(merchant_id, caller.agent_id, now)
     events.create(ping)
     return ping.id
 

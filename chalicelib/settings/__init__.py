@@ -56,6 +56,7 @@ class Settings(Record):
     partners: Mapping[str, Partner]  # by ProductDescCode
     mail_from: str | None  # without it, no e-mail leaves the stage
     sms_sender: str | None  # without it, no SMS leaves the stage
+    sms_countries: frozenset[str]  # alpha-2: SMS go only there; empty: to the merchant's own country
     sweep_concurrency: int  # parallel resolutions in the sweep of payments
     allowed_origins: tuple[str, ...]  # pages of these origins may call from a browser
 
@@ -85,6 +86,7 @@ def settings() -> Settings:
         partners=_partners(os.environ.get("PARTNERS") or "{}", _required("STAGE")),
         mail_from=os.environ.get("MAIL_FROM") or None,
         sms_sender=os.environ.get("SMS_SENDER") or None,
+        sms_countries=_sms_countries(os.environ.get("SMS_COUNTRIES") or ""),
         sweep_concurrency=_sweep_concurrency(os.environ.get("SWEEP_CONCURRENCY") or "16"),
         allowed_origins=_allowed_origins(os.environ.get("ALLOWED_ORIGINS") or ""),
     )
@@ -106,7 +108,7 @@ def _acquirers(text: str, stage: str) -> tuple[str, ...]:
         message = f"ACQUIRERS names {', '.join(sorted(unknown))}; there are {', '.join(ACQUIRERS)}."
         raise SystemExit(message)
     if stage == PROD and SANDBOX in named and os.environ.get("ALLOW_SANDBOX") != "true":
-        message = f"ACQUIRERS names {SANDBOX}, which moves no money: {PROD} takes it with ALLOW_SANDBOX=true alone."
+        message = f"ACQUIRERS names {SANDBOX}, which moves no money: {PROD} takes it only with ALLOW_SANDBOX=true."
         raise SystemExit(message)
     return named
 
@@ -131,6 +133,14 @@ def _schemes(text: str) -> frozenset[str]:
     named = frozenset(word.strip() for word in text.split(","))
     if unknown := named - set(Scheme):
         message = f"AUTH_SCHEMES names {', '.join(sorted(unknown))}; there are {', '.join(Scheme)}."
+        raise SystemExit(message)
+    return named
+
+
+def _sms_countries(text: str) -> frozenset[str]:
+    named = frozenset(_comma_separated(text))
+    if wrong := [country for country in named if not re.fullmatch("[A-Z]{2}", country)]:
+        message = f"SMS_COUNTRIES names {', '.join(sorted(wrong))}; a country is two capital letters, such as ZA."
         raise SystemExit(message)
     return named
 

@@ -96,7 +96,7 @@ def _tls(environment: Mapping[str, str], *, is_local: bool) -> bool:
         message = f"ISO8583_TLS is {chosen}; it is on or off."
         raise SystemExit(message)
     if chosen == "off" and not is_local:
-        message = "ISO8583_TLS is off, which the local stage alone takes."
+        message = "ISO8583_TLS is off: only the local stage takes that."
         raise SystemExit(message)
     return chosen == "on"
 

@@ -77,7 +77,9 @@ function signInAgain() {
 
 export function signOut() {
   signingIn = null; // waiting requests end with their view
+  const { token } = session();
   end();
+  send("POST", "user/logout/session", { body: {}, token }).catch(() => {}); // it may have ended before
 }
 
 // Return the answer to a request, or throw a Refusal. `body` makes it a POST. A request that changes nothing, or has a

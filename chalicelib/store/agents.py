@@ -183,15 +183,27 @@ def create_session(session: Session) -> None:
         write_one(put_new(SESSIONS, session, "digest"))
 
 
+def end_session(digest: str) -> None:
+    """End a session. Its next use is refused, even when API Gateway remembers its caller."""
+    ended = update(
+        session_key(digest),
+        "SET #ended = :ended",
+        {"ended": True},
+        condition="attribute_exists(#digest)",
+        otherwise=ServiceError(ErrorCode.SESSION_EXPIRED),
+    )
+    write_one(ended)
+
+
 def touch_session(session: Session, now: datetime) -> Session:
-    """Record the use of a session, which extends it; raise 105 when it was deleted meanwhile."""
+    """Record the use of a session, which extends it; raise 105 when it was ended or deleted meanwhile."""
     touched = replace(session, used_at=now, expires_at=expiry(session, now))
     write_one(
         update(
             session_key(session.digest),
             "SET #used_at = :used_at, #expires_at = :expires_at",
             {"used_at": touched.used_at, "expires_at": touched.expires_at},
-            condition="attribute_exists(#digest)",
+            condition="attribute_exists(#digest) AND attribute_not_exists(#ended)",
             otherwise=ServiceError(ErrorCode.SESSION_EXPIRED),
         )
     )

@@ -39,11 +39,17 @@ def terminal_key(terminal_id: int) -> Key[Terminal]:
     return Key(TERMINALS, Terminal, {"id": terminal_id})
 
 
-def create_terminal(terminal: Terminal, act: Act) -> None:
-    """Store a new terminal; raise 308 when the merchant already has one with this name."""
+def create_terminal(terminal: Terminal, act: Act, *, moves_mid: bool) -> None:
+    """Store a new terminal.
+
+    Raise 308 when the merchant already has one with this name, or another merchant has its MID. `moves_mid`: the MID
+    becomes this merchant's.
+    """
+    mid = (terminal.back_retailer_id or "").rstrip()
     commit(
         put_new(TERMINALS, terminal, "id"),
         sequences.register_tid(terminal.client_id, terminal.tid, terminal.id),
+        *([sequences.register_mid(mid, terminal.client_id, moves=moves_mid)] if mid else []),
         audit.write(f"terminal#{terminal.id}", act, filled_fields(terminal)),
     )
 

@@ -1,11 +1,11 @@
-"""Items under a name: sequences of IDs, unique names, last calls of AuthAccount, and wrong cards of payments."""
+"""Items under a name: sequences of IDs, unique names and numbers, last calls of AuthAccount, wrong cards of payments."""
 
 from contextlib import suppress
 from datetime import datetime, timedelta
 from secrets import token_hex
 
 from chalicelib.domain.card import CARDS_REFUSED_FOR, WRONG_CARDS, WRONG_CARDS_COUNTED_FOR
-from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError
 from chalicelib.record import Record
 from chalicelib.store.table import AlreadyExistsError, Key, Write, put_new, read, update, write_one
 
@@ -34,6 +34,23 @@ def register_tid(client_id: int, tid: str, terminal_id: int) -> Write:
     """Register the name of a new terminal; raise 308 when another terminal of the merchant has it."""
     name = UniqueName(str(tid_key(client_id, tid).key["name"]), terminal_id)
     return put_new(TABLE, name, "name", ServiceError(ErrorCode.TID_TAKEN))
+
+
+def register_mid(mid: str, client_id: int, *, moves: bool) -> Write:
+    """Register the merchant's number at its bank (MID); raise 308 when another merchant has it.
+
+    With `moves` it becomes this merchant's. Blanks at its end do not count, because the host adds them.
+    """
+    key = Key(TABLE, UniqueName, {"name": f"mid#{mid.rstrip()}"})
+    message = "Another merchant has this number at its bank."
+    taken = Finding("back_retailer_id", Check.CONTRADICTION, message)
+    return update(
+        key,
+        "SET #holder = :holder",
+        {"holder": client_id},
+        condition=None if moves else "attribute_not_exists(#holder) OR #holder = :holder",
+        otherwise=ServiceError(ErrorCode.TID_TAKEN, message, validations=(taken,)),
+    )
 
 
 def next_id(name: str) -> int:

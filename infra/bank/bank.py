@@ -66,7 +66,7 @@ def issuer_data(code: str) -> bytes:
 # A correct service never gets these answers: it knows its own books.
 REFUSED = {
     "12": "it cannot be done with that purchase",
-    "13": "the amount is above what is left",
+    "13": "the amount is above the remainder",
     "14": "the card is not that of the purchase",
     "25": "it names a purchase that is unknown",
     "30": "it is not the message of its original, or of the one it repeats",

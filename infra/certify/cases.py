@@ -137,7 +137,7 @@ def returns(service: Service) -> Differences:
 def remains(service: Service, payment: Shown, amount: str) -> Differences:
     """Yield a difference if the remainder of a payment is another."""
     left = service.look(payment.id).transaction.get("AmountEff")
-    yield from differs("what remains", None if left is None else Decimal(left), Decimal(amount))
+    yield from differs("remainder", None if left is None else Decimal(left), Decimal(amount))
 
 
 def returns_with_card(service: Service) -> Differences:

@@ -91,7 +91,7 @@ def _create_merchant(
     now = datetime.now(UTC)
     manager = {"UserName": f"{name} Owner", "UserEmail": owner, "UserPhone": PHONE}
     body = {"Name": name, "Phone": PHONE, "FInstID": 1, "AddressDeFacto": "1 Long Street", "ClientManager": manager}
-    merchant = merchants.create(CreateMerchant.model_validate(CONTEXT | body), system, now)
+    merchant, _ = merchants.create(CreateMerchant.model_validate(CONTEXT | body), system, now)
     merchants.create_terminal(CreateTerminal.model_validate(terminal_body(merchant.id, name, terminal)), system, now)
 
     common = {"Phone": PHONE, "BranchID": merchant.id, "ClientID": merchant.id}
@@ -99,7 +99,8 @@ def _create_merchant(
     admin = {"Name": f"{name} Owner", "Email": owner, "Password": owner_password, "TID": tid}
     agents.create(CreateAgent.model_validate(common | admin | rights), system, merchant.id, now)
     user = {"Name": f"{name} Till", "Email": till, "Password": till_password, "TID": tid}
-    return agents.create(CreateAgent.model_validate(common | user | agent), system, merchant.id, now).agent
+    profile, _ = agents.create(CreateAgent.model_validate(common | user | agent), system, merchant.id, now)
+    return profile.agent
 
 
 def terminal_body(merchant_id: int, name: str, terminal: tuple[str, str], entry_caps: str = "8") -> dict[str, Any]:
@@ -121,11 +122,11 @@ def _caller_of(agent: Agent) -> Caller:
 
 def print_welcome(url: str, aws_url: str, folder: Path | None, *, is_first_start: bool) -> None:
     """Print where everything is, where data is kept, the demo logins, and a first payment to paste into a shell."""
-    print(f"\nThe payment service is on {url}. What it uses of AWS is simulated: no account is needed. Ctrl-C ends it.")
+    print(f"\nThe payment service is on {url}. The AWS services are simulated: no account is needed. Ctrl-C ends it.")
     if folder is None:
         print("All data is lost at the end. To keep it: `make run ENGINE=dynamodb-local DATA=./data`.\n")
     else:
-        print(f"Data is kept in {folder}, except e-mails and text messages. Delete the folder to begin anew.\n")
+        print(f"Data is kept in {folder}, except e-mails and text messages. Delete the folder to start again.\n")
     for what, address in (
         ("The shop's page", f"{url}/app"),
         ("The reference of the interface", f"{url}/docs"),

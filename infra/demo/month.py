@@ -229,7 +229,8 @@ def _open_tills(first: Agent, now: datetime) -> list[OpenTill]:
         login, password = demo_data.further_till(number)
         agent = {"Name": f"Demo Store Till {number}", "Email": login, "Password": password, "Phone": demo_data.PHONE}
         place = {"BranchID": first.client_id, "ClientID": first.client_id, "TID": tid}
-        opened.append(agents.create(CreateAgent.model_validate(agent | place), caller, first.client_id, now).agent)
+        profile, _ = agents.create(CreateAgent.model_validate(agent | place), caller, first.client_id, now)
+        opened.append(profile.agent)
     return [open_till(agent) for agent in opened]
 
 

@@ -1,8 +1,8 @@
 """The command `make deployed`: package a stage, and serve it or measure its functions.
 
-`python -m infra.deployed` serves: PORT (8000), AWS_PORT (8001), ENGINE (dynamodb-local, moto) and ALLOWED_ORIGINS come
-from the environment. `measure [BUILD ...]` prints the cost of the functions. A BUILD is a folder with another package
-(`sam.json`, `deployment.zip`), such as one of another branch: the packages take turns.
+`python -m infra.deployed` serves: PORT (8000), AWS_PORT (8001), ENGINE (dynamodb-local, moto), ALLOWED_ORIGINS and
+SMS_COUNTRIES come from the environment. `measure [BUILD ...]` prints the cost of the functions. A BUILD is a folder
+with another package (`sam.json`, `deployment.zip`), such as one of another branch: the packages take turns.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def main() -> None:
     """Package the stage, then serve it or measure its functions."""
     parser = argparse.ArgumentParser(prog="python -m infra.deployed")
     commands = parser.add_subparsers(dest="command")
-    measured = commands.add_parser("measure", help="print what the functions cost, cold and warm")
+    measured = commands.add_parser("measure", help="print the costs of the functions, cold and warm")
     measured.add_argument("builds", nargs="*", type=Path, metavar="BUILD")
     arguments = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -66,13 +66,16 @@ def _serve(port: int, aws_port: int) -> None:
         stack.enter_context(deployed_stage.fed(deployed))
         stack.callback(measure.print_report, deployed)
         demo_data.print_welcome(server.url, url, None, is_first_start=True)
-        print("These are the functions of build/deployment.zip behind build/sam.json. Ctrl-C prints what they cost.\n")
+        print("These are the functions of build/deployment.zip behind build/sam.json. Ctrl-C prints their costs.\n")
         threading.Event().wait()
 
 
 def _parameters() -> dict[str, str]:
     """Return the parameters of the template that the environment sets, as in `make run`."""
-    return {"AllowedOrigins": ",".join(configured().allowed_origins)}
+    return {
+        "AllowedOrigins": ",".join(configured().allowed_origins),
+        "SmsCountries": ",".join(sorted(configured().sms_countries)),
+    }
 
 
 def cold_start_table() -> Table:

@@ -285,7 +285,7 @@ NATIVE = re.compile(r"\.(cpython-\d+|abi3)[^/]*\.so$")
 CLIENT_OF_AWS = ("boto3", "botocore", "s3transfer", "jmespath", "urllib3", "dateutil", "six.py")
 RUNTIME_CLIENT = ("awslambdaric", "runtime_client*.so", "snapshot_restore_py.py", "simplejson")
 ENGINES = Path(__file__).parents[2] / ".engines"
-INSTALL_HINT = "What is deployed runs under the PyPI package awslambdaric (`make lambda` installs it)."
+INSTALL_HINT = "The deployed functions need the PyPI package awslambdaric (`make lambda` installs it)."
 
 
 class Function:

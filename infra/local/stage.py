@@ -3,8 +3,8 @@
 `python -m infra.local` reads PORT (8000), AWS_PORT (8001), ENGINE (moto, dynamodb-local), DATA, DEMO and LOG (text,
 json) from the environment. DATA is the folder in which dynamodb-local keeps the data; without it all data is lost at
 the end. DEMO=month adds a month of payments. Without LOG, the log is text on a terminal and JSON elsewhere.
-ACQUIRER=iso8583 also starts a bank. ACQUIRERS, DEFAULT_ACQUIRER, ISO8583_... and ALLOWED_ORIGINS are settings of the
-service.
+ACQUIRER=iso8583 also starts a bank. ACQUIRERS, DEFAULT_ACQUIRER, ISO8583_..., ALLOWED_ORIGINS and SMS_COUNTRIES are
+settings of the service.
 """
 
 import contextlib

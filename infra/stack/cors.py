@@ -16,11 +16,6 @@ LIST = {"Fn::Split": [",", {"Ref": "AllowedOrigins"}]}
 OVERRIDE = "$context.responseOverride"
 
 
-def environment() -> Template:
-    """Return the property of the API's function with the allowed origins."""
-    return {"Environment": {"Variables": {"ALLOWED_ORIGINS": {"Ref": "AllowedOrigins"}}}}
-
-
 def of_the_gateway(quote: str = "") -> Template:
     """Return the headers of answers without a function, by name, with the values in these quotes.
 

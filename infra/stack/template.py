@@ -15,6 +15,12 @@ from infra.stack.alarms import monitoring_resources
 Template = dict[str, Any]
 
 CALLING_ACQUIRERS = ("APIHandler", "SweepPayments")  # cloud.json permits their roles to have network interfaces
+# The settings of the API's function that are parameters of the stack.
+FROM_PARAMETERS = {
+    "Environment": {
+        "Variables": {"ALLOWED_ORIGINS": {"Ref": "AllowedOrigins"}, "SMS_COUNTRIES": {"Ref": "SmsCountries"}}
+    }
+}
 VPC = {"SubnetIds": {"Ref": "SubnetIds"}, "SecurityGroupIds": {"Ref": "SecurityGroupIds"}}
 
 
@@ -48,7 +54,7 @@ def _function_resources(app: Chalice) -> Template:
         items[name] = {"Properties": {"LoggingConfig": {"LogGroup": {"Ref": f"{name}Logs"}}}}
     for name in CALLING_ACQUIRERS:
         items[name]["Properties"] |= {"VpcConfig": {"Fn::If": ["HasSubnets", VPC, {"Ref": "AWS::NoValue"}]}}
-    items["APIHandler"]["Properties"] |= limits.reserved_concurrency("Api") | cors.environment()
+    items["APIHandler"]["Properties"] |= limits.reserved_concurrency("Api") | FROM_PARAMETERS
     for handler in app.builtin_auth_handlers:
         items[logical_id(handler.name)]["Properties"] |= limits.reserved_concurrency("Authorizer")
     for event in app.event_sources:

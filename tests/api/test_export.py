@@ -74,6 +74,14 @@ def test_the_file_is_what_the_interface_says(shop: Shop) -> None:
     ]
 
 
+@pytest.mark.parametrize(("language", "words"), [(None, "Paid"), ("af-ZA", "Betaal"), ("xx", "Paid")])
+def test_the_file_has_words_in_the_language_of_the_request(shop: Shop, language: str | None, words: str) -> None:
+    shop.pay(shop.till)
+    (row,) = rows_of(shop.export(shop.owner, Lang=language).body["Url"])
+
+    assert (row["StateText"], row["Zone"]) == (words, "UTC+02:00")
+
+
 def test_two_exports_have_two_addresses_and_the_same_bytes(shop: Shop) -> None:
     shop.pay(shop.till)
     first, second = (shop.export(shop.owner).body["Url"] for _ in range(2))

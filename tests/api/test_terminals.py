@@ -140,3 +140,27 @@ def test_everything_that_was_sent_is_stored_and_the_audit_knows(shop: Shop) -> N
     assert "Android" in (stored.request_context or "")
     (entry,) = audit.of(f"terminal#{stored.id}")
     assert (entry.kind, entry.by) == ("create", shop.owner_id)
+
+
+def test_the_number_at_the_bank_belongs_to_the_merchant_that_first_has_it(shop: Shop) -> None:
+    other, mid = a_shop(shop.stage), "BANK 4711"
+    shop.terminal(BackRetailerID=mid)
+    shop.terminal(BackRetailerID=f"{mid}  ")
+    refused = other.post(CREATE, terminal_body(other.id, BackRetailerID=f"{mid} "))
+
+    assert (refused.error, refused.findings) == ((409, 308), [("BackRetailerID", 12)])
+    assert other.terminal(BackRetailerID=mid.lower())["BackRetailerID"] == mid.lower()
+    assert (
+        other.terminal(BackRetailerID="  ")["BackRetailerID"]
+        == a_shop(shop.stage).terminal(BackRetailerID="  ")["BackRetailerID"]
+    ), "blanks are no number"
+
+
+def test_a_system_user_moves_the_number_at_the_bank(shop: Shop) -> None:
+    other, mid = a_shop(shop.stage), "BANK 0815"
+    shop.terminal(BackRetailerID=mid)
+    moved = http.post(shop.stage, CREATE, terminal_body(other.id, BackRetailerID=mid), http.SYSTEM)
+
+    assert moved.error == (200, 0)
+    assert other.terminal(BackRetailerID=mid)["BackRetailerID"] == mid
+    assert shop.post(CREATE, terminal_body(shop.id, BackRetailerID=mid)).error == (409, 308)

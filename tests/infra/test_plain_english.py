@@ -7,16 +7,19 @@ them would be a rule of our own in a second language. This module needs nothing 
 
 import ast
 import io
+import json
 import re
 import tokenize
 from collections.abc import Iterator
 from functools import cache
+from typing import Any
 
 import pytest
 
 from infra.reference import ROOT
 
 LONGEST = 30  # words of a sentence
+DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef
 BEFORE_WHO = "of|for|to|by|from|with|and|or|than|on|but|see|ask|asks|says?|knows?|tells?"
 # Each construction with the plain way to write it.
 CONSTRUCTIONS = {
@@ -48,9 +51,34 @@ def code() -> Iterator[tuple[str, str]]:
     for path in [*ROOT.glob("chalicelib/**/*.py"), *ROOT.glob("infra/**/*.py")]:
         name, source = str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            if isinstance(node, DOCUMENTED):
                 yield from ((name, part) for part in re.split(r"\n\s*\n|\n- ", ast.get_docstring(node) or ""))
         yield from ((name, block) for block in comments(source))
+
+
+def messages() -> Iterator[tuple[str, str]]:
+    """Yield the texts of chalicelib and infra that people read: errors, output of commands, the reference."""
+    for path in [*ROOT.glob("chalicelib/**/*.py"), *ROOT.glob("infra/**/*.py")]:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        docstrings = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, DOCUMENTED)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value not in docstrings:
+                yield str(path.relative_to(ROOT)), "" if "<html" in node.value else node.value
+    for path in ROOT.glob("infra/**/*.json"):
+        if path.name != "answers.json":
+            yield from ((path.name, text) for text in texts_in(json.loads(path.read_text(encoding="utf-8"))))
+
+
+def texts_in(content: Any) -> Iterator[str]:
+    """Yield the texts of a JSON document, except lists of words to search for."""
+    if isinstance(content, str):
+        yield content
+    elif isinstance(content, dict):
+        for name, value in content.items():
+            yield from texts_in(value) if name != "words" else ()
+    elif isinstance(content, list):
+        for value in content:
+            yield from texts_in(value)
 
 
 def comments(source: str) -> list[str]:
@@ -82,7 +110,7 @@ def make() -> Iterator[tuple[str, str]]:
         yield "Makefile", block.replace("\n# ", " ")
 
 
-TEXTS = {"documents": documents, "code": code, "the page": page, "make": make}
+TEXTS = {"documents": documents, "code": code, "messages": messages, "the page": page, "make": make}
 
 
 def findings(text: str) -> Iterator[tuple[str, str]]:

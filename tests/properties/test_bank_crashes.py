@@ -20,6 +20,7 @@ from chalicelib.store import outbox
 from chalicelib.store.table import read
 from infra.bank import faults
 from infra.bank.faults import Hook
+from tests.support.builders import an_email
 from tests.support.cards import a_card_body
 from tests.support.intercepted_calls import counting, stopping, told
 from tests.support.iso8583_stage import (
@@ -38,7 +39,6 @@ pytestmark = pytest.mark.usefixtures("dynamodb_local")
 KEY = "the-only-one"
 PAID = "12.30"
 KINDS = {None: "payment", 5: "return", 3: "cancel"}  # by ReverseMode
-RECEIPT = {"Receipt": {"Email": "customer@mail.example"}}
 NOT_THERE_YET = {None, ErrorCode.IN_PROGRESS, ErrorCode.DEPENDENCY_UNAVAILABLE}
 POINTS = range(1, 40)  # more calls than a sweep makes
 
@@ -132,7 +132,8 @@ class Attempt:
     def __post_init__(self) -> None:
         """Take the payment that is reversed; from then on things go wrong."""
         self.running.start_afresh()
-        self.body = a_card_body(self.case.amount if self.case.mode is None else PAID) | RECEIPT
+        amount = self.case.amount if self.case.mode is None else PAID
+        self.body = a_card_body(amount, Receipt={"Email": an_email()})
         self.payment: Transaction | None = None if self.case.mode is None else self.till.pay(self.body)
         self.running.bank.hooks += [hook() for hook in self.case.hooks]
 
@@ -149,8 +150,8 @@ class Attempt:
                 if self.payment is None:
                     self.till.submit(self.body, now)
                 else:
-                    basic = {"ReverseMode": self.case.mode, "Amount": self.case.amount}
-                    self.till.give_back(self.payment, now, key=KEY, **basic)
+                    mode, amount = self.case.mode, self.case.amount
+                    self.till.give_back(self.payment, now, key=KEY, ReverseMode=mode, Amount=amount)
             except ServiceError as refusal:
                 return refusal.error
         return None

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.acquirer import AnswerLostError, UnreachableError
+from chalicelib.domain.message_limits import day_of, of_agent
 from chalicelib.domain.phases import Phase
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payment_sweep
-from chalicelib.store import linked_cards, outbox
+from chalicelib.store import linked_cards, message_limits, outbox
 from chalicelib.store.table import read
+from tests.support.builders import an_email
 from tests.support.cards import a_card_body
 from tests.support.intercepted_calls import broken, counting, failing, stopping, told
 from tests.support.stored import stored_record, stored_transaction
@@ -21,7 +23,6 @@ from tests.support.tills import MINUTE, SECOND, Till, a_till, booked, is_charged
 from tests.support.transactions import NOW
 
 pytestmark = pytest.mark.usefixtures("dynamodb_local")
-RECEIPT = {"Receipt": {"Email": "customer@mail.example"}}
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ POINTS = range(1, 40)  # more calls than a sweep makes
 
 
 def body_of(case: Case, till: Till) -> dict[str, Any]:
-    body = a_card_body(case.amount) | RECEIPT | case.parts
+    body = a_card_body(case.amount) | {"Receipt": {"Email": an_email()}} | case.parts
     if case.linked:
         body["BasicTran"]["InputType"] = 5
         body["Card"] = {"CardInputMode": 2, "LinkedCardId": till.link().id}
@@ -97,6 +98,8 @@ def check(case: Case, till: Till, transaction_id: str, *, came_back: bool) -> No
     assert not is_due(transaction_id, month)
     assert till.counted() == (1, payment.amount_minor if paid else 0)
     assert (read(outbox.key(f"{transaction_id}.email")) is not None) == paid
+    messages = of_agent(till.agent.id)  # counted before they are stored: too high after a crash, never too low
+    assert message_limits.counted([messages], day_of(NOW)).get(messages, 0) >= paid
     if payment.card_entry.linked_id:
         card = stored_record(linked_cards.key(payment.card_entry.linked_id))
         assert card.transaction_count == paid
@@ -133,7 +136,7 @@ def test_a_sweep_that_stops_is_made_good_by_the_next(case: Case, when: str, monk
         for number in POINTS:
             till = a_till()
             body = body_of(case, till)
-            with stopping(3, "after"), suppress(ServiceError):  # the acquirer was asked, its answer was not kept
+            with stopping(4, "after"), suppress(ServiceError):  # the acquirer was asked, its answer was not kept
                 till.submit(body, NOW)
             crashes = 0
             for at in (NOW + 2 * MINUTE, deadline_of(body["BasicTran"]["ID"])):

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from chalicelib.domain.history import entry_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import CardDetails, Transaction
+from chalicelib.domain.transaction import LANGUAGES, CardDetails, InputType, Transaction
+from chalicelib.receipts.content import words_of
 from chalicelib.schemas.history_export import COLUMNS, neutral, row_of
 from chalicelib.schemas.transaction_view import wire_state
 from tests.support.transactions import NOW, a_payment
@@ -26,12 +27,13 @@ TEXTS = st.one_of(
 )
 
 
-def read_back(transaction: Transaction) -> dict[str, str]:
+def read_back(transaction: Transaction, language: str = "en") -> dict[str, str]:
     """Return the row of a transaction as a CSV reader finds it in a file."""
     file = StringIO(newline="")
-    csv.writer(file).writerows([COLUMNS, row_of(entry_of(transaction), wire_state(transaction))])
-    (row,) = csv.DictReader(StringIO(file.getvalue().encode().decode(), newline=""), strict=True)
-    return row
+    row = row_of(entry_of(transaction), wire_state(transaction), words_of(language), transaction.gmt)
+    csv.writer(file).writerows([COLUMNS, row])
+    (found,) = csv.DictReader(StringIO(file.getvalue().encode().decode(), newline=""), strict=True)
+    return found
 
 
 @given(description=TEXTS, terminal=TEXTS, ext_id=TEXTS, invoice=TEXTS)
@@ -131,4 +133,26 @@ def test_a_row_has_every_column_in_the_merchants_time() -> None:
         "Card": "424242******4242",
         "ExtID": "Order-7",
         "Description": "Two Coffees",
+        "InputTypeText": "Cash",
+        "StateText": "Paid",
+        "Zone": "UTC+02:00",
     }
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("phase", Phase)
+def test_every_kind_and_state_has_words_in_every_language(phase: Phase, language: str) -> None:
+    for input_type in InputType:
+        row = read_back(a_payment(phase=phase, input_type=input_type), language)
+        assert row["InputTypeText"]
+        assert row["StateText"]
+
+
+def test_the_words_are_of_the_language_and_a_payment_reversed_in_full_says_so() -> None:
+    returned = a_payment(reversed_minor=1230, reversals=1, reverse_invoice="1", gmt=-5)
+
+    assert [read_back(returned, language)["StateText"] for language in LANGUAGES] == [
+        "Reversed in full",
+        "Volledig terugbetaal",
+    ]
+    assert read_back(returned)["Zone"] == "UTC-05:00"

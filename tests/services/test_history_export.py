@@ -16,8 +16,9 @@ from chalicelib.domain.reversal import ReverseMode
 from chalicelib.domain.transaction import CardDetails, InputType, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files
+from chalicelib.receipts.content import words_of
 from chalicelib.schemas.history import ListHistory
-from chalicelib.schemas.transaction_view import TransactionView
+from chalicelib.schemas.transaction_view import TransactionView, wire_state
 from chalicelib.services import history_export, outcomes
 from chalicelib.store import history, table, transactions
 from chalicelib.store.table import Write
@@ -80,6 +81,9 @@ def looked_up(transaction_id: str) -> Row:
         "Currency": view.currency_id,
         "AgentID": str(view.pos_id),
         **{name: f"'{text}" if text and text[0] in "=+-@\t\r" else text or "" for name, text in texts.items()},
+        "InputTypeText": words_of("en")[f"kind_{view.input_type}"],
+        "StateText": words_of("en")[f"state_{view.substate}_{wire_state(record).status.lower()}"],
+        "Zone": f"UTC+{record.gmt:02d}:00",
     }
 
 

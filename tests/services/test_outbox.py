@@ -125,7 +125,8 @@ def test_what_a_kept_transaction_wanted_is_known_later() -> None:
     transactions.record(payment)
     stored = stored_transaction(payment.id)
 
-    assert stored.receipt.addresses == ReceiptAddresses(("a@shop.example",), (NUMBER,), 2)
+    paths = ("Receipt.Email", "Receipt.Phones[0]")
+    assert stored.receipt.addresses == ReceiptAddresses(("a@shop.example",), (NUMBER,), 2, paths)
 
 
 @pytest.mark.usefixtures("engine")

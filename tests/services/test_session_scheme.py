@@ -10,7 +10,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import MAX_AGE, MAX_IDLE
 from chalicelib.errors import ErrorCode
 from chalicelib.services import passwords
-from chalicelib.services.authentication import caller_of
+from chalicelib.services.authentication import caller_of, session_digest
 from tests.support.accounts import a_session, an_account, basic, refusal_of
 from tests.support.cost import store_calls
 
@@ -22,7 +22,8 @@ pytestmark = pytest.mark.usefixtures("engine", "signing")
 def test_a_session_lets_in_under_its_scheme_and_as_a_basic_secret() -> None:
     account = an_account(terminal_id=3)
     session_id = a_session(account, NOW)
-    caller = Caller(account.agent.id, account.agent.client_id, 1, 3, NOW + MAX_IDLE)
+    digest = session_digest(Secret(session_id))
+    caller = Caller(account.agent.id, account.agent.client_id, 1, 3, NOW + MAX_IDLE, digest)
 
     assert caller_of(f"Session {session_id}", NOW) == caller
     assert caller_of(f"session {session_id.upper()}", NOW) == caller

@@ -145,6 +145,30 @@ def test_what_no_browser_would_send_as_an_origin_stops_the_stage_and_the_deploym
     assert not re.fullmatch(PATTERN, text)
 
 
+COUNTRIES = resources.definition()["Parameters"]["SmsCountries"]["AllowedPattern"]
+
+
+@pytest.mark.parametrize(("text", "countries"), [("", set()), ("ZA", {"ZA"}), ("ZA,NA,GB", {"ZA", "NA", "GB"})])
+def test_a_stage_lists_the_countries_that_get_sms(
+    monkeypatch: pytest.MonkeyPatch, text: str, countries: set[str]
+) -> None:
+    monkeypatch.setenv("SMS_COUNTRIES", text)
+
+    assert settings().sms_countries == countries
+    assert re.fullmatch(COUNTRIES, text)
+
+
+@pytest.mark.parametrize("text", ["za", "ZAF", "710", "ZA;NA", "*", "Z A"])
+def test_a_country_in_another_form_stops_the_stage_and_the_deployment(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv("SMS_COUNTRIES", text)
+
+    with pytest.raises(SystemExit, match="SMS_COUNTRIES names"):
+        settings()
+    assert not re.fullmatch(COUNTRIES, text)
+
+
 @pytest.mark.parametrize(
     ("text", "schemes"), [("", set(Scheme)), ("Basic", {"Basic"}), ("Basic, Session", {"Basic", "Session"})]
 )

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
+from chalicelib.domain import message_limits
 from chalicelib.domain.business_days import Period
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.phases import MONEY_TAKEN, PENDING, Phase
@@ -149,8 +150,7 @@ def receipts_are_sent(scenario: Scenario) -> Iterator[str]:
     entries = {item["id"]["S"]: item for item in table(scenario, "outbox")}
     reached = Counter(scenario.delivered)
     for one in transactions(scenario).values():
-        wanted = one.receipt.addresses
-        for channel, to in (("email", wanted.emails), ("sms", wanted.phones)) if wanted and _moved(one) else ():
+        for channel, to in _addresses(one) if _moved(one) else ():
             entry = entries.get(f"{one.id}.{channel}")
             if not to:
                 continue
@@ -163,6 +163,35 @@ def receipts_are_sent(scenario: Scenario) -> Iterator[str]:
             yield f"message {name} was neither sent nor given up"
         if "given_up_at" in item and int(item["attempts"]["N"]) < 1 + int(item["retries"]["N"]):
             yield f"message {name} was given up after {item['attempts']['N']} attempts"
+
+
+def receipts_are_counted(scenario: Scenario) -> Iterator[str]:
+    """No counter of messages exceeds its limit, and together they count each stored receipt."""
+    limits = {"address": message_limits.PER_ADDRESS, "agent": message_limits.PER_AGENT}
+    counted: Counter[str] = Counter()
+    for item in table(scenario, "sequences"):
+        if not item["name"]["S"].startswith("messages#"):
+            continue
+        _, _, kind, _ = item["name"]["S"].split("#")
+        number = int(item["count"]["N"])
+        counted[kind] += number
+        if not 0 <= number <= limits[kind]:
+            yield f"{item['name']['S']} counts {number}"
+    stored = {item["id"]["S"] for item in table(scenario, "outbox")}
+    messages = sum(
+        len(to)
+        for one in transactions(scenario).values()
+        for occasion in ("", ".signed")
+        for channel, to in _addresses(one)
+        if f"{one.id}{occasion}.{channel}" in stored
+    )
+    if messages > min(counted["address"], counted["agent"]):
+        yield f"{messages} messages are stored, and the counters have {dict(counted)}"
+
+
+def _addresses(one: Transaction) -> list[tuple[str, tuple[str, ...]]]:
+    wanted = one.receipt.addresses
+    return [("email", wanted.emails), ("sms", wanted.phones)] if wanted else []
 
 
 def answers_are_whole(scenario: Scenario) -> Iterator[str]:
@@ -512,6 +541,7 @@ INVARIANTS: tuple[Callable[[Scenario], Iterator[str]], ...] = (
     totals_agree,
     receipt_numbers_have_no_gap,
     receipts_are_sent,
+    receipts_are_counted,
     no_secret_is_shown,
     credentials_end,
     passwords_are_limited,

@@ -267,7 +267,7 @@ def terminal_body(merchant_id: int, **changes: Any) -> dict[str, Any]:
             "State": 1,
             "Description": "At the door",
             "Class": "A",
-            "BackRetailerID": "000000012345678",
+            "BackRetailerID": f"{merchant_id:015d}",  # each merchant has its own
             "Owner": "Thandi",
             "Region": "Western Cape",
             "Branch": "Main",

@@ -138,6 +138,7 @@ WITH_MERCHANT = (ROLE_MAY_NOT, OK, OK, OK, OK, OK)
 
 ROWS = [
     Row("accounts_session", lambda world: {"Email": world.colleague.email, "Password": PASSWORD}, EVERYBODY),
+    Row("accounts_end_session", lambda _: {}, (INVALID,) * 6),  # the password of each role is no session
     Row("accounts_me", _nothing, EVERYBODY),
     Row("accounts_configuration", _nothing, EVERYBODY),
     Row("management_create_merchant", lambda _: merchant_body(), (OK, *[ROLE_MAY_NOT] * 5)),

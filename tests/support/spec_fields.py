@@ -776,11 +776,13 @@ OBJECTS: dict[str, dict[str, Any]] = {
         "Takings": [TAKING],
         "ReceiptNumbers": [{"AgentID": I, "First": S, "Last": S, "Count": I}],
     },
+    "SignOut": {},  # ours: nothing beside the envelope
     "Health": {},  # ours: nothing beside the envelope
 }
 # The object each endpoint answers beside the envelope.
 ANSWERS = {
     "/api/v1/user/login/session": "Session",
+    "/api/v1/user/logout/session": "SignOut",
     "/api/v1/user/me": "Me",
     "/api/v1/report/takings": "Takings",
     "/api/v1/payment/AuthAccount": "AuthAccount",

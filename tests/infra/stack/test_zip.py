@@ -110,7 +110,7 @@ def variables(sam: dict[str, Any], function: str) -> dict[str, str]:
     """Return the environment of a function in the template, with references resolved as in the local stage."""
     shared = sam["Globals"]["Function"]["Environment"]["Variables"]
     own = sam["Resources"][function]["Properties"]["Environment"]["Variables"]
-    local = {**engines.environment(), "ALLOWED_ORIGINS": ""}
+    local = {**engines.environment(), "ALLOWED_ORIGINS": "", "SMS_COUNTRIES": ""}
     return {name: value if isinstance(value, str) else local[name] for name, value in (shared | own).items()}
 
 

@@ -1,0 +1,98 @@
+"""Count messages before they are stored, and withhold those beyond a limit. The change that they report is made."""
+
+import math
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from chalicelib.domain import message_limits as limits
+from chalicelib.domain.message_limits import Limit
+from chalicelib.domain.outbox import WELCOME, Outbox
+from chalicelib.domain.transaction import Transaction
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.gateways.secrets import pseudonym
+from chalicelib.log import log
+from chalicelib.store import message_limits as store
+from chalicelib.store import outbox as outbox_store
+from chalicelib.store.message_limits import LimitReachedError
+from chalicelib.store.table import Write, commit
+
+ADDRESS = "address"  # the kind of the pseudonyms in the counters' names
+ATTEMPTS = 4  # to count while other requests count towards the same limits
+
+
+def admit(addresses: Sequence[str], shared: Sequence[Limit], now: datetime) -> tuple[str, ...]:
+    """Return the addresses that may get a message, and count these messages.
+
+    The messages count before they are stored. After a crash between, the count is too high, never too low.
+    """
+    own = {address: _of_address(address) for address in addresses}
+    counted: dict[Limit, int] = {}
+    for _ in range(ATTEMPTS):
+        admitted = limits.admitted(own, shared, counted)
+        if not admitted:
+            break
+        numbers = {own[address]: 1 for address in admitted} | dict.fromkeys(shared, len(admitted))
+        try:
+            commit(*store.additions(numbers, limits.day_of(now)))
+        except LimitReachedError:
+            counted = store.counted([*own.values(), *shared], limits.day_of(now))
+        else:
+            return admitted
+    return ()
+
+
+def store_welcomed(store_with: Callable[..., None], welcome: Outbox | None, agent_id: int) -> bool:
+    """Store a new record with its welcome e-mail; beyond a limit store the record only, and return True.
+
+    One transaction stores the record, the e-mail and its count.
+    """
+    if welcome is None:
+        store_with()
+        return False
+    try:
+        store_with(*_writes_of(welcome, limits.of_agent(agent_id), limits.of_welcomes(welcome.client_id)))
+    except LimitReachedError:
+        store_with()
+        log_withheld(WELCOME, welcome.client_id, agent_id)
+        return True
+    return False
+
+
+def _writes_of(message: Outbox, *shared: Limit) -> list[Write]:
+    """Return the writes that store and count a message. Their transaction raises LimitReachedError beyond a limit."""
+    own = {_of_address(address): 1 for address in message.to}
+    numbers = own | dict.fromkeys(shared, len(own))
+    return [outbox_store.put(message), *store.additions(numbers, limits.day_of(message.created_at))]
+
+
+def check_webhook_test(merchant_id: int, agent_id: int, now: datetime) -> None:
+    """Count a webhook test; raise THROTTLED until the next day when the merchant has made all that it may."""
+    day = limits.day_of(now)
+    try:
+        commit(*store.additions({limits.of_webhook_tests(merchant_id): 1}, day))
+    except LimitReachedError:
+        log_withheld("webhook test", merchant_id, agent_id)
+        message = f"A merchant may test its webhooks {limits.WEBHOOK_TESTS_PER_MERCHANT} times a day (UTC)."
+        seconds = math.ceil((limits.ends_at(day) - now).total_seconds())
+        raise ServiceError(ErrorCode.THROTTLED, message, retry_after=seconds) from None
+
+
+def uncount_receipt(transaction: Transaction, now: datetime) -> list[Write]:
+    """Return the writes that take back the count of a receipt that is never sent, because no money moved.
+
+    Return none after the end of the day, when the count no longer matters.
+    """
+    addresses, day = transaction.receipt.addresses, limits.day_of(transaction.created_at)
+    if addresses is None or limits.day_of(now) != day:
+        return []
+    own = {_of_address(address): 1 for address in addresses.all}
+    return store.subtractions(own | {limits.of_agent(transaction.agent.id): len(own)}, day)
+
+
+def log_withheld(kind: str, merchant_id: int, agent_id: int, messages: int = 1) -> None:
+    """Log one line about withheld messages. It names no address."""
+    log("messages_withheld", kind=kind, merchant=merchant_id, agent=agent_id, messages=messages)
+
+
+def _of_address(address: str) -> Limit:
+    return limits.of_address(pseudonym(ADDRESS, address.lower()))
