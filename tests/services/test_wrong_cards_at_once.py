@@ -36,15 +36,16 @@ def test_of_many_guesses_at_once_five_are_answered_and_the_right_one_among_the_l
         if (when, name) != ("before", "UpdateItem") or getattr(me, "has_read", True):
             return
         me.has_read = True
-        together.wait(60)  # all have read the payment before the first is counted
+        together.wait(20)  # all have read the payment before the first is counted
         if me.pan == PAN:
             five_are_counted.wait(60)
 
     def attempt(pan: str) -> Any:
         me.pan, me.has_read = pan, False
-        answer = guess(of, card(pan))
-        left.release()
-        return answer
+        try:
+            return guess(of, card(pan))
+        finally:
+            left.release()
 
     with hooked(hook), ThreadPoolExecutor(AT_ONCE) as pool:
         answers = [pool.submit(attempt, pan) for pan in (*OTHERS[: AT_ONCE - 1], PAN)]
