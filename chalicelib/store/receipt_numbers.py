@@ -19,7 +19,7 @@ from chalicelib.store.table import Key, Write, read, update
 
 TABLE = "sequences"
 ZONES = (timedelta(hours=-12), timedelta(hours=14))  # the first and the last zone of the world
-REPEATED_FOR = 10  # seconds, while other requests of the agent take the numbers
+REPEATED_FOR = 5  # seconds, while other requests of the agent take the numbers; an acquirer needs the others of 29
 LONGEST_PAUSE = 0.2  # seconds between two attempts
 
 
@@ -54,7 +54,7 @@ def store_numbered(transaction: Transaction, found: Found, store: Store) -> Tran
 
     `store` stores the transaction and the given write, both or neither. `found` are the agent's numbers as they were
     read with the request. When another request takes the number first, read again and repeat. Raise 903 when others
-    take the numbers for ten seconds. An offline payment keeps the number of its till and takes none.
+    take the numbers for five seconds. An offline payment keeps the number of its till and takes none.
     """
     if transaction.invoice:
         store(transaction)

@@ -1,5 +1,6 @@
 """Items under a name: IDs in sequence, unique names and numbers, last calls of AuthAccount, wrong cards of payments."""
 
+import hashlib
 from contextlib import suppress
 from datetime import datetime, timedelta
 from secrets import token_hex
@@ -41,7 +42,8 @@ def register_mid(mid: str, client_id: int, *, moves: bool) -> Write:
 
     With `moves` it becomes this merchant's. Blanks at its end do not count, because the host adds them.
     """
-    key = Key(TABLE, UniqueName, {"name": f"mid#{mid.rstrip()}"})
+    digest = hashlib.sha256(mid.rstrip().encode()).hexdigest()  # a key has at most 2,048 bytes
+    key = Key(TABLE, UniqueName, {"name": f"mid#{digest}"})
     message = "Another merchant has this number at its bank."
     taken = Finding("back_retailer_id", Check.CONTRADICTION, message)
     return update(

@@ -156,6 +156,10 @@ def test_the_number_at_the_bank_belongs_to_the_merchant_that_first_has_it(shop: 
     ), "blanks are no number"
 
 
+def test_the_longest_number_at_the_bank_is_taken(shop: Shop) -> None:
+    assert shop.terminal(BackRetailerID="🧾" * 512)["BackRetailerID"] == "🧾" * 512
+
+
 def test_a_system_user_moves_the_number_at_the_bank(shop: Shop) -> None:
     other, mid = a_shop(shop.stage), "BANK 0815"
     shop.terminal(BackRetailerID=mid)
