@@ -48,7 +48,12 @@ def test_a_wrong_password_is_refused_in_the_words_of_the_service(shop: Shop) -> 
 
 def test_who_signs_out_has_to_sign_in_again(shop: Shop) -> None:
     shop.sign_in()
-    shop.button("Sign out").click()
+    token = shop.page.evaluate("JSON.parse(sessionStorage['payments.session']).token")
+    with shop.page.expect_response("**/user/logout/session") as ended:
+        shop.button("Sign out").click()
+
+    assert ended.value.ok
+    assert get(shop.stage, "/api/v1/user/me", (OWNER[0], token)).error == (401, 105)
 
     expect(shop.button("Sign in")).to_be_visible()
     assert shop.page.evaluate("sessionStorage.length") == 0
