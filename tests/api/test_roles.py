@@ -104,12 +104,10 @@ def test_another_merchants_object_is_answered_as_a_missing_one_at_the_same_cost(
     part, missing = FOREIGN[name]
     world = a_world(stage, "another merchant's administrator")
     parts = row.parts(world)
-    send(world, row, world.caller.basic, **parts)  # the password is known from here on
-
     with store_calls() as calls_of_foreign:
-        foreign = send(world, row, world.caller.basic, **parts)
+        foreign = send(world, row, world.caller.basic_with_key, **parts)
     with store_calls() as calls_of_missing:
-        nowhere = send(world, row, world.caller.basic, **{**parts, part: missing})
+        nowhere = send(world, row, world.caller.basic_with_key, **{**parts, part: missing})
 
     assert (foreign.status, foreign.text) == (nowhere.status, nowhere.text)
     assert foreign.headers.keys() == nowhere.headers.keys()
@@ -120,12 +118,12 @@ def test_an_agent_of_another_merchant_is_not_found_at_home(stage: str) -> None:
     world = a_world(stage, "administrator")
     stranger = an_account()
     row = next(row for row in ROWS if row.name == "management_get_agent of a colleague")
-    send(world, row, world.caller.basic)
+    send(world, row, world.caller.basic_with_key)
 
     with store_calls() as calls_of_foreign:
-        foreign = send(world, row, world.caller.basic, posId=stranger.agent.id)
+        foreign = send(world, row, world.caller.basic_with_key, posId=stranger.agent.id)
     with store_calls() as calls_of_missing:
-        nowhere = send(world, row, world.caller.basic, posId=999_999_999)
+        nowhere = send(world, row, world.caller.basic_with_key, posId=999_999_999)
 
     assert foreign.error == AGENT
     assert (foreign.status, foreign.text, calls_of_foreign) == (nowhere.status, nowhere.text, calls_of_missing)
