@@ -73,9 +73,12 @@ def kind_of(transaction: Transaction) -> Kind | None:
 
 
 def event_of(transaction: Transaction, at: datetime) -> Event | None:
-    """Return the event for a transaction's new phase; None if the phase makes no event."""
+    """Return the event for a transaction's new phase; None if the phase makes no event.
+
+    The store asks only for a transaction whose merchant wants events.
+    """
     kind = kind_of(transaction)
-    if kind is None or not transaction.makes_events:
+    if kind is None:
         return None
     event_id = id_of(f"{transaction.id}.{transaction.phase}", at)
     return Event(

@@ -227,7 +227,7 @@ def release(reversal: Transaction, original: Transaction | None = None) -> Write
 
 def _event_writes(transaction: Transaction, at: datetime) -> list[Write]:
     """Return the write of the event for a transaction's new phase; none if its merchant wants no events."""
-    event = event_of(transaction, at)
+    event = event_of(transaction, at) if transaction.makes_events else None
     return [events.put(event)] if event else []
 
 

@@ -30,11 +30,6 @@ def test_every_kind_is_made_by_a_phase() -> None:
     assert {*OF_PAYMENTS.values(), *OF_REVERSALS.values()} == set(Kind)
 
 
-def test_a_transaction_whose_merchant_did_not_wish_it_makes_none() -> None:
-    assert event_of(a_payment(), NOW) is None
-    assert event_of(a_payment(makes_events=True), NOW) is not None
-
-
 def test_an_id_follows_from_transaction_phase_and_second_and_leads_to_that_second() -> None:
     payment = a_payment(makes_events=True)
     one, same = event_of(payment, NOW), event_of(payment, NOW)

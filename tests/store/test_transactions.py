@@ -10,7 +10,7 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import CANCELS, ReverseMode
 from chalicelib.domain.transaction import InputType, Pictures, Transaction
 from chalicelib.store import transactions
-from chalicelib.store.table import write_one
+from chalicelib.store.table import Write, commit, write_one
 from tests.support.stored import stored_transaction
 from tests.support.tills import SECOND
 from tests.support.transactions import NOW, a_guid, a_payment, altered
@@ -44,6 +44,20 @@ def requested(original: Transaction, amount_minor: int, mode: ReverseMode = Reve
 def amounts(payment: Transaction) -> tuple[int, int, int]:
     stored = stored_transaction(payment.id)
     return stored.reversals.amount_minor, stored.reversals.reserved_minor, stored.reversals.count
+
+
+@pytest.mark.parametrize("wish", [None, True])
+def test_a_merchant_gets_an_event_if_it_wishes(*, wish: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables: list[str] = []
+
+    def noted(*writes: Write) -> None:
+        tables.extend(write.parameters["TableName"].rsplit("-", 1)[-1] for write in writes)
+        commit(*writes)
+
+    monkeypatch.setattr(transactions, "commit", noted)
+    transactions.record(a_payment(makes_events=wish))
+
+    assert tables.count("events") == (1 if wish else 0)
 
 
 def test_a_step_that_was_decided_on_an_older_phase_is_not_stored() -> None:
