@@ -12,7 +12,7 @@ from tests.support.tills import Till, a_till, booked, kept
 from tests.support.transactions import a_body, a_guid
 
 pytestmark = pytest.mark.usefixtures("dynamodb_local")
-ROUNDS, THREADS, PART = 50, 64, 70
+ROUNDS, THREADS, PART = 20, 64, 70
 REFUSED = {ErrorCode.EXCEEDS_REMAINDER, ErrorCode.IN_PROGRESS, ErrorCode.STORE_UNAVAILABLE}
 
 
