@@ -1,9 +1,9 @@
 """The command `make package STAGE=dev`, which writes the template and the zip of a stage into build/ and checks them.
 
-Chalice packs a copy of the deployed files, so no other file of the project gets into the zip. The wheels are exactly
-those of `requirements.lock`, for the machine that Lambda runs them on. Chalice would download them by name and version
-without comparing hashes, so they are installed into the `vendor` folder, which Chalice packs as it is. The zip holds
-compiled bytecode, and the same sources make the same bytes.
+Chalice packs a copy of the deployed files, so no other file of the project gets into the zip. The wheels are those of
+`requirements.lock` without what is `PROVIDED`, for the machine that Lambda runs them on. Chalice would download them by
+name and version without comparing hashes, so they are installed into the `vendor` folder, which Chalice packs as it is.
+The zip holds compiled bytecode, and the same sources make the same bytes.
 """
 
 import compileall
@@ -28,8 +28,27 @@ PLATFORMS = ("manylinux2014_aarch64", *(f"manylinux_2_{minor}_aarch64" for minor
 ABIS = (f"cp{RUNTIME[0]}{RUNTIME[1]}", "abi3", "none")
 
 
+# Requirements that stay out of the zip, with all that only they require.
+PROVIDED = {
+    "boto3": "Lambda's Python has it, and it would make the zip several times as large",
+    "chalice": "`chalice package` packs the part that runs; the rest is its command",
+}
+BLOCK = re.compile(r"^([a-z0-9.-]+)==.*(?:\n[ ].*)*", re.MULTILINE)  # a requirement, its hashes, and why it is there
+PARENT = re.compile(r"^ +# +(?:via +)?(\S.*)$", re.MULTILINE)
+
+
 class DependencyError(Exception):
     """The reason the dependencies cannot be installed, in one line."""
+
+
+def packed_part(lock: str) -> str:
+    """Return the text of the lock file without what is provided and what only that requires."""
+    blocks = {match[1]: match[0] for match in BLOCK.finditer(lock) if match[1] not in PROVIDED}
+    parents = {name: set(PARENT.findall(block)) for name, block in blocks.items()}
+    packed = {"-r requirements.txt"}
+    while more := {name for name in blocks if name not in packed and parents[name] & packed}:
+        packed |= more
+    return "".join(f"{block}\n" for name, block in blocks.items() if name in packed)
 
 
 def install(lock: Path, folder: Path) -> None:
@@ -138,7 +157,9 @@ def package(stage: str, build: Path) -> None:
         raise PackageError(message)
     build.mkdir(parents=True, exist_ok=True)
     project = _project(build)
-    install(LOCK, project / "vendor")
+    lock = build / "requirements.lock"
+    lock.write_text(packed_part(LOCK.read_text(encoding="utf-8")), encoding="utf-8")
+    install(lock, project / "vendor")
     merged = build / "merge.json"
     merged.write_text(json.dumps(template.template(importlib.import_module("app").app)), encoding="utf-8")
     _chalice(stage, project, merged, build)

@@ -1,7 +1,10 @@
 """The lock is what the requirements say, and the zip is what the lock says."""
 
+import ast
 import hashlib
+import importlib.metadata
 import re
+import sys
 import zipfile
 from pathlib import Path
 
@@ -70,11 +73,38 @@ def test_what_is_deployed_is_what_runs_locally_and_is_tested() -> None:
     assert deployed.items() <= local.items() <= tested.items(), "run `make lock`"
 
 
-def test_the_zip_holds_what_is_locked_and_no_other(build: Path) -> None:
+def imported(path: Path) -> set[str]:
+    """The packages that a module imports, but for those that only type checkers read."""
+    found: set[str] = set()
+    waiting: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found.add(node.module or "")
+        waiting += ast.iter_child_nodes(node)
+    return {name.partition(".")[0] for name in found}
+
+
+def test_requirements_txt_brings_each_package_that_the_service_imports_and_names_no_other() -> None:
+    files = [package.ROOT / "app.py", *(package.ROOT / "chalicelib").rglob("*.py")]
+    names = set().union(*map(imported, files)) - sys.stdlib_module_names - {"app", "chalicelib", "infra"}
+    found = importlib.metadata.packages_distributions()
+    needed = set(pinned([f"{distribution}==0" for name in names for distribution in found[name]]))
+
+    assert needed <= set(pinned(blocks("requirements.lock"))), "name it in requirements.txt and run `make lock`"
+    assert set(pinned(text("requirements.txt").splitlines())) <= needed, "nothing imports it"
+
+
+def test_the_zip_holds_what_is_locked_and_not_provided(build: Path) -> None:
     names = zipfile.ZipFile(build / "deployment.zip").namelist()
     packed = [match[1] for match in (re.match(r"([^/]+)\.dist-info/METADATA$", name) for name in names) if match]
 
-    locked = pinned(blocks("requirements.lock"))
+    locked = pinned(package.packed_part(text("requirements.lock")).splitlines())
+    assert not {"boto3", "botocore", "chalice", "click", "urllib3"} & set(locked)
     assert pinned([name.replace("-", "==") for name in packed]) == {
         name: version for name, version in locked.items() if not package.UNNEEDED.search(f"{name}-")
     }
