@@ -1,7 +1,7 @@
 """The command `make package STAGE=dev`, which writes the template and the zip of a stage into build/ and checks them.
 
 Chalice packs a copy of the deployed files, so no other file of the project gets into the zip. The wheels are those of
-`requirements.lock` without what is `PROVIDED`, for the machine that Lambda runs them on. Chalice would download them by
+`requirements.lock` except the `PROVIDED` ones, for the machine that Lambda runs them on. Chalice would download them by
 name and version without comparing hashes, so they are installed into the `vendor` folder, which Chalice packs as it is.
 The zip holds compiled bytecode, and the same sources make the same bytes.
 """
@@ -28,7 +28,7 @@ PLATFORMS = ("manylinux2014_aarch64", *(f"manylinux_2_{minor}_aarch64" for minor
 ABIS = (f"cp{RUNTIME[0]}{RUNTIME[1]}", "abi3", "none")
 
 
-# Requirements that stay out of the zip, with all that only they require.
+# Requirements that stay out of the zip, with the packages that only they require.
 PROVIDED = {
     "boto3": "Lambda's Python has it, and it would make the zip several times as large",
     "chalice": "`chalice package` packs the part that runs; the rest is its command",
@@ -42,7 +42,7 @@ class DependencyError(Exception):
 
 
 def packed_part(lock: str) -> str:
-    """Return the text of the lock file without what is provided and what only that requires."""
+    """Return the lock file without the provided packages and those that only they require."""
     blocks = {match[1]: match[0] for match in BLOCK.finditer(lock) if match[1] not in PROVIDED}
     parents = {name: set(PARENT.findall(block)) for name, block in blocks.items()}
     packed = {"-r requirements.txt"}
