@@ -12,18 +12,21 @@ from chalicelib.domain.transaction import CardDetails
 SEPARATORS = re.compile("[ -]")
 ALONE = re.compile("(?<![0-9])[0-9]{12,19}(?![0-9])")
 REST_OF_TRACK = re.compile(r"(\*{6}[0-9]{4}[=Dd^])[^?]*")  # the rest of a track with a masked number
+REST_IN_REQUEST = re.compile(r"(\*{6}[0-9]{4} ?(?:[=Dd]|\^[^^?]{0,26}\^) ?)[0-9]+")  # here other text may follow
 GROUPS = re.compile("[0-9]+(?:[ -][0-9]+)*")
 MAX_GROUPS = 19  # groups in a card number: at most one per digit
-IN_NUMBER = re.compile("5A0([6-9A])")
-IN_TRACK2 = re.compile("57[01][0-9A-F]([0-9]{12,19})D")
+BLANKS = re.compile(r"[\s-]")  # the readers of cards ignore them
+LENGTH_OF_LENGTH = "(?:81|8200|830000|84000000)?"
+IN_NUMBER = re.compile(f"5A{LENGTH_OF_LENGTH}0([6-9A])")
+IN_TRACK2 = re.compile(f"57{LENGTH_OF_LENGTH}[01][0-9A-F]([0-9]{{12,19}})D")
 SHORTEST = 12  # card number, in digits
-DIGITS_IN_GROUPS = re.compile("[0-9](?:[ -]?[0-9]){11,}")
+DIGITS_IN_GROUPS = re.compile(r"\d(?:\D{0,3}\d){11,}")  # digits of any script
 MAX_DIGITS = 100  # longer numbers keep their exponent when they are searched
 
 
 def numbers_in(text: str) -> list[str]:
     """Return the card numbers in a card number or a reader's data, even if the data is unreadable as a whole."""
-    joined = SEPARATORS.sub("", text).upper()
+    joined = BLANKS.sub("", text).upper()
     found = {*ALONE.findall(joined), *IN_TRACK2.findall(joined)}
     for tag in IN_NUMBER.finditer(joined):
         digits = joined[tag.end() : tag.end() + 2 * int(tag[1], 16)].rstrip("F")
@@ -57,9 +60,10 @@ Mask = Callable[[str], str]
 
 
 def mask_of(numbers: Collection[str]) -> Mask:
-    """Return a function that masks these card numbers in a text, also in groups. It changes no other number.
+    """Return a function that masks these card numbers in a text, and the rest of their tracks.
 
-    Its time is linear in the length of the text, for any number of card numbers.
+    It changes no other number. Up to three characters may stand between two digits. Its time is linear in the length of
+    the text, for any number of card numbers.
     """
     known = frozenset(numbers)
     starts = {number[:SHORTEST] for number in numbers}
@@ -71,13 +75,17 @@ def mask_of(numbers: Collection[str]) -> Mask:
         candidates = (digits[at : at + length] for length in lengths)
         return next((candidate for candidate in candidates if candidate in known), None)
 
-    return lambda text: DIGITS_IN_GROUPS.sub(lambda run: _masked_run(run[0], number_at), text)
+    def mask(text: str) -> str:
+        masked = DIGITS_IN_GROUPS.sub(lambda run: _masked_run(run[0], number_at), text)
+        return text if masked == text else REST_IN_REQUEST.sub(r"\1******", masked)
+
+    return mask
 
 
 def _masked_run(run: str, number_at: Callable[[str, int], str | None]) -> str:
     """Return digits in groups with each card number masked. `number_at` returns the card number at a digit."""
-    places = [place for place, character in enumerate(run) if character not in " -"]
-    digits = "".join(run[place] for place in places)
+    places = [place for place, character in enumerate(run) if character.isdecimal()]
+    digits = "".join(str(int(run[place])) for place in places)
     written, shown, at = [], 0, 0  # `shown`: the length of the run's written part
     while at <= len(digits) - SHORTEST:
         found = number_at(digits, at)

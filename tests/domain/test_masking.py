@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain.card import brand_of, has_check_digit
-from chalicelib.domain.masking import mask_foreign, mask_of, mask_value
+from chalicelib.domain.masking import mask_foreign, mask_of, mask_value, numbers_in
 from tests.support.cards import PAN, STEADY, TRACK2, a_card, chip_data
 
 CARD = a_card().details
@@ -40,6 +40,52 @@ def test_a_chips_data_are_masked_too() -> None:
 def test_the_digits_of_a_known_card_alone_are_masked() -> None:
     assert mask_of((PAN,))(f"{PAN} {PAN[:-1]} {STEADY}") == f"411111******1111 {PAN[:-1]} {STEADY}"
     assert mask_value({"a": [PAN, True, None, 1.5]}, mask_of((PAN,))) == {"a": ["411111******1111", True, None, 1.5]}
+
+
+@pytest.mark.parametrize(
+    "between",
+    ["", " ", "  ", " - ", ".", "/", "_", ",", "\t", "\n", "\u00a0", "\u2009", "\u2013", "\u2011", "\u200b", "(", ")("],
+)
+def test_a_known_number_is_masked_with_anything_short_between_its_digits(between: str) -> None:
+    groups = (PAN[:4], PAN[4:8], PAN[8:12], PAN[12:])
+
+    assert mask_of((PAN,))(f"no {between.join(groups)} x") == "no 411111******1111 x"
+    assert mask_of((PAN,))(f"no {between.join(PAN)} x") == "no 411111******1111 x"
+
+
+@pytest.mark.parametrize("zero", ["\uff10", "\u0660"])
+def test_a_known_number_is_masked_in_the_digits_of_every_script(zero: str) -> None:
+    written = "".join(chr(ord(zero) + int(digit)) for digit in PAN)
+
+    assert mask_of((PAN,))(written) == "411111******1111"
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        (f"{TRACK2} x", ";411111******1111=******? x"),
+        (f"{PAN}D35121011234567890000 1", "411111******1111D****** 1"),
+        (f"%B{PAN}^DOE/J M^30122011000?", "%B411111******1111^DOE/J M^******?"),
+        (f"{PAN} Delivered 12", "411111******1111 Delivered 12"),
+    ],
+)
+def test_the_rest_of_a_known_cards_track_is_masked(text: str, masked: str) -> None:
+    assert mask_of((PAN,))(text) == masked
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        f"5A08{PAN}5F2403351231",
+        f"5A8108{PAN}5F2403351231",
+        f"5A820008{PAN}",
+        f"578113{PAN}D35121011234567890000F",
+        f"5A08\t{PAN[:8]}\n{PAN[8:]}",
+        f"5a 08 {PAN}",
+    ],
+)
+def test_a_number_is_found_in_every_form_of_a_chips_data(data: str) -> None:
+    assert numbers_in(data) == [PAN]
 
 
 @given(NUMBERS, st.text(st.characters(codec="utf-8", exclude_categories=["N"]), max_size=20), st.text(max_size=20))
