@@ -128,10 +128,10 @@ def write_in_bulk(many: Iterable[Transaction], keep: Callable[[Item], bool] = bo
     """
     counters: dict[ItemKey, Counter[str]] = defaultdict(Counter)
     numbers: dict[str, dict[str, int]] = {}
-    _write_batches(one for one in _items((_numbered(one, numbers) for one in many), counters) if keep(one[1]))
-    _write_batches((table_name(history.TABLE), item) for item in _counter_items(counters))
+    write_items(one for one in _items((_numbered(one, numbers) for one in many), counters) if keep(one[1]))
+    write_items((table_name(history.TABLE), item) for item in _counter_items(counters))
     months = itertools.starmap(MonthNumbers, numbers.items())
-    _write_batches((table_name(receipt_numbers.TABLE), encode(month)) for month in months)
+    write_items((table_name(receipt_numbers.TABLE), encode(month)) for month in months)
 
 
 def _numbered(transaction: Transaction, numbers: dict[str, dict[str, int]]) -> Transaction:
@@ -139,7 +139,7 @@ def _numbered(transaction: Transaction, numbers: dict[str, dict[str, int]]) -> T
     if transaction.invoice:
         return transaction
     day = business_day(transaction.counts_at, transaction.gmt)
-    key = receipt_numbers.key(transaction.agent.id, day)
+    key = receipt_numbers.key(transaction.client_id, transaction.agent.id, day)
     name = str(key.key["name"])
     if name not in numbers:
         stored = read(key)
@@ -195,7 +195,8 @@ def _wire(key: ItemKey) -> Item:
     return {"month": {"S": key[0]}, "at": {"S": key[1]}}
 
 
-def _write_batches(items: Iterator[tuple[str, Item]]) -> None:
+def write_items(items: Iterator[tuple[str, Item]]) -> None:
+    """Write items, each with the name of its table, many in a call."""
     while batch := list(itertools.islice(items, MAX_BATCH_WRITE)):
         requests: dict[str, list[Item]] = {table: [] for table, _ in batch}
         for table, item in batch:

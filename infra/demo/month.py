@@ -21,21 +21,21 @@ from chalicelib.domain.permissions import is_administrator
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import CARD_PRESENT, CNP, ReverseMode
 from chalicelib.domain.transaction import KINDS, InputType, Transaction
-from chalicelib.gateways import acquirers
+from chalicelib.gateways.acquirers import sandbox
+from chalicelib.gateways.acquirers.sandbox import SandboxRecord
 from chalicelib.record import Record
 from chalicelib.schemas.agents import CreateAgent
 from chalicelib.schemas.payments import SubmitPayment
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.schemas.terminals import CreateTerminal
 from chalicelib.services import agents, merchants, payments, reversals
-from chalicelib.services.acquirer_calls import AUTHORIZE_SECONDS
 from chalicelib.settings import SANDBOX, settings
 from chalicelib.store import agents as agents_store
 from chalicelib.store import linked_cards
 from chalicelib.store import merchants as merchants_store
 from chalicelib.store import merchants as terminals_store
-from chalicelib.store.table import read
-from infra.bench.shop import write_in_bulk
+from chalicelib.store.table import encode, read, table_name
+from infra.bench.shop import write_in_bulk, write_items
 from infra.certify.client import card_of
 from infra.demo import data as demo_data
 
@@ -182,12 +182,14 @@ def fill(first: Agent, now: datetime) -> None:
         sale for sale in sales if _instant(sale.at, gmt) < now and (has_cards or sale.input_type is InputType.CASH)
     ]
 
-    loaded = [
+    taken = [
         take(sale.body, tills[sale.till], _instant(sale.at, gmt))
         for sale in sales
         if sale.input_type is not InputType.LINKED_CARD
     ]
-    write_in_bulk(sorted(loaded, key=lambda one: one.created_at))
+    loaded = sorted((transaction for transaction, _ in taken), key=lambda one: one.created_at)
+    write_items((table_name(sandbox.TABLE), encode(record)) for _, record in taken if record)
+    write_in_bulk(loaded)
     requested = [
         payments.submit(SubmitPayment.model_validate(sale.body), tills[sale.till].caller, _instant(sale.at, gmt))[0]
         for sale in sales
@@ -197,14 +199,14 @@ def fill(first: Agent, now: datetime) -> None:
     _reverse([sale for sale in sales if sale.body["BasicTran"]["ID"] in approved], tills, gmt, now)
 
 
-def take(body: dict[str, Any], place: OpenTill, at: datetime) -> Transaction:
-    """Return the payment from a request at that time, as the service decides it. Only the sandbox stores it."""
+def take(body: dict[str, Any], place: OpenTill, at: datetime) -> tuple[Transaction, SandboxRecord | None]:
+    """Return the payment from a request at that time, as the service decides it, and the sandbox's record of a card."""
     order = payments.identified(SubmitPayment.model_validate(body).to_domain(), place.caller, None)
     if KINDS[order.input_type].acquirer:
-        return payment.without_acquirer(order, place.till, at)
+        return payment.without_acquirer(order, place.till, at), None
     transaction, request = payments.begin_by_card(order, place.till, None, at)
-    answer = acquirers.named(transaction.acquirer).authorize(request, AUTHORIZE_SECONDS)
-    return transaction_steps.with_answer(transaction, answer)
+    record = sandbox.record_of(request)
+    return transaction_steps.with_answer(transaction, sandbox.answer_of(record)), record
 
 
 def _reverse(sales: list[Sale], tills: list[OpenTill], gmt: int, now: datetime) -> None:

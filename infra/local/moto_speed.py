@@ -1,4 +1,9 @@
-"""Patches of moto, so that queries and transactions do not become slower as tables grow.
+"""Patches of moto, and a short way to its tables: queries and transactions do not become slower as tables grow.
+
+`answer_of` gives a request of the service's own client to moto's DynamoDB without the layers between, which guess the
+service, the operation and the form of each field. An error takes the long way again, which writes it as AWS does.
+
+For each attribute of an item moto adds up the sizes of all others. Patched, it adds them up only near the limit.
 
 For each query moto sorts and compares all items of the table. Patched, it gets only the items of the partition, or for
 an index all items unsorted. moto also searches each attribute for fields that a Python object could have; patched, it
@@ -11,6 +16,8 @@ them after a failure. The caller holds moto's lock, so no other call sees the ta
 import contextlib
 import copy
 import inspect
+import json
+from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -18,12 +25,86 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+from werkzeug.exceptions import HTTPException
+
 if TYPE_CHECKING:
     from moto.core.serialize import JSONSerializer
     from moto.dynamodb.models import DynamoDBBackend
     from moto.dynamodb.models.table import Table
 
+NEAR_LIMIT = 200_000  # bytes of an item: half of the limit
 VALUE = "AttributeValue"  # the shape's name in botocore's model of DynamoDB
+
+# The method of moto's handler for each operation on items.
+OPERATIONS = {
+    "BatchGetItem": "batch_get_item",
+    "BatchWriteItem": "batch_write_item",
+    "DeleteItem": "delete_item",
+    "GetItem": "get_item",
+    "PutItem": "put_item",
+    "Query": "query",
+    "TransactWriteItems": "transact_write_items",
+    "UpdateItem": "update_item",
+}
+# The members of their answers: moto's results have others, too.
+MEMBERS = (
+    *("Attributes", "ConsumedCapacity", "Count", "Item", "ItemCollectionMetrics", "Items", "LastEvaluatedKey"),
+    *("Responses", "ScannedCount", "UnprocessedItems", "UnprocessedKeys"),
+)
+
+
+def answer_of(account: str, region: str, operation: str, body: bytes) -> bytes | None:
+    """Return the JSON that moto's DynamoDB answers; None where it takes moto's long way.
+
+    Errors take it, which change nothing, other operations, and bytes, which moto converts on the way.
+    """
+    if operation not in OPERATIONS or b'"B"' in body or b'"BS"' in body:
+        return None
+    handler = import_module("moto.dynamodb.responses").DynamoHandler()
+    handler.body, handler.current_account, handler.region = json.loads(body), account, region
+    try:
+        result = getattr(handler, OPERATIONS[operation])().result
+    except (import_module("moto.core.exceptions").ServiceException, HTTPException):
+        return None
+    named = {name: result[name] for name in MEMBERS if result.get(name) is not None}
+    return json.dumps(named, separators=(",", ":"), default=_base64).encode()
+
+
+def _base64(data: bytes) -> str:
+    return b64encode(data).decode()
+
+
+@contextlib.contextmanager
+def patched() -> Iterator[None]:
+    """Replace the slow parts of moto until the block ends."""
+    with add_up_sizes_near_the_limit_alone(), copy_touched_items_alone(), look_at_what_is_asked_alone():
+        yield
+
+
+@contextlib.contextmanager
+def add_up_sizes_near_the_limit_alone() -> Iterator[None]:
+    """Replace moto's sum of all attributes for each attribute of an item until the block ends."""
+    item = import_module("moto.dynamodb.models.dynamo_type").LimitedSizeDict
+    with patch.object(item, "__setitem__", _bounded(item.__setitem__)):
+        yield
+
+
+def _bounded(compare: Callable[..., None]) -> Callable[..., None]:
+    value_class = import_module("moto.dynamodb.models.dynamo_type").DynamoType
+
+    def size(part: Any) -> int:
+        return part.size() if type(part) is value_class else len(str(part).encode())
+
+    def set_item(self: dict[str, Any], name: str, value: Any) -> None:
+        known = self.__dict__.get("most")  # an upper bound of the size
+        known = sum(map(size, chain(self.keys(), self.values()))) if known is None else known
+        self.__dict__["most"] = most = known + size(name) + size(value)
+        if most < NEAR_LIMIT:
+            dict.__setitem__(self, name, value)
+        else:
+            compare(self, name, value)
+
+    return set_item
 
 
 @contextlib.contextmanager

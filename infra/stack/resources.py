@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parent
 TABLE_TYPE = "AWS::DynamoDB::Table"
+ALIAS_TYPE = "AWS::KMS::Alias"
+BUCKET_TYPE = "AWS::S3::Bucket"
 SECRET_TYPE = "AWS::SecretsManager::Secret"  # noqa: S105  the name of a resource type, not a secret
 
 # Not for DynamoDB Local. TTL is enabled after a table was created.
@@ -46,14 +48,6 @@ def properties_of(resource_type: str) -> list[dict[str, Any]]:
     return [item["Properties"] for item in definition()["Resources"].values() if item.get("Type") == resource_type]
 
 
-def cloudformation_template() -> str:
-    """Return the template for moto's CloudFormation: without SAM (`Globals`, `RestAPI`) and without secrets."""
-    resources = definition()["Resources"]
-    return json.dumps(
-        {"Resources": {name: item for name, item in resources.items() if item.get("Type") not in {None, SECRET_TYPE}}}
-    )
-
-
 def create_table_arguments(stack: str) -> list[dict[str, Any]]:
     """Return the arguments of CreateTable for each table of the stack."""
     return [
@@ -81,9 +75,9 @@ def ttl_specifications(stack: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def physical_name(name: dict[str, str], stack: str) -> str:
+def physical_name(name: dict[str, str], stack: str, account: str = "") -> str:
     """Return the name a resource has in this stack, from the `Fn::Sub` of the definition."""
-    return name["Fn::Sub"].replace("${AWS::StackName}", stack)
+    return name["Fn::Sub"].replace("${AWS::StackName}", stack).replace("${AWS::AccountId}", account)
 
 
 INDEX_KINDS = ("GlobalSecondaryIndexes", "LocalSecondaryIndexes")

@@ -124,19 +124,10 @@ class Sandbox:
 
     def authorize(self, request: AuthorizationRequest, within_s: float) -> AcquirerAnswer:
         """Approve or decline by the card's number or the cents."""
-        code_of_card = _code_of_card(request)
-        by_cents = code_of_card is None
-        cents = _cents(request.amount_minor, request.currency)
+        record = record_of(request)
+        by_cents, cents = not record.steady, _cents(request.amount_minor, request.currency)
         if by_cents and cents == NEVER_ARRIVED_CENTS:
             raise AnswerLostError
-        record = SandboxRecord(
-            request.reference,
-            _code_of_cents(cents) if code_of_card is None else code_of_card,
-            request.amount_minor,
-            signature_required=by_cents and cents == SIGNATURE_REQUIRED,
-            steady=not by_cents,
-            chip=_is_chip(request.card),
-        )
         stored = _store_or_read(record)
         answer = answer_of(stored) if stored.original is None else duplicate()
         _wait(within_s)
@@ -182,6 +173,20 @@ class Sandbox:
         with suppress(AlreadyExistsError):
             _write(put_new(TABLE, token, "id"))
         return LinkAnswer(code, text_of_code(code), request.card.details, token.id, int(digest[24:31], 16))
+
+
+def record_of(request: AuthorizationRequest) -> SandboxRecord:
+    """Return the decision about a payment, as it is stored before it is answered."""
+    code_of_card = _code_of_card(request)
+    by_cents, cents = code_of_card is None, _cents(request.amount_minor, request.currency)
+    return SandboxRecord(
+        request.reference,
+        _code_of_cents(cents) if code_of_card is None else code_of_card,
+        request.amount_minor,
+        signature_required=by_cents and cents == SIGNATURE_REQUIRED,
+        steady=not by_cents,
+        chip=_is_chip(request.card),
+    )
 
 
 class _MoreThanRemainsError(Exception):

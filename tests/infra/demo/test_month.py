@@ -11,8 +11,10 @@ from chalicelib import exact_json
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import InputType
+from chalicelib.gateways.acquirers import sandbox
+from chalicelib.gateways.acquirers.sandbox import SandboxRecord
 from chalicelib.store import agents, linked_cards, transactions
-from chalicelib.store.table import read_item
+from chalicelib.store.table import Key, encode, read_item
 from infra.demo import month as demo_month
 from infra.demo.month import DECLINED, ENTRIES, TILLS, Sale, sales_of
 from infra.operator.rebuild_totals import Outcome, rebuild
@@ -63,10 +65,12 @@ def test_a_payment_is_stored_as_one_that_came_by_http(
     assert submit(stage, body).status == 200
     by_http = transactions.get(transaction_id)
     assert by_http
-    made = demo_month.take(body, demo_month.open_till(demo_till()), by_http.created_at)
+    recorded = input_type is not InputType.CASH and read_item(Key(sandbox.TABLE, SandboxRecord, {"id": transaction_id}))
+    made, record = demo_month.take(body, demo_month.open_till(demo_till()), by_http.created_at)
 
     assert by_http.phase is (Phase.DECLINED if is_declined else Phase.APPROVED)
     assert replace(made, auto_cancel_id=by_http.auto_cancel_id, invoice=by_http.invoice) == by_http
+    assert (encode(record) if record else False) == recorded
     assert set(transactions.item_of(made)) == set(read_item(transactions.key(transaction_id)))
 
 
