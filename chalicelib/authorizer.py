@@ -15,6 +15,8 @@ from chalicelib.services import authentication
 from chalicelib.settings import is_handler
 
 NOBODY = "nobody"  # the principal of a denial
+# Refusals that may end at any moment. The API's function decides them, because API Gateway would repeat a denial.
+PASSING = frozenset({ErrorCode.AGENT_BLOCKED, ErrorCode.LOGIN_LOCKED})
 
 
 class SignIn(AuthRequest):
@@ -51,8 +53,9 @@ def authorizer(request: SignIn) -> AuthResponse | None:
     """Return a policy for the whole API: the caller in its context, or a denial with a reason for ACCESS_DENIED.
 
     API Gateway may reuse the policy for a minute. State and credentials may change in that minute, so the handler
-    checks them again, against the credential version in the context. Failures are not reused. API Gateway answers an
-    exception with AUTHORIZER_FAILURE (503). None is no policy: it answers AUTHORIZER_CONFIGURATION_ERROR (500).
+    checks them again, against the credential version in the context. It also refuses a blocked or locked agent.
+    Failures are not reused. API Gateway answers an exception with AUTHORIZER_FAILURE (503). None is no policy: it
+    answers AUTHORIZER_CONFIGURATION_ERROR (500).
     """
     try:
         return _allow(authentication.authenticate(request.token, request.source, datetime.now(UTC)))
@@ -67,13 +70,18 @@ def authorizer(request: SignIn) -> AuthResponse | None:
     return None
 
 
+def verified_now(authorization: str) -> Caller:
+    """Return the caller that the header proves now, or raise the reason for the refusal, for the API's function."""
+    return authentication.caller_of(authorization, datetime.now(UTC))
+
+
 def _allow(caller: Caller) -> AuthResponse:
     context = {
         "agent": str(caller.agent_id),
         "client": str(caller.client_id),
         "version": str(caller.credential_version),
         "terminal": "" if caller.terminal_id is None else str(caller.terminal_id),
-        "session_ends": "" if caller.session_ends_at is None else str(int(caller.session_ends_at.timestamp())),
+        "ends": "" if caller.ends_at is None else str(int(caller.ends_at.timestamp())),
     }
     if caller.session is not None:
         context["session"] = caller.session
@@ -82,7 +90,7 @@ def _allow(caller: Caller) -> AuthResponse:
 
 def _deny(refusal: ServiceError) -> AuthResponse:
     context = {"code": str(refusal.error.code), "message": refusal.message}
-    return AuthResponse(routes=[], principal_id=NOBODY, context=context)
+    return AuthResponse(routes=["*"] if refusal.error in PASSING else [], principal_id=NOBODY, context=context)
 
 
 if is_handler(__name__):  # only in the authorizer's own function

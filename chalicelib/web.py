@@ -11,10 +11,11 @@ from chalice.app import Chalice, Request, Response
 from pydantic import BaseModel
 
 from chalicelib import exact_json
-from chalicelib.authorizer import authorizer
+from chalicelib.authorizer import authorizer, verified_now
 from chalicelib.domain.agent import Caller
+from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import Source
-from chalicelib.errors import ErrorCode, ServiceError, Validation, envelope
+from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, envelope
 from chalicelib.log import log, log_defect
 from chalicelib.record import Record
 from chalicelib.schemas.base import Answer, from_query, merge_inputs, validated
@@ -159,9 +160,12 @@ class Enveloped(Response):
         sent: dict[str, str | list[str]] = {**JSON_HEADERS, **(headers or {})}
         super().__init__(exact_json.text(body), sent, status)
         self.error_code = body["ErrorCode"]
-        self.fields = [item["Property"] for item in (body.get("Validations") or ())[:10]]  # the fields with findings
+        findings = body.get("Validations") or ()
+        self.fields = [one["Property"] for one in findings[:10] if one["Code"] not in NAMING_VALUES]
 
 
+# In a batch their findings name an e-mail or a printer instead of a field, and the log holds no values.
+NAMING_VALUES = frozenset({Check.TWICE, ErrorCode.AGENT_NOT_FOUND.code, ErrorCode.PRINTER_NOT_FOUND.code})
 View = Callable[..., Answer | Document]
 
 
@@ -258,13 +262,14 @@ def _handler(app: Chalice, endpoint: Endpoint) -> Callable[..., Response]:
 
 
 def _arguments(request: Request, endpoint: Endpoint, parts: Mapping[str, str]) -> dict[str, Any]:
+    caller = None if endpoint.public else _caller(request)  # first: a refused caller learns nothing about its request
     arguments: dict[str, Any] = {}
     by_name = {_snake(name): value for name, value in parts.items()}
     for name, hint in endpoint.arguments.items():
         if name == "body":
             arguments[name] = validated(hint, _sent(request, hint, endpoint.max_bytes))
         elif hint is Caller:
-            arguments[name] = _caller(request)
+            arguments[name] = caller
         elif hint is Headers:
             arguments[name] = Headers(request.headers)
         elif hint is RequestPath:
@@ -294,12 +299,15 @@ def _number(text: str) -> int:
 
 
 def _caller(request: Request) -> Caller:
-    context = request.context["authorizer"]
+    """Return the caller that the authorizer let in. Verify the header again if it refused the caller for the moment."""
+    context, header = request.context["authorizer"], Secret(request.headers.get("authorization", ""))
+    if "code" in context:
+        return verified_now(header.reveal())
     terminal_id = int(context["terminal"]) if context.get("terminal") else None
-    ends = context.get("session_ends")
-    session_ends_at = datetime.fromtimestamp(int(ends), UTC) if ends else None
+    ends = context.get("ends")
+    ends_at = datetime.fromtimestamp(int(ends), UTC) if ends else None
     agent_id, client_id, version = (int(context[name]) for name in ("agent", "client", "version"))
-    return Caller(agent_id, client_id, version, terminal_id, session_ends_at, context.get("session"))
+    return Caller(agent_id, client_id, version, terminal_id, ends_at, context.get("session"), header)
 
 
 def _body_of(request: Request, limit: int) -> bytes:

@@ -74,7 +74,7 @@ def test_a_caller_is_let_in_everywhere_and_named_with_the_credential_version() -
         "client": str(account.agent.client_id),
         "version": "3",
         "terminal": "5",
-        "session_ends": "",
+        "ends": "",
     }
     assert _effects(answer) == {("Allow", "arn:aws:execute-api:eu-west-1:123456789012:api/stage/*/*")}
 

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from chalicelib.domain.secret import Secret
 from chalicelib.record import Record
 
 BLOCKED, ACTIVE = 0, 1  # State of a merchant, an agent or a terminal, by the specification
@@ -106,13 +107,15 @@ class Login(Record):
 class Caller(Record):
     """The agent that the authorizer let in, the credential version that it read, and its session.
 
-    `session_ends_at` is the end of the session without further use, `session` the digest of its ID. Both are None for
-    any other credential.
+    `ends_at` is the end of the credential: of a session without further use, or of a token by its `exp`. `session` is
+    the digest of the session's ID. Both are None for any other credential. `authorization` is the request's header, in
+    case it must be verified again; None after that.
     """
 
     agent_id: int
     client_id: int
     credential_version: int
     terminal_id: int | None = None
-    session_ends_at: datetime | None = None
+    ends_at: datetime | None = None
     session: str | None = None
+    authorization: Secret | None = None

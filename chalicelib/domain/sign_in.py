@@ -37,10 +37,11 @@ class Source(str):
 
 
 class Credential(Record):
-    """A login, and the secret that proves who uses it."""
+    """A login, and the secret that proves who uses it. `ends_at` is the end of the token that held them."""
 
     login: str
     secret: Secret
+    ends_at: datetime | None = None
 
 
 class FailedAttempts(Record):

@@ -1,5 +1,6 @@
 """A transaction: a stored payment or reversal, with all its phases."""
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import field, replace
 from datetime import date, datetime
@@ -255,6 +256,9 @@ class Result(Record):
         default=None, metadata={"stored_as": "additional_acquiring_fields_title"}
     )
     emv_result: str | None = None  # the issuer's answer to the chip, as TLV in hexadecimal
+
+
+OWN_RECEIPT_NUMBER = re.compile(r"[0-9]{6}\.[0-9]+\.[0-9]+")
 
 
 def receipt_number(day: date, agent_id: int, number: int) -> str:

@@ -19,12 +19,20 @@ from pydantic import (
 
 from chalicelib import exact_json
 from chalicelib.domain import emv, transaction
-from chalicelib.domain.guid import GUID_PATTERN
+from chalicelib.domain.guid import DEFAULT_GUID, GUID_PATTERN
 from chalicelib.domain.message_limits import PER_ADDRESS, PER_AGENT
 from chalicelib.domain.partner import PartnerRequest, PreparedField
 from chalicelib.domain.payment import PaymentOrder, supported
 from chalicelib.domain.picture import MEGABYTE, Picture
-from chalicelib.domain.transaction import NOT_SUPPORTED, InputType, Particulars, ReceiptAddresses, Taxes, Transaction
+from chalicelib.domain.transaction import (
+    NOT_SUPPORTED,
+    OWN_RECEIPT_NUMBER,
+    InputType,
+    Particulars,
+    ReceiptAddresses,
+    Taxes,
+    Transaction,
+)
 from chalicelib.errors import WARNING, Check, ErrorCode, Validation
 from chalicelib.schemas.base import (
     Answer,
@@ -205,6 +213,15 @@ def _input_type(value: int) -> int:
 
 
 GUID_FIELD = pattern(f"^{GUID_PATTERN}$", "A GUID such as 6F9619FF-8B86-D011-B42D-00CF4FC964FF is expected.")
+
+
+def _no_default(text: str) -> str:
+    if DEFAULT_GUID.fullmatch(text):
+        raise problem(Check.FORMAT, "A GUID of one digit is no ID: make a new GUID for each payment and reversal.")
+    return text
+
+
+OwnId = Annotated[str, GUID_FIELD, AfterValidator(_no_default)]
 CURRENCY_FIELD = pattern("^[A-Z]{3}$", "An alphabetic ISO 4217 code such as ZAR is expected.")
 InputTypeField = Annotated[int, AfterValidator(_input_type)]
 
@@ -231,13 +248,19 @@ class CPFData(Request):
     products_custom_fields: Annotated[list[ProductCustomFields], Field(max_length=MAX_ITEMS)] | None = None
 
 
+def _number_of_till(text: str) -> str | None:
+    if OWN_RECEIPT_NUMBER.fullmatch(text.strip()):
+        raise problem(Check.FORMAT, "Numbers of this form are the service's own.")
+    return text.strip() or None
+
+
 class OfflineTran(Request):
     """A payment taken while the till had no connection."""
 
     SPELLINGS: ClassVar[Mapping[str, str]] = {"OfflineQueueID": "OfflineQueueId"}
 
     offline_mode: bool | None = None
-    invoice: Text | None = None
+    invoice: Annotated[Text, AfterValidator(_number_of_till)] | None = None
     paid: Text | None = None
     offline_location: Location | None = None
     offline_queue_id: QueueId | None = Field(None, alias="OfflineQueueId")
@@ -257,7 +280,7 @@ class BasicTran(Request):
     amount_cash_got: Bounded | None = None
     client_date_time: Text | None = None
     ext_tran_data: Annotated[str, AfterValidator(_is_json)] | None = Field(None, alias="ExtTransData")
-    id: Annotated[str, GUID_FIELD] | None = None
+    id: OwnId | None = None
     aux_data_input: AuxDataInput = AuxDataInput()
     cpf_data: CPFData | None = None
     offline_tran: OfflineTran = OfflineTran()

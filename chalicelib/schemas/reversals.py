@@ -9,7 +9,7 @@ from chalicelib.domain.reversal import ReversalOrder, ReverseMode, known_mode
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Exact, Identifier, Request, Text, problem
 from chalicelib.schemas.card import CARD_PATHS, Card, reversal_card
-from chalicelib.schemas.payments import CURRENCY_FIELD, GUID_FIELD, AcqTran, AuxDataInput, Receipt
+from chalicelib.schemas.payments import CURRENCY_FIELD, AcqTran, AuxDataInput, OwnId, Receipt
 from chalicelib.schemas.request_context import StoredRequest
 
 ALIASES = {
@@ -37,7 +37,7 @@ class BasicReverseTran(Request):
 
     transaction_id: Annotated[str, Field(max_length=64)]
     reverse_mode: Annotated[int, BeforeValidator(_alias), AfterValidator(_mode)]
-    id: Annotated[str, GUID_FIELD] | None = None
+    id: OwnId | None = None
     input_type: Identifier | None = None
     currency_id: Annotated[str, CURRENCY_FIELD] | None = None
     service_id: Text | None = None

@@ -60,7 +60,7 @@ class IdentityAnswer(Answer):
 
     @classmethod
     def of(
-        cls, agent: Agent, merchant: Merchant | None, session_ends_at: datetime | None, now: datetime, gmt: int | None
+        cls, agent: Agent, merchant: Merchant | None, ends_at: datetime | None, now: datetime, gmt: int | None
     ) -> Self:
         """Return the answer with an agent, its merchant, and the end of its session in the request's zone."""
         own = merchant.gmt if merchant else 0
@@ -73,6 +73,6 @@ class IdentityAnswer(Answer):
             today=business_day(now, own).isoformat(),
             is_administrator=is_administrator(agent),
             rights=sorted(rights_of(agent)),
-            expires_at=session_ends_at and text_of(session_ends_at, zone_of(gmt, own)),
+            expires_at=ends_at and text_of(ends_at, zone_of(gmt, own)),
         )
         return cls(data=view)

@@ -4,7 +4,7 @@ The check of the caller is a strong read, because API Gateway may reuse an old p
 """
 
 import uuid
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from chalicelib.domain import permissions
@@ -34,9 +34,10 @@ class Admitted(Record):
 def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None) -> Admitted:
     """Return the caller, its merchant and the records of `keys`, read strongly in one round trip.
 
-    The authorizer may have let the caller in up to a minute ago. Raise BAD_CREDENTIAL when the credential has changed
-    since or the account is deleted, SESSION_EXPIRED when the session was ended. Raise AGENT_BLOCKED or MERCHANT_BLOCKED
-    when the agent or its merchant is blocked. Raise NOT_THE_CALLER when `current_account_id` is another account.
+    The authorizer may have let the caller in up to a minute ago. If a credential of the agent has changed since, or the
+    caller's has ended, its header is verified again, and the reason raised if it is refused. Raise BAD_CREDENTIAL when
+    the account is deleted, SESSION_EXPIRED when the session was ended. Raise AGENT_BLOCKED or MERCHANT_BLOCKED when the
+    agent or its merchant is blocked. Raise NOT_THE_CALLER when `current_account_id` is another account.
     """
     own: list[Key[Any]] = [agents.key(caller.agent_id)]
     if caller.client_id != NO_CLIENT:
@@ -46,6 +47,8 @@ def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None
     agent, *found = read_all([*own, *keys])
     merchant = found.pop(0) if caller.client_id != NO_CLIENT else None
 
+    if caller.authorization is not None and _is_outdated(agent, caller):
+        return admit(_verified_again(caller, caller.authorization), *keys, current_account_id=current_account_id)
     if caller.session is not None:
         _check_session(found.pop(0))
     _check_agent(agent, caller)
@@ -65,6 +68,21 @@ def admit_to_transaction(caller: Caller, transaction_id: str) -> tuple[Admitted,
         raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
     permissions.check_can_see_transaction(admitted.agent, transaction.client_id, transaction.agent.id)
     return admitted, transaction
+
+
+def _is_outdated(agent: Agent | None, caller: Caller) -> bool:
+    """Return whether the authorizer's answer may no longer hold: for another credential of an active agent it does."""
+    if agent is None or agent.deleted or agent.state != ACTIVE:
+        return False
+    is_over = caller.ends_at is not None and datetime.now(UTC) >= caller.ends_at
+    return is_over or agent.credential_version != caller.credential_version
+
+
+def _verified_again(caller: Caller, authorization: Secret) -> Caller:
+    verified = authentication.caller_of(authorization.reveal(), datetime.now(UTC))
+    if (verified.agent_id, verified.client_id) != (caller.agent_id, caller.client_id):
+        raise ServiceError(ErrorCode.BAD_CREDENTIAL)  # the login now belongs to another agent
+    return verified
 
 
 def _check_agent(agent: Agent | None, caller: Caller) -> None:

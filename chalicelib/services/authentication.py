@@ -3,8 +3,8 @@
 import secrets as random_source
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from hmac import compare_digest
 from typing import Any, TypeGuard
 
@@ -103,9 +103,12 @@ def _credential(header: dict[str, Any], payload: dict[str, Any]) -> Credential:
     email, token = payload.get("email"), payload.get("token")
     if not isinstance(kind, str) or kind.upper() != "JWT" or not isinstance(email, str) or not isinstance(token, str):
         raise ServiceError(ErrorCode.TOKEN_INVALID)
-    return credential(email, token)
+    expires = payload.get("exp")
+    ends = datetime.fromtimestamp(int(expires), UTC) if expires is not None and int(expires) < LATEST else None
+    return replace(credential(email, token), ends_at=ends)
 
 
+LATEST = 253402300800  # seconds since 1970, the end of the year 9999
 SECONDS = 4.5  # that an outage may cost the authorizer; its function is stopped after five
 
 
@@ -135,11 +138,11 @@ def caller_of(authorization: str, now: datetime, attempt: Attempt | None = None)
     attempt.login = credential.login
     login = read(agents.login_key(credential.login))
     if _is_key(login, credential.secret):
-        return _caller_of_login(login)
+        return _caller_of_login(login, credential)
     session = _session_of(login, credential.secret, now)
     if login is not None and session is not None:
-        return _caller_of_login(login, session)
-    return _caller_of_login(_check_password(login, credential, attempt, now))
+        return _caller_of_login(login, credential, session)
+    return _caller_of_login(_check_password(login, credential, attempt, now), credential)
 
 
 def caller_of_password(credential: Credential, now: datetime, attempt: Attempt | None = None) -> Caller:
@@ -147,7 +150,7 @@ def caller_of_password(credential: Credential, now: datetime, attempt: Attempt |
     attempt = attempt or Attempt()
     attempt.login = credential.login
     login = read(agents.login_key(credential.login))
-    return _caller_of_login(_check_password(login, credential, attempt, now, is_sign_in=True))
+    return _caller_of_login(_check_password(login, credential, attempt, now, is_sign_in=True), credential)
 
 
 def new_secret_key() -> Secret:
@@ -204,7 +207,10 @@ def _is_remembered(login: Login | None, secret: Secret, now: datetime) -> TypeGu
 
 
 def _verify(login: Login | None, credential: Credential, attempt: Attempt, now: datetime) -> Login:
-    """Return the login if the secret is its password, else count the failure and raise 102. Raise 104 while locked."""
+    """Return the login if the secret is its password, else count the failure and raise 102. Raise 104 while locked.
+
+    A wrong GUID is not counted. A till that goes on with yesterday's session would lock its login.
+    """
     unknown = agents.counter_of_unknown(secrets.pseudonym("unknown login", credential.login))
     counter = agents.counter(login.email) if login else unknown
     seen = read(counter.key) or FailedAttempts()
@@ -212,6 +218,8 @@ def _verify(login: Login | None, credential: Credential, attempt: Attempt, now: 
         raise ServiceError(ErrorCode.LOGIN_LOCKED)
     if passwords.verify(login.password_hash if login else None, credential.secret, now) and login is not None:
         return login
+    if is_guid(credential.secret.reveal()):  # a session that was forgotten: nobody guesses one
+        raise ServiceError(ErrorCode.BAD_CREDENTIAL)
     source = secrets.pseudonym("source", attempt.source)
     before = agents.count_failure(counter, seen, source, now)
     if reaches_many_places(before, source):
@@ -250,7 +258,10 @@ def _check_active(login: Login) -> None:
         raise ServiceError(ErrorCode.AGENT_BLOCKED)
 
 
-def _caller_of_login(login: Login, session: Session | None = None) -> Caller:
+def _caller_of_login(login: Login, credential: Credential, session: Session | None = None) -> Caller:
     _check_active(login)
-    end, digest = (ends_at(session), session.digest) if session else (None, None)
-    return Caller(login.agent_id, login.client_id, login.credential_version, login.terminal_id, end, digest)
+    ends = [one for one in (credential.ends_at, ends_at(session) if session else None) if one]
+    digest = session.digest if session else None
+    return Caller(
+        login.agent_id, login.client_id, login.credential_version, login.terminal_id, min(ends, default=None), digest
+    )

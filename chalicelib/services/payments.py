@@ -74,7 +74,7 @@ def _keys(order: PaymentOrder, caller: Caller, now: datetime) -> dict[str, Key[A
         keys["terminal"] = merchants.terminal_key(caller.terminal_id)
     if order.linked_card_id is not None:
         keys["card"] = linked_cards.key(order.linked_card_id)
-    return keys if order.offline_invoice else keys | receipt_numbers.keys(caller.agent_id, now)
+    return keys if order.offline_invoice else keys | receipt_numbers.keys(caller, now)
 
 
 def _terminal_of(agent: Agent, terminal: Terminal | None) -> Terminal:

@@ -35,7 +35,7 @@ def reverse(
     order = body.to_domain(endpoint, key)
     chosen_id = _chosen_id(order, caller)
     keys = [transactions.key(one) for one in (chosen_id, order.original_id) if one is not None and is_guid(one)]
-    numbers = receipt_numbers.keys(caller.agent_id, now)
+    numbers = receipt_numbers.keys(caller, now)
     admitted = admit(caller, *numbers.values(), *keys, current_account_id=body.current_account_id)
     numbers_found = dict(zip(numbers, admitted.others, strict=False))
     found: dict[str, Transaction] = {one.id: one for one in admitted.others[len(numbers) :] if one is not None}

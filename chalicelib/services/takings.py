@@ -1,12 +1,12 @@
 """Takings: the money taken and returned in a period, by day or by hour."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import date, datetime
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import LONGEST, business_day, period_of
-from chalicelib.domain.totals import LONGEST_BY_HOUR, Taking, check_size, takings_of, too_much
+from chalicelib.domain.totals import LONGEST_BY_HOUR, Moved, Taking, check_size, takings_of, too_much
 from chalicelib.record import Record
 from chalicelib.schemas.history import BY_HOUR, ReportTakings
 from chalicelib.services.admission import admit
@@ -37,21 +37,26 @@ def report(body: ReportTakings, caller: Caller, now: datetime) -> Report:
 
     pages: list[int] = []
     read = totals.by_hour if is_by_hour else totals.by_day
-    rows = takings_of(read(scope.client_id, period, scope.agent_id, pages))
+    moved: Iterable[Moved] = read(scope.client_id, period, scope.agent_id, pages)
 
     day = period.first if period.first == period.last and not is_by_hour else None
-    found = _read_agents(sorted({row.agent_id for row in rows}), day, MOST_READS - len(pages))
+    if day:
+        moved = list(moved)
+    rows = takings_of(moved)
+    # A day's declined payments move no money, but have receipt numbers.
+    agent_ids = {one.counter.agent_id for one in moved} if day else {row.agent_id for row in rows}
+    found = _read_agents(scope.client_id, sorted(agent_ids), day, MOST_READS - len(pages))
     check_size(found.names.get(row.agent_id) for row in rows)
     return replace(found, rows=rows)
 
 
-def _read_agents(agent_ids: Sequence[int], day: date | None, most_reads: int) -> Report:
+def _read_agents(client_id: int, agent_ids: Sequence[int], day: date | None, most_reads: int) -> Report:
     """Read the names of agents, and their last receipt numbers of a day.
 
     Raise PERIOD_TOO_LONG for more agents than `most_reads` reads hold.
     """
     keys = [agents.key(one) for one in agent_ids]
-    number_keys = [receipt_numbers.key(one, day) for one in agent_ids] if day else []
+    number_keys = [receipt_numbers.key(client_id, one, day) for one in agent_ids] if day else []
     if len(keys) + len(number_keys) > most_reads * BATCH:
         raise too_much()
     found = read_all([*keys, *number_keys])

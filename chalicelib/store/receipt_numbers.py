@@ -1,7 +1,7 @@
 """Receipt numbers, such as 260314.17.42: the merchant's day, the agent, and its count of transactions of that day.
 
 The write that stores a payment or reversal also counts up, on the condition that no other write did meanwhile. So an
-agent's numbers have no gap and no repeat, after any race or crash.
+agent's numbers at a merchant have no gap and no repeat, after any race or crash.
 """
 
 import random
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from datetime import date, datetime, timedelta
 
+from chalicelib.domain.agent import NO_CLIENT, Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.transaction import Transaction, receipt_number
 from chalicelib.errors import ErrorCode, ServiceError
@@ -38,15 +39,20 @@ Found = Mapping[str, MonthNumbers | None]  # by the name of the key
 Store = Callable[..., None]  # of the transaction and of the write that counts its number, if it gets one
 
 
-def keys(agent_id: int, now: datetime) -> dict[str, Key[MonthNumbers]]:
-    """Return the keys of an agent's numbers today, by name: two while a new month begins in the world's zones."""
-    found = [key(agent_id, (now + zone).date()) for zone in ZONES]
+def keys(caller: Caller, now: datetime) -> dict[str, Key[MonthNumbers]]:
+    """Return the keys of a caller's numbers today, by name: two while a new month begins in the world's zones.
+
+    The numbers of a system user depend on the merchant of the payment, so they are read when it is known.
+    """
+    if caller.client_id == NO_CLIENT:
+        return {}
+    found = [key(caller.client_id, caller.agent_id, (now + zone).date()) for zone in ZONES]
     return {str(one.key["name"]): one for one in found}
 
 
-def key(agent_id: int, day: date) -> Key[MonthNumbers]:
-    """Return the key of an agent's numbers in the month of a day."""
-    return Key(TABLE, MonthNumbers, {"name": f"receipts#{agent_id}#{day:%Y-%m}"})
+def key(client_id: int, agent_id: int, day: date) -> Key[MonthNumbers]:
+    """Return the key of an agent's numbers at a merchant in the month of a day. A system user has some at each."""
+    return Key(TABLE, MonthNumbers, {"name": f"receipts#{client_id}#{agent_id}#{day:%Y-%m}"})
 
 
 def store_numbered(transaction: Transaction, found: Found, store: Store) -> Transaction:
@@ -60,8 +66,9 @@ def store_numbered(transaction: Transaction, found: Found, store: Store) -> Tran
         store(transaction)
         return transaction
     day = business_day(transaction.counts_at, transaction.gmt)
-    own = key(transaction.agent.id, day)
-    numbers = found.get(str(own.key["name"]))
+    own = key(transaction.client_id, transaction.agent.id, day)
+    name = str(own.key["name"])
+    numbers = found[name] if name in found else read(own)
     until = time.monotonic() + REPEATED_FOR
     longest = 0.01
     while True:

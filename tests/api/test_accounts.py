@@ -1,5 +1,6 @@
 """AuthAccount over HTTP; a revoked credential is refused from the next request on."""
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -10,11 +11,25 @@ from uuid import uuid4
 import pytest
 
 from chalicelib.domain.agent import Caller
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.sign_in import MAX_AGE
+from chalicelib.errors import ServiceError
 from chalicelib.services import auth_account, authentication
-from chalicelib.services.authentication import caller_of
+from chalicelib.services.authentication import caller_of, session_digest
 from chalicelib.settings import settings
 from chalicelib.store import sequences
-from tests.support.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account, block
+from chalicelib.store.agents import session_key
+from chalicelib.store.table import update, write_one
+from tests.support.accounts import (
+    PASSWORD,
+    Account,
+    a_stored_merchant,
+    a_stored_terminal,
+    accept_test_tokens,
+    an_account,
+    basic,
+    block,
+)
 from tests.support.http import Reply, call, post
 from tests.support.transactions import a_body
 
@@ -178,14 +193,20 @@ def test_of_32_calls_at_once_exactly_one_passes(where: str, request: pytest.Fixt
 @pytest.fixture
 def stored_policies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the authorizer answer repeated requests from a store, as API Gateway does for a minute."""
-    said: dict[str, Caller] = {}
+    said: dict[str, Caller | ServiceError] = {}
 
-    def remembered(authorization: str, now: datetime, _: object) -> Caller:
+    def remembered(authorization: str, _: str, now: datetime) -> Caller:
         if authorization not in said:
-            said[authorization] = caller_of(authorization, now)
-        return said[authorization]
+            try:
+                said[authorization] = caller_of(authorization, now)
+            except ServiceError as refusal:
+                said[authorization] = refusal
+        answer = said[authorization]
+        if isinstance(answer, ServiceError):
+            raise answer
+        return answer
 
-    monkeypatch.setattr(authentication, "caller_of", remembered)
+    monkeypatch.setattr(authentication, "authenticate", remembered)
 
 
 def _update(stage: str, account: Account, body: dict[str, Any]) -> None:
@@ -201,13 +222,36 @@ def _block_merchant(_: str, account: Account) -> None:
     block(replace(a_stored_merchant(), id=account.agent.client_id))
 
 
-REVOCATIONS: dict[str, tuple[Callable[[str, Account], None], int, int]] = {
-    # how it is revoked; the ErrorCode for a secret and for a session
-    "a new password": (lambda stage, account: _update(stage, account, {"Password": "another-password-1"}), 102, 105),
-    "a new secret key": (lambda stage, account: _update(stage, account, {"SecretKey": "another-key-0001"}), 102, 105),
-    "blocked": (lambda stage, account: _update(stage, account, {"State": 0}), 103, 103),
-    "deleted": (lambda _, account: account.change(deleted=True, credential_version=2), 102, 105),
-    "merchant blocked": (_block_merchant, 108, 108),
+def _block_and_unblock(stage: str, account: Account) -> None:
+    """Block the agent, let it try each credential that it cannot know to be refused, and unblock it."""
+    _update(stage, account, {"State": 0})
+    refused = [
+        call(stage, "GET", A_PAYMENT, None, None, {"Authorization": text})
+        for text in (account.basic, account.basic_with_key)
+    ]
+    assert [reply.error for reply in refused] == [(401, 103)] * 2
+    _update(stage, account, {"State": 1})
+
+
+IN = 0  # no ErrorCode: the credential is still accepted
+REVOCATIONS: dict[str, tuple[Callable[[str, Account], None], int, int, int]] = {
+    # how it is revoked; the ErrorCode for the password, the secret key and a session
+    "a new password": (
+        lambda stage, account: _update(stage, account, {"Password": "another-password-1"}),
+        102,
+        IN,
+        105,
+    ),
+    "a new secret key": (
+        lambda stage, account: _update(stage, account, {"SecretKey": "another-key-0001"}),
+        IN,
+        102,
+        105,
+    ),
+    "blocked": (lambda stage, account: _update(stage, account, {"State": 0}), 103, 103, 103),
+    "blocked and unblocked": (_block_and_unblock, IN, IN, 105),
+    "deleted": (lambda _, account: account.change(deleted=True, credential_version=2), 102, 102, 105),
+    "merchant blocked": (_block_merchant, 108, 108, 108),
 }
 
 
@@ -220,27 +264,62 @@ def _credentials_of(stage: str, account: Account) -> dict[str, str]:
     }
 
 
-@pytest.mark.usefixtures("stored_policies")
+@pytest.mark.parametrize("policies", ["new", "stored"])
 @pytest.mark.parametrize("change", REVOCATIONS)
-def test_a_stored_policy_does_not_outlive_a_revocation(stage: str, change: str) -> None:
+def test_a_revocation_ends_the_credentials_that_it_is_about_at_once(
+    stage: str, change: str, policies: str, request: pytest.FixtureRequest
+) -> None:
+    if policies == "stored":
+        request.getfixturevalue("stored_policies")
     account = an_account()
     sent = _credentials_of(stage, account)
     before = {call(stage, "GET", A_PAYMENT, None, None, {"Authorization": text}).error for text in sent.values()}
 
-    act, code, _ = REVOCATIONS[change]
+    act, *codes = REVOCATIONS[change]
     act(stage, account)
 
     replies = [call(stage, "GET", A_PAYMENT, None, None, {"Authorization": text}) for text in sent.values()]
     assert before == {(404, 568)}
-    assert {reply.error for reply in replies} == {(401, code)}
-    assert {reply.headers["WWW-Authenticate"] for reply in replies} == {'Basic realm="payments"'}
+    if change == "deleted" and policies == "stored":
+        codes = [102, 102, 102]  # only the authorizer tells a session from another credential of nobody
+    assert [reply.error for reply in replies] == [(401, code) if code else (404, 568) for code in codes]
+    refused = [reply for reply in replies if reply.status == 401]
+    assert {reply.headers["WWW-Authenticate"] for reply in refused} == {'Basic realm="payments"'}
 
 
-@pytest.mark.parametrize("change", REVOCATIONS)
-def test_a_session_does_not_outlive_a_revocation(stage: str, change: str) -> None:
+@pytest.mark.usefixtures("stored_policies")
+def test_an_unlocked_agent_is_let_in_at_once(stage: str) -> None:
+    account = an_account()
+    for number in range(10):
+        wrong = basic(account.email, f"wrong-password-{number}")
+        assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": wrong}).error == (401, 102)
+    assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": account.basic}).error == (401, 104)
+
+    _update(stage, account, {"Unlock": True})
+
+    assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": account.basic}).error == (404, 568)
+
+
+@pytest.mark.usefixtures("stored_policies")
+def test_a_stored_policy_does_not_outlive_its_token(stage: str) -> None:
+    account = an_account()
+    accept_test_tokens()
+    ends = datetime.now(UTC) + timedelta(seconds=2)
+    token = account.jwt(account.key, exp=int(ends.timestamp()))
+    assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": token}).error == (404, 568)
+    time.sleep(2)
+
+    assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": token}).error == (401, 106)
+
+
+@pytest.mark.usefixtures("stored_policies")
+def test_a_stored_policy_does_not_outlive_its_session(stage: str) -> None:
     account = an_account()
     session = _credentials_of(stage, account)["session"]
-    act, _, code = REVOCATIONS[change]
-    act(stage, account)
+    digest = session_digest(Secret(session.removeprefix("Session ")))
+    opened = datetime.now(UTC) - MAX_AGE + timedelta(seconds=2)
+    write_one(update(session_key(digest), "SET #opened_at = :opened_at", {"opened_at": opened}))
+    assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": session}).error == (404, 568)
+    time.sleep(2)
 
-    assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": session}).error == (401, code)
+    assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": session}).error == (401, 105)

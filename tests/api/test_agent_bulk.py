@@ -82,6 +82,26 @@ def test_an_item_that_cannot_be_read_does_not_stop_the_others(shop: Shop) -> Non
     assert stored_agent(agent).state == 0
 
 
+def test_the_log_has_no_e_mail_and_no_printer_of_a_batch(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    agent = shop.agent()
+    reply = update(
+        shop,
+        {"Email": "a@private.example", "State": 0},
+        {"Email": agent["Email"], "PrinterAndTaxSettings": {"PrinterCode": "4242 4242"}},
+        {"State": 7},
+    )
+    written = capsys.readouterr().out
+
+    assert {name for name, _ in reply.findings} == {
+        "a@private.example",
+        "4242 4242",
+        "PosBulk[2].Email",
+        "PosBulk[2].State",
+    }
+    assert "PosBulk[2].State" in written
+    assert not any(text in written for text in ("private.example", "4242 4242"))
+
+
 def test_a_blocked_agent_is_out_at_once(shop: Shop) -> None:
     agent = shop.agent()
     path, login = f"{shop.path}/pos/{agent['ID']}", (agent["Email"], PASSWORD)

@@ -1,6 +1,7 @@
 """A cash payment from the till to its look-up."""
 
 import json
+import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
@@ -72,6 +73,33 @@ def test_a_tills_identifier_that_is_no_text_and_no_whole_number_is_refused(stage
 
     assert reply.error == (400, 202)
     assert reply.findings == [("BasicTran.OfflineTran.OfflineQueueId", code)]
+
+
+@pytest.mark.parametrize("sent", ["260314.3.1", " 260314.17.4200 "])
+def test_an_offline_payment_has_no_number_of_the_services_form(stage: str, sent: str) -> None:
+    reply = post(stage, SUBMIT, a_body(OfflineTran={"OfflineMode": True, "Invoice": sent}))
+
+    assert reply.error == (400, 202)
+    assert reply.findings == [("BasicTran.OfflineTran.Invoice", 3)]
+
+
+def test_an_offline_payment_whose_number_is_blank_gets_one(stage: str) -> None:
+    reply = post(stage, SUBMIT, a_body(OfflineTran={"OfflineMode": True, "Invoice": "  "}))
+
+    assert reply.error == (200, 0)
+    assert re.fullmatch(r"\d{6}\.\d+\.\d+", reply.body["Transaction"]["Invoice"])
+
+
+@pytest.mark.parametrize("digit", ["0", "f", "F"])
+def test_the_id_that_every_till_has_by_default_is_refused(stage: str, digit: str) -> None:
+    default = "-".join(digit * length for length in (8, 4, 4, 4, 12))
+    paid = post(stage, SUBMIT, a_body(ID=default))
+    back = post(
+        stage, "/api/v1/payment/reverse", {"BasicReverseTran": {"ID": default, "TransactionID": "x", "ReverseMode": 2}}
+    )
+
+    assert (paid.error, paid.findings) == ((400, 202), [("BasicTran.ID", 3)])
+    assert (back.error, back.findings) == ((400, 202), [("BasicReverseTran.ID", 3)])
 
 
 @pytest.mark.parametrize(("phone", "formatted"), [("+27829876543", "+27 82 987 6543"), ("", "")])

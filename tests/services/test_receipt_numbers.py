@@ -5,12 +5,17 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chalicelib.domain.agent import Features, MobileSettings
+from chalicelib.domain.agent import NO_CLIENT, BranchActions, Caller, Features, MobileSettings
+from chalicelib.domain.permissions import Right
+from chalicelib.domain.reversal import CARD_PRESENT, ReverseMode
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.history import ReportTakings
-from chalicelib.services import takings
+from chalicelib.schemas.reversals import ReversePayment
+from chalicelib.services import reversals, takings
 from chalicelib.store import receipt_numbers
+from chalicelib.store.table import put_new, write_one
+from tests.support.builders import an_agent
 from tests.support.cards import a_card_body
 from tests.support.cost import store_calls, write_units
 from tests.support.intercepted_calls import hooked, stopping
@@ -86,19 +91,19 @@ def test_an_offline_payment_without_a_number_gets_one_of_the_day_that_lists_it()
 
 
 @on_both_engines
-def test_thirty_requests_at_once_share_no_number_and_leave_none_out() -> None:
+def test_nine_requests_at_once_share_no_number_and_leave_none_out() -> None:
     till = a_till()
-    payments = [till.pay(a_body()) for _ in range(10)]
+    payments = [till.pay(a_body()) for _ in range(3)]
 
     def work(number: int) -> Transaction:
         if number % 3:
             return till.pay(a_body() if number % 2 else a_card_body("10.00"))
         return till.give_back(payments[number // 3], Amount="1.00", ID=a_guid())
 
-    with ThreadPoolExecutor(30) as requests:
-        made = list(requests.map(work, range(30)))
+    with ThreadPoolExecutor(9) as requests:
+        made = list(requests.map(work, range(9)))
 
-    assert sorted(numbers_of([*payments, *made], till)) == list(range(1, 41))
+    assert sorted(numbers_of([*payments, *made], till)) == list(range(1, 13))
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -154,6 +159,43 @@ def test_a_number_costs_no_call_and_at_most_two_write_units(dynamodb_local: str)
 
     assert calls == ["BatchGetItem", "TransactWriteItems"]
     assert dict(charged)["sequences"] <= 2
+
+
+def owner(till: Till) -> Caller:
+    """Return an administrator of the till's merchant."""
+    actions = (BranchActions(till.merchant.id, (int(Right.ADMINISTRATOR),)),)
+    agent = an_agent(client_id=till.merchant.id, branches_actions=actions)
+    write_one(put_new("agents", agent, "id"))
+    return Caller(agent.id, agent.client_id, agent.credential_version)
+
+
+@on_both_engines
+def test_a_system_user_has_numbers_of_its_own_at_each_merchant() -> None:
+    tills = [a_till() for _ in range(2)]
+    user = an_agent(client_id=NO_CLIENT, is_system_user=True)
+    write_one(put_new("agents", user, "id"))
+    system = Caller(user.id, NO_CLIENT, user.credential_version)
+
+    def give_back(till: Till) -> str:
+        basic = {"TransactionID": till.pay(a_body()).id, "ReverseMode": int(ReverseMode.RETURN)}
+        body = ReversePayment.model_validate({"BasicReverseTran": basic})
+        return reversals.reverse(body, system, NOW, endpoint=CARD_PRESENT, key=None)[0].invoice
+
+    made = [give_back(tills[number]) for number in (0, 1, 0)]
+
+    assert made == [f"260314.{user.id}.{number}" for number in (1, 1, 2)]
+    day = ReportTakings.model_validate({"Period": {"From": "2026-03-14", "To": "2026-03-14"}})
+    last = [takings.report(day, owner(till), NOW).last_numbers for till in tills]
+    assert last == [{tills[0].agent.id: 2, user.id: 2}, {tills[1].agent.id: 1, user.id: 1}]
+
+
+@on_both_engines
+def test_the_report_of_a_day_has_a_till_whose_payments_were_declined() -> None:
+    till = a_till()
+    till.pay(a_card_body("10.05"))
+    day = ReportTakings.model_validate({"Period": {"From": "2026-03-14", "To": "2026-03-14"}})
+
+    assert takings.report(day, till.caller, NOW).last_numbers == {till.agent.id: 1}
 
 
 @on_both_engines

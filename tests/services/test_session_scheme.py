@@ -82,13 +82,13 @@ def test_the_caller_of_a_session_knows_when_it_ends() -> None:
     minute = timedelta(minutes=1)
 
     def end(now: datetime) -> datetime | None:
-        return caller_of(f"Session {session_id}", now).session_ends_at
+        return caller_of(f"Session {session_id}", now).ends_at
 
     assert end(NOW + minute / 2) == NOW + MAX_IDLE  # this use is not recorded: the end is never later than the true one
     assert end(NOW + minute) == NOW + minute + MAX_IDLE
     for number in range(1, 29):
         assert end(NOW + number * MAX_IDLE * 0.8) == min(NOW + number * MAX_IDLE * 0.8 + MAX_IDLE, NOW + MAX_AGE)
-    assert caller_of(account.basic, NOW).session_ends_at is None
+    assert caller_of(account.basic, NOW).ends_at is None
 
 
 @pytest.mark.parametrize(
