@@ -1,7 +1,6 @@
 """Exact JSON: numbers are parsed as Decimal and written digit by digit, never through a binary float."""
 
 import json
-from collections.abc import Mapping
 from decimal import Decimal, DecimalException
 from typing import Any
 
@@ -14,10 +13,18 @@ MAX_VALUES = 50_000  # values and lists of a body: this limits the time to read 
 LONGEST_INT = 40  # digits; a longer one becomes a Decimal, because Python converts it in quadratic time
 
 
-def text(value: Mapping[str, Any]) -> str:
+def text(value: Any) -> str:
     """Return the value as JSON text."""
     written: str = simplejson.dumps(value, use_decimal=True, ensure_ascii=False, separators=(",", ":"))
     return written
+
+
+def read(text: str) -> Any:
+    """Return the value of a JSON text with exact numbers. Raise ValueError for other texts."""
+    try:
+        return json.loads(text, parse_float=Decimal, parse_int=_whole, parse_constant=refuse_constant)
+    except (RecursionError, DecimalException) as error:
+        raise ValueError(type(error).__name__) from None
 
 
 def parse(body: bytes) -> dict[str, Any]:

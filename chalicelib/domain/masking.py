@@ -21,7 +21,7 @@ IN_NUMBER = re.compile(f"5A{LENGTH_OF_LENGTH}0([6-9A])")
 IN_TRACK2 = re.compile(f"57{LENGTH_OF_LENGTH}[01][0-9A-F]([0-9]{{12,19}})D")
 SHORTEST = 12  # card number, in digits
 DIGITS_IN_GROUPS = re.compile(r"\d(?:\D{0,3}\d){11,}")  # digits of any script
-MAX_DIGITS = 100  # longer numbers keep their exponent when they are searched
+MAX_DIGITS = 40  # longer numbers keep their exponent when they are searched
 
 
 def numbers_in(text: str) -> list[str]:

@@ -70,12 +70,12 @@ def takings_of(moved: Iterable[Moved]) -> list[Taking]:
 
 def check_size(names: Iterable[str | None]) -> None:
     """Raise PERIOD_TOO_LONG for more rows than fit into an answer, each with the name of its agent."""
-    if sum(ROW_BYTES + _bytes_of(name or "") for name in names) > MOST_BYTES:
+    if sum(ROW_BYTES + bytes_in_answer(name or "") for name in names) > MOST_BYTES:
         raise too_much()
 
 
-def _bytes_of(name: str) -> int:
-    """Return the size of a name in an answer of Lambda: a JSON text in a JSON text, the outer one in ASCII."""
+def bytes_in_answer(name: str) -> int:
+    """Return the size of a text in an answer of Lambda: a JSON text in a JSON text, the outer one in ASCII."""
     return len(dumps(dumps(name, ensure_ascii=False)))
 
 

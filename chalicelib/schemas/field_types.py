@@ -1,7 +1,7 @@
 """Field types of requests, each with its own check."""
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import fields
 from decimal import Decimal
 from typing import Annotated, Any
@@ -79,11 +79,20 @@ def _values_of(value: dict[str, Any] | list[Any]) -> list[Any]:
     return list(value.values()) if isinstance(value, dict) else value
 
 
+def _values(value: Any) -> Iterator[Any]:
+    """Yield the values in a value of JSON, at any level."""
+    yield value
+    for inner in _values_of(value) if isinstance(value, dict | list) else ():
+        yield from _values(inner)
+
+
 def _json_text(value: Any) -> str:
     if not isinstance(value, dict):
         raise problem(Check.TYPE, "An object is expected.")
     if _is_deep(value):
         raise problem(Check.TOO_LONG, f"At most {MAX_DEPTH} levels are kept.")
+    if any(isinstance(one, Decimal) and len(one.as_tuple().digits) > exact_json.LONGEST_INT for one in _values(value)):
+        raise problem(Check.OUT_OF_RANGE, f"A number has at most {exact_json.LONGEST_INT} digits.")
     try:
         text = exact_json.text(value)
         size = len(text.encode())
@@ -172,7 +181,7 @@ def shared_fields(body: Request, record: type, *, without: Collection[str]) -> d
 
 def parse_stored_object(text: str | None) -> dict[str, Any] | None:
     """Return the object in the stored JSON text of a JsonObject."""
-    return json.loads(text, parse_float=Decimal) if text else None
+    return exact_json.read(text) if text else None
 
 
 def request_context_text(body: Request) -> str:

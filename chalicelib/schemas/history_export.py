@@ -21,7 +21,7 @@ FORMULA = frozenset("=+-@＝＋－＠\t\r\n")  # noqa: RUF001  spreadsheets comp
 INVISIBLE = ("C", "Z", "Mn")  # categories of Unicode: controls and formats, blanks, marks without width
 
 
-BLANK_LETTERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")  # invisible letters and symbols
+SKIPPED = frozenset('"\u115f\u1160\u2800\u3164\uffa0')  # a quote, invisible letters and symbols
 
 
 class ExportAnswer(Answer):
@@ -59,7 +59,7 @@ def row_of(entry: HistoryEntry, shown: WireState, words: Mapping[str, str], gmt:
 def neutral(text: str) -> str:
     """Return a text that no spreadsheet computes: an apostrophe goes in front of a formula.
 
-    Some spreadsheets split cells at a semicolon, and some ignore invisible characters before a formula.
+    Some spreadsheets split cells at a semicolon, and some ignore quotes and invisible characters before a formula.
     """
     return f"'{text}" if any(map(_is_formula, text.split(";"))) else text
 
@@ -68,7 +68,7 @@ def _is_formula(text: str) -> bool:
     for character in text:
         if character in FORMULA:
             return True
-        if character not in BLANK_LETTERS and not unicodedata.category(character).startswith(INVISIBLE):
+        if character not in SKIPPED and not unicodedata.category(character).startswith(INVISIBLE):
             return False
     return False
 

@@ -1,6 +1,5 @@
 """The requests to take and to prepare a payment, with purchases and receipt, and their answers."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -24,6 +23,7 @@ from chalicelib.domain.message_limits import PER_ADDRESS, PER_AGENT
 from chalicelib.domain.partner import PartnerRequest, PreparedField
 from chalicelib.domain.payment import PaymentOrder, supported
 from chalicelib.domain.picture import MEGABYTE, Picture
+from chalicelib.domain.totals import bytes_in_answer
 from chalicelib.domain.transaction import (
     NOT_SUPPORTED,
     OWN_RECEIPT_NUMBER,
@@ -43,6 +43,7 @@ from chalicelib.schemas.base import (
     Request,
     Text,
     View,
+    check_unicode,
     pattern,
     problem,
     wire_name,
@@ -164,6 +165,11 @@ MAX_ITEMS = 100  # in any list of a payment
 Bounded = Annotated[Exact, Field(ge=0, lt=10**15, max_digits=20)]
 
 
+def _storable(value: list[Any]) -> list[Any]:
+    check_unicode(exact_json.text(value))
+    return value
+
+
 class Purchase(Request):
     """One line of a purchase."""
 
@@ -171,7 +177,7 @@ class Purchase(Request):
     price: Bounded
     quantity: Annotated[Exact, Field(gt=0, lt=10**15, max_digits=20)]
     tax_code: Annotated[list[Text], Field(max_length=MAX_ITEMS)] | None = None
-    tags: Annotated[list[Any], Field(max_length=MAX_ITEMS)] | None = None  # fiscal tags, stored unchanged
+    tags: Annotated[list[Any], Field(max_length=MAX_ITEMS), AfterValidator(_storable)] | None = None  # fiscal
 
 
 class AuxData(Request):
@@ -194,14 +200,15 @@ class AuxDataInput(Request):
 
 
 MAX_EXT_TRAN_DATA = 8 * 1024
+MAX_SHOWN = 40_000  # bytes of a payment's own texts in an answer of Lambda, which holds 100 payments in 6 MB
 
 
 def _is_json(text: str) -> str:
     if len(text.encode()) > MAX_EXT_TRAN_DATA:
         raise problem(Check.TOO_LONG, "At most 8 KB are kept.")
     try:
-        json.loads(text, parse_constant=exact_json.refuse_constant)
-    except (ValueError, RecursionError):
+        exact_json.read(text)
+    except ValueError:
         raise problem(Check.FORMAT, "The text is not valid JSON.") from None
     return text
 
@@ -288,6 +295,14 @@ class BasicTran(Request):
     terminal_group_code: Text | None = None
     skip_fiscalization: bool | None = None
     fiscal_route_profile_code: Text | None = None
+
+    @model_validator(mode="after")
+    def _fits_a_page(self) -> Self:
+        """Refuse texts that are legal one by one, but so long with their escapes that a page would not hold 100."""
+        shown = [self.description] * 3 + [self.ext_tran_data, self.ext_id, self.offline_tran.invoice]
+        if sum(bytes_in_answer(text) for text in shown if text) > MAX_SHOWN:
+            raise problem(Check.TOO_LONG, "Description and ExtTransData hold too many characters that JSON escapes.")
+        return self
 
 
 class AcqTran(Request):

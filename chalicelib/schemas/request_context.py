@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, ModelWrapValidatorHandler, PrivateAttr, model_validator
 
 from chalicelib import exact_json
-from chalicelib.domain.masking import mask_of, mask_value
+from chalicelib.domain.masking import Mask, mask_of, mask_value
 from chalicelib.errors import Check, Validation, invalid
 from chalicelib.schemas.base import Identifier, Latitude, Longitude, Request, State, Text, problem, validated
 from chalicelib.schemas.card import numbers_in
@@ -58,7 +58,8 @@ class Context(Request):
 
 MAX_RAW_REQUEST = 64 * 1024
 TOO_LONG = "The parts of the request that are kept exceed 64 KB."
-NEVER_MASKED = ("Card", "Files")
+NOT_MASKED = ("Card", "Files")  # they are never stored with the request
+JSON_TEXT = "ExtTransData"
 NEVER_STORED: Mapping[str, Any] = {"card": True, "files": True, "acq_tran": {"additional_acquiring_fields"}}
 
 
@@ -83,8 +84,13 @@ class StoredRequest(Context):
         if not numbers:
             return self
         mask = mask_of(numbers)
-        masked = {name: part if name in NEVER_MASKED else mask_value(part, mask) for name, part in self._sent.items()}
-        return self if masked == self._sent else validated(type(self), masked)
+        kept = self.model_dump(by_alias=True, exclude_unset=True, exclude={"card", "files"})  # no unknown fields
+        if isinstance(addresses := self._sent.get("Receipt"), dict):  # with placeholders: findings count them
+            kept["Receipt"] = {name: addresses[name] for name in kept["Receipt"] if name in addresses}
+        masked = _with_masked_json(mask_value(kept, mask), kept, mask)
+        if masked == kept:
+            return self
+        return validated(type(self), masked | {name: self._sent[name] for name in NOT_MASKED if name in self._sent})
 
     @cached_property
     def raw_request(self) -> str:
@@ -96,6 +102,18 @@ class StoredRequest(Context):
         if len(self.raw_request.encode()) > MAX_RAW_REQUEST:
             raise problem(Check.TOO_LONG, TOO_LONG)
         return self
+
+
+def _with_masked_json(masked: dict[str, Any], sent: dict[str, Any], mask: Mask) -> dict[str, Any]:
+    """Return the masked request with its JSON text masked value by value, so that it remains JSON."""
+    basic = sent.get("BasicTran")
+    text = basic.get(JSON_TEXT) if isinstance(basic, dict) else None
+    if not text:
+        return masked
+    value = exact_json.read(text)
+    hidden = mask_value(value, mask)
+    kept = text if hidden == value else exact_json.text(hidden)
+    return masked | {"BasicTran": masked["BasicTran"] | {JSON_TEXT: kept}}
 
 
 MAX_LENGTH = 255

@@ -46,7 +46,7 @@ OPERATIONS = {
     "TransactWriteItems": "transact_write_items",
     "UpdateItem": "update_item",
 }
-# The members of their answers: moto's results have others, too.
+# The members of their answers: moto's results also have others.
 MEMBERS = (
     *("Attributes", "ConsumedCapacity", "Count", "Item", "ItemCollectionMetrics", "Items", "LastEvaluatedKey"),
     *("Responses", "ScannedCount", "UnprocessedItems", "UnprocessedKeys"),

@@ -107,3 +107,20 @@ def test_the_number_of_a_refused_request_is_not_answered(stage: str) -> None:
 
     assert reply.status == 400
     assert STEADY not in reply.text
+
+
+@pytest.mark.parametrize(
+    ("sent", "kept"),
+    [
+        (f'{{"card":{STEADY},"order":9876543210987654}}', f'{{"card":"{MASKED}","order":9876543210987654}}'),
+        (f'["{STEADY[:4]}\\u0020{STEADY[4:8]}\\u00a0{STEADY[8:]}", 1.50]', f'["{MASKED}",1.50]'),
+        ('{"a":  1.50}', '{"a":  1.50}'),
+    ],
+)
+def test_json_in_a_text_remains_json_and_as_it_was_without_a_number(stage: str, sent: str, kept: str) -> None:
+    body = a_body()
+    body["BasicTran"]["ExtTransData"] = sent
+    reply = post(stage, SUBMIT, body)
+
+    assert reply.error == (200, 0), reply.text
+    assert reply.body["Transaction"]["ExtTranData"] == kept

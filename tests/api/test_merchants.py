@@ -19,6 +19,15 @@ def create(stage: str, login: tuple[str, str] = http.SYSTEM, **changes: Any) -> 
     return http.post(stage, CREATE, merchant_body(**changes), login)
 
 
+def test_an_object_with_a_long_number_is_refused_and_creates_nothing(stage: str) -> None:
+    before = create(stage).body["Merchant"]["ID"]
+    text = json.dumps(merchant_body()).replace('"Sbp":', f'"Sbp": {{"a": [{"9" * 5000}]}}, "Ignored":')
+    reply = http.post(stage, CREATE, text.encode(), http.SYSTEM)
+
+    assert (reply.error, reply.findings) == ((400, 202), [("Sbp", 5)])
+    assert create(stage).body["Merchant"]["ID"] == before + 1
+
+
 def test_a_merchant_is_answered_as_it_was_sent(stage: str) -> None:
     merchant = create(stage).body["Merchant"]
 

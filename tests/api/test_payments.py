@@ -75,6 +75,33 @@ def test_a_tills_identifier_that_is_no_text_and_no_whole_number_is_refused(stage
     assert reply.findings == [("BasicTran.OfflineTran.OfflineQueueId", code)]
 
 
+LAMBDA_BYTES = 6_291_556  # of an answer, which is JSON text in JSON
+QUEUE = {"OfflineMode": True, "Invoice": "\x01" * 512, "OfflineQueueId": "\x01" * 512}
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        {"Description": "\x01" * 1024, "OfflineTran": QUEUE},
+        {"ExtTransData": f'"{chr(92) * 8188}"', "ExtID": "\x01" * 128},
+        {"Description": '"' * 1024, "ExtTransData": f'"{chr(92) * 4000}"'},
+    ],
+)
+def test_a_page_of_a_hundred_payments_with_long_texts_fits_into_an_answer(stage: str, texts: dict[str, Any]) -> None:
+    reply = post(stage, SUBMIT, a_body(**texts) | {"ClientProductCode": "\x01" * 512})
+
+    assert reply.error == (200, 0), reply.text
+    shown = json.dumps(reply.body["Transaction"], default=str, ensure_ascii=False)
+    assert len(json.dumps(shown)) * 100 < LAMBDA_BYTES
+
+
+def test_texts_that_make_a_page_too_long_are_refused(stage: str) -> None:
+    texts = {"Description": "\x01" * 1024, "ExtTransData": f'"{chr(92) * 8188}"'}
+    reply = post(stage, SUBMIT, a_body(**texts))
+
+    assert (reply.error, reply.findings) == ((400, 202), [("BasicTran", 4)])
+
+
 @pytest.mark.parametrize("sent", ["260314.3.1", " 260314.17.4200 "])
 def test_an_offline_payment_has_no_number_of_the_services_form(stage: str, sent: str) -> None:
     reply = post(stage, SUBMIT, a_body(OfflineTran={"OfflineMode": True, "Invoice": sent}))
@@ -324,6 +351,15 @@ def test_all_that_is_wrong_is_told_at_once(stage: str) -> None:
         ("GMT", 5),
         ("DeviceInfo.OS", 2),
     }
+
+
+def test_a_tag_that_cannot_be_stored_is_named(stage: str) -> None:
+    line = {"Title": "x", "Price": 1, "Quantity": 1, "Tags": [{"a": "\ud800"}]}
+    reply = post(stage, SUBMIT, a_body(AuxDataInput={"AuxData": {"Purchases": [line]}}))
+
+    assert reply.error == (400, 202)
+    assert reply.findings == [("BasicTran.AuxDataInput.AuxData.Purchases[0].Tags", 3)]
+    assert "codec" not in reply.text
 
 
 def test_both_spellings_are_understood_and_must_agree(stage: str) -> None:

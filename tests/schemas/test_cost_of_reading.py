@@ -11,6 +11,7 @@ from chalicelib.endpoints import ENDPOINTS
 from chalicelib.errors import ServiceError
 from chalicelib.schemas import request_context
 from chalicelib.schemas.base import validated
+from chalicelib.schemas.payments import SubmitPayment
 from chalicelib.schemas.request_context import StoredRequest
 from tests.support import http
 from tests.support.builders import PASSWORD, a_shop, merchant_update
@@ -40,10 +41,20 @@ def repeated(size: int, *, different: int) -> bytes:
     return json.dumps(a_body(InputType=1) | {"Card": {"CardDataInput": data}, "Text": text}).encode()
 
 
+def with_card(**unknown: str) -> bytes:
+    """Return a payment by card with unknown fields in JSON."""
+    card = {"CardDataInput": {"PAN": PAN, "EXP": EXP}}
+    body = json.dumps(a_body(InputType=1) | {"Card": card})
+    return (body[:-1] + "".join(f',"{name}":{text}' for name, text in unknown.items()) + "}").encode()
+
+
 UNPLEASANT: dict[str, Callable[[int], bytes]] = {
     "more card numbers in longer texts": lambda size: repeated(size, different=size // 60),
     "card numbers in long texts": lambda size: repeated(size, different=400),
     "almost card numbers": lambda size: b'{"x":"' + b"4242 4242 4242 " * (size // 15) + b'"}',
+    "numbers with exponents beside a card": lambda size: with_card(x="[" + "1e99," * (size // 5) + "1]"),
+    "digits beside a card": lambda size: with_card(x='"' + "4242" * (size // 4) + '"'),
+    "a fraction beside a card": lambda size: with_card(x="0." + "1" * size),
     "empty lists": lambda size: b'{"BasicTran":[' + b"[]," * (size // 3) + b"[]]}",
     "objects": lambda size: b'{"BasicTran":[' + b'{"a":1},' * (size // 8) + b"{}]}",
     "deep lists": lambda size: b'{"x":[' + (b"[" * 60 + b"]" * 60 + b",") * (size // 121) + b"0]}",
@@ -87,6 +98,22 @@ def test_four_hundred_card_numbers_take_about_as_long_as_one() -> None:
     one, many = (read(repeated(64_000, different=different)) for different in (1, 400))
 
     assert many <= one * MOST
+
+
+def test_unknown_fields_are_not_searched_for_card_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[str] = []
+
+    def mask_of(_: object) -> Callable[[str], str]:
+        return lambda text: searched.append(text) or text  # type: ignore[func-returns-value]  # None
+
+    monkeypatch.setattr(request_context, "mask_of", mask_of)
+    request = validated(SubmitPayment, exact_json.parse(with_card(x=f'"{PAN}"')))
+    assert isinstance(request, SubmitPayment)
+
+    request.with_card_number_in_card_only()
+
+    assert "ZAR" in searched
+    assert not [text for text in searched if PAN in text or text == "x"]
 
 
 def test_a_body_with_too_many_values_is_refused_at_once(stage: str) -> None:

@@ -53,7 +53,7 @@ def test_every_text_is_read_back_as_it_was_written_and_none_is_a_formula(
     [
         *("=1+1", "+27 82", "-5", "@SUM(A1)", "\t=1", "\r=1", "＝1+1", "＋1", "－1", "＠1"),  # noqa: RUF001
         *(" =1", "\u00a0=1", "\u200b=1", "\ufeff\u2060=1", "\ufe0f=1", "\u3164=1", "\x00=1", " \t1"),
-        *("Coffee;=1", "a; -1", "a;\u200b@b", ";=1"),
+        *("Coffee;=1", "a; -1", "a;\u200b@b", ";=1", 'a;"=1', '"=1'),
     ],
 )
 def test_what_a_spreadsheet_would_compute_gets_an_apostrophe(text: str) -> None:
