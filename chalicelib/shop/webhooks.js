@@ -37,7 +37,7 @@ function Webhook({ shown, attempt, ask, onSent }) {
     <dl class="facts">
       <div><dt>${names.changed}</dt><dd>${formatMoment(shown.Updated)}</dd></div>
       ${attempt && html`<div><dt>${names.lastAttempt}</dt>
-        <dd>${formatMoment(localTime(attempt.Timestamp))} · ${attempt.Status ?? texts.events.noAnswer}
+        <dd>${formatMoment(localTime(attempt.Timestamp))} ${attempt.Status && ` · ${attempt.Status}`}
           ${!succeeded(attempt) && html`<small>${failureOf(attempt)}</small>`}</dd></div>`}
     </dl>
     <div class="actions">

@@ -234,6 +234,13 @@ def test_a_list_says_of_which_days_it_is_and_how_each_payment_was_made(visit_at_
             assert means.evaluate("(one) => one.scrollWidth <= one.clientWidth && one.getClientRects().length > 0")
 
 
+def test_a_filter_that_is_refused_says_so_at_its_field(by_phone: Shop, store: Store) -> None:
+    by_phone.sign_in(store.owner, f"#/payments?search={'x' * 600}")
+
+    expect(by_phone.page.locator("#filter-search-problem")).to_have_text("This is too long.")
+    expect(by_phone.page.get_by_text("Validations")).to_have_count(0)
+
+
 def test_totals_do_not_overlap_on_a_telephone(by_phone: Shop, store: Store) -> None:
     store.give_back(store.pay("9876543.00"), "1234567.00")
     by_phone.sign_in(store.owner, "#/days")
@@ -305,6 +312,7 @@ def test_today_refreshes_itself_until_nobody_uses_it(by_phone: Shop, store: Stor
     store.pay("1000.00")
     by_phone.page.clock.run_for(61_000)
     expect(by_phone.page.get_by_test_id("net")).to_have_attribute("data-amount", str(net + 1000))
+    expect(by_phone.page.locator(".chart .ground")).to_have_count(6)  # the shortest day of business
     by_phone.page.clock.fast_forward(31 * 60_000)
     by_phone.visit.requests.clear()
     by_phone.page.clock.run_for(120_000)
