@@ -17,20 +17,21 @@ const MIN_HOURS = 6; // of the chart
 const REFRESH_S = 60;
 const MAX_IDLE_S = 1800; // a page that nobody uses stops, so that its session can end
 
-function Compared({ net, before, day, currency, hour }) {
+// The net beside last week's, both until the end of the last whole hour, or of last week's hours of business.
+function Compared({ now, before, day, currency, hour }) {
   const all = total(before, currency);
   const weekday = formatWeekday(addDays(day, -7));
   if (!before.length) return html`<p class="compared">${texts.today.noneBefore(weekday)}</p>`;
   const hours = before.map((row) => row.Hour);
   const whole = html`<small>${texts.today.allBefore(weekday, format(all.net, currency))}</small>`;
-  if (hour < Math.min(...hours)) return html`<p class="compared">${whole}</p>`;
-  const until = total(before.filter((row) => row.Hour <= hour), currency);
-  const more = difference(net, until.net);
-  const share = formatShare(more, until.net);
+  if (hour <= Math.min(...hours)) return html`<p class="compared">${whole}</p>`;
+  const isOver = hour > Math.max(...hours);
+  const net = (rows) => total(rows.filter((row) => isOver || row.Hour < hour), currency).net;
+  const more = difference(net(now), net(before));
+  const share = formatShare(more, net(before));
   const words = isNegative(more) ? texts.today.less : texts.today.more;
-  const by = hour < Math.max(...hours) ? formatHour(hour + 1) : null; // later the day of last week was over
   return html`<p class="compared">
-    ${words(format(isNegative(more) ? negative(more) : more, currency) + (share && ` (${share})`), weekday, by)} ${whole}
+    ${words(format(isNegative(more) ? negative(more) : more, currency) + (share && ` (${share})`), weekday, isOver ? null : formatHour(hour))} ${whole}
   </p>`;
 }
 
@@ -70,7 +71,7 @@ function OfCurrency({ now, before, day, currency, isFirst }) {
   return html`<section class="card headline">
       <h2>${isFirst ? texts.netTakings : texts.netTakingsIn(currency)}</h2>
       <p class="net"><${Money} amount=${sums.net} currency=${currency} testid=${isFirst ? "net" : undefined} /></p>
-      ${before && html`<${Compared} net=${sums.net} before=${before} day=${day} currency=${currency} hour=${hourInZone(session().me.GMT)} />`}
+      ${before && html`<${Compared} now=${now} before=${before} day=${day} currency=${currency} hour=${hourInZone(session().me.GMT)} />`}
       <dl>
         <div><dt>${texts.payments.title}</dt><dd>${formatCount(sums.payments)}</dd></div>
         <div><dt>${texts.taken}</dt><dd><${Money} amount=${sums.amount} currency=${currency} /></dd></div>
