@@ -283,6 +283,7 @@ class ReversalOrder(Record):
     id: str | None = None
     idempotency_key: str | None = None
     client_date_time: str | None = None
+    description: str | None = None  # the reason; None: the payment's description
     gmt: int | None = None  # the zone of its times, in hours; None: the merchant's
     receipt_email: str | None = None
     receipt_phone: str | None = None
@@ -433,6 +434,7 @@ def _particulars(order: ReversalOrder, original: Transaction) -> Particulars:
     """Return the payment's passed-through fields, replaced by those in the request."""
     return replace(
         original.particulars,
+        description=order.description or original.particulars.description,
         ext_id=None,
         offline_queue_id=None,
         latitude=order.latitude,

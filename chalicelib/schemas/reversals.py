@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from chalicelib.domain.reversal import ReversalOrder, ReverseMode, known_mode
 from chalicelib.errors import Check
-from chalicelib.schemas.base import Exact, Identifier, Request, Text, problem
+from chalicelib.schemas.base import Exact, Identifier, LongText, Request, Text, problem
 from chalicelib.schemas.card import CARD_PATHS, Card, reversal_card
 from chalicelib.schemas.payments import CURRENCY_FIELD, AcqTran, AuxDataInput, OwnId, Receipt
 from chalicelib.schemas.request_context import StoredRequest
@@ -44,6 +44,7 @@ class BasicReverseTran(Request):
     amount: Exact | None = None
     partial_reverse: bool | None = None
     client_date_time: Text | None = None
+    description: LongText | None = None
     aux_data_input: AuxDataInput | None = None
 
 
@@ -77,6 +78,7 @@ class ReversePayment(StoredRequest):
             id=basic.id,
             idempotency_key=idempotency_key,
             client_date_time=basic.client_date_time,
+            description=basic.description,
             gmt=self.gmt,
             receipt_email=self.receipt.email,
             receipt_phone=self.receipt.phone,

@@ -8,14 +8,14 @@ from typing import Any
 
 from chalicelib.domain import agent_assignments, permissions
 from chalicelib.domain import outbox as messages
-from chalicelib.domain.agent import Agent, Caller, Login, PrinterSettings
+from chalicelib.domain.agent import ACTIVE, BLOCKED, Agent, Caller, Login, PrinterSettings
 from chalicelib.domain.agent_assignments import Profile, matches_search
 from chalicelib.domain.effective_settings import merge_settings
 from chalicelib.domain.history import page_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical
-from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid_references
+from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, Validation, invalid, invalid_references
 from chalicelib.gateways.secrets import keyed_digest, seal, unseal
 from chalicelib.schemas.agents import BulkItem, BulkUpdate, CreateAgent, ListAgents, UpdateAgent
 from chalicelib.services import message_limits, pictures
@@ -78,6 +78,8 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
         permissions.check_can_manage(admitted.agent, merchant_id)
         merchant, before = require_merchant(admitted.others[0]), _agent_of_merchant(merchant_id, admitted.others[1])
         check_same_as_path("id", body.id, pos_id)
+        if body.state == BLOCKED and _leaves_no_administrator(admitted.agent, {pos_id}):
+            raise invalid(Finding("state", Check.CONTRADICTION, LAST_ADMINISTRATOR))
         resolved = _resolve_references(body, merchant_id, admitted.others[2:], {})
 
         after = _next_version(before, body, resolved)
@@ -88,6 +90,21 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
         return _profile(after, merchant)
 
     return retry_on_change(attempt)
+
+
+LAST_ADMINISTRATOR = "The last active administrator of a merchant may not block itself."
+
+
+def _leaves_no_administrator(caller: Agent, blocked: set[int]) -> bool:
+    """Return whether blocking these agents blocks the caller and leaves its merchant without an administrator.
+
+    The caller is active, so only its own block can leave none. A system user has no merchant and may block anybody.
+    """
+    if caller.id not in blocked or caller.is_system_user:
+        return False
+    others = [one for one in agents.of_merchant(caller.client_id) if one.id not in blocked]
+    current: list[Agent | None] = read_all([agents.key(one.id) for one in others if permissions.is_administrator(one)])
+    return not any(one is not None and one.state == ACTIVE and not one.deleted for one in current)
 
 
 def _new_agent(body: CreateAgent, merchant_id: int, resolved: dict[str, Any], now: datetime) -> tuple[Agent, Login]:
@@ -206,9 +223,13 @@ def update_bulk(body: BulkUpdate, caller: Caller, merchant_id: int, now: datetim
 
     items, findings = body.parse_items()
     found: list[Login | None] = read_all([agents.login_key(item.email) for item in items])
+    blocked = {login.agent_id for item, login in zip(items, found, strict=True) if login and item.state == BLOCKED}
+    spared = admitted.agent.id if _leaves_no_administrator(admitted.agent, blocked) else None
     seen: set[str] = set()
     for item, login in zip(items, found, strict=True):
         printer, problems = _check(item, login, merchant_id, seen)
+        if login and login.agent_id == spared and item.state == BLOCKED:
+            problems.append(Validation(item.email, Check.CONTRADICTION, LAST_ADMINISTRATOR))
         seen.add(canonical(item.email))
         if problems or login is None:
             findings += problems

@@ -48,7 +48,7 @@ async function send(method, path, { body, key, token }) {
   if (answer.ok) return read;
   throw new Refusal({
     code: read.ErrorCode,
-    message: read.ErrorMessage,
+    message: texts.errors.codes[read.ErrorCode] ?? read.ErrorMessage,
     findings: read.Validations ?? [],
     status: answer.status,
     retryAfter: Number(answer.headers.get("Retry-After") ?? 0),

@@ -6,7 +6,7 @@ const HEIGHT = 220;
 const LEFT = 60;
 const BOTTOM = 24;
 const TOP = 10;
-const MAX_WIDTH = 1000;
+const MAX_WIDTH = 1200;
 const NARROW = 330; // the width of a card on a phone, so that letters keep their size
 const LABEL_WIDTH = 60;
 

@@ -44,9 +44,9 @@ function OfCurrency({ rows, currency, day }) {
       <div><dt>${texts.returns} (${formatCount(sums.reversals)})</dt><dd>${money(sums.reversed)}</dd></div>
       <div class="sum"><dt>${names.net}</dt><dd>${money(sums.net)}</dd></div>
     </dl>
-    ${list(kindOf, kindOf, texts.byKind, texts.columns.kind)}
-    ${seesAll() && list(tillIdOf, tillOf, texts.byTill, texts.columns.till)}
-    ${seesAll() && list((row) => `${tillIdOf(row)} ${kindOf(row)}`, (row) => `${tillOf(row)}, ${kindOf(row)}`, names.byTillAndKind, texts.columns.till)}
+    ${held.length > 0 && list(kindOf, kindOf, texts.byKind, texts.columns.kind)}
+    ${held.length > 0 && seesAll() && list(tillIdOf, tillOf, texts.byTill, texts.columns.till)}
+    ${held.length > 0 && seesAll() && list((row) => `${tillIdOf(row)} ${kindOf(row)}`, (row) => `${tillOf(row)}, ${kindOf(row)}`, names.byTillAndKind, texts.columns.till)}
   </section>`;
 }
 
@@ -67,15 +67,16 @@ function Report({ day, report: { rows, numbers, count } }) {
 }
 
 export function DayReport({ query }) {
-  const day = isDay(query.day) ? query.day : today();
+  const now = today();
+  const day = isDay(query.day) && query.day < now ? query.day : now;
   const state = useLoaded(() => load(day), `${merchant().ClientID} ${day}`);
   const to = (other) => address("day-report", { day: other });
   return html`<div class="title"><h1>${texts.report.title}</h1></div>
-    <div class="filters unprinted">
-      <a class="button" href=${to(addDays(day, -1))}>${texts.report.before}</a>
-      <${Field} id="day" type="date" label=${texts.report.day} value=${day}
+    <div class="filters days unprinted">
+      <${Field} id="day" type="date" label=${texts.report.day} value=${day} max=${now}
         onChange=${(event) => isDay(event.target.value) && go("day-report", { day: event.target.value })} />
-      <a class="button" href=${to(addDays(day, 1))}>${texts.report.after}</a>
+      <a class="button" href=${to(addDays(day, -1))}>${texts.report.before}</a>
+      ${day < now && html`<a class="button" href=${to(addDays(day, 1))}>${texts.report.after}</a>`}
       <button type="button" class="main" onClick=${() => print()}>${texts.report.print}</button>
     </div>
     <${Loaded} state=${state}>${(report) => html`<${Report} day=${day} report=${report} />`}<//>`;

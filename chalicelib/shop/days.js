@@ -3,7 +3,7 @@ import { Chart } from "./chart.js";
 import { addDays, daysBetween, daysOf, firstOfMonth, formatDate, formatDayOfMonth, formatShortDay, isDay } from "./dates.js";
 import { useLoaded } from "./load.js";
 import { approximate, format, formatCount } from "./money.js";
-import { Failure, Field, Loaded, Money, SumRow, SumTable } from "./parts.js";
+import { Field, Loaded, Money, SumRow, SumTable } from "./parts.js";
 import { address, go } from "./route.js";
 import { merchant, today } from "./session.js";
 import { currencies, grouped, of, takings, total } from "./takings.js";
@@ -12,14 +12,13 @@ import { html } from "./view.js";
 
 const MAX_BARS = 92;
 
-export function PeriodForm({ first, last, view, query = {} }) {
+function PeriodForm({ first, last, problem }) {
   const submit = (event) => {
     event.preventDefault();
-    const typed = Object.fromEntries(new FormData(event.target));
-    go(view, { ...query, ...typed });
+    go("days", Object.fromEntries(new FormData(event.target)));
   };
   return html`<form class="filters" onSubmit=${submit}>
-    <${Field} id="from" name="from" type="date" label=${texts.from} defaultValue=${first} required />
+    <${Field} id="from" name="from" type="date" label=${texts.from} defaultValue=${first} required problem=${problem} />
     <${Field} id="to" name="to" type="date" label=${texts.to} defaultValue=${last} required />
     <button>${texts.show}</button>
   </form>`;
@@ -51,7 +50,7 @@ function OfCurrency({ rows, first, last, currency, isFirst }) {
   return html`<section class="card headline">
       <h2>${isFirst ? texts.netTakings : texts.netTakingsIn(currency)}</h2>
       <p class="net"><${Money} amount=${all.net} currency=${currency} testid=${isFirst ? "net-of-period" : undefined} /></p>
-      ${days.length <= MAX_BARS && html`<${Chart} label=${texts.days.byDay} bars=${bars} currency=${currency} />`}
+      ${held.length > 0 && days.length <= MAX_BARS && html`<${Chart} label=${texts.days.byDay} bars=${bars} currency=${currency} />`}
     </section>
     <section class="card">
       <h2>${texts.days.byDay}</h2>
@@ -70,9 +69,7 @@ export function Days({ query }) {
   const state = useLoaded(load, `${merchant().ClientID} ${first} ${last}`);
   return html`<div class="title"><h1>${texts.days.title}</h1><p>${formatDate(first)} – ${formatDate(last)}</p></div>
     <${Presets} day=${day} first=${first} last=${last} />
-    <${PeriodForm} key=${`${first} ${last}`} first=${first} last=${last} view="days" />
-    ${isBackwards
-      ? html`<${Failure} error=${{ message: texts.days.backwards }} />`
-      : html`<${Loaded} state=${state}>${(rows) => currencies(rows).map((currency, number) =>
+    <${PeriodForm} key=${`${first} ${last}`} first=${first} last=${last} problem=${isBackwards && texts.days.backwards} />
+    ${!isBackwards && html`<${Loaded} state=${state}>${(rows) => currencies(rows).map((currency, number) =>
           html`<${OfCurrency} key=${currency} rows=${rows} first=${first} last=${last} currency=${currency} isFirst=${number === 0} />`)}<//>`}`;
 }

@@ -23,6 +23,13 @@ const worstOf = (deliveries) => {
 
 const Badge = ({ state }) => html`<span class=${`badge ${LOOKS[state]}`}>${texts.events.states[state]}</span>`;
 
+// What went wrong with an attempt, in words: by the answered status, or by the reason for no answer.
+export function failureOf({ Status: status, Reason: reason }) {
+  const { statuses, reasons, broken } = texts.events;
+  if (status === null) return reasons[reason] ?? reasons[reason?.split(": ")[1]] ?? broken;
+  return statuses[status] ?? statuses[`${String(status)[0]}xx`] ?? "";
+}
+
 // A button that sends, and a sentence about the receiver's answer.
 export function Send({ label, send, onSent }) {
   const [outcome, setOutcome] = useState(null);
@@ -43,9 +50,10 @@ export function Send({ label, send, onSent }) {
 function Outcome({ attempt }) {
   const said = (kind, words) => html`<span class=${`note ${kind}`}>${words}</span>`;
   if (!attempt) return said("", texts.events.later);
-  if (attempt.Status === null) return said("bad", texts.events.unanswered(attempt.Reason));
-  const words = succeeded(attempt) ? texts.events.taken : texts.events.refused;
-  return said(succeeded(attempt) ? "good" : "bad", words(attempt.Status, formatCount(attempt.Milliseconds)));
+  if (attempt.Status === null) return said("bad", texts.events.unanswered(failureOf(attempt)));
+  const time = formatCount(attempt.Milliseconds);
+  if (succeeded(attempt)) return said("good", texts.events.taken(attempt.Status, time));
+  return said("bad", `${texts.events.refused(attempt.Status, time)} ${failureOf(attempt)}`);
 }
 
 function Attempt({ attempt }) {
@@ -53,7 +61,8 @@ function Attempt({ attempt }) {
     <p><time>${formatSecond(localTime(attempt.Timestamp))}</time>
       <b class=${succeeded(attempt) ? "good" : "bad"}>${attempt.Status ?? texts.events.noAnswer}</b>
       <span>${texts.events.milliseconds(formatCount(attempt.Milliseconds))}</span></p>
-    ${(attempt.Answer ?? attempt.Reason) && html`<p class="answer">${attempt.Answer ?? attempt.Reason}</p>`}
+    ${!succeeded(attempt) && html`<p>${failureOf(attempt)}</p>`}
+    ${attempt.Answer && html`<p class="answer">${attempt.Answer}</p>`}
   </li>`;
 }
 
@@ -81,7 +90,7 @@ function Opened({ event, webhooks, page, reload, id }) {
     <dl class="facts">
       <div><dt>${names.id}</dt><dd>${event.ID}</dd></div>
       ${event.TransactionID && html`<div><dt>${names.transaction}</dt><dd>${event.TransactionID}</dd></div>
-        <div><dt>${names.state}</dt><dd>${event.State}/${event.Substate}</dd></div>`}
+        <div><dt>${names.state}</dt><dd>${texts.states[event.Substate] ?? ""}</dd></div>`}
     </dl>
     ${deliveries.map((delivery) => html`<${Delivery} key=${delivery.WebhookID} event=${event} delivery=${delivery}
       webhook=${webhooks.find((one) => one.ID === delivery.WebhookID)} page=${page} reload=${reload} />`)}

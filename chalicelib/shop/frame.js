@@ -44,7 +44,6 @@ export function Frame({ views }) {
     document.title = signedIn ? `${shown.title} · ${merchant().Name ?? signedIn.me.ClientName ?? texts.name}` : texts.name;
     if (signedIn) main.current.focus({ preventScroll: true });
     document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
-    scrollTo(0, 0);
   }, [view, id, who]);
 
   if (!signedIn) return html`<${SignIn} />`;

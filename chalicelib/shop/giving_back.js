@@ -2,8 +2,8 @@
 // reload or a lost answer repeats the same return, and the money moves once.
 import { call, randomText } from "./api.js";
 import { Dialog } from "./dialogs.js";
-import { difference, format, isZero, typedAmount } from "./money.js";
-import { Failure, Field } from "./parts.js";
+import { difference, format, isNegative, isZero, typedAmount } from "./money.js";
+import { Failure, Field, problemOf } from "./parts.js";
 import { texts } from "./texts.js";
 import { html, useRef, useState } from "./view.js";
 
@@ -11,6 +11,8 @@ const RETURN = { endpoint: "payment/reverse", mode: 2 };
 const RETURN_CNP = { endpoint: "payment/reversecnp", mode: 5 };
 const UNKNOWN = 310;
 const TOO_MANY_REQUESTS = 429;
+const CHANGED = new Set([303, 304, 305, 309]); // the payment changed since the page read it
+const MAX_REASON = 1024;
 
 const place = (id) => `payments.return.${id}`;
 
@@ -18,11 +20,12 @@ export const canReturn = (payment) => payment.CanReturn || payment.CanReturnCNP;
 // The payment's return that was sent and has no known outcome.
 export const unfinished = (id) => JSON.parse(sessionStorage.getItem(place(id)) ?? "null");
 
-function begun(payment, amount) {
+function begun(payment, amount, reason) {
   const { endpoint, mode } = payment.CanReturnCNP ? RETURN_CNP : RETURN;
   const isPartial = !isZero(difference(payment.AmountEff, amount));
   const reversal = { TransactionID: payment.ID, ReverseMode: mode, Amount: amount, PartialReverse: isPartial };
-  return { key: randomText(), endpoint, amount, body: { BasicReverseTran: { ...reversal, CurrencyID: payment.CurrencyID } } };
+  const tran = { ...reversal, CurrencyID: payment.CurrencyID, ...(reason && { Description: reason }) };
+  return { key: randomText(), endpoint, amount, body: { BasicReverseTran: tran } };
 }
 
 // Return the service's answer to a return, or throw a Refusal. `isLost`: the outcome is not known.
@@ -42,28 +45,51 @@ async function giveBack(id, attempt) {
   }
 }
 
-export function ReturnDialog({ payment, onClose, onAnswered }) {
+// What is wrong with a typed amount, or undefined. The service decides; this only saves a request.
+function problemWith(amount, payment) {
+  const { problems } = texts.return;
+  const digits = payment.Format.CurrencyE;
+  if (amount === null) return texts.return.noAmount;
+  if (isNegative(amount) || isZero(amount)) return problems.tooSmall;
+  if (isNegative(difference(payment.AmountEff, amount))) return problems.tooMuch(format(payment.AmountEff, payment.CurrencyID));
+  if ((amount.split(".")[1] ?? "").length > digits) return problems.decimals(digits);
+  return undefined;
+}
+
+// `onStale`: the payment has changed since it was shown, so the return was refused.
+export function ReturnDialog({ payment, onClose, onAnswered, onStale }) {
+  const { CurrencyID: currency } = payment;
   const [attempt, setAttempt] = useState(unfinished(payment.ID));
+  const [typed, type] = useState(format(attempt?.amount ?? payment.AmountEff));
   const [error, setError] = useState(null);
+  const [problem, setProblem] = useState(undefined);
   const [isBusy, setBusy] = useState(false);
   const sending = useRef(false); // a second click may come before the button is disabled
   const form = useRef(null);
+  const amount = attempt?.amount ?? typedAmount(typed, currency);
+  const isAmount = amount !== null && problemWith(amount, payment) === undefined;
 
   const submit = async (event) => {
     event.preventDefault();
     if (sending.current) return;
-    const amount = attempt?.amount ?? typedAmount(form.current.elements.amount.value);
-    if (amount === null) {
-      setError({ message: texts.return.noAmount });
+    const wrong = attempt ? undefined : problemWith(amount, payment);
+    setProblem(wrong);
+    setError(null);
+    if (wrong) {
+      form.current.elements.amount.focus();
       return;
     }
-    const next = attempt ?? begun(payment, amount);
+    const next = attempt ?? begun(payment, amount, form.current.elements.reason.value.trim());
     sending.current = true;
     setBusy(true);
-    setError(null);
     try {
       onAnswered(await giveBack(payment.ID, next));
     } catch (refusal) {
+      if (CHANGED.has(refusal.code)) {
+        onStale();
+        return;
+      }
+      setProblem(problemOf(refusal, "Amount"));
       setError(refusal);
       setAttempt(unfinished(payment.ID));
       setBusy(false);
@@ -72,14 +98,16 @@ export function ReturnDialog({ payment, onClose, onAnswered }) {
   };
 
   return html`<${Dialog} title=${texts.return.title} onClose=${onClose} mayClose=${() => !sending.current}>
-    <p>${texts.return.remains(format(payment.AmountEff, payment.CurrencyID))}</p>
-    <form ref=${form} onSubmit=${submit}>
-      ${attempt && html`<p class="note warn">${texts.return.again(format(attempt.amount, payment.CurrencyID))}</p>`}
-      ${error && html`<${Failure} error=${error} />`}
-      <${Field} id="amount" name="amount" label=${texts.return.amount} inputmode="decimal" autocomplete="off" required
-        autofocus defaultValue=${attempt?.amount ?? payment.AmountEff} readonly=${Boolean(attempt)} />
+    <p>${texts.return.remains(format(payment.AmountEff, currency))}</p>
+    <form ref=${form} onSubmit=${submit} novalidate>
+      ${attempt && html`<p class="note warn">${texts.return.again(format(attempt.amount, currency))}</p>`}
+      ${error && !problem && html`<${Failure} error=${error} />`}
+      <${Field} id="reason" name="reason" label=${texts.return.reason} hint=${texts.return.reasonHint} autocomplete="off"
+        maxlength=${MAX_REASON} defaultValue=${attempt?.body.BasicReverseTran.Description ?? ""} readonly=${Boolean(attempt)} />
+      <${Field} id="amount" name="amount" label=${texts.return.amount} inputmode="decimal" autocomplete="off" required autofocus
+        defaultValue=${typed} onInput=${(event) => type(event.target.value)} readonly=${Boolean(attempt)} problem=${problem} />
       <div class="actions">
-        <button class="main" disabled=${isBusy}>${isBusy ? texts.return.busy : texts.return.button}</button>
+        <button class="main" disabled=${isBusy}>${isBusy ? texts.return.busy : texts.return.button(isAmount || attempt ? format(amount, currency) : "")}</button>
         <button type="button" disabled=${isBusy} onClick=${onClose}>${texts.cancel}</button>
       </div>
     </form>

@@ -1,7 +1,8 @@
 // The history of payments, with the interface's filters as they stand in the view's address.
 import { call } from "./api.js";
-import { isDay } from "./dates.js";
-import { account } from "./session.js";
+import { addDays, isDay } from "./dates.js";
+import { sought } from "./money.js";
+import { account, merchant, today } from "./session.js";
 
 // The filters: their names in the address, and in the interface.
 export const FILTERS = {
@@ -14,16 +15,26 @@ export const FILTERS = {
   extid: "ExtID",
 };
 const NUMBERS = new Set(["till", "kind"]);
+const MONTH_DAYS = 31; // listed without a period
+const MAX_DAYS = 366;
 
 export function bodyOf(query) {
   const model = { ...account(), Sort: query.sort === "asc" ? "Date asc" : "Date desc", Page: Number(query.page) || 1 };
   for (const [name, field] of Object.entries(FILTERS)) {
     if (query[name]) model[field] = NUMBERS.has(name) ? Number(query[name]) || query[name] : query[name];
   }
+  if (model.Search) model.Search = sought(model.Search, merchant().CurrencyID);
   const period = {};
   if (isDay(query.from)) period.From = query.from;
   if (isDay(query.to)) period.To = query.to;
   return { Period: period, ListBasicModel: model };
+}
+
+// The days that a list shows: the first and the last. Null: any day.
+export function daysShown({ from, to, extid }) {
+  const [first, last] = [isDay(from) ? from : null, isDay(to) ? to : null];
+  if (!first && !last) return extid ? null : [addDays(today(), 1 - MONTH_DAYS), today()];
+  return [first ?? last, last ?? today()];
 }
 
 // All payments of a page as one list. The interface has pending ones in separate lists.
@@ -41,6 +52,15 @@ export async function exported(query) {
 export async function found(id) {
   const answer = await call(`payment/${encodeURIComponent(id)}`);
   return answer.Transactions[0];
+}
+
+// The returns of a payment, the oldest first. Without a right to list them, only those that the person may see.
+export async function returnsOf(payment) {
+  if (payment.CountRvs === 1) return [await found(payment.ReverseID)];
+  const period = { From: [payment.Date.slice(0, 10), addDays(today(), 1 - MAX_DAYS)].sort()[1], To: today() };
+  const model = { ...account(), InvoiceOriginal: payment.Invoice, Sort: "Date asc" };
+  const answer = await call("payment/listHistoryEx", { Period: period, ListBasicModel: model });
+  return [...answer.Transactions, ...answer.InProcess].filter((one) => one.ReverseID === payment.ID);
 }
 
 export const isReversal = (payment) => payment.OperationID !== 1;

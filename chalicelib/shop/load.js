@@ -6,14 +6,16 @@ export function useLoaded(load, wanted) {
   const [state, setState] = useState({ wanted: null });
   const latest = useRef(0);
 
-  const reload = useCallback(async () => {
+  // Quietly: the view shows neither that it loads nor a failure, but the data that it has.
+  const reload = useCallback(async ({ isQuiet } = {}) => {
     const number = ++latest.current;
-    const show = (next) => number === latest.current && setState({ ...next, wanted });
-    setState((before) => ({ ...before, isLoading: true }));
+    const show = (next) => number === latest.current && setState((before) => ({ ...(next(before)), wanted }));
+    if (!isQuiet) setState((before) => ({ ...before, isLoading: true }));
     try {
-      show({ data: await load() });
+      const data = await load();
+      show(() => ({ data }));
     } catch (error) {
-      show({ error });
+      show((before) => (isQuiet && before.wanted === wanted && before.data ? { data: before.data } : { error }));
     }
   }, [wanted]);
 

@@ -1,5 +1,5 @@
 // Money is exact: an amount is the decimal text of the service's answer, and never a float.
-import { locale } from "./texts.js";
+import { language } from "./texts.js";
 
 const MAX_SHARE = 5;
 
@@ -30,30 +30,53 @@ export const isNegative = (amount) => parts(amount).units < 0n;
 // Only for bars and percentages.
 export const approximate = (amount) => Number(amount);
 
+const styleOf = (currency) => (currency ? { style: "currency", currency, currencyDisplay: "narrowSymbol" } : {});
+const partOf = (format, number, type) => format.formatToParts(number).find((one) => one.type === type)?.value;
+const signOf = (currency) => partOf(new Intl.NumberFormat(language, styleOf(currency)), 0, "currency");
+
+// An amount in the form of the receipts: the language's marks, after the sign of the currency and a space.
 export function format(amount, currency) {
   const { digits } = parts(amount);
-  const style = currency ? { style: "currency", currency, currencyDisplay: "narrowSymbol" } : {};
   const fractions = { minimumFractionDigits: digits, maximumFractionDigits: digits };
-  return new Intl.NumberFormat(locale, { ...style, ...fractions }).format(String(amount));
+  const number = new Intl.NumberFormat(language, fractions).format(isNegative(amount) ? negative(amount) : String(amount));
+  return `${isNegative(amount) ? "-" : ""}${currency ? `${signOf(currency)}\u00a0` : ""}${number}`;
 }
 
 // A whole number of currency units, for the scale of a chart.
 export function formatScale(number, currency) {
-  const style = currency ? { style: "currency", currency, currencyDisplay: "narrowSymbol" } : {};
-  return new Intl.NumberFormat(locale, { ...style, notation: "compact", maximumFractionDigits: 1 }).format(number);
+  return new Intl.NumberFormat(language, { ...styleOf(currency), notation: "compact", maximumFractionDigits: 1 }).format(number);
 }
 
-export const formatCount = (count) => new Intl.NumberFormat(locale).format(count);
+export const formatCount = (count) => new Intl.NumberFormat(language).format(count);
 
 // A part of a whole in per cent. Empty when it means nothing: for a whole of zero, or a part many times the whole.
 export function formatShare(amount, whole) {
   const share = Math.abs(approximate(amount) / approximate(whole));
-  return share < MAX_SHARE ? new Intl.NumberFormat(locale, { style: "percent" }).format(share) : "";
+  return share < MAX_SHARE ? new Intl.NumberFormat(language, { style: "percent" }).format(share) : "";
 }
 
-// A typed amount as a decimal: without spaces between thousands, and with a comma as a point. Null for other texts. The
-// service checks the amount, even a negative one.
-export function typedAmount(typed) {
-  const found = /^(-?\d+)(?:[.,](\d+))?$/.exec(typed.replace(/[\s\u00a0\u202f']/g, ""));
+const GROUP = partOf(new Intl.NumberFormat(language, { useGrouping: "always" }), 1_000_000, "group");
+const GROUPED = /^-?\d{1,3}([.,])\d{3}(?:\1\d{3})*((?!\1)[.,]\d+)?$/;
+
+const withoutSign = (typed, currency) => {
+  const sign = currency ? [currency, signOf(currency)].find((one) => typed.replace("-", "").trimStart().startsWith(one)) : null;
+  return sign ? typed.replace(sign, "") : typed.replace(/\p{Sc}/u, "");
+};
+
+// A typed amount as a decimal: without the sign of a currency and marks between thousands, and with a comma as a point.
+// Null for other texts.
+export function typedAmount(typed, currency) {
+  let number = withoutSign(typed, currency).replace(/[\s']/g, "");
+  const [, mark, fraction] = GROUPED.exec(number) ?? [];
+  if (mark && (mark === GROUP || fraction || number.split(mark).length > 2)) number = number.replaceAll(mark, "");
+  const found = /^(-?\d+)(?:[.,](\d+))?$/.exec(number);
   return found ? found[1] + (found[2] ? `.${found[2]}` : "") : null;
+}
+
+// A search as the service takes it: an amount in the form in which the page shows it becomes a decimal without a sign.
+// Other texts stay, such as telephone numbers and references.
+export function sought(typed, currency) {
+  const isAmount = /[.,]\d+$|^-?(\p{Sc}|\p{L}+\s)/u.test(typed.trim());
+  const amount = isAmount ? typedAmount(typed, currency) : null;
+  return amount === null ? typed : amount.replace("-", "");
 }

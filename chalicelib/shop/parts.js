@@ -1,27 +1,40 @@
 // Small parts of views.
 import { formatDay } from "./dates.js";
 import { format, formatCount, isNegative } from "./money.js";
+import { settle } from "./route.js";
 import { texts } from "./texts.js";
-import { html } from "./view.js";
+import { html, useLayoutEffect } from "./view.js";
 
 export function Money({ amount, currency, testid }) {
   const minus = isNegative(amount) ? " minus" : "";
   return html`<span class=${`money${minus}`} data-amount=${String(amount)} data-testid=${testid}>${format(amount, currency)}</span>`;
 }
 
+// The problem of a field in a refusal, in the words of the page. A field such as Types also has those of Types[1].
+export function problemOf(error, field, words) {
+  const found = error?.findings?.find((one) => one.Property.split(".").pop().split("[")[0] === field);
+  return found && (words ?? texts.errors.checks[found.Code] ?? texts.errors.field);
+}
+
+// A refusal that no field shows. Its findings name fields of the interface, so the page does not show them.
 export function Failure({ error, retry }) {
   return html`<div class="note bad" role="alert">
     <p>${error.message}</p>
-    ${error.findings?.length > 0 && html`<ul>${error.findings.map((one) => html`<li>${one.Property}: ${one.Message}</li>`)}</ul>`}
     ${retry && html`<button type="button" onClick=${retry}>${texts.retry}</button>`}
   </div>`;
+}
+
+function Placed({ children }) {
+  useLayoutEffect(settle);
+  return children;
 }
 
 // A view's data, or a text until it arrives or when it fails.
 export function Loaded({ state, children }) {
   if (state.error) return html`<${Failure} error=${state.error} retry=${state.reload} />`;
   if (!state.data) return html`<p class="loading" role="status">${texts.loading}</p>`;
-  return html`<div class="loaded" aria-busy=${state.isLoading ? "true" : "false"}>${children(state.data)}</div>`;
+  return html`<div class="loaded" aria-busy=${state.isLoading ? "true" : "false"}>
+    <${Placed}>${children(state.data)}<//></div>`;
 }
 
 export function Field({ label, hint, problem, children, ...input }) {
@@ -48,6 +61,7 @@ export function ByDay({ all, timeOf, children }) {
 
 // The page of a list, with links to its neighbours. `to` returns the address of a page.
 export function Pages({ page, words, hasNext, to }) {
+  if (page === 1 && !hasNext) return null;
   return html`<nav class="pages" aria-label=${texts.pages.name}>
     ${page > 1 && html`<a class="button" rel="prev" href=${to(page > 2 ? page - 1 : "")}>${texts.pages.previous}</a>`}
     <span>${words}</span>
@@ -73,7 +87,7 @@ export function SumRow({ name, sums }) {
     <th scope="row">${name}</th>
     <td class="figure" data-unit=${texts.unit(sums.payments)}>${formatCount(sums.payments)}</td>
     ${money(sums.amount)}
-    <td class=${`figure${sums.reversals ? "" : " none"}`}>${sums.reversals ? html`<${Money} amount=${sums.reversed} currency=${sums.currency} /> <small>(${formatCount(sums.reversals)})</small>` : "–"}</td>
+    <td class=${`figure${sums.reversals ? "" : " none"}`} data-unit=${texts.returned(formatCount(sums.reversals), sums.reversals)}>${sums.reversals ? html`<${Money} amount=${sums.reversed} currency=${sums.currency} /> <small>(${formatCount(sums.reversals)})</small>` : "–"}</td>
     ${money(sums.net)}
   </tr>`;
 }

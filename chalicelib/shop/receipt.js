@@ -1,5 +1,6 @@
 // The customer's receipt: a separate document in a frame that runs no script.
 import { call } from "./api.js";
+import { isUnknown } from "./history.js";
 import { useLoaded } from "./load.js";
 import { Loaded } from "./parts.js";
 import { texts } from "./texts.js";
@@ -16,10 +17,11 @@ function Document({ receipt }) {
     srcdoc=${policy?.createHTML(receipt.Html) ?? receipt.Html} onLoad=${fit}></iframe>`;
 }
 
-function Opened({ id }) {
+function Opened({ payment }) {
+  const id = payment.ID;
   const state = useLoaded(async () => (await call(`payment/receipt/${encodeURIComponent(id)}`)).Receipt ?? "none", id);
   return html`<${Loaded} state=${state}>${(receipt) => receipt === "none"
-    ? html`<p class="empty">${texts.receipt.none}</p>`
+    ? html`<p class="empty">${isUnknown(payment) ? texts.receipt.unknown : texts.receipt.none}</p>`
     : html`<${Document} receipt=${receipt} />`}<//>`;
 }
 
@@ -27,6 +29,6 @@ export function ReceiptOf({ payment }) {
   const [isOpen, open] = useState(false);
   return html`<section class="card">
     <h2>${texts.receipt.title}</h2>
-    ${isOpen ? html`<${Opened} id=${payment.ID} />` : html`<div class="actions"><button type="button" onClick=${() => open(true)}>${texts.receipt.show}</button></div>`}
+    ${isOpen ? html`<${Opened} payment=${payment} />` : html`<div class="actions"><button type="button" onClick=${() => open(true)}>${texts.receipt.show}</button></div>`}
   </section>`;
 }

@@ -51,6 +51,7 @@ export function SignIn() {
       <p class="brand">${texts.name}</p>
       <h1>${texts.signIn.title}</h1>
       <${SignInForm} onSignedIn=${({ token, me }) => begin(token, me)} />
+      <details><summary>${texts.signIn.forgotten}</summary><p>${texts.signIn.newPassword}</p></details>
     </div>
     <p class="aside"><a href="docs">${texts.signIn.reference}</a></p>
   </main>`;

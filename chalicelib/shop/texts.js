@@ -2,9 +2,9 @@
 import { en } from "./texts/en.js";
 
 const LANGUAGES = { en };
-const language = navigator.languages.map((tag) => tag.slice(0, 2)).find((code) => code in LANGUAGES) ?? "en";
+export const language = navigator.languages.map((tag) => tag.slice(0, 2)).find((code) => code in LANGUAGES) ?? "en";
 
 export const texts = LANGUAGES[language];
-// For numbers and dates: the person's own form of the language, such as en-ZA.
+// For dates: the person's own form of the language, such as en-ZA.
 export const locale = navigator.languages.find((tag) => tag.startsWith(language)) ?? language;
 document.documentElement.lang = language;

@@ -4,6 +4,10 @@ import { merchant } from "./session.js";
 
 export const ACTIVE = 1;
 export const BLOCKED = 0;
+const USER = 11; // the type of an account
+
+export const isActive = (till) => till.State === ACTIVE;
+export const isPerson = (till) => till.IsAdministrator || till.AccountTypeID === USER;
 
 export async function tillsPage(clientId, page) {
   const answer = await call(`merchant/${clientId}/pos/list`, { Page: page });

@@ -2,7 +2,7 @@
 import { Refusal } from "./api.js";
 import { addDays, formatMoment } from "./dates.js";
 import { Dialog, ShownOnce, useAct } from "./dialogs.js";
-import { Failure, Field, Problem } from "./parts.js";
+import { Failure, Field, Problem, problemOf } from "./parts.js";
 import { texts } from "./texts.js";
 import { create, rotate, update } from "./webhook_list.js";
 import { html, useEffect, useRef, useState } from "./view.js";
@@ -22,14 +22,8 @@ const OLD_SECRET_DAYS = 1; // so long the old secret also signs
 function typed(form) {
   const data = new FormData(form);
   const kinds = data.getAll("kind");
-  if (!kinds.length) throw new Refusal({ findings: [{ Property: "Types", Message: texts.webhooks.noKind }] });
+  if (!kinds.length) throw new Refusal({ findings: [{ Property: "Types" }] });
   return { Url: data.get("url").trim(), Types: kinds.length === KINDS.length ? [] : kinds };
-}
-
-// The problem of a field such as Types or Types[1].
-function problemOf(error, field) {
-  const found = error?.findings?.filter((one) => one.Property.split("[")[0] === field) ?? [];
-  return found.map((one) => one.Message).join(" ");
 }
 
 function Kinds({ chosen, problem }) {
@@ -45,7 +39,8 @@ function Kinds({ chosen, problem }) {
 
 // The form of a new webhook, or of the webhook in `shown`.
 function Form({ shown, error, isBusy, form, onSubmit, onClose }) {
-  const [url, kinds] = ["Url", "Types"].map((field) => problemOf(error, field));
+  const url = problemOf(error, "Url", texts.webhooks.badUrl);
+  const kinds = problemOf(error, "Types", texts.webhooks.noKind);
   useEffect(() => {
     if (url) form.current.elements.url.focus();
   }, [error]);

@@ -1,7 +1,7 @@
 // Webhooks: the addresses that receive events, the state of each, and the latest events.
 import { formatMoment } from "./dates.js";
 import { Act } from "./dialogs.js";
-import { Events, Send } from "./events.js";
+import { Events, failureOf, Send } from "./events.js";
 import { useLoaded } from "./load.js";
 import { Loaded } from "./parts.js";
 import { go } from "./route.js";
@@ -37,7 +37,8 @@ function Webhook({ shown, attempt, ask, onSent }) {
     <dl class="facts">
       <div><dt>${names.changed}</dt><dd>${formatMoment(shown.Updated)}</dd></div>
       ${attempt && html`<div><dt>${names.lastAttempt}</dt>
-        <dd>${formatMoment(localTime(attempt.Timestamp))} · ${attempt.Status ?? texts.events.noAnswer}</dd></div>`}
+        <dd>${formatMoment(localTime(attempt.Timestamp))} ${attempt.Status && ` · ${attempt.Status}`}
+          ${!succeeded(attempt) && html`<small>${failureOf(attempt)}</small>`}</dd></div>`}
     </dl>
     <div class="actions">
       <${Send} label=${names.test} send=${(isLeft) => sendTest(shown.ID, isLeft)} onSent=${onSent} />

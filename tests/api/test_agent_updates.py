@@ -295,3 +295,18 @@ def test_the_answer_never_shows_the_key_or_the_password(shop: Shop, agent: dict[
     assert body["Password"] not in text
     assert body["SecretKey"] not in text
     assert builders.PASSWORD not in text
+
+
+def test_the_last_active_administrator_cannot_block_itself(shop: Shop) -> None:
+    rights = [{"BranchID": shop.id, "Actions": [220]}]
+    second = shop.agent(BranchesActions=rights)
+    owner = {"ID": shop.owner_id}
+    blocked = {"Email": shop.owner[0], "State": 0}, {"Email": second["Email"], "State": 0}
+
+    assert shop.post(f"{shop.path}/pos/updatebulk", {"PosBulk": blocked}).findings == [(shop.owner[0], 12)]
+    assert update(shop, owner, State=0).findings == [("State", 12)]
+    assert (stored_agent(owner).state, stored_agent(second).state) == (1, 0)
+
+    update(shop, second, State=1)
+    assert update(shop, owner, State=0).status == 200
+    assert http.post(shop.stage, f"{shop.path}/pos/{second['ID']}/update", {"State": 0}, http.SYSTEM).status == 200

@@ -305,7 +305,7 @@ OF_A_PAYMENT: dict[str, Evidence] = {
 
 def of_a_reversal(name: str, table: Mapping[str, Any]) -> dict[str, Evidence]:
     """Return the evidence of the fields both endpoints have: what is sent about `name`."""
-    same_named = ("InputType", "CurrencyID", "Amount", "PartialReverse", "ReverseMode")
+    same_named = ("InputType", "CurrencyID", "Amount", "PartialReverse", "ReverseMode", "Description")
     return {
         **each(context_of(table), kept(name)),
         "BasicReverseTran.TransactionID": shown(name, "TransactionID"),

@@ -1,11 +1,13 @@
 """The shop's page as a person uses it, by the names that are on it; and a store to look at with it."""
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 from playwright.sync_api import Locator, expect
 
+from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.permissions import Right
 from tests.browser.conftest import Visit
 from tests.support.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account
@@ -57,6 +59,10 @@ class Shop:
     def button(self, name: str) -> Locator:
         return self.page.get_by_role("button", name=name, exact=True)
 
+    def give_back(self) -> Locator:
+        """Return the button of the dialog that gives back, which names the amount."""
+        return self.page.get_by_role("dialog").get_by_role("button", name=re.compile("^Return"))
+
     @property
     def net(self) -> Decimal:
         """Return the net figure of Today, exactly."""
@@ -76,10 +82,15 @@ class Store:
     """A merchant with an owner and two tills, at a stage."""
 
     stage: str
-    client_id: int
+    merchant: Merchant
     owner: Login
     till: Login
     colleague: Login
+    till_key: str
+
+    @property
+    def client_id(self) -> int:
+        return self.merchant.id
 
     def pay(self, amount: str = "12.30", by: Login | None = None, **basic: Any) -> str:
         """Take cash, and return the ID of the payment."""
@@ -130,14 +141,15 @@ class Store:
 def a_store(stage: str) -> Store:
     merchant = a_stored_merchant(currency_id="ZAR")
 
+    def till(name: str) -> Account:
+        return an_account(merchant=merchant, terminal_id=a_stored_terminal(merchant), name=name)
+
     def login(account: Account) -> Login:
         return account.email, PASSWORD
 
-    def till(name: str) -> Login:
-        return login(an_account(merchant=merchant, terminal_id=a_stored_terminal(merchant), name=name))
-
-    owner = login(an_account(Right.ADMINISTRATOR, merchant=merchant, name="Owner"))
-    return Store(stage, merchant.id, owner, till("Front till"), till("Back till"))
+    owner = an_account(Right.ADMINISTRATOR, merchant=merchant, name="Owner")
+    front, back = till("Front till"), till("Back till")
+    return Store(stage, merchant, login(owner), login(front), login(back), front.key)
 
 
 def total(rows: list[dict[str, Any]], name: str) -> Decimal:

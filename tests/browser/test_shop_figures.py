@@ -2,7 +2,9 @@
 
 import csv
 import io
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
@@ -12,6 +14,7 @@ from chalicelib.gateways import files
 from chalicelib.settings import settings
 from tests.browser.conftest import Visit
 from tests.browser.shop import Shop, Store, a_store, total
+from tests.support.http import get
 
 
 @pytest.fixture
@@ -34,6 +37,44 @@ def test_the_figures_of_today_equal_those_of_the_interface(shop: Shop, store: St
     assert shop.net == total(rows, "Net") == Decimal("8117.00")
     assert shop.amount_of("Taken") == total(rows, "Amount")
     assert shop.amount_of("Given back") == total(rows, "AmountReversed")
+
+
+@pytest.mark.parametrize(
+    ("hour", "words"),
+    [
+        (12, "R\u00a050.00 (33%) more than last Monday by 12:00 PM. Last Monday's total was R\u00a01,150.00."),
+        (20, "R\u00a0943.00 (82%) less than last Monday. Last Monday's total was R\u00a01,150.00."),
+        (9, "Last Monday's total was R\u00a01,150.00."),
+    ],
+)
+def test_today_is_compared_by_whole_hours_of_business(hour: int, words: str, shop: Shop, store: Store) -> None:
+    me = get(store.stage, "/api/v1/user/me", store.owner).body["Data"]
+    row = {"AgentID": me["AgentID"], "AgentName": "Owner", "InputType": 10, "AcquirerCode": "CASH", "CurrencyID": "ZAR"}
+
+    def of_an_hour(hour: int, net: int) -> dict[str, Any]:
+        return row | {
+            "Hour": hour,
+            "Payments": 1,
+            "Amount": net,
+            "Reversals": 0,
+            "AmountReversed": 0,
+            "Net": f"{net}.00",
+        }
+
+    def answer(route: Route) -> None:
+        is_today = '"From":"2026-11-23"' in (route.request.post_data or "")
+        nets = {11: 200, 12: 7} if is_today else {10: 100, 11: 50, 12: 1000}
+        route.fulfill(json={"ErrorCode": 0, "Takings": [of_an_hour(*net) for net in nets.items()]})
+
+    now = datetime(2026, 11, 23, hour, 43, tzinfo=UTC) - timedelta(hours=me["GMT"])
+    shop.page.clock.install(time=now)
+    shop.page.route("**/report/takings", answer)
+    shop.page.route(
+        "**/user/me", lambda route: route.fulfill(json={"ErrorCode": 0, "Data": me | {"Today": "2026-11-23"}})
+    )
+    shop.sign_in(store.owner)
+
+    expect(shop.page.locator(".compared")).to_have_text(words)
 
 
 def test_a_day_without_payments_is_nothing_of_the_merchants_currency(shop: Shop, store: Store) -> None:

@@ -1,11 +1,14 @@
 """Tills in the shop's page: blocked, unblocked and unlocked, with a new key, and created."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
+from chalicelib.domain.permissions import Right
 from tests.browser.conftest import Visit
 from tests.browser.shop import Shop, Store, a_store
-from tests.support.accounts import PASSWORD
+from tests.support.accounts import PASSWORD, an_account
 from tests.support.builders import an_email
 from tests.support.http import call, get, post
 from tests.support.transactions import a_body
@@ -68,11 +71,66 @@ def test_a_till_is_created_with_its_terminal_and_key(shop: Shop, store: Store) -
         dialog.get_by_label(name, exact=True).fill(text)
     dialog.get_by_label("Terminal", exact=True).fill("NO SUCH")
     dialog.get_by_role("button", name="Create").click()
-    expect(dialog.get_by_role("alert")).to_contain_text("TID")
+    expect(dialog.get_by_role("alert")).to_have_text("The shop has no terminal with this TID.")
+    expect(dialog.get_by_label("Terminal", exact=True)).to_be_focused()
+    dialog.get_by_label("E-mail", exact=True).fill(store.till[0])
+    dialog.get_by_label("Phone", exact=True).fill("12")
     dialog.get_by_label("Terminal", exact=True).fill("")
+    dialog.get_by_role("button", name="Create").click()
+    expect(dialog.get_by_role("alert")).to_have_text(re.compile("^Type a telephone number with the country code"))
+    dialog.get_by_label("Phone", exact=True).fill("+27 82 987 6543")
+    dialog.get_by_role("button", name="Create").click()
+    expect(dialog.get_by_role("alert")).to_have_text("Another login has this e-mail already.")
+    dialog.get_by_label("E-mail", exact=True).fill(email)
     dialog.get_by_role("button", name="Create").click()
     key = dialog.locator("code").inner_text()
     shop.button("Done").click()
 
     expect(shop.page.locator(".till", has_text=email)).to_contain_text("Market till")
     assert call(store.stage, "GET", "/api/v1/user/me", None, (email, key)).status == 200
+
+
+def test_an_owner_reads_what_follows_before_she_blocks_herself(shop: Shop, store: Store) -> None:
+    owner = shop.page.locator(".till", has_text=store.owner[0])
+    dialog = shop.page.get_by_role("dialog")
+    owner.get_by_role("button", name="Block").click()
+    expect(dialog).to_contain_text("You are the only active administrator of the shop")
+    expect(dialog.get_by_role("button")).to_have_text(["Cancel"])
+    dialog.get_by_role("button", name="Cancel").click()
+    an_account(Right.ADMINISTRATOR, merchant=store.merchant, name="Second owner")
+    owner.get_by_role("button", name="Block").click()
+    expect(dialog).to_contain_text("You are signed out at once")
+    dialog.get_by_role("button", name="Block yourself").click()
+
+    expect(shop.button("Sign in")).to_be_visible()
+    assert get(store.stage, "/api/v1/user/me", store.owner).error == (401, 103)
+
+
+def test_an_administrator_sets_the_new_password_of_whoever_forgot_it(shop: Shop, store: Store) -> None:
+    till = shop.page.locator(".till", has_text=store.till[0])
+    till.get_by_role("button", name="New password").click()
+    password = shop.page.get_by_role("dialog").get_by_label("Password")
+    password.fill("short")
+    shop.button("Set the password").click()
+    expect(password).to_have_attribute("aria-invalid", "true")
+    password.fill(PASSWORD[::-1])
+    shop.button("Set the password").click()
+    expect(shop.page.get_by_role("dialog")).to_have_count(0)
+    assert get(store.stage, "/api/v1/user/me", (store.till[0], PASSWORD[::-1])).status == 200
+    shop.button("Sign out").click()
+    shop.page.get_by_text("Forgot your password?").click()
+
+    expect(shop.page.get_by_text("An administrator of your shop sets a new one for you")).to_be_visible()
+
+
+def test_people_stand_apart_from_tills_and_a_till_that_sold_was_used(shop: Shop, store: Store) -> None:
+    post(store.stage, "/api/v1/payment/submit", a_body(), (store.till[0], store.till_key))
+    shop.page.reload()
+    shop.wait_for("Tills")
+    tills, people = shop.page.locator("ul.tills").all()
+
+    expect(tills.locator("li")).to_have_count(2)
+    expect(people.locator("li")).to_contain_text([store.owner[0]])
+    expect(tills.locator("li", has_text=store.till[0])).not_to_contain_text("Never")
+    expect(tills.locator("li", has_text=store.till[0]).locator("dt")).to_have_text(["Terminal", "Last payment"])
+    expect(tills.locator("li", has_text=store.colleague[0])).to_contain_text("None in the last 31 days")

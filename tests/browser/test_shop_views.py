@@ -1,7 +1,9 @@
 """Every view of the shop's page, on a desk and on a small phone, light and dark; and who may see what."""
 
+import re
+
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Browser, expect
 
 from tests.browser.conftest import Visit
 from tests.browser.shop import VIEWS, Shop, Store, a_store
@@ -190,3 +192,146 @@ def test_the_id_of_a_payment_stands_in_one_line_on_a_desk(visit_at_a_desk: Visit
     expect(shown).to_be_visible()
 
     assert shown.evaluate("(one) => one.clientHeight < 2 * parseFloat(getComputedStyle(one).lineHeight)")
+
+
+@pytest.mark.parametrize("typed", ["159,50", "R 159,50", "R\u00a0159.50", "-R 159.50", "159.50", "ZAR 159.50"])
+def test_a_search_finds_an_amount_as_it_is_shown(typed: str, by_phone: Shop, store: Store) -> None:
+    paid = store.pay("159.50")
+    other = store.pay("9.50", Description="159 and 50")
+    by_phone.sign_in(store.owner, "#/payments")
+    by_phone.page.get_by_label("Search", exact=True).fill(typed)
+    by_phone.button("Search").click()
+
+    expect(by_phone.row(other)).to_have_count(0)
+    expect(by_phone.row(paid)).to_be_visible()
+
+
+def test_amounts_look_alike_on_the_page_in_the_dialog_and_on_the_receipt(browser: Browser, store: Store) -> None:
+    paid = store.pay("1159.50")
+    visit = Visit(browser.new_context(locale="en-ZA").new_page())
+    shop = Shop(visit, store.stage)
+    shop.sign_in(store.owner, f"#/payments/{paid}")
+    expect(shop.page.locator(".net")).to_have_text("R\u00a01,159.50")
+    shop.button("Show the receipt").click()
+    expect(shop.page.frame_locator("iframe").get_by_text("R 1,159.50").first).to_be_visible()
+    shop.button("Return…").click()
+    expect(shop.page.get_by_label("Amount")).to_have_value("1,159.50")
+    visit.page.context.close()
+
+
+def test_a_list_says_of_which_days_it_is_and_how_each_payment_was_made(visit_at_a_desk: Visit, store: Store) -> None:
+    shop = Shop(visit_at_a_desk, store.stage)
+    shop.sign_in(store.owner, "#/payments?from=2026-01-02&to=2026-01-03")
+    expect(shop.page.get_by_text("No payment matches.")).to_be_visible()
+    shop.look_at("Payments")
+    expect(shop.page.locator(".counted")).to_have_text(
+        re.compile(r"^5 payments and returns, .+2\d{3}.+2\d{3}\. The payments took R\s1,246\.30 before returns\.$")
+    )
+    expect(shop.page.locator(".heads span")).to_have_text(["Time", "Description", "Paid by", "Till", "State", "Amount"])
+    for width in (1280, 360):
+        shop.page.set_viewport_size({"width": width, "height": 800})
+        for means in shop.page.locator(".rows .means").all()[:5]:
+            assert means.evaluate("(one) => one.scrollWidth <= one.clientWidth && one.getClientRects().length > 0")
+
+
+def test_a_filter_that_is_refused_says_so_at_its_field(by_phone: Shop, store: Store) -> None:
+    by_phone.sign_in(store.owner, f"#/payments?search={'x' * 600}")
+
+    expect(by_phone.page.locator("#filter-search-problem")).to_have_text("This is too long.")
+    expect(by_phone.page.get_by_text("Validations")).to_have_count(0)
+
+
+def test_totals_do_not_overlap_on_a_telephone(by_phone: Shop, store: Store) -> None:
+    store.give_back(store.pay("9876543.00"), "1234567.00")
+    by_phone.sign_in(store.owner, "#/days")
+    by_phone.wait_for("Days")
+    cells = by_phone.page.locator("tfoot tr > *").evaluate_all(
+        "(all) => all.map((one) => { const range = document.createRange(); range.selectNodeContents(one);"
+        " const box = range.getBoundingClientRect(); return [box.left, box.right, box.top, box.bottom]; })"
+    )
+
+    for number, (left, right, top, bottom) in enumerate(cells):
+        for other_left, other_right, other_top, other_bottom in cells[number + 1 :]:
+            assert right <= other_left or other_right <= left or bottom <= other_top or other_bottom <= top
+    assert by_phone.visit.overflow() <= 0
+
+
+def test_the_technical_details_of_a_payment_are_folded(by_phone: Shop, store: Store) -> None:
+    by_phone.sign_in(store.owner, f"#/payments/{store.pay()}")
+    expect(by_phone.page.get_by_text("400/411")).to_be_hidden()
+    by_phone.page.get_by_text("Technical details").click()
+
+    expect(by_phone.page.get_by_text("400/411")).to_be_visible()
+
+
+def test_an_empty_shop_says_so_without_pages(by_phone: Shop, stage: str) -> None:
+    by_phone.sign_in(a_store(stage).owner)
+    expect(by_phone.page.get_by_text("No payments yet today.")).to_be_visible()
+    by_phone.look_at("Payments")
+
+    expect(by_phone.page.get_by_text("No payments in the last 31 days.")).to_be_visible()
+    expect(by_phone.page.get_by_text("Page 1")).to_have_count(0)
+
+
+@pytest.mark.parametrize("by_link", [False, True])
+def test_back_keeps_the_place_in_a_list(by_phone: Shop, store: Store, *, by_link: bool) -> None:
+    for _ in range(25):
+        store.pay("1.00")
+    by_phone.sign_in(store.owner, "#/payments")
+    last = by_phone.page.locator("[data-id]").last
+    last.scroll_into_view_if_needed()
+    top = by_phone.page.evaluate("scrollY")
+    assert top > 0
+    last.click()
+    by_phone.wait_for("Payment")
+    assert by_phone.page.evaluate("scrollY") == 0
+    if by_link:
+        by_phone.page.get_by_role("link", name="Back to the list").click()
+    else:
+        by_phone.page.go_back()
+    by_phone.wait_for("Payments")
+
+    by_phone.page.wait_for_function("(top) => Math.abs(scrollY - top) < 2", arg=top)
+
+
+def test_a_tab_beside_keeps_the_session_until_both_are_closed(by_phone: Shop, store: Store) -> None:
+    by_phone.sign_in(store.owner)
+    with by_phone.page.context.expect_page() as opened:
+        by_phone.page.get_by_role("link", name="Days", exact=True).click(modifiers=["Control"])
+    beside = opened.value
+
+    expect(beside.get_by_role("heading", level=1, name="Days")).to_be_visible()
+    expect(by_phone.page.get_by_role("heading", level=1, name="Today")).to_be_visible()
+    beside.close()
+
+
+def test_today_refreshes_itself_until_nobody_uses_it(by_phone: Shop, store: Store) -> None:
+    by_phone.page.clock.install()
+    by_phone.sign_in(store.owner)
+    net = by_phone.net
+    store.pay("1000.00")
+    by_phone.page.clock.run_for(61_000)
+    expect(by_phone.page.get_by_test_id("net")).to_have_attribute("data-amount", str(net + 1000))
+    expect(by_phone.page.locator(".chart .ground")).to_have_count(6)  # the shortest day of business
+    by_phone.page.clock.fast_forward(31 * 60_000)
+    by_phone.visit.requests.clear()
+    by_phone.page.clock.run_for(120_000)
+    assert by_phone.visit.requests == []
+    with by_phone.page.expect_response("**/report/takings"):
+        by_phone.page.mouse.move(10, 10)
+
+
+def test_a_day_report_is_never_of_a_day_after_today(by_phone: Shop, store: Store) -> None:
+    by_phone.sign_in(store.owner, "#/day-report?day=2999-01-01")
+    today = get(store.stage, "/api/v1/user/me", store.owner).body["Data"]["Today"]
+    expect(by_phone.page.get_by_label("Day", exact=True)).to_have_value(today)
+    expect(by_phone.page.get_by_role("link", name="Day after")).to_have_count(0)
+    by_phone.page.get_by_role("link", name="Day before").click()
+    before, after = (
+        by_phone.page.get_by_role("link", name=f"Day {name}").bounding_box() for name in ("before", "after")
+    )
+
+    assert before is not None
+    assert after is not None
+    assert before["y"] == after["y"]
+    assert before["x"] < after["x"]

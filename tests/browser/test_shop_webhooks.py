@@ -153,7 +153,7 @@ def test_what_a_receiver_answers_is_shown_and_an_event_is_sent_again(shop: Shop,
         events.deliver_all()
         look_again(shop)
         send(shop, shop.button("Send a test"))
-        expect(shop.page.get_by_text("The server refused it: 500")).to_be_visible()
+        expect(shop.page.get_by_text("The server refused it: 500")).to_contain_text("It has a fault of its own.")
         expect(shop.page.locator(".event .what")).to_have_text(["Test", "Payment approved"])
         expect(shop.page.locator(".event .badge")).to_have_text(["Failing", "Failing"])
         expect(shop.page.locator(".webhook .badge")).to_have_text("Failing")
@@ -168,6 +168,20 @@ def test_what_a_receiver_answers_is_shown_and_an_event_is_sent_again(shop: Shop,
     shop.page.get_by_role("link", name=f"Payment {paid[:8]}").click()
     shop.wait_for("Payment")
     expect(shop.page.locator("dd", has_text=paid)).to_be_visible()
+
+
+def test_a_server_that_is_off_is_named_in_plain_words(shop: Shop, store: Store) -> None:
+    events.forget()
+    with a_receiver() as receiver:
+        url = receiver.url
+    store.subscribe(url)
+    look_again(shop)
+    send(shop, shop.button("Send a test"))
+    sentence = "Nothing listens at this address. Is the server running?"
+
+    expect(shop.page.locator(".sent")).to_have_text(f"It was not delivered. {sentence}")
+    expect(shop.page.locator(".webhook dd").last).to_contain_text(sentence)
+    assert "Error" not in shop.page.inner_text("main")
 
 
 def test_who_is_no_administrator_is_refused_in_the_words_of_the_service(visit_by_phone: Visit, store: Store) -> None:

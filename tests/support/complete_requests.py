@@ -175,6 +175,7 @@ def reversal_of_cash(ids: Ids) -> dict[str, Any]:
         "PartialReverse": True,
         "ClientDateTime": ids.paid,
         "AuxDataInput": purchases(),
+        "Description": "The cup was chipped",
     }
     acquirer = {name: value for name, value in acq_tran("CASH").items() if name in REVERSAL_ACQ}
     few = {name: value for name, value in receipt().items() if name in {"Email", "Phone", "RetryNum"}}
@@ -201,7 +202,7 @@ def every_reverse(ids: Ids) -> dict[str, Any]:
 def reversal_cnp(ids: Ids) -> dict[str, Any]:
     """Return a return of a part of the keyed-in payment: the few fields of payment/reversecnp."""
     body = reversal_of_cash(ids)
-    names = ("TransactionID", "InputType", "CurrencyID", "Amount", "PartialReverse", "ReverseMode")
+    names = ("TransactionID", "InputType", "CurrencyID", "Amount", "PartialReverse", "ReverseMode", "Description")
     basic = {name: body["BasicReverseTran"][name] for name in names}
     return {name: body[name] for name in ("Location", "DeviceInfo", "IP", "Receipt")} | {
         "BasicReverseTran": basic | {"TransactionID": ids.keyed, "InputType": 1, "ReverseMode": 5},

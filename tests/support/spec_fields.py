@@ -295,6 +295,7 @@ BASIC_REVERSE_TRAN_CNP: dict[str, Any] = {
     "PartialReverse": (B, False),
     "ReverseMode": (I, True),
     "TransactionID": (S, True),
+    "Description": (S, False),  # ours: the reason
 }
 BASIC_REVERSE_TRAN: dict[str, Any] = BASIC_REVERSE_TRAN_CNP | {
     "ServiceID": (S, False),
