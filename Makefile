@@ -33,7 +33,7 @@ WEBHOOKS := .engines/standardwebhooks/.stamp-$(WEBHOOKS_PACKAGE)
 WEBHOOKS_NPM := .engines/standardwebhooks-npm/.stamp-$(WEBHOOKS_NPM_PACKAGE)
 
 .DEFAULT_GOAL := run
-.PHONY: run help deployed test check bench simulate format lock engine linter lambda browser webhook-tools client-tools clients reference renderer libraries screenshots fuzz certify package deploy clean
+.PHONY: run help deployed test check bench simulate format lock engine linter lambda browser webhook-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
 
 run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
 	@echo "The local stage starts, which takes some seconds:"
@@ -86,8 +86,11 @@ webhook-tools: $(WEBHOOKS) $(WEBHOOKS_NPM)  ## install the published packages th
 
 client-tools: $(GENERATOR) $(CLIENT_TOOLS)  ## install openapi-generator, Redocly, Spectral, newman and TypeScript: needs npm
 
-clients: $(VENV) client-tools  ## test generated clients and the Postman collection against a local stage. `make test` does it too after make client-tools
-	@$(BIN)/pytest $(PARALLEL) -rs tests/clients
+clients: $(VENV) client-tools  ## test generated clients and the Postman collection against a local stage
+	@$(BIN)/pytest $(PARALLEL) -rs -m "" tests/clients
+
+release-tests: $(VENV) engine linter lambda browser webhook-tools client-tools  ## run all tests on both engines and every screen, with those of libraries and tools: before a release
+	@ENGINES=both $(BIN)/pytest $(PARALLEL) -m ""
 
 reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/errors.md, the Postman collection and the table of phone formats
 	@$(BIN)/python -m infra.reference

@@ -1,8 +1,9 @@
 """Fixtures of every test: an engine for the tables, and the whole stage on HTTP.
 
 Both engines may be up at once; the service talks to the one the test at hand chose, so the order of tests does not
-matter. `engine` is both in turn (pytest groups the tests by it), `moto` and `dynamodb_local` are one of them. Tables
-live as long as the session: a test makes its own merchants and IDs, and asks for nothing it did not make.
+matter. `engine` is DynamoDB Local where it is installed, else moto, and with ENGINES=both each in turn; `moto` and
+`dynamodb_local` are one of them. tests/aws/test_engines_alike.py compares the two. Tables live as long as the session:
+a test makes its own merchants and IDs, and asks for nothing it did not make.
 """
 
 import importlib
@@ -86,7 +87,13 @@ def dynamodb_local_url(aws: None) -> Iterator[str]:
     lane.__exit__(None, None, None)
 
 
-@pytest.fixture(scope="session", params=local_stage.ENGINES)
+def tested_engines() -> tuple[str, ...]:
+    """Return the engines of the tests that run on any: ENGINES names one or both."""
+    chosen = os.environ.get("ENGINES") or ("dynamodb-local" if CI or engines.is_installed() else "moto")
+    return local_stage.ENGINES if chosen == "both" else (chosen,)
+
+
+@pytest.fixture(scope="session", params=tested_engines())
 def engine_name(request: pytest.FixtureRequest) -> str:
     """Which engine; session-wide, so that pytest runs the tests of one together."""
     name: str = request.param
@@ -214,6 +221,13 @@ def stage(server: str, moto: None) -> str:
     """The local stage with its demo data, on moto: its URL."""
     del moto
     return server
+
+
+@pytest.fixture
+def stage_on_engine(engine_name: str, request: pytest.FixtureRequest) -> str:
+    """The local stage on the engine of the tests that run on any: its URL."""
+    url: str = request.getfixturevalue("stage" if engine_name == "moto" else "stage_on_dynamodb_local")
+    return url
 
 
 @pytest.fixture

@@ -31,6 +31,8 @@ def instant_of(text: str, gmt: int) -> datetime:
 
     Raise ValueError or OverflowError when the text is not a time.
     """
+    if "\0" in text:  # Python ignores it at the end
+        raise ValueError
     at = datetime.fromisoformat(text)
     return (at if at.tzinfo else at.replace(tzinfo=timezone(timedelta(hours=gmt)))).astimezone(UTC)
 

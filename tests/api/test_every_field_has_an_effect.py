@@ -34,13 +34,12 @@ def runs() -> dict[str, Run]:
     return {}
 
 
-@pytest.fixture(params=["stage", "stage_on_dynamodb_local"])
-def run(runs: dict[str, Run], request: pytest.FixtureRequest) -> Run:
+@pytest.fixture
+def run(runs: dict[str, Run], stage_on_engine: str, engine_name: str) -> Run:
     """What a shop did on this engine: played once."""
-    stage: str = request.getfixturevalue(request.param)
-    if request.param not in runs:
-        runs[request.param] = a_run(stage)
-    return runs[request.param]
+    if engine_name not in runs:
+        runs[engine_name] = a_run(stage_on_engine)
+    return runs[engine_name]
 
 
 # Answers

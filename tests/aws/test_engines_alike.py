@@ -11,7 +11,12 @@ from chalicelib.store.table import table_name
 from tests.aws.clients import LIMITS, boto3s, ours
 from tests.support.transactions import a_guid
 
-pytestmark = pytest.mark.usefixtures("engine")
+
+@pytest.fixture(autouse=True, params=["moto", "dynamodb_local"])
+def each_engine(request: pytest.FixtureRequest) -> None:
+    """Run each test on both engines."""
+    request.getfixturevalue(request.param)
+
 
 TABLE = "transactions"
 TEXT = "ünï 字 \u2028 \U0001f600"

@@ -37,9 +37,16 @@ class Screen(NamedTuple):
 
 
 DESK, PHONE = (1440, 900), (390, 844)
-SCREENS = [Screen(*size, colours) for size in (DESK, PHONE) for colours in ("light", "dark")]
+SCREENS = [Screen(*DESK, "light"), Screen(*PHONE, "dark")]  # each size and each scheme; the others before a release
+OTHER_SCREENS = [Screen(*DESK, "dark"), Screen(*PHONE, "light")]
 SHOPS_DESK, SMALL_PHONE = (1280, 900), (360, 740)
-SHOPS_SCREENS = [Screen(*size, colours) for size in (SHOPS_DESK, SMALL_PHONE) for colours in ("light", "dark")]
+SHOPS_SCREENS = [Screen(*SHOPS_DESK, "dark"), Screen(*SMALL_PHONE, "light")]
+OTHER_SHOPS_SCREENS = [Screen(*SHOPS_DESK, "light"), Screen(*SMALL_PHONE, "dark")]
+
+
+def on_screens(usual: list[Screen], others: list[Screen]) -> list[Any]:
+    """Return the parameters of a fixture: some screens in each run, the others only before a release."""
+    return [*usual, *(pytest.param(screen, marks=pytest.mark.release) for screen in others)]
 
 
 class Visit:
@@ -93,9 +100,9 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
-@pytest.fixture(scope="module", params=SCREENS, ids=str)
+@pytest.fixture(scope="module", params=on_screens(SCREENS, OTHER_SCREENS), ids=str)
 def visit(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Visit]:
-    """A page on a desk and on a phone, light and dark."""
+    """A page on a desk and on a phone, in light and in dark colours."""
     yield from _visit(browser, request.param)
 
 
@@ -105,9 +112,9 @@ def visit_at_a_desk(browser: Browser) -> Iterator[Visit]:
     yield from _visit(browser, SCREENS[0])
 
 
-@pytest.fixture(params=SHOPS_SCREENS, ids=str)
+@pytest.fixture(params=on_screens(SHOPS_SCREENS, OTHER_SHOPS_SCREENS), ids=str)
 def visit_of_a_shop(request: pytest.FixtureRequest, browser: Browser) -> Iterator[Visit]:
-    """A new page on a desk and on a small phone, light and dark."""
+    """A new page on a desk and on a small phone, in light and in dark colours."""
     yield from _visit(browser, request.param)
 
 

@@ -35,7 +35,7 @@ LEARNED = {
     "refused": [400, 202, "BasicTran.Amount"],
 }
 
-pytestmark = needs(GENERATOR)
+pytestmark = [needs(GENERATOR), pytest.mark.release]
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.clients.tools import DOCUMENT, needs, npm_tool, run
 
 REDOCLY, SPECTRAL = npm_tool("redocly"), npm_tool("spectral")
+pytestmark = pytest.mark.release
 
 
 @needs(REDOCLY)

@@ -4,6 +4,8 @@ import json
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 from infra.reference import ROOT
 from infra.reference.examples import examples
 from tests.clients.tools import needs, npm_tool, run
@@ -12,6 +14,7 @@ NEWMAN = npm_tool("newman")
 COLLECTION = ROOT / "docs" / "payments.postman_collection.json"
 
 
+@pytest.mark.release
 @needs(NEWMAN)
 def test_newman_runs_every_request_in_file_order_without_a_failure(stage: str, tmp_path: Path) -> None:
     report = tmp_path / "report.json"

@@ -155,3 +155,9 @@ def test_what_is_no_time_is_an_error_of_two_kinds(text: str) -> None:
 @pytest.mark.parametrize(("requested", "zone"), [(None, 2), (0, 0), (-5, -5)])
 def test_a_request_that_names_no_zone_has_its_merchants(requested: int | None, zone: int) -> None:
     assert zone_of(requested, 2) == zone
+
+
+@pytest.mark.parametrize("text", ["2026-03-14T10:00:00\0", "2026-03-14\0", "", "now"])
+def test_another_text_is_no_instant(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011  Python's own message is of no use
+        instant_of(text, 2)

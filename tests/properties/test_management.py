@@ -103,9 +103,9 @@ ENDPOINTS = (
 )
 
 
-@pytest.fixture(params=["stage", "stage_on_dynamodb_local"])
-def shop(request: pytest.FixtureRequest) -> Shop:
-    return a_shop(request.getfixturevalue(request.param))
+@pytest.fixture
+def shop(stage_on_engine: str) -> Shop:
+    return a_shop(stage_on_engine)
 
 
 def replaced(body: Any, data: st.DataObject) -> Any:

@@ -16,7 +16,7 @@ from tests.support.ledger import Books, a_merchant_with_agents, amount, fill
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
 HOME = 2
-YEARS = {-12: 500, HOME: 2000, 14: 500}  # zone: transactions
+YEARS = {-12: 250, HOME: 1000, 14: 250}  # zone: transactions
 BUSY = date(2028, 2, 29)
 
 

@@ -14,9 +14,26 @@ from infra.stack.package import ROOT
 CHALICE = Path(sys.executable).with_name("chalice")
 
 
+LINE = "No local stage is at {}: start one with `make run`, or name another in AWS_ENDPOINT_URL.\n"
+
+
 @pytest.mark.parametrize("nowhere", ["http://127.0.0.1:9", "http://127.0.0.1:99999", "nonsense"])
+def test_every_address_without_a_stage_ends_the_process(
+    nowhere: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", nowhere)
+    monkeypatch.setenv(chalice_local.USUAL_ADDRESS, nowhere)
+    monkeypatch.setattr(os, "_exit", sys.exit)
+
+    with pytest.raises(SystemExit, match="1"):
+        chalice_local.connect()
+
+    assert capsys.readouterr().err == LINE.format(nowhere)
+
+
 @pytest.mark.parametrize("options", [(), ("--no-autoreload",)])
-def test_without_a_stage_it_ends_with_one_line(nowhere: str, options: tuple[str, ...]) -> None:
+def test_without_a_stage_it_ends_with_one_line(options: tuple[str, ...]) -> None:
+    nowhere = "http://127.0.0.1:9"
     command = [str(CHALICE), "local", "--stage", "local", "--port", str(ports.free_port()), *options]
 
     done = subprocess.run(
@@ -30,9 +47,7 @@ def test_without_a_stage_it_ends_with_one_line(nowhere: str, options: tuple[str,
     )
 
     assert done.stdout == ""
-    assert done.stderr == (
-        f"No local stage is at {nowhere}: start one with `make run`, or name another in AWS_ENDPOINT_URL.\n"
-    )
+    assert done.stderr == LINE.format(nowhere)
 
 
 @pytest.mark.parametrize("named", [True, False])

@@ -3,11 +3,13 @@
 import signal
 import socket
 import urllib.request
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from infra.demo import data as demo_data
+from infra.local.stage import main
 from tests.infra.local.stages import a_stage, refusal_of, url_of
 
 # Stand-ins for the app and the demo data, so that this tests the stage alone.
@@ -27,8 +29,7 @@ URLS = ("http://127.0.0.1:8000", "http://127.0.0.1:8001")  # of the service and 
 SMALL = ("-c", PROGRAM)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("engine", ["moto", "dynamodb-local"])
+@pytest.mark.parametrize(("engine", "number"), [("moto", signal.SIGINT), ("dynamodb-local", signal.SIGTERM)])
 def test_the_stage_answers_and_stops_without_a_word(engine: str, number: int, request: pytest.FixtureRequest) -> None:
     if engine == "dynamodb-local":
         request.getfixturevalue("dynamodb_local_url")
@@ -42,6 +43,25 @@ def test_the_stage_answers_and_stops_without_a_word(engine: str, number: int, re
         assert process.returncode == 0
 
 
+Refused = Callable[..., str]
+
+
+@pytest.fixture
+def refused(monkeypatch: pytest.MonkeyPatch) -> Refused:
+    """Start a stage with these settings in this process; return the line with which it ends instead."""
+
+    def start(**environment: str) -> str:
+        for name in ("PORT", "AWS_PORT", "ENGINE", "DATA", "DEMO"):
+            monkeypatch.setenv(name, environment.get(name, ""))
+        monkeypatch.setattr(signal, "signal", lambda *_: None)
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert "\n" not in str(ended.value)
+        return str(ended.value)
+
+    return start
+
+
 @pytest.mark.parametrize("name", ["PORT", "AWS_PORT"])
 def test_a_busy_port_is_one_clear_line(name: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as busy:
@@ -53,28 +73,27 @@ def test_a_busy_port_is_one_clear_line(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "value"), [("PORT", "http"), ("PORT", "70000"), ("ENGINE", "sqlite"), ("DEMO", "year")]
 )
-def test_a_wrong_setting_is_one_clear_line(name: str, value: str) -> None:
-    with a_stage(*SMALL, **{name: value}) as process:
-        refusal = refusal_of(process)
+def test_a_wrong_setting_is_one_clear_line(name: str, value: str, refused: Refused) -> None:
+    refusal = refused(**{name: value})
 
     assert name in refusal
     assert value in refusal
 
 
 @pytest.mark.parametrize("environment", [{}, {"ENGINE": "moto"}])
-def test_moto_refuses_a_folder_that_it_would_not_use(environment: dict[str, str], tmp_path: Path) -> None:
-    with a_stage(*SMALL, DATA=str(tmp_path / "data"), **environment) as process:
-        refusal = refusal_of(process)
+def test_moto_refuses_a_folder_that_it_would_not_use(
+    environment: dict[str, str], tmp_path: Path, refused: Refused
+) -> None:
+    refusal = refused(DATA=str(tmp_path / "data"), **environment)
 
     assert f"`make run ENGINE=dynamodb-local DATA={tmp_path}/data`" in refusal
     assert not (tmp_path / "data").exists()
 
 
-def test_a_folder_of_something_else_is_one_clear_line(tmp_path: Path) -> None:
+def test_a_folder_of_something_else_is_one_clear_line(tmp_path: Path, refused: Refused) -> None:
     (tmp_path / "letters.txt").write_text("Dear Ann")
 
-    with a_stage(*SMALL, ENGINE="dynamodb-local", DATA=str(tmp_path)) as process:
-        assert f"DATA={tmp_path}: the folder is not empty" in refusal_of(process)
+    assert f"DATA={tmp_path}: the folder is not empty" in refused(ENGINE="dynamodb-local", DATA=str(tmp_path))
 
 
 def test_the_first_lines_say_that_data_is_lost_and_how_to_keep_it(capsys: pytest.CaptureFixture[str]) -> None:
