@@ -12,6 +12,7 @@ AXE_PACKAGE := axe-core@4.14.1
 WEBHOOKS_PACKAGE := standardwebhooks==1.1.0
 WEBHOOKS_NPM_PACKAGE := standardwebhooks@1.1.1
 PARALLEL ?= -n auto --dist loadfile --no-loadscope-reorder  # the tests of a module share tables, so they run in one process; modules with one long test do not start last
+QUICK := tests/domain tests/schemas tests/settings tests/store tests/services tests/api
 STAGE ?= dev
 STACK ?= payments-$(STAGE)
 
@@ -33,7 +34,7 @@ WEBHOOKS := .engines/standardwebhooks/.stamp-$(WEBHOOKS_PACKAGE)
 WEBHOOKS_NPM := .engines/standardwebhooks-npm/.stamp-$(WEBHOOKS_NPM_PACKAGE)
 
 .DEFAULT_GOAL := run
-.PHONY: run help deployed test check bench simulate format lock engine linter lambda browser webhook-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
+.PHONY: run help deployed test quick check bench simulate format lock engine linter lambda browser webhook-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
 
 run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
 	@echo "The local stage starts, which takes some seconds:"
@@ -47,6 +48,9 @@ deployed: $(STAGE_VENV) $(LAMBDA) engine  ## run the deployed zip on this machin
 
 test: $(VENV) engine linter lambda browser webhook-tools  ## run all tests. ARGS="-k name" runs some
 	@$(BIN)/pytest $(PARALLEL) $(ARGS)
+
+quick: $(VENV)  ## run the quick tests, between two edits: rules, services and the API on moto
+	@ENGINES=moto $(BIN)/pytest $(PARALLEL) --quick $(ARGS) $(QUICK)
 
 check: $(VENV) engine linter lambda browser webhook-tools  ## check format, lint and types, and run all tests, as .ci/run does
 	$(BIN)/ruff format --check .

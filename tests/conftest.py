@@ -37,6 +37,7 @@ CI = os.environ.get("CI") == "true"
 
 hypothesis.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.register_profile("dev", deadline=None)
+hypothesis.register_profile("quick", deadline=None, derandomize=True, max_examples=20)
 hypothesis.load_profile("ci" if CI else "dev")
 
 
@@ -176,14 +177,40 @@ def engine(engine_name: str, request: pytest.FixtureRequest) -> str:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """With `--deployed` the tests of the API ask what is deployed instead of the local stage."""
+    """Add the options of a run.
+
+    With `--deployed` the tests of the API ask what is deployed instead of the local stage. With `--quick` only the
+    tests run that take milliseconds: they start no process, no browser and no DynamoDB Local.
+    """
     parser.addoption("--deployed", action="store_true", help="run tests/api against the functions of the package")
+    parser.addoption("--quick", action="store_true", help="run the tests that take no time")
+
+
+# Modules that take seconds: they wait for outages, ask every endpoint for every fault, or compare with a model.
+SLOW = frozenset({
+    *("test_cost_of_reading", "test_outages", "test_every_field_is_checked", "test_every_field_has_an_effect"),
+    *("test_roles", "test_history_export", "test_deliveries", "test_totals", "test_unknown_logins", "test_denials"),
+    *("test_message_limits", "test_host_messages", "test_payment_sweep", "test_shop", "test_events"),
+    *("test_local_times", "test_terminal_groups", "test_search", "test_features", "test_webhooks"),
+    *("test_terminals", "test_receipts", "test_agent_updates"),
+})  # fmt: skip
+SLOW_FIXTURES = frozenset({"browser", "build", "dynamodb_local", "dynamodb_local_url"})
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip, with a reason, what cannot be asked of functions that are processes of their own."""
+    """Skip, with a reason, what cannot be asked of functions that are processes of their own; select quick tests."""
     if config.getoption("--deployed"):
         deployment.skip_what_is_local(items)
+    if config.getoption("--quick"):
+        hypothesis.load_profile("quick")
+        quick = [item for item in items if _is_quick(item)]
+        config.hook.pytest_deselected(items=[item for item in items if item not in quick])
+        items[:] = quick
+
+
+def _is_quick(item: pytest.Item) -> bool:
+    names = set(getattr(item, "fixturenames", ()))
+    return item.path.stem not in SLOW and not names & SLOW_FIXTURES
 
 
 @pytest.fixture(scope="session")

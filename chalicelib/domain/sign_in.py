@@ -141,7 +141,8 @@ class Session(Record):
 
 def new_session(digest: str, agent_id: int, credential_version: int, now: datetime) -> Session:
     """Return a session that begins now."""
-    return Session(digest, agent_id, credential_version, now, now, _epoch(now + MAX_IDLE))
+    session = Session(digest, agent_id, credential_version, now, now, 0)
+    return replace(session, expires_at=expiry(session, now))
 
 
 def is_alive(session: Session, now: datetime) -> bool:
@@ -159,9 +160,12 @@ def is_use_to_record(session: Session, now: datetime) -> bool:
     return now >= session.used_at + USE_RECORDED_EVERY
 
 
+KNOWN_FOR = timedelta(days=7)  # after its end: a till that goes on with it does not guess passwords
+
+
 def expiry(session: Session, now: datetime) -> int:
     """Return the time (epoch s) after which the store may delete a session that is used now."""
-    return _epoch(ends_at(replace(session, used_at=now)))
+    return _epoch(ends_at(replace(session, used_at=now)) + KNOWN_FOR)
 
 
 def _epoch(at: datetime) -> int:

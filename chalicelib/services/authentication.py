@@ -207,10 +207,7 @@ def _is_remembered(login: Login | None, secret: Secret, now: datetime) -> TypeGu
 
 
 def _verify(login: Login | None, credential: Credential, attempt: Attempt, now: datetime) -> Login:
-    """Return the login if the secret is its password, else count the failure and raise 102. Raise 104 while locked.
-
-    A wrong GUID is not counted. A till that goes on with yesterday's session would lock its login.
-    """
+    """Return the login if the secret is its password, else count the failure and raise 102. Raise 104 while locked."""
     unknown = agents.counter_of_unknown(secrets.pseudonym("unknown login", credential.login))
     counter = agents.counter(login.email) if login else unknown
     seen = read(counter.key) or FailedAttempts()
@@ -218,8 +215,6 @@ def _verify(login: Login | None, credential: Credential, attempt: Attempt, now: 
         raise ServiceError(ErrorCode.LOGIN_LOCKED)
     if passwords.verify(login.password_hash if login else None, credential.secret, now) and login is not None:
         return login
-    if is_guid(credential.secret.reveal()):  # a session that was forgotten: nobody guesses one
-        raise ServiceError(ErrorCode.BAD_CREDENTIAL)
     source = secrets.pseudonym("source", attempt.source)
     before = agents.count_failure(counter, seen, source, now)
     if reaches_many_places(before, source):

@@ -48,8 +48,8 @@ OPERATIONS = {
 }
 # The members of their answers: moto's results also have others.
 MEMBERS = (
-    *("Attributes", "ConsumedCapacity", "Count", "Item", "ItemCollectionMetrics", "Items", "LastEvaluatedKey"),
-    *("Responses", "ScannedCount", "UnprocessedItems", "UnprocessedKeys"),
+    *("Responses", "UnprocessedKeys", "UnprocessedItems", "Item", "Items", "Count", "ScannedCount"),
+    *("LastEvaluatedKey", "Attributes", "ConsumedCapacity", "ItemCollectionMetrics"),
 )
 
 
@@ -67,6 +67,9 @@ def answer_of(account: str, region: str, operation: str, body: bytes) -> bytes |
     except (import_module("moto.core.exceptions").ServiceException, HTTPException):
         return None
     named = {name: result[name] for name in MEMBERS if result.get(name) is not None}
+    consumed = named.get("ConsumedCapacity", ())
+    for one in consumed if isinstance(consumed, list) else [consumed] if consumed else ():
+        one["CapacityUnits"] = float(one["CapacityUnits"])
     return json.dumps(named, separators=(",", ":"), default=_base64).encode()
 
 

@@ -8,16 +8,14 @@ import pytest
 from chalicelib.aws.client import DYNAMODB, KMS, SECRETS_MANAGER, Client
 from chalicelib.settings import settings
 from chalicelib.store.table import table_name
+from infra.local.stage import ENGINES
 from tests.aws.clients import LIMITS, boto3s, ours
 from tests.support.transactions import a_guid
 
-
-@pytest.fixture(autouse=True, params=["moto", "dynamodb_local"])
-def each_engine(request: pytest.FixtureRequest) -> None:
-    """Run each test on both engines."""
-    request.getfixturevalue(request.param)
-
-
+pytestmark = [
+    pytest.mark.usefixtures("engine"),
+    pytest.mark.parametrize("engine_name", ENGINES, indirect=True, scope="session"),
+]
 TABLE = "transactions"
 TEXT = "ünï 字 \u2028 \U0001f600"
 LARGE = {"S": "x" * 410_000}

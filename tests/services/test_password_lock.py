@@ -8,7 +8,6 @@ from chalicelib.domain.sign_in import LOCK_AFTER, LOCK_FOR
 from chalicelib.errors import ErrorCode
 from chalicelib.services.authentication import caller_of
 from tests.support.accounts import an_account, basic, guess, refusal_of
-from tests.support.transactions import a_guid
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 WRONG = "not-the-password"
@@ -25,18 +24,6 @@ def test_the_tenth_wrong_password_in_a_row_locks_passwords_for_thirty_minutes() 
     assert account.login.failed_attempts == LOCK_AFTER
     assert refusal_of(account.basic, NOW + LOCK_FOR - timedelta(seconds=1)) is ErrorCode.LOGIN_LOCKED
     assert refusal_of(account.basic, NOW + LOCK_FOR) is None
-
-
-def test_a_till_that_goes_on_with_a_forgotten_session_does_not_lock_its_login() -> None:
-    account = an_account()
-
-    assert {refusal_of(basic(account.email, a_guid()), NOW) for _ in range(LOCK_AFTER + 1)} == {
-        ErrorCode.BAD_CREDENTIAL
-    }
-    assert {refusal_of(basic(f"nobody-{account.email}", a_guid()), NOW) for _ in range(LOCK_AFTER + 1)} == {
-        ErrorCode.BAD_CREDENTIAL
-    }
-    assert refusal_of(account.basic, NOW) is None
 
 
 def test_nine_wrong_passwords_and_a_right_one_begin_the_count_anew() -> None:
