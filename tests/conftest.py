@@ -8,7 +8,7 @@ a test makes its own merchants and IDs, and asks for nothing it did not make.
 
 import importlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -264,6 +264,23 @@ def stage_on_dynamodb_local(dynamodb_local: str, server: str, seeded: set[str]) 
         importlib.import_module("infra.demo.data").seed()
         seeded.add(dynamodb_local)
     return server
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item,
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let the first line of a failure say which claim does not hold, in words."""
+    report = yield
+    if report.failed:
+        report.location = (*report.location[:2], claim_of(item.name))
+    return report
+
+
+def claim_of(name: str) -> str:
+    """Return the claim that a test's name makes."""
+    words, bracket, parameters = name.removeprefix("test_").partition("[")
+    return f"NOT TRUE: {words.replace('_', ' ')}{' ' + bracket if bracket else ''}{parameters}"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
