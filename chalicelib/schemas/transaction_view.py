@@ -167,8 +167,9 @@ def wire_state(transaction: Transaction) -> WireState:
 
 
 def status_of(transaction: Transaction, now: datetime) -> str:
-    """Return Status: an approved payment is in transfer until the Deadline; cash is deposited at once."""
-    deposited = transaction.input_type is InputType.CASH or now >= transaction.deadline
+    """Return Status: an approved transaction is in transfer until its Deadline; a cash payment is deposited at once."""
+    is_cash_payment = transaction.input_type is InputType.CASH and not transaction.is_reversal
+    deposited = is_cash_payment or now >= transaction.deadline
     approved = transaction.phase in (Phase.APPROVED, Phase.REVERSAL_APPROVED)
     if approved and deposited and not transaction.is_reversed_in_full:
         return "DEPOSITED"
