@@ -22,7 +22,7 @@ from chalicelib.domain.payment import (
     fingerprint_of,
     minor,
 )
-from chalicelib.domain.phases import MONEY_TAKEN, Phase
+from chalicelib.domain.phases import FAILED, MONEY_TAKEN, Phase
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import (
     KINDS,
@@ -387,7 +387,6 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
 
 REPEAT_WINDOW = timedelta(seconds=120)  # an equal request without a key counts as a repeat
 NO_TIME = "0001-01-01"  # the beginning of a client's time that was never set
-FAILED = frozenset({Phase.DECLINED, Phase.REJECTED})
 
 
 def content_identity(order: ReversalOrder, original: Transaction, agent_id: int) -> tuple[object, ...] | None:

@@ -13,7 +13,7 @@ from chalicelib.domain import money
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.history import PAGE_SIZE, Page, page_count
 from chalicelib.domain.money import Currency
-from chalicelib.domain.phases import Phase
+from chalicelib.domain.phases import FAILED, Phase
 from chalicelib.domain.reversal import CANCELS, offers
 from chalicelib.domain.transaction import KINDS, AgentSnapshot, EmvData, InputType, Transaction
 from chalicelib.errors import ErrorCode
@@ -180,7 +180,7 @@ def error_of(transaction: Transaction) -> tuple[int, str | None]:
     """Return `ErrorCode` and `ErrorMessage` for an answer with a transaction."""
     if transaction.is_pending:
         return ErrorCode.OUTCOME_UNKNOWN.code, ErrorCode.OUTCOME_UNKNOWN.message
-    if transaction.phase in (Phase.DECLINED, Phase.REJECTED, Phase.AUTO_CANCELLED):
+    if transaction.phase in FAILED:
         return DECLINED + (transaction.result.code or 0), transaction.result.message
     return 0, None
 
@@ -322,7 +322,7 @@ def _amounts(transaction: Transaction) -> dict[str, Any]:
         **dict.fromkeys(("amount_orig", "amount", "amount_netto"), paid),
         **dict.fromkeys(("fee_total", "fee_total_eff", "fee_total_rvs"), nothing),
         "amount_cash_got": None if got is None else amount(got),
-        "amount_eff": amount(transaction.remaining_minor),
+        "amount_eff": amount(0 if transaction.phase in FAILED else transaction.remaining_minor),
         "amount_rvs": amount(reversed_minor),
         "count_rvs": transaction.reversals.count,
         "partial_reverse": transaction.original.partial or 0 < reversed_minor < transaction.amount_minor,

@@ -3,6 +3,7 @@
 import base64
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -72,6 +73,14 @@ def test_the_sandbox_obeys_its_table(stage: str, pan: str, amount: str, answered
     assert seen["Transactions"][0]["Substate"] == found
     assert len(seen["InProcess"]) == (found == 201)
     assert len(seen["NotFinishedActualTrans"]) == (found == 401)
+
+
+def test_nothing_remains_of_a_declined_payment(stage: str) -> None:
+    transaction = submit(stage, a_card_body("10.05")).body["Transaction"]
+    seen = look(stage, transaction["ID"])["Transactions"][0]
+
+    for shown in (transaction, seen):
+        assert (shown["Amount"], shown["AmountEff"], shown["AmountRvs"]) == (Decimal("10.05"), 0, 0)
 
 
 def test_the_table_has_every_number_of_the_sandbox() -> None:

@@ -26,6 +26,13 @@ def test_what_is_being_returned_counts_as_reversed_until_its_outcome_is_known() 
     assert (view.amount_rvs, view.amount_eff, view.count_rvs) == (Decimal("5.00"), Decimal("7.30"), 2)
 
 
+@pytest.mark.parametrize("phase", [Phase.DECLINED, Phase.REJECTED, Phase.AUTO_CANCELLED])
+def test_nothing_remains_of_a_transaction_that_moved_no_money(phase: Phase) -> None:
+    view = TransactionView.of(replace(a_payment(), phase=phase), NOW, None)
+
+    assert (view.amount, view.amount_eff) == (Decimal("12.30"), 0)
+
+
 def test_what_never_arrived_shows_nobody_a_result_before_its_reversal_is_acknowledged() -> None:
     pending = transaction_steps.never_arrived(
         a_payment(phase=Phase.UNKNOWN, result_code=None, result_message=None), NOW
