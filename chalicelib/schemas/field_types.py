@@ -1,6 +1,7 @@
 """Field types of requests, each with its own check."""
 
 import json
+import re
 from collections.abc import Collection
 from dataclasses import fields
 from decimal import Decimal
@@ -32,7 +33,13 @@ SECRET_KEY_LENGTH = (16, 256)
 # HTML's form of an e-mail address. Amazon SES delivers only to ASCII addresses.
 EMAIL = r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9-]{1,63})+$"
 
-Email = Annotated[str, Field(max_length=254), pattern(EMAIL, "An e-mail address is expected.")]
+MAX_EMAIL = 254
+Email = Annotated[str, Field(max_length=MAX_EMAIL), pattern(EMAIL, "An e-mail address is expected.")]
+
+
+def is_email(text: str) -> bool:
+    """Return whether a text may be the e-mail address of an agent."""
+    return len(text) <= MAX_EMAIL and re.match(EMAIL, text) is not None
 
 
 def _alpha2(text: str) -> str:

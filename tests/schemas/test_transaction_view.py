@@ -30,7 +30,7 @@ def test_what_is_being_returned_counts_as_reversed_until_its_outcome_is_known() 
 def test_nothing_remains_of_a_transaction_that_moved_no_money(phase: Phase) -> None:
     view = TransactionView.of(replace(a_payment(), phase=phase), NOW, None)
 
-    assert (view.amount, view.amount_eff) == (Decimal("12.30"), 0)
+    assert (view.amount, view.amount_eff) == (Decimal("12.30"), Decimal(0))
 
 
 def test_what_never_arrived_shows_nobody_a_result_before_its_reversal_is_acknowledged() -> None:
