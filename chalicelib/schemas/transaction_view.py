@@ -20,6 +20,7 @@ from chalicelib.errors import ErrorCode
 from chalicelib.phone_numbers import format_international
 from chalicelib.record import Record
 from chalicelib.schemas.base import Answer, View
+from chalicelib.schemas.linked_cards import PaidCardView
 
 
 class CardView(View):
@@ -209,7 +210,7 @@ class TransactionView(View):
     status: str
     rrn: str | None
     terminal_name: str
-    linked_card: dict[str, Any] | None
+    linked_card: PaidCardView | None
     client_product_code: str | None
     amount_orig: Decimal
     amount: Decimal
@@ -291,6 +292,7 @@ class TransactionView(View):
             pos_id=transaction.agent.id,
             branch_id=transaction.client_id,
             trans_pos=TransPosView.of(transaction.agent),
+            linked_card=PaidCardView.of(transaction, zone),
             photo_url=transaction.pictures.photo_key and sign(transaction.pictures.photo_key),
             signature_url=transaction.pictures.signature_key and sign(transaction.pictures.signature_key),
             **asdict(transaction.particulars),
@@ -333,7 +335,6 @@ def _amounts(transaction: Transaction) -> dict[str, Any]:
 
 
 def _acquirer(transaction: Transaction) -> dict[str, Any]:
-    card, linked_id = transaction.card, transaction.card_entry.linked_id
     return {
         "merchant_tran_id": transaction.id,
         "acquirer_id": transaction.acquirer,
@@ -341,8 +342,7 @@ def _acquirer(transaction: Transaction) -> dict[str, Any]:
         "single_step_auth": transaction.completion.single_step,
         "emv_data": EmvView.of(transaction.card_entry.emv),
         "card": CardView.of(transaction),
-        "linked_card": {"ID": linked_id, "PANMasked": card.masked} if card and linked_id else None,
-        "cardholder_name": card and card.cardholder,
+        "cardholder_name": transaction.card and transaction.card.cardholder,
     }
 
 

@@ -558,7 +558,8 @@ TRANSACTION: dict[str, Any] = dict.fromkeys(CARRIED, S) | {
     "Status": S,
     "RRN": S,
     "TerminalName": S,
-    "LinkedCard": O,
+    "LinkedCard": dict.fromkeys(("CardholderName", "PANEnding", "PANMasked", "PaymentType", "CardExp"), S)
+    | {"ID": I, "LinkType": I},
     "ClientProductCode": S,
     **dict.fromkeys(AMOUNTS, D),
     "CountRvs": I,
