@@ -227,6 +227,15 @@ def test_a_stripe_without_its_track_2_or_of_two_cards_is_refused(stage: str, str
     assert PAN not in reply.text
 
 
+def test_the_name_on_track_1_is_the_cardholders(stage: str) -> None:
+    with_name = submit(stage, swiped(TRACK1 + TRACK2)).body["Transaction"]
+    back = {"BasicReverseTran": {"TransactionID": with_name["ID"], "ReverseMode": 2}}
+
+    assert with_name["CardholderName"] == "MOKOENA/THANDI"
+    assert post(stage, "/api/v1/payment/reverse", back).body["Transaction"]["CardholderName"] == "MOKOENA/THANDI"
+    assert submit(stage, swiped(TRACK2)).body["Transaction"]["CardholderName"] is None
+
+
 def test_a_chip_that_is_read_as_a_chip_needs_no_permission(stage: str) -> None:
     body = a_card_body(basic={"InputType": 3}, Card={"CardDataInput": {"ReaderData": chip_data()}})
 
