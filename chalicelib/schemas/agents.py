@@ -17,7 +17,7 @@ from chalicelib.iso_codes import currency_code
 from chalicelib.phone_numbers import format_international
 from chalicelib.schemas.base import Answer, Identifier, Name, Request, State, Text, View, problem, validations_of
 from chalicelib.schemas.field_types import (
-    CountryID,
+    CountryCode,
     CurrencyID,
     Email,
     Image,
@@ -98,7 +98,7 @@ class UpdateAgent(_Agent):
     name: Name | None = None
     email: Email | None = None
     phone: Phone | None = None
-    country_id: CountryID | None = None
+    country_id: CountryCode | None = None
     currency_id: CurrencyID | None = None
     language_id: Text | None = None
     unlock: bool | None = None

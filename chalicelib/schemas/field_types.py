@@ -49,11 +49,6 @@ def _alpha2(text: str) -> str:
     return code
 
 
-def _known_country(text: str) -> str:
-    _alpha2(text)
-    return text
-
-
 def _known_currency(text: str) -> str:
     if iso_codes.currency(text) is None:
         raise problem(Check.NOT_IN_DICTIONARY, "An ISO 4217 currency code is expected.")
@@ -69,7 +64,6 @@ def _phone(text: str, info: ValidationInfo) -> str:
 
 
 CountryCode = Annotated[str, Field(max_length=3), AfterValidator(_alpha2)]  # converted to alpha-2
-CountryID = Annotated[str, Field(max_length=3), AfterValidator(_known_country)]  # stored unchanged
 CurrencyID = Annotated[str, Field(max_length=3), AfterValidator(_known_currency)]  # converted to alpha-3
 Phone = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_phone)]  # converted to E.164
 

@@ -20,6 +20,7 @@ class GetLinkedCards(Context):
     """The filters of the list. An absent filter does not filter, except that `Deleted` absent means 0."""
 
     SPELLINGS: ClassVar[Mapping[str, str]] = {"AccountID": "AccountId"}
+    ZEROS: ClassVar[frozenset[str]] = frozenset({"State", "Status"})
 
     account_id: Identifier | None = Field(None, alias="AccountId")
     state: Identifier | None = None
@@ -78,7 +79,7 @@ class LinkedCardView(View):
     created: str
     updated: str
     deleted: bool
-    can_delete: bool
+    can_delete: bool = False  # the interface has no deletion
     transaction_count: int
     storage_id: int | None
 
@@ -95,7 +96,6 @@ class LinkedCardView(View):
             card_exp=expiry_text(details.exp, zone, merchant_gmt),
             created=text_of(card.created_at, zone),
             updated=text_of(card.updated_at, zone),
-            can_delete=not card.deleted,
         )
 
 

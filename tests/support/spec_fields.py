@@ -820,7 +820,6 @@ ALWAYS_NULL = {
     "Merchant.AccountTypeID",
     "Merchant.AccountType",
     "Merchant.FInstName",
-    "Merchant.TerminalID",
     "Terminal.Settled",
     "Terminal.TMK",
     "Terminal.TMKKCV",
