@@ -381,6 +381,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "/api/v1/merchant/{merchantId}/webhook/create": CREATE_WEBHOOK,
     "/api/v1/merchant/{merchantId}/webhook/list": {},
     "/api/v1/merchant/{merchantId}/webhook/{webhookId}/update": UPDATE_WEBHOOK,
+    "/api/v1/merchant/{merchantId}/webhook/{webhookId}/delete": {},
     "/api/v1/merchant/{merchantId}/webhook/{webhookId}/test": {},
     "/api/v1/merchant/{merchantId}/event/list": LIST_EVENTS,
     "/api/v1/merchant/{merchantId}/event/{eventId}/resend": RESEND_EVENT,
@@ -771,6 +772,7 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "ListWebhooks": {"Webhooks": ["Webhook"]},
     "TestWebhook": {"EventID": S},
     "ListEvents": {"Events": ["Event"], "EventsCounters": {"Pagesize": I, "ItemCountPage": I}},
+    "DeleteWebhook": {},  # ours: nothing beside the envelope
     "ResendEvent": {},  # ours: nothing beside the envelope
     "Me": {"Data": ME},  # ours
     "Takings": {  # ours
@@ -797,6 +799,7 @@ ANSWERS = {
     "/api/v1/merchant/{merchantId}/webhook/create": "CreateWebhook",
     "/api/v1/merchant/{merchantId}/webhook/list": "ListWebhooks",
     "/api/v1/merchant/{merchantId}/webhook/{webhookId}/update": "CreateWebhook",
+    "/api/v1/merchant/{merchantId}/webhook/{webhookId}/delete": "DeleteWebhook",
     "/api/v1/merchant/{merchantId}/webhook/{webhookId}/test": "TestWebhook",
     "/api/v1/merchant/{merchantId}/event/list": "ListEvents",
     "/api/v1/merchant/{merchantId}/event/{eventId}/resend": "ResendEvent",
