@@ -34,6 +34,7 @@ ENDPOINTS = (
     Endpoint("POST", "/api/v1/merchant/{merchantId}/webhook/create", webhooks.create),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/webhook/list", webhooks.list_webhooks),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/webhook/{webhookId}/update", webhooks.update),
+    Endpoint("POST", "/api/v1/merchant/{merchantId}/webhook/{webhookId}/delete", webhooks.delete),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/webhook/{webhookId}/test", webhooks.test),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/event/list", webhooks.list_events),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/event/{eventId}/resend", webhooks.resend_event),

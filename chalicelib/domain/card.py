@@ -180,7 +180,8 @@ def _swiped(sent: CardInput) -> tuple[CardData | None, Findings]:
     except emv.MalformedError:
         return None, (_malformed(STRIPE_IS),)
     card = CardData(Secret(track.pan), CardDetails(""), "", track2=Secret(text), has_chip=track.has_chip)
-    return _read_out(track, card, STRIPE_IS)
+    card_read, problems = _read_out(track, card, STRIPE_IS)
+    return _named(card_read, track.cardholder), problems
 
 
 def _chip(sent: CardInput) -> tuple[CardData | None, Findings]:
@@ -193,9 +194,11 @@ def _chip(sent: CardInput) -> tuple[CardData | None, Findings]:
         return None, (_malformed(CHIP_DATA_IS),)
     chip = CardData(Secret(track.pan), CardDetails(""), "", tlv=sent.reader_data, emv=_emv(found, track.pan))
     card, problems = _read_out(track, chip, CHIP_DATA_IS)
-    if card is None:
-        return None, problems
-    return replace(card, details=replace(card.details, cardholder=emv.cardholder(found))), ()
+    return _named(card, emv.cardholder(found)), problems
+
+
+def _named(card: CardData | None, cardholder: str | None) -> CardData | None:
+    return card and replace(card, details=replace(card.details, cardholder=cardholder))
 
 
 def _read_out(track: emv.Track2, card: CardData, expected: str) -> tuple[CardData | None, Findings]:

@@ -43,14 +43,14 @@ def effective(agent: MobileSettings | None, merchant: MobileSettings | None) -> 
 
     If `inherited` of an agent's features is True, its own features stay stored, but its merchant's are in force. In the
     result `inherited` means that no feature in force is the agent's own. Credit vouchers are never allowed, because
-    they are not supported.
+    they are not supported. BarcodeScanner is a setting, and the features show it.
     """
     own = (agent and agent.features) or NO_FEATURES
     above = replace((merchant and merchant.features) or NO_FEATURES, inherited=None)
     inherits = own.inherited is True or replace(own, inherited=None) == NO_FEATURES
     layers = (above, DEFAULT_FEATURES) if inherits else (own, above, DEFAULT_FEATURES)
-    features = replace(_first_set(*layers), inherited=inherits)
     in_force = _first_set(*(layer for layer in (agent, merchant) if layer), DEFAULTS)
+    features = replace(_first_set(*layers), inherited=inherits, barcode_scanner=in_force.barcode_scanner)
     return replace(in_force, features=features, allow_credit_voucher_reverses=0)
 
 

@@ -16,7 +16,7 @@ CONSTRUCTED, NUMBER_FOLLOWS, MORE = 0x20, 0x1F, 0x80
 LONG, MAX_LENGTH_BYTES = 0x80, 3  # EMV does not use the indefinite length, a single 0x80
 MAX_TAG_BYTES = 3
 # Track 1, which a reader may send before track 2.
-TRACK1 = re.compile(r"%B([0-9]{12,19})\^[^^]{2,26}\^[0-9]{4}([0-9]{3})?[^?]*\?[^;]?")
+TRACK1 = re.compile(r"%B([0-9]{12,19})\^([^^]{2,26})\^[0-9]{4}([0-9]{3})?[^?]*\?[^;]?")
 TRACK2 = re.compile(r";?([0-9]{12,19})[=Dd]([0-9]{2})([0-9]{2})([0-9]*)[Ff]?\??.?")
 SERVICE_DIGITS = 3
 CHIP_SERVICES = ("2", "6")  # the first digit of a chip card's service code (ISO/IEC 7813)
@@ -40,6 +40,7 @@ class Track2(Record):
     exp: str
     rest: str = ""
     has_chip_on_track1: bool = False
+    cardholder: str | None = None  # on track 1
 
     @property
     def text(self) -> str:
@@ -135,10 +136,11 @@ def stripe(text: str) -> tuple[Track2, str]:
         return track2(text), text
     alone = text[before.end() :]
     track = track2(alone)
-    pan, service = before.groups()
+    pan, name, service = before.groups()
     if pan != track.pan:
         raise MalformedError
-    return replace(track, has_chip_on_track1=(service or "").startswith(CHIP_SERVICES)), alone
+    has_chip = (service or "").startswith(CHIP_SERVICES)
+    return replace(track, has_chip_on_track1=has_chip, cardholder=_name(name)), alone
 
 
 def card_in(found: Mapping[int, bytes]) -> Track2:
@@ -166,9 +168,15 @@ def printed(found: Mapping[int, bytes]) -> EmvData:
 
 
 def cardholder(found: Mapping[int, bytes]) -> str | None:
-    """Return the name on the card. A text with a digit is not a name."""
-    name = _text(found.get(CARDHOLDER, b""), 26)
-    return None if name is None or any(letter.isdigit() for letter in name) else name
+    """Return the name on the chip."""
+    return _name(_text(found.get(CARDHOLDER, b""), 26) or "")
+
+
+def _name(text: str) -> str | None:
+    """Return the cardholder's name; None if the card has none. A text with a digit is not a name."""
+    name = text.strip()
+    is_name = name.isprintable() and any(map(str.isalpha, name)) and not any(map(str.isdigit, name))
+    return name if is_name else None
 
 
 def online_result(code: int) -> str:

@@ -19,7 +19,7 @@ from chalicelib.domain.acquirer import (
 from chalicelib.domain.business_days import to_local
 from chalicelib.domain.card import CardData
 from chalicelib.domain.merchant import Terminal
-from chalicelib.domain.reversal import CANCELS, ReversalOrder
+from chalicelib.domain.reversal import CANCELS, ReversalOrder, reading_type
 from chalicelib.domain.transaction import HostFacts, MessageTrace, TerminalSnapshot, Transaction
 
 LAST_STAN = 999_999
@@ -93,7 +93,7 @@ def reversal_request(
         reversal.amount_minor,
         reversal.currency,
         card=card,
-        input_type=reversal.input_type,
+        input_type=reading_type(order.input_type if order else None, reversal.input_type),
         external_terminal_id=order.external_terminal_id if order else None,
         additional_fields=order.additional_fields if order else None,
         kind=ReversalKind.CANCEL if reversal.original.mode in CANCELS else ReversalKind.RETURN,

@@ -115,6 +115,15 @@ ENTRY_CAPS = {
 }
 
 
+class MerchantProfile(Record):
+    """A merchant, its terminal if it has exactly one, the number of products it may sell, and its picture's URL."""
+
+    merchant: Merchant
+    terminal_id: int | None
+    products: int
+    avatar_url: str | None
+
+
 class Terminal(Record):
     """A stored terminal; `tid` is its name, unique within the merchant."""
 

@@ -44,3 +44,4 @@ PENDING = frozenset({Phase.SENT, Phase.UNKNOWN, Phase.AUTO_CANCELLING, Phase.CAN
 
 
 MONEY_TAKEN = frozenset({Phase.APPROVED, Phase.AWAITING_COMPLETION})
+FAILED = frozenset({Phase.DECLINED, Phase.REJECTED, Phase.AUTO_CANCELLED})  # no money has moved

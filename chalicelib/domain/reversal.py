@@ -12,7 +12,7 @@ from enum import IntEnum
 
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.business_days import business_day, end_of_day, instant_of, to_local, zone_of
-from chalicelib.domain.card import CardData, CardInput, Findings, expired, is_another, read
+from chalicelib.domain.card import READERS, CardData, CardInput, Findings, expired, is_another, read
 from chalicelib.domain.money import canonical, from_minor
 from chalicelib.domain.payment import (
     APPROVED_TEXT,
@@ -22,7 +22,7 @@ from chalicelib.domain.payment import (
     fingerprint_of,
     minor,
 )
-from chalicelib.domain.phases import MONEY_TAKEN, Phase
+from chalicelib.domain.phases import FAILED, MONEY_TAKEN, Phase
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import (
     KINDS,
@@ -90,6 +90,16 @@ def known_mode(mode: int) -> ReverseMode:
 def endpoint_of(original: Transaction) -> str:
     """Return the one endpoint that reverses payments of this kind."""
     return CARD_PRESENT if KINDS[original.input_type].card_present else CNP
+
+
+def reversal_types(input_type: InputType) -> tuple[InputType, ...]:
+    """Return the input types that a reversal may name: the payment's own, or any reader's if a reader read its card."""
+    return tuple(sorted(READERS)) if input_type in READERS else (input_type,)
+
+
+def reading_type(named: int | None, paid: InputType) -> InputType:
+    """Return the way the card of a reversal is read: as the reversal's InputType says, else as the payment's."""
+    return InputType(named) if named in reversal_types(paid) else paid
 
 
 def refusal(
@@ -195,7 +205,7 @@ def offers(original: Transaction, now: datetime) -> Offers:
         can_cancel_cnp_partial=is_open(ReverseMode.CANCEL_CNP, partial=True),
         can_return_cnp=is_open(ReverseMode.RETURN_CNP),
         can_return_cnp_partial=is_open(ReverseMode.RETURN_CNP, partial=True),
-        reverse_cp_input_types=(original.input_type,) if card_present else (),
+        reverse_cp_input_types=reversal_types(original.input_type) if card_present else (),
     )
 
 
@@ -221,16 +231,20 @@ def sent_card(data: CardInput, input_mode: int | None, linked_card_id: int | Non
 
 
 def check_card(
-    sent: SentCard | None, original: Transaction, digest: Digest, now: datetime
+    sent: SentCard | None, original: Transaction, digest: Digest, now: datetime, *, input_type: int | None = None
 ) -> tuple[CardData | None, Findings]:
-    """Return the card for the acquirer, read and checked as in a payment, with the findings."""
+    """Return the card for the acquirer, read and checked as in a payment, with the findings.
+
+    `input_type` is the InputType of the reversal.
+    """
     if sent is None:
         return None, ()
     if original.card is None:
         return None, (Finding("card", Check.CONTRADICTION, "The payment was made without a card."),)
     if original.input_type is InputType.LINKED_CARD:
         return None, _check_linked(sent, original)
-    card, findings = read(original.input_type, sent.data or CardInput())
+    way = reading_type(input_type, original.input_type)
+    card, findings = read(way, sent.data or CardInput())
     findings = (*check_input_mode(sent.input_mode, BY_DATA), *findings)
     if sent.linked_card_id is not None:
         message = "The payment was not made with a linked card."
@@ -239,7 +253,7 @@ def check_card(
         return None, findings
     findings += expired(card, business_day(now, original.gmt))
     if is_another(original, digest(card.pan), None):
-        findings += (_other(_number_field(original.input_type)),)
+        findings += (_other(_number_field(way)),)
     return card, findings
 
 
@@ -311,7 +325,7 @@ def check(order: ReversalOrder, original: Transaction) -> tuple[int, list[Findin
     findings: list[Finding] = []
     if order.currency not in (None, original.currency.code):
         findings.append(Finding("currency", Check.CONTRADICTION, f"It was paid in {original.currency.code}."))
-    if order.input_type not in (None, original.input_type):
+    if order.input_type not in (None, *reversal_types(original.input_type)):
         message = f"It was paid with InputType {original.input_type:d}."
         findings.append(Finding("input_type", Check.CONTRADICTION, message))
     if order.acquirer not in (None, original.acquirer):
@@ -375,7 +389,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
             message=None if needs_acquirer else APPROVED_TEXT,
             pin_mode=original.result.pin_mode,
         ),
-        completion=replace(original.completion, signature_required=order.force_signature),
+        completion=replace(original.completion, signature_required=order.force_signature and needs_acquirer),
         original=Original(original.id, original.invoice, int(order.mode), amount_minor < original.amount_minor),
         reversals=Reversals(),
         card_entry=replace(original.card_entry, digest=None),
@@ -388,7 +402,6 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
 
 REPEAT_WINDOW = timedelta(seconds=120)  # an equal request without a key counts as a repeat
 NO_TIME = "0001-01-01"  # the beginning of a client's time that was never set
-FAILED = frozenset({Phase.DECLINED, Phase.REJECTED})
 
 
 def content_identity(order: ReversalOrder, original: Transaction, agent_id: int) -> tuple[object, ...] | None:
@@ -423,7 +436,10 @@ def is_repeated(order: ReversalOrder, original: Transaction, latest: Transaction
         return False
     if latest.original.mode != order.mode or order.currency not in (None, latest.currency.code):
         return False
-    if order.input_type not in (None, latest.input_type) or order.acquirer not in (None, latest.acquirer):
+    if order.input_type not in (None, *reversal_types(latest.input_type)) or order.acquirer not in (
+        None,
+        latest.acquirer,
+    ):
         return False
     if order.amount is None:
         return original.remaining_minor == 0

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum
@@ -263,6 +263,13 @@ def after(delivery: Delivery, attempt: Attempt, queue: str, now: datetime, share
     if attempt.status == HTTPStatus.GONE or is_too_late(tried, due_at):
         return finished(tried, DeliveryState.GIVEN_UP)
     return tried
+
+
+def as_of_webhooks(delivery: Delivery, existing: Collection[int]) -> Delivery:
+    """Return the delivery as it is shown while these webhooks exist: nothing is pending for a deleted webhook."""
+    if delivery.state is DeliveryState.PENDING and delivery.webhook_id not in existing:
+        return finished(delivery, DeliveryState.GIVEN_UP)
+    return delivery
 
 
 def finished(delivery: Delivery, state: DeliveryState) -> Delivery:

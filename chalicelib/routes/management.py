@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.merchant import Merchant
 from chalicelib.schemas.agents import (
     BulkAnswer,
     BulkUpdate,
@@ -18,23 +17,19 @@ from chalicelib.schemas.base import welcome_warning
 from chalicelib.schemas.merchants import CreateMerchant, MerchantAnswer, MerchantView, UpdateMerchant
 from chalicelib.schemas.request_context import ZoneQuery
 from chalicelib.schemas.terminals import CreateTerminal, TerminalAnswer, TerminalView
-from chalicelib.services import agents, merchants, pictures
+from chalicelib.services import agents, merchants
 
 
 def create_merchant(body: CreateMerchant, caller: Caller) -> MerchantAnswer:
     """Create a merchant with its terminal groups."""
-    merchant, withheld = merchants.create(body, caller, datetime.now(UTC))
-    return _answer(merchant, withheld=withheld)
+    profile, withheld = merchants.create(body, caller, datetime.now(UTC))
+    return MerchantAnswer(merchant=MerchantView.of(profile), validations=welcome_warning(withheld=withheld))
 
 
 def update_merchant(merchant_id: int, body: UpdateMerchant, caller: Caller) -> MerchantAnswer:
     """Change the fields of a merchant that the request sets."""
-    return _answer(merchants.update(body, caller, merchant_id, datetime.now(UTC)))
-
-
-def _answer(merchant: Merchant, *, withheld: bool = False) -> MerchantAnswer:
-    view = MerchantView.of(merchant, pictures.signed_url(merchant.avatar_key))
-    return MerchantAnswer(merchant=view, validations=welcome_warning(withheld=withheld))
+    profile = merchants.update(body, caller, merchant_id, datetime.now(UTC))
+    return MerchantAnswer(merchant=MerchantView.of(profile))
 
 
 def create_agent(merchant_id: int, body: CreateAgent, caller: Caller) -> PosAnswer:

@@ -3,15 +3,17 @@
 The OpenAPI document and the pages are files, because the modules that build them would slow down every cold start.
 """
 
+import json
 import lzma
 from functools import cache
 from pathlib import Path
 
 from chalicelib import shop
+from chalicelib.domain.sign_in import Scheme
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.base import Answer
 from chalicelib.schemas.request_context import HealthQuery
-from chalicelib.services import admission
+from chalicelib.services import admission, authentication
 from chalicelib.shop import policy
 from chalicelib.web import FOR_A_YEAR, Document, Headers, Moved, RequestPath
 
@@ -49,8 +51,22 @@ def home(headers: Headers) -> Document:
 
 
 def document() -> Document:
-    """Return the OpenAPI document."""
-    return Document(_text("openapi.json"), "application/json")
+    """Return the OpenAPI document with the schemes of the Authorization header that the stage has enabled."""
+    return Document(_document_of(authentication.enabled_schemes()), "application/json")
+
+
+@cache
+def _document_of(schemes: frozenset[str]) -> str:
+    text = _text("openapi.json")
+    if schemes == frozenset(Scheme):
+        return text
+    described = json.loads(text)
+    all_schemes = described["components"]["securitySchemes"]
+    described["components"]["securitySchemes"] = {name: all_schemes[name] for name in all_schemes if name in schemes}
+    for methods in described["paths"].values():
+        for operation in methods.values():
+            operation["security"] = [one for one in operation["security"] if schemes.issuperset(one)]
+    return json.dumps(described, ensure_ascii=False)
 
 
 def page(path: RequestPath) -> Document:

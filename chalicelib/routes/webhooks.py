@@ -6,6 +6,7 @@ from chalicelib.domain.agent import Caller
 from chalicelib.schemas.base import Answer
 from chalicelib.schemas.webhooks import (
     CreateWebhook,
+    DeleteWebhook,
     EventsAnswer,
     ListEvents,
     ListWebhooks,
@@ -30,6 +31,12 @@ def update(merchant_id: int, webhook_id: int, body: UpdateWebhook, caller: Calle
     """Change a webhook, or give it a new secret."""
     made = webhooks.update(body, caller, merchant_id, webhook_id, datetime.now(UTC))
     return WebhookAnswer(webhook=WebhookView.of(made.webhook, body.gmt, made.gmt, made.secret))
+
+
+def delete(merchant_id: int, webhook_id: int, body: DeleteWebhook, caller: Caller) -> Answer:
+    """Delete a webhook, and give up the events that wait for it."""
+    webhooks.delete(body, caller, merchant_id, webhook_id, datetime.now(UTC))
+    return Answer()
 
 
 def list_webhooks(merchant_id: int, body: ListWebhooks, caller: Caller) -> WebhooksAnswer:

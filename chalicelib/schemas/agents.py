@@ -12,12 +12,12 @@ from chalicelib.domain.agent_assignments import Profile
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.effective_settings import effective, effective_printer
 from chalicelib.domain.permissions import is_administrator
-from chalicelib.errors import MAX_VALIDATIONS, Check, Validation
+from chalicelib.errors import Check, Validation
 from chalicelib.iso_codes import currency_code
 from chalicelib.phone_numbers import format_international
 from chalicelib.schemas.base import Answer, Identifier, Name, Request, State, Text, View, problem, validations_of
 from chalicelib.schemas.field_types import (
-    CountryID,
+    CountryCode,
     CurrencyID,
     Email,
     Image,
@@ -31,6 +31,7 @@ from chalicelib.schemas.mobile_settings import MobileSettingsIn, MobileSettingsV
 from chalicelib.schemas.request_context import Context
 
 MAX_RIGHTS, MAX_BRANCHES = 100, 10  # every payment reads the record, so it must stay small
+MAX_BULK_FINDINGS = 300  # in an answer
 CONVERTED = {"id", "client_id", "terminal_id", "branches_actions", "mobile_settings"}
 
 
@@ -97,7 +98,7 @@ class UpdateAgent(_Agent):
     name: Name | None = None
     email: Email | None = None
     phone: Phone | None = None
-    country_id: CountryID | None = None
+    country_id: CountryCode | None = None
     currency_id: CurrencyID | None = None
     language_id: Text | None = None
     unlock: bool | None = None
@@ -118,12 +119,18 @@ class UpdateAgent(_Agent):
         return super().record_fields() | ({"state": ACTIVE} if self.unlock else {})
 
 
-class BulkItem(Request):
-    """The changes of one agent."""
+class ReadableItem(Request):
+    """The readable fields of an item of a batch. An unreadable e-mail is empty."""
 
-    email: Email
+    email: str = ""
     state: State | None = None
     printer_and_tax_settings: PrinterIn | None = None
+
+
+class BulkItem(ReadableItem):
+    """The changes of one agent. A text that is no e-mail address matches no agent (563)."""
+
+    email: Annotated[Text, Field(min_length=1)]
 
 
 class BulkUpdate(Context):
@@ -131,16 +138,20 @@ class BulkUpdate(Context):
 
     pos_bulk: list[Any]
 
-    def parse_items(self) -> tuple[list[BulkItem], list[Validation]]:
-        """Return the valid items, and the findings about the other items."""
-        items: list[BulkItem] = []
-        findings: list[Validation] = []
-        for number, item in enumerate(self.pos_bulk):
-            try:
-                items.append(BulkItem.model_validate(item))
-            except ValidationError as error:
-                findings += [_within(f"PosBulk[{number}]", finding) for finding in validations_of(error)]
-        return items, findings
+    def read_items(self) -> list[tuple[ReadableItem, list[Validation]]]:
+        """Return the readable fields of each item, and the findings about its other fields."""
+        return [_read_item(f"PosBulk[{number}]", item) for number, item in enumerate(self.pos_bulk)]
+
+
+def _read_item(path: str, sent: Any) -> tuple[ReadableItem, list[Validation]]:
+    try:
+        return BulkItem.model_validate(sent), []
+    except ValidationError as error:
+        findings = [_within(path, finding) for finding in validations_of(error)]
+        faulty = {str(name).lower() for detail in error.errors(include_url=False) for name in detail["loc"][:1]}
+        fields = sent if isinstance(sent, dict) else {}
+        readable = {name: value for name, value in fields.items() if name.lower() not in faulty}
+        return ReadableItem.model_validate(readable), findings
 
 
 def _within(path: str, finding: Validation) -> Validation:
@@ -239,9 +250,15 @@ class BulkAnswer(Answer):
     pos: PosView | None = None
 
     @classmethod
-    def of(cls, findings: list[Validation]) -> Self:
-        """Return the answer with the findings; its ErrorCode is 0, because the other agents were updated."""
-        return cls(validations=[item.on_the_wire() for item in findings[:MAX_VALIDATIONS]] or None)
+    def of(cls, findings: list[list[Validation]]) -> Self:
+        """Return the answer with the findings of each item. Its ErrorCode is 0: the other agents were updated.
+
+        The first finding of every faulty item comes first, so the limit leaves no faulty item unnamed.
+        """
+        first = [of_item[0] for of_item in findings if of_item]
+        further = [finding for of_item in findings for finding in of_item[1:]]
+        listed = (first + further)[:MAX_BULK_FINDINGS]
+        return cls(validations=[finding.on_the_wire() for finding in listed] or None)
 
 
 class PosCounters(View):

@@ -112,7 +112,7 @@ def fields_of(model: type[BaseModel]) -> RequestFields:
         names=frozenset(fields),
         by_lower={name.lower(): name for name in fields} | {one.lower(): name for one, name in spellings.items()},
         texts=optional & DECIMAL_TEXTS | {name for name in optional if _holds(fields[name].annotation)},
-        zeros=optional & ZEROS,
+        zeros=optional & (ZEROS | getattr(model, "ZEROS", frozenset())),
         positions=optional & POSITIONS,
     )
 
@@ -244,6 +244,7 @@ class Request(BaseModel):
         alias_generator=wire_name, extra="ignore", strict=True, frozen=True, hide_input_in_errors=True
     )
     SPELLINGS: ClassVar[Mapping[str, str]] = {}  # other spelling: the model's spelling
+    ZEROS: ClassVar[frozenset[str]] = frozenset()  # further fields in which tills send 0 as a placeholder
     PATHS: ClassVar[Mapping[str, str]] = {}  # domain field: path in the request, if the names differ
 
     @classmethod

@@ -1,6 +1,7 @@
 """Field types of requests, each with its own check."""
 
 import json
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import fields
 from decimal import Decimal
@@ -32,7 +33,13 @@ SECRET_KEY_LENGTH = (16, 256)
 # HTML's form of an e-mail address. Amazon SES delivers only to ASCII addresses.
 EMAIL = r"^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9-]{1,63})+$"
 
-Email = Annotated[str, Field(max_length=254), pattern(EMAIL, "An e-mail address is expected.")]
+MAX_EMAIL = 254
+Email = Annotated[str, Field(max_length=MAX_EMAIL), pattern(EMAIL, "An e-mail address is expected.")]
+
+
+def is_email(text: str) -> bool:
+    """Return whether a text may be the e-mail address of an agent."""
+    return len(text) <= MAX_EMAIL and re.match(EMAIL, text) is not None
 
 
 def _alpha2(text: str) -> str:
@@ -40,11 +47,6 @@ def _alpha2(text: str) -> str:
     if code is None:
         raise problem(Check.NOT_IN_DICTIONARY, "An ISO 3166-1 country code is expected.")
     return code
-
-
-def _known_country(text: str) -> str:
-    _alpha2(text)
-    return text
 
 
 def _known_currency(text: str) -> str:
@@ -62,7 +64,6 @@ def _phone(text: str, info: ValidationInfo) -> str:
 
 
 CountryCode = Annotated[str, Field(max_length=3), AfterValidator(_alpha2)]  # converted to alpha-2
-CountryID = Annotated[str, Field(max_length=3), AfterValidator(_known_country)]  # stored unchanged
 CurrencyID = Annotated[str, Field(max_length=3), AfterValidator(_known_currency)]  # converted to alpha-3
 Phone = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_phone)]  # converted to E.164
 

@@ -32,6 +32,10 @@ def _day(value: object) -> object:
     return day
 
 
+def _in_any_capitals(value: object) -> object:
+    return value.strip().capitalize() if isinstance(value, str) else value
+
+
 def _guid(text: str | None) -> str | None:
     if text is not None and not is_guid(text):
         raise problem(Check.FORMAT, "A GUID is expected.")
@@ -61,7 +65,7 @@ class ListBasicModel(Request):
 
     search: Sought | None = None
     account_id: Identifier | None = None
-    sort: Literal["Date asc", "Date desc"] = "Date desc"
+    sort: Annotated[Literal["Date asc", "Date desc", "Date"], BeforeValidator(_in_any_capitals)] = "Date desc"
     id: Annotated[Sought, AfterValidator(_guid)] | None = None
     invoice: Sought | None = None
     invoice_original: Sought | None = None

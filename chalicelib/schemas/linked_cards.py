@@ -8,6 +8,7 @@ from pydantic import Field
 
 from chalicelib.domain.business_days import start_of, text_of, zone_of
 from chalicelib.domain.card import LinkedCard, last_day
+from chalicelib.domain.transaction import Transaction
 from chalicelib.schemas.base import Answer, Identifier, View
 from chalicelib.schemas.request_context import Context
 
@@ -19,12 +20,45 @@ class GetLinkedCards(Context):
     """The filters of the list. An absent filter does not filter, except that `Deleted` absent means 0."""
 
     SPELLINGS: ClassVar[Mapping[str, str]] = {"AccountID": "AccountId"}
+    ZEROS: ClassVar[frozenset[str]] = frozenset({"State", "Status"})
 
     account_id: Identifier | None = Field(None, alias="AccountId")
     state: Identifier | None = None
     status: Identifier | None = None
     deleted: Annotated[int, Field(ge=0, le=1)] | None = None
     page: Identifier | None = None
+
+
+def expiry_text(exp: str | None, zone: int, merchant_gmt: int) -> str | None:
+    """Return CardExp: the last second, in the merchant's zone, in which a card may pay, as a time of `zone`."""
+    return text_of(start_of(last_day(exp) + DAY, merchant_gmt) - SECOND, zone) if exp else None
+
+
+class PaidCardView(View):
+    """The linked card of a payment, as it was when it paid. Its token and its later state are not in it."""
+
+    id: int
+    link_type: int = LINK_TYPE
+    cardholder_name: str | None
+    pan_ending: str | None
+    pan_masked: str | None
+    payment_type: str
+    card_exp: str | None = Field(alias="CardExp")
+
+    @classmethod
+    def of(cls, transaction: Transaction, zone: int) -> Self | None:
+        """Return the linked card of a transaction, with times in a zone; None without a linked card."""
+        card, linked_id = transaction.card, transaction.card_entry.linked_id
+        if card is None or linked_id is None:
+            return None
+        return cls(
+            id=linked_id,
+            cardholder_name=card.cardholder,
+            pan_ending=card.last4,
+            pan_masked=card.masked,
+            payment_type=card.brand,
+            card_exp=expiry_text(card.exp, zone, transaction.gmt),
+        )
 
 
 class LinkedCardView(View):
@@ -45,28 +79,23 @@ class LinkedCardView(View):
     created: str
     updated: str
     deleted: bool
-    can_delete: bool
+    can_delete: bool = False  # the interface has no deletion
     transaction_count: int
     storage_id: int | None
 
     @classmethod
     def of(cls, card: LinkedCard, gmt: int | None, merchant_gmt: int) -> Self:
-        """Return the view of a card, with times in the zone of the request's `gmt`.
-
-        CardExp is the last second, in the merchant's zone, in which the card may pay.
-        """
+        """Return the view of a card, with times in the zone of the request's `gmt`."""
         details, zone = card.details, zone_of(gmt, merchant_gmt)
-        end = start_of(last_day(details.exp) + DAY, merchant_gmt) - SECOND if details.exp else None
         return cls.carried(
             card,
             cardholder_name=details.cardholder,
             pan_ending=details.last4,
             pan_masked=details.masked,
             payment_type=details.brand,
-            card_exp=end and text_of(end, zone),
+            card_exp=expiry_text(details.exp, zone, merchant_gmt),
             created=text_of(card.created_at, zone),
             updated=text_of(card.updated_at, zone),
-            can_delete=not card.deleted,
         )
 
 

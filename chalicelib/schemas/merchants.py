@@ -4,7 +4,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field
 
-from chalicelib.domain.merchant import Manager, Merchant
+from chalicelib.domain.merchant import Manager, Merchant, MerchantProfile
 from chalicelib.iso_codes import currency_of_country
 from chalicelib.phone_numbers import format_international
 from chalicelib.schemas.base import Answer, Identifier, LongText, Name, Request, State, Text, View
@@ -149,7 +149,7 @@ class MerchantView(View):
     phone: str
     web: str | None
     description: str | None
-    terminal_id: int | None = None
+    terminal_id: int | None
     currency_id: str | None
     language_id: str
     country_id: str
@@ -158,21 +158,25 @@ class MerchantView(View):
     avatar_url: str | None
     address_de_jure: str | None
     address_de_facto: str
-    product_desc_count: int = 0
-    product_desc_active_count: int = 0
-    product_desc_active_accept_payment_count: int = 0
-    product_desc_active_schedule_count: int = 0
+    product_desc_count: int
+    product_desc_active_count: int
+    product_desc_active_accept_payment_count: int
+    product_desc_active_schedule_count: int
     deleted: bool
     receipt_skip_header: bool = False
     client_importance: int
     sbp: dict[str, Any] | None
 
     @classmethod
-    def of(cls, merchant: Merchant, avatar_url: str | None) -> Self:
-        """Return the view of a merchant; `avatar_url` is the signed URL of its picture."""
+    def of(cls, profile: MerchantProfile) -> Self:
+        """Return the view of a merchant."""
+        merchant = profile.merchant
         has_avatar = merchant.avatar_key is not None
+        counters = [name for name in cls.model_fields if name.startswith("product_desc_")]
         return cls.carried(
             merchant,
+            **dict.fromkeys(counters, profile.products),
+            terminal_id=profile.terminal_id,
             **dict.fromkeys(("id", "client_id", "branch_id"), merchant.id),
             **dict.fromkeys(("name", "legal_name", "client_name"), merchant.name),
             **dict.fromkeys(("avatar", "has_avatar"), has_avatar),
@@ -181,7 +185,7 @@ class MerchantView(View):
             phone=format_international(merchant.phone),
             language_id=merchant.language,
             country_id=merchant.country_code,
-            avatar_url=avatar_url,
+            avatar_url=profile.avatar_url,
             client_importance=merchant.client_importance or NORMAL,
             sbp=parse_stored_object(merchant.sbp),
         )

@@ -1,7 +1,7 @@
 """The settings of the mobile application and the printer, in requests and answers."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -57,16 +57,27 @@ class MobileSettingsIn(Request):
 
     @model_validator(mode="after")
     def _set_or_reset(self) -> Self:
+        if {self.barcode_scanner, self._scanner_of_features()} >= {True, False}:
+            raise problem(Check.CONTRADICTION, "BarcodeScanner and Features.BarcodeScanner differ.")
+        values = self._values()
         for reset, name in RESETS.items():
-            if getattr(self, reset) and getattr(self, name) is not None:
+            if getattr(self, reset) and values[name] is not None:
                 raise problem(Check.CONTRADICTION, "A setting is both given and taken back.")
         return self
 
     def to_domain(self) -> MobileSettings:
         """Return the settings of the request. Settings that are not in it are None."""
-        features = Features(**self.features.model_dump()) if self.features else None
+        features = Features(**self.features.model_dump(exclude={"barcode_scanner"})) if self.features else None
+        return MobileSettings(features=features, **self._values())
+
+    def _values(self) -> dict[str, Any]:
+        """Return the settings without the features. BarcodeScanner is one setting, in either place."""
         values = self.model_dump(exclude={"features", *RESETS})
-        return MobileSettings(features=features, **values)
+        scanner = self._scanner_of_features() if self.barcode_scanner is None else self.barcode_scanner
+        return values | {"barcode_scanner": scanner}
+
+    def _scanner_of_features(self) -> bool | None:
+        return self.features.barcode_scanner if self.features else None
 
     def reset_fields(self) -> frozenset[str]:
         """Return the names of the settings to reset to the inherited value."""

@@ -12,6 +12,7 @@ from pydantic import (
     PlainValidator,
     PrivateAttr,
     ValidationInfo,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -35,6 +36,7 @@ from chalicelib.domain.transaction import (
 )
 from chalicelib.errors import WARNING, Check, ErrorCode, Validation
 from chalicelib.schemas.base import (
+    DECIMAL_TEXT,
     Answer,
     Exact,
     Identifier,
@@ -165,6 +167,10 @@ MAX_ITEMS = 100  # in any list of a payment
 Bounded = Annotated[Exact, Field(ge=0, lt=10**15, max_digits=20)]
 
 
+# The specification's type is String. A number is accepted as well, as the fields' descriptions say.
+DECIMAL_STRING = WithJsonSchema({"type": "string", "pattern": f"^{DECIMAL_TEXT.pattern}$"})
+
+
 def _storable(value: list[Any]) -> list[Any]:
     check_unicode(exact_json.text(value))
     return value
@@ -174,8 +180,8 @@ class Purchase(Request):
     """One line of a purchase."""
 
     title: Text
-    price: Bounded
-    quantity: Annotated[Exact, Field(gt=0, lt=10**15, max_digits=20)]
+    price: Annotated[Bounded, DECIMAL_STRING]
+    quantity: Annotated[Exact, Field(gt=0, lt=10**15, max_digits=20), DECIMAL_STRING]
     tax_code: Annotated[list[Text], Field(max_length=MAX_ITEMS)] | None = None
     tags: Annotated[list[Any], Field(max_length=MAX_ITEMS), AfterValidator(_storable)] | None = None  # fiscal
 

@@ -55,13 +55,6 @@ def _known_country(number: str) -> str:
     return number
 
 
-def _same_country(code: str, info: ValidationInfo) -> str:
-    number = info.data.get("country")
-    if number and iso_codes.country_code(number) != code:
-        raise problem(Check.CONTRADICTION, "Country and CountryCode are different countries.")
-    return code
-
-
 def _region(code: str, info: ValidationInfo) -> str:
     if info.data.get("country") == SOUTH_AFRICA and code.upper() not in PROVINCES:
         raise problem(Check.NOT_IN_DICTIONARY, f"A province is expected: {', '.join(sorted(PROVINCES))}.")
@@ -75,7 +68,7 @@ def _capability(code: str) -> str:
 
 
 class CreateTerminal(Request):
-    """The body of terminal/create. Location and Country are the terminal's, not the caller's."""
+    """The body of terminal/create. Location and Country are the terminal's, CountryCode is the caller's."""
 
     SPELLINGS: ClassVar[Mapping[str, str]] = {"SelfSevice": "SelfService"}
     PATHS: ClassVar[Mapping[str, str]] = {"group.id": "TerminalGroupID", "group.code": "TerminalGroupCode"}
@@ -87,7 +80,7 @@ class CreateTerminal(Request):
     title: Name
     currency: Annotated[str, pattern(NUMERIC, NUMERIC_EXPECTED), AfterValidator(_known_currency)]
     country: Annotated[str, pattern(NUMERIC, NUMERIC_EXPECTED), AfterValidator(_known_country)]
-    country_code: Annotated[CountryCode, AfterValidator(_same_country)]
+    country_code: CountryCode
     city: Annotated[str, Field(min_length=1, max_length=512)]
     location: Annotated[str, Field(min_length=1, max_length=512), pattern(LATIN, "Latin characters are expected.")]
     entry_caps: Annotated[str, AfterValidator(_capability)]
@@ -124,6 +117,7 @@ class CreateTerminal(Request):
         return {
             "alias": self.name,
             **shared_fields(self, Terminal, without={"currency"}),
+            "country_code": iso_codes.country_code(self.country),
             "tid": self.name,
             "currency": iso_codes.currency(self.currency),
             "request_context": request_context_text(self),

@@ -13,13 +13,14 @@ from chalicelib.domain import money
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.history import PAGE_SIZE, Page, page_count
 from chalicelib.domain.money import Currency
-from chalicelib.domain.phases import Phase
+from chalicelib.domain.phases import FAILED, Phase
 from chalicelib.domain.reversal import CANCELS, offers
 from chalicelib.domain.transaction import KINDS, AgentSnapshot, EmvData, InputType, Transaction
 from chalicelib.errors import ErrorCode
 from chalicelib.phone_numbers import format_international
 from chalicelib.record import Record
 from chalicelib.schemas.base import Answer, View
+from chalicelib.schemas.linked_cards import PaidCardView
 
 
 class CardView(View):
@@ -167,8 +168,9 @@ def wire_state(transaction: Transaction) -> WireState:
 
 
 def status_of(transaction: Transaction, now: datetime) -> str:
-    """Return Status: an approved payment is in transfer until the Deadline; cash is deposited at once."""
-    deposited = transaction.input_type is InputType.CASH or now >= transaction.deadline
+    """Return Status: an approved transaction is in transfer until its Deadline; a cash payment is deposited at once."""
+    is_cash_payment = transaction.input_type is InputType.CASH and not transaction.is_reversal
+    deposited = is_cash_payment or now >= transaction.deadline
     approved = transaction.phase in (Phase.APPROVED, Phase.REVERSAL_APPROVED)
     if approved and deposited and not transaction.is_reversed_in_full:
         return "DEPOSITED"
@@ -179,7 +181,7 @@ def error_of(transaction: Transaction) -> tuple[int, str | None]:
     """Return `ErrorCode` and `ErrorMessage` for an answer with a transaction."""
     if transaction.is_pending:
         return ErrorCode.OUTCOME_UNKNOWN.code, ErrorCode.OUTCOME_UNKNOWN.message
-    if transaction.phase in (Phase.DECLINED, Phase.REJECTED, Phase.AUTO_CANCELLED):
+    if transaction.phase in FAILED:
         return DECLINED + (transaction.result.code or 0), transaction.result.message
     return 0, None
 
@@ -208,7 +210,7 @@ class TransactionView(View):
     status: str
     rrn: str | None
     terminal_name: str
-    linked_card: dict[str, Any] | None
+    linked_card: PaidCardView | None
     client_product_code: str | None
     amount_orig: Decimal
     amount: Decimal
@@ -290,6 +292,7 @@ class TransactionView(View):
             pos_id=transaction.agent.id,
             branch_id=transaction.client_id,
             trans_pos=TransPosView.of(transaction.agent),
+            linked_card=PaidCardView.of(transaction, zone),
             photo_url=transaction.pictures.photo_key and sign(transaction.pictures.photo_key),
             signature_url=transaction.pictures.signature_key and sign(transaction.pictures.signature_key),
             **asdict(transaction.particulars),
@@ -321,7 +324,7 @@ def _amounts(transaction: Transaction) -> dict[str, Any]:
         **dict.fromkeys(("amount_orig", "amount", "amount_netto"), paid),
         **dict.fromkeys(("fee_total", "fee_total_eff", "fee_total_rvs"), nothing),
         "amount_cash_got": None if got is None else amount(got),
-        "amount_eff": amount(transaction.remaining_minor),
+        "amount_eff": amount(0 if transaction.phase in FAILED else transaction.remaining_minor),
         "amount_rvs": amount(reversed_minor),
         "count_rvs": transaction.reversals.count,
         "partial_reverse": transaction.original.partial or 0 < reversed_minor < transaction.amount_minor,
@@ -332,7 +335,6 @@ def _amounts(transaction: Transaction) -> dict[str, Any]:
 
 
 def _acquirer(transaction: Transaction) -> dict[str, Any]:
-    card, linked_id = transaction.card, transaction.card_entry.linked_id
     return {
         "merchant_tran_id": transaction.id,
         "acquirer_id": transaction.acquirer,
@@ -340,8 +342,7 @@ def _acquirer(transaction: Transaction) -> dict[str, Any]:
         "single_step_auth": transaction.completion.single_step,
         "emv_data": EmvView.of(transaction.card_entry.emv),
         "card": CardView.of(transaction),
-        "linked_card": {"ID": linked_id, "PANMasked": card.masked} if card and linked_id else None,
-        "cardholder_name": card and card.cardholder,
+        "cardholder_name": transaction.card and transaction.card.cardholder,
     }
 
 

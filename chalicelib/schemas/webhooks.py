@@ -50,6 +50,10 @@ class UpdateWebhook(Context):
     rotate_secret: bool | None = None
 
 
+class DeleteWebhook(Context):
+    """The body of merchant/{merchantId}/webhook/{webhookId}/delete."""
+
+
 class ListWebhooks(Context):
     """The body of merchant/{merchantId}/webhook/list."""
 

@@ -17,7 +17,8 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, Validation, invalid, invalid_references
 from chalicelib.gateways.secrets import keyed_digest, seal, unseal
-from chalicelib.schemas.agents import BulkItem, BulkUpdate, CreateAgent, ListAgents, UpdateAgent
+from chalicelib.schemas.agents import BulkUpdate, CreateAgent, ListAgents, ReadableItem, UpdateAgent
+from chalicelib.schemas.field_types import is_email
 from chalicelib.services import message_limits, pictures
 from chalicelib.services.admission import admit
 from chalicelib.services.authentication import new_secret_key
@@ -210,8 +211,8 @@ def _login_change(body: UpdateAgent, before: Agent, after: Agent) -> LoginChange
 MAX_ITEMS = 100
 
 
-def update_bulk(body: BulkUpdate, caller: Caller, merchant_id: int, now: datetime) -> list[Validation]:
-    """Update the agents of the valid items, and return the findings about the other items.
+def update_bulk(body: BulkUpdate, caller: Caller, merchant_id: int, now: datetime) -> list[list[Validation]]:
+    """Update the agents of the valid items, and return the findings about each item.
 
     The contract requires that the Property of a finding is the e-mail or the printer with the problem.
     """
@@ -221,31 +222,42 @@ def update_bulk(body: BulkUpdate, caller: Caller, merchant_id: int, now: datetim
     permissions.check_can_manage(admitted.agent, merchant_id)
     require_merchant(admitted.others[0])
 
-    items, findings = body.parse_items()
-    found: list[Login | None] = read_all([agents.login_key(item.email) for item in items])
-    blocked = {login.agent_id for item, login in zip(items, found, strict=True) if login and item.state == BLOCKED}
+    items = body.read_items()
+    logins = _logins_by_email({item.email for item, _ in items})
+    found = [logins.get(canonical(item.email)) for item, _ in items]
+    blocked = {login.agent_id for (item, _), login in zip(items, found, strict=True) if login and item.state == BLOCKED}
     spared = admitted.agent.id if _leaves_no_administrator(admitted.agent, blocked) else None
     seen: set[str] = set()
-    for item, login in zip(items, found, strict=True):
-        printer, problems = _check(item, login, merchant_id, seen)
+    findings: list[list[Validation]] = []
+    for (item, unreadable), login in zip(items, found, strict=True):
+        of_email = _check_email(item.email, login, merchant_id, seen) if item.email else []
         if login and login.agent_id == spared and item.state == BLOCKED:
-            problems.append(Validation(item.email, Check.CONTRADICTION, LAST_ADMINISTRATOR))
-        seen.add(canonical(item.email))
-        if problems or login is None:
-            findings += problems
-            continue
-        if not _apply(item, login, printer, Act("bulk", caller.agent_id, now)):
-            findings.append(_agent_not_found(item))
+            of_email.append(Validation(item.email, Check.CONTRADICTION, LAST_ADMINISTRATOR))
+        printer, of_printer = _resolve_printer(item)
+        problems = [*of_email, *unreadable, *of_printer]
+        if not problems and login and not _apply(item, login, printer, Act("bulk", caller.agent_id, now)):
+            problems = [_agent_not_found(item.email)]
+        findings.append(problems)
     return findings
 
 
-def _check(
-    item: BulkItem, login: Login | None, merchant_id: int, seen: set[str]
-) -> tuple[PrinterSettings | None, list[Validation]]:
-    if canonical(item.email) in seen:
-        return None, [Validation(item.email, Check.TWICE, "The e-mail is in the batch already.")]
-    if login is None or login.client_id != merchant_id:
-        return None, [_agent_not_found(item)]
+def _logins_by_email(emails: set[str]) -> dict[str, Login]:
+    """Return the logins of the texts that are e-mail addresses of agents."""
+    addresses = sorted({canonical(email) for email in emails if is_email(canonical(email))})
+    found: list[Login | None] = read_all([agents.login_key(address) for address in addresses])
+    return {address: login for address, login in zip(addresses, found, strict=True) if login}
+
+
+def _check_email(email: str, login: Login | None, merchant_id: int, seen: set[str]) -> list[Validation]:
+    """Return the findings about an item's e-mail, and add it to the e-mails seen in the batch."""
+    findings = [] if login and login.client_id == merchant_id else [_agent_not_found(email)]
+    if canonical(email) in seen:
+        findings.append(Validation(email, Check.TWICE, "The e-mail is in the batch already."))
+    seen.add(canonical(email))
+    return findings
+
+
+def _resolve_printer(item: ReadableItem) -> tuple[PrinterSettings | None, list[Validation]]:
     requested = item.printer_and_tax_settings
     if requested is None:
         return None, []
@@ -256,17 +268,17 @@ def _check(
     return printer, [Validation(str(sent[finding.field]), finding.code, finding.message) for finding in missing]
 
 
-def _agent_not_found(item: BulkItem) -> Validation:
+def _agent_not_found(email: str) -> Validation:
     error = ErrorCode.AGENT_NOT_FOUND
-    return Validation(item.email, error.code, error.message)
+    return Validation(email, error.code, error.message)
 
 
-def _apply(item: BulkItem, login: Login, printer: PrinterSettings | None, act: Act) -> bool:
+def _apply(item: ReadableItem, login: Login, printer: PrinterSettings | None, act: Act) -> bool:
     """Update the agent; return False when the e-mail no longer belongs to it."""
 
     def attempt() -> bool:
         before = read(agents.key(login.agent_id))
-        if before is None or canonical(before.email) != canonical(item.email):
+        if before is None or canonical(before.email) != login.email:
             return False
 
         after = _next_version_of_item(before, item, printer)
@@ -278,7 +290,7 @@ def _apply(item: BulkItem, login: Login, printer: PrinterSettings | None, act: A
     return retry_on_change(attempt)
 
 
-def _next_version_of_item(before: Agent, item: BulkItem, printer: PrinterSettings | None) -> Agent:
+def _next_version_of_item(before: Agent, item: ReadableItem, printer: PrinterSettings | None) -> Agent:
     state = before.state if item.state is None else item.state
     return replace(
         before,

@@ -124,6 +124,11 @@ def authenticate(authorization: str, source: str, now: datetime) -> Caller:
         return caller_of(authorization, now, attempt)
 
 
+def enabled_schemes() -> frozenset[str]:
+    """Return the schemes of the Authorization header that the stage has enabled."""
+    return settings().auth_schemes
+
+
 def caller_of(authorization: str, now: datetime, attempt: Attempt | None = None) -> Caller:
     """Return the caller that the header proves, or raise the reason for the refusal (HTTP 401)."""
     attempt = attempt or Attempt()

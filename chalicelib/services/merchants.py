@@ -10,18 +10,19 @@ from chalicelib.domain import outbox as messages
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Caller, MobileSettings
 from chalicelib.domain.effective_settings import merge_settings
-from chalicelib.domain.merchant import GROUPS, Merchant, Terminal, TerminalGroup, resolve_group
+from chalicelib.domain.merchant import GROUPS, Merchant, MerchantProfile, Terminal, TerminalGroup, resolve_group
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references, missing
 from chalicelib.schemas.merchants import CreateMerchant, UpdateMerchant
 from chalicelib.schemas.terminals import CreateTerminal
 from chalicelib.services import message_limits, pictures
 from chalicelib.services.admission import Admitted, admit
+from chalicelib.settings import settings
 from chalicelib.store import merchants, sequences
 from chalicelib.store.audit import Act, changed_fields
 from chalicelib.store.table import retry_on_change
 
 
-def create(body: CreateMerchant, caller: Caller, now: datetime) -> tuple[Merchant, bool]:
+def create(body: CreateMerchant, caller: Caller, now: datetime) -> tuple[MerchantProfile, bool]:
     """Create a merchant with its three terminal groups. Return it, and whether its welcome e-mail was withheld."""
     admitted = admit(caller, current_account_id=body.current_account_id)
     permissions.check_can_create_merchants(admitted.agent)
@@ -33,24 +34,29 @@ def create(body: CreateMerchant, caller: Caller, now: datetime) -> tuple[Merchan
     store = partial(merchants.create, merchant, Act("create", caller.agent_id, now))
 
     withheld = message_limits.store_welcomed(store, welcome if body.send_welcome_email else None, caller.agent_id)
-    return merchant, withheld
+    return _profile(merchant, None), withheld
 
 
-def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime) -> Merchant:
+def _profile(merchant: Merchant, terminal_id: int | None) -> MerchantProfile:
+    return MerchantProfile(merchant, terminal_id, len(settings().partners), pictures.signed_url(merchant.avatar_key))
+
+
+def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime) -> MerchantProfile:
     """Update the fields that the request sets. Concurrent changes of other fields are kept."""
 
-    def attempt() -> Merchant:
+    def attempt() -> MerchantProfile:
         admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
         permissions.check_can_manage(admitted.agent, merchant_id)
         before = require_merchant(admitted.others[0])
         check_same_as_path("id", body.id, merchant_id)
+        terminal_id = merchants.only_terminal(merchant_id)
 
         after = replace(before, version=before.version + 1, **_changes(body, before))
 
         if changed_fields(before, after):
             merchants.change(before, after, Act("update", caller.agent_id, now))
-            return after
-        return before
+            return _profile(after, terminal_id)
+        return _profile(before, terminal_id)
 
     return retry_on_change(attempt)
 
@@ -76,13 +82,13 @@ def _new_groups() -> tuple[TerminalGroup, ...]:
 
 def _changes(body: UpdateMerchant, before: Merchant) -> dict[str, Any]:
     """Return the changed fields of the merchant's record, and store a new picture."""
-    settings = before.mobile_settings
+    stored = before.mobile_settings
     if requested := body.mobile_settings:
-        settings = merge_settings(settings, requested.to_domain(), requested.reset_fields())
+        stored = merge_settings(stored, requested.to_domain(), requested.reset_fields())
     if body.barcode_scanner is not None:
-        settings = merge_settings(settings, MobileSettings(barcode_scanner=body.barcode_scanner))
+        stored = merge_settings(stored, MobileSettings(barcode_scanner=body.barcode_scanner))
     picture = pictures.store_picture(body.image, f"merchants/{before.id}")
-    return {**body.record_fields(), "mobile_settings": settings, **picture}
+    return {**body.record_fields(), "mobile_settings": stored, **picture}
 
 
 def create_terminal(body: CreateTerminal, caller: Caller, now: datetime) -> Terminal:

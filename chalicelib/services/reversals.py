@@ -75,7 +75,7 @@ def _repeated(order: ReversalOrder, original: Transaction, agent: Agent, now: da
 
 
 def _read_card(order: ReversalOrder, original: Transaction, now: datetime) -> tuple[CardData | None, Findings]:
-    return check_card(order.card, original, partial(card_digest, original.id), now)
+    return check_card(order.card, original, partial(card_digest, original.id), now, input_type=order.input_type)
 
 
 def _checked_card(order: ReversalOrder, original: Transaction, now: datetime) -> tuple[CardData | None, Findings]:

@@ -104,6 +104,22 @@ def store(before: Webhook, after: Webhook, merchant: Merchant, act: Act) -> None
     webhooks_store.change(before, after, act, *merchants.next_version(merchant, told, act))
 
 
+def delete(body: Context, caller: Caller, merchant_id: int, webhook_id: int, now: datetime) -> None:
+    """Delete a webhook. Its ID is never given again, and its pending deliveries are shown as given up."""
+
+    def attempt() -> None:
+        merchant, found = _managed(body, caller, merchant_id, webhooks_store.key(merchant_id, webhook_id))
+        before = _require(found)
+        others = [one for one in webhooks_store.of_merchant(merchant_id) if one.id != webhook_id]
+        until = webhooks.events_until(others, now) if others else now
+        after = replace(merchant, version=merchant.version + 1, webhooks=merchant.webhooks - 1, events_until=until)
+
+        act = Act("delete", caller.agent_id, now)
+        webhooks_store.delete(before, act, *merchants.next_version(merchant, after, act))
+
+    retry_on_change(attempt)
+
+
 def list_webhooks(body: Context, caller: Caller, merchant_id: int) -> tuple[list[Webhook], int]:
     """Return the merchant's webhooks by ID, and the merchant's zone in hours."""
     merchant, _ = _managed(body, caller, merchant_id)
@@ -181,8 +197,10 @@ def list_events(
     begin = start_of(max(period.first, today - KEPT_FOR - DAY), merchant.gmt)
     end = start_of(max(min(period.last, today), date.min + DAY) + DAY, merchant.gmt)
     first = (max(body.page, 1) - 1) * PAGE_SIZE
+    page = list(islice(_matching(body, webhooks.spans(merchant_id, begin, end)), first, first + PAGE_SIZE))
+    existing = {one.id for one in webhooks_store.of_merchant(merchant_id)} if page else set()
 
-    return list(islice(_matching(body, webhooks.spans(merchant_id, begin, end)), first, first + PAGE_SIZE))
+    return [(event, [webhooks.as_of_webhooks(one, existing) for one in found]) for event, found in page]
 
 
 def _matching(body: ListEvents, spans: list[tuple[str, str, str]]) -> Iterator[tuple[Event, list[Delivery]]]:

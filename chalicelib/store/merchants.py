@@ -54,6 +54,12 @@ def create_terminal(terminal: Terminal, act: Act, *, moves_mid: bool) -> None:
     )
 
 
+def only_terminal(client_id: int) -> int | None:
+    """Return the ID of the merchant's terminal, or None unless it has exactly one."""
+    found = list_records(TERMINALS, Terminal, ("client_id", client_id), "by_client", most=2)
+    return found[0].id if len(found) == 1 else None
+
+
 def terminals_of_merchant(client_id: int) -> list[Terminal]:
     """List the merchant's terminals by name."""
     return list_records(TERMINALS, Terminal, ("client_id", client_id), "by_client")

@@ -413,8 +413,13 @@ def range_of_prefix(table: str, partition: Partition, sort_key: str, prefix: str
     return Range(table, partition, sort_key, prefix, prefix[:-1] + chr(ord(prefix[-1]) + 1))
 
 
-def list_records(table: str, record: type[R], partition: Partition, index: str | None = None) -> list[R]:
-    """Return all records of a partition of a table or its index; raise 404 for more than `LIMIT`."""
+def list_records(
+    table: str, record: type[R], partition: Partition, index: str | None = None, *, most: int | None = None
+) -> list[R]:
+    """Return all records of a partition of a table or its index; raise 404 for more than `LIMIT`.
+
+    With `most`, return the first records only, at most so many.
+    """
     name, value = partition
     parameters: dict[str, Any] = {
         "TableName": table_name(table),
@@ -422,10 +427,13 @@ def list_records(table: str, record: type[R], partition: Partition, index: str |
         "ExpressionAttributeNames": {"#owner": name},
         "ExpressionAttributeValues": {":owner": value_of(value)},
         **({"IndexName": index} if index else {"ConsistentRead": True}),
+        **({"Limit": most} if most else {}),
     }
     records: list[R] = []
     for page in pages_of(parameters):
         records.extend(decode(record, item) for item in page["Items"])
+        if most and len(records) >= most:
+            return records[:most]
         if len(records) > LIMIT:
             raise ServiceError(ErrorCode.PERIOD_TOO_LONG, f"There are more than {LIMIT} to look at: narrow the search.")
     return records

@@ -56,6 +56,22 @@ def change(before: Webhook, after: Webhook, act: Act, *also: Write) -> None:
     )
 
 
+def delete(webhook: Webhook, act: Act, *also: Write) -> None:
+    """Delete a webhook and store the writes in `also`.
+
+    Raise ChangedMeanwhileError when `webhook` is no longer the stored version.
+    """
+    deletion = {
+        "TableName": table_name(TABLE),
+        "Key": key(webhook.client_id, webhook.id).wire(),
+        "ConditionExpression": "#version = :version",
+        "ExpressionAttributeNames": {"#version": "version"},
+        "ExpressionAttributeValues": {":version": {"N": str(webhook.version)}},
+    }
+    entry = audit.write(f"webhook#{webhook.id}", act, filled_fields(webhook))
+    commit(Write("Delete", deletion, ChangedMeanwhileError()), entry, *also)
+
+
 def every() -> Iterator[Webhook]:
     """Yield the webhooks of all merchants. Changes of the last moment may be missing."""
     parameters: dict[str, Any] = {"TableName": table_name(TABLE)}
@@ -68,22 +84,35 @@ def every() -> Iterator[Webhook]:
 
 
 def note(after: Webhook) -> None:
-    """Store the facts that attempts found about a webhook. The last write wins; the next attempt corrects it."""
+    """Store the facts that attempts found about a webhook, unless it is deleted.
+
+    The last write wins; the next attempt corrects it.
+    """
     values = {name: value for name in NOTED if (value := getattr(after, name)) is not None}
     removed = [f"#{name}" for name in NOTED if name not in values]
     parts = [set_attributes(values)] if values else []
     parts += [f"REMOVE {', '.join(removed)}"] if removed else []
-    write_one(update(key(after.client_id, after.id), " ".join(parts), values, condition="attribute_exists(#url)"))
+    with suppress(ChangedMeanwhileError):
+        write_one(
+            update(
+                key(after.client_id, after.id),
+                " ".join(parts),
+                values,
+                condition="attribute_exists(#url)",
+                otherwise=ChangedMeanwhileError(),
+            )
+        )
 
 
 def note_told(webhook: Webhook, now: datetime, *also: Write) -> None:
     """Store the time of the e-mail to the manager, with the writes in `also`; nothing when another process has."""
     values = {"now": now} | ({"told_at": webhook.told_at} if webhook.told_at else {})
+    unchanged = "#told_at = :told_at" if webhook.told_at else "attribute_not_exists(#told_at)"
     told = update(
         key(webhook.client_id, webhook.id),
         "SET #told_at = :now",
         values,
-        condition="#told_at = :told_at" if webhook.told_at else "attribute_not_exists(#told_at)",
+        condition=f"attribute_exists(#url) AND {unchanged}",
         otherwise=ChangedMeanwhileError(),
     )
     with suppress(ChangedMeanwhileError):

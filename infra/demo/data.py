@@ -91,7 +91,8 @@ def _create_merchant(
     now = datetime.now(UTC)
     manager = {"UserName": f"{name} Owner", "UserEmail": owner, "UserPhone": PHONE}
     body = {"Name": name, "Phone": PHONE, "FInstID": 1, "AddressDeFacto": "1 Long Street", "ClientManager": manager}
-    merchant, _ = merchants.create(CreateMerchant.model_validate(CONTEXT | body), system, now)
+    created, _ = merchants.create(CreateMerchant.model_validate(CONTEXT | body), system, now)
+    merchant = created.merchant
     merchants.create_terminal(CreateTerminal.model_validate(terminal_body(merchant.id, name, terminal)), system, now)
 
     common = {"Phone": PHONE, "BranchID": merchant.id, "ClientID": merchant.id}

@@ -18,7 +18,7 @@ from schemathesis.specs.openapi.checks import negative_data_rejection, positive_
 EXPLAINED = json.loads(Path(__file__).with_name("explained.json").read_text(encoding="utf-8"))
 VALIDATION_FAILED, TYPE = 202, 2
 WHOLE = re.compile(r"-?[0-9]+\.0+")
-DECIMALS = {"Amount", "AmountCashGot", "Price", "Quantity"}
+DECIMALS, DECIMAL_STRINGS = {"Amount", "AmountCashGot"}, {"Price", "Quantity"}
 DECIMAL = re.compile(r"-?[0-9]{1,20}(\.[0-9]{1,20})?")
 MODES = {"Cancel": 1, "Return": 2, "CancelCNP": 3, "ReturnCNP": 5}
 NOTHING: tuple[Any, ...] = ("", 0, "0", {})
@@ -91,6 +91,8 @@ def _as_read(name: str, value: Any) -> Any:
         return [item for item in (_as_read(name, one) for one in value) if item not in ("", None)]
     if name in DECIMALS and isinstance(value, str) and DECIMAL.fullmatch(value):
         return float(value)
+    if name in DECIMAL_STRINGS and isinstance(value, int | float) and not isinstance(value, bool):
+        return f"{value:f}"
     if name == "OfflineQueueId" and isinstance(value, int):
         return str(value)
     return MODES.get(value, value) if name == "ReverseMode" and isinstance(value, str) else value

@@ -23,6 +23,9 @@ BOUNDS = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exc
 ITEMS: Mapping[str, type[Request]] = {"BulkUpdate.PosBulk": BulkItem}
 
 
+SPECIFIED_SPELLINGS = frozenset({"SelfSevice", "ExtTranData", "LinkedCardID", "CurrencyId"})
+
+
 class WireSchema(GenerateJsonSchema):
     """A generator of schemas as on the wire: amounts are exact numbers, and an answer has all its fields."""
 
@@ -85,24 +88,39 @@ def _short_names(definitions: Mapping[str, Any]) -> dict[str, Any]:
 def _complete_schema(name: str, schema: Mapping[str, Any], request: type[Request] | None) -> dict[str, Any]:
     """Return the schema of one model with its fields described, and their values.
 
-    Other spellings of a field are only in its description: as properties they would be further fields of a generated
-    client. Optional fields of a request may be null.
+    Another spelling of a field is a property if the specification shows it, and otherwise only in the description.
+    Optional fields of a request may be null.
     """
     required = schema.get("required", [])
     properties: dict[str, Any] = {}
+    spellings = request.SPELLINGS if request else {}
     for field, described in schema.get("properties", {}).items():
-        properties[field] = _field_schema(name, field, described)
+        complete = _field_schema(name, field, described)
         if request and field not in required:
-            properties[field] = _or_null(properties[field])
-    for other, field in (request.SPELLINGS if request else {}).items():
-        properties[field]["description"] += f" Also read as `{other}`."
-    complete = {key: value for key, value in schema.items() if key not in {"title", "properties", "required"}}
+            complete = _or_null(complete)
+        for other in (other for other, meant in spellings.items() if meant == field):
+            if other in SPECIFIED_SPELLINGS:
+                properties[other] = _spelling_of(field, complete)
+            complete["description"] += f" Also read as `{other}`."
+        properties[field] = complete
+    others = {key: value for key, value in schema.items() if key not in {"title", "properties", "required"}}
     return {
         "title": _title(name),
-        **complete,
+        **others,
         "properties": properties,
         **({"required": required} if required else {}),
     }
+
+
+def _spelling_of(field: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the property of another spelling, marked with `x-spelling-of`.
+
+    Where the names of two spellings are equal in a generated client, the later property is the usual spelling. A
+    pattern would make two checks of one name.
+    """
+    parts = [{key: value for key, value in part.items() if key != "pattern"} for part in schema["anyOf"]]
+    description = f"Another spelling of `{field}`, from the specification. Send one of the two."
+    return {"anyOf": parts, "description": description, "x-spelling-of": field}
 
 
 def _title(schema: str) -> str:

@@ -71,14 +71,8 @@ def test_an_item_that_cannot_be_read_does_not_stop_the_others(shop: Shop) -> Non
     )
 
     assert reply.error == (200, 0)
-    assert reply.findings == [
-        ("PosBulk[0]", 2),
-        ("PosBulk[1].Email", 1),
-        ("PosBulk[2].Email", 3),
-        ("PosBulk[2].State", 5),
-        ("PosBulk[4]", 2),
-        ("PosBulk[5].State", 2),
-    ]
+    first = [("PosBulk[0]", 2), ("PosBulk[1].Email", 1), ("nobody", 563), ("PosBulk[4]", 2), (agent["Email"], 11)]
+    assert reply.findings == [*first, ("PosBulk[2].State", 5), ("PosBulk[5].State", 2)]
     assert stored_agent(agent).state == 0
 
 
@@ -100,6 +94,59 @@ def test_the_log_has_no_e_mail_and_no_printer_of_a_batch(shop: Shop, capsys: pyt
     }
     assert "PosBulk[2].State" in written
     assert not any(text in written for text in ("private.example", "4242 4242"))
+
+
+@pytest.mark.parametrize("email", ["nobody", "@", " ", "x" * 300, "kein Mensch", "ñ@shop.example", "a@b@shop.example"])
+def test_an_e_mail_of_any_form_that_matches_nobody_is_named(shop: Shop, email: str) -> None:
+    reply = update(shop, {"Email": email, "State": 0})
+
+    assert (reply.error, reply.findings) == ((200, 0), [(email, 563)])
+
+
+@pytest.mark.parametrize(
+    ("email", "code"), [(5, 2), ("", 5), (None, 1), ("x" * 513, 4), ({"Email": "a@shop.example"}, 2)]
+)
+def test_an_e_mail_that_is_no_text_is_named_by_its_path(shop: Shop, email: Any, code: int) -> None:
+    assert update(shop, {"Email": email, "State": 0}).findings == [("PosBulk[0].Email", code)]
+
+
+def test_every_fault_of_an_item_is_named(shop: Shop) -> None:
+    agent, printer = shop.agent(), {"PrinterID": 77}
+
+    reply = update(
+        shop,
+        {"Email": "nobody", "State": 7, "PrinterAndTaxSettings": printer},
+        {"State": "0", "PrinterAndTaxSettings": printer},
+        {"Email": agent["Email"], "state": 1, "PrinterAndTaxSettings": printer},
+        {"Email": agent["Email"].upper(), "State": 0, "PrinterAndTaxSettings": {"PrinterID": "77"}},
+    )
+
+    assert reply.findings == [
+        ("nobody", 563),
+        ("PosBulk[1].Email", 1),
+        ("PosBulk[2].state", 13),
+        (agent["Email"].upper(), 11),
+        ("PosBulk[0].State", 5),
+        ("77", 564),
+        ("PosBulk[1].State", 2),
+        ("77", 564),
+        ("77", 564),
+        ("PosBulk[3].PrinterAndTaxSettings.PrinterID", 2),
+    ]
+    assert stored_agent(agent).state == 1
+
+
+def test_no_faulty_item_goes_unnamed(shop: Shop) -> None:
+    agent = shop.agent()
+    faulty = [
+        {"Email": f"{number}", "State": 7, "PrinterAndTaxSettings": {"PrinterID": "x", "PrinterCode": 1}}
+        for number in range(99)
+    ]
+
+    findings = update(shop, *faulty, {"Email": agent["Email"], "State": "0"}).findings
+
+    assert len(findings) == 300
+    assert findings[:100] == [*((f"{number}", 563) for number in range(99)), ("PosBulk[99].State", 2)]
 
 
 def test_a_blocked_agent_is_out_at_once(shop: Shop) -> None:

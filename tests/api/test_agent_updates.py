@@ -39,7 +39,7 @@ def sign_in_error(shop: Shop, agent: dict[str, Any], secret: str, email: str | N
         ({"Phone": "+27 82 987 6544"}, {"phone": "+27829876544"}),
         ({"Phone": "082 987 6544", "CountryCode": "ZA"}, {"phone": "+27829876544"}),
         ({"AddressDeFacto": "2 Long Street"}, {"address_de_facto": "2 Long Street"}),
-        ({"CountryID": "ZAF"}, {"country_id": "ZAF"}),
+        ({"CountryID": "BWA"}, {"country_id": "BW"}),
         ({"CurrencyID": "USD"}, {"currency_id": "USD"}),
         ({"CurrencyID": "840"}, {"currency_id": "USD"}),
         ({"LanguageID": "af"}, {"language_id": "af"}),
@@ -173,6 +173,22 @@ def test_settings_are_set_one_by_one_and_reset_one_by_one(shop: Shop, agent: dic
         "https://shop.example",
     )
     assert settings(Features={"Inherited": True})["Features"]["AcceptCash"] is True
+
+
+def test_the_bar_code_scanner_is_one_setting_in_both_places(shop: Shop, agent: dict[str, Any]) -> None:
+    def scanner(**sent: Any) -> list[Any]:
+        shown = update(shop, agent, MobileSettings=sent).body["Pos"]["MobileSettings"]
+        own, in_force = shown["BarcodeScanner"], shown["BarcodeScannerEffective"]
+        return [own, shown["BarcodeScannerNull"], in_force, shown["Features"]["BarcodeScanner"]]
+
+    assert scanner(BarcodeScanner=False) == [False, False, False, False]
+    assert scanner(Features={"BarcodeScanner": True}) == [True, False, True, True]
+    assert scanner(Features={"Inherited": True}) == [True, False, True, True]
+    assert scanner(BarcodeScanner=False, Features={"BarcodeScanner": False}) == [False, False, False, False]
+    assert scanner(BarcodeScannerNull=True) == [None, True, True, True]  # the merchant's
+    for wrong in ({"BarcodeScanner": True}, {"BarcodeScannerNull": True}):
+        settings = wrong | {"Features": {"BarcodeScanner": False}}
+        assert update(shop, agent, MobileSettings=settings).findings == [("MobileSettings", 12)]
 
 
 def test_what_is_sent_is_what_is_in_force_for_payments(shop: Shop, agent: dict[str, Any]) -> None:

@@ -3,6 +3,7 @@
 import base64
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -72,6 +73,14 @@ def test_the_sandbox_obeys_its_table(stage: str, pan: str, amount: str, answered
     assert seen["Transactions"][0]["Substate"] == found
     assert len(seen["InProcess"]) == (found == 201)
     assert len(seen["NotFinishedActualTrans"]) == (found == 401)
+
+
+def test_nothing_remains_of_a_declined_payment(stage: str) -> None:
+    transaction = submit(stage, a_card_body("10.05")).body["Transaction"]
+    seen = look(stage, transaction["ID"])["Transactions"][0]
+
+    for shown in (transaction, seen):
+        assert (shown["Amount"], shown["AmountEff"], shown["AmountRvs"]) == (Decimal("10.05"), 0, 0)
 
 
 def test_the_table_has_every_number_of_the_sandbox() -> None:
@@ -218,6 +227,15 @@ def test_a_stripe_without_its_track_2_or_of_two_cards_is_refused(stage: str, str
     assert PAN not in reply.text
 
 
+def test_the_name_on_track_1_is_the_cardholders(stage: str) -> None:
+    with_name = submit(stage, swiped(TRACK1 + TRACK2)).body["Transaction"]
+    back = {"BasicReverseTran": {"TransactionID": with_name["ID"], "ReverseMode": 2}}
+
+    assert with_name["CardholderName"] == "MOKOENA/THANDI"
+    assert post(stage, "/api/v1/payment/reverse", back).body["Transaction"]["CardholderName"] == "MOKOENA/THANDI"
+    assert submit(stage, swiped(TRACK2)).body["Transaction"]["CardholderName"] is None
+
+
 def test_a_chip_that_is_read_as_a_chip_needs_no_permission(stage: str) -> None:
     body = a_card_body(basic={"InputType": 3}, Card={"CardDataInput": {"ReaderData": chip_data()}})
 
@@ -333,7 +351,8 @@ def test_a_linked_card_is_paid_with_under_either_spelling_and_counts_it(stage: s
     for spelling in ("LinkedCardId", "LinkedCardID"):
         body = a_card_body(basic={"InputType": 5}, Card={"CardInputMode": 2, spelling: before["ID"]})
         transaction = submit(stage, body).body["Transaction"]
-        assert transaction["LinkedCard"]["ID"] == before["ID"]
+        shown = ("ID", "LinkType", "CardholderName", "PANEnding", "PANMasked", "PaymentType", "CardExp")
+        assert transaction["LinkedCard"] == {name: before[name] for name in shown}
         assert transaction["Card"]["PANMasked"] == before["PANMasked"]
         assert transaction["Substate"] == 411
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.services import acquirer_calls
+from chalicelib.services import acquirer_calls, deliveries
 from tests.support import events as support_events
 from tests.support import http
 from tests.support.builders import PASSWORD, Shop, a_shop, a_webhook
@@ -181,6 +181,22 @@ def test_the_list_says_what_became_of_each_delivery(till: Till, receiver: Receiv
     assert failed["NextAttempt"] > event["Timestamp"]
     assert failed["AttemptList"][0]["Answer"] == "closed  on  Sundays"
     assert len(receiver.calls) == 1
+
+
+def test_what_waits_for_a_deleted_webhook_is_given_up(till: Till, receiver: Receiver) -> None:
+    with a_receiver(lambda _: 503) as closed:
+        other = till.subscribe(closed.url)
+        till.pay()
+        support_events.deliver_all()
+        deleted = till.shop.post(f"{till.shop.path}/webhook/{other}/delete", {})
+        deliveries.sweep(datetime.now(UTC) + timedelta(hours=1), seconds=0.5)
+    [event] = till.events()
+    shown = [(one["State"], one["Attempts"], one["NextAttempt"]) for one in event["Deliveries"]]
+
+    assert (deleted.error, receiver.ids) == ((200, 0), [event["ID"]])
+    assert shown == [("delivered", 1, None), ("given up", 1, None)]
+    assert len(closed.calls) == 1
+    assert till.resend(event["ID"], WebhookID=other).error == (404, 570)
 
 
 def test_a_ping_goes_to_one_webhook_alone(till: Till, receiver: Receiver) -> None:

@@ -160,7 +160,7 @@ def shown_account(shop: Shop, till: tuple[str, str]) -> int:
         ({"Page": 1.5}, ("ListBasicModel.Page", 2)),
         ({"Page": True}, ("ListBasicModel.Page", 2)),
         ({"Sort": "Amount desc"}, ("ListBasicModel.Sort", 6)),
-        ({"Sort": "date desc"}, ("ListBasicModel.Sort", 6)),
+        ({"Sort": "Dates"}, ("ListBasicModel.Sort", 6)),
         ({"Search": "x" * 10_000}, ("ListBasicModel.Search", 4)),
         ({"ExtID": "x" * 129}, ("ListBasicModel.ExtID", 4)),
         ({"ID": "17"}, ("ListBasicModel.ID", 3)),
@@ -173,6 +173,17 @@ def test_what_is_wrong_is_named(stage: str, path: str, sent: dict[str, Any], fin
     reply = listed(stage, TILL, path, **sent)
 
     assert (reply.error, reply.findings) == ((400, 202), [finding])
+
+
+@pytest.mark.parametrize("path", [HISTORY, DAYS])
+def test_the_order_is_read_in_any_capitals(shop: Shop, path: str) -> None:
+    till = a_till_of(shop)
+    oldest_first = [pay(shop, till) for _ in range(3)]
+
+    for sort in ("DATE ASC", "date asc", "Date Asc"):
+        assert ids(listed(shop.stage, till, path, Sort=sort)) == oldest_first
+    for sort in ("DATE DESC", "date", "Date", ""):
+        assert ids(listed(shop.stage, till, path, Sort=sort)) == oldest_first[::-1]
 
 
 @pytest.mark.parametrize("path", [HISTORY, DAYS])

@@ -48,7 +48,7 @@ def test_a_linked_card_shows_its_face_and_its_token_and_no_number(stage: str) ->
     [visa] = listed(stage, GMT=2).body["LinkedCards"]
 
     assert visa["LinkType"] == 1
-    assert (visa["State"], visa["Status"], visa["Deleted"], visa["CanDelete"]) == (1, 3, False, True)
+    assert (visa["State"], visa["Status"], visa["Deleted"], visa["CanDelete"]) == (1, 3, False, False)
     assert (visa["PANMasked"], visa["PANEnding"], visa["PaymentType"]) == ("411111******1111", "1111", "VISA")
     assert visa["CardExp"] == "2049-12-31T23:59:59.000"
     assert visa["LinkID"].startswith("SBX-")
@@ -67,6 +67,10 @@ def test_an_agent_sees_its_own_cards_an_administrator_its_merchants_a_system_use
     assert listed(stage, OWNER, AccountId=till_id).body["LinkedCards"] == own
     assert listed(stage, SYSTEM, AccountId=till_id).body["LinkedCards"] == own
     assert listed(stage, OWNER).body["LinkedCards"] == []
+
+
+def test_zeros_filter_nothing(stage: str) -> None:
+    assert listed(stage, State=0, Status=0, AccountId=0, Deleted=0).body == listed(stage).body
 
 
 def test_a_colleagues_cards_are_refused_and_another_merchants_agent_is_missing(stage: str) -> None:

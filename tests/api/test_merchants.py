@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.merchant import Merchant
+from chalicelib.settings import settings
 from chalicelib.store import audit, merchants, table
 from chalicelib.store.table import read
 from tests.support import builders, http
@@ -274,3 +275,31 @@ def test_a_long_list_is_bounded(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(table, "LIMIT", 0)
 
     assert shop.post(f"{shop.path}/pos/list", {}).error == (400, 404)
+
+
+def test_the_terminal_is_shown_while_there_is_exactly_one(shop: Shop) -> None:
+    def shown() -> Any:
+        return shop.post(f"{shop.path}/update", merchant_update()).body["Merchant"]["TerminalID"]
+
+    assert shown() is None
+    terminal = shop.terminal()
+    assert shown() == terminal["ID"]
+    shop.terminal()
+    assert shown() is None
+
+
+def test_the_products_are_those_that_a_partner_prepares(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    def counters() -> dict[str, int]:
+        merchant = shop.post(f"{shop.path}/update", merchant_update()).body["Merchant"]
+        return {name: value for name, value in merchant.items() if name.startswith("ProductDesc")}
+
+    partner = {"url": "https://partner.example/prepare"}
+    with monkeypatch.context() as patch:
+        patch.setenv("PARTNERS", json.dumps({"ONE": partner, "TWO": partner}))
+        settings.cache_clear()
+        with_two = counters()
+    settings.cache_clear()
+
+    assert len(with_two) == 4
+    assert set(with_two.values()) == {2}
+    assert set(counters().values()) == {len(settings().partners)}

@@ -224,7 +224,44 @@ def test_the_acquirer_is_the_payments(stage: str, input_type: int, code: str) ->
     assert give_back(stage, paid, input_type, AcqTran={"AcquirerCode": code}).error == (200, 0)
 
 
-@pytest.mark.parametrize("input_type", [1, 10])
+@pytest.mark.parametrize("way", [2, 3, 4])
+@pytest.mark.parametrize("input_type", [2, 3, 4])
+def test_any_reader_may_read_the_card_of_a_payment_that_a_reader_read(
+    stage: str, requests: list[ReversalRequest], input_type: int, way: int
+) -> None:
+    paid, basic = pay(stage, input_type), {"InputType": way, "Amount": "1.00"}
+    offered = get(stage, f"/api/v1/payment/{paid}").body["Transactions"][0]["ReverseCPInputTypes"]
+    reply = give_back(stage, paid, input_type, basic=basic, Card=read_by(way))
+    repeated = give_back(stage, paid, input_type, basic=basic, Card=read_by(way))
+    other = give_back(stage, paid, input_type, key=a_guid(), basic=basic, Card=read_by(way, STEADY))
+
+    (request,) = requests
+    assert offered == [2, 3, 4]
+    assert reply.error == (200, 0), reply.text
+    assert (request.input_type, request.card and request.card.pan.reveal()) == (way, PAN)
+    assert repeated.body["TransactionReverseID"] == reply.body["TransactionReverseID"]
+    assert other.findings == [("Card.CardDataInput.ReaderData", 12)]
+
+
+@pytest.mark.parametrize(("input_type", "way"), [(3, 1), (3, 10), (3, 7), (10, 3), (7, 10), (1, 3), (1, 5)])
+def test_any_other_input_type_contradicts_the_payment(stage: str, input_type: int, way: int) -> None:
+    reply = give_back(stage, pay(stage, input_type), input_type, basic={"InputType": way})
+
+    assert reply.findings == [("BasicReverseTran.InputType", 12)]
+
+
+@pytest.mark.parametrize("input_type", [7, 8, 9, 10])
+def test_a_forced_signature_does_nothing_without_an_acquirer(stage: str, input_type: int) -> None:
+    wishes = {"ForceSignatureRequirement": True}
+    paid = post(stage, SUBMIT, a_body(InputType=input_type) | {"AcqTran": wishes}).body
+    back = give_back(stage, paid["TransactionID"], input_type, AcqTran=wishes).body
+
+    for answer in (paid, back):
+        shown = answer["Transaction"]
+        assert (answer["RequireSignature"], shown["SignatureRequired"], shown["IsNotFinished"]) == (False, False, False)
+
+
+@pytest.mark.parametrize("input_type", [1, 3, 5])
 def test_a_forced_signature_is_answered_and_holds_nothing_up(stage: str, input_type: int) -> None:
     paid, key = pay(stage, input_type), a_guid()
     wishes = {"ForceSignatureRequirement": True}

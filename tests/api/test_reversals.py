@@ -58,7 +58,7 @@ def test_a_reversal_is_a_transaction_of_its_own(stage: str) -> None:
     status = get(stage, f"/api/v1/payment/statusPublic/{reversal}", None).body["Transaction"]
 
     assert (found["Operation"], found["ReverseMode"], found["ReverseID"]) == ("Return", 2, paid)
-    assert (status["State"], status["Substate"], status["Status"]) == (500, 502, "DEPOSITED")
+    assert (status["State"], status["Substate"], status["Status"]) == (500, 502, "IN-TRANSFER")
 
 
 def test_a_cancel_is_whole_and_first(stage: str) -> None:

@@ -70,7 +70,6 @@ def test_a_name_is_taken_once_by_a_merchant_and_is_the_alias_that_is_missing(sho
         ("Currency", "000", 6),
         ("Country", "ZA", 3),
         ("Country", "999", 6),
-        ("CountryCode", "US", 12),
         ("CountryCode", "??", 6),
         ("RegionCode", "XX", 6),
         ("RegionCode", "ABCD", 3),
@@ -102,6 +101,13 @@ def test_elsewhere_a_region_is_any_short_code(shop: Shop) -> None:
     terminal = shop.terminal(Country="840", CountryCode="USA", Currency="840", RegionCode="NY", Phone=None)
 
     assert (terminal["RegionCode"], terminal["Currency"]) == ("NY", "840")
+
+
+def test_the_country_of_a_terminal_is_apart_from_the_place_of_the_request(shop: Shop) -> None:
+    terminal = shop.terminal(CountryCode="BW", Phone="71 234 567")
+
+    assert (terminal["Country"], terminal["Phone"]) == ("710", "+267 71 234 567")
+    assert stored_record(merchants.terminal_key(terminal["ID"])).country_code == "ZA"
 
 
 def test_both_spellings_of_self_service_are_taken_and_a_difference_is_told(shop: Shop) -> None:

@@ -2,12 +2,13 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import Any
 
 import boto3
 import pytest
 
-from chalicelib.store import merchants
+from chalicelib.store import audit, merchants
 from infra.local.engines import STACK
 from tests.support import http
 from tests.support.builders import Shop, a_shop, a_webhook
@@ -151,3 +152,40 @@ def test_changes_at_once_are_all_kept(shop: Shop) -> None:
 
     [found] = listed(shop)
     assert (found["Description"], found["State"], found["Types"]) == ("new", 0, ["payment.declined"])
+
+
+def delete(shop: Shop, webhook_id: object) -> Reply:
+    return shop.post(f"{shop.path}/webhook/{webhook_id}/delete", {})
+
+
+def test_a_deleted_webhook_is_gone_and_its_id_is_not_used_again(shop: Shop) -> None:
+    first, second = (create(shop).body["Webhook"]["ID"] for _ in range(2))
+    reply = delete(shop, first)
+
+    assert (reply.error, reply.body) == ((200, 0), {"ErrorCode": 0, "ErrorMessage": None, "Validations": None})
+    assert [one["ID"] for one in listed(shop)] == [second]
+    assert delete(shop, first).error == update(shop, first, State=0).error == (404, 570)
+    assert shop.post(f"{shop.path}/webhook/{first}/test", {}).error == (404, 570)
+    assert create(shop).body["Webhook"]["ID"] > second
+    assert [entry.kind for entry in audit.of(f"webhook#{first}")] == ["create", "delete"]
+
+
+def test_a_deletion_makes_room_for_another_webhook(shop: Shop) -> None:
+    made = [create(shop).body["Webhook"]["ID"] for _ in range(5)]
+    assert create(shop).error == (400, 202)
+
+    with ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(lambda webhook_id: delete(shop, webhook_id), made * 2))
+
+    assert sorted(reply.status for reply in replies) == [200] * 5 + [404] * 5
+    merchant = stored_record(merchants.key(shop.id))
+    assert (merchant.webhooks, merchant.makes_events(datetime.now(UTC))) == (0, False)
+    assert [create(shop).status for _ in range(5)] == [200] * 5
+
+
+def test_another_merchants_webhook_is_not_deleted(shop: Shop) -> None:
+    foreign = a_shop(shop.stage)
+    webhook_id = create(foreign).body["Webhook"]["ID"]
+
+    assert delete(shop, webhook_id).error == (404, 570)
+    assert [one["ID"] for one in listed(foreign)] == [webhook_id]

@@ -15,7 +15,7 @@ from chalicelib.domain.effective_settings import (
 )
 from chalicelib.domain.transaction import InputType
 
-FLAGS = [name for name in vars(DEFAULT_FEATURES) if name != "inherited"]
+FLAGS = [name for name in vars(DEFAULT_FEATURES) if name not in {"inherited", "barcode_scanner"}]
 FEATURES = st.builds(Features, **{name: st.none() | st.booleans() for name in FLAGS})
 SETTINGS = st.builds(
     MobileSettings,

@@ -5,7 +5,7 @@ from hypothesis.strategies import binary
 from chalicelib.domain import emv
 from chalicelib.domain.emv import MalformedError
 from chalicelib.domain.transaction import EmvData
-from tests.support.cards import AID, APN, EXP, PAN, TSI, TVR, chip_data
+from tests.support.cards import AID, APN, EXP, PAN, TRACK2, TSI, TVR, chip_data
 
 # The file control information of the payment system environment, as EMV Book 1, section 11.3.4 lays it out.
 PSE = bytes.fromhex("6F1A 840E 315041592E5359532E4444463031 A508 880102 5F2D02 656E")
@@ -122,6 +122,24 @@ def test_a_receipt_prints_application_name_status_and_verification_results() -> 
 
     assert emv.printed(found) == EmvData(aid=AID, apn=APN, tsi=TSI, tvr=TVR)
     assert emv.cardholder(found) == "MOKOENA/THANDI"
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("MOKOENA/THANDI            ", "MOKOENA/THANDI"),
+        ("MOKOENA/THANDI.MS", "MOKOENA/THANDI.MS"),
+        (" /", None),
+        ("CARD 4111111111111111", None),
+        ("VISA\x07CARD", None),
+    ],
+)
+def test_the_name_of_a_swiped_card_is_on_track_1(written: str, name: str | None) -> None:
+    track, text = emv.stripe(f"%B{PAN}^{written}^30121011000000000123000000?{TRACK2}")
+
+    assert (track.cardholder, text) == (name, TRACK2)
+    assert emv.stripe(TRACK2)[0].cardholder is None
+    assert emv.cardholder({emv.CARDHOLDER: written.encode()}) == name
 
 
 def test_what_has_the_wrong_size_is_not_printed() -> None:

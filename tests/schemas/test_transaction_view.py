@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.domain import transaction_steps
 from chalicelib.domain.phases import PENDING, Phase
-from chalicelib.domain.transaction import InputType, Transaction
+from chalicelib.domain.transaction import InputType, Original, Transaction
 from chalicelib.schemas.transaction_view import (
     WIRE_STATES,
     Section,
@@ -16,7 +16,7 @@ from chalicelib.schemas.transaction_view import (
     status_of,
     wire_state,
 )
-from tests.support.transactions import NOW, a_payment, altered
+from tests.support.transactions import NOW, a_guid, a_payment, altered
 
 
 def test_what_is_being_returned_counts_as_reversed_until_its_outcome_is_known() -> None:
@@ -24,6 +24,13 @@ def test_what_is_being_returned_counts_as_reversed_until_its_outcome_is_known() 
     view = TransactionView.of(payment, NOW, payment.gmt)
 
     assert (view.amount_rvs, view.amount_eff, view.count_rvs) == (Decimal("5.00"), Decimal("7.30"), 2)
+
+
+@pytest.mark.parametrize("phase", [Phase.DECLINED, Phase.REJECTED, Phase.AUTO_CANCELLED])
+def test_nothing_remains_of_a_transaction_that_moved_no_money(phase: Phase) -> None:
+    view = TransactionView.of(replace(a_payment(), phase=phase), NOW, None)
+
+    assert (view.amount, view.amount_eff) == (Decimal("12.30"), Decimal(0))
 
 
 def test_what_never_arrived_shows_nobody_a_result_before_its_reversal_is_acknowledged() -> None:
@@ -82,10 +89,12 @@ def test_what_is_pending_is_listed_as_in_process() -> None:
     assert {phase for phase in Phase if WIRE_STATES[phase].section is Section.IN_PROCESS} == PENDING
 
 
-def test_cash_is_deposited_at_once_and_anything_else_at_the_deadline() -> None:
+def test_a_cash_payment_is_deposited_at_once_and_anything_else_at_the_deadline() -> None:
     cash = a_payment()
     card = replace(cash, input_type=InputType.CHIP)
+    reversal = replace(cash, phase=Phase.REVERSAL_APPROVED, original=Original(a_guid(), "1", 2))
 
     assert status_of(cash, NOW) == "DEPOSITED"
-    assert status_of(card, card.deadline - timedelta(microseconds=1)) == "IN-TRANSFER"
-    assert status_of(card, card.deadline) == "DEPOSITED"
+    for one in (card, reversal):
+        assert status_of(one, one.deadline - timedelta(microseconds=1)) == "IN-TRANSFER"
+        assert status_of(one, one.deadline) == "DEPOSITED"

@@ -20,6 +20,7 @@ from chalicelib.services import deliveries
 from chalicelib.services.lane_runner import Swept
 from chalicelib.store import events
 from chalicelib.store import webhooks as webhooks_store
+from chalicelib.store.audit import Act
 from chalicelib.store.table import encode, update, write_one
 from infra.local import engines, ports
 from tests.support import events as support_events
@@ -352,3 +353,22 @@ def test_a_secret_that_was_rotated_signs_beside_the_new_one(merchant: int) -> No
         deliver(a_stored_event(merchant))
 
     assert len(running.calls[0].headers["webhook-signature"].split(" ")) == 2
+
+
+def test_an_attempt_that_ends_after_the_deletion_leaves_nothing_of_the_webhook(
+    merchant: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    event = a_stored_event(merchant)
+
+    def delete_while_it_answers(_: Any) -> int:
+        webhooks_store.delete(webhooks_store.of_merchant(merchant)[0], Act("delete", 1, datetime.now(UTC)))
+        return 503
+
+    with a_receiver(delete_while_it_answers) as closed:
+        hook = a_stored_hook(merchant, closed.url, on_since=datetime.now(UTC) - LONG_AGO)
+        deliver(event)
+    webhooks_store.note_told(hook, datetime.now(UTC))
+
+    assert len(closed.calls) == 1
+    assert webhooks_store.of_merchant(merchant) == []
+    assert "defect" not in capsys.readouterr().out

@@ -163,14 +163,15 @@ def lists_are_in_order(scenario: Scenario) -> Iterator[str]:
 
 
 def money_is_deposited_at_the_deadline(scenario: Scenario) -> Iterator[str]:
-    """What was approved is deposited from its Deadline on, cash at once; what is reversed in full never is."""
+    """What was approved is deposited from its Deadline on, a cash payment at once; a full reversal excludes it."""
     every = transactions(scenario)
     for seen, view in _shown(scenario):
         one, state = every.get(view["ID"]), state_of(view)
         if one is None or seen.answered_at is None or state not in {PAID, REVERSED}:
             continue
         end = (one.deadline - scenario.began).total_seconds()
-        expected = {"DEPOSITED"} if one.input_type is InputType.CASH or seen.asked_at > end + AROUND else set()
+        at_once = one.input_type is InputType.CASH and not one.is_reversal
+        expected = {"DEPOSITED"} if at_once or seen.asked_at > end + AROUND else set()
         expected = expected or {"IN-TRANSFER", *(["DEPOSITED"] if seen.answered_at > end - AROUND else ())}
         if view["DisplayMode"] == IN_FULL:
             expected = {"REVERSED"}

@@ -456,3 +456,4 @@ def tell(run: Run) -> None:
     listed = run.look(f"{MERCHANT}/event/list", shop.post(f"{shop.path}/event/list", {}))
     again = f"{shop.path}/event/{listed.body['Events'][-1]['ID']}/resend"
     run.look(f"{MERCHANT}/event/{{eventId}}/resend", shop.post(again, {}))
+    run.look(f"{MERCHANT}/webhook/{{webhookId}}/delete", shop.post(f"{path}/delete", {}))

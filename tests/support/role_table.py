@@ -157,6 +157,7 @@ ROWS = [
     Row("webhooks_create", lambda _: a_webhook(), MANAGERS, _home),
     Row("webhooks_list_webhooks", lambda _: {}, MANAGERS, _home),
     Row("webhooks_update", lambda _: {"State": 0}, MANAGERS, lambda world: _home(world) | {"webhookId": world.webhook}),
+    Row("webhooks_delete", lambda _: {}, MANAGERS, lambda world: _home(world) | {"webhookId": world.webhook}),
     Row("webhooks_test", lambda _: {}, MANAGERS, lambda world: _home(world) | {"webhookId": world.webhook}),
     Row("webhooks_list_events", lambda _: {}, MANAGERS, _home),
     Row("webhooks_resend_event", lambda _: {}, MANAGERS, lambda world: _home(world) | {"eventId": world.event}),

@@ -382,6 +382,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "/api/v1/merchant/{merchantId}/webhook/create": CREATE_WEBHOOK,
     "/api/v1/merchant/{merchantId}/webhook/list": {},
     "/api/v1/merchant/{merchantId}/webhook/{webhookId}/update": UPDATE_WEBHOOK,
+    "/api/v1/merchant/{merchantId}/webhook/{webhookId}/delete": {},
     "/api/v1/merchant/{merchantId}/webhook/{webhookId}/test": {},
     "/api/v1/merchant/{merchantId}/event/list": LIST_EVENTS,
     "/api/v1/merchant/{merchantId}/event/{eventId}/resend": RESEND_EVENT,
@@ -559,7 +560,8 @@ TRANSACTION: dict[str, Any] = dict.fromkeys(CARRIED, S) | {
     "Status": S,
     "RRN": S,
     "TerminalName": S,
-    "LinkedCard": O,
+    "LinkedCard": dict.fromkeys(("CardholderName", "PANEnding", "PANMasked", "PaymentType", "CardExp"), S)
+    | {"ID": I, "LinkType": I},
     "ClientProductCode": S,
     **dict.fromkeys(AMOUNTS, D),
     "CountRvs": I,
@@ -771,6 +773,7 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "ListWebhooks": {"Webhooks": ["Webhook"]},
     "TestWebhook": {"EventID": S},
     "ListEvents": {"Events": ["Event"], "EventsCounters": {"Pagesize": I, "ItemCountPage": I}},
+    "DeleteWebhook": {},  # ours: nothing beside the envelope
     "ResendEvent": {},  # ours: nothing beside the envelope
     "Me": {"Data": ME},  # ours
     "Takings": {  # ours
@@ -797,6 +800,7 @@ ANSWERS = {
     "/api/v1/merchant/{merchantId}/webhook/create": "CreateWebhook",
     "/api/v1/merchant/{merchantId}/webhook/list": "ListWebhooks",
     "/api/v1/merchant/{merchantId}/webhook/{webhookId}/update": "CreateWebhook",
+    "/api/v1/merchant/{merchantId}/webhook/{webhookId}/delete": "DeleteWebhook",
     "/api/v1/merchant/{merchantId}/webhook/{webhookId}/test": "TestWebhook",
     "/api/v1/merchant/{merchantId}/event/list": "ListEvents",
     "/api/v1/merchant/{merchantId}/event/{eventId}/resend": "ResendEvent",
@@ -820,7 +824,6 @@ ALWAYS_NULL = {
     "Merchant.AccountTypeID",
     "Merchant.AccountType",
     "Merchant.FInstName",
-    "Merchant.TerminalID",
     "Terminal.Settled",
     "Terminal.TMK",
     "Terminal.TMKKCV",

@@ -17,6 +17,7 @@ SCHEMAS = DOCUMENT["components"]["schemas"]
 OPERATIONS = {
     operation["operationId"]: operation for methods in DOCUMENT["paths"].values() for operation in methods.values()
 }
+SPECIFIED = {"SelfSevice", "ExtTranData", "LinkedCardID", "CurrencyId"}
 PROPERTIES = {
     f"{schema}.{name}": described
     for schema, model in SCHEMAS.items()
@@ -91,7 +92,7 @@ def test_what_a_request_need_not_have_may_be_null_and_what_it_must_have_may_not(
     assert wrong == set()
 
 
-def test_another_spelling_of_a_field_is_in_its_description_and_no_field_of_its_own() -> None:
+def test_another_spelling_is_in_the_description_and_a_property_if_the_specification_shows_it() -> None:
     spellings = {
         (model.__name__, other, field)
         for model in requests()
@@ -102,7 +103,11 @@ def test_another_spelling_of_a_field_is_in_its_description_and_no_field_of_its_o
     assert len(spellings) >= 8
     for model, other, field in spellings:
         assert f"`{other}`" in PROPERTIES[f"{model}.{field}"]["description"]
-        assert f"{model}.{other}" not in PROPERTIES
+        assert PROPERTIES.get(f"{model}.{other}", {}).get("x-spelling-of") == (field if other in SPECIFIED else None)
+    assert {path for path, described in PROPERTIES.items() if "x-spelling-of" in described} == {
+        *("BasicTran.CurrencyId", "BasicTran.ExtTranData", "BasicReverseTran.CurrencyId"),
+        *("Card.LinkedCardID", "CreateTerminal.SelfSevice"),
+    }
     assert all(text in PROPERTIES["BasicReverseTran.ReverseMode"]["description"] for text in ALIASES)
 
 

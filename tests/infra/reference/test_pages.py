@@ -8,12 +8,14 @@ from collections.abc import Iterator
 from html import unescape
 from typing import Any
 
+import openapi_spec_validator
 import pytest
 
 from chalicelib import web
 from chalicelib.errors import ErrorCode
 from chalicelib.routes import pages as pages_route
 from chalicelib.routes.pages import FOLDER, GUIDES, PARTS, RENDERER
+from chalicelib.settings import settings
 from infra.reference import ROOT
 from infra.reference.pages import guide, guide_title, pages
 from infra.vendored import renderer
@@ -58,6 +60,22 @@ def test_the_openapi_document_is_served_to_anybody(stage: str) -> None:
 
     assert (reply.status, reply.headers["Content-Type"]) == (200, "application/json")
     assert reply.text == (FOLDER / "openapi.json").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("schemes", [["Basic"], ["Basic", "Session"]])
+def test_the_document_names_the_schemes_that_the_stage_has_enabled(
+    stage: str, monkeypatch: pytest.MonkeyPatch, schemes: list[str]
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setenv("AUTH_SCHEMES", ",".join(schemes))
+        settings.cache_clear()
+        document = get(stage, "/api/v1/openapi.json", login=None).body
+    settings.cache_clear()
+    securities = [one["security"] for methods in document["paths"].values() for one in methods.values()]
+
+    openapi_spec_validator.validate(json.loads(json.dumps(document, default=float)))
+    assert sorted(document["components"]["securitySchemes"]) == schemes
+    assert [one for one in securities if one not in ([], [{name: []} for name in schemes])] == []
 
 
 @pytest.mark.parametrize("path", PAGES)
