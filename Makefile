@@ -12,7 +12,7 @@ AXE_PACKAGE := axe-core@4.14.1
 WEBHOOKS_PACKAGE := standardwebhooks==1.1.0
 WEBHOOKS_NPM_PACKAGE := standardwebhooks@1.1.1
 PARALLEL ?= -n auto --dist loadfile --no-loadscope-reorder  # the tests of a module share tables, so they run in one process; modules with one long test do not start last
-QUICK := tests/domain tests/schemas tests/settings tests/store tests/services tests/api
+QUICK := tests/domain tests/schemas tests/settings tests/store tests/services tests/api tests/gateways
 STAGE ?= dev
 STACK ?= payments-$(STAGE)
 
