@@ -316,10 +316,11 @@ def test_a_cancel_without_an_answer_is_repeated_until_it_has_one(till: Till, hos
 
     assert stored(cancel).phase is Phase.REVERSAL_APPROVED
     assert stored(payment).is_reversed_in_full
-    first, *repeats = host.reversals
+    own = [one for one in host.reversals if one.original == payment.id]  # other tests leave reversals to the sweep
+    first, *repeats = own
     assert first.kind is ReversalKind.CANCEL
     assert (first.is_repeat, [one.is_repeat for one in repeats]) == (False, [True, True])
-    assert {one.message for one in host.reversals} == {first.message}
+    assert {one.message for one in own} == {first.message}
     assert first.message is not None
     assert first.message.rrn == payment.result.rrn
     assert payment.host is not None
