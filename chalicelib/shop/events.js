@@ -69,14 +69,14 @@ function Attempt({ attempt }) {
 function Delivery({ event, delivery, webhook, page, reload }) {
   const again = delivery.State === NONE ? texts.events.send : texts.events.again;
   return html`<section>
-    <h3>${webhook?.Url}</h3>
+    <h3>${webhook?.Url ?? texts.events.isDeleted}</h3>
     <p class="line"><${Badge} state=${stateOf(delivery)} />
       ${delivery.NextAttempt && html`<span>${texts.events.next(formatSecond(localTime(delivery.NextAttempt)))}</span>`}</p>
     ${delivery.AttemptList.length > 0 && html`<ol class="attempts" aria-label=${texts.events.attempts}>
       ${delivery.AttemptList.map((one) => html`<${Attempt} key=${one.Timestamp} attempt=${one} />`)}</ol>`}
     ${webhook?.State === ON
       ? html`<div class="actions"><${Send} label=${again} send=${(isLeft) => sendAgain(event, delivery, page, isLeft)} onSent=${reload} /></div>`
-      : html`<p class="counted">${texts.events.isOff}</p>`}
+      : webhook && html`<p class="counted">${texts.events.isOff}</p>`}
   </section>`;
 }
 

@@ -18,6 +18,17 @@ export const create = async (fields) => (await call(path("webhook/create"), { ..
 export const update = async (id, fields) => (await call(path(`webhook/${id}/update`), { ...zone(), ...fields })).Webhook;
 export const rotate = async (id) => (await call(path(`webhook/${id}/update`), { ...zone(), RotateSecret: true }, once)).Webhook;
 
+const NOT_FOUND = 570;
+
+// Delete a webhook. A repeated request finds it gone: that is what was asked for.
+export async function remove(id) {
+  try {
+    await call(path(`webhook/${id}/delete`), {});
+  } catch (refusal) {
+    if (refusal.code !== NOT_FOUND) throw refusal;
+  }
+}
+
 export async function eventsPage(page) {
   const { Events, EventsCounters } = await call(path("event/list"), { Page: page });
   return { events: Events, isFull: EventsCounters.ItemCountPage === EventsCounters.Pagesize };

@@ -8,7 +8,7 @@ import { go } from "./route.js";
 import { isManager, localTime, merchant, session } from "./session.js";
 import { texts } from "./texts.js";
 import { ChangeWebhook, CreateWebhook, KINDS, NewSecret } from "./webhook_dialogs.js";
-import { eventsPage, latestAttempt, OFF, ON, sendTest, succeeded, update, webhooks } from "./webhook_list.js";
+import { eventsPage, latestAttempt, OFF, ON, remove, sendTest, succeeded, update, webhooks } from "./webhook_list.js";
 import { html, useState } from "./view.js";
 
 // The latest attempt of a webhook among the newest events.
@@ -47,6 +47,7 @@ function Webhook({ shown, attempt, ask, onSent }) {
       ${isOn
         ? html`<button type="button" onClick=${turn(names.turnOff, names.turnOffWords, OFF)}>${names.turnOff}</button>`
         : html`<button type="button" onClick=${turn(names.turnOn, names.turnOnWords, ON)}>${names.turnOn}</button>`}
+      <button type="button" onClick=${() => ask({ title: names.remove, words: names.removeWords(shown.Url), run: () => remove(shown.ID) })}>${names.remove}</button>
     </div>
   </li>`;
 }

@@ -130,6 +130,17 @@ def test_a_webhook_is_changed_and_switched_off_and_on(shop: Shop, store: Store) 
         assert [one["State"] for one in store.webhooks()] == [state]
 
 
+def test_a_webhook_is_deleted_after_a_question(shop: Shop, store: Store) -> None:
+    store.subscribe("https://shop.example/old", Types=["payment.approved"])
+    look_again(shop)
+    for answer, left in (("Cancel", 1), ("Delete", 0)):
+        shop.button("Delete").click()
+        shop.page.get_by_role("dialog").get_by_role("button", name=answer).click()
+        expect(shop.page.get_by_role("dialog")).to_have_count(0)
+        expect(shop.page.locator(".webhook")).to_have_count(left)
+        assert len(store.webhooks()) == left
+
+
 def test_a_new_secret_signs_beside_the_old_one_for_a_day(shop: Shop, store: Store, receiver: Receiver) -> None:
     old = store.subscribe(receiver.url)["Secret"]
     look_again(shop)
