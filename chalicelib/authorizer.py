@@ -3,11 +3,11 @@
 It is deployed as its own function, so it imports neither pydantic nor the routes.
 """
 
-from datetime import UTC, datetime
 from typing import Any
 
 from chalice.app import AuthRequest, AuthResponse, Blueprint, ChaliceAuthorizer
 
+from chalicelib import clock
 from chalicelib.domain.agent import Caller
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.log import log_defect
@@ -58,7 +58,7 @@ def authorizer(request: SignIn) -> AuthResponse | None:
     answers AUTHORIZER_CONFIGURATION_ERROR (500).
     """
     try:
-        return _allow(authentication.authenticate(request.token, request.source, datetime.now(UTC)))
+        return _allow(authentication.authenticate(request.token, request.source, clock.now()))
     except ServiceError as refusal:
         if refusal.error.is_denial:
             return _deny(refusal)
@@ -72,7 +72,7 @@ def authorizer(request: SignIn) -> AuthResponse | None:
 
 def verified_now(authorization: str) -> Caller:
     """Return the caller that the header proves now, or raise the reason for the refusal, for the API's function."""
-    return authentication.caller_of(authorization, datetime.now(UTC))
+    return authentication.caller_of(authorization, clock.now())
 
 
 def _allow(caller: Caller) -> AuthResponse:

@@ -106,3 +106,13 @@ def test_functions_stay_short(path: Path) -> None:
     long = {node.name for node in functions if (node.end_lineno or 0) - node.body[0].lineno + 1 > 40}
 
     assert long == set()
+
+
+# Calls of AWS are signed by the machine's time, and an idle connection is as old as it is to the machine.
+MACHINES_TIME = {"chalicelib.clock", "chalicelib.aws.client", "chalicelib.aws.connections"}
+TIME_OF_DAY = re.compile(r"\b(datetime|date)\.(now|utcnow|today)\(|\btime\.(time|time_ns|localtime|gmtime)\(")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_only_the_clock_takes_the_time_of_day_from_the_machine(path: Path) -> None:
+    assert _name(path) in MACHINES_TIME or TIME_OF_DAY.findall(path.read_text()) == []

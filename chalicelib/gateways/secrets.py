@@ -21,6 +21,7 @@ from functools import cache
 from threading import Thread
 from typing import Any
 
+from chalicelib import clock
 from chalicelib.aws.client import KMS, SECRETS_MANAGER, CallError, Client, Limits
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
@@ -52,7 +53,7 @@ class _Cached:
         if self._result is None:
             return self._renew()
         # Wall-clock time, because a monotonic clock may stop while Lambda freezes the process.
-        if not 0 < self._until - (now := time.time()) <= REMEMBERED_S:
+        if not 0 < self._until - (now := clock.now().timestamp()) <= REMEMBERED_S:
             began = time.monotonic()
             self._until = now + RETRY_S  # set before the call, so that only one thread calls
             with suppress(CallError, ServiceError):  # ServiceError: no time is left for the call
@@ -84,7 +85,7 @@ class _Cached:
     def _renew(self) -> Mapping[str, Any]:
         result = self._load()
         self._result = result
-        self._until = time.time() + REMEMBERED_S
+        self._until = clock.now().timestamp() + REMEMBERED_S
         return result
 
     def _clear(self) -> None:

@@ -1,7 +1,6 @@
 """The caller's account: session login, identity, AuthAccount, and linked cards."""
 
-from datetime import UTC, datetime
-
+from chalicelib import clock
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.sign_in import Source
 from chalicelib.schemas.auth_account import AccountAnswer, AuthAccount
@@ -15,7 +14,7 @@ from chalicelib.services.admission import admit
 
 def session(body: SignIn, source: Source) -> SessionAnswer:
     """Sign an agent in with e-mail and password, and return a session."""
-    session_id = admission.sign_in(body, datetime.now(UTC), source)
+    session_id = admission.sign_in(body, clock.now(), source)
     return SessionAnswer(data=SessionData(session_id=session_id.reveal()))
 
 
@@ -29,12 +28,12 @@ def me(body: ZoneQuery, caller: Caller) -> IdentityAnswer:
     """Return the account of the caller, its merchant and its rights."""
     admitted = admit(caller)
     ends_at = caller.ends_at if caller.session else None
-    return IdentityAnswer.of(admitted.agent, admitted.merchant, ends_at, datetime.now(UTC), body.gmt)
+    return IdentityAnswer.of(admitted.agent, admitted.merchant, ends_at, clock.now(), body.gmt)
 
 
 def configuration(body: AuthAccount, caller: Caller) -> AccountAnswer:
     """Return the configuration of the caller's account."""
-    found = auth_account.get(caller, datetime.now(UTC), current_account_id=body.current_account_id)
+    found = auth_account.get(caller, clock.now(), current_account_id=body.current_account_id)
     return AccountAnswer.of(found)
 
 

@@ -1,8 +1,9 @@
 """Lists of payments and reversals, their export, and takings."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 
+from chalicelib import clock
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.history import Page
 from chalicelib.schemas.history import ListHistory, ReportTakings, TakingsAnswer
@@ -24,17 +25,17 @@ def list_by_days(body: ListHistory, caller: Caller) -> TransactionList:
 
 def export(body: ListHistory, caller: Caller) -> ExportAnswer:
     """Export all pages of a history list as a CSV file."""
-    return ExportAnswer(url=history_export.export(body, caller, datetime.now(UTC)))
+    return ExportAnswer(url=history_export.export(body, caller, clock.now()))
 
 
 def _answer(
     listed: Callable[[ListHistory, Caller, datetime], Page], body: ListHistory, caller: Caller
 ) -> TransactionList:
-    now = datetime.now(UTC)
+    now = clock.now()
     return TransactionList.of(listed(body, caller, now), now, body.gmt, pictures.signed_url)
 
 
 def takings(body: ReportTakings, caller: Caller) -> TakingsAnswer:
     """Report the money taken and given back, by day or hour, for each agent and kind of payment."""
-    found = takings_service.report(body, caller, datetime.now(UTC))
+    found = takings_service.report(body, caller, clock.now())
     return TakingsAnswer.of(found.rows, found.names, found.day, found.last_numbers)

@@ -5,10 +5,11 @@ runs none, so each imports its modules only when it runs.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from chalice.app import Blueprint, CloudWatchEvent, DynamoDBEvent, Rate
+
+from chalicelib import clock
 
 jobs = Blueprint(__name__)
 
@@ -21,7 +22,7 @@ def sweep_payments(_event: CloudWatchEvent) -> None:
     from chalicelib.log import log  # noqa: PLC0415  see above
     from chalicelib.services import payment_sweep  # noqa: PLC0415
 
-    swept = payment_sweep.run(datetime.now(UTC))
+    swept = payment_sweep.run(clock.now())
     log("sweep", payments=swept.done, behind_seconds=swept.behind_seconds, silent=swept.silent)
 
 
@@ -31,7 +32,7 @@ def sweep_outbox(_event: CloudWatchEvent) -> None:
     from chalicelib.log import log  # noqa: PLC0415  see above
     from chalicelib.services import outbox  # noqa: PLC0415
 
-    swept = outbox.sweep(datetime.now(UTC))
+    swept = outbox.sweep(clock.now())
     log("sweep", messages=swept.done, behind_seconds=swept.behind_seconds)
 
 
@@ -41,7 +42,7 @@ def sweep_events(_event: CloudWatchEvent) -> None:
     from chalicelib.log import log  # noqa: PLC0415  see above
     from chalicelib.services import deliveries  # noqa: PLC0415
 
-    swept = deliveries.sweep(datetime.now(UTC))
+    swept = deliveries.sweep(clock.now())
     log("sweep", deliveries=swept.done, behind_seconds=swept.behind_seconds)
 
 

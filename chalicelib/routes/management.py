@@ -1,7 +1,6 @@
 """Merchants, agents (POS users) and terminals."""
 
-from datetime import UTC, datetime
-
+from chalicelib import clock
 from chalicelib.domain.agent import Caller
 from chalicelib.schemas.agents import (
     BulkAnswer,
@@ -22,45 +21,45 @@ from chalicelib.services import agents, merchants
 
 def create_merchant(body: CreateMerchant, caller: Caller) -> MerchantAnswer:
     """Create a merchant with its terminal groups."""
-    profile, withheld = merchants.create(body, caller, datetime.now(UTC))
+    profile, withheld = merchants.create(body, caller, clock.now())
     return MerchantAnswer(merchant=MerchantView.of(profile), validations=welcome_warning(withheld=withheld))
 
 
 def update_merchant(merchant_id: int, body: UpdateMerchant, caller: Caller) -> MerchantAnswer:
     """Change the fields of a merchant that the request sets."""
-    profile = merchants.update(body, caller, merchant_id, datetime.now(UTC))
+    profile = merchants.update(body, caller, merchant_id, clock.now())
     return MerchantAnswer(merchant=MerchantView.of(profile))
 
 
 def create_agent(merchant_id: int, body: CreateAgent, caller: Caller) -> PosAnswer:
     """Create an agent of a merchant, with its login."""
-    now = datetime.now(UTC)
+    now = clock.now()
     agent, withheld = agents.create(body, caller, merchant_id, now)
     return PosAnswer(pos=PosView.of(agent, now, body.gmt), validations=welcome_warning(withheld=withheld))
 
 
 def get_agent(merchant_id: int, pos_id: int, body: ZoneQuery, caller: Caller) -> PosAnswer:
     """Return an agent with its secret key."""
-    return PosAnswer(pos=PosView.of(agents.get(caller, merchant_id, pos_id), datetime.now(UTC), body.gmt))
+    return PosAnswer(pos=PosView.of(agents.get(caller, merchant_id, pos_id), clock.now(), body.gmt))
 
 
 def update_agent(merchant_id: int, pos_id: int, body: UpdateAgent, caller: Caller) -> PosAnswer:
     """Change the fields of an agent that the request sets."""
-    now = datetime.now(UTC)
+    now = clock.now()
     return PosAnswer(pos=PosView.of(agents.update(body, caller, merchant_id, pos_id, now), now, body.gmt))
 
 
 def update_agents(merchant_id: int, body: BulkUpdate, caller: Caller) -> BulkAnswer:
     """Change several agents of a merchant in one request."""
-    return BulkAnswer.of(agents.update_bulk(body, caller, merchant_id, datetime.now(UTC)))
+    return BulkAnswer.of(agents.update_bulk(body, caller, merchant_id, clock.now()))
 
 
 def search_agents(merchant_id: int, body: ListAgents, caller: Caller) -> PosListAnswer:
     """Search the agents of a merchant, 100 per page."""
     page, total = agents.search(body, caller, merchant_id)
-    return PosListAnswer.of(page, total, datetime.now(UTC), body.gmt)
+    return PosListAnswer.of(page, total, clock.now(), body.gmt)
 
 
 def create_terminal(body: CreateTerminal, caller: Caller) -> TerminalAnswer:
     """Create a terminal of a merchant."""
-    return TerminalAnswer(terminal=TerminalView.of(merchants.create_terminal(body, caller, datetime.now(UTC))))
+    return TerminalAnswer(terminal=TerminalView.of(merchants.create_terminal(body, caller, clock.now())))

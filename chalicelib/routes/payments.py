@@ -1,7 +1,6 @@
 """Payments: prepare, take, reverse and read one."""
 
-from datetime import UTC, datetime
-
+from chalicelib import clock
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.reversal import CARD_PRESENT, CNP
 from chalicelib.schemas.payments import (
@@ -22,7 +21,7 @@ from chalicelib.web import Headers
 
 def submit(body: SubmitPayment, caller: Caller, headers: Headers) -> PaymentAnswer:
     """Take a payment by card or cash, once per ID."""
-    now = datetime.now(UTC)
+    now = clock.now()
     transaction, replayed = payments.submit(body, caller, now, key=idempotency_key(headers))
     view = TransactionView.of(transaction, now, body.gmt, pictures.signed_url)
     return PaymentAnswer.of(transaction, view, replayed=replayed)
@@ -30,13 +29,13 @@ def submit(body: SubmitPayment, caller: Caller, headers: Headers) -> PaymentAnsw
 
 def get(tran_id: str, body: ZoneQuery, caller: Caller) -> TransactionList:
     """Return one transaction by its ID, pending or finished."""
-    now = datetime.now(UTC)
+    now = clock.now()
     return TransactionList.of_one(payments.get(tran_id, caller, now), now, body.gmt, pictures.signed_url)
 
 
 def status_public(tran_id: str) -> StatusAnswer:
     """Return the state and result of one transaction to anyone with its ID."""
-    return StatusAnswer.of(payments.public(tran_id), datetime.now(UTC))
+    return StatusAnswer.of(payments.public(tran_id), clock.now())
 
 
 def receipt(tran_id: str, caller: Caller) -> ReceiptAnswer:
@@ -55,11 +54,11 @@ def reverse_cnp(body: ReversePayment, caller: Caller, headers: Headers) -> Rever
 
 
 def _reversed(body: ReversePayment, caller: Caller, headers: Headers, endpoint: str) -> ReversalAnswer:
-    now = datetime.now(UTC)
+    now = clock.now()
     reversal, replayed = reversals.reverse(body, caller, now, endpoint=endpoint, key=idempotency_key(headers))
     return ReversalAnswer.of(reversal, TransactionView.of(reversal, now, body.gmt), replayed=replayed)
 
 
 def prepare(body: PreparePayment, caller: Caller) -> PrepareAnswer:
     """Let a product's partner fill in the product's fields before a payment."""
-    return PrepareAnswer.of(service.prepare(body, caller, datetime.now(UTC)))
+    return PrepareAnswer.of(service.prepare(body, caller, clock.now()))

@@ -70,28 +70,32 @@ def log_many_places(login: str) -> None:
     log("login_from_many_places", login=secrets.pseudonym(LOGIN, login), sources=MANY_PLACES)
 
 
-# Of the registered claims, only `exp` and `nbf` are checked if present. The interface has no rule for the others.
-OPTIONS = {"verify_aud": False, "verify_iat": False, "verify_iss": False, "verify_jti": False, "verify_sub": False}
+# Of the registered claims, only `exp` and `nbf` are checked if present, by the service's clock: PyJWT has its own. The
+# interface has no rule for the others.
+OPTIONS = {f"verify_{claim}": False for claim in ("aud", "exp", "iat", "iss", "jti", "nbf", "sub")}
 
 
-def credential_of(token: str) -> Credential:
+def credential_of(token: str, now: datetime) -> Credential:
     """Return the credential in a token.
 
     Raise TOKEN_INVALID when no signing secret of the stage signed it, it has expired, or its payload is wrong.
     """
     for key in secrets.signing():
-        parts = _verified(token, key.reveal())
+        parts = _verified(token, key.reveal(), now)
         if parts is not None:
             return _credential(**parts)
     raise ServiceError(ErrorCode.TOKEN_INVALID)
 
 
-def _verified(token: str, key: str) -> dict[str, dict[str, Any]] | None:
-    """Return header and payload if the token is signed with this key. The token never chooses the algorithm."""
+def _verified(token: str, key: str, now: datetime) -> dict[str, dict[str, Any]] | None:
+    """Return header and payload if the token is signed with this key and valid. It never chooses the algorithm."""
     import jwt  # noqa: PLC0415  only this scheme needs its slow import
 
     try:
         parts = jwt.decode_complete(token, key, algorithms=["HS256"], options=OPTIONS)  # type: ignore[arg-type]
+        claims, seconds = parts["payload"], now.timestamp()
+        if int(claims.get("nbf", 0)) > seconds or int(claims.get("exp", LATEST)) <= seconds:
+            return None
     # PyJWT does not catch the other errors, which come from extreme numbers and nesting.
     except (jwt.PyJWTError, ArithmeticError, TypeError, ValueError, RecursionError):
         return None
@@ -139,7 +143,7 @@ def caller_of(authorization: str, now: datetime, attempt: Attempt | None = None)
     if scheme is Scheme.SESSION:
         return _caller_of_session(Secret(value), now)
 
-    credential = basic(value) if scheme is Scheme.BASIC else credential_of(value)
+    credential = basic(value) if scheme is Scheme.BASIC else credential_of(value, now)
     attempt.login = credential.login
     login = read(agents.login_key(credential.login))
     if _is_key(login, credential.secret):

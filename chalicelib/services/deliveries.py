@@ -12,12 +12,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import cache, lru_cache, partial
 from itertools import chain
 from secrets import token_hex
 from threading import Lock
 
+from chalicelib import clock
 from chalicelib.domain import outbox as messages
 from chalicelib.domain import webhooks
 from chalicelib.domain.agent import BLOCKED
@@ -76,7 +77,7 @@ def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
 
 def _jobs_of(image: Image, hooks_of: Callable[[int], list[Webhook]]) -> list[Job]:
     """Return the attempts for a stored item: first attempts of an event, or an urgent delivery."""
-    now = datetime.now(UTC)
+    now = clock.now()
     if "kind" in image:
         event = decode(Event, image)
         hooks = [hook for hook in hooks_of(event.client_id) if _is_wanted(event, hook)]
@@ -126,11 +127,11 @@ def claim(day: str, place: str, hook: Webhook, now: datetime) -> Job | None:
 
 def attempt(job: Job) -> Attempt | None:
     """Make one attempt and store its result. After a defect, log it and return None: the delivery is due again."""
-    now = datetime.now(UTC)
+    now = clock.now()
     try:
         signing = [_unsealed(sealed, job.webhook.id) for sealed in webhooks.secrets_of(job.webhook, now)]
         made = gateway.call(job.webhook.url, job.event.id, body_of(job.event), signing, now)
-        after = webhooks.after(job.held, made, _queue(job.webhook), datetime.now(UTC), random.random())  # noqa: S311  jitter, not a secret
+        after = webhooks.after(job.held, made, _queue(job.webhook), clock.now(), random.random())  # noqa: S311  jitter, not a secret
         _store(job.webhook, job.held, after, made)
         _note(job.webhook, made, now)
     except Exception as defect:  # noqa: BLE001  one defect must not stop other deliveries

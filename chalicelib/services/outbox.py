@@ -3,9 +3,10 @@
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 
+from chalicelib import clock
 from chalicelib.domain import outbox
 from chalicelib.domain.outbox import EMAIL, SMS, NotSentError, Outbox
 from chalicelib.gateways import mail, sms
@@ -28,7 +29,7 @@ GATEWAYS = {EMAIL: mail, SMS: sms}
 def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
     """Send the new messages among the stream's records; return the numbers of the records that must come again."""
     until = time.monotonic() + SECONDS
-    return lane_runner.begin_each(records, lambda image: send_new(decode(Outbox, image), datetime.now(UTC), until))
+    return lane_runner.begin_each(records, lambda image: send_new(decode(Outbox, image), clock.now(), until))
 
 
 def send_new(entry: Outbox, now: datetime, until: float) -> None:

@@ -1,10 +1,10 @@
 """The demo data of the local stage. It is always the same; the services of the API create it."""
 
 import base64
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from chalicelib import clock
 from chalicelib.domain import card
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import CardInput
@@ -79,7 +79,7 @@ def seed() -> Agent:
 def _link_card(agent: Agent, pan: str, expiry: str) -> None:
     visa, _ = card.read(InputType.MANUAL_ENTRY, CardInput(Secret(pan), Secret(expiry)))
     if visa is not None:
-        linked_cards.link(agent, visa, "Demo Visa", datetime.now(UTC), SANDBOX)
+        linked_cards.link(agent, visa, "Demo Visa", clock.now(), SANDBOX)
 
 
 def _create_merchant(
@@ -88,7 +88,7 @@ def _create_merchant(
     """Create a merchant with a terminal (TID, MID), an administrator and an agent, and return the agent."""
     (owner, owner_password), (till, till_password) = logins
     tid, _ = terminal
-    now = datetime.now(UTC)
+    now = clock.now()
     manager = {"UserName": f"{name} Owner", "UserEmail": owner, "UserPhone": PHONE}
     body = {"Name": name, "Phone": PHONE, "FInstID": 1, "AddressDeFacto": "1 Long Street", "ClientManager": manager}
     created, _ = merchants.create(CreateMerchant.model_validate(CONTEXT | body), system, now)

@@ -3,8 +3,8 @@
 import contextlib
 import threading
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
+from chalicelib import clock
 from chalicelib.log import log_defect
 from chalicelib.services import deliveries, outbox, payment_sweep
 from chalicelib.services.lane_runner import Swept
@@ -16,7 +16,7 @@ INTERVAL_SECONDS = 5  # shorter than the minute of a deployed stage, for people 
 
 def run_jobs(sweep_seconds: float = payment_sweep.SECONDS) -> tuple[Swept, Swept]:
     """Run every job once; return the results of the sweeps of payments and of messages."""
-    now = datetime.now(UTC)
+    now = clock.now()
     return payment_sweep.run(now, seconds=sweep_seconds), outbox.sweep(now)
 
 
@@ -54,6 +54,6 @@ def _sweep_events_until(ended: threading.Event) -> None:
     """Run the sweep of events in its own thread, because it waits for receivers."""
     while not ended.wait(EVENT_PAUSE):
         try:
-            deliveries.sweep(datetime.now(UTC), EVENT_SECONDS)
+            deliveries.sweep(clock.now(), EVENT_SECONDS)
         except Exception as defect:  # noqa: BLE001  the next run tries again
             log_defect(defect)

@@ -14,14 +14,13 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
 from chalice.app import Chalice
 
 from app import app
-from chalicelib import log
+from chalicelib import clock, log
 from infra.api_gateway import local_gateway
 from infra.api_gateway.http_server import Server
 from infra.bank import local as bank
@@ -113,7 +112,7 @@ def _seed(folder: DataFolder | None, *, with_month: bool) -> bool:
         till = demo_data.seed()
     if with_month:
         with _step("a month of payments"):
-            demo_month.fill(till, datetime.now(UTC))
+            demo_month.fill(till, clock.now())
     if folder:
         folder.mark_seeded()
     return True

@@ -10,12 +10,12 @@ import re
 import secrets
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import boto3
 
-from chalicelib import phone_numbers
+from chalicelib import clock, phone_numbers
 from chalicelib.domain import card
 from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, UnreachableError, text_of_code
 from chalicelib.domain.agent import ACCOUNT_USER, NO_CLIENT, Agent, Login
@@ -49,7 +49,7 @@ MIN_PARTNER_SECRET_LENGTH = 16
 
 def create_system_user(name: str, email: str, password: Secret, phone: str = "") -> Agent:
     """Store a new system user. Raises 307 when the e-mail belongs to an agent already."""
-    now = datetime.now(UTC)
+    now = clock.now()
     agent_id = sequences.next_id(agents.TABLE)
     secret_key = new_secret_key()
     agent = Agent(
@@ -98,7 +98,7 @@ def _link_card_command(options: argparse.Namespace) -> None:
         sys.exit("There is no agent with this e-mail.")
     typed = CardInput(_read_secret("Card number: "), _read_secret("Expiry, MMYY: "))
     data, problems = card.read(InputType.MANUAL_ENTRY, typed)
-    now = datetime.now(UTC)
+    now = clock.now()
     if data is None or (problems := card.expired(data, now.date())):
         sys.exit("\n".join(f"{one.field.removeprefix('card.').upper()}: {one.message}" for one in problems))
     linked = linked_cards.link(
@@ -155,7 +155,7 @@ def _echo_command(_: argparse.Namespace) -> None:
     if host is None:
         sys.exit("The stage has no acquirer ISO8583.")
     where = f"{host.name}:{host.port}"
-    began = datetime.now(UTC)
+    began = clock.now()
     try:
         code = Iso8583(host).echo(MessageTrace(1 + secrets.randbelow(LAST_STAN), began), ECHO_SECONDS)
     except UnreachableError:
@@ -164,7 +164,7 @@ def _echo_command(_: argparse.Namespace) -> None:
         sys.exit(f"{where} took the message and did not answer within {ECHO_SECONDS:.0f} s, or not by the interface.")
     if code != APPROVED_CODE:
         sys.exit(f"{where} answers {code:02d}: {text_of_code(code)}.")
-    print(f"{where} answers, after {(datetime.now(UTC) - began).total_seconds() * 1000:.0f} ms.")
+    print(f"{where} answers, after {(clock.now() - began).total_seconds() * 1000:.0f} ms.")
 
 
 def _find_login_command(options: argparse.Namespace) -> None:
@@ -185,9 +185,9 @@ def _rebuild_totals_command(options: argparse.Namespace) -> None:
     """
     corrected, busy = 0, 0
     for merchant in _merchants(options.merchant):
-        for month in [options.month] if options.month else _months_of(merchant, datetime.now(UTC)):
+        for month in [options.month] if options.month else _months_of(merchant, clock.now()):
             outcome = rebuild(merchant.id, month)
-            history.totals_of_merchant(merchant.id, days_of_month(month), datetime.now(UTC))
+            history.totals_of_merchant(merchant.id, days_of_month(month), clock.now())
             for one in outcome.mended:
                 print(f"{one.month}  {one.at}  {one.name}: was {one.stored}, is {one.counted}")
             corrected += len(outcome.mended)

@@ -1,6 +1,7 @@
 import itertools
 import json
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from threading import current_thread, main_thread
 from types import SimpleNamespace
 
@@ -24,17 +25,19 @@ class _Clock:
     def __init__(self) -> None:
         self.now = 1000.0
 
-    def time(self) -> float:
-        return self.now
-
     def monotonic(self) -> float:
         return self.now
+
+    def replace(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Become the clock of the module."""
+        monkeypatch.setattr(secrets, "time", self)
+        monkeypatch.setattr("chalicelib.clock.now", lambda: datetime.fromtimestamp(self.now, UTC))
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
     clock = _Clock()
-    monkeypatch.setattr(secrets, "time", clock)
+    clock.replace(monkeypatch)
     secrets.document.cache_clear()
     return clock
 
@@ -159,7 +162,7 @@ def test_after_an_early_fetch_that_failed_the_request_fetches_and_has_lost_the_t
 
     clock = _Clock()
     monkeypatch.setattr(clock, "monotonic", itertools.count(1000.0, 1.0).__next__)  # each look is a second later
-    monkeypatch.setattr(secrets, "time", clock)
+    clock.replace(monkeypatch)
     document = type(secrets.document)(load)
     document.begin()
 
@@ -174,7 +177,7 @@ def test_after_an_early_fetch_that_failed_the_request_fetches_and_has_lost_the_t
 
 def test_a_request_that_waited_in_vain_for_an_early_fetch_still_makes_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock()
-    monkeypatch.setattr(secrets, "time", clock)
+    clock.replace(monkeypatch)
 
     def join(seconds: float) -> None:
         clock.now += seconds + 0.001  # a wait is never exact
@@ -193,7 +196,7 @@ def test_a_request_that_waited_in_vain_for_an_early_fetch_still_makes_its_own(mo
 
 def test_a_clock_that_is_set_back_does_not_make_a_secret_last(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, loaded = _Clock(), []
-    monkeypatch.setattr(secrets, "time", clock)
+    clock.replace(monkeypatch)
 
     def load() -> Mapping[str, str]:
         loaded.append(clock.now)

@@ -1,6 +1,5 @@
 """JSON web tokens as credentials."""
 
-import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -33,7 +32,7 @@ def test_a_wrong_secret_in_a_token_is_a_wrong_secret() -> None:
 
 
 def test_a_token_may_be_valid_from_and_until() -> None:
-    account, now = an_account(), int(time.time())
+    account, now = an_account(), int(NOW.timestamp())
 
     assert refusal_of(account.jwt(exp=now + 60, nbf=now - 60), NOW) is None
     assert refusal_of(account.jwt(exp=now - 60), NOW) is ErrorCode.TOKEN_INVALID

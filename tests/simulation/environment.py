@@ -5,24 +5,20 @@ acquirers and the senders of messages. What a process keeps in a module is kept 
 name leads to the instance that runs.
 """
 
-import importlib
 import json
 import os
-import pkgutil
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from datetime import UTC, datetime, timedelta, tzinfo
-from pathlib import Path
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 from unittest.mock import patch
 
 import argon2
 
-import chalicelib
-from chalicelib import log
+from chalicelib import clock, log
 from chalicelib.aws import client as aws_client
 from chalicelib.aws import connections
 from chalicelib.aws.client import DYNAMODB, Client
@@ -122,14 +118,6 @@ SETTING_UP = random.Random(0)  # noqa: S311  the order of a test, not a secret
 present = _Present()
 
 
-class _Clock(datetime):
-    """The class that modules of the service take the time from; the times are those of `datetime` itself."""
-
-    @classmethod
-    def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
-        return present.clock().astimezone(tz or UTC)
-
-
 class _OfInstance:
     """A name in a module that leads to what the instance that runs has."""
 
@@ -210,10 +198,6 @@ def simulated() -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(patch.dict(os.environ, {**engines.environment(), **SETTINGS}))
         settings.cache_clear()
-        for name in [found.name for found in pkgutil.walk_packages(chalicelib.__path__, "chalicelib.")]:
-            module = importlib.import_module(name)
-            if getattr(module, "datetime", None) is datetime and "datetime.now(" in _source(module):
-                stack.enter_context(patch.object(module, "datetime", _Clock))
         for target, name, value in _replacements():
             stack.enter_context(patch.object(target, name, value))
         try:
@@ -222,15 +206,12 @@ def simulated() -> Iterator[None]:
             settings.cache_clear()
 
 
-def _source(module: Any) -> str:
-    return Path(module.__file__).read_text(encoding="utf-8")
-
-
 def _replacements() -> list[tuple[Any, str, Any]]:
     def named(code: str) -> Any:
         return present.scenario.acquirers[code]
 
     return [
+        (clock, "now", present.clock),
         (time, "time", _time),
         (time, "monotonic", present.now),
         (time, "perf_counter", present.now),

@@ -2,6 +2,7 @@
 
 import json
 import random
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -30,9 +31,6 @@ class _Clock:
     def __init__(self) -> None:
         self.now = 1000.0
 
-    def time(self) -> float:
-        return self.monotonic()
-
     def monotonic(self) -> float:
         return self.now
 
@@ -45,6 +43,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> _Clock:
     clock = _Clock()
     for module in (secrets, retries):
         monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr("chalicelib.clock.now", lambda: datetime.fromtimestamp(clock.now, UTC))
     return clock
 
 
