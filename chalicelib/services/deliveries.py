@@ -203,8 +203,8 @@ def _email_manager(hook: Webhook, now: datetime) -> None:
 # The sweep
 
 
-def sweep(now: datetime, seconds: float = SECONDS) -> Swept:
-    """Send the deliveries that are due, or become due within `seconds`. A failing merchant stops no other.
+def sweep(now: datetime, seconds: float = SECONDS, *, waits: bool = True) -> Swept:
+    """Send the deliveries that are due, or become due within `seconds` if it `waits`. A failing merchant stops no other.
 
     The search for missed events takes at most a third of the time, so that time remains for sending. Deliveries to
     silent receivers do not count as behind: their merchants receive an e-mail.
@@ -216,7 +216,7 @@ def sweep(now: datetime, seconds: float = SECONDS) -> Swept:
 
     behind = _look_for_missed(by_merchant, now, began + seconds * LOOKING)
     looked = time.monotonic() - began
-    limits = Limits(seconds - looked, THREADS, waits=True)
+    limits = Limits(seconds - looked, THREADS, waits=waits)
     with lane_runner.running("delivery", now + timedelta(seconds=looked), limits) as run:
         for hook in chain.from_iterable(by_merchant.values()):
             run.add(_Receiver(hook).lane)

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
+from chalicelib import clock
 from infra.api_gateway.velocity import rendered
 from infra.local.engines import ACCOUNT_ID, REGION
 
@@ -119,7 +120,7 @@ def _common(request: Request, match: Match) -> dict[str, Any]:
     """Return the fields that both kinds of event have."""
     forwarded = [(name, value) for name, value in request.headers if name.lower() not in DROPPED]
     headers = _grouped([*forwarded, ("X-Forwarded-For", request.source), ("X-Forwarded-Proto", "https")])
-    now = time.time()
+    now = clock.now().timestamp()
     return {
         "resource": match.resource,
         "path": request.path,

@@ -7,12 +7,14 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
 from typing import Any, Self
 
+from chalicelib import clock
 from chalicelib.errors import ErrorCode
 from infra.api_gateway.gateway import Gateway, Kind, Refusal, Reply, Request
 from infra.local.ports import HOST
@@ -21,6 +23,8 @@ MAX_BODY_BYTES = 10 * 1024 * 1024  # the limit of API Gateway
 MAX_DISCARDED_BYTES = 64 * 1024 * 1024
 MAX_DISCARD_SECONDS = 10
 IDLE_SECONDS = 60
+
+During = Callable[[], contextlib.AbstractContextManager[None]]  # the context of each request
 
 
 class Server(ThreadingTCPServer):
@@ -31,9 +35,9 @@ class Server(ThreadingTCPServer):
     allow_reuse_address = True
     request_queue_size = 128
 
-    def __init__(self, gateway: Gateway, port: int = 0) -> None:
+    def __init__(self, gateway: Gateway, port: int = 0, during: During = contextlib.nullcontext) -> None:
         super().__init__((HOST, port), Handler)
-        self.gateway = gateway
+        self.gateway, self.during = gateway, during
         self.url = f"http://{HOST}:{self.server_address[1]}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -88,7 +92,10 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse(refusal)
             return
         headers = tuple((name, str(value)) for name, value in self.headers.items())
-        self._write(self.server.gateway.answer(Request(self.command, self.path, headers, body, self.client_address[0])))
+        request = Request(self.command, self.path, headers, body, self.client_address[0])
+        with self.server.during():
+            reply = self.server.gateway.answer(request)
+        self._write(reply)
 
     def _check_framing(self) -> None:
         """Refuse a request if the end of its body is not known, or if the body is too large."""
@@ -167,7 +174,7 @@ class Handler(BaseHTTPRequestHandler):
     def _write(self, reply: Reply) -> None:
         lines = [f"HTTP/1.1 {reply.status} {http.client.responses.get(reply.status, '')}"]
         lines += [f"{name}: {value}" for name, value in reply.headers]
-        lines += [f"Content-Length: {len(reply.body)}", f"Date: {self.date_time_string()}"]
+        lines += [f"Content-Length: {len(reply.body)}", f"Date: {self.date_time_string(clock.now().timestamp())}"]
         lines += [f"Connection: {'close' if self.close_connection else 'keep-alive'}", "", ""]
         head = "\r\n".join(lines).encode("latin-1", "replace")
         self.wfile.write(head if self.command == "HEAD" else head + reply.body)

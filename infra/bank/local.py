@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from chalicelib import clock
 from infra.bank import books
 from infra.bank.bank import Bank, FolderInUseError
 from infra.bank.server import Server, certificates_in, host_context
@@ -43,7 +44,7 @@ def acquirers(folder: Path | None) -> Iterator[LocalAcquirers]:
     _check(chosen)
     with contextlib.ExitStack() as stack:
         try:
-            bank = stack.enter_context(contextlib.closing(Bank(folder)))
+            bank = stack.enter_context(contextlib.closing(Bank(folder, clock=clock.now)))
         except (FolderInUseError, OSError) as refusal:
             raise AcquirerSettingsError(str(refusal)) from refusal
         certificates = certificates_in(folder or Path(stack.enter_context(TemporaryDirectory(prefix="bank-"))))

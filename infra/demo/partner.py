@@ -10,7 +10,6 @@ import json
 import os
 import re
 import threading
-import time
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
 from http.server import BaseHTTPRequestHandler
@@ -18,6 +17,7 @@ from socketserver import ThreadingTCPServer
 from typing import Any
 from unittest.mock import patch
 
+from chalicelib import clock
 from chalicelib.domain.secret import Secret
 from chalicelib.gateways import secrets
 from infra.local import engines, ports
@@ -37,7 +37,7 @@ def is_signed(timestamp: str, signature: str, body: bytes) -> bool:
     if not (timestamp.isascii() and timestamp.isdigit() and len(timestamp) < 12):  # noqa: PLR2004  until the year 5138
         return False
     expected = hmac.new(PARTNER_SECRET.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
-    is_recent = abs(time.time() - int(timestamp)) <= MAX_SIGNATURE_AGE_SECONDS
+    is_recent = abs(clock.now().timestamp() - int(timestamp)) <= MAX_SIGNATURE_AGE_SECONDS
     return is_recent and hmac.compare_digest(expected.encode(), signature.encode())
 
 

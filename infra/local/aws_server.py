@@ -6,14 +6,14 @@ import io
 import os
 import socket
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, MotoRequestHandler, create_backend_app
 from werkzeug.serving import make_server
 
-from infra.local import mail_viewer
+from infra.local import mail_viewer, stage_clock
 from infra.local.engines import ENDPOINT_VARIABLE, MOTO_LOCK
 from infra.local.ports import HOST
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 FORWARDED_HEADERS = ("X-Amz-Target", "Content-Type", "X-Amz-Date", "Authorization")
 RETURNED_HEADERS = ("content-type", "x-amz-crc32")
+
+ClockPage = Callable[[str, bytes, "StartResponse"], Iterable[bytes]]  # answers a method and a body
 
 
 class _SilentHandler(MotoRequestHandler):
@@ -32,12 +34,15 @@ class _SilentHandler(MotoRequestHandler):
 class _Application:
     """moto's server, which shares the lock on moto with the threads of this process."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock_page: ClockPage | None) -> None:
         self._moto = DomainDispatcherApplication(create_backend_app)
+        self._clock_page = clock_page
 
     def __call__(self, environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         # The body is read before the lock is taken: clients may be slow.
         body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        if self._clock_page and environ.get("PATH_INFO") == stage_clock.PATH:
+            return self._clock_page(environ["REQUEST_METHOD"], body, start_response)
         url = os.environ.get(ENDPOINT_VARIABLE)
         if url and environ.get("HTTP_X_AMZ_TARGET", "").startswith("DynamoDB_"):
             return _forward_to_dynamodb_local(url, environ, body, start_response)
@@ -68,13 +73,16 @@ def url(port: int) -> str:
 
 
 @contextlib.contextmanager
-def serve(port: int) -> Iterator[str]:
-    """Serve the AWS of this process on 127.0.0.1 and yield its URL. Raises OSError when the port is in use."""
+def serve(port: int, clock_page: ClockPage | None = None) -> Iterator[str]:
+    """Serve the AWS of this process on 127.0.0.1, and the clock if there is one; yield the URL.
+
+    Raises OSError when the port is in use.
+    """
     with contextlib.closing(_listen(port)) as listener:
         server = make_server(
             HOST,
             port,
-            _Application(),
+            _Application(clock_page),
             threaded=True,
             request_handler=_SilentHandler,
             fd=listener.fileno(),

@@ -1,8 +1,8 @@
 """The folder in which a local stage keeps its data between runs.
 
 `tables/` is the database of DynamoDB Local, and `files/` has the objects of the bucket. `stage.json` has the KMS key
-that encrypts the agents' secret keys, and the stage's secret: the tables are useless without them. The files are
-readable only by the user of the stage.
+that encrypts the agents' secret keys, and the stage's secret: the tables are useless without them. It also has how far
+the clock is ahead. The files are readable only by the user of the stage.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
@@ -65,6 +66,15 @@ class DataFolder:
         text: str | None = self._document["secret"]
         return text
 
+    @property
+    def ahead(self) -> timedelta:
+        """How far the clock of the stage is ahead of the machine's."""
+        return timedelta(microseconds=self._document["ahead_us"])
+
+    def store_ahead(self, ahead: timedelta) -> None:
+        """Store how far the clock is ahead."""
+        self._store({**self._document, "ahead_us": ahead // timedelta(microseconds=1)})
+
     def mark_seeded(self) -> None:
         """Record that the demo data is complete."""
         self._store({**self._document, "seeded": True})
@@ -88,9 +98,10 @@ class DataFolder:
             try:
                 document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
                 bytes.fromhex(document["key_material"])
+                timedelta(microseconds=document["ahead_us"])
                 if {"seeded", "key_id", "secret"} <= document.keys():
                     return document
-            except (ValueError, KeyError, TypeError):
+            except (ArithmeticError, ValueError, KeyError, TypeError):
                 pass
             message = f"DATA={self.path}: {DOCUMENT} is damaged. Take another folder, or delete this one."
             raise DataFolderError(message)
@@ -98,7 +109,8 @@ class DataFolder:
             message = f"DATA={self.path}: the folder is not empty, and no local stage made it. Take another one."
             raise DataFolderError(message)
         material = secrets.token_bytes(KEY_BYTES).hex()
-        return self._store({"seeded": False, "key_id": str(uuid.uuid4()), "key_material": material, "secret": None})
+        key_id = str(uuid.uuid4())
+        return self._store({"seeded": False, "key_id": key_id, "key_material": material, "secret": None, "ahead_us": 0})
 
     def _store(self, document: Mapping[str, Any]) -> Mapping[str, Any]:
         self._write(self.path / DOCUMENT, json.dumps(document, indent=2).encode())

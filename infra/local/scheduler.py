@@ -11,6 +11,7 @@ from chalicelib.services.lane_runner import Swept
 
 THREAD_NAME = "scheduler"
 EVENT_SECONDS, EVENT_PAUSE = 10, 1.0  # of a sweep of events, and the pause after it
+RUN_OF_JOBS, RUN_OF_EVENTS = threading.Lock(), threading.Lock()  # held by the threads during a run
 INTERVAL_SECONDS = 5  # shorter than the minute of a deployed stage, for people who try the sandbox
 
 
@@ -38,13 +39,21 @@ def run_jobs_every(seconds: float = INTERVAL_SECONDS) -> Iterator[None]:
             thread.join(timeout=10)
 
 
+@contextlib.contextmanager
+def paused() -> Iterator[None]:
+    """Wait for the runs in progress, and begin no other until the block ends."""
+    with RUN_OF_JOBS, RUN_OF_EVENTS:
+        yield
+
+
 def _run_until(ended: threading.Event, seconds: float) -> None:
     """Run the jobs in turn. A sweep of payments takes at most the pause; after an unfinished one there is no pause."""
     pause = seconds
     while not ended.wait(pause):
         pause = seconds
         try:
-            swept, _ = run_jobs(sweep_seconds=seconds)
+            with RUN_OF_JOBS:
+                swept, _ = run_jobs(sweep_seconds=seconds)
             pause = 0 if swept.is_unfinished else seconds
         except Exception as defect:  # noqa: BLE001  the next run tries again
             log_defect(defect)
@@ -54,6 +63,7 @@ def _sweep_events_until(ended: threading.Event) -> None:
     """Run the sweep of events in its own thread, because it waits for receivers."""
     while not ended.wait(EVENT_PAUSE):
         try:
-            deliveries.sweep(clock.now(), EVENT_SECONDS)
+            with RUN_OF_EVENTS:
+                deliveries.sweep(clock.now(), EVENT_SECONDS)
         except Exception as defect:  # noqa: BLE001  the next run tries again
             log_defect(defect)

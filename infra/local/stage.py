@@ -22,25 +22,27 @@ from chalice.app import Chalice
 from app import app
 from chalicelib import clock, log
 from infra.api_gateway import local_gateway
-from infra.api_gateway.http_server import Server
+from infra.api_gateway.http_server import During, Server
 from infra.bank import local as bank
 from infra.bank.local import AcquirerSettingsError
 from infra.demo import data as demo_data
 from infra.demo import month as demo_month
 from infra.demo import partner as demo_partner
 from infra.local import aws_server, data_folder, engines, kept_aws, readable_log, scheduler, streams
+from infra.local.advance import Advances
 from infra.local.data_folder import DataFolder, DataFolderError
 from infra.local.engines import EngineMissingError
 from infra.local.ports import HOST
+from infra.local.stage_clock import StageClock
 
 PORT, AWS_PORT = 8000, 8001
 URL = f"http://{HOST}:{PORT}"
 ENGINES = ("moto", "dynamodb-local")
 
 
-def serve(served_app: Chalice, port: int = 0) -> Server:
+def serve(served_app: Chalice, port: int = 0, during: During = contextlib.nullcontext) -> Server:
     """Return a server of the app, for `with`; port 0 takes a free one. Raises OSError when the port is in use."""
-    return Server(local_gateway.gateway(served_app), port)
+    return Server(local_gateway.gateway(served_app), port, during)
 
 
 def main() -> None:
@@ -55,17 +57,20 @@ def main() -> None:
     with contextlib.ExitStack() as stack:
         try:
             folder = stack.enter_context(data_folder.open_folder(data)) if data else None
+            stage_clock = StageClock(folder.ahead, folder.store_ahead) if folder else StageClock()
+            clock.now = stage_clock.now
             acquirers = stack.enter_context(bank.acquirers(folder.path / "bank" if folder else None))
             with _step(f"tables, key, secret and bucket on {engine}"):
                 _start_aws(stack, engine, folder, acquirers.environment)
         except (AcquirerSettingsError, DataFolderError, EngineMissingError) as refusal:
             sys.exit(str(refusal))
-        server = _listen(stack, port, aws_port)
+        advances = Advances(stage_clock)
+        server = _listen(stack, port, aws_port, advances)
         stack.enter_context(demo_partner.serve())
         is_first_start = _seed(folder, with_month=with_month)
         stack.enter_context(server)
         stack.enter_context(scheduler.run_jobs_every())
-        stack.enter_context(streams.fed())
+        stack.enter_context(advances.allowed(stack.enter_context(streams.fed())))
         demo_data.print_welcome(
             server.url, aws_server.url(aws_port), folder.path if folder else None, is_first_start=is_first_start
         )
@@ -126,16 +131,16 @@ def _demo_setting() -> bool:
     return bool(chosen)
 
 
-def _listen(stack: contextlib.ExitStack, port: int, aws_port: int) -> Server:
+def _listen(stack: contextlib.ExitStack, port: int, aws_port: int, advances: Advances) -> Server:
     """Open both ports; exit with one line that names the port if one is in use."""
     try:
-        server = serve(app, port=port)
+        server = serve(app, port=port, during=advances.clock.request)
     except OSError:
         sys.exit(f"Port {port} is in use: `make run PORT=...` takes another.")
     stack.callback(server.server_close)
     try:
         # Other programs open the signed address of a picture: it must lead to the AWS of this process.
-        os.environ["AWS_ENDPOINT_URL_S3"] = stack.enter_context(aws_server.serve(aws_port))
+        os.environ["AWS_ENDPOINT_URL_S3"] = stack.enter_context(aws_server.serve(aws_port, advances.page))
     except OSError:
         sys.exit(f"Port {aws_port} is in use: `make run AWS_PORT=...` takes another for the local AWS.")
     return server

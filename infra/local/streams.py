@@ -9,7 +9,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -61,27 +61,50 @@ def deliver(invoke: Invoke, function: str, records: Sequence[Record]) -> None:
         records = records[first:]
 
 
+class Feed:
+    """The way of new records to the functions. One thread at a time reads the streams: the holder of `paused`."""
+
+    def __init__(self, invoke: Invoke, pool: Executor) -> None:
+        self.paused = threading.RLock()
+        self._invoke, self._pool = invoke, pool
+        self._running: set[Future[None]] = set()
+
+    def run(self, ended: threading.Event) -> None:
+        """Pass on new records until the end."""
+        while not ended.wait(INTERVAL_SECONDS):
+            try:
+                self._look()
+            except Exception as defect:  # noqa: BLE001  the next look tries again
+                log_defect(defect)
+
+    def settle(self) -> None:
+        """Pass on new records until there are none, and wait for the functions."""
+        with self.paused:
+            while self._look():
+                wait(self._running)
+
+    def _look(self) -> bool:
+        """Pass on new records. Return whether a function runs."""
+        with self.paused:
+            self._running = {one for one in self._running if not one.done()}
+            for function, records in batches():
+                self._running.add(self._pool.submit(_deliver_logged, self._invoke, function, records))
+            return bool(self._running)
+
+
 @contextlib.contextmanager
-def fed(invoke: Invoke = call) -> Iterator[None]:
+def fed(invoke: Invoke = call) -> Iterator[Feed]:
     """Pass new records to the functions until the block ends."""
     ended = threading.Event()
     with ThreadPoolExecutor(THREADS, thread_name_prefix="stream") as pool:
-        thread = threading.Thread(target=_feed, args=(invoke, pool, ended), name="streams", daemon=True)
+        feed = Feed(invoke, pool)
+        thread = threading.Thread(target=feed.run, args=(ended,), name="streams", daemon=True)
         thread.start()
         try:
-            yield
+            yield feed
         finally:
             ended.set()
             thread.join(timeout=10)
-
-
-def _feed(invoke: Invoke, pool: ThreadPoolExecutor, ended: threading.Event) -> None:
-    while not ended.wait(INTERVAL_SECONDS):
-        try:
-            for function, records in batches():
-                pool.submit(_deliver_logged, invoke, function, records)
-        except Exception as defect:  # noqa: BLE001  the next look tries again
-            log_defect(defect)
 
 
 def _deliver_logged(invoke: Invoke, function: str, records: Sequence[Record]) -> None:

@@ -6,6 +6,7 @@ a card prompt for it, or read it from standard input if that is not a terminal.
 
 import argparse
 import getpass
+import os
 import re
 import secrets
 import sys
@@ -37,7 +38,7 @@ from chalicelib.settings import settings
 from chalicelib.store import agents, audit, merchants, sequences
 from chalicelib.store.audit import Act
 from chalicelib.store.table import BATCH, decode, read, read_all, table_name
-from infra.local import scheduler
+from infra.local import scheduler, stage_clock
 from infra.operator.rebuild_totals import rebuild
 from infra.operator.reconcile import HEADER, reconcile_command
 
@@ -275,6 +276,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for argument, options in accepted.items():
             command.add_argument(argument, **options)
     chosen = parser.parse_args(arguments)
+    if settings().is_local and (aws_url := os.environ.get("AWS_ENDPOINT_URL")):
+        stage_clock.follow(aws_url)
     try:
         COMMANDS[chosen.command][1](chosen)
     except ServiceError as refusal:

@@ -1,0 +1,167 @@
+"""`/clock` of the local stage: a developer reads the clock, and puts it forward.
+
+The clock stops at each time when work becomes due, and the jobs run there, so they run in the order of time. Where no
+work is due it does not stop, so 400 days take seconds. Meanwhile the jobs of `infra.local.scheduler` and the streams
+pause. Requests of clients are answered.
+"""
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from chalicelib import clock
+from chalicelib.domain import webhooks
+from chalicelib.gateways import acquirers
+from chalicelib.log import log_defect
+from chalicelib.services import deliveries, outbox, payment_sweep
+from chalicelib.store import due_index, events, transactions
+from chalicelib.store import outbox as outbox_store
+from chalicelib.store import webhooks as webhooks_store
+from infra.local import scheduler
+from infra.local.stage_clock import StageClock, duration, shown
+from infra.local.streams import Feed
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse
+
+MOST = timedelta(days=400)  # in all
+LEAST_STEP = timedelta(seconds=scheduler.INTERVAL_SECONDS)  # no sooner do the stage's own jobs run again
+FIRST_STEP = timedelta(minutes=1)  # at most: a sweep then finds deliveries whose process died, which no index lists
+EXACT_SECONDS = 30  # of this machine. After them an advance makes at most STEPS_LEFT steps, of equal length
+STEPS_LEFT = 50
+NEVER = datetime.max.replace(tzinfo=UTC)
+JOBS = (payment_sweep.run, outbox.sweep, partial(deliveries.sweep, waits=False))
+
+
+class RefusedError(Exception):
+    """A request that changes nothing. The message is for the developer."""
+
+
+class Advances:
+    """The advances of a stage, one at a time."""
+
+    def __init__(self, stage_clock: StageClock) -> None:
+        self.clock = stage_clock
+        self._feed: Feed | None = None
+        self._one_at_a_time = threading.Lock()
+
+    @contextlib.contextmanager
+    def allowed(self, feed: Feed) -> Iterator[None]:
+        """Allow advances in the block. An advance in progress ends at its next step after the block."""
+        self._feed = feed
+        try:
+            yield
+        finally:
+            self._feed = None
+            self._one_at_a_time.acquire(timeout=10)
+
+    def page(self, method: str, body: bytes, start_response: "StartResponse") -> Iterable[bytes]:
+        """Answer GET and POST."""
+        status, content = self._answer(method, body)
+        headers = [("Content-Type", "application/json"), ("Cache-Control", "no-store"), ("Allow", "GET, HEAD, POST")]
+        start_response(f"{status.value} {status.phrase}", headers)
+        return [] if method == "HEAD" else [json.dumps(content).encode()]
+
+    def _answer(self, method: str, body: bytes) -> tuple[HTTPStatus, dict[str, str]]:
+        if method not in {"GET", "HEAD", "POST"}:
+            return HTTPStatus.METHOD_NOT_ALLOWED, {"Error": f"{method} is not GET or POST."}
+        if method == "POST":
+            try:
+                self.advance(wanted(body))
+            except RefusedError as refusal:
+                return HTTPStatus.BAD_REQUEST, {"Error": str(refusal)}
+            except Exception as defect:  # noqa: BLE001  the developer learns how far the clock went
+                log_defect(defect)
+                error = f"The advance ended at {self._shown_now()}, by a defect: see the log."
+                return HTTPStatus.INTERNAL_SERVER_ERROR, {"Error": error}
+        return HTTPStatus.OK, {"Now": self._shown_now(), "Ahead": shown(self.clock.ahead)}
+
+    def _shown_now(self) -> str:
+        now = self.clock.now().astimezone(UTC).replace(tzinfo=None)
+        return f"{now.isoformat(timespec='milliseconds')}Z"
+
+    def advance(self, by: timedelta) -> None:
+        """Put the clock forward, and run the jobs at each time when work is due. Raises RefusedError."""
+        with self._one_at_a_time:
+            if self._feed is None:
+                message = "The stage is starting or ending."
+                raise RefusedError(message)
+            end = self.clock.ahead + by
+            if end > MOST:
+                left = shown(MOST - self.clock.ahead)
+                message = f"The clock goes at most {MOST.days} days ahead: {left} is left. A new stage begins at 0."
+                raise RefusedError(message)
+            with scheduler.paused(), self._feed.paused:
+                self._step_to(end, self._feed)
+
+    def _step_to(self, end: timedelta, feed: Feed) -> None:
+        exact_until = time.monotonic() + EXACT_SECONDS
+        least, most = LEAST_STEP, FIRST_STEP
+        _run_jobs(feed, exact_until)
+        while (ahead := self.clock.ahead) < end and self._feed:
+            step = max(least, min(most, (next_due() or NEVER) - clock.now()))
+            self.clock.put_forward(min(end, ahead + step))
+            _run_jobs(feed, exact_until)
+            most = MOST
+            if least == LEAST_STEP and time.monotonic() > exact_until:
+                least = max(least, (end - self.clock.ahead) / STEPS_LEFT)
+
+
+def _run_jobs(feed: Feed, until: float) -> None:
+    """Run each job, again while one is unfinished before `until`. Before and after, send what the streams have."""
+    feed.settle()
+    while any([_is_unfinished(job) for job in JOBS]) and time.monotonic() < until:  # noqa: C419  each job runs
+        pass
+    feed.settle()
+
+
+def _is_unfinished(job: Any) -> bool:
+    try:
+        return bool(job(clock.now()).is_unfinished)
+    except Exception as defect:  # noqa: BLE001  as in the scheduler, the next run tries again
+        log_defect(defect)
+        return False
+
+
+def wanted(body: bytes) -> timedelta:
+    """Return the time by which a request puts the clock forward. Raises RefusedError."""
+    try:
+        text = json.loads(body)["Advance"]
+    except (LookupError, TypeError, ValueError, RecursionError):
+        text = None
+    if not isinstance(text, str):
+        message = 'The body is not {"Advance": "PT30M"}, or another duration.'
+        raise RefusedError(message)
+    try:
+        seconds = duration(text)
+    except ValueError as problem:
+        raise RefusedError(str(problem)) from None
+    if seconds > MOST.total_seconds():
+        message = f"{text} is further than {MOST.days} days."
+        raise RefusedError(message)
+    by = timedelta(microseconds=int(seconds * 1_000_000))
+    if not by:
+        message = f"{text} is no time: the clock only goes forward."
+        raise RefusedError(message)
+    return by
+
+
+def next_due() -> datetime | None:
+    """Return the time when the next work of a job is due; it may be past. None if no work waits."""
+    return min(filter(None, (due_index.next_due(table, shard) for table, shard in _shards())), default=None)
+
+
+def _shards() -> Iterator[tuple[str, str]]:
+    """Yield the shards that the jobs read, each with its table."""
+    lanes = [(transactions.TABLE, lane) for lane in (due_index.NO_ACQUIRER, *acquirers.KNOWN)]
+    lanes += [(outbox_store.TABLE, channel) for channel in outbox.GATEWAYS]
+    for table, lane in lanes:
+        yield from ((table, f"{lane}.{number}") for number in range(due_index.LANE_SHARDS))
+    for hook in webhooks_store.every():
+        yield events.TABLE, webhooks.queue_of(hook.client_id, hook.id)
