@@ -11,6 +11,7 @@ CLIENT_PACKAGES := newman@6.2.2 @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16
 AXE_PACKAGE := axe-core@4.14.1
 WEBHOOKS_PACKAGE := standardwebhooks==1.1.0
 WEBHOOKS_NPM_PACKAGE := standardwebhooks@1.1.1
+BOOK_PACKAGES := beancount==3.2.3 beanquery==0.2.0
 PARALLEL ?= -n auto --dist loadfile --no-loadscope-reorder  # the tests of a module share tables, so they run in one process; modules with one long test do not start last
 QUICK := tests/domain tests/schemas tests/settings tests/store tests/services tests/api tests/gateways
 STAGE ?= dev
@@ -31,10 +32,11 @@ GENERATOR := .engines/openapi-generator/.stamp-$(GENERATOR_PACKAGE)
 CLIENT_TOOLS := .engines/client-tools/.stamp-$(firstword $(shell echo '$(CLIENT_PACKAGES)' | cksum))
 AXE := .engines/axe/.stamp-$(AXE_PACKAGE)
 WEBHOOKS := .engines/standardwebhooks/.stamp-$(WEBHOOKS_PACKAGE)
+BOOKS := .engines/books/.stamp-$(firstword $(shell echo '$(BOOK_PACKAGES)' | cksum))
 WEBHOOKS_NPM := .engines/standardwebhooks-npm/.stamp-$(WEBHOOKS_NPM_PACKAGE)
 
 .DEFAULT_GOAL := run
-.PHONY: run help deployed test quick check bench simulate format lock engine linter lambda browser webhook-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
+.PHONY: run help deployed test quick check bench simulate format lock engine linter lambda browser webhook-tools book-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
 
 run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
 	@echo "The local stage starts, which takes some seconds:"
@@ -46,13 +48,13 @@ help:  ## list these commands
 deployed: $(STAGE_VENV) $(LAMBDA) engine  ## run the deployed zip on this machine. PORT=8000 AWS_PORT=8001 ALLOWED_ORIGINS=... SMS_COUNTRIES=...; ARGS=measure prints its costs
 	@$(BIN)/python -m infra.deployed $(ARGS)
 
-test: $(VENV) engine linter lambda browser webhook-tools  ## run all tests. ARGS="-k name" runs some
+test: $(VENV) engine linter lambda browser webhook-tools book-tools  ## run all tests. ARGS="-k name" runs some
 	@$(BIN)/pytest $(PARALLEL) $(ARGS)
 
 quick: $(VENV)  ## run the quick tests, between two edits: rules, services and the API on moto
 	@ENGINES=moto $(BIN)/pytest $(PARALLEL) --quick $(ARGS) $(QUICK)
 
-check: $(VENV) engine linter lambda browser webhook-tools  ## check format, lint and types, and run all tests, as .ci/run does
+check: $(VENV) engine linter lambda browser webhook-tools book-tools  ## check format, lint and types, and run all tests, as .ci/run does
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -88,12 +90,14 @@ browser: $(AXE)  ## install axe-core for the tests of pages: needs npm. Chromium
 
 webhook-tools: $(WEBHOOKS) $(WEBHOOKS_NPM)  ## install the published packages that verify webhooks: the one for JavaScript needs npm
 
+book-tools: $(BOOKS)  ## install beancount, which checks journals. hledger comes from the machine
+
 client-tools: $(GENERATOR) $(CLIENT_TOOLS)  ## install openapi-generator, Redocly, Spectral, newman and TypeScript: needs npm
 
 clients: $(VENV) client-tools  ## test generated clients and the Postman collection against a local stage
 	@$(BIN)/pytest $(PARALLEL) -rs -m "" tests/clients
 
-release-tests: $(VENV) engine linter lambda browser webhook-tools client-tools  ## run all tests on both engines and every screen, with those of libraries and tools: before a release
+release-tests: $(VENV) engine linter lambda browser webhook-tools book-tools client-tools  ## run all tests on both engines and every screen, with those of libraries and tools: before a release
 	@ENGINES=both $(BIN)/pytest $(PARALLEL) -m ""
 
 reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/errors.md, the Postman collection and the table of phone formats
@@ -202,6 +206,14 @@ $(LINTER) $(FUZZER) $(PEER_STAMP) $(GENERATOR) $(WEBHOOKS):
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(patsubst .stamp-%,%,$(@F))
 	@touch $@
+
+$(BOOKS):
+	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
+	@if $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: $(BOOK_PACKAGES); then \
+		touch $@; \
+	else \
+		echo "beancount cannot be installed here: its journals are not checked."; \
+	fi
 
 # There are wheels only for Linux. Without a wheel there is only a message, as without npm.
 $(LAMBDA):

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.history import Page
 from chalicelib.schemas.history import ListHistory, ReportTakings, TakingsAnswer
-from chalicelib.schemas.history_export import ExportAnswer
+from chalicelib.schemas.history_export import CSV, ExportAnswer, ExportHistory
 from chalicelib.schemas.transaction_view import TransactionList
-from chalicelib.services import history, history_export, pictures
+from chalicelib.services import books, history, history_export, pictures
 from chalicelib.services import takings as takings_service
 
 
@@ -22,9 +22,10 @@ def list_by_days(body: ListHistory, caller: Caller) -> TransactionList:
     return _answer(history.by_days, body, caller)
 
 
-def export(body: ListHistory, caller: Caller) -> ExportAnswer:
-    """Export all pages of a history list as a CSV file."""
-    return ExportAnswer(url=history_export.export(body, caller, datetime.now(UTC)))
+def export(body: ExportHistory, caller: Caller) -> ExportAnswer:
+    """Export all pages of a history list as a CSV file, or the takings of days as a journal."""
+    made = history_export.export if body.format == CSV else books.export
+    return ExportAnswer(url=made(body, caller, datetime.now(UTC)))
 
 
 def _answer(

@@ -446,13 +446,28 @@ OF_HISTORY = of_a_list(
         "Period.To": in_period(HISTORY, {"From": -2, "To": 2}, {"From": -2, "To": -2}),
     },
 )
+
+
+def a_journal(form: str) -> Callable[[Run], dict[str, Any]]:
+    """Return a journal of a day without payments, with a name for each account."""
+    return lambda run: {
+        "Format": form,
+        "Period": {"From": "2026-03-14", "To": "2026-03-14"},
+        "Accounts": complete_requests.export(run.ids)["Accounts"] if form == "xero" else {},
+    }
+
+
 OF_AN_EXPORT = of_a_list(
     EXPORT,
     {
         "Period.From": in_period(EXPORT, {"From": -2, "To": 2}, {"From": 2, "To": 2}),
         "Period.To": in_period(EXPORT, {"From": -2, "To": 2}, {"From": -2, "To": -2}),
     },
-) | {"ListBasicModel.Page": narrowing(EXPORT, id_of("cash"), always(2))}
+) | {
+    "ListBasicModel.Page": narrowing(EXPORT, id_of("cash"), always(2)),
+    "Format": refused(EXPORT, a_journal("hledger"), "Hledger", (400, 202)),
+    **{f"Accounts.{name}": refused(EXPORT, a_journal("xero"), "=1", (400, 202)) for name in spec_fields.BOOK_ACCOUNTS},
+}
 OF_A_LIST_BY_DAYS = of_a_list(
     BY_DAYS,
     {

@@ -180,7 +180,7 @@ def code_of_wrong_type(name: str, kind: str) -> int | None:
     """Return the code of a wrong type; an amount may be a text, and a word of a list is named as an unknown one."""
     if kind == spec_fields.D:
         return None
-    return 6 if name.endswith(("FileType", ".Sort", "By")) else 2
+    return 6 if name.endswith(("FileType", ".Sort", "By", "Format")) else 2
 
 
 def checked(path: str) -> list[tuple[str, str, bool]]:

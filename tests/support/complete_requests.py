@@ -257,6 +257,12 @@ def history(ids: Ids) -> dict[str, Any]:
     }
 
 
+def export(ids: Ids) -> dict[str, Any]:
+    accounts = {"Cash": "800", "Clearing": "801", "Receivable": "610", "Prepaid": "850", "Sales": "200"}
+    names = {**accounts, "Returns": "201", "TaxRate": "Tax Exempt"}
+    return history(ids) | {"Format": "csv", "Accounts": names}
+
+
 def takings(ids: Ids) -> dict[str, Any]:
     today = datetime.now(UTC)
     period = {"From": f"{today - timedelta(days=2):%Y-%m-%d}", "To": f"{today + timedelta(days=2):%Y-%m-%d}"}
@@ -279,7 +285,7 @@ EVERYTHING: dict[str, Callable[[Ids], dict[str, Any]]] = {
     f"{PAYMENT}/prepare": prepare,
     f"{PAYMENT}/listHistoryEx": history,
     f"{PAYMENT}/listByDaysEx": history,
-    "/api/v1/report/export": history,
+    "/api/v1/report/export": export,
     f"{PAYMENT}/reverse": every_reverse,
     f"{PAYMENT}/reversecnp": reversal_cnp,
     f"{PAYMENT}/GetLinkedCards": linked_cards_of,

@@ -338,6 +338,9 @@ LIST_HISTORY: dict[str, Any] = {
     "Location": (LOCATION, False),
     "DeviceInfo": CONTEXT["DeviceInfo"],
 }
+# Ours: contract, sections 12 and 14.
+BOOK_ACCOUNTS = dict.fromkeys(("Sales", "Returns", "Cash", "Clearing", "Receivable", "Prepaid", "TaxRate"), (S, False))
+EXPORT_HISTORY: dict[str, Any] = LIST_HISTORY | {"Format": (S, False), "Accounts": (BOOK_ACCOUNTS, False)}
 GET_LINKED_CARDS: dict[str, Any] = CONTEXT | {
     "AccountId": (I, False),
     "State": (I, False),
@@ -391,7 +394,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "/api/v1/payment/prepare": PREPARE,
     "/api/v1/payment/listHistoryEx": LIST_HISTORY,
     "/api/v1/payment/listByDaysEx": LIST_HISTORY,
-    "/api/v1/report/export": LIST_HISTORY,
+    "/api/v1/report/export": EXPORT_HISTORY,
     "/api/v1/payment/reverse": REVERSE,
     "/api/v1/payment/reversecnp": REVERSE_CNP,
     "/api/v1/payment/GetLinkedCards": GET_LINKED_CARDS,

@@ -1,16 +1,24 @@
 """The guides describe the service as it is."""
 
 import json
+import os
 import re
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import TRANSITIONS, Phase
+from chalicelib.domain.transaction import InputType
+from chalicelib.store import transactions
 from infra.operator import commands as operator
 from infra.reference import ROOT
 from infra.reference.examples import examples
 from tests.support import guides
+from tests.support.accounts import an_account
+from tests.support.book_programs import BEAN_CHECK, needs_beancount, needs_hledger
+from tests.support.transactions import a_payment
 
 GUIDES = sorted((ROOT / "docs").glob("*.md"))
 OF_REVERSALS = {Phase.CANCELLING, Phase.RETURNING, Phase.REVERSAL_APPROVED}
@@ -45,13 +53,14 @@ def test_a_path_and_an_operators_command_of_a_guide_exist(guide: Path) -> None:
     assert set(re.findall(r"infra\.operator ([a-z-]+)", text)) <= set(operator.COMMANDS)
 
 
-OPERATORS_GUIDE = "docs/operator.md"
+OPERATORS_GUIDE, BOOKS_GUIDE = "docs/operator.md", "docs/books.md"
 CODES = {  # of the answers to a document's requests, in their order
     "README.md": [0, 202],
     "docs/first-payment.md": [0, 0, 0],
     "docs/cards.md": [1005],
     "docs/idempotency.md": [0],
     "docs/requests.md": [0] * 16,
+    BOOKS_GUIDE: [0] * 3,
     OPERATORS_GUIDE: [0] * 12,
 }
 
@@ -70,7 +79,7 @@ def test_no_other_document_has_requests() -> None:
     } == set(CODES)
 
 
-@pytest.mark.parametrize("document", [name for name in CODES if name != OPERATORS_GUIDE])
+@pytest.mark.parametrize("document", [name for name in CODES if name not in (OPERATORS_GUIDE, BOOKS_GUIDE)])
 def test_the_requests_of_a_document_are_answered_as_it_says(document: str, stage: str) -> None:
     answers = guides.run(document, stage)
 
@@ -98,3 +107,35 @@ def test_the_operators_guide_ends_with_a_paid_till(stage: str) -> None:
     assert [answer["ErrorCode"] for answer in answers] == CODES[OPERATORS_GUIDE]
     assert [answer["Transaction"]["Substate"] for answer in (cash, card)] == [411, 411]
     assert listed["TransactionsCounters"]["AmountCvt"] == 275
+
+
+BALANCE = {  # of the payments below, after the payout of the guide
+    "Assets:Bank": "980.00",
+    "Assets:Cash": "12.30",
+    "Assets:Clearing:SANDBOX": "-987.70",
+}
+
+
+@pytest.mark.parametrize(
+    ("program", "commands"),
+    [
+        pytest.param("hledger", ("hledger ", "echo "), marks=needs_hledger),
+        pytest.param("beancount", ("bean-", "echo ", "grep "), marks=needs_beancount),
+    ],
+)
+def test_the_guide_to_books_ends_with_a_balance_sheet(
+    program: str, commands: tuple[str, ...], stage: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{Path(BEAN_CHECK or '').parent}:{os.environ['PATH']}")
+    owner = an_account(Right.ADMINISTRATOR)
+    at = datetime.now(UTC) - timedelta(days=20)
+    for kind, acquirer in ((InputType.CASH, "CASH"), (InputType.CHIP, "SANDBOX")):
+        facts = {"client_id": owner.agent.client_id, "created_at": at, "input_type": kind, "acquirer": acquirer}
+        transactions.record(a_payment(**facts))
+
+    answers = guides.run(BOOKS_GUIDE, stage, f"{owner.email}:{owner.key}", tmp_path, commands)
+
+    sheets = [one for one in answers if isinstance(one, str) and "Assets:Bank" in one]
+    assert len(sheets) == 1, program
+    for account, amount in BALANCE.items():
+        assert re.search(rf"{account} .*[ |]{amount} ZAR", sheets[0]), sheets[0]
