@@ -51,6 +51,7 @@ CODES = {  # of the answers to a document's requests, in their order
     "docs/first-payment.md": [0, 0, 0],
     "docs/cards.md": [1005],
     "docs/idempotency.md": [0],
+    "docs/offline.md": [0],
     "docs/requests.md": [0] * 16,
     OPERATORS_GUIDE: [0] * 12,
 }
