@@ -54,6 +54,8 @@ def _named(name: str, kind: str, text: str) -> tuple[str, str]:
 def html(page: str) -> str:
     """Return the HTML. Its links are relative to the page's address."""
     links = {name.rpartition(".")[2]: f"{ADDRESSES[page]}/{name}" for name in files(page)}
+    if page == TILL:  # inside the page, because the API sends only texts
+        links["touch_icon"] = base64.b64encode((FOLDER / TILL / "touch_icon.png").read_bytes()).decode()
     text = _text(FOLDER / page / "index.html")
     return re.sub(r"\{(\w+)\}", lambda found: links[found[1]], text)
 

@@ -73,11 +73,11 @@ function Header({ view, state }) {
 
 // The reasons why nothing can be sold, sent or stored.
 function Notices({ state, onSignIn }) {
-  const { problem, isBroken } = state;
+  const { problem, isBroken, session } = state;
   const note = (kind, words) => html`<div class=${`note ${kind}`} role="alert"><p>${words}</p></div>`;
   return html`
     ${isEnded(state) && onSignIn && html`<div class="note warn" role="alert"><p>${texts.notices.ended}</p><button type="button" onClick=${onSignIn}>${texts.signIn.open}</button></div>`}
-    ${problem?.means === Means.BLOCKED && note("bad", texts.notices.blocked[problem.code] ?? problem.message)}
+    ${problem?.means === Means.BLOCKED && note("bad", texts.notices.blocked[problem.code]?.(session.me.Email, session.me.ClientName) ?? problem.message)}
     ${isBroken && note("bad", texts.notices.broken)}`;
 }
 

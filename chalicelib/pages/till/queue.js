@@ -96,7 +96,7 @@ export class Queue {
     const verdict = await this.#ask(sale, seconds);
     if (verdict.means === Means.REFUSED) {
       await this.#stored(this.#store.remove(sale.id)); // else the queue gets the same refusal later
-      throw new Refused("service", verdict);
+      throw new Refused("service", { ...verdict, number: sale.number });
     }
     if (verdict.means === Means.PAID || verdict.means === Means.DECLINED) {
       const changes = settled(sale, verdict, this.#now());

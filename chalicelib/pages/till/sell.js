@@ -198,12 +198,13 @@ function Result({ state, sale, currency, amount, onNew }) {
 
   if (result.state === "busy" || (result.id && !stored)) return html`<section class="result"><p class="sum"><${Money} amount=${amount} currency=${currency} /></p><p role="status">${texts.taking}</p></section>`;
   const name = stored?.state ?? "refused";
+  const number = stored ? stored.invoice ?? stored.number : result.refused.number;
   const reason = reasonOf(result.refused ?? stored?.reason ?? {}, currency);
   return html`<section class="result">
     <div class=${`outcome ${name}`} role="status" data-testid="result" data-state=${name}>
       <h1>${texts.results[name]}</h1>
       <p class="sum"><${Money} amount=${amount} currency=${currency} testid="amount" /></p>
-      ${stored && html`<p>${texts.number(stored.invoice ?? stored.number)}</p>`}
+      ${number && html`<p>${texts.number(number)}</p>`}
       ${stored && name !== "declined" && changeOf(stored) && html`<p class="change">${texts.change} <${Money} amount=${changeOf(stored)} currency=${currency} testid="change" /></p>`}
       ${reason && html`<p>${reason}</p>`}
       ${texts.explained[name] && html`<p>${texts.explained[name]}</p>`}

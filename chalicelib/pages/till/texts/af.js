@@ -22,10 +22,10 @@ export const af = {
     broken: "Hierdie toestel kan nie nou verkope stoor nie. Kyk of daar nog plek is.",
     ended: "Jou sessie het geëindig. Verkope bly op hierdie toestel totdat jy weer aanmeld.",
     blocked: {
-      103: "Jou aanmelding is geblokkeer. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.",
-      108: "Die winkel is geblokkeer. Vra die ondersteuning van hierdie diens. Verkope bly tot dan op hierdie toestel.",
-      151: "Jou aanmelding mag nie betalings neem nie. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.",
-      152: "Jou aanmelding mag nie betalings neem nie. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.",
+      103: (name) => `Jou aanmelding (${name}) is geblokkeer. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.`,
+      108: (name, shop) => `Die winkel (${shop}) is geblokkeer. Vra die ondersteuning van hierdie diens. Verkope bly tot dan op hierdie toestel.`,
+      151: (name) => `Jou aanmelding (${name}) mag nie betalings neem nie. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.`,
+      152: (name) => `Jou aanmelding (${name}) mag nie betalings neem nie. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.`,
     },
   },
   signIn: {

@@ -22,10 +22,10 @@ export const en = {
     broken: "This device cannot store sales at the moment. Look whether it has space left.",
     ended: "Your session has ended. Sales stay on this device until you sign in again.",
     blocked: {
-      103: "Your login is blocked. Ask an administrator of the shop. Sales stay on this device until then.",
-      108: "The shop is blocked. Ask the support of this service. Sales stay on this device until then.",
-      151: "Your login may not take payments. Ask an administrator of the shop. Sales stay on this device until then.",
-      152: "Your login may not take payments. Ask an administrator of the shop. Sales stay on this device until then.",
+      103: (name) => `Your login (${name}) is blocked. Ask an administrator of the shop. Sales stay on this device until then.`,
+      108: (name, shop) => `The shop (${shop}) is blocked. Ask the support of this service. Sales stay on this device until then.`,
+      151: (name) => `Your login (${name}) may not take payments. Ask an administrator of the shop. Sales stay on this device until then.`,
+      152: (name) => `Your login (${name}) may not take payments. Ask an administrator of the shop. Sales stay on this device until then.`,
     },
   },
   signIn: {
