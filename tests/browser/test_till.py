@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from chalicelib.domain.agent import Features
 from tests.browser.conftest import Visit, chromium
 from tests.browser.till import (
     SUBMIT,
+    Line,
     Seller,
     Till,
     a_seller,
@@ -179,6 +181,36 @@ def test_without_the_feature_offline_a_lost_answer_is_not_called_paid(visit_by_p
     till.page.unroute("**/api/**")
     till.wait_until_sent()
 
+    assert len(till.seller.payments()) == 1
+
+
+def test_a_dead_server_stops_nobody_from_selling(visit_by_phone: Visit, seller: Seller) -> None:
+    line = Line(seller.stage)
+    till = Till(visit_by_phone.page, replace(seller, stage=line.url))
+    till.begin()
+    till.page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+    line.cut()
+    till.sell_and_see("waiting", figures="300")
+    expect(till.shown("connection")).to_have_attribute("data-state", "offline")
+    till.page.reload()
+    till.sell_and_see("waiting", figures="400")
+    line.mend()
+    till.wait_until_sent()
+    expect(till.shown("connection")).to_have_attribute("data-state", "online")
+
+    assert sorted(one["Amount"] for one in seller.payments()) == [3, 4]
+    line.cut()
+
+
+def test_a_blocked_agent_reads_who_is_blocked_and_its_sale_waits(till: Till) -> None:
+    till.seller.account.change(state=0)
+    till.sell()
+    expect(till.shown("result")).to_have_attribute("data-state", "waiting")
+    expect(till.page.get_by_role("alert")).to_contain_text(f"Your login ({till.seller.account.email}) is blocked.")
+    till.seller.account.change(state=1)
+    till.wait_until_sent()
+
+    expect(till.page.get_by_role("alert")).to_have_count(0)
     assert len(till.seller.payments()) == 1
 
 

@@ -1,7 +1,11 @@
 """The till as a person uses it, by the names that are on it; and a shop whose till it is."""
 
+import socket
+from contextlib import suppress
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any
+from urllib.parse import urlsplit
 
 from playwright.sync_api import Locator, Page, Route, expect
 
@@ -103,3 +107,51 @@ def never_arrives(route: Route) -> None:
 def carried_out_without_an_answer(route: Route) -> None:
     route.fetch()
     route.abort()
+
+
+class Line:
+    """A TCP connection to the stage at an address of its own, which can be cut and mended."""
+
+    def __init__(self, stage: str) -> None:
+        self._stage = urlsplit(stage)
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._server.getsockname()[1]
+        self._open: list[socket.socket] = []
+        self._begin()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def _begin(self) -> None:
+        Thread(target=self._serve, args=(self._server,), daemon=True).start()
+
+    def _serve(self, server: socket.socket) -> None:
+        with suppress(OSError):  # it was cut
+            while True:
+                client, _ = server.accept()
+                stage = socket.create_connection((self._stage.hostname or "", self._stage.port or 0))
+                self._open += [client, stage]
+                for one, other in ((client, stage), (stage, client)):
+                    Thread(target=_copy, args=(one, other), daemon=True).start()
+
+    def cut(self) -> None:
+        """Refuse connections, and end those that are open."""
+        for one in (self._server, *self._open):
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+        self._open = []
+
+    def mend(self) -> None:
+        self._server = socket.create_server(("127.0.0.1", self.port))
+        self._begin()
+
+
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    with suppress(OSError):
+        while data := source.recv(65536):
+            target.sendall(data)
+    for one in (source, target):
+        with suppress(OSError):
+            one.shutdown(socket.SHUT_RDWR)
