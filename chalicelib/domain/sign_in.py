@@ -122,13 +122,23 @@ def is_logon_to_record(login: Login, now: datetime) -> bool:
     return login.last_logon is None or now >= login.last_logon + LOGON_RECORDED_EVERY
 
 
-MAX_AGE = timedelta(hours=12)
-MAX_IDLE = timedelta(minutes=30)
-USE_RECORDED_EVERY = timedelta(minutes=1)  # more frequent uses are not recorded
+class Lifetime(Record):
+    """The longest age of a session, its longest time without use, and how often its use is recorded."""
+
+    age: timedelta
+    idle: timedelta
+    recorded_every: timedelta
+
+
+ORDINARY = Lifetime(timedelta(hours=12), timedelta(minutes=30), timedelta(minutes=1))
+REMEMBERED = Lifetime(timedelta(days=180), timedelta(days=30), timedelta(minutes=10))
 
 
 class Session(Record):
-    """A stored session. Its key is the digest of its ID. The store deletes it after `expires_at` (epoch s)."""
+    """A stored session. Its key is the digest of its ID. The store deletes it after `expires_at` (epoch s).
+
+    `remembered_for` is set for a remembered session only: its agent and credential version, as 17#3.
+    """
 
     digest: str
     agent_id: int
@@ -137,11 +147,20 @@ class Session(Record):
     used_at: datetime
     expires_at: int
     ended: bool | None = None  # True: by user/logout/session
+    remembered_for: str | None = None
+
+    @property
+    def lifetime(self) -> Lifetime:
+        """Return how long it lasts."""
+        return REMEMBERED if self.remembered_for else ORDINARY
 
 
-def new_session(digest: str, agent_id: int, credential_version: int, now: datetime) -> Session:
+def new_session(
+    digest: str, agent_id: int, credential_version: int, now: datetime, *, is_remembered: bool = False
+) -> Session:
     """Return a session that begins now."""
-    session = Session(digest, agent_id, credential_version, now, now, 0)
+    remembered_for = f"{agent_id}#{credential_version}" if is_remembered else None
+    session = Session(digest, agent_id, credential_version, now, now, 0, remembered_for=remembered_for)
     return replace(session, expires_at=expiry(session, now))
 
 
@@ -152,12 +171,12 @@ def is_alive(session: Session, now: datetime) -> bool:
 
 def ends_at(session: Session) -> datetime:
     """Return the end of the session without further use."""
-    return min(session.opened_at + MAX_AGE, session.used_at + MAX_IDLE)
+    return min(session.opened_at + session.lifetime.age, session.used_at + session.lifetime.idle)
 
 
 def is_use_to_record(session: Session, now: datetime) -> bool:
     """Return whether to record this use of the session."""
-    return now >= session.used_at + USE_RECORDED_EVERY
+    return now >= session.used_at + session.lifetime.recorded_every
 
 
 KNOWN_FOR = timedelta(days=7)  # after its end: a till that goes on with it does not guess passwords

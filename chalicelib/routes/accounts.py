@@ -28,8 +28,7 @@ def end_session(caller: Caller) -> Answer:
 def me(body: ZoneQuery, caller: Caller) -> IdentityAnswer:
     """Return the account of the caller, its merchant and its rights."""
     admitted = admit(caller)
-    ends_at = caller.ends_at if caller.session else None
-    return IdentityAnswer.of(admitted.agent, admitted.merchant, ends_at, datetime.now(UTC), body.gmt)
+    return IdentityAnswer.of(admitted.agent, admitted.merchant, caller.ends_at, datetime.now(UTC), body.gmt)
 
 
 def configuration(body: AuthAccount, caller: Caller) -> AccountAnswer:

@@ -268,7 +268,7 @@ def auth_account(ids: Ids) -> dict[str, Any]:
 
 
 def sign_in(_: Ids) -> dict[str, Any]:
-    return {"Email": http.TILL[0], "Password": http.TILL[1]}
+    return {"Email": http.TILL[0], "Password": http.TILL[1], "Remember": True}
 
 
 # A body with every field at once, for each endpoint that takes payments or asks about them.

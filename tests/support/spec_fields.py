@@ -346,7 +346,7 @@ GET_LINKED_CARDS: dict[str, Any] = CONTEXT | {
     "Page": (I, False),
 }
 AUTH_ACCOUNT = {"CurrentAccountID": (I, False), "Lang": (S, False), "IP": (S, False)}
-SIGN_IN = {"Email": (S, True), "Password": (S, True)}
+SIGN_IN = {"Email": (S, True), "Password": (S, True), "Remember": (B, False)}
 # Ours: contract, section 11.
 CREATE_WEBHOOK: dict[str, Any] = {"Url": (S, True), "Types": ([S], False), "Description": (S, False)}
 UPDATE_WEBHOOK: dict[str, Any] = {
