@@ -37,7 +37,7 @@ FEATURES: dict[str, tuple[bool, Callable[[], dict[str, Any]], tuple[int, int]]] 
     "AcceptOuterCard": (False, a_kind(7, "OUTERCARD"), (200, 0)),
     "Offline": (False, lambda: a_body(OfflineTran={"OfflineMode": True}), (200, 0)),
 }
-HAVE_AN_EFFECT = {*FEATURES, "Inherited"}
+HAVE_AN_EFFECT = {*FEATURES, "Inherited", "AutoLogin"}
 OFF = (403, 311)
 
 
