@@ -10,7 +10,7 @@ from chalicelib.domain import agent_assignments, permissions
 from chalicelib.domain import outbox as messages
 from chalicelib.domain.agent import ACTIVE, BLOCKED, Agent, Caller, Login, PrinterSettings
 from chalicelib.domain.agent_assignments import Profile, matches_search
-from chalicelib.domain.effective_settings import merge_settings
+from chalicelib.domain.effective_settings import effective, merge_settings, switched_off
 from chalicelib.domain.history import page_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
@@ -83,7 +83,7 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
             raise invalid(Finding("state", Check.CONTRADICTION, LAST_ADMINISTRATOR))
         resolved = _resolve_references(body, merchant_id, admitted.others[2:], {})
 
-        after = _next_version(before, body, resolved)
+        after = _next_version(before, body, resolved, merchant, now)
         login = _login_change(body, before, after)
 
         if changed_fields(before, after) or login != LoginChange():
@@ -181,14 +181,18 @@ def _resolve_references(
     return {name: value for name, value in (("terminal_id", terminal_id), ("printer", printer)) if value is not None}
 
 
-def _next_version(before: Agent, body: UpdateAgent, resolved: dict[str, Any]) -> Agent:
+def _next_version(
+    before: Agent, body: UpdateAgent, resolved: dict[str, Any], merchant: Merchant, now: datetime
+) -> Agent:
     """Return the next version of the agent, with a new credential version if a credential or the state changes."""
     fields = body.record_fields() | resolved | pictures.store_picture(body.image, f"agents/{before.id}")
     if body.secret_key:
         fields["secret_key_sealed"] = seal(body.secret_key, before.id)
     if requested := body.mobile_settings:
         stored = before.mobile_settings
-        fields["mobile_settings"] = merge_settings(stored, requested.to_domain(), requested.reset_fields())
+        changed = merge_settings(stored, requested.to_domain(), requested.reset_fields())
+        in_force = effective(changed, merchant.mobile_settings)
+        fields |= {"mobile_settings": changed, "switched_off": switched_off(before, merchant, in_force, now)}
     after = replace(before, version=before.version + 1, **fields)
     ends_credentials = body.password or body.secret_key or after.state != before.state
     return replace(after, credential_version=before.credential_version + bool(ends_credentials))
