@@ -71,7 +71,8 @@ def on_until(feature: str, agent: Agent | None, merchant: Merchant, now: datetim
         return now
     follows = in_force.inherited or getattr(own, feature) is None
     records = ((agent, merchant) if follows else (agent,)) if agent else (merchant,)
-    return max((one.switched_off[feature] for one in records if feature in (one.switched_off or ())), default=None)
+    moments = [one.switched_off or {} for one in records]
+    return max((one[feature] for one in moments if feature in one), default=None)
 
 
 def was_on(feature: str, agent: Agent, merchant: Merchant, at: datetime) -> bool:

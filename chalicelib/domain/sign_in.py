@@ -137,7 +137,7 @@ REMEMBERED = Lifetime(timedelta(days=180), timedelta(days=30), timedelta(minutes
 class Session(Record):
     """A stored session. Its key is the digest of its ID. The store deletes it after `expires_at` (epoch s).
 
-    `remembered_for` is set for a remembered session only: its agent and credential version, as 17#3.
+    A remembered session has a `remembered_for`, and the `device` that signed in.
     """
 
     digest: str
@@ -148,6 +148,7 @@ class Session(Record):
     expires_at: int
     ended: bool | None = None  # True: by user/logout/session
     remembered_for: str | None = None
+    device: str | None = None
 
     @property
     def lifetime(self) -> Lifetime:
@@ -155,13 +156,65 @@ class Session(Record):
         return REMEMBERED if self.remembered_for else ORDINARY
 
 
-def new_session(
-    digest: str, agent_id: int, credential_version: int, now: datetime, *, is_remembered: bool = False
-) -> Session:
+def new_session(digest: str, agent_id: int, credential_version: int, now: datetime) -> Session:
     """Return a session that begins now."""
-    remembered_for = f"{agent_id}#{credential_version}" if is_remembered else None
-    session = Session(digest, agent_id, credential_version, now, now, 0, remembered_for=remembered_for)
+    session = Session(digest, agent_id, credential_version, now, now, 0)
     return replace(session, expires_at=expiry(session, now))
+
+
+def remember(session: Session, device: str | None) -> Session:
+    """Return a new session as a remembered one, which began on a device."""
+    listed_for = remembered_for(session.agent_id, session.credential_version)
+    remembered = replace(session, remembered_for=listed_for, device=device)
+    return replace(remembered, expires_at=expiry(remembered, session.opened_at))
+
+
+def remembered_for(agent_id: int, credential_version: int) -> str:
+    """Return the key under which an agent's remembered sessions are listed. A new version leaves the others behind."""
+    return f"{agent_id}#{credential_version}"
+
+
+class RememberedSession(Record):
+    """The facts of a remembered session that its merchant may see."""
+
+    opened_at: datetime
+    used_at: datetime
+    device: str | None = None
+
+    @property
+    def lifetime(self) -> Lifetime:
+        """Return how long it lasts."""
+        return REMEMBERED
+
+
+MAX_DEVICE = 100  # characters
+BROWSERS = {
+    "Edg": "Edge",
+    "OPR/": "Opera",
+    "SamsungBrowser/": "Samsung Internet",
+    "Firefox/": "Firefox",
+    "FxiOS/": "Firefox",
+    "CriOS/": "Chrome",
+    "Chrome/": "Chrome",
+    "Safari/": "Safari",
+}
+SYSTEMS = {
+    "iPhone": "iPhone",
+    "iPad": "iPad",
+    "Android": "Android",
+    "Windows": "Windows",
+    "CrOS": "ChromeOS",
+    "Macintosh": "Mac",
+    "Linux": "Linux",
+}
+
+
+def device_of(user_agent: str) -> str | None:
+    """Return the device in a User-Agent header: the browser and the system, else the header's first characters."""
+    names = [next((name for word, name in known.items() if word in user_agent), None) for known in (BROWSERS, SYSTEMS)]
+    if all(names):
+        return ", ".join(filter(None, names))
+    return "".join(filter(str.isprintable, user_agent)).strip()[:MAX_DEVICE].strip() or None
 
 
 def is_alive(session: Session, now: datetime) -> bool:
@@ -169,7 +222,7 @@ def is_alive(session: Session, now: datetime) -> bool:
     return not session.ended and now < ends_at(session)
 
 
-def ends_at(session: Session) -> datetime:
+def ends_at(session: Session | RememberedSession) -> datetime:
     """Return the end of the session without further use."""
     return min(session.opened_at + session.lifetime.age, session.used_at + session.lifetime.idle)
 

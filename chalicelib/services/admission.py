@@ -11,9 +11,10 @@ from chalicelib.domain import permissions
 from chalicelib.domain.agent import ACTIVE, NO_CLIENT, Agent, Caller
 from chalicelib.domain.effective_settings import effective, is_enabled
 from chalicelib.domain.guid import is_guid
+from chalicelib.domain.masking import mask_foreign
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import Session, new_session
+from chalicelib.domain.sign_in import Session, device_of, new_session, remember
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
 from chalicelib.record import Record
@@ -109,13 +110,14 @@ def _check_merchant(merchant: Merchant | None) -> None:
         raise ServiceError(ErrorCode.MERCHANT_BLOCKED)
 
 
+MAX_USER_AGENT = 512  # characters that are read
 SCHEME = "Login"  # in the log: this sign-in has no Authorization header
 
 
-def sign_in(body: SignIn, now: datetime, source: str = "") -> Secret:
+def sign_in(body: SignIn, now: datetime, source: str = "", user_agent: str = "") -> Secret:
     """Return the ID of a new session: a GUID of 122 random bits. Only its digest is stored.
 
-    `source` is the caller's address: a denial logs it.
+    `source` is the caller's address: a denial logs it. `user_agent` is the header that names its device.
     """
     attempt = Attempt(source, SCHEME)
     with log_denial(attempt):
@@ -123,9 +125,9 @@ def sign_in(body: SignIn, now: datetime, source: str = "") -> Secret:
         admitted = admit(caller)
 
     session_id = Secret(str(uuid.uuid4()))
-    digest = authentication.session_digest(session_id)
-    remembered = body.remember is True and may_be_remembered(admitted.agent, admitted.merchant)
-    session = new_session(digest, caller.agent_id, caller.credential_version, now, is_remembered=remembered)
+    session = new_session(authentication.session_digest(session_id), caller.agent_id, caller.credential_version, now)
+    if body.remember and may_be_remembered(admitted.agent, admitted.merchant):
+        session = remember(session, device_of(mask_foreign(user_agent[:MAX_USER_AGENT], None)))
 
     agents.create_session(session)
     return session_id

@@ -20,7 +20,7 @@ from chalicelib.gateways.secrets import keyed_digest, seal, unseal
 from chalicelib.schemas.agents import BulkUpdate, CreateAgent, ListAgents, ReadableItem, UpdateAgent
 from chalicelib.schemas.field_types import is_email
 from chalicelib.services import message_limits, pictures
-from chalicelib.services.admission import admit
+from chalicelib.services.admission import admit, may_be_remembered
 from chalicelib.services.authentication import new_secret_key
 from chalicelib.services.merchants import check_same_as_path, require_merchant
 from chalicelib.services.passwords import hash_password
@@ -51,12 +51,13 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
     return _profile(agent, merchant), withheld
 
 
-def get(caller: Caller, merchant_id: int, pos_id: int) -> Profile:
-    """Return an agent with its secret key."""
+def get(caller: Caller, merchant_id: int, pos_id: int, now: datetime) -> Profile:
+    """Return an agent with its secret key and its remembered sessions."""
     admitted = admit(caller, merchants.key(merchant_id), agents.key(pos_id))
     permissions.check_can_see_agent(admitted.agent, merchant_id, pos_id)
     merchant, agent = require_merchant(admitted.others[0]), _agent_of_merchant(merchant_id, admitted.others[1])
-    return replace(_profile(agent, merchant), secret_key=secret_key_of(agent))
+    sessions = agents.remembered_sessions(agent, now) if may_be_remembered(agent, merchant) else []
+    return replace(_profile(agent, merchant), secret_key=secret_key_of(agent), sessions=tuple(sessions))
 
 
 def secret_key_of(agent: Agent) -> Secret | None:
@@ -194,7 +195,7 @@ def _next_version(
         in_force = effective(changed, merchant.mobile_settings)
         fields |= {"mobile_settings": changed, "switched_off": switched_off(before, merchant, in_force, now)}
     after = replace(before, version=before.version + 1, **fields)
-    ends_credentials = body.password or body.secret_key or after.state != before.state
+    ends_credentials = body.password or body.secret_key or body.end_sessions or after.state != before.state
     return replace(after, credential_version=before.credential_version + bool(ends_credentials))
 
 
@@ -208,6 +209,7 @@ def _login_change(body: UpdateAgent, before: Agent, after: Agent) -> LoginChange
         password_hash=hash_password(body.password) if body.password else None,
         key_digest=keyed_digest(body.secret_key) if body.secret_key else None,
         unlock=bool(body.unlock),
+        end_sessions=bool(body.end_sessions),
         moved=moved,
     )
 

@@ -156,6 +156,7 @@ UPDATE_AGENT = CONTEXT | {
     "CurrencyID": (S, False),
     "LanguageID": (S, False),
     "Unlock": (B, False),
+    "EndSessions": (B, False),  # ours: contract, section 13
     "SecretKey": (S, False),
     "TaxID": (S, False),
     "UserKindID": (I, False),
@@ -411,6 +412,7 @@ POS = {
     "TerminalID": I,
     "TID": S,
     "Logon": {"LastLogon": S, "FailedAttempts": I, "LockedUntil": S},
+    "Sessions": [{"Started": S, "LastUsed": S, "Device": S}],  # ours: contract, section 13
     "AvatarUrl": S,
     "HasAvatar": B,
     "IsAdministrator": B,
