@@ -610,6 +610,7 @@ TRANSACTION: dict[str, Any] = dict.fromkeys(CARRIED, S) | {
     "ExternalPayment": O,
     "Attachments": A,
     "OfflineQueueId": S,
+    "OfflineReceived": S,  # ours
     "PANTags": O,
     "CanServerFiscalizeForCNPReverse": B,
     "CanFiscalRemoteCorrection": B,
