@@ -25,6 +25,8 @@ function Facts({ payment }) {
     [names.means, meansOf(payment)],
     [names.refusal, isRefused && payment.Result?.Message],
     [names.till, payment.TransPos.Name],
+    [names.taken, payment.OfflineReceived && formatMoment(payment.Date)],
+    [names.received, payment.OfflineReceived && formatMoment(payment.OfflineReceived)],
     [names.cashGot, payment.AmountCashGot !== null && money(payment.AmountCashGot)],
     [names.givenBack, isReturned && money(payment.AmountRvs)],
     [names.remains, isReturned && money(payment.AmountEff)],
@@ -105,7 +107,8 @@ function Shown({ payment, reload }) {
   };
   return html`
     <section class="card headline">
-      <p class="line"><${Badge} payment=${payment} /> <span>${formatMoment(payment.Date)}</span></p>
+      <p class="line"><${Badge} payment=${payment} /> ${payment.OfflineReceived && html`<span class="badge">${texts.offline}</span>`}
+        <span>${formatMoment(payment.Date)}</span></p>
       <p class="net"><${Money} amount=${shownAmount(payment)} currency=${payment.CurrencyID} /></p>
       ${answer && html`<${Outcome} answer=${answer} payment=${payment} />`}
       ${isUnknown(payment) && html`<div class="note warn"><p>${isReversal(payment) ? texts.payment.unknownReturn : texts.payment.unknown}</p>

@@ -1,5 +1,6 @@
-// The dialogs of tills and people: a new key, a new password, a block, a new till.
+// The dialogs of tills and people: their devices, a new key, a new password, a block, a new till.
 import { Refusal, randomText, signOut } from "../kit/api.js";
+import { formatMoment } from "../kit/dates.js";
 import { Act, Dialog, ShownOnce, useAct } from "../kit/dialogs.js";
 import { useLoaded } from "../kit/load.js";
 import { Failure, Field, Loaded, problemOf } from "../kit/parts.js";
@@ -30,6 +31,31 @@ export function Key({ shown, onClose }) {
           <button type="button" class="main" disabled=${isBusy} onClick=${act}>${texts.tills.makeKey}</button>
           <button type="button" onClick=${onClose}>${texts.cancel}</button>
         </div>`}
+  <//>`;
+}
+
+// The devices that stay signed in, and the end of all sessions.
+export function Devices({ shown, onClose }) {
+  const names = texts.tills;
+  const state = useLoaded(async () => (await till(shown.ID)).Sessions, String(shown.ID));
+  const { act, isBusy, error } = useAct(async () => {
+    await update(shown.ID, { EndSessions: true });
+    if (isOneself(shown)) signOut();
+    else onClose();
+  });
+  const device = (one) => html`<li><b>${one.Device ?? names.unknownDevice}</b>
+    <p>${names.signedIn(formatMoment(one.Started))}</p>
+    <p>${names.lastUsed(formatMoment(one.LastUsed))}</p></li>`;
+  return html`<${Dialog} title=${names.devices} onClose=${onClose}>
+    <${Loaded} state=${state}>${(sessions) => sessions.length
+      ? html`<p>${names.devicesWords(shown.Name)}</p><ul class="devices">${sessions.map(device)}</ul>`
+      : html`<p>${names.noDevice}</p>`}<//>
+    <p>${names.endSessionsWords(shown.Name)} ${isOneself(shown) && names.signInAgain}</p>
+    ${error && html`<${Failure} error=${error} />`}
+    <div class="actions">
+      <button type="button" class="main" disabled=${isBusy} onClick=${act}>${names.endSessions}</button>
+      <button type="button" onClick=${onClose}>${texts.cancel}</button>
+    </div>
   <//>`;
 }
 

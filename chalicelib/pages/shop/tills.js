@@ -7,7 +7,7 @@ import { Loaded } from "../kit/parts.js";
 import { address } from "../kit/route.js";
 import { isManager, merchant, session, today } from "../kit/session.js";
 import { takings } from "./takings.js";
-import { Block, CreateTill, Key, NewPassword } from "./till_dialogs.js";
+import { Block, CreateTill, Devices, Key, NewPassword } from "./till_dialogs.js";
 import { ACTIVE, allTills, isActive, isPerson, till, update } from "./till_list.js";
 import { Pages } from "./tables.js";
 import { texts } from "texts";
@@ -45,6 +45,7 @@ function Till({ shown, lastDay, ask }) {
           ? html`<button type="button" onClick=${open(Block)}>${names.block}</button>`
           : html`<button type="button" onClick=${act(names.unblock, names.unblockWords(shown.Name), { State: ACTIVE })}>${names.unblock}</button>`}
         ${shown.Logon?.LockedUntil && html`<button type="button" onClick=${act(names.unlock, names.unlockWords(shown.Name), UNLOCK)}>${names.unlock}</button>`}
+        <button type="button" onClick=${open(Devices)}>${names.devices}</button>
         <button type="button" onClick=${open(NewPassword)}>${names.newPassword}</button>
         <button type="button" onClick=${open(Key)}>${names.newKey}</button>`}
     </div>
