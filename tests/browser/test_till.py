@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from tests.browser.till import (
     never_arrives,
 )
 from tests.support.accounts import PASSWORD
-from tests.support.http import TILL
+from tests.support.http import TILL, get
 
 STORED = """() => new Promise((resolve) => {
   const opened = indexedDB.open("payments.till");
@@ -417,3 +418,10 @@ def test_the_language_is_the_browsers_until_somebody_chooses(till: Till) -> None
 
     expect(till.button("Kontant")).to_be_visible()
     assert till.page.evaluate("document.documentElement.lang") == "af"
+
+
+def test_a_till_with_the_feature_auto_login_stays_signed_in_for_a_month(till: Till) -> None:
+    (stored,) = [one for one in json.loads(till.page.evaluate(STORED))[1] if isinstance(one, dict) and "token" in one]
+    me = get(till.seller.stage, "/api/v1/user/me?GMT=0", (till.seller.login[0], stored["token"])).body["Data"]
+
+    assert datetime.fromisoformat(me["ExpiresAt"]).replace(tzinfo=UTC) > datetime.now(UTC) + timedelta(days=29)
