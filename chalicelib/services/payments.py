@@ -100,13 +100,13 @@ def _take_without_acquirer(
 
     def store(numbered: Transaction, *number: Write) -> None:
         transactions.record(numbered, *number, *map(outbox_store.put, receipts_for(numbered, now)))
+        if numbered.date is not None:
+            _log_offline(numbered, numbered.date)
 
     try:
         transaction = store_numbered(transaction, found, store)
     except AlreadyExistsError:
         return replay_first(order.id, order, order.fingerprint, now), True
-    if transaction.date is not None:
-        _log_offline(transaction, transaction.date)
     return transaction, False
 
 
