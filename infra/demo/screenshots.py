@@ -26,9 +26,7 @@ class View(NamedTuple):
 
 VIEWS = (
     View("shop-today", "#/today", DESK),
-    View("shop-days", "#/days", DESK),
     View("shop-payments", "#/payments", PHONE),
-    View("shop-day-report", "#/day-report", PHONE),
 )
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import pytest
@@ -41,17 +42,53 @@ def _is_whole(text: str) -> bool:
     return not text.endswith("\\")
 
 
+@cache
+def pasted(document: str, stage: str) -> list[Any]:
+    """Paste the document's blocks with requests into one shell, once for each stage, and return the answers.
+
+    Only the addresses of the stage and of Python are replaced. The machine's clock is in the zone that is most ahead.
+    """
+    _need_curl()
+    blocks = [block for block in BLOCK.findall((ROOT / document).read_text(encoding="utf-8")) if "curl " in block]
+    typed = "".join(blocks).replace(LOCAL, stage).replace(".venv/bin/python", sys.executable)
+    words = ["bash"]
+    done = subprocess.run(
+        words,
+        input=typed,
+        cwd=ROOT,
+        env={**os.environ, "TZ": "UTC-14"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stderr == ""
+    return list(_answers(done.stdout))
+
+
+def _need_curl() -> None:
+    if not shutil.which("curl"):
+        pytest.skip("curl is not installed")
+
+
+def _answers(printed: str) -> Iterator[Any]:
+    """Yield the JSON objects in the output of a shell, which may also have headers."""
+    decoder, end = json.JSONDecoder(parse_float=Decimal), 0
+    while begin := re.compile("^{", re.MULTILINE).search(printed, end):
+        answer, end = decoder.raw_decode(printed, begin.start())
+        yield answer
+
+
 def run(document: str, stage: str) -> list[Any]:
     """Send the document's requests to the stage, and return the answers; what is assigned between them is assigned.
 
     A value that a comment says to take from the answer before is taken from it. Other commands are not run.
     """
-    if not shutil.which("curl"):
-        pytest.skip("curl is not installed")
+    _need_curl()
     variables: dict[str, str] = {}
     answers: list[Any] = []
     for command in commands(document):
-        here = command.replace(LOCAL, stage).replace(".venv/bin/python", sys.executable)
+        here = command.replace(LOCAL, stage)
         if assigned := ASSIGNED.match(here):
             name = assigned["name"]
             taken = OF_THE_ANSWER.search(here)
@@ -59,8 +96,7 @@ def run(document: str, stage: str) -> list[Any]:
                 _at(taken["path"], answers[-1]) if taken else _shell(f'{here}\nprintf %s "${name}"', variables)
             )
         elif here.startswith("curl "):
-            body = _shell(here, variables).splitlines()[-1]  # behind the headers, if it prints them
-            answers.append(json.loads(body, parse_float=Decimal))
+            answers += _answers(_shell(here, variables))
     return answers
 
 
