@@ -129,12 +129,12 @@ def _sale(day: date, linked_card: int | None, chance: Random) -> Sale:
         number = chance.choice(DECLINED) if chance.random() < DECLINES else APPROVED
         body["Card"] = {"CardInputMode": 1, **card_of(input_type, number)}
     reversal = _reversal(at, transaction, lines[0][1], chance)
-    number = int(transaction["ID"][:4], 16)
-    if input_type is InputType.CASH and till == 0 and reversal is None and number % SOLD_OFFLINE == 0:
+    counter = int(str(transaction["ID"])[:4], 16)
+    if input_type is InputType.CASH and till == 0 and reversal is None and counter % SOLD_OFFLINE == 0:
         queue = {
-            "Invoice": f"MKT22-{number:06d}",
+            "Invoice": f"MKT22-{counter:06d}",
             "Paid": f"{at:%Y-%m-%dT%H:%M:%S}.000",
-            "OfflineQueueId": f"MKT22:{number}",
+            "OfflineQueueId": f"MKT22:{counter}",
         }
         transaction["OfflineTran"] = {"OfflineMode": True, **queue}
         return Sale(at, at + UNTIL_CONNECTED, till, input_type, body, None)
