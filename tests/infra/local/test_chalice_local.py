@@ -35,11 +35,19 @@ def test_every_address_without_a_stage_ends_the_process(
     assert capsys.readouterr().err == LINE.format(nowhere)
 
 
-def run(*words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a folder with links to the project: `chalice local` starts again when another test writes a file."""
+    for name in ("app.py", "chalicelib", "infra", ".chalice"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    return tmp_path
+
+
+def run(project: Path, *words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
     """Run a command of Chalice to its end."""
     return subprocess.run(
         [str(CHALICE), *words],
-        cwd=ROOT,
+        cwd=project,
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
@@ -49,18 +57,22 @@ def run(*words: str, **environment: str) -> "subprocess.CompletedProcess[str]":
 
 
 @pytest.mark.parametrize("options", [(), ("--no-autoreload",)])
-def test_without_a_stage_it_ends_with_one_line(options: tuple[str, ...]) -> None:
+def test_without_a_stage_it_ends_with_one_line(options: tuple[str, ...], project: Path) -> None:
     nowhere = "http://127.0.0.1:9"
 
-    done = run("local", "--stage", "local", "--port", str(ports.free_port()), *options, AWS_ENDPOINT_URL=nowhere)
+    done = run(
+        project, "local", "--stage", "local", "--port", str(ports.free_port()), *options, AWS_ENDPOINT_URL=nowhere
+    )
 
     assert done.stdout == ""
     assert done.stderr == LINE.format(nowhere)
 
 
 @pytest.mark.parametrize("options", [(), ("--stage", "prod", "--no-autoreload")])
-def test_for_a_stage_of_the_cloud_it_ends_with_one_line_that_names_the_command(options: tuple[str, ...]) -> None:
-    done = run("local", "--port", str(ports.free_port()), *options)
+def test_for_a_stage_of_the_cloud_it_ends_with_one_line_that_names_the_command(
+    options: tuple[str, ...], project: Path
+) -> None:
+    done = run(project, "local", "--port", str(ports.free_port()), *options)
 
     assert done.stdout == ""
     assert done.stderr == (
@@ -68,11 +80,12 @@ def test_for_a_stage_of_the_cloud_it_ends_with_one_line_that_names_the_command(o
     )
 
 
-def test_a_port_in_use_ends_it_with_one_line() -> None:
+def test_a_port_in_use_ends_it_with_one_line(project: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
 
         done = run(
+            project,
             *("local", "--stage", "local", "--port", str(port), "--no-autoreload"),
             AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}",
         )
@@ -83,19 +96,19 @@ def test_a_port_in_use_ends_it_with_one_line() -> None:
 
 
 @pytest.mark.parametrize("stage", ["local", "dev"])
-def test_another_command_of_chalice_needs_no_stage(stage: str) -> None:
-    done = run("generate-models", "--stage", stage, AWS_ENDPOINT_URL="http://127.0.0.1:9")
+def test_another_command_of_chalice_needs_no_stage(stage: str, project: Path) -> None:
+    done = run(project, "generate-models", "--stage", stage, AWS_ENDPOINT_URL="http://127.0.0.1:9")
 
     assert done.stderr == ""
     assert "/api/v1/payment/submit" in json.loads(done.stdout)["paths"]
 
 
 @contextmanager
-def chalice_beside(stage_aws_port: int) -> Iterator[str]:
+def chalice_beside(project: Path, stage_aws_port: int) -> Iterator[str]:
     """Run `chalice local` with the AWS of a stage until the block ends, and return its address."""
     with subprocess.Popen(
         [str(CHALICE), "local", "--stage", "local", "--port", str(ports.free_port())],
-        cwd=ROOT,
+        cwd=project,
         env={**os.environ, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{stage_aws_port}"},
         stdout=subprocess.PIPE,
         text=True,
@@ -107,7 +120,7 @@ def chalice_beside(stage_aws_port: int) -> Iterator[str]:
             os.killpg(process.pid, signal.SIGKILL)  # its child serves, and starts again when a file changes
 
 
-def test_it_answers_as_make_run_does() -> None:
+def test_it_answers_as_make_run_does(project: Path) -> None:
     requests = [
         ("GET", "/api/v1/user/me", http.TILL),
         ("GET", "/api/v1/user/me", (http.TILL[0], "wrong")),
@@ -119,7 +132,7 @@ def test_it_answers_as_make_run_does() -> None:
 
     with a_stage(AWS_PORT=str(aws_port)) as process:
         make_run = url_of(process)
-        with chalice_beside(aws_port) as here:
+        with chalice_beside(project, aws_port) as here:
             pairs = [
                 [http.call(url, method, path, login=login) for url in (here, make_run)]
                 for method, path, login in requests
