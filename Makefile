@@ -24,6 +24,7 @@ DYNAMODB_LOCAL := .engines/.stamp-$(ENGINE_PACKAGE)
 LINTER := .engines/cfn-lint/.stamp-$(LINTER_PACKAGE)
 LOCKER := .engines/uv/.stamp-$(LOCKER_PACKAGE)
 UV := .engines/uv/bin/uv
+UV_INSTALL := install --quiet --disable-pip-version-check --only-binary :all: --no-compile --require-hashes
 FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
 PEER_STAMP := .engines/localstripe/.stamp-$(PEER_PACKAGE)
 LAMBDA := .engines/awslambdaric/.stamp-$(LAMBDA_PACKAGE)
@@ -141,9 +142,11 @@ define install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1); } )
 endef
 
+# The machine's pip puts uv into a folder, in half the time of an environment with a pip of its own, which is the way without it.
 $(LOCKER): requirements-uv.lock
-	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r $< || true
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@$(PYTHON) -m pip $(UV_INSTALL) --target $(@D) -r $< 2>/dev/null || \
+	{ $(PYTHON) -m venv --clear $(@D) && $(@D)/bin/python -m pip $(UV_INSTALL) -r $<; } || true
 	@touch $@
 
 # The stage has a lock of its own: a first `make run` does not wait for the tools of the tests.
