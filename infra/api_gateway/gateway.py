@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from infra.api_gateway.velocity import rendered
-from infra.local.engines import ACCOUNT_ID, REGION
+from infra.stack.resources import ACCOUNT_ID, REGION
 
 API_ID, STAGE_NAME = "local", "api"
 REQUEST_ID = "x-amzn-RequestId"

@@ -129,6 +129,7 @@ def print_welcome(url: str, aws_url: str, folder: Path | None, *, is_first_start
     else:
         print(f"Data is kept in {folder}, except e-mails and text messages. Delete the folder to start again.\n")
     for what, address in (
+        ("The till", f"{url}/till"),
         ("The shop's page", f"{url}/app"),
         ("The reference of the interface", f"{url}/docs"),
         ("The OpenAPI document", f"{url}/api/v1/openapi.json"),

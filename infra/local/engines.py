@@ -17,7 +17,7 @@ from http import HTTPStatus
 from importlib import import_module
 from pathlib import Path
 from threading import RLock, current_thread
-from typing import Any, Literal
+from typing import Any
 from unittest.mock import patch
 
 import boto3
@@ -39,15 +39,13 @@ from infra.local.chalice_local import USUAL_ADDRESS
 from infra.local.data_folder import DataFolder, DataFolderError
 from infra.local.ports import HOST, START_SECONDS, begins_to_listen, free_port
 from infra.stack import resources
+from infra.stack.resources import ACCOUNT_ID, REGION, STACK
 
 # Under parallel calls moto loses updates and shows half-finished ones: every call holds this lock.
 MOTO_LOCK = RLock()
 # The threads of a sweep queue here first, so that only one of them competes with a request for the lock.
 SWEEP_LOCK = RLock()
 
-STACK = "payments-local"
-REGION: Literal["eu-west-1"] = "eu-west-1"
-ACCOUNT_ID = "123456789012"  # moto's
 ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL_DYNAMODB"
 PROJECT = Path(__file__).parents[2]
 ENGINES_DIR = PROJECT / ".engines"

@@ -535,6 +535,13 @@ def signed_in(run: Run) -> dict[str, Any]:
     return {"Email": run.till[0], "Password": PASSWORD}
 
 
+def remembered(run: Run, field: str) -> None:
+    session = run.post(SIGN_IN, {**signed_in(run), field: True}).body["Data"]["SessionID"]
+    ends = http.get(run.shop.stage, "/api/v1/user/me?GMT=0", (run.till[0], session)).body["Data"]["ExpiresAt"]
+
+    assert datetime.fromisoformat(ends + "+00:00") > datetime.now(UTC) + timedelta(days=29)
+
+
 EVIDENCE: dict[str, dict[str, Evidence]] = {
     SUBMIT: OF_A_PAYMENT,
     REVERSE: OF_A_REVERSAL,
@@ -560,6 +567,7 @@ EVIDENCE: dict[str, dict[str, Evidence]] = {
     SIGN_IN: {
         "Email": refused(SIGN_IN, signed_in, "nobody@shop.example", (401, 102)),
         "Password": refused(SIGN_IN, signed_in, "another password", (401, 102)),
+        "Remember": remembered,
     },
 }
 

@@ -274,7 +274,7 @@ def auth_account(ids: Ids) -> dict[str, Any]:
 
 
 def sign_in(_: Ids) -> dict[str, Any]:
-    return {"Email": http.TILL[0], "Password": http.TILL[1]}
+    return {"Email": http.TILL[0], "Password": http.TILL[1], "Remember": True}
 
 
 # A body with every field at once, for each endpoint that takes payments or asks about them.
@@ -383,6 +383,9 @@ def manage(run: Run) -> None:
     created = run.look(f"{MERCHANT}/pos/create", shop.post(f"{shop.path}/pos/create", body)).body["Pos"]
     path = f"{shop.path}/pos/{created['ID']}"
     assert http.get(stage, path, (body["Email"], PASSWORD)).status == 200  # a logon
+    remembered = {"Email": body["Email"], "Password": PASSWORD, "Remember": True}
+    sign_in_path = "/api/v1/user/login/session"
+    run.look(sign_in_path, http.post(stage, sign_in_path, remembered, None, User_Agent="Till/7"))
     for _ in range(10):
         assert http.get(stage, path, (body["Email"], "a wrong password")).status == 401
     run.get(f"{MERCHANT}/pos/{{posId}}", path, shop.owner)  # locked

@@ -156,6 +156,7 @@ UPDATE_AGENT = CONTEXT | {
     "CurrencyID": (S, False),
     "LanguageID": (S, False),
     "Unlock": (B, False),
+    "EndSessions": (B, False),  # ours: contract, section 13
     "SecretKey": (S, False),
     "TaxID": (S, False),
     "UserKindID": (I, False),
@@ -349,7 +350,7 @@ GET_LINKED_CARDS: dict[str, Any] = CONTEXT | {
     "Page": (I, False),
 }
 AUTH_ACCOUNT = {"CurrentAccountID": (I, False), "Lang": (S, False), "IP": (S, False)}
-SIGN_IN = {"Email": (S, True), "Password": (S, True)}
+SIGN_IN = {"Email": (S, True), "Password": (S, True), "Remember": (B, False)}
 # Ours: contract, section 11.
 CREATE_WEBHOOK: dict[str, Any] = {"Url": (S, True), "Types": ([S], False), "Description": (S, False)}
 UPDATE_WEBHOOK: dict[str, Any] = {
@@ -414,6 +415,7 @@ POS = {
     "TerminalID": I,
     "TID": S,
     "Logon": {"LastLogon": S, "FailedAttempts": I, "LockedUntil": S},
+    "Sessions": [{"Started": S, "LastUsed": S, "Device": S}],  # ours: contract, section 13
     "AvatarUrl": S,
     "HasAvatar": B,
     "IsAdministrator": B,
@@ -611,6 +613,7 @@ TRANSACTION: dict[str, Any] = dict.fromkeys(CARRIED, S) | {
     "ExternalPayment": O,
     "Attachments": A,
     "OfflineQueueId": S,
+    "OfflineReceived": S,  # ours
     "PANTags": O,
     "CanServerFiscalizeForCNPReverse": B,
     "CanFiscalRemoteCorrection": B,

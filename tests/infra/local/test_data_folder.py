@@ -178,14 +178,14 @@ def test_a_table_that_is_defined_otherwise_is_refused(
     del dynamodb_local_url
     with open_folder(tmp_path) as folder, engines.dynamodb_local(folder):
         folder.mark_seeded()
-    defined = resources.create_table_arguments(engines.STACK)
+    defined = resources.create_table_arguments(resources.STACK)
     for table in defined:
         table.pop("GlobalSecondaryIndexes", None)
     monkeypatch.setattr(resources, "create_table_arguments", lambda _: defined)
 
     with (
         open_folder(tmp_path) as folder,
-        pytest.raises(DataFolderError, match=f"{engines.STACK}-agents in DATA is not as resources.json defines it"),
+        pytest.raises(DataFolderError, match=f"{resources.STACK}-agents in DATA is not as resources.json defines it"),
         engines.dynamodb_local(folder),
     ):
         pass
@@ -195,7 +195,7 @@ def test_a_table_that_is_missing_is_created_beside_the_others(
     dynamodb_local_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del dynamodb_local_url
-    defined = resources.create_table_arguments(engines.STACK)
+    defined = resources.create_table_arguments(resources.STACK)
     with monkeypatch.context() as patch, open_folder(tmp_path) as folder:
         patch.setattr(resources, "create_table_arguments", lambda _: defined[1:])
         with engines.dynamodb_local(folder, expiring=False):

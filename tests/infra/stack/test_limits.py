@@ -6,12 +6,15 @@ from typing import Any
 import pytest
 
 from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
+from infra.reference import ROOT
 from infra.stack import resources
 from infra.stack.cloudformation import deployed
+from tests.infra.stack.test_template import of_type
 
 PUBLIC = [endpoint for endpoint in (*ENDPOINTS, *DOCUMENTS) if endpoint.public]
 SWEEPS = ("SweepPayments", "SweepOutbox")
 PERIOD_SECONDS = 60  # of the sweeps
+UNRESERVED = 100  # runs that AWS keeps for functions without a reservation
 
 
 def throttles(sam: dict[str, Any], **parameters: int) -> dict[tuple[str, str], tuple[int, int]]:
@@ -75,6 +78,18 @@ def test_a_function_reserves_what_the_account_decides(
     assert reserved(sam, function) == default
     assert reserved(sam, function, **{parameter: 0}) is None
     assert reserved(sam, function, **{parameter: 1}) == 1
+
+
+def test_the_operators_guide_names_the_quota_of_concurrent_runs(sam: dict[str, Any]) -> None:
+    guide = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")
+    functions = of_type(sam, "AWS::Serverless::Function")
+
+    quota = UNRESERVED + sum(reserved(sam, function) or 0 for function in functions)
+    limited = [name for name in resources.definition()["Parameters"] if name.endswith("Concurrency")]
+    without = [name for name in limited if sam["Parameters"][name]["Default"]]
+    assert f"{quota} with the default values" in guide
+    assert f"(`{'`, `'.join(sorted(without))}`)" in guide
+    assert [reserved(sam, function, **dict.fromkeys(without, 0)) for function in functions] == [None] * len(functions)
 
 
 @pytest.mark.parametrize("sweep", SWEEPS)
