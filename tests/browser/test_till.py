@@ -25,7 +25,7 @@ from tests.browser.till import (
     never_arrives,
 )
 from tests.support.accounts import PASSWORD
-from tests.support.http import TILL, get
+from tests.support.http import SYSTEM, TILL, get
 
 STORED = """() => new Promise((resolve) => {
   const opened = indexedDB.open("payments.till");
@@ -425,3 +425,74 @@ def test_a_till_with_the_feature_auto_login_stays_signed_in_for_a_month(till: Ti
     me = get(till.seller.stage, "/api/v1/user/me?GMT=0", (till.seller.login[0], stored["token"])).body["Data"]
 
     assert datetime.fromisoformat(me["ExpiresAt"]).replace(tzinfo=UTC) > datetime.now(UTC) + timedelta(days=29)
+
+
+def test_nothing_of_an_agent_is_left_for_the_next_one(till: Till, stage: str) -> None:
+    till.button("9").click()
+    till.button("Prepaid").click()
+    till.page.get_by_label("Receipt to").fill("payer@example.com")
+    till.button("Sign out").click()
+    till.sign_in(a_seller(stage).login)
+
+    expect(till.shown("amount")).to_have_attribute("data-amount", "0.00")
+    till.button("9").click()
+    till.button("Prepaid").click()
+    expect(till.page.get_by_label("Receipt to")).to_have_value("")
+    expect(till.sales()).to_have_count(0)
+
+
+def test_a_return_whose_session_ended_asks_for_the_password_and_goes_on(till: Till) -> None:
+    till.sell_and_see("paid", figures="1000")
+    row = till.sales()
+    row.get_by_role("button", name="Return…").click()
+    till.page.get_by_label("Amount").fill("4")
+    till.seller.account.change(credential_version=9)
+    till.page.get_by_role("dialog").get_by_role("button", name="Return").click()
+    till.sign_in()
+
+    expect(row).to_contain_text("4.00 was given back.")
+
+
+def test_a_return_whose_session_ended_is_not_made_by_another_agent(till: Till, stage: str) -> None:
+    till.sell_and_see("paid", figures="1000")
+    till.sales().get_by_role("button", name="Return…").click()
+    till.page.get_by_label("Amount").fill("4")
+    till.seller.account.change(credential_version=9)
+    till.page.get_by_role("dialog").get_by_role("button", name="Return").click()
+    colleague = a_seller(stage)
+    sent: list[str] = []
+    till.page.on("request", lambda request: sent.append(request.url))
+    till.sign_in(colleague.login)
+
+    expect(till.page.get_by_text("Nothing was sold on this device yet.")).to_be_visible()
+    assert [url for url in sent if "reverse" in url.lower()] == []
+
+
+def test_a_received_amount_beyond_every_limit_is_refused_on_the_page(till: Till) -> None:
+    till.button("9").click()
+    till.button("Cash").click()
+    till.page.get_by_label("Received").fill("1" + "0" * 30)
+    till.button("Take payment").click()
+
+    expect(till.page.get_by_role("alert").filter(has_text="Type an amount")).to_be_visible()
+    assert till.seller.payments() == []
+
+
+def test_a_system_user_reads_that_it_takes_no_payments(visit_by_phone: Visit, stage: str) -> None:
+    till = Till(visit_by_phone.page, a_seller(stage))
+    till.open()
+    till.sign_in(SYSTEM)
+    expect(till.page.get_by_text("This login may take no payments.")).to_be_visible()
+    till.button("Sign out").click()
+
+    expect(till.button("Sign in")).to_be_visible()
+
+
+def test_auth_account_is_requested_once_in_ten_minutes_also_after_signing_out(till: Till) -> None:
+    requested: list[str] = []
+    till.page.on("request", lambda request: requested.append(request.url))
+    till.button("Sign out").click()
+    till.sign_in()
+    expect(till.button("On account")).to_be_visible()
+
+    assert [url for url in requested if "AuthAccount" in url] == []

@@ -105,10 +105,11 @@ export class Device {
 
   async begin() {
     const store = new Store(this.factory);
-    await store.remember({ device: await store.fact("device") ?? { prefix: "TEST2", counter: 0 } });
+    const { device = { prefix: "TEST2", counter: 0 }, session } = await store.facts();
+    await store.remember({ device });
     this.visit = new Visit();
     this.store = store;
-    this.session = await store.fact("session");
+    this.session = session;
     this.queue = new Queue({
       store: mortal(store, this.visit, this),
       send: (request, session) => this.send(request, session, this.visit),

@@ -265,6 +265,18 @@ test("9. A connection to the database that broke is opened again", async () => {
   assert.equal(opened, 2);
 });
 
+test("9. A parked sale that is sent again while the storage is full stays parked, and the page tells of the storage", async () => {
+  const device = await aDevice();
+  await device.sell({ isOnline: false, description: "poison" });
+  await device.wait(1);
+  const [{ id }] = await device.store.queue();
+  device.isStorageFull = true;
+  await device.queue.sendAgain(id);
+
+  assert.ok(device.queue.failure);
+  assert.deepEqual(await statesOf(device), ["parked"]);
+});
+
 test("10. A sale of an earlier version is sent as that version made it", async () => {
   const device = await aDevice();
   const sale = JSON.parse(`{"id": "00000000-0000-4000-8000-00000000ABCD", "device": "OLD22", "counter": 7, "number": "OLD22-000007", "version": 1, "agent": 3, "gmt": 2,
@@ -293,6 +305,39 @@ test("11. The request of a sale that was answered is deleted with its addresses"
   await device.sell();
 
   assert.equal((await device.store.newest(3, 1))[0].request, undefined);
+});
+
+test("2. A pause that the service asks two sales for is kept for all", async () => {
+  const device = await aDevice();
+  device.faults = Array(9).fill("lost request");
+  for (const _ of [1, 2, 3]) await device.sell({ isOnline: false });
+  device.faults = [];
+  const { service } = device;
+  const { answer } = service;
+  service.answer = (request) => { service.sent.push({ id: request.BasicTran.ID }); return { status: 503, retryAfter: 25, body: { ErrorCode: 903, ErrorMessage: "Out of reach." } }; };
+  await device.wait(60);
+  const sent = service.sent.length;
+  await device.queue.hurry();
+
+  assert.equal(service.sent.length, sent);
+  service.answer = answer;
+  await device.wait(26);
+  assert.deepEqual(await statesOf(device), ["paid", "paid", "paid"]);
+});
+
+test("No body, however strange, is taken for a refusal or stops the queue", async () => {
+  const bodies = [{ ErrorCode: 0, TransactionID: 5 }, { ErrorCode: 404, message: "no" }, { ErrorCode: 310 }, { ErrorCode: 202, Validations: {} }];
+  for (const body of bodies) {
+    for (const status of body.message ? [200, 400, 404] : [200]) {
+      const device = await aDevice();
+      const { send } = device;
+      device.send = async () => ({ status, body });
+      assert.equal((await device.sell()).state, "waiting", JSON.stringify([status, body]));
+      device.send = send;
+      await device.wait(60);
+      assert.deepEqual(await statesOf(device), ["paid"]);
+    }
+  }
 });
 
 test("An answer about another sale, or without an ErrorCode, settles nothing", () => {

@@ -24,8 +24,14 @@ export class Refusal extends Error {
 const parse = (text) => JSON.parse(text.replace(DECIMAL, (found, quoted) => quoted ?? `"${found}"`));
 export const wait = (seconds) => new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
 
-// Send a request once. Return {status, body, retryAfter, date} when the service answers within `seconds`, else {status}
-// of a page that came from something else, such as a proxy, or {} when nothing came. Nothing is thrown.
+// The header Retry-After, which is a number or a time, in seconds.
+function secondsOf(header) {
+  const seconds = Number(header ?? 0);
+  return Math.max(0, Number.isNaN(seconds) ? (Date.parse(header) - Date.now()) / 1000 || 0 : seconds);
+}
+
+// Send a request once. Return {status, body, retryAfter, date} when the service answers within `seconds`. Return it without
+// `body` for a page that came from something else, such as a proxy, and without `status` when nothing came. Nothing is thrown.
 export async function exchange(method, path, { body, key, token, seconds = MAX_ANSWER_S }) {
   const headers = {};
   if (body) headers["Content-Type"] = "application/json";
@@ -36,15 +42,16 @@ export async function exchange(method, path, { body, key, token, seconds = MAX_A
   const { signal } = patience;
   const options = { method, headers, body: body && JSON.stringify(body), credentials: "omit", cache: "no-store", signal };
   let status;
+  let retryAfter = 0;
   try {
     const answer = await fetch(new URL(`api/v1/${path}`, document.baseURI), options);
     status = answer.status;
+    retryAfter = secondsOf(answer.headers.get("Retry-After"));
     const read = parse(await answer.text());
-    if (!Number.isInteger(read?.ErrorCode)) return { status };
-    const header = (name) => answer.headers.get(name);
-    return { status, body: read, retryAfter: Number(header("Retry-After") ?? 0), date: Date.parse(header("Date")) };
+    if (!Number.isInteger(read?.ErrorCode)) return { status, retryAfter };
+    return { status, body: read, retryAfter, date: Date.parse(answer.headers.get("Date")) };
   } catch {
-    return { status };
+    return { status, retryAfter };
   } finally {
     clearTimeout(timer);
   }
@@ -72,6 +79,10 @@ export const expired = {
     signingIn?.resolve();
     signingIn = null;
   },
+  // Nobody signs in for the waiting requests, which end with their view: no other agent may send them.
+  leave() {
+    signingIn = null;
+  },
 };
 
 function signInAgain() {
@@ -84,7 +95,7 @@ function signInAgain() {
 }
 
 export function signOut() {
-  signingIn = null; // waiting requests end with their view
+  expired.leave();
   const { token } = session();
   end();
   send("POST", "user/logout/session", { body: {}, token }).catch(() => {}); // it may have ended before

@@ -10,7 +10,7 @@ import { MAX_QUEUED, Means } from "./rules.js";
 import { Sales } from "./sales.js";
 import { Sell, currencyOf } from "./sell.js";
 import { LANGUAGES, language, texts } from "texts";
-import { signIn, signOut, till, useTill } from "./till.js";
+import { queue, signIn, signOut, till, useTill } from "./till.js";
 
 export const Notice = ({ words }) => html`<main class="sign-in"><div class="card"><h1 class="brand">${texts.name}</h1><p role="alert">${words}</p></div></main>`;
 
@@ -85,7 +85,7 @@ function Leave({ state }) {
   const [isRefused, setRefused] = useState(false);
   const leave = async () => setRefused(!await signOut());
   const left = state.waiting + state.parked;
-  const mayLose = !state.isPersistent && state.features?.Offline;
+  const mayLose = !state.isPersistent && state.features?.Offline && currencyOf(state);
   return html`<footer>
     ${mayLose && html`<p class="hint">${texts.notices.mayLose(format(`${MAX_QUEUED}.00`, currencyOf(state)))}</p>`}
     ${isRefused && left > 0 && html`<p class="note warn" role="alert">${texts.mustWait(left)}</p>`}
@@ -100,7 +100,12 @@ export function Frame() {
   const view = wanted === "sales" ? "sales" : "sell";
   const [dismissed, dismiss] = useState(null); // the session whose dialog was closed
   const main = useRef(null);
-  useEffect(() => { expired.onAsk = () => dismiss(null); }, []);
+  useEffect(() => {
+    expired.onAsk = () => { // a return, whose session has ended
+      queue.note({ means: Means.SIGN_IN }, till().session);
+      dismiss(null);
+    };
+  }, []);
   useEffect(() => { main.current?.focus({ preventScroll: true }); }, [view]);
 
   if (!state.session) return html`<${SignIn} />`;
@@ -110,7 +115,7 @@ export function Frame() {
     <${Header} view=${view} state=${state} />
     <main id="main" class="till" ref=${main} tabindex="-1">
       <${Notices} state=${state} onSignIn=${isAsked ? null : () => dismiss(null)} />
-      ${view === "sales" ? html`<${Sales} state=${state} />` : html`<${Sell} state=${state} />`}
+      ${view === "sales" ? html`<${Sales} key=${state.session.agent} state=${state} />` : html`<${Sell} key=${state.session.agent} state=${state} />`}
     </main>
     <${Leave} state=${state} />
     ${isAsked && html`<${SignInAgain} onClose=${() => dismiss(token)} />`}`;

@@ -161,10 +161,10 @@ export class Queue {
 
   // Put a parked sale back into the queue.
   async sendAgain(id) {
-    await this.#store.change(id, { state: State.WAITING, reason: undefined });
-    this.#pauses.delete(id);
+    const isStored = await this.#stored(this.#store.change(id, { state: State.WAITING, reason: undefined }));
+    if (isStored) this.#pauses.delete(id);
     this.onChange();
-    return this.drain();
+    if (isStored) await this.drain();
   }
 
   // Send each sale that waits, in order, one at a time.
@@ -197,7 +197,7 @@ export class Queue {
       if (verdict.means === Means.AGAIN) {
         const seconds = this.#pauseOf(sale, verdict);
         lost += verdict.isUnknown ? 0 : 1;
-        if (lost === MAX_LOST) this.#pauseAll(seconds);
+        if (lost === MAX_LOST) this.#pauseAll(seconds, Boolean(verdict.retryAfter));
         continue;
       }
       lost = 0;

@@ -31,9 +31,9 @@ export const State = { WAITING: "waiting", UNKNOWN: "unknown", PARKED: "parked",
 export const Means = { PAID: "paid", DECLINED: "declined", AGAIN: "again", SIGN_IN: "sign in", BLOCKED: "blocked", REFUSED: "refused", NO_TIME: "no time" };
 
 // The meaning of an answer for the sale of this ID. `answer` is {status, body, retryAfter}; without `body` no answer of the
-// service came. `isForAll`: the other sales would get the same answer.
+// service came. `isForAll`: the other sales would get the same answer. A body may be anything: it may come from a proxy.
 export function meaning(id, { status, body, retryAfter = 0 }) {
-  if (!body) return { means: Means.AGAIN };
+  if (!body) return { means: Means.AGAIN, retryAfter };
   const { ErrorCode: code, ErrorMessage: message } = body;
   if (status === 401) return { means: BLOCKED.has(code) ? Means.BLOCKED : Means.SIGN_IN, code, message };
   if (status === 403 && NOT_ALLOWED.has(code)) return { means: Means.BLOCKED, code, message };
@@ -41,13 +41,14 @@ export function meaning(id, { status, body, retryAfter = 0 }) {
   if (status >= 500 || code === IN_PROGRESS || NOT_ABOUT_THE_SALE.has(code)) return { means: Means.AGAIN, retryAfter };
   if (status >= 200 && status < 300) return answered(id, body);
   if (code === 0) return { means: Means.AGAIN }; // not the service's
-  const findings = body.Validations ?? [];
+  if ("message" in body) return { means: Means.AGAIN }; // the form of gateways and proxies
+  const findings = Array.isArray(body.Validations) ? body.Validations.filter(Boolean) : [];
   const isAboutTime = code === VALIDATION && findings.some((one) => one.Property === PAID && one.Type === 1);
   return { means: isAboutTime ? Means.NO_TIME : Means.REFUSED, code, message, findings };
 }
 
 function answered(id, { ErrorCode: code, ErrorMessage: message, TransactionID, Transaction }) {
-  if (TransactionID?.toUpperCase() !== id) return { means: Means.AGAIN }; // not about this sale
+  if (String(TransactionID).toUpperCase() !== id) return { means: Means.AGAIN }; // not about this sale
   if (code === UNKNOWN) return { means: Means.AGAIN, isUnknown: true };
   if (code >= DECLINED) return { means: Means.DECLINED, code, message };
   if (code !== 0) return { means: Means.AGAIN };

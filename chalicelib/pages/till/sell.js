@@ -13,10 +13,13 @@ const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "00", "0", "Delete"];
 const MAX_FIGURES = 11;
 const MAX_DESCRIPTION = 1024;
 const NOTES = [10, 20, 50, 100, 200, 500, 1000]; // roundings of cash that customers hand over
-const EMAIL = /^[^\s@,;]+@[^\s@,;]+\.[^\s@,;]+$/;
-const PHONE = /^\+\d{8,15}$/;
+const LONE_SURROGATE = /[\ud800-\udfff]/gu;
+// The service's own form of an address, because a refused address parks a sale that was paid.
+const EMAIL = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9-]{1,63})+$/;
+const MAX_EMAIL = 254;
+const PHONE = /^\+[1-9]\d{7,14}$/;
 
-const NEW = { step: "amount", figures: "", tender: null, description: "", receiptTo: "", received: "", card: null, result: null };
+const NEW = { agent: null, step: "amount", figures: "", tender: null, description: "", receiptTo: "", received: "", card: null, result: null };
 let made = NEW; // stays while somebody looks at the sales
 let show = () => {}; // shows it, while this view is there
 let isBusy = false;
@@ -39,24 +42,26 @@ addEventListener("keydown", (event) => {
 });
 
 // No sale is being made, so the page may be replaced by a new version.
-export const isIdle = () => made.step === "amount" && !made.figures && !document.querySelector("dialog, input:focus");
+export const isIdle = () => made.step === "amount" && !made.figures && !made.description && !made.receiptTo && !document.querySelector("dialog, input:focus");
 
 export const currencyOf = (state) => state.currency ?? state.session.me.CurrencyID;
 const minorOf = (sale) => Number(sale.figures || "0");
 
 export function Sell({ state }) {
+  if (made.agent !== state.session.agent) made = { ...NEW, agent: state.session.agent }; // nothing of the one before
   const [sale, setSale] = useState(made);
   useLayoutEffect(() => {
     show = setSale;
     return () => { show = () => {}; };
   }, []);
   const currency = currencyOf(state);
+  if (!currency) return html`<p class="note warn">${texts.noTender}</p>`; // a system user
   const digits = digitsOf(currency);
   const amount = decimal(minorOf(sale), digits);
   const props = { state, sale, currency, digits, amount };
   if (sale.step === "amount") return html`<${Amount} ...${props} />`;
   if (sale.step === "tender") return html`<${Payment} ...${props} />`;
-  return html`<${Result} ...${props} onNew=${() => set(NEW)} />`;
+  return html`<${Result} ...${props} onNew=${() => set({ ...NEW, agent: made.agent })} />`;
 }
 
 function Amount({ state, sale, currency, amount }) {
@@ -84,7 +89,7 @@ const Description = ({ sale }) => html`<${Field} id="description" label=${texts.
 function addressOf(typed) {
   const text = typed.trim();
   if (!text) return null;
-  if (EMAIL.test(text)) return { Email: text };
+  if (EMAIL.test(text) && text.length <= MAX_EMAIL) return { Email: text };
   const phone = text.replace(/[\s().-]/g, "");
   return PHONE.test(phone) ? { Phone: phone } : undefined;
 }
@@ -102,13 +107,13 @@ function Payment({ state, sale, currency, digits, amount }) {
   useEffect(() => { heading.current.focus(); }, []);
   const isCash = sale.tender === "cash";
   const received = sale.received.trim() ? typedAmount(sale.received, currency) : amount;
-  const isEnough = received !== null && !isNegative(difference(received, amount));
+  const isEnough = received !== null && isPayable(received, digits) && !isNegative(difference(received, amount));
 
   const take = async (event) => {
     event.preventDefault();
     const receipt = addressOf(sale.receiptTo);
     const wrong = {
-      received: isCash && (received === null || (received.split(".")[1] ?? "").length > digits ? texts.noAmount : !isEnough && texts.tooLittle(format(amount, currency))),
+      received: isCash && (received === null || !isPayable(received, digits) ? texts.noAmount : !isEnough && texts.tooLittle(format(amount, currency))),
       receipt: receipt === undefined && texts.noAddress,
       card: sale.tender === "linkedCard" && !sale.card && texts.chooseCard,
     };
@@ -117,7 +122,7 @@ function Payment({ state, sale, currency, digits, amount }) {
     isBusy = true;
     set({ step: "result", result: { state: "busy" } });
     const draft = {
-      tender: sale.tender, minor: minorOf(sale), digits, currency, description: sale.description.trim(),
+      tender: sale.tender, minor: minorOf(sale), digits, currency, description: sale.description.replace(LONE_SURROGATE, "").trim(),
       ...(isCash && { receivedMinor: minorOfText(received, digits) }), ...(receipt && { receipt }), ...(sale.card && { linkedCard: sale.card }),
     };
     set({ result: await taken(draft, state.isOnline) });
@@ -142,6 +147,11 @@ function Payment({ state, sale, currency, digits, amount }) {
       value=${sale.receiptTo} problem=${problems.receipt || undefined} onInput=${(event) => set({ receiptTo: event.target.value })} />
   </form>`;
 }
+
+const isPayable = (text, digits) => {
+  const [whole, fraction = ""] = text.split(".");
+  return fraction.length <= digits && whole.replace(/^0+/, "").length <= MAX_FIGURES - digits;
+};
 
 const minorOfText = (text, digits) => {
   const [whole, fraction = ""] = text.split(".");

@@ -94,10 +94,6 @@ export class Store {
     });
   }
 
-  fact(name) {
-    return this.#read(({ facts }) => ended(facts.get(name)));
-  }
-
   // All facts by their names.
   facts() {
     return this.#read(async ({ facts }) => {

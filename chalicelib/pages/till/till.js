@@ -53,7 +53,9 @@ async function asked(method, path, options) {
 
 function connected(isOnline) {
   set({ isOnline });
-  if (isOnline) queue.hurry();
+  if (!isOnline) return;
+  queue.hurry();
+  if (state.session && !state.features) refresh(); // its answer was lost at the sign-in
 }
 
 function noteClock(date) {
@@ -63,7 +65,7 @@ function noteClock(date) {
   store.remember({ offset }).catch(broke);
 }
 
-const NOBODY = { session: undefined, features: undefined, options: undefined, currency: undefined, askedAt: undefined, refreshedAt: undefined };
+const NOBODY = { session: undefined, agent: undefined, features: undefined, options: undefined, currency: undefined, askedAt: undefined, refreshedAt: undefined };
 const broke = () => set({ isBroken: true });
 
 // A request of the signed-in agent. An answer that ends its session is noted.
@@ -108,7 +110,7 @@ async function count() {
 // Read the facts of the device, and begin to send.
 export async function start() {
   const { session, account, offset = 0 } = await store.facts();
-  set({ ...account, offset, isPersistent: false });
+  set({ ...(account?.agent === session?.agent && account), offset, isPersistent: false });
   if (session) use(session);
   count();
   store.forget(Date.now()).catch(broke);
@@ -123,7 +125,6 @@ export async function start() {
 function use(session) {
   set({ session });
   begin(session.token, session.me);
-  expired.signedIn(session.token); // a return may wait for it
 }
 
 // The browser promises to keep the data of a page that is installed, where it grants that.
@@ -167,7 +168,7 @@ async function refresh() {
   if (!known || state.session?.agent !== agent) return;
   const { Features, AllowLinkedCardsEffective } = known.Pos.MobileSettings; // and nothing else of the agent
   const { options, askedAt, currency = me.CurrencyID } = state;
-  const account = { features: { ...Features, AllowLinkedCards: AllowLinkedCardsEffective }, options, askedAt, currency };
+  const account = { agent, features: { ...Features, AllowLinkedCards: AllowLinkedCardsEffective }, options, askedAt, currency };
   if (!isRecent(askedAt)) {
     const { status, body } = await call("GET", "payment/AuthAccount");
     if (status === 200) Object.assign(account, { options: body.PaymentOptions.map((one) => one.Id), currency: body.CurrencyID, askedAt: Date.now() });
@@ -197,10 +198,12 @@ export async function signIn(email, password) {
   }
   const session = { token, me, agent: me.AgentID, gmt: me.GMT };
   const isAnother = state.session?.agent !== session.agent;
-  const device = await store.fact("device") ?? { prefix: drawn(), counter: 0 };
-  await store.remember({ session, device, ...(isAnother && { account: undefined }) });
-  if (isAnother) set(NOBODY);
+  const { device = { prefix: drawn(), counter: 0 }, account } = await store.facts();
+  await store.remember({ session, device });
+  if (isAnother) set({ ...NOBODY, ...(account?.agent === session.agent && account) });
   use(session);
+  if (isAnother) expired.leave();
+  else expired.signedIn(token); // a return may wait for it
   queue.signedIn();
   await refresh();
   return undefined;
@@ -215,7 +218,7 @@ export async function signOut() {
     return false;
   }
   const { token } = state.session;
-  await store.remember({ session: undefined, account: undefined });
+  await store.remember({ session: undefined });
   set({ ...NOBODY, problem: null });
   end();
   asked("POST", "user/logout/session", { body: {}, token });
@@ -224,7 +227,7 @@ export async function signOut() {
 
 export const sales = (number) => store.newest(state.session.agent, number);
 export const saleOf = (id) => store.sale(id);
-export const change = (id, changes) => store.change(id, changes).then(countSoon);
+export const change = (id, changes) => store.change(id, changes).then(countSoon, broke);
 
 // The place of the device, where the person allowed the page to know it before.
 export async function locate() {
