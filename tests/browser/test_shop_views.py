@@ -48,7 +48,13 @@ def test_everybody_can_use_every_view_on_every_screen(visit_of_a_shop: Visit, st
         fits_everybody(shop)
     shop.look_at("Payments")
     shop.page.get_by_text("More filters").click()
+    shop.page.get_by_label("Format").select_option("Xero")
+    shop.page.get_by_label("Sales").fill("no code")
     fits_everybody(shop)
+    shop.button("Export").click()
+    expect(shop.page.get_by_role("alert").first).to_be_visible()
+    fits_everybody(shop)
+    assert shop.visit.complaints.pop().endswith("400 (Bad Request)")  # the browser's own note of the refusal
     shop.row(store.pay()).or_(shop.page.locator("[data-id]").last).first.click()
     shop.wait_for("Payment")
     shop.button("Show the receipt").click()

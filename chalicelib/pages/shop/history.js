@@ -49,6 +49,14 @@ export async function exported(query) {
   return (await call("report/export", bodyOf({ ...query, page: "" }))).Url;
 }
 
+// A journal has the shown days that are over, and of the filters only the till.
+export async function exportedJournal(query, format, accounts) {
+  const [first, last] = daysShown({ ...query, extid: "" });
+  const yesterday = addDays(today(), -1);
+  const period = { From: first, To: last < yesterday ? last : yesterday };
+  return (await call("report/export", { ...bodyOf({ till: query.till }), Format: format, Period: period, Accounts: accounts })).Url;
+}
+
 export async function found(id) {
   const answer = await call(`payment/${encodeURIComponent(id)}`);
   return answer.Transactions[0];

@@ -1,16 +1,17 @@
 // Payments: the history with search and filters, page by page. The address holds the filters.
 import { formatDate, formatTime } from "../kit/dates.js";
-import { bodyOf, daysShown, exported, FILTERS, isReversal, isUnknown, listed, tookMoney } from "./history.js";
+import { Export } from "./export.js";
+import { bodyOf, daysShown, FILTERS, isReversal, isUnknown, listed, tookMoney } from "./history.js";
 import { KINDS, kindName } from "./kinds.js";
 import { useLoaded } from "../kit/load.js";
 import { format, formatCount, isZero, negative } from "../kit/money.js";
-import { Failure, Field, Loaded, Money, problemOf } from "../kit/parts.js";
+import { Field, Loaded, Money, problemOf } from "../kit/parts.js";
 import { address, go } from "../kit/route.js";
 import { isManager, merchant, today } from "../kit/session.js";
 import { allTills } from "./till_list.js";
 import { ByDay, Pages } from "./tables.js";
 import { texts } from "texts";
-import { html, useState } from "../kit/view.js";
+import { html } from "../kit/view.js";
 
 const AWAITING_COMPLETION = 401;
 const GIVEN_BACK = 502;
@@ -83,23 +84,6 @@ function Filters({ query, tills, error }) {
 
 // The fields of the interface by the names of the inputs, for problems.
 const FIELDS = { ...FILTERS, from: "From", to: "To" };
-
-function Export({ query }) {
-  const [error, setError] = useState(null);
-  const [isBusy, setBusy] = useState(false);
-  const start = async () => {
-    setBusy(true);
-    setError(null);
-    try {
-      location.assign(await exported(query)); // a download, so the page stays
-    } catch (refusal) {
-      setError(refusal);
-    }
-    setBusy(false);
-  };
-  return html`<button type="button" disabled=${isBusy} onClick=${start}>${texts.payments.export}</button>
-    ${error && html`<${Failure} error=${error} />`}`;
-}
 
 // The counts of the list: of which days, and how much payments took before returns.
 function Counted({ query, counters }) {

@@ -94,7 +94,6 @@ export const en = {
   },
   payments: {
     title: "Payments",
-    export: "Export CSV",
     columns: { time: "Time", what: "Description", means: "Paid by", till: "Till", badge: "State", amount: "Amount" },
     counted: (count, days) => `${count} ${count === "1" ? "payment or return" : "payments and returns"}${days ? `, ${days}` : ""}.`,
     taken: (amount) => `The payments took ${amount} before returns.`,
@@ -104,6 +103,24 @@ export const en = {
     all: "See all",
     unknown: (count) =>
       `${count === 1 ? "One has" : `${count} have`} no known outcome yet. Do not take the money again: the service is asking the bank. Open the payment to see its state.`,
+  },
+  export: {
+    button: "Export",
+    format: "Format",
+    formats: { csv: "CSV", hledger: "hledger", beancount: "beancount", xero: "Xero" },
+    accounts: "Accounts",
+    fields: {
+      Sales: "Sales",
+      Returns: "Returns",
+      Cash: "Cash",
+      Clearing: "Clearing (cards, other terminals)",
+      Receivable: "Receivable (on credit)",
+      Prepaid: "Prepaid",
+      TaxRate: "Tax rate",
+    },
+    codes: "Xero needs the code of each account with takings, and the name of a tax rate without tax.",
+    days: "The takings of each day until yesterday. Of the filters, the days and the till count.",
+    notOver: "Choose days that are over. Today's takings can be exported tomorrow.",
   },
   filters: {
     search: "Search",
