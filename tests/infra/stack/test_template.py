@@ -50,6 +50,21 @@ def test_every_endpoint_is_behind_the_authorizer_unless_it_is_public(sam: dict[s
         assert operation.get("security", []) == ([] if endpoint.public else [{"authorizer": []}])
 
 
+def test_tls_before_1_2_is_refused_at_every_address(sam: dict[str, Any]) -> None:
+    api = sam["Resources"]["RestAPI"]["Properties"]
+    hosts = of_type(sam, "AWS::ApiGateway::DomainName")
+
+    assert set(hosts) == {"BaseDomainName", "ProcessingDomainName"}
+    for address in (api, *hosts.values()):
+        assert {name: address[name] for name in template.TLS} == {
+            "SecurityPolicy": "SecurityPolicy_TLS13_1_2_2021_06",
+            "EndpointAccessMode": "STRICT",
+        }
+    # The policy is one of regional APIs. Those at the edge have others.
+    assert api["EndpointConfiguration"] == "REGIONAL"
+    assert all(host["EndpointConfiguration"] == {"Types": ["REGIONAL"]} for host in hosts.values())
+
+
 def test_the_authorizer_is_called_with_the_whole_request_and_remembered_by_its_header(sam: dict[str, Any]) -> None:
     definitions = sam["Resources"]["RestAPI"]["Properties"]["DefinitionBody"]["securityDefinitions"]
     authorizer = definitions["authorizer"]["x-amazon-apigateway-authorizer"]
