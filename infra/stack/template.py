@@ -15,8 +15,8 @@ from infra.stack.alarms import monitoring_resources
 Template = dict[str, Any]
 
 CALLING_ACQUIRERS = ("APIHandler", "SweepPayments")  # cloud.json permits their roles to have network interfaces
-# Clients with TLS before 1.2 are refused, at the API's own address too, which takes 1.0 without a policy. STRICT refuses
-# a request whose TLS name is another host than its header Host.
+# TLS before 1.2 is refused, at the API's own address too, which takes 1.0 without a policy. STRICT refuses a request
+# whose TLS name is another host than its header Host.
 TLS = {"SecurityPolicy": "SecurityPolicy_TLS13_1_2_2021_06", "EndpointAccessMode": "STRICT"}
 # The settings of the API's function that are parameters of the stack.
 FROM_PARAMETERS = {

@@ -1,6 +1,7 @@
 """How much of a stage one caller, one route or one job can take."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
 from infra.reference import ROOT
 from infra.stack import resources
 from infra.stack.cloudformation import deployed
+from infra.stack.package import quota
 from tests.infra.stack.test_template import of_type
 
 PUBLIC = [endpoint for endpoint in (*ENDPOINTS, *DOCUMENTS) if endpoint.public]
@@ -84,10 +86,10 @@ def test_the_operators_guide_names_the_quota_of_concurrent_runs(sam: dict[str, A
     guide = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")
     functions = of_type(sam, "AWS::Serverless::Function")
 
-    quota = UNRESERVED + sum(reserved(sam, function) or 0 for function in functions)
     limited = [name for name in resources.definition()["Parameters"] if name.endswith("Concurrency")]
     without = [name for name in limited if sam["Parameters"][name]["Default"]]
-    assert f"{quota} with the default values" in guide
+    assert quota(sam) == UNRESERVED + sum(reserved(sam, function) or 0 for function in functions)
+    assert re.search(rf"{quota(sam)} with\s+the default values", guide)
     assert f"(`{'`, `'.join(sorted(without))}`)" in guide
     assert [reserved(sam, function, **dict.fromkeys(without, 0)) for function in functions] == [None] * len(functions)
 

@@ -195,9 +195,3 @@ def test_the_functions_that_call_acquirers_can_stand_in_subnets(sam: dict[str, A
     for name in placed:
         assert functions[name]["VpcConfig"] == {"Fn::If": ["HasSubnets", inside, {"Ref": "AWS::NoValue"}]}
         assert functions[name]["Role"]["Fn::GetAtt"][0] in {role["Ref"] for role in roles}
-
-
-def test_the_operators_guide_knows_every_parameter() -> None:
-    guide = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")
-
-    assert [name for name in resources.definition()["Parameters"] if f"`{name}`" not in guide] == []
