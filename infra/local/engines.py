@@ -82,11 +82,28 @@ def moto_engine(settings: Mapping[str, str] | None = None) -> Iterator[None]:
         # Never use the developer's own profile, session token or endpoint.
         for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN", "AWS_ENDPOINT_URL", ENDPOINT_VARIABLE):
             os.environ.pop(name, None)
-        with mock, moto_speed.patched():
+        with mock, moto_speed.patched(), _moved_label_counts():
             _stop_tracking_items()
             _create_resources()
             clear_caches()
             yield
+
+
+@contextlib.contextmanager
+def _moved_label_counts() -> Iterator[None]:
+    """Let moto return the version of a secret that AWSCURRENT was moved to. Without this it returns the one before."""
+    backend = import_module("moto.secretsmanager.models").SecretsManagerBackend
+    move = backend.update_secret_version_stage
+
+    def move_and_use(self: Any, secret_id: str, version_stage: str, *versions: str, **named: str) -> Any:
+        result = move(self, secret_id, version_stage, *versions, **named)
+        stored = self.secrets[secret_id]
+        current = (name for name, one in stored.versions.items() if "AWSCURRENT" in one["version_stages"])
+        stored.set_default_version_id(next(current))
+        return result
+
+    with patch.object(backend, "update_secret_version_stage", move_and_use):
+        yield
 
 
 def _moto_first(exchange: Callable[..., Answer]) -> Callable[..., Answer]:

@@ -17,7 +17,7 @@ from moto.secretsmanager.models import SecretsManagerBackend
 from infra.local import engines
 from infra.local.data_folder import DataFolder
 
-SECRET_WRITERS = ("put_secret_value", "update_secret")
+SECRET_WRITERS = ("put_secret_value", "update_secret", "update_secret_version_stage")
 
 
 @contextlib.contextmanager
