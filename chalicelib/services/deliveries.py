@@ -22,6 +22,7 @@ from chalicelib.domain import outbox as messages
 from chalicelib.domain import webhooks
 from chalicelib.domain.agent import BLOCKED
 from chalicelib.domain.secret import Secret
+from chalicelib.domain.transaction import ERASED
 from chalicelib.domain.webhooks import PING, Attempt, Delivery, DeliveryState, Event, Webhook, spans
 from chalicelib.gateways import secrets
 from chalicelib.gateways import webhooks as gateway
@@ -130,6 +131,8 @@ def attempt(job: Job) -> Attempt | None:
     try:
         signing = [_unsealed(sealed, job.webhook.id) for sealed in webhooks.secrets_of(job.webhook, now)]
         made = gateway.call(job.webhook.url, job.event.id, body_of(job.event), signing, now)
+        if job.event.erased and made.answer:
+            made = replace(made, answer=ERASED)
         after = webhooks.after(job.held, made, _queue(job.webhook), datetime.now(UTC), random.random())  # noqa: S311  jitter, not a secret
         _store(job.webhook, job.held, after, made)
         _note(job.webhook, made, now)

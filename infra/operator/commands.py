@@ -40,6 +40,7 @@ from chalicelib.store.audit import Act
 from chalicelib.store.table import BATCH, decode, read, read_all, table_name
 from infra.local import scheduler
 from infra.operator import stage_secret
+from infra.operator.payer import ERASE, EXPORT, FIND, payer_command
 from infra.operator.rebuild_totals import rebuild
 from infra.operator.reconcile import HEADER, reconcile_command
 
@@ -290,6 +291,17 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
         "print the login that a digest in the log stands for",
         _find_login_command,
         {"digest": {"help": "`login` of a line `denied` or `login_from_many_places`"}},
+    ),
+    "payer": (
+        "find, export or erase the data of a payer in one merchant",
+        payer_command,
+        {
+            "action": {"choices": [FIND, EXPORT, ERASE]},
+            "--email": {"help": "in any case"},
+            "--phone": {"help": "international, or as in the merchant's country"},
+            "--merchant": {"type": int, "required": True, "help": "its ID"},
+            "--yes": {"action": "store_true", "help": "erase without a question"},
+        },
     ),
     "audit": (
         "print who changed which fields of an object",

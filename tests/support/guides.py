@@ -23,7 +23,7 @@ BLOCK = re.compile(r"^ *```sh\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 ASSIGNED = re.compile(r"(?P<name>[A-Z]+)=")
 OF_THE_ANSWER = re.compile(r"# (?P<path>[\w.]+) of the answer$")
 DOWNLOAD = re.compile(r'curl -s -o (?P<file>[\w.]+) "\$URL"')
-LOCAL = "http://127.0.0.1:8000"
+LOCAL, AWS = "http://127.0.0.1:8000", "http://127.0.0.1:8001"
 
 
 def commands(document: str) -> Iterator[str]:
@@ -48,13 +48,19 @@ def _is_whole(text: str) -> bool:
 
 @cache
 def pasted(document: str, stage: str) -> list[Any]:
-    """Paste the document's blocks with requests into one shell, once for each stage, and return the answers.
+    """Paste the document's blocks with requests into one shell, once for each stage, and return the answers."""
+    return list(_answers(printed(document, stage)))
 
-    Only the addresses of the stage and of Python are replaced. The machine's clock is in the zone that is most ahead.
+
+def printed(document: str, stage: str, aws: str = AWS) -> str:
+    """Paste the document's blocks with requests into one shell, and return all that it prints.
+
+    Only the addresses of the stage, of its AWS and of Python are replaced. The machine's clock is in the zone that is
+    most ahead.
     """
     _need_curl()
     blocks = [block for block in BLOCK.findall((ROOT / document).read_text(encoding="utf-8")) if "curl " in block]
-    typed = "".join(blocks).replace(LOCAL, stage).replace(".venv/bin/python", sys.executable)
+    typed = "".join(blocks).replace(LOCAL, stage).replace(AWS, aws).replace(".venv/bin/python", sys.executable)
     words = ["bash"]
     done = subprocess.run(
         words,
@@ -67,7 +73,7 @@ def pasted(document: str, stage: str) -> list[Any]:
         timeout=60,
     )
     assert done.stderr == ""
-    return list(_answers(done.stdout))
+    return done.stdout
 
 
 def _need_curl() -> None:

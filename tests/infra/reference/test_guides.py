@@ -12,6 +12,7 @@ from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import TRANSITIONS, Phase
 from chalicelib.domain.transaction import InputType
 from chalicelib.store import transactions
+from infra.local import aws_server, ports
 from infra.operator import commands as operator
 from infra.reference import ROOT
 from infra.reference.examples import examples
@@ -45,7 +46,7 @@ def test_a_path_and_an_operators_command_of_a_guide_exist(guide: Path) -> None:
     assert set(re.findall(r"infra\.operator ([a-z-]+)", text)) <= set(operator.COMMANDS)
 
 
-OPERATORS_GUIDE, BOOKS_GUIDE = "docs/operator.md", "docs/books.md"
+OPERATORS_GUIDE, BOOKS_GUIDE, PAYERS_GUIDE = "docs/operator.md", "docs/books.md", "docs/payer.md"
 CODES = {  # of the answers to a document's requests, in their order
     "README.md": [0, 202],
     "docs/first-payment.md": [0, 0, 0, 1051, 0, 0],
@@ -55,7 +56,11 @@ CODES = {  # of the answers to a document's requests, in their order
     "docs/requests.md": [0] * 15,
     OPERATORS_GUIDE: [0] * 14,
     BOOKS_GUIDE: [],  # its answers are addresses
+    PAYERS_GUIDE: [0],
 }
+
+
+OTHERWISE_TESTED = {OPERATORS_GUIDE, BOOKS_GUIDE, PAYERS_GUIDE}
 
 
 def test_the_readme_is_a_page() -> None:
@@ -72,7 +77,7 @@ def test_no_other_document_has_requests() -> None:
     } == set(CODES)
 
 
-@pytest.mark.parametrize("document", [name for name in CODES if name not in (OPERATORS_GUIDE, BOOKS_GUIDE)])
+@pytest.mark.parametrize("document", [name for name in CODES if name not in OTHERWISE_TESTED])
 def test_the_requests_of_a_document_are_answered_as_it_says_when_they_are_pasted(document: str, stage: str) -> None:
     answers = guides.pasted(document, stage)
 
@@ -148,3 +153,14 @@ def test_the_guide_to_books_ends_with_a_balance_sheet(
     assert len(sheets) == 1, program
     for account, amount in BALANCE.items():
         assert re.search(rf"{account} .*[ |]{amount} ZAR", sheets[0]), sheets[0]
+
+
+def test_the_guide_to_the_data_of_a_payer_ends_with_no_place(stage: str) -> None:
+    with aws_server.serve(ports.free_port()) as aws:
+        printed = guides.printed(PAYERS_GUIDE, stage, aws)
+
+    assert json.loads(printed[: printed.index("\n}") + 2])["ErrorCode"] == CODES[PAYERS_GUIDE][0]
+    assert [int(number) for number in re.findall(r"(\d+) transactions? of merchant 1\.", printed)] == [1, 1, 0]
+    (exported,) = map(json.loads, re.findall(r'^{\n  "merchant".*?^}$', printed, re.DOTALL | re.MULTILINE))
+    assert exported["transactions"][0]["receipt_email"] == "ann.payer@example.com"
+    assert exported["transactions"][0]["description"] == "Two coffees"
