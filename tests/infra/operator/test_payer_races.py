@@ -113,11 +113,18 @@ def stop() -> None:
     raise StoppedError
 
 
-def test_an_erasure_that_stops_before_or_after_any_write_is_finished_by_the_next() -> None:
+SHARE = 3  # one of so many places in each run, the others before a release
+one_of_each_share = pytest.mark.parametrize(
+    "place", [1, *(pytest.param(one, marks=pytest.mark.release) for one in range(2, SHARE + 1))]
+)
+
+
+@one_of_each_share
+def test_an_erasure_that_stops_before_or_after_any_write_is_finished_by_the_next(place: int) -> None:
     number_of_writes = writes_of_an_erasure()
     assert number_of_writes >= 9
 
-    for number in range(1, 2 * number_of_writes + 1):
+    for number in range(place, 2 * number_of_writes + 1, SHARE):
         payer = Payer()
         family = a_family(payer)
         with suppress(StoppedError), around_writes(at(number, stop)) as written:
@@ -194,9 +201,10 @@ def test_an_erasure_between_any_two_writes_of_others_leaves_nothing(work: Work) 
             assert places_of(payer.planted) == []
 
 
+@one_of_each_share
 @pytest.mark.parametrize("work", [everything, sweep_past_the_deadline, erase_too])
-def test_work_between_any_two_writes_of_an_erasure_brings_nothing_back(work: Work) -> None:
-    for number in range(1, 2 * writes_of_an_erasure() + 1):
+def test_work_between_any_two_writes_of_an_erasure_brings_nothing_back(work: Work, place: int) -> None:
+    for number in range(place, 2 * writes_of_an_erasure() + 1, SHARE):
         payer = Payer()
         family = a_family(payer)
 
