@@ -8,9 +8,10 @@ PEER_PACKAGE := localstripe==1.15.10
 LAMBDA_PACKAGE := awslambdaric==4.2.2
 GENERATOR_PACKAGE := openapi-generator-cli==7.26.0
 CLIENT_PACKAGES := newman@6.2.2 @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3 typescript@5.9.3
-AXE_PACKAGE := axe-core@4.14.1
+PAGE_PACKAGES := axe-core@4.14.1 fake-indexeddb@6.2.8 fast-check@4.10.2
 WEBHOOKS_PACKAGE := standardwebhooks==1.1.0
 WEBHOOKS_NPM_PACKAGE := standardwebhooks@1.1.1
+BOOK_PACKAGES := beancount==3.2.3 beanquery==0.2.0
 PARALLEL ?= -n auto --dist loadfile --no-loadscope-reorder  # the tests of a module share tables, so they run in one process; modules with one long test do not start last
 QUICK := tests/domain tests/schemas tests/settings tests/store tests/services tests/api tests/gateways
 STAGE ?= dev
@@ -24,17 +25,19 @@ DYNAMODB_LOCAL := .engines/.stamp-$(ENGINE_PACKAGE)
 LINTER := .engines/cfn-lint/.stamp-$(LINTER_PACKAGE)
 LOCKER := .engines/uv/.stamp-$(LOCKER_PACKAGE)
 UV := .engines/uv/bin/uv
+UV_INSTALL := install --quiet --disable-pip-version-check --only-binary :all: --no-compile --require-hashes
 FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
 PEER_STAMP := .engines/localstripe/.stamp-$(PEER_PACKAGE)
 LAMBDA := .engines/awslambdaric/.stamp-$(LAMBDA_PACKAGE)
 GENERATOR := .engines/openapi-generator/.stamp-$(GENERATOR_PACKAGE)
 CLIENT_TOOLS := .engines/client-tools/.stamp-$(firstword $(shell echo '$(CLIENT_PACKAGES)' | cksum))
-AXE := .engines/axe/.stamp-$(AXE_PACKAGE)
+PAGE_TOOLS := .engines/page-tools/.stamp-$(firstword $(shell echo '$(PAGE_PACKAGES)' | cksum))
 WEBHOOKS := .engines/standardwebhooks/.stamp-$(WEBHOOKS_PACKAGE)
+BOOKS := .engines/books/.stamp-$(firstword $(shell echo '$(BOOK_PACKAGES)' | cksum))
 WEBHOOKS_NPM := .engines/standardwebhooks-npm/.stamp-$(WEBHOOKS_NPM_PACKAGE)
 
 .DEFAULT_GOAL := run
-.PHONY: run help deployed test quick check bench simulate format lock engine linter lambda browser webhook-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
+.PHONY: run help deployed test quick check bench simulate format lock engine linter lambda browser webhook-tools book-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
 
 run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
 	@echo "The local stage starts, which takes some seconds:"
@@ -46,13 +49,13 @@ help:  ## list these commands
 deployed: $(STAGE_VENV) $(LAMBDA) engine  ## run the deployed zip on this machine. PORT=8000 AWS_PORT=8001 ALLOWED_ORIGINS=... SMS_COUNTRIES=...; ARGS=measure prints its costs
 	@$(BIN)/python -m infra.deployed $(ARGS)
 
-test: $(VENV) engine linter lambda browser webhook-tools  ## run all tests. ARGS="-k name" runs some
+test: $(VENV) engine linter lambda browser webhook-tools book-tools  ## run all tests. ARGS="-k name" runs some
 	@$(BIN)/pytest $(PARALLEL) $(ARGS)
 
 quick: $(VENV)  ## run the quick tests, between two edits: rules, services and the API on moto
 	@ENGINES=moto $(BIN)/pytest $(PARALLEL) --quick $(ARGS) $(QUICK)
 
-check: $(VENV) engine linter lambda browser webhook-tools  ## check format, lint and types, and run all tests, as .ci/run does
+check: $(VENV) engine linter lambda browser webhook-tools book-tools  ## check format, lint and types, and run all tests, as .ci/run does
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -84,16 +87,18 @@ linter: $(LINTER)  ## install cfn-lint in its own environment
 
 lambda: $(LAMBDA)  ## install AWS's client of the Lambda Runtime API in its own environment
 
-browser: $(AXE)  ## install axe-core for the tests of pages: needs npm. Chromium comes from the machine
+browser: $(PAGE_TOOLS)  ## install axe-core, fake-indexeddb and fast-check for the tests of pages: needs npm. Chromium comes from the machine
 
 webhook-tools: $(WEBHOOKS) $(WEBHOOKS_NPM)  ## install the published packages that verify webhooks: the one for JavaScript needs npm
+
+book-tools: $(BOOKS)  ## install beancount, which checks journals. hledger comes from the machine
 
 client-tools: $(GENERATOR) $(CLIENT_TOOLS)  ## install openapi-generator, Redocly, Spectral, newman and TypeScript: needs npm
 
 clients: $(VENV) client-tools  ## test generated clients and the Postman collection against a local stage
 	@$(BIN)/pytest $(PARALLEL) -rs -m "" tests/clients
 
-release-tests: $(VENV) engine linter lambda browser webhook-tools client-tools  ## run all tests on both engines and every screen, with those of libraries and tools: before a release
+release-tests: $(VENV) engine linter lambda browser webhook-tools book-tools client-tools  ## run all tests on both engines and every screen, with those of libraries and tools: before a release
 	@ENGINES=both $(BIN)/pytest $(PARALLEL) -m ""
 
 reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/errors.md, the Postman collection and the table of phone formats
@@ -102,8 +107,8 @@ reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/erro
 renderer: $(VENV)  ## pack the renderer of the reference in the version that chalicelib/routes/pages.py names: needs npm
 	@$(BIN)/python -m infra.vendored.renderer
 
-libraries: $(VENV)  ## pack the libraries of the shop's page in the versions that infra/vendored/shop_libraries.py names: needs npm
-	@$(BIN)/python -m infra.vendored.shop_libraries
+libraries: $(VENV)  ## pack the libraries of the pages in the versions that infra/vendored/page_libraries.py names: needs npm
+	@$(BIN)/python -m infra.vendored.page_libraries
 
 screenshots: $(VENV)  ## write docs/images: views of the shop's page with the demo month. Needs Chromium
 	@$(BIN)/python -m infra.demo.screenshots
@@ -141,9 +146,11 @@ define install
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1); } )
 endef
 
+# The machine's pip puts uv into a folder, in half the time of an environment with a pip of its own, which is the way without it.
 $(LOCKER): requirements-uv.lock
-	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
-	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: --require-hashes -r $< || true
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@$(PYTHON) -m pip $(UV_INSTALL) --target $(@D) -r $< 2>/dev/null || \
+	{ $(PYTHON) -m venv --clear $(@D) && $(@D)/bin/python -m pip $(UV_INSTALL) -r $<; } || true
 	@touch $@
 
 # The stage has a lock of its own: a first `make run` does not wait for the tools of the tests.
@@ -180,13 +187,13 @@ $(CLIENT_TOOLS):
 		echo "npm is not installed: the OpenAPI document is not linted, and the collection for Postman not run."; \
 	fi
 
-$(AXE):
+$(PAGE_TOOLS):
 	@if command -v npm >/dev/null; then \
-		mkdir -p $(@D) && \
-		npm install --prefix $(@D) --no-save --silent --no-audit --no-fund --ignore-scripts $(AXE_PACKAGE) && \
+		rm -rf $(@D) && mkdir -p $(@D) && \
+		npm install --prefix $(@D) --no-save --silent --no-audit --no-fund --ignore-scripts $(PAGE_PACKAGES) && \
 		touch $@; \
 	else \
-		echo "npm is not installed: axe-core is not available."; \
+		echo "npm is not installed: the tools of tests of pages are not available."; \
 	fi
 
 $(WEBHOOKS_NPM):
@@ -202,6 +209,14 @@ $(LINTER) $(FUZZER) $(PEER_STAMP) $(GENERATOR) $(WEBHOOKS):
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(patsubst .stamp-%,%,$(@F))
 	@touch $@
+
+$(BOOKS):
+	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
+	@if $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: $(BOOK_PACKAGES); then \
+		touch $@; \
+	else \
+		echo "beancount cannot be installed here: its journals are not checked."; \
+	fi
 
 # There are wheels only for Linux. Without a wheel there is only a message, as without npm.
 $(LAMBDA):

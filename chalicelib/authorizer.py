@@ -24,7 +24,7 @@ class SignIn(AuthRequest):
 
     def __init__(self, event: dict[str, Any]) -> None:
         headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
-        # `chalice local`, and API Gateway while it updates a stage, send an event of type TOKEN.
+        # Chalice's test client, and API Gateway while it updates a stage, send an event of type TOKEN.
         token = event.get("authorizationToken") or headers.get("authorization") or ""
         super().__init__(event["type"], token, event["methodArn"])
         self.source: str = event.get("requestContext", {}).get("identity", {}).get("sourceIp") or ""

@@ -120,7 +120,7 @@ def test_an_event_with_a_token_alone_is_understood_while_a_stage_is_updated() ->
 
 
 @pytest.mark.usefixtures("moto")
-def test_chalice_local_calls_it_in_its_own_way(capsys: pytest.CaptureFixture[str]) -> None:
+def test_chalices_test_client_calls_it_in_its_own_way(capsys: pytest.CaptureFixture[str]) -> None:
     account = an_account()
     gateway = LocalGateway(importlib.import_module("app").app, Config.create(chalice_stage="local", app_name="x"))
 

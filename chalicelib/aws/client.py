@@ -232,7 +232,7 @@ DOMAINS = {  # by the prefix of the region's name
 }
 PORTS = {"http": 80, "https": 443}
 TOKEN = "ClientRequestToken"  # noqa: S105  not a secret: the name of a parameter
-WITH_TOKEN = frozenset({"TransactWriteItems", "PutSecretValue"})  # repeats with the same token count as one request
+IDEMPOTENT = "TransactWriteItems"  # repeats with the same token count as one request
 PAUSE, PAUSE_DYNAMODB = 0.05, 0.025  # seconds: the longest first pause
 ERROR = 300  # this HTTP status and all above are errors
 
@@ -314,7 +314,7 @@ class Client:
         """
         from chalicelib.aws import connections  # noqa: PLC0415  the first call loads http.client and ssl
 
-        if operation in WITH_TOKEN and TOKEN not in parameters:
+        if operation == IDEMPOTENT and TOKEN not in parameters:
             parameters = {**parameters, TOKEN: str(uuid.uuid4())}
         body = json.dumps(parameters, separators=(",", ":")).encode()
         taken, attempt = 1, 0

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from chalicelib.domain.agent import Agent, Login, PrinterSettings
 from chalicelib.domain.merchant import Merchant, Terminal
 from chalicelib.domain.secret import Secret
+from chalicelib.domain.sign_in import RememberedSession
 from chalicelib.errors import Check, ErrorCode, Finding, missing
 from chalicelib.record import Record
 
@@ -57,7 +58,7 @@ def check_branches(client_id: int, requested: Mapping[str, int]) -> Findings:
 class Profile(Record):
     """An agent, its merchant and login, the name of its terminal, and the signed URL of its picture.
 
-    The secret key is set only where it may be shown.
+    The secret key and the remembered sessions are set only where they may be shown.
     """
 
     agent: Agent
@@ -66,6 +67,7 @@ class Profile(Record):
     tid: str | None = None
     avatar_url: str | None = None
     secret_key: Secret | None = None
+    sessions: tuple[RememberedSession, ...] | None = None
 
 
 def matches_search(agent: Agent, text: str, tid: str | None) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
 
-from chalicelib.domain.agent import ACTIVE, MobileSettings, PrinterSettings
+from chalicelib.domain.agent import ACTIVE, MobileSettings, Moments, PrinterSettings
 from chalicelib.domain.money import Currency
 from chalicelib.errors import Check, ErrorCode, Finding, missing
 from chalicelib.record import Record
@@ -74,6 +74,7 @@ class Merchant(Record):
     client_importance: int | None = None
     client_type: int | None = None
     mobile_settings: MobileSettings | None = None
+    switched_off: Moments | None = None  # when an update of the merchant switched a feature of offline sales off
     printer: PrinterSettings | None = None
     sbp: str | None = None  # JSON text, as sent
     currency_id: str | None = None  # alpha-3: the currency of its country

@@ -12,7 +12,7 @@ from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.business_days import business_day, end_of_day, instant_of, zone_of
 from chalicelib.domain.card import CardData, Findings, LinkedCard, expired, is_usable
-from chalicelib.domain.effective_settings import effective, is_enabled
+from chalicelib.domain.effective_settings import effective, is_enabled, was_on
 from chalicelib.domain.merchant import Merchant, Terminal, check_group, snapshot_of
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import (
@@ -115,17 +115,35 @@ def fingerprint(order: PaymentOrder, agent_id: int, card_digest: str) -> str:
 
 
 def check_kind(order: PaymentOrder, agent: Agent, merchant: Merchant, acquirers: tuple[str, ...]) -> None:
-    """Refuse a kind of payment that this agent may not take (311), or that no acquirer of the stage takes (312)."""
+    """Refuse a kind of payment that this agent may not take (311), or that no acquirer of the stage takes (312).
+
+    An offline payment is allowed if its features were on when the till took it.
+    """
     kind = KINDS[order.input_type]
     in_force = effective(agent.mobile_settings, merchant.mobile_settings)
-    if not is_enabled(kind.feature, in_force):
+    paid = _paid(order, merchant) if kind.acquirer else None
+
+    def is_allowed(feature: str) -> bool:
+        return is_enabled(feature, in_force) or (paid is not None and was_on(feature, agent, merchant, paid))
+
+    if not is_allowed(kind.feature):
         message = f"InputType {order.input_type:d} is not enabled for the agent."
         raise ServiceError(ErrorCode.KIND_NOT_ENABLED, message)
-    if order.offline and not is_enabled("offline", in_force):
+    if order.offline and not is_allowed("offline"):
         raise ServiceError(ErrorCode.KIND_NOT_ENABLED, "Offline payments are not enabled for the agent.")
     if kind.acquirer is None and not acquirers:
         message = f"The stage has no acquirer that takes InputType {order.input_type:d}."
         raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, message)
+
+
+def _paid(order: PaymentOrder, merchant: Merchant) -> datetime | None:
+    """Return the time of an offline payment, a local time of the request's zone; None without a readable one."""
+    if not order.offline or order.offline_paid is None:
+        return None
+    try:
+        return instant_of(order.offline_paid, zone_of(order.gmt, merchant.gmt))
+    except (ValueError, OverflowError):
+        return None
 
 
 def without_acquirer(order: PaymentOrder, till: Till, now: datetime) -> Transaction:
@@ -235,13 +253,14 @@ def _own_acquirer(order: PaymentOrder) -> list[Finding]:
 
 
 def _offline(order: PaymentOrder, merchant: Merchant, now: datetime) -> tuple[datetime | None, list[Finding]]:
-    """Return the time of an offline payment, which is a local time of the request's zone."""
-    if not order.offline or order.offline_paid is None:
+    """Return the time of an offline payment, with the findings about it. Without Paid it is `now`."""
+    if not order.offline:
         return None, []
+    if order.offline_paid is None:
+        return now, []
     name = "offline_paid"
-    try:
-        paid = instant_of(order.offline_paid, zone_of(order.gmt, merchant.gmt))
-    except (ValueError, OverflowError):
+    paid = _paid(order, merchant)
+    if paid is None:
         return None, [Finding(name, Check.FORMAT, "A time such as 2026-01-31T12:00:00 is expected.")]
     if not now - OFFLINE_FOR <= paid <= now + CLOCK_SKEW:
         return None, [Finding(name, Check.OUT_OF_RANGE, "An offline payment was taken within the last year.")]

@@ -397,6 +397,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         date=None,
         pictures=Pictures(),
         auto_cancel_id=None,
+        erasure=None,
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import field, replace
 from datetime import date, datetime
 from decimal import Decimal, localcontext
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 
 from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency
@@ -41,6 +41,18 @@ class HostFacts(Record):
     original: MessageTrace | None = None  # the payment's message, for a reversal
     answer_unusable: bool = False  # the outcome is unknown because of an unusable answer
     advice: MessageTrace | None = None  # its automatic reversal's message, once decided
+
+
+ERASED = "[erased]"  # in place of a payer's data that the operator has erased; no address has this form
+ERASED_PICTURE = "erased.png"  # the file in place of an erased photo or signature
+
+
+class Erasure(StrEnum):
+    """The progress of erasing a payer's data. The values are stored. A payment is DONE after its reversals."""
+
+    BEGUN = "begun"  # the record still holds the data
+    REPLACED = "replaced"  # messages, events and files may still hold the data
+    DONE = "done"
 
 
 ENGLISH = "en"
@@ -200,6 +212,11 @@ class ReceiptContent(Record):
     language: str = ENGLISH
     withheld: tuple[str, ...] = field(default=(), metadata={"stored_as": "receipt_withheld"})  # paths, for the answer
 
+    @property
+    def to_send(self) -> ReceiptAddresses | None:
+        """Return the addresses to send to; None when there are none, or when they are erased."""
+        return None if self.addresses and ERASED in self.addresses.all else self.addresses
+
     def limited_to(self, admitted: Collection[str]) -> "ReceiptContent":
         """Return the content with the admitted addresses only. The paths of the others are withheld."""
         if self.addresses is None:
@@ -313,7 +330,7 @@ class Transaction(Record):
     invoice: str
     merchant: MerchantSnapshot
     raw_request: str = field(metadata={"stored_as": "details"})  # JSON text without card and files, for people
-    date: datetime | None = None  # the time of an offline payment
+    date: datetime | None = None  # the time of an offline payment; None for any other transaction
     amount_cash_got_minor: int | None = None
     particulars: Particulars = field(default_factory=Particulars, metadata=INLINE)
     receipt: ReceiptContent = field(default_factory=ReceiptContent, metadata=INLINE)
@@ -327,11 +344,17 @@ class Transaction(Record):
     auto_cancel_id: str | None = None  # random: the reference of a possible automatic reversal
     host: HostFacts | None = None  # only at an acquirer without inquiries
     makes_events: bool | None = None  # its merchant's wish at the beginning; stored until the final phase
+    erasure: Erasure | None = None  # of its payer's data
 
     @property
     def is_reversal(self) -> bool:
         """Return whether the transaction is a reversal."""
         return self.original.id is not None
+
+    @property
+    def is_being_erased(self) -> bool:
+        """Return whether the erasure of its payer's data is unfinished."""
+        return self.erasure not in {None, Erasure.DONE}
 
     @property
     def counts_at(self) -> datetime:

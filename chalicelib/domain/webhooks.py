@@ -65,6 +65,7 @@ class Event(Record):
     phase: Phase | None = None
     pos_id: int | None = None
     webhook_id: int | None = None  # the only receiver of a ping
+    erased: bool | None = None  # the payer's data was erased: no answer to this event is stored any longer
 
 
 def kind_of(transaction: Transaction) -> Kind | None:
@@ -92,6 +93,7 @@ def event_of(transaction: Transaction, at: datetime) -> Event | None:
         original_id=transaction.original.id,
         phase=transaction.phase,
         pos_id=transaction.agent.id,
+        erased=transaction.erasure is not None or None,
     )
 
 

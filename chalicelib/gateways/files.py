@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
 EXPIRES_S = 900
-CSV = "text/csv; charset=utf-8"
+CSV, PLAIN_TEXT = "text/csv; charset=utf-8", "text/plain; charset=utf-8"
 
 
 def put(name: str, picture: Picture) -> None:
@@ -22,13 +22,13 @@ def put(name: str, picture: Picture) -> None:
     _put(Key=name, Body=picture.content, ContentType=picture.media_type)
 
 
-def put_export(name: str, content: IO[bytes], file_name: str) -> None:
-    """Store a CSV file, which browsers save as `file_name`; raise 903 when the storage is unreachable.
+def put_export(name: str, content: IO[bytes], file_name: str, media_type: str = CSV) -> None:
+    """Store an exported file, which browsers save as `file_name`; raise 903 when the storage is unreachable.
 
     The content is sent from the file, so it need not fit in memory.
     """
     disposition = f'attachment; filename="{file_name}"'
-    _put(Key=name, Body=content, ContentType=CSV, ContentDisposition=disposition, CacheControl="no-store")
+    _put(Key=name, Body=content, ContentType=media_type, ContentDisposition=disposition, CacheControl="no-store")
 
 
 def _put(**parameters: Any) -> None:

@@ -3,7 +3,7 @@
 The document is JSON: `{"digest_key": text, "signing": [current, previous], "partners": {product: text}, "iso8583":
 {"certificate": PEM, "key": PEM}}`. `signing` signs JSON web tokens; it is absent until an operator first rotates it.
 `partners` signs the requests to partners; it is absent until the first one is registered. `iso8583` is our certificate
-for the host of that acquirer; it is absent if the host does not require one.
+for the host of that acquirer; it is absent if the host does not require one. The operator's commands write it.
 
 The module also makes IDs and references: random, or derived with the stage's secret. No caller can compute one.
 """
@@ -11,7 +11,6 @@ The module also makes IDs and references: random, or derived with the stage's se
 import hashlib
 import hmac
 import json
-import secrets
 import time
 import uuid
 from base64 import b64decode, b64encode
@@ -123,17 +122,6 @@ def signing() -> tuple[Secret, ...]:
     return tuple(Secret(text) for text in _document().get("signing", ())[:ACCEPTED])
 
 
-def rotate_signing(new: Secret | None = None) -> Secret:
-    """Make a new signing secret current (random unless given). The previous one is accepted until the next rotation.
-
-    Every process accepts the new secret within `REMEMBERED_S`. Sign with it only after that.
-    """
-    new = new or Secret(secrets.token_urlsafe(48))
-    before = _load_document()
-    _store_document({**before, "signing": [new.reveal(), *before.get("signing", ())][:ACCEPTED]})
-    return new
-
-
 def partner(product: str) -> Secret | None:
     """Return the secret shared with the partner of a product; None if none is registered."""
     text = _document().get("partners", {}).get(product)
@@ -144,17 +132,6 @@ def client_certificate() -> Secret | None:
     """Return our certificate and its key, in PEM, for the host of the acquirer ISO8583; None if there is none."""
     found = _document().get("iso8583")
     return Secret(f"{found['certificate']}\n{found['key']}\n") if found else None
-
-
-def rotate_partner(product: str, new: Secret | None = None) -> Secret:
-    """Sign requests to the partner of a product with a new secret (random unless given).
-
-    Processes change to it within `REMEMBERED_S`. Until then the partner must also accept the previous secret.
-    """
-    new = new or Secret(secrets.token_urlsafe(48))
-    before = _load_document()
-    _store_document({**before, "partners": {**before.get("partners", {}), product: new.reveal()}})
-    return new
 
 
 def seal(secret: Secret, owner_id: int, owner: str = "agent") -> bytes:
@@ -184,11 +161,6 @@ def _load_document() -> Mapping[str, Any]:
     response = _secrets_client().call("GetSecretValue", SecretId=settings().secret_id)
     parsed: Mapping[str, Any] = json.loads(response["SecretString"])
     return parsed
-
-
-def _store_document(content: Mapping[str, Any]) -> None:
-    _secrets_client().call("PutSecretValue", SecretId=settings().secret_id, SecretString=json.dumps(content))
-    document.cache_clear()
 
 
 document = _Cached(_load_document)

@@ -10,11 +10,12 @@ from chalicelib.schemas.request_context import ZoneQuery
 from chalicelib.schemas.sign_in import IdentityAnswer, SessionAnswer, SessionData, SignIn
 from chalicelib.services import admission, auth_account, linked_cards
 from chalicelib.services.admission import admit
+from chalicelib.web import Headers
 
 
-def session(body: SignIn, source: Source) -> SessionAnswer:
+def session(body: SignIn, source: Source, headers: Headers) -> SessionAnswer:
     """Sign an agent in with e-mail and password, and return a session."""
-    session_id = admission.sign_in(body, clock.now(), source)
+    session_id = admission.sign_in(body, clock.now(), source, headers.get("user-agent", ""))
     return SessionAnswer(data=SessionData(session_id=session_id.reveal()))
 
 
@@ -27,8 +28,7 @@ def end_session(caller: Caller) -> Answer:
 def me(body: ZoneQuery, caller: Caller) -> IdentityAnswer:
     """Return the account of the caller, its merchant and its rights."""
     admitted = admit(caller)
-    ends_at = caller.ends_at if caller.session else None
-    return IdentityAnswer.of(admitted.agent, admitted.merchant, ends_at, clock.now(), body.gmt)
+    return IdentityAnswer.of(admitted.agent, admitted.merchant, caller.ends_at, clock.now(), body.gmt)
 
 
 def configuration(body: AuthAccount, caller: Caller) -> AccountAnswer:

@@ -7,9 +7,9 @@ from chalicelib import clock
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.history import Page
 from chalicelib.schemas.history import ListHistory, ReportTakings, TakingsAnswer
-from chalicelib.schemas.history_export import ExportAnswer
+from chalicelib.schemas.history_export import CSV, ExportAnswer, ExportHistory
 from chalicelib.schemas.transaction_view import TransactionList
-from chalicelib.services import history, history_export, pictures
+from chalicelib.services import books, history, history_export, pictures
 from chalicelib.services import takings as takings_service
 
 
@@ -23,9 +23,10 @@ def list_by_days(body: ListHistory, caller: Caller) -> TransactionList:
     return _answer(history.by_days, body, caller)
 
 
-def export(body: ListHistory, caller: Caller) -> ExportAnswer:
-    """Export all pages of a history list as a CSV file."""
-    return ExportAnswer(url=history_export.export(body, caller, clock.now()))
+def export(body: ExportHistory, caller: Caller) -> ExportAnswer:
+    """Export all pages of a history list as a CSV file, or the takings of days as a journal."""
+    made = history_export.export if body.format == CSV else books.export
+    return ExportAnswer(url=made(body, caller, clock.now()))
 
 
 def _answer(

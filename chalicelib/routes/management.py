@@ -39,8 +39,9 @@ def create_agent(merchant_id: int, body: CreateAgent, caller: Caller) -> PosAnsw
 
 
 def get_agent(merchant_id: int, pos_id: int, body: ZoneQuery, caller: Caller) -> PosAnswer:
-    """Return an agent with its secret key."""
-    return PosAnswer(pos=PosView.of(agents.get(caller, merchant_id, pos_id), clock.now(), body.gmt))
+    """Return an agent with its secret key and its remembered sessions."""
+    now = clock.now()
+    return PosAnswer(pos=PosView.of(agents.get(caller, merchant_id, pos_id, now), now, body.gmt))
 
 
 def update_agent(merchant_id: int, pos_id: int, body: UpdateAgent, caller: Caller) -> PosAnswer:

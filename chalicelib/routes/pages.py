@@ -1,4 +1,4 @@
-"""Pages: the links of `/`, the reference with its guides, the shop's page, and the health check.
+"""Pages: the links of `/`, the reference with its guides, the shop's page, the till, and the health check.
 
 The OpenAPI document and the pages are files, because the modules that build them would slow down every cold start.
 """
@@ -8,13 +8,12 @@ import lzma
 from functools import cache
 from pathlib import Path
 
-from chalicelib import shop
+from chalicelib import pages
 from chalicelib.domain.sign_in import Scheme
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.base import Answer
 from chalicelib.schemas.request_context import HealthQuery
 from chalicelib.services import admission, authentication
-from chalicelib.shop import policy
 from chalicelib.web import FOR_A_YEAR, Document, Headers, Moved, RequestPath
 
 FOLDER = Path(__file__).parents[1] / "reference"
@@ -35,6 +34,7 @@ HOME = """<!doctype html>
 <title>Payments</title>
 <h1>Payments</h1>
 <ul>
+<li><a href="till">The till</a></li>
 <li><a href="app">The shop's page</a></li>
 <li><a href="docs">The reference of the interface</a></li>
 <li><a href="api/v1/openapi.json">The OpenAPI document</a></li>
@@ -102,22 +102,51 @@ def _renderer() -> str:
     return lzma.decompress((FOLDER / f"{RENDERER}.xz").read_bytes()).decode()
 
 
-MEDIA_TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
+MEDIA_TYPES = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+    "txt": "text/plain; charset=utf-8",
+    "webmanifest": "application/manifest+json",
+}
 
 
 def shop_page(path: RequestPath) -> Document:
-    """Return the page. Its links are relative, so an address with a final slash is redirected to one without.
+    """Return the shop's page."""
+    return _app(pages.SHOP, path)
+
+
+def shop_part(name: str) -> Document:
+    """Return a file that the shop's page loads."""
+    return _loaded(pages.SHOP, name)
+
+
+def till_page(path: RequestPath) -> Document:
+    """Return the till."""
+    return _app(pages.TILL, path)
+
+
+def till_part(name: str) -> Document:
+    """Return a file that the till loads, or its service worker, which answers for `till` itself."""
+    if name == pages.WORKER:
+        worker = Document(pages.worker(), MEDIA_TYPES["js"], cached="no-cache", policy=pages.policy(pages.TILL))
+        worker.headers["Service-Worker-Allowed"] = "../till"
+        return worker
+    return _loaded(pages.TILL, name)
+
+
+def _app(page: str, path: RequestPath) -> Document:
+    """Return a page. Its links are relative, so an address with a final slash is redirected to one without.
 
     Browsers load it at each visit, because it names the files of this version.
     """
     if path.endswith("/"):
-        return Moved("../app")
-    return Document(shop.page(), "text/html; charset=utf-8", cached="no-cache", policy=policy())
+        return Moved(f"../{pages.ADDRESSES[page]}")
+    return Document(pages.html(page), "text/html; charset=utf-8", cached="no-cache", policy=pages.policy(page))
 
 
-def shop_part(name: str) -> Document:
-    """Return a file that the page loads."""
-    text = shop.files().get(name)
+def _loaded(page: str, name: str) -> Document:
+    text = pages.files(page).get(name)
     if text is None:
         raise ServiceError(ErrorCode.UNKNOWN_PATH)
     return Document(text, MEDIA_TYPES[name.rpartition(".")[2]], cached=FOR_A_YEAR)

@@ -12,6 +12,7 @@ from chalicelib.domain.agent_assignments import Profile
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.effective_settings import effective, effective_printer
 from chalicelib.domain.permissions import is_administrator
+from chalicelib.domain.sign_in import RememberedSession
 from chalicelib.errors import Check, Validation
 from chalicelib.iso_codes import currency_code
 from chalicelib.phone_numbers import format_international
@@ -102,6 +103,7 @@ class UpdateAgent(_Agent):
     currency_id: CurrencyID | None = None
     language_id: Text | None = None
     unlock: bool | None = None
+    end_sessions: bool | None = None
     tax_id: Text | None = None
     user_kind_id: Identifier | None = None
     image: Image | None = None
@@ -186,6 +188,20 @@ class LogonView(View):
         )
 
 
+class SessionView(View):
+    """A remembered session of an agent."""
+
+    started: str
+    last_used: str
+    device: str | None
+
+    @classmethod
+    def of(cls, session: RememberedSession, zone: int) -> Self:
+        """Return the view of a session, with times in a zone."""
+        started, last_used = (text_of(at, zone) for at in (session.opened_at, session.used_at))
+        return cls(started=started, last_used=last_used, device=session.device)
+
+
 class PosView(View):
     """The Pos object: an agent."""
 
@@ -199,6 +215,7 @@ class PosView(View):
     terminal_id: int | None
     tid: str | None
     logon: LogonView | None
+    sessions: list[SessionView] | None
     avatar_url: str | None
     has_avatar: bool
     is_administrator: bool
@@ -221,12 +238,14 @@ class PosView(View):
         currency = agent.currency_id or merchant.currency_id
         in_force = effective(agent.mobile_settings, merchant.mobile_settings)
         printer = effective_printer(agent.printer, merchant.printer)
+        zone = zone_of(gmt, merchant.gmt)
         return cls.carried(
             agent,
             phone=format_international(agent.phone),
             secret_key=profile.secret_key and profile.secret_key.reveal(),
             tid=profile.tid,
-            logon=profile.login and LogonView.of(profile.login, now, zone_of(gmt, merchant.gmt)),
+            logon=profile.login and LogonView.of(profile.login, now, zone),
+            sessions=None if profile.sessions is None else [SessionView.of(one, zone) for one in profile.sessions],
             avatar_url=profile.avatar_url,
             has_avatar=agent.avatar_key is not None,
             is_administrator=is_administrator(agent),

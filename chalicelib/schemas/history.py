@@ -81,7 +81,11 @@ class ListBasicModel(Request):
 class ListHistory(Context):
     """The body of payment/listHistoryEx and payment/listByDaysEx."""
 
-    PATHS: ClassVar[Mapping[str, str]] = {"period.first": "Period.From", "account_id": "ListBasicModel.AccountID"}
+    PATHS: ClassVar[Mapping[str, str]] = {
+        "period.first": "Period.From",
+        "period.last": "Period.To",
+        "account_id": "ListBasicModel.AccountID",
+    }
 
     period: PeriodModel = PeriodModel()
     list_basic_model: ListBasicModel = ListBasicModel()

@@ -1,11 +1,13 @@
-"""The export of a history: its answer, and the columns and rows of its CSV file."""
+"""The export of a history: its request and answer, and the columns and rows of its CSV file."""
 
 import unicodedata
 from collections.abc import Mapping
 from decimal import Decimal
+from typing import Final, Literal
 
 from chalicelib.domain.history import EXPORTED, HistoryEntry
-from chalicelib.schemas.base import Answer
+from chalicelib.schemas.base import Answer, Request, Text
+from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.transaction_view import WireState
 
 COLUMNS = (
@@ -24,8 +26,35 @@ INVISIBLE = ("C", "Z", "Mn")  # categories of Unicode: controls and formats, bla
 SKIPPED = frozenset('"\u115f\u1160\u2800\u3164\uffa0')  # a quote, invisible letters and symbols
 
 
+CSV: Final = "csv"
+
+
+class BookAccounts(Request):
+    """The bookkeeper's names of accounts. Each format has its own rule for them."""
+
+    sales: Text | None = None
+    returns: Text | None = None
+    cash: Text | None = None
+    clearing: Text | None = None
+    receivable: Text | None = None
+    prepaid: Text | None = None
+    tax_rate: Text | None = None
+
+    @property
+    def given(self) -> Mapping[str, str]:
+        """Return the names in the request."""
+        return {field: name for field, name in self if name is not None}
+
+
+class ExportHistory(ListHistory):
+    """The body of report/export. A journal has only the days and the account of the list."""
+
+    format: Literal["csv", "hledger", "beancount", "xero"] = CSV
+    accounts: BookAccounts = BookAccounts()
+
+
 class ExportAnswer(Answer):
-    """The address of an exported history; it expires after 15 minutes."""
+    """The address of an exported file; it expires after 15 minutes."""
 
     url: str
 

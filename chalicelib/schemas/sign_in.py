@@ -14,10 +14,11 @@ from chalicelib.schemas.base import Answer, Request, SecretText, View
 
 
 class SignIn(Request):
-    """The e-mail and the password of an agent."""
+    """The e-mail and the password of an agent. `remember` asks for a remembered session."""
 
     email: Annotated[str, Field(min_length=1, max_length=254)]
     password: Annotated[SecretText, Field(min_length=1, max_length=512)]
+    remember: bool | None = None
 
     def to_domain(self) -> Credential:
         """Return the credential, or raise BAD_CREDENTIAL when no agent can have it."""
@@ -62,7 +63,7 @@ class IdentityAnswer(Answer):
     def of(
         cls, agent: Agent, merchant: Merchant | None, ends_at: datetime | None, now: datetime, gmt: int | None
     ) -> Self:
-        """Return the answer with an agent, its merchant, and the end of its session in the request's zone."""
+        """Return the answer with an agent, its merchant, and the end of its credential in the request's zone."""
         own = merchant.gmt if merchant else 0
         view = IdentityView.carried(
             agent,

@@ -10,10 +10,12 @@ from typing import Any
 from chalicelib import clock
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import ACTIVE, NO_CLIENT, Agent, Caller
+from chalicelib.domain.effective_settings import effective, is_enabled
 from chalicelib.domain.guid import is_guid
+from chalicelib.domain.masking import mask_foreign
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import Session, new_session
+from chalicelib.domain.sign_in import Session, device_of, new_session, remember
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
 from chalicelib.record import Record
@@ -37,8 +39,9 @@ def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None
 
     The authorizer may have let the caller in up to a minute ago. If a credential of the agent has changed since, or the
     caller's has ended, its header is verified again, and the reason raised if it is refused. Raise BAD_CREDENTIAL when
-    the account is deleted, SESSION_EXPIRED when the session was ended. Raise AGENT_BLOCKED or MERCHANT_BLOCKED when the
-    agent or its merchant is blocked. Raise NOT_THE_CALLER when `current_account_id` is another account.
+    the account is deleted. Raise SESSION_EXPIRED when the session was ended, or is remembered and the agent may no
+    longer have such sessions. Raise AGENT_BLOCKED or MERCHANT_BLOCKED when the agent or its merchant is blocked. Raise
+    NOT_THE_CALLER when `current_account_id` is another account.
     """
     own: list[Key[Any]] = [agents.key(caller.agent_id)]
     if caller.client_id != NO_CLIENT:
@@ -47,14 +50,17 @@ def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None
         own.append(agents.session_key(caller.session))
     agent, *found = read_all([*own, *keys])
     merchant = found.pop(0) if caller.client_id != NO_CLIENT else None
+    session: Session | None = found.pop(0) if caller.session is not None else None
 
     if caller.authorization is not None and _is_outdated(agent, caller):
         return admit(_verified_again(caller, caller.authorization), *keys, current_account_id=current_account_id)
     if caller.session is not None:
-        _check_session(found.pop(0))
+        _check_session(session)
     _check_agent(agent, caller)
     if caller.client_id != NO_CLIENT:
         _check_merchant(merchant)
+    if session is not None and session.remembered_for and not may_be_remembered(agent, merchant):
+        raise ServiceError(ErrorCode.SESSION_EXPIRED)
     if current_account_id not in (None, caller.agent_id):
         raise ServiceError(ErrorCode.NOT_THE_CALLER)
     return Admitted(agent, merchant, tuple(found))
@@ -105,24 +111,32 @@ def _check_merchant(merchant: Merchant | None) -> None:
         raise ServiceError(ErrorCode.MERCHANT_BLOCKED)
 
 
+MAX_USER_AGENT = 512  # characters that are read
 SCHEME = "Login"  # in the log: this sign-in has no Authorization header
 
 
-def sign_in(body: SignIn, now: datetime, source: str = "") -> Secret:
+def sign_in(body: SignIn, now: datetime, source: str = "", user_agent: str = "") -> Secret:
     """Return the ID of a new session: a GUID of 122 random bits. Only its digest is stored.
 
-    `source` is the caller's address: a denial logs it.
+    `source` is the caller's address: a denial logs it. `user_agent` is the header that names its device.
     """
     attempt = Attempt(source, SCHEME)
     with log_denial(attempt):
         caller = authentication.caller_of_password(body.to_domain(), now, attempt)
-        admit(caller)
+        admitted = admit(caller)
 
     session_id = Secret(str(uuid.uuid4()))
     session = new_session(authentication.session_digest(session_id), caller.agent_id, caller.credential_version, now)
+    if body.remember and may_be_remembered(admitted.agent, admitted.merchant):
+        session = remember(session, device_of(mask_foreign(user_agent[:MAX_USER_AGENT], None)))
 
     agents.create_session(session)
     return session_id
+
+
+def may_be_remembered(agent: Agent, merchant: Merchant | None) -> bool:
+    """Return whether the agent may have remembered sessions: its feature AutoLogin is on."""
+    return is_enabled("auto_login", effective(agent.mobile_settings, merchant.mobile_settings if merchant else None))
 
 
 def sign_out(caller: Caller) -> None:

@@ -10,7 +10,7 @@ from chalicelib.domain import agent_assignments, permissions
 from chalicelib.domain import outbox as messages
 from chalicelib.domain.agent import ACTIVE, BLOCKED, Agent, Caller, Login, PrinterSettings
 from chalicelib.domain.agent_assignments import Profile, matches_search
-from chalicelib.domain.effective_settings import merge_settings
+from chalicelib.domain.effective_settings import effective, merge_settings, switched_off
 from chalicelib.domain.history import page_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
@@ -20,7 +20,7 @@ from chalicelib.gateways.secrets import keyed_digest, seal, unseal
 from chalicelib.schemas.agents import BulkUpdate, CreateAgent, ListAgents, ReadableItem, UpdateAgent
 from chalicelib.schemas.field_types import is_email
 from chalicelib.services import message_limits, pictures
-from chalicelib.services.admission import admit
+from chalicelib.services.admission import admit, may_be_remembered
 from chalicelib.services.authentication import new_secret_key
 from chalicelib.services.merchants import check_same_as_path, require_merchant
 from chalicelib.services.passwords import hash_password
@@ -51,12 +51,13 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
     return _profile(agent, merchant), withheld
 
 
-def get(caller: Caller, merchant_id: int, pos_id: int) -> Profile:
-    """Return an agent with its secret key."""
+def get(caller: Caller, merchant_id: int, pos_id: int, now: datetime) -> Profile:
+    """Return an agent with its secret key and its remembered sessions."""
     admitted = admit(caller, merchants.key(merchant_id), agents.key(pos_id))
     permissions.check_can_see_agent(admitted.agent, merchant_id, pos_id)
     merchant, agent = require_merchant(admitted.others[0]), _agent_of_merchant(merchant_id, admitted.others[1])
-    return replace(_profile(agent, merchant), secret_key=secret_key_of(agent))
+    sessions = agents.remembered_sessions(agent, now) if may_be_remembered(agent, merchant) else []
+    return replace(_profile(agent, merchant), secret_key=secret_key_of(agent), sessions=tuple(sessions))
 
 
 def secret_key_of(agent: Agent) -> Secret | None:
@@ -83,7 +84,7 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
             raise invalid(Finding("state", Check.CONTRADICTION, LAST_ADMINISTRATOR))
         resolved = _resolve_references(body, merchant_id, admitted.others[2:], {})
 
-        after = _next_version(before, body, resolved)
+        after = _next_version(before, body, resolved, merchant, now)
         login = _login_change(body, before, after)
 
         if changed_fields(before, after) or login != LoginChange():
@@ -181,16 +182,20 @@ def _resolve_references(
     return {name: value for name, value in (("terminal_id", terminal_id), ("printer", printer)) if value is not None}
 
 
-def _next_version(before: Agent, body: UpdateAgent, resolved: dict[str, Any]) -> Agent:
+def _next_version(
+    before: Agent, body: UpdateAgent, resolved: dict[str, Any], merchant: Merchant, now: datetime
+) -> Agent:
     """Return the next version of the agent, with a new credential version if a credential or the state changes."""
     fields = body.record_fields() | resolved | pictures.store_picture(body.image, f"agents/{before.id}")
     if body.secret_key:
         fields["secret_key_sealed"] = seal(body.secret_key, before.id)
     if requested := body.mobile_settings:
         stored = before.mobile_settings
-        fields["mobile_settings"] = merge_settings(stored, requested.to_domain(), requested.reset_fields())
+        changed = merge_settings(stored, requested.to_domain(), requested.reset_fields())
+        in_force = effective(changed, merchant.mobile_settings)
+        fields |= {"mobile_settings": changed, "switched_off": switched_off(before, merchant, in_force, now)}
     after = replace(before, version=before.version + 1, **fields)
-    ends_credentials = body.password or body.secret_key or after.state != before.state
+    ends_credentials = body.password or body.secret_key or body.end_sessions or after.state != before.state
     return replace(after, credential_version=before.credential_version + bool(ends_credentials))
 
 
@@ -204,6 +209,7 @@ def _login_change(body: UpdateAgent, before: Agent, after: Agent) -> LoginChange
         password_hash=hash_password(body.password) if body.password else None,
         key_digest=keyed_digest(body.secret_key) if body.secret_key else None,
         unlock=bool(body.unlock),
+        end_sessions=bool(body.end_sessions),
         moved=moved,
     )
 

@@ -23,6 +23,7 @@ from chalicelib.domain import outbox as messages
 from chalicelib.domain import webhooks
 from chalicelib.domain.agent import BLOCKED
 from chalicelib.domain.secret import Secret
+from chalicelib.domain.transaction import ERASED
 from chalicelib.domain.webhooks import PING, Attempt, Delivery, DeliveryState, Event, Webhook, spans
 from chalicelib.gateways import secrets
 from chalicelib.gateways import webhooks as gateway
@@ -131,6 +132,8 @@ def attempt(job: Job) -> Attempt | None:
     try:
         signing = [_unsealed(sealed, job.webhook.id) for sealed in webhooks.secrets_of(job.webhook, now)]
         made = gateway.call(job.webhook.url, job.event.id, body_of(job.event), signing, now)
+        if job.event.erased and made.answer:
+            made = replace(made, answer=ERASED)
         after = webhooks.after(job.held, made, _queue(job.webhook), clock.now(), random.random())  # noqa: S311  jitter, not a secret
         _store(job.webhook, job.held, after, made)
         _note(job.webhook, made, now)
@@ -204,7 +207,7 @@ def _email_manager(hook: Webhook, now: datetime) -> None:
 
 
 def sweep(now: datetime, seconds: float = SECONDS, *, waits: bool = True) -> Swept:
-    """Send the deliveries that are due, or become due within `seconds` if it `waits`. A failing merchant stops no other.
+    """Send the deliveries that are due, or within `seconds` if it `waits`. A failing merchant stops no other.
 
     The search for missed events takes at most a third of the time, so that time remains for sending. Deliveries to
     silent receivers do not count as behind: their merchants receive an e-mail.

@@ -65,7 +65,8 @@ def deliver(payment: Transaction, files: Sequence[PictureFile], now: datetime) -
     """Return the payment, and whether the request is a pure replay that changed nothing.
 
     The file is stored first, under a digest of its content. One conditional write then adds it to the payment. If two
-    requests bring it at once, one succeeds and the other is a replay. Other files of the request change nothing.
+    requests bring it at once, one succeeds and the other is a replay. Other files of the request change nothing. Raise
+    301 while the payer's data of the payment is being erased, because the erasure deletes files.
     """
     signature = [file for file in files if file.file_type == SIGNATURE]
     delivered: Pictures | None = None
@@ -73,6 +74,8 @@ def deliver(payment: Transaction, files: Sequence[PictureFile], now: datetime) -
     for _ in range(ATTEMPTS):
         if not signature or not payment.took_money or not payment.owes_signature:
             return payment, True
+        if payment.is_being_erased:
+            break
         delivered = delivered or pictures.store_files(signature, payment.id)
         after = transaction_steps.signed(payment, delivered)
         is_paid_now = after.phase is not payment.phase and not after.is_reversed_in_full
@@ -83,7 +86,9 @@ def deliver(payment: Transaction, files: Sequence[PictureFile], now: datetime) -
         try:
             transactions.store_step(payment, after, now, *map(outbox_store.put, receipts))
         except transactions.PhaseChangedError:
-            payment = transactions.get(payment.id) or payment
+            before, payment = payment, transactions.get(payment.id) or payment
+            if payment.erasure is not before.erasure:
+                delivered = receipt = None  # the first attempt has files and addresses that are erased now
         else:
             return after, False
     raise ServiceError(ErrorCode.IN_PROGRESS)

@@ -9,7 +9,7 @@ from typing import Any
 from chalicelib.domain import outbox as messages
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import Caller, MobileSettings
-from chalicelib.domain.effective_settings import merge_settings
+from chalicelib.domain.effective_settings import effective, merge_settings, switched_off
 from chalicelib.domain.merchant import GROUPS, Merchant, MerchantProfile, Terminal, TerminalGroup, resolve_group
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references, missing
 from chalicelib.schemas.merchants import CreateMerchant, UpdateMerchant
@@ -51,7 +51,7 @@ def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime
         check_same_as_path("id", body.id, merchant_id)
         terminal_id = merchants.only_terminal(merchant_id)
 
-        after = replace(before, version=before.version + 1, **_changes(body, before))
+        after = replace(before, version=before.version + 1, **_changes(body, before, now))
 
         if changed_fields(before, after):
             merchants.change(before, after, Act("update", caller.agent_id, now))
@@ -80,7 +80,7 @@ def _new_groups() -> tuple[TerminalGroup, ...]:
     return tuple(TerminalGroup(number, code) for number, code in zip(numbers, GROUPS, strict=True))
 
 
-def _changes(body: UpdateMerchant, before: Merchant) -> dict[str, Any]:
+def _changes(body: UpdateMerchant, before: Merchant, now: datetime) -> dict[str, Any]:
     """Return the changed fields of the merchant's record, and store a new picture."""
     stored = before.mobile_settings
     if requested := body.mobile_settings:
@@ -88,7 +88,8 @@ def _changes(body: UpdateMerchant, before: Merchant) -> dict[str, Any]:
     if body.barcode_scanner is not None:
         stored = merge_settings(stored, MobileSettings(barcode_scanner=body.barcode_scanner))
     picture = pictures.store_picture(body.image, f"merchants/{before.id}")
-    return {**body.record_fields(), "mobile_settings": stored, **picture}
+    moments = switched_off(None, before, effective(None, stored), now)
+    return {**body.record_fields(), "mobile_settings": stored, "switched_off": moments, **picture}
 
 
 def create_terminal(body: CreateTerminal, caller: Caller, now: datetime) -> Terminal:

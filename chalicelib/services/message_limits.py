@@ -82,7 +82,7 @@ def uncount_receipt(transaction: Transaction, now: datetime) -> list[Write]:
 
     Return none after the end of the day, when the count no longer matters.
     """
-    addresses, day = transaction.receipt.addresses, limits.day_of(transaction.created_at)
+    addresses, day = transaction.receipt.to_send, limits.day_of(transaction.created_at)
     if addresses is None or limits.day_of(now) != day:
         return []
     own = {_of_address(address): 1 for address in addresses.all}

@@ -18,6 +18,7 @@ from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.errors import ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import card_digest, derived_guid, keyed_digest, new_guid
+from chalicelib.log import log
 from chalicelib.schemas.payments import PictureFile, SubmitPayment
 from chalicelib.services import acquirer_calls, idempotency, pictures, wrong_cards
 from chalicelib.services.acquirer_calls import identify_payment
@@ -99,12 +100,25 @@ def _take_without_acquirer(
 
     def store(numbered: Transaction, *number: Write) -> None:
         transactions.record(numbered, *number, *map(outbox_store.put, receipts_for(numbered, now)))
+        if numbered.date is not None:
+            _log_offline(numbered, numbered.date)
 
     try:
         transaction = store_numbered(transaction, found, store)
     except AlreadyExistsError:
         return replay_first(order.id, order, order.fingerprint, now), True
     return transaction, False
+
+
+def _log_offline(transaction: Transaction, taken_at: datetime) -> None:
+    """Log one line about an offline sale, with the time it waited. It is negative if the till's clock is fast."""
+    log(
+        "offline_sale",
+        transaction=transaction.id,
+        merchant=transaction.client_id,
+        agent=transaction.agent.id,
+        waited_seconds=int((transaction.created_at - taken_at).total_seconds()),
+    )
 
 
 def _take_by_card(

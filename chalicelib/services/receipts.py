@@ -44,7 +44,7 @@ def within_limits(transaction: Transaction, now: datetime, country: str | None =
     SMS go to the countries of the stage, or else to `country`, the merchant's own (alpha-2). None: an earlier receipt
     went to the same numbers.
     """
-    wanted = transaction.receipt.addresses
+    wanted = transaction.receipt.to_send
     if wanted is None:
         return transaction
     phones = wanted.phones
@@ -62,7 +62,7 @@ def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | Non
 
     Return none for a declined or pending one. `occasion` names a further receipt: a transaction has one per occasion.
     """
-    wanted = transaction.receipt.addresses
+    wanted = transaction.receipt.to_send
     if wanted is None or not has_receipt(transaction):
         return []
     return [

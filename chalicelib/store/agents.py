@@ -15,11 +15,15 @@ from chalicelib.domain.sign_in import (
     COUNTED_FOR,
     LOCK_AFTER,
     LOCK_FOR,
+    REMEMBERED,
     FailedAttempts,
+    RememberedSession,
     Session,
     canonical,
+    ends_at,
     expiry,
     is_over,
+    remembered_for,
 )
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
@@ -30,14 +34,17 @@ from chalicelib.store.table import (
     ChangedMeanwhileError,
     Key,
     Write,
+    attribute_names,
     commit,
     decode,
     list_records,
+    pages_of,
     put_new,
     replace_record,
     set_attributes,
     table_name,
     update,
+    value_of,
     write_one,
 )
 
@@ -183,11 +190,34 @@ def create_session(session: Session) -> None:
         write_one(put_new(SESSIONS, session, "digest"))
 
 
+MAX_LISTED = 100
+
+
+def remembered_sessions(agent: Agent, now: datetime) -> list[RememberedSession]:
+    """List the agent's remembered sessions that are valid, the last used first: the hundred that were used last.
+
+    The index is milliseconds behind. Sessions that were ended, or are of an older credential version, are not in it.
+    """
+    condition = "#remembered_for = :whose AND #used_at > :idle"
+    values = {"whose": remembered_for(agent.id, agent.credential_version), "idle": now - REMEMBERED.idle}
+    newest = {
+        "TableName": table_name(SESSIONS),
+        "IndexName": "remembered",
+        "KeyConditionExpression": condition,
+        "ExpressionAttributeNames": attribute_names(condition),
+        "ExpressionAttributeValues": {f":{name}": value_of(value) for name, value in values.items()},
+        "ScanIndexForward": False,
+        "Limit": MAX_LISTED,
+    }
+    found = (decode(RememberedSession, item) for item in next(pages_of(newest))["Items"])
+    return [session for session in found if now < ends_at(session)]
+
+
 def end_session(digest: str) -> None:
     """End a session. Its next use is refused, even when API Gateway remembers its caller."""
     ended = update(
         session_key(digest),
-        "SET #ended = :ended",
+        "SET #ended = :ended REMOVE #remembered_for",
         {"ended": True},
         condition="attribute_exists(#digest)",
         otherwise=ServiceError(ErrorCode.SESSION_EXPIRED),
@@ -214,11 +244,15 @@ TABLE = "agents"
 
 
 class LoginChange(Record):
-    """The changes of a login besides the fields copied from its agent. `moved` is the login of the old e-mail."""
+    """The changes of a login besides the fields copied from its agent. `moved` is the login of the old e-mail.
+
+    With `end_sessions` the agent's new credential version ends its sessions.
+    """
 
     password_hash: str | None = None
     key_digest: str | None = None
     unlock: bool = False
+    end_sessions: bool = False
     moved: Login | None = None
 
 
@@ -242,6 +276,7 @@ def change(before: Agent, after: Agent, login: LoginChange, act: Act) -> None:
         *changed_fields(before, after),
         *(["password"] if login.password_hash else []),
         *(["unlock"] * login.unlock),
+        *(["sessions"] * login.end_sessions),
     )
     commit(
         replace_record(TABLE, after, version=before.version, otherwise=ChangedMeanwhileError()),

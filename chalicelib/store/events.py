@@ -18,12 +18,14 @@ from chalicelib.store.table import (
     Key,
     Range,
     Write,
+    attributes_of,
     decode,
     encode,
     items_of,
     put_new,
     read,
     read_all,
+    set_attributes,
     table_name,
     update,
     write_one,
@@ -87,8 +89,10 @@ def begin(new: Delivery) -> bool:
 
 
 def begin_again(wanted: Delivery) -> None:
-    """Store a delivery that a caller requested again. It replaces the earlier delivery."""
-    write_one(Write("Put", {"TableName": table_name(TABLE), "Item": encode(wanted)}))
+    """Store a delivery that a caller requested again. Its earlier attempts remain as they are stored."""
+    item = attributes_of(wanted)
+    values = {name: item[name] for name in item.keys() - {"day", "place", "made"}}
+    write_one(update(_key(wanted.day, wanted.place), set_attributes(values), values))
 
 
 def claim(day: str, place: str, queue: str, now: datetime) -> Delivery | None:

@@ -12,7 +12,17 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
 from chalicelib.record import Record
 from chalicelib.store import totals
-from chalicelib.store.table import Filter, Item, Range, Write, items_of, put_item, range_of_prefix
+from chalicelib.store.table import (
+    Filter,
+    Item,
+    Key,
+    Range,
+    Write,
+    items_of,
+    put_item,
+    range_of_prefix,
+    table_name,
+)
 from chalicelib.store.totals import counter_of, kind_text
 
 ENTRY, IN_ORDER = "entry#", "time#"  # sort keys by agent, and of all agents
@@ -144,6 +154,25 @@ def writes_for_completion(payment: Transaction) -> list[Write]:
     return _entry_writes(payment, entry_of(payment))
 
 
+def writes_for_erasure(before: Transaction, after: Transaction) -> list[Write]:
+    """Return the writes that replace a payer's data in each copy of an entry. With another ExtID, a copy moves."""
+    entry = entry_of(after)
+    moved = [key for key in keys_of(before, entry) if key not in keys_of(after, entry)]
+    deletions = [Write("Delete", {"TableName": table_name(TABLE), "Key": key.wire()}) for key in moved]
+    return [*deletions, *_entry_writes(after, entry)]
+
+
+def keys_of(transaction: Transaction, entry: HistoryEntry) -> list[Key[HistoryEntry]]:
+    """Return the keys of the copies of a transaction's entry."""
+    month = totals.month_of(transaction.client_id, entry.at.date())
+    by_agent = f"{_prefix(entry.counter.agent_id)}{_time_text(entry.at)}#{entry.id}"
+    in_order = f"{IN_ORDER}{_time_text(entry.at)}#{entry.counter.agent_id}#{entry.id}"
+    places = [(month, by_agent), (month, in_order)]
+    if ext_id := transaction.particulars.ext_id:
+        places.append((_ext_id_partition(transaction.client_id, ext_id), by_agent))
+    return [Key(TABLE, HistoryEntry, {"month": partition, "at": at}) for partition, at in places]
+
+
 def between(
     stretch: Stretch, wanted: HistoryFilter, only: Sequence[str] = WITHOUT_TEXTS, *, newest_first: bool = False
 ) -> Iterator[HistoryEntry]:
@@ -176,14 +205,8 @@ def of_month(client_id: int, month: str) -> list[HistoryEntry]:
 
 
 def _entry_writes(transaction: Transaction, entry: HistoryEntry) -> list[Write]:
-    month = totals.month_of(transaction.client_id, entry.at.date())
-    by_agent = f"{_prefix(entry.counter.agent_id)}{_time_text(entry.at)}#{entry.id}"
-    in_order = f"{IN_ORDER}{_time_text(entry.at)}#{entry.counter.agent_id}#{entry.id}"
     values = values_of(entry)
-    keys = [(month, by_agent), (month, in_order)]
-    if ext_id := transaction.particulars.ext_id:
-        keys.append((_ext_id_partition(transaction.client_id, ext_id), by_agent))
-    return [put_item(TABLE, {"month": partition, "at": at, **values}) for partition, at in keys]
+    return [put_item(TABLE, {**key.key, **values}) for key in keys_of(transaction, entry)]
 
 
 def _prefix(agent_id: int | None) -> str:

@@ -222,15 +222,18 @@ FEW_DAYS = 7  # for longer periods, all agents' slots are read instead of one ag
 MOST_PAGES = 17  # per answer
 
 
-def by_day(client_id: int, period: Period, agent_id: int | None, pages: list[int]) -> Iterator[Moved]:
+def by_day(
+    client_id: int, period: Period, agent_id: int | None, pages: list[int], most_pages: int | None = None
+) -> Iterator[Moved]:
     """Yield the money that moved on each day of a period, of one agent or of all, by counter and shard.
 
-    The number of items in each page is appended to `pages`. Raise PERIOD_TOO_LONG for more than `MOST_PAGES` pages.
+    The number of items in each page is appended to `pages`. Raise PERIOD_TOO_LONG for more than `most_pages` pages,
+    `MOST_PAGES` unless given.
     """
     for month in period.months:
         first = date.fromisoformat(f"{month}-01")
         for at, numbers in read_counters(client_id, month, total_prefix(agent_id), pages):
-            _check(pages)
+            _check(pages, most_pages)
             yield from (one for one in moved_in_total(first, at, numbers) if one.day in period)
 
 
@@ -278,8 +281,8 @@ def _slots_of_days(
             yield days.first.replace(day=day_of_slots(at)), at, numbers
 
 
-def _check(pages: list[int]) -> None:
-    if len(pages) > MOST_PAGES:
+def _check(pages: list[int], most_pages: int | None = None) -> None:
+    if len(pages) > (most_pages or MOST_PAGES):
         raise too_much()
 
 

@@ -109,11 +109,13 @@ def _condition_of_step(before: Transaction, after: Transaction) -> tuple[str, di
     - The transaction is still in the phase that was read.
     - A signature is stored only once.
     - "Nothing was attempted" is stored for a reversal only if no process has claimed it: that process may have sent it.
+    - No data of the payer was erased since the transaction was read: the history's entry and the messages copy it.
     - The amounts of a payment that took money are still those that were read: the answer shows them, and the history's
       entry must agree with concurrent reversals.
     """
-    compared: dict[str, Any] = {"was": before.phase}
-    conditions = ["#phase = :was"]
+    erasure, compared = _same_erasure(before)
+    compared["was"] = before.phase
+    conditions = ["#phase = :was", erasure]
     if after.pictures.signature_key != before.pictures.signature_key:
         conditions.append("attribute_not_exists(#signature_key)")
     if after.is_reversal and was_not_attempted(after):
@@ -123,6 +125,13 @@ def _condition_of_step(before: Transaction, after: Transaction) -> tuple[str, di
         taken = before.reversals
         compared |= {"back": taken.amount_minor, "reserved": taken.reserved_minor, "count": taken.count}
     return " AND ".join(conditions), compared
+
+
+def _same_erasure(read: Transaction) -> tuple[str, dict[str, Any]]:
+    """Return the condition that no data of the payer was erased since a transaction was read, and its values."""
+    if read.erasure is None:
+        return "attribute_not_exists(#erasure)", {}
+    return "#erasure = :erasure", {"erasure": read.erasure}
 
 
 def claim(transaction: Transaction, now: datetime) -> bool:
@@ -182,8 +191,10 @@ def _reservation(original: Transaction, reversal: Transaction, *, follows_latest
         "#reversals = #reversals + :one",
         "#latest_reversal_id = :id",
     ]
-    conditions = ["#reversed_minor <= :most", "#phase = :phase"]
+    erasure, compared = _same_erasure(original)
+    conditions = ["#reversed_minor <= :most", "#phase = :phase", erasure]
     values = {
+        **compared,
         "amount": reversal.amount_minor,
         "one": 1,
         "id": reversal.id,
@@ -207,8 +218,8 @@ def _reservation(original: Transaction, reversal: Transaction, *, follows_latest
 def release(reversal: Transaction, original: Transaction | None = None) -> Write:
     """Return the write that ends the reservation of a decided reversal: its amount is reversed or free again.
 
-    With `original`, the payment's history entry is written as well. The payment must then still be in the phase of
-    `original`, or PhaseChangedError is raised: otherwise the entry could undo a concurrent completion.
+    With `original`, the payment's history entry is written as well. The payment must then still be in the phase and the
+    erasure of `original`, or PhaseChangedError is raised: otherwise the entry could undo a concurrent completion.
     """
     changes = ["#reserved_minor = #reserved_minor - :amount"]
     values: dict[str, int | str] = {"amount": reversal.amount_minor}
@@ -221,8 +232,10 @@ def release(reversal: Transaction, original: Transaction | None = None) -> Write
     payment, expression = key(reversal.original.id or ""), "SET " + ", ".join(changes)
     if original is None:
         return update(payment, expression, values)
-    values["phase"] = original.phase
-    return update(payment, expression, values, condition="#phase = :phase", otherwise=PhaseChangedError())
+    erasure, compared = _same_erasure(original)
+    values |= {"phase": original.phase, **compared}
+    condition = f"#phase = :phase AND {erasure}"
+    return update(payment, expression, values, condition=condition, otherwise=PhaseChangedError())
 
 
 def _event_writes(transaction: Transaction, at: datetime) -> list[Write]:

@@ -19,7 +19,7 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from chalicelib import clock
 from infra.api_gateway.velocity import rendered
-from infra.local.engines import ACCOUNT_ID, REGION
+from infra.stack.resources import ACCOUNT_ID, REGION
 
 API_ID, STAGE_NAME = "local", "api"
 REQUEST_ID = "x-amzn-RequestId"

@@ -35,10 +35,12 @@ class Server(ThreadingTCPServer):
     allow_reuse_address = True
     request_queue_size = 128
 
-    def __init__(self, gateway: Gateway, port: int = 0, during: During = contextlib.nullcontext) -> None:
-        super().__init__((HOST, port), Handler)
+    def __init__(
+        self, gateway: Gateway, port: int = 0, host: str = HOST, during: During = contextlib.nullcontext
+    ) -> None:
+        super().__init__((host, port), Handler)
         self.gateway, self.during = gateway, during
-        self.url = f"http://{HOST}:{self.server_address[1]}"
+        self.url = f"http://{host}:{self.server_address[1]}"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Print the error, unless the client closed the connection."""

@@ -12,7 +12,6 @@ from chalicelib.domain.effective_settings import DEFAULT_FEATURES
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType
-from chalicelib.gateways import secrets
 from chalicelib.schemas.agents import CreateAgent
 from chalicelib.schemas.base import wire_name
 from chalicelib.schemas.merchants import CreateMerchant
@@ -20,6 +19,7 @@ from chalicelib.schemas.terminals import CreateTerminal
 from chalicelib.services import agents, linked_cards, merchants
 from chalicelib.settings import SANDBOX, settings
 from infra.local import mail_viewer
+from infra.operator import stage_secret
 from infra.operator.commands import create_system_user
 
 SYSTEM = ("system@demo.example", "system-demo-password")
@@ -66,7 +66,7 @@ def seed() -> Agent:
 
     The card is linked if the stage has the sandbox. Return the agent of the first merchant.
     """
-    secrets.rotate_signing(Secret(SIGNING_SECRET))
+    stage_secret.rotate_signing(Secret(SIGNING_SECRET))
     system = _caller_of(create_system_user("System", SYSTEM[0], Secret(SYSTEM[1])))
     agent = {"SecretKey": TILL_KEY, "MobileSettings": {"Features": ALL_FEATURES, "AllowLinkedCards": 1}}
     till = _create_merchant(system, "Demo Store", ("DEMO0001", "DEMOBANK0000001"), (OWNER, TILL), agent)
@@ -129,6 +129,7 @@ def print_welcome(url: str, aws_url: str, folder: Path | None, *, is_first_start
     else:
         print(f"Data is kept in {folder}, except e-mails and text messages. Delete the folder to start again.\n")
     for what, address in (
+        ("The till", f"{url}/till"),
         ("The shop's page", f"{url}/app"),
         ("The reference of the interface", f"{url}/docs"),
         ("The OpenAPI document", f"{url}/api/v1/openapi.json"),

@@ -69,6 +69,9 @@ DECLINES, RETURNS, CANCELS = 0.04, 0.04, 0.01  # of cards; of payments
 LINE = ("Title", "Price", "Quantity")  # of a purchase
 NOTES = (10, 20, 50, 100, 200)
 
+SOLD_OFFLINE = 8  # one of so many cash sales of the first till is sold without connection
+UNTIL_CONNECTED = timedelta(minutes=95)
+
 
 @dataclass(frozen=True)
 class Reversal:
@@ -83,6 +86,7 @@ class Sale:
     """A request for a payment, its local time, its till, and its reversal in case it is approved."""
 
     at: datetime
+    sent: datetime  # later for a sale without connection
     till: int  # from 0
     input_type: InputType
     body: dict[str, Any]
@@ -124,7 +128,17 @@ def _sale(day: date, linked_card: int | None, chance: Random) -> Sale:
     else:
         number = chance.choice(DECLINED) if chance.random() < DECLINES else APPROVED
         body["Card"] = {"CardInputMode": 1, **card_of(input_type, number)}
-    return Sale(at, till, input_type, body, _reversal(at, transaction, lines[0][1], chance))
+    reversal = _reversal(at, transaction, lines[0][1], chance)
+    counter = int(str(transaction["ID"])[:4], 16)
+    if input_type is InputType.CASH and till == 0 and reversal is None and counter % SOLD_OFFLINE == 0:
+        queue = {
+            "Invoice": f"MKT22-{counter:06d}",
+            "Paid": f"{at:%Y-%m-%dT%H:%M:%S}.000",
+            "OfflineQueueId": f"MKT22:{counter}",
+        }
+        transaction["OfflineTran"] = {"OfflineMode": True, **queue}
+        return Sale(at, at + UNTIL_CONNECTED, till, input_type, body, None)
+    return Sale(at, at, till, input_type, body, reversal)
 
 
 def _lines(chance: Random) -> list[tuple[str, Decimal, int]]:
@@ -179,11 +193,11 @@ def fill(first: Agent, now: datetime) -> None:
     today = business_day(now, gmt)
     sales = [sale for ago in reversed(range(USUAL)) for sale in sales_of(today - timedelta(days=ago), linked_card)]
     sales = [
-        sale for sale in sales if _instant(sale.at, gmt) < now and (has_cards or sale.input_type is InputType.CASH)
+        sale for sale in sales if _instant(sale.sent, gmt) < now and (has_cards or sale.input_type is InputType.CASH)
     ]
 
     taken = [
-        take(sale.body, tills[sale.till], _instant(sale.at, gmt))
+        take(sale.body, tills[sale.till], _instant(sale.sent, gmt))
         for sale in sales
         if sale.input_type is not InputType.LINKED_CARD
     ]

@@ -19,8 +19,8 @@ from unittest.mock import patch
 
 from chalicelib import clock
 from chalicelib.domain.secret import Secret
-from chalicelib.gateways import secrets
 from infra.local import engines, ports
+from infra.operator import stage_secret
 
 PRODUCT = "Insurance"
 PARTNER_SECRET = "demo-partner-secret-of-the-local-stage"  # noqa: S105  the local stage's, known to everybody
@@ -98,7 +98,7 @@ def serve() -> Iterator[str]:
         registry = {PRODUCT: {"url": url, "timeout_seconds": TIMEOUT_SECONDS}}
         with patch.dict(os.environ, {"PARTNERS": json.dumps(registry)}):
             engines.clear_caches()
-            secrets.rotate_partner(PRODUCT, Secret(PARTNER_SECRET))
+            stage_secret.rotate_partner(PRODUCT, Secret(PARTNER_SECRET))
             threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
             try:
                 yield url

@@ -1,4 +1,4 @@
-"""The command `make screenshots`, which writes docs/images: views of the shop's page with the demo month."""
+"""The command `make screenshots`, which writes docs/images: the shop's page with the demo month, and the till."""
 
 import shutil
 import sys
@@ -26,9 +26,7 @@ class View(NamedTuple):
 
 VIEWS = (
     View("shop-today", "#/today", DESK),
-    View("shop-days", "#/days", DESK),
     View("shop-payments", "#/payments", PHONE),
-    View("shop-day-report", "#/day-report", PHONE),
 )
 
 
@@ -42,30 +40,54 @@ def main() -> None:
     with ports.running(port, sys.executable, "-m", "infra.local", **settings), sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program)
         for view in VIEWS:
-            _write(view, _signed_in(browser, view, f"http://{ports.HOST}:{port}/app"))
+            page = _signed_in(browser, demo_data.OWNER, view.size, f"http://{ports.HOST}:{port}/app{view.address}")
+            page.locator(".loaded").first.wait_for()
+            for waiting in (".loading", "[aria-busy=true]"):
+                page.locator(waiting).first.wait_for(state="hidden")
+            _write(view.name, page)
+            page.close()
+        _sell(_signed_in(browser, demo_data.TILL, (360, 640), f"http://{ports.HOST}:{port}/till"))
         browser.close()
 
 
-def _signed_in(browser: Browser, view: View, url: str) -> Page:
-    width, height = view.size
+def _sell(page: Page) -> None:
+    """Take pictures of a cash sale, and of one without connection."""
+
+    def press(*names: str) -> None:
+        for name in names:
+            page.get_by_role("button", name=name, exact=True).click()
+
+    press(*"15950")
+    _write("till-amount", page)
+    press("Cash")
+    page.get_by_label("Received").fill("200")
+    press("Take payment")
+    page.get_by_test_id("result").wait_for()
+    _write("till-paid", page)
+    page.context.set_offline(True)
+    press("New sale", *"8400", "On account", "Take payment")
+    page.get_by_test_id("result").wait_for()
+    page.wait_for_function("() => document.querySelector('[data-testid=waiting]').textContent === '1'")
+    _write("till-offline", page)
+    page.context.close()
+
+
+def _signed_in(browser: Browser, login: tuple[str, str], size: tuple[int, int], url: str) -> Page:
+    width, height = size
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme="light", locale="en-ZA")
     page.set_default_timeout(WAIT_MILLISECONDS)
-    page.goto(url + view.address)
-    email, password = demo_data.OWNER
+    page.goto(url)
+    email, password = login
     page.get_by_label("E-mail").fill(email)
     page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Sign in").click()
-    page.locator(".loaded").first.wait_for()
-    for waiting in (".loading", "[aria-busy=true]"):
-        page.locator(waiting).first.wait_for(state="hidden")
     return page
 
 
-def _write(view: View, page: Page) -> None:
+def _write(name: str, page: Page) -> None:
     IMAGES.mkdir(exist_ok=True)
-    path = IMAGES / f"{view.name}.png"
+    path = IMAGES / f"{name}.png"
     page.screenshot(path=path)
-    page.close()
     print(f"{path.stat().st_size:>9} {path.relative_to(ROOT)}")
 
 

@@ -27,8 +27,8 @@ from socketserver import ThreadingTCPServer
 from typing import IO, Any
 
 from infra.api_gateway.gateway import Kind, Refusal
-from infra.local.engines import ACCOUNT_ID, REGION
 from infra.local.ports import HOST
+from infra.stack.resources import ACCOUNT_ID, REGION
 
 VERSION = "/2018-06-01/runtime"
 MAX_PAYLOAD_BYTES = 6 * 1024 * 1024  # of a request and of an answer

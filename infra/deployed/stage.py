@@ -18,9 +18,9 @@ from infra.api_gateway.gateway import Gateway
 from infra.deployed import functions
 from infra.deployed.functions import Function, Process, process_of
 from infra.local import aws_server, engines, ports, streams
-from infra.local.engines import ACCOUNT_ID, REGION
 from infra.stack import cloudformation
 from infra.stack.cloudformation import Resources
+from infra.stack.resources import ACCOUNT_ID, REGION
 from infra.stack.template import logical_id
 
 # Settings that each deployment chooses. The functions get those of the local stage.

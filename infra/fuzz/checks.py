@@ -88,7 +88,8 @@ def _as_read(name: str, value: Any) -> Any:
         read = {key: _as_read(key, item) for key, item in value.items()}
         return {key: item for key, item in read.items() if item is not None and item not in NOTHING}
     if isinstance(value, list):
-        return [item for item in (_as_read(name, one) for one in value) if item not in ("", None)]
+        judged = [] if name == "PosBulk" else value  # the answer names the faulty items of a batch
+        return [item for item in (_as_read(name, one) for one in judged) if item not in ("", None)]
     if name in DECIMALS and isinstance(value, str) and DECIMAL.fullmatch(value):
         return float(value)
     if name in DECIMAL_STRINGS and isinstance(value, int | float) and not isinstance(value, bool):

@@ -1,4 +1,4 @@
-"""The connection of `chalice local` to the AWS of a running local stage.
+"""`chalice local` next to a running local stage: the HTTP server of `make run`, connected to the AWS of that stage.
 
 Chalice overwrites the environment with `.chalice/config.json`, so that file has the usual address under another name.
 """
@@ -6,10 +6,37 @@ Chalice overwrites the environment with `.chalice/config.json`, so that file has
 import os
 import socket
 import sys
+from typing import NoReturn
 from urllib.parse import urlsplit
 
-USUAL_ADDRESS = "LOCAL_AWS"  # only `chalice local` has this variable
+from chalice import local
+from chalice.app import Chalice
+from chalice.config import Config
+
+from infra.api_gateway import local_gateway
+from infra.api_gateway.http_server import Server
+
+USUAL_ADDRESS = "LOCAL_AWS"  # only the stage `local` of Chalice has this variable
 VARIABLE = "AWS_ENDPOINT_URL"
+
+
+def replace_the_server() -> None:
+    """Let `chalice local` start the server of `make run`: Chalice's own refusals are not in the envelope."""
+    local.create_local_server = _server  # type: ignore[assignment]
+
+
+def _server(app: Chalice, config: Config, host: str, port: int) -> Server:
+    """Return the server of `chalice local`. End the process with one line if it cannot serve."""
+    del config
+    if USUAL_ADDRESS not in os.environ:
+        _end("Only the stage `local` runs here. Start `make run`, then `chalice local --stage local --port 8100`.")
+    connect()
+    try:
+        server = Server(local_gateway.gateway(app), port, host)
+    except OSError as problem:
+        _end(f"Nothing can listen on port {port} of {host} ({problem.strerror}): `--port` takes another.")
+    print(f"Serving on {server.url}", flush=True)
+    return server
 
 
 def connect() -> None:
@@ -22,5 +49,9 @@ def connect() -> None:
         address = urlsplit(url)
         socket.create_connection((address.hostname or "", address.port or 80), timeout=5).close()
     except (OSError, ValueError):
-        print(f"No local stage is at {url}: start one with `make run`, or name another in {VARIABLE}.", file=sys.stderr)
-        os._exit(1)  # Chalice imports the app in a thread, and SystemExit would end only that thread
+        _end(f"No local stage is at {url}: start one with `make run`, or name another in {VARIABLE}.")
+
+
+def _end(message: str) -> NoReturn:
+    print(message, file=sys.stderr)
+    os._exit(1)  # Chalice makes the server in a thread, and SystemExit would end only that thread

@@ -87,6 +87,10 @@ class DataFolder:
         """Store an object of the bucket."""
         self._write(self.files / quote(name, safe=""), content)
 
+    def delete_file(self, name: str) -> None:
+        """Delete an object of the bucket."""
+        (self.files / quote(name, safe="")).unlink(missing_ok=True)
+
     def stored_files(self) -> Iterator[tuple[str, bytes]]:
         """Return the names and contents of the objects of the bucket."""
         for path in sorted(self.files.iterdir()):

@@ -17,7 +17,7 @@ from moto.secretsmanager.models import SecretsManagerBackend
 from infra.local import engines
 from infra.local.data_folder import DataFolder
 
-SECRET_WRITERS = ("put_secret_value", "update_secret")
+SECRET_WRITERS = ("put_secret_value", "update_secret", "update_secret_version_stage")
 
 
 @contextlib.contextmanager
@@ -32,6 +32,7 @@ def kept_in(folder: DataFolder) -> Iterator[None]:
             writer = _storing_secret(getattr(SecretsManagerBackend, name), folder)
             stack.enter_context(patch.object(SecretsManagerBackend, name, writer))
         stack.enter_context(patch.object(S3Backend, "put_object", _storing_file(S3Backend.put_object, folder)))
+        stack.enter_context(patch.object(S3Backend, "delete_object", _deleting_file(S3Backend.delete_object, folder)))
         yield
 
 
@@ -83,3 +84,13 @@ def _storing_file(put: Callable[..., Any], folder: DataFolder) -> Callable[..., 
         return result
 
     return put_and_store
+
+
+def _deleting_file(delete: Callable[..., Any], folder: DataFolder) -> Callable[..., Any]:
+    def delete_and_forget(backend: S3Backend, bucket_name: str, key_name: str, *args: Any, **kw: Any) -> Any:
+        result = delete(backend, bucket_name, key_name, *args, **kw)
+        if bucket_name == engines.environment()["BUCKET"] and backend.get_object(bucket_name, key_name) is None:
+            folder.delete_file(key_name)
+        return result
+
+    return delete_and_forget

@@ -14,7 +14,7 @@ from moto.ses.models import ses_backends
 from moto.sns.models import sns_backends
 
 from chalicelib.record import Record
-from infra.local.engines import REGION
+from infra.stack.resources import REGION
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse

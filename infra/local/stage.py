@@ -42,7 +42,7 @@ ENGINES = ("moto", "dynamodb-local")
 
 def serve(served_app: Chalice, port: int = 0, during: During = contextlib.nullcontext) -> Server:
     """Return a server of the app, for `with`; port 0 takes a free one. Raises OSError when the port is in use."""
-    return Server(local_gateway.gateway(served_app), port, during)
+    return Server(local_gateway.gateway(served_app), port, during=during)
 
 
 def main() -> None:

@@ -20,6 +20,7 @@ from botocore.exceptions import ClientError
 from chalicelib.log import log_defect
 from chalicelib.routes import jobs
 from infra.local import engines
+from infra.stack import resources
 from infra.stack.streams import is_wanted
 
 Record = dict[str, Any]
@@ -43,7 +44,7 @@ def call(function: str, event: dict[str, Any]) -> Mapping[str, Any] | None:
 def batches() -> Iterator[tuple[str, list[Record]]]:
     """Yield the new records in batches, each with the name of its function."""
     for table, function in FUNCTIONS.items():
-        records = [one for one in _taken(f"{engines.STACK}-{table}") if is_wanted(table.capitalize(), one)]
+        records = [one for one in _taken(f"{resources.STACK}-{table}") if is_wanted(table.capitalize(), one)]
         for start in range(0, len(records), BATCH):
             yield function, records[start : start + BATCH]
 
@@ -123,7 +124,7 @@ def _of_moto(table: str) -> list[Record]:
     """Take the records out of moto, which never deletes them."""
     models = import_module("moto.dynamodb.models")
     with engines.MOTO_LOCK:
-        found = models.dynamodb_backends[engines.ACCOUNT_ID][engines.REGION].tables.get(table)
+        found = models.dynamodb_backends[resources.ACCOUNT_ID][resources.REGION].tables.get(table)
         shard = found.stream_shard if found else None
         if shard is None:
             return []

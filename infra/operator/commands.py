@@ -12,6 +12,7 @@ import secrets
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -29,7 +30,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical
 from chalicelib.domain.transaction import InputType, MessageTrace
 from chalicelib.errors import ServiceError
-from chalicelib.gateways.secrets import REMEMBERED_S, keyed_digest, pseudonym, rotate_partner, rotate_signing, seal
+from chalicelib.gateways.secrets import REMEMBERED_S, keyed_digest, pseudonym, seal, signing
 from chalicelib.schemas.field_types import EMAIL
 from chalicelib.services import history, linked_cards
 from chalicelib.services.authentication import LOGIN, new_secret_key
@@ -39,6 +40,8 @@ from chalicelib.store import agents, audit, merchants, sequences
 from chalicelib.store.audit import Act
 from chalicelib.store.table import BATCH, decode, read, read_all, table_name
 from infra.local import scheduler, stage_clock
+from infra.operator import stage_secret
+from infra.operator.payer import ERASE, EXPORT, FIND, payer_command
 from infra.operator.rebuild_totals import rebuild
 from infra.operator.reconcile import HEADER, reconcile_command
 
@@ -123,22 +126,41 @@ def _read_secret(prompt: str) -> Secret:
     return Secret(text.strip())
 
 
+def _show_secrets_command(_: argparse.Namespace) -> None:
+    print("\n".join(stage_secret.described()))
+
+
 def _rotate_signing_command(_: argparse.Namespace) -> None:
-    rotate_signing()
-    name = settings().secret_id
-    minutes = REMEMBERED_S // 60
-    print(f"The first entry of `signing` in the secret {name} is new: sign with it in {minutes} minutes, not before.")
+    stage_secret.rotate_signing()
+    print(f"Sign with the new secret in {REMEMBERED_S // 60} minutes, not before: `print-signing` prints it.")
+
+
+def _print_signing_command(_: argparse.Namespace) -> None:
+    if not signing():
+        sys.exit("The stage has no signing secret: `rotate-signing` makes one.")
+    print(signing()[0].reveal())
 
 
 def _partner_secret_command(options: argparse.Namespace) -> None:
-    typed = _read_secret("The secret agreed with the partner (empty: make one): ")
-    if 0 < len(typed.reveal()) < MIN_PARTNER_SECRET_LENGTH:
+    if options.remove:
+        stage_secret.remove_partner(options.product)
+        print(f"There is no secret for {options.product} any more: its requests are refused in a few minutes.")
+        return
+    typed = _read_secret("The secret agreed with the partner: ")
+    if len(typed.reveal()) < MIN_PARTNER_SECRET_LENGTH:
         sys.exit(f"The secret shared with a partner has at least {MIN_PARTNER_SECRET_LENGTH} characters.")
-    rotate_partner(options.product, typed if typed.reveal() else None)
-    name, product = settings().secret_id, options.product
-    print(
-        f"`partners.{product}` in the secret {name} signs all requests in {REMEMBERED_S // 60} minutes at the latest."
-    )
+    stage_secret.rotate_partner(options.product, typed)
+    print(f"It signs all requests for {options.product} in {REMEMBERED_S // 60} minutes at the latest.")
+
+
+def _use_certificate_command(options: argparse.Namespace) -> None:
+    expires = stage_secret.use_certificate(options.certificate, options.key)
+    print(f"The host gets it in {REMEMBERED_S // 60} minutes at the latest. It expires on {expires:%Y-%m-%d}.")
+
+
+def _undo_secret_command(_: argparse.Namespace) -> None:
+    names = ", ".join(stage_secret.undo()) or "nothing"
+    print(f"Returned to the version before: {names} differs. The same command returns to the later one.")
 
 
 def _audit_command(options: argparse.Namespace) -> None:
@@ -218,12 +240,26 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
         _system_user_command,
         {"--email": {"required": True}, "--name": {"required": True}, "--phone": {"default": ""}},
     ),
+    "show-secrets": ("print the names and dates of the stage's secrets, no values", _show_secrets_command, {}),
     "rotate-signing": ("make a new secret for signing JSON web tokens", _rotate_signing_command, {}),
+    "print-signing": ("print the secret that signs JSON web tokens", _print_signing_command, {}),
     "partner-secret": (
         "store the secret shared with a partner",
         _partner_secret_command,
-        {"product": {"help": "its ProductDescCode in PARTNERS"}},
+        {
+            "product": {"help": "its ProductDescCode in PARTNERS"},
+            "--remove": {"action": "store_true", "help": "delete it"},
+        },
     ),
+    "use-certificate": (
+        "store our certificate for the host of the acquirer ISO8583",
+        _use_certificate_command,
+        {
+            "--certificate": {"required": True, "type": Path, "help": "PEM file"},
+            "--key": {"required": True, "type": Path, "help": "PEM file, without a password"},
+        },
+    ),
+    "undo-secret": ("return to the secrets before the latest change", _undo_secret_command, {}),
     "link-card": (
         "link a card to an agent",
         _link_card_command,
@@ -257,6 +293,17 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
         _find_login_command,
         {"digest": {"help": "`login` of a line `denied` or `login_from_many_places`"}},
     ),
+    "payer": (
+        "find, export or erase the data of a payer in one merchant",
+        payer_command,
+        {
+            "action": {"choices": [FIND, EXPORT, ERASE]},
+            "--email": {"help": "in any case"},
+            "--phone": {"help": "international, or as in the merchant's country"},
+            "--merchant": {"type": int, "required": True, "help": "its ID"},
+            "--yes": {"action": "store_true", "help": "erase without a question"},
+        },
+    ),
     "audit": (
         "print who changed which fields of an object",
         _audit_command,
@@ -282,3 +329,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
         COMMANDS[chosen.command][1](chosen)
     except ServiceError as refusal:
         sys.exit(refusal.message)
+    except stage_secret.SecretError as problem:
+        sys.exit(str(problem))

@@ -22,6 +22,8 @@ DICTIONARIES: Mapping[str, Mapping[Any, str]] = {
     "EntryCaps": ENTRY_CAPS,
     "BasicTran.InputType": INPUT_TYPES | {30: "Payment link: refused with 312", 100: "Recurring: refused with 312"},
     "BasicReverseTran.InputType": INPUT_TYPES,
+    "ListBasicModel.InputType": INPUT_TYPES
+    | {30: "Payment link: no payment has it", 100: "Recurring: no payment has it"},
     "TransactionView.InputType": INPUT_TYPES,
     "ReverseMode": {
         ReverseMode.CANCEL: "Cancel: before the Deadline, in full (/reverse)",

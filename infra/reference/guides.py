@@ -1,9 +1,12 @@
-"""The guides docs/errors.md (every ErrorCode, and the action of the caller) and docs/alarms.md (every alarm)."""
+"""The guides docs/errors.md, docs/alarms.md and docs/parameters.md."""
+
+from typing import Any
 
 from chalicelib.domain.acquirer import MESSAGES
 from chalicelib.errors import Check, ErrorCode
 from chalicelib.web import STATUS_OF
 from infra.reference import HERE, read_json
+from infra.stack import resources
 from infra.stack.alarms import ALARMS, Alarm
 
 
@@ -21,6 +24,26 @@ def alarms_guide() -> str:
     """Return the guide of alarms."""
     rows = [f"| `{one.name}` | {one.meaning} | {_condition(one)} | {one.action} |" for one in ALARMS]
     return _filled("alarms.md", alarms=rows)
+
+
+def parameters_guide() -> str:
+    """Return the guide of the template's parameters."""
+    parameters = resources.definition()["Parameters"].items()
+    rows = [f"| `{name}` | {one['Description']} | {_default(one)} | {_values(one)} |" for name, one in parameters]
+    return _filled("parameters.md", parameters=rows)
+
+
+def _default(parameter: dict[str, Any]) -> str:
+    return f"`{parameter['Default']}`" if parameter["Default"] != "" else "none"
+
+
+def _values(parameter: dict[str, Any]) -> str:
+    """Return the values that CloudFormation takes, in words or one by one."""
+    if "AllowedValues" in parameter:
+        return ", ".join(f"`{value}`" for value in parameter["AllowedValues"])
+    if "MinValue" in parameter:
+        return f"{parameter['MinValue']} or more"
+    return str(parameter.get("ConstraintDescription", "text"))
 
 
 def _filled(name: str, **tables: list[str]) -> str:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable  # noqa: TC003
 from typing import Any
 
-from infra.local.engines import ACCOUNT_ID, REGION, STACK
+from infra.stack.resources import ACCOUNT_ID, REGION, STACK
 
 Resources = dict[str, dict[str, Any]]
 

@@ -20,7 +20,9 @@ from pathlib import Path
 from py_compile import PycInvalidationMode
 from typing import Any
 
+from chalicelib.settings import PROD
 from infra.stack import template
+from infra.stack.cloudformation import deployed
 
 RUNTIME = (3, 11)  # bytecode and wheels are for this Python, which must also make the zip
 GLIBC_MINORS = range(17, 27)  # Lambda's Python 3.11 runs on Amazon Linux 2, which has glibc 2.26
@@ -122,6 +124,9 @@ def problems(zip_path: Path) -> list[str]:
 
 ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build"
+# The settings that `prod` names, and the effect of an empty one.
+PROD_SETTINGS = {"ACQUIRERS": "takes no cards", "MAIL_FROM": "sends no e-mail, so no receipt"}
+SPARE_CONCURRENCY = 100  # Lambda keeps it for functions without a reserved concurrency
 SOURCES = ("app.py", "chalicelib", ".chalice/config.json")
 LOCK = ROOT / "requirements.lock"
 REFERENCE = re.compile(r"\$\{[^}]+\}")
@@ -136,6 +141,8 @@ def main() -> None:
         sys.exit(str(problem))
     size = (BUILD / "deployment.zip").stat().st_size
     print(f"{stage}: build/sam.json and build/deployment.zip, {size / 1024 / 1024:.2f} MB")
+    needed = quota(json.loads((BUILD / "sam.json").read_text(encoding="utf-8")))
+    print(f"With the default parameters the account needs the Lambda quota of {needed} concurrent executions.")
 
 
 class PackageError(Exception):
@@ -155,6 +162,7 @@ def package(stage: str, build: Path) -> None:
         stages = ", ".join(name for name in config["stages"] if name != "local")
         message = f"STAGE is one of {stages}, not {stage}."
         raise PackageError(message)
+    check_named(config, stage)
     build.mkdir(parents=True, exist_ok=True)
     project = _project(build)
     lock = build / "requirements.lock"
@@ -167,6 +175,21 @@ def package(stage: str, build: Path) -> None:
     repack(build / "deployment.zip")
     if found := problems(build / "deployment.zip"):
         raise PackageError("; ".join(found))
+
+
+def check_named(config: dict[str, Any], stage: str) -> None:
+    """Raise PackageError for settings that `prod` does not name. An empty one is named."""
+    named = {*config.get("environment_variables", {}), *config["stages"][stage].get("environment_variables", {})}
+    if stage == PROD and (missing := [name for name in PROD_SETTINGS if name not in named]):
+        effects = "; ".join(f'"{name}": "" if it {PROD_SETTINGS[name]}' for name in missing)
+        message = f".chalice/config.json lacks {' and '.join(missing)} for the stage {stage} ({effects})."
+        raise PackageError(message)
+
+
+def quota(sam: dict[str, Any]) -> int:
+    """Return the concurrent executions that an account needs, with the default parameters."""
+    limits: list[int] = [one["Properties"].get("ReservedConcurrentExecutions", 0) for one in deployed(sam).values()]
+    return sum(limits) + SPARE_CONCURRENCY
 
 
 def _project(build: Path) -> Path:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from infra.local.data_folder import DataFolderError
 
@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 FOLDER = Path(__file__).parent
+# The stack of the local stage.
+STACK = "payments-local"
+REGION: Literal["eu-west-1"] = "eu-west-1"
+ACCOUNT_ID = "123456789012"  # moto's
 TABLE_TYPE = "AWS::DynamoDB::Table"
 ALIAS_TYPE = "AWS::KMS::Alias"
 BUCKET_TYPE = "AWS::S3::Bucket"

@@ -15,6 +15,9 @@ from infra.stack.alarms import monitoring_resources
 Template = dict[str, Any]
 
 CALLING_ACQUIRERS = ("APIHandler", "SweepPayments")  # cloud.json permits their roles to have network interfaces
+# TLS before 1.2 is refused, at the API's own address too, which takes 1.0 without a policy. STRICT refuses a request
+# whose TLS name is another host than its header Host.
+TLS = {"SecurityPolicy": "SecurityPolicy_TLS13_1_2_2021_06", "EndpointAccessMode": "STRICT"}
 # The settings of the API's function that are parameters of the stack.
 FROM_PARAMETERS = {
     "Environment": {
@@ -70,6 +73,7 @@ def api_properties(app: Chalice) -> Template:
     """Return the properties of the API: limits, access log, its own answers, authorizers, and the 405 of each path."""
     return {
         "Name": {"Ref": "AWS::StackName"},
+        **TLS,
         "OpenApiVersion": "2.0",  # without it SAM makes a second stage, "Stage", without any of the limits below
         "AlwaysDeploy": True,  # a stage serves a copy of the API, which SAM does not renew if only a parameter changed
         "TracingEnabled": True,

@@ -446,13 +446,28 @@ OF_HISTORY = of_a_list(
         "Period.To": in_period(HISTORY, {"From": -2, "To": 2}, {"From": -2, "To": -2}),
     },
 )
+
+
+def a_journal(form: str) -> Callable[[Run], dict[str, Any]]:
+    """Return a journal of a day without payments, with a name for each account."""
+    return lambda run: {
+        "Format": form,
+        "Period": {"From": "2026-03-14", "To": "2026-03-14"},
+        "Accounts": complete_requests.export(run.ids)["Accounts"] if form == "xero" else {},
+    }
+
+
 OF_AN_EXPORT = of_a_list(
     EXPORT,
     {
         "Period.From": in_period(EXPORT, {"From": -2, "To": 2}, {"From": 2, "To": 2}),
         "Period.To": in_period(EXPORT, {"From": -2, "To": 2}, {"From": -2, "To": -2}),
     },
-) | {"ListBasicModel.Page": narrowing(EXPORT, id_of("cash"), always(2))}
+) | {
+    "ListBasicModel.Page": narrowing(EXPORT, id_of("cash"), always(2)),
+    "Format": refused(EXPORT, a_journal("hledger"), "Hledger", (400, 202)),
+    **{f"Accounts.{name}": refused(EXPORT, a_journal("xero"), "=1", (400, 202)) for name in spec_fields.BOOK_ACCOUNTS},
+}
 OF_A_LIST_BY_DAYS = of_a_list(
     BY_DAYS,
     {
@@ -520,6 +535,13 @@ def signed_in(run: Run) -> dict[str, Any]:
     return {"Email": run.till[0], "Password": PASSWORD}
 
 
+def remembered(run: Run, field: str) -> None:
+    session = run.post(SIGN_IN, {**signed_in(run), field: True}).body["Data"]["SessionID"]
+    ends = http.get(run.shop.stage, "/api/v1/user/me?GMT=0", (run.till[0], session)).body["Data"]["ExpiresAt"]
+
+    assert datetime.fromisoformat(ends + "+00:00") > datetime.now(UTC) + timedelta(days=29)
+
+
 EVIDENCE: dict[str, dict[str, Evidence]] = {
     SUBMIT: OF_A_PAYMENT,
     REVERSE: OF_A_REVERSAL,
@@ -545,6 +567,7 @@ EVIDENCE: dict[str, dict[str, Evidence]] = {
     SIGN_IN: {
         "Email": refused(SIGN_IN, signed_in, "nobody@shop.example", (401, 102)),
         "Password": refused(SIGN_IN, signed_in, "another password", (401, 102)),
+        "Remember": remembered,
     },
 }
 

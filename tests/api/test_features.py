@@ -1,6 +1,8 @@
 """Features and settings of an agent: each has an effect on payments that is shown here, or the reference says none."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 from chalicelib.schemas.mobile_settings import FeaturesIn, MobileSettingsIn
 from infra.reference.schemas import describe_field
 from tests.support import http
-from tests.support.builders import agent_body, merchant_body, terminal_body
+from tests.support.builders import agent_body, merchant_body, merchant_update, terminal_body
 from tests.support.cards import a_card_body
 from tests.support.http import SYSTEM, TILL, Reply
 from tests.support.stored import stored_transaction
@@ -37,7 +39,7 @@ FEATURES: dict[str, tuple[bool, Callable[[], dict[str, Any]], tuple[int, int]]] 
     "AcceptOuterCard": (False, a_kind(7, "OUTERCARD"), (200, 0)),
     "Offline": (False, lambda: a_body(OfflineTran={"OfflineMode": True}), (200, 0)),
 }
-HAVE_AN_EFFECT = {*FEATURES, "Inherited"}
+HAVE_AN_EFFECT = {*FEATURES, "Inherited", "AutoLogin"}
 OFF = (403, 311)
 
 
@@ -53,6 +55,15 @@ class Till:
         body = agent_body(number, TID=tid, MobileSettings=agent, ImageAvatar=None, BranchesActions=None, SecretKey=KEY)
         self.shown: dict[str, Any] = self._made(f"merchant/{number}/pos/create", body)["Pos"]["MobileSettings"]
         self.login = body["Email"], KEY
+        self.path = f"merchant/{number}"
+        self.id: int = self._made(f"{self.path}/pos/list", {"Email": body["Email"]})["PosList"][0]["ID"]
+
+    def update(self, changes: dict[str, Any], *, of_merchant: bool) -> None:
+        """Change the merchant or the agent."""
+        if of_merchant:
+            self._made(f"{self.path}/update", merchant_update(Image=None, **changes))
+        else:
+            self._made(f"{self.path}/pos/{self.id}/update", changes)
 
     def _made(self, path: str, body: dict[str, Any]) -> Any:
         reply = http.post(self.stage, f"/api/v1/{path}", body, SYSTEM)
@@ -116,6 +127,53 @@ def test_a_repeated_offline_payment_is_answered_when_offline_was_switched_off(st
 
     assert till.pay(body).headers["Idempotent-Replayed"] == "true"
     assert till.pay({**body, "BasicTran": {**body["BasicTran"], "ID": a_guid()}}).error == OFF
+
+
+def offline(hours_ago: float, input_type: int, acquirer: str, gmt: int = 2) -> dict[str, Any]:
+    """Return a sale that a till took so long ago, by the clock of its zone."""
+    paid = datetime.now(UTC) + timedelta(hours=gmt - hours_ago)
+    body = a_kind(input_type, acquirer)()
+    body["BasicTran"]["OfflineTran"] = {"OfflineMode": True, "Paid": f"{paid:%Y-%m-%dT%H:%M:%S}"}
+    return {**body, "GMT": gmt}
+
+
+@pytest.mark.parametrize("of_merchant", [False, True])
+@pytest.mark.parametrize("name", ["Offline", "AcceptPrepaid"])
+def test_a_sale_taken_before_its_feature_was_switched_off_is_allowed(
+    stage: str,
+    name: str,
+    of_merchant: bool,  # noqa: FBT001  a parameter of the test
+) -> None:
+    both = features(Offline=True, AcceptPrepaid=True)
+    till = Till(stage, both if of_merchant else None, None if of_merchant else both)
+    sale = partial(offline, input_type=8, acquirer="PREPAID")
+    assert till.pay(sale(1)).error == (200, 0)
+
+    till.update({"MobileSettings": features(**{name: False})}, of_merchant=of_merchant)
+
+    assert [till.pay(sale(hours)).error for hours in (0, -1)] == [OFF, OFF]
+    assert [till.pay(sale(1, gmt=gmt)).error for gmt in (-5, 2, 14)] == [(200, 0)] * 3
+    assert till.pay(sale(9000)).error == (400, 202), "older than a year"
+    online = {**a_kind(8, "PREPAID")(), "GMT": 2}
+    assert till.pay(online).error == (OFF if name == "AcceptPrepaid" else (200, 0))
+
+    till.update({"MobileSettings": features(**{name: True})}, of_merchant=of_merchant)
+
+    assert till.pay(sale(0)).error == (200, 0)
+
+
+def test_a_blocked_agent_is_refused_whatever_was_allowed_when_it_sold(stage: str) -> None:
+    till = Till(stage, None, features(Offline=True))
+    till.update({"MobileSettings": features(Offline=False), "State": 0}, of_merchant=False)
+
+    assert till.pay(offline(1, 10, "CASH")).error == (401, 103)
+
+
+def test_a_feature_that_never_was_on_allows_no_sale_of_the_past(stage: str) -> None:
+    till = Till(stage, None, features(Offline=False))
+    till.update({"MobileSettings": features(Offline=False)}, of_merchant=False)
+
+    assert till.pay(offline(1, 10, "CASH")).error == OFF
 
 
 def test_credit_vouchers_are_not_allowed_whatever_was_set(stage: str) -> None:

@@ -6,8 +6,15 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.permissions import Right
-from chalicelib.domain.sign_in import MAX_IDLE
-from tests.support.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account
+from chalicelib.domain.sign_in import ORDINARY
+from tests.support.accounts import (
+    PASSWORD,
+    Account,
+    a_stored_merchant,
+    a_stored_terminal,
+    accept_test_tokens,
+    an_account,
+)
 from tests.support.http import Reply, call, post
 
 ME, SIGN_IN = "/api/v1/user/me", "/api/v1/user/login/session"
@@ -70,8 +77,31 @@ def test_the_end_of_a_session_is_local_time(stage: str, query: str, hours: int) 
     data = ok(me(stage, session, query))["Data"]
 
     ends = datetime.fromisoformat(data["ExpiresAt"] + "+00:00") - timedelta(hours=hours)
-    assert before + MAX_IDLE - SECOND <= ends <= datetime.now(UTC) + MAX_IDLE
+    assert before + ORDINARY.idle - SECOND <= ends <= datetime.now(UTC) + ORDINARY.idle
     assert data["GMT"] == 2
+
+
+@pytest.mark.parametrize("exp", [timedelta(hours=1), timedelta(days=3000), None])
+def test_the_end_of_a_token_is_its_exp(stage: str, exp: timedelta | None) -> None:
+    account = an_account()
+    accept_test_tokens()
+    ends = datetime.now(UTC).replace(microsecond=0) + exp if exp else None
+    token = account.jwt(account.key, **({"exp": int(ends.timestamp())} if ends else {}))
+
+    shown = ok(me(stage, token, "?GMT=0"))["Data"]["ExpiresAt"]
+
+    assert shown == (ends and f"{ends:%Y-%m-%dT%H:%M:%S}.000")
+
+
+def test_the_end_of_a_token_with_a_session_is_the_earlier_end(stage: str) -> None:
+    account = an_account()
+    accept_test_tokens()
+    session = a_session_of(stage, account).removeprefix("Session ")
+    before, late = datetime.now(UTC), datetime.now(UTC) + timedelta(days=1)
+
+    shown = ok(me(stage, account.jwt(session, exp=int(late.timestamp())), "?GMT=0"))["Data"]["ExpiresAt"]
+
+    assert datetime.fromisoformat(shown + "+00:00") <= before + ORDINARY.idle
 
 
 def test_it_may_be_asked_as_often_as_one_likes(stage: str) -> None:

@@ -240,6 +240,30 @@ def test_the_date_of_an_offline_payment_is_the_time_that_was_sent(stage: str, gm
     assert again["Invoice"][:6] == shown["Invoice"][:6]
 
 
+def test_an_offline_payment_shows_when_it_was_taken_and_when_it_came(shop: Shop, till: Login) -> None:
+    paid = f"{day_before(3)}T12:00:00.000"
+    shown = offline(shop.stage, paid, 2, till)
+    [found] = ok(get(shop.stage, f"/api/v1/payment/{shown['ID']}?GMT=0", till))["Transactions"]
+    period = {"Period": {"From": day_before(3), "To": day_before(3)}}
+    [listed] = ok(post(shop.stage, HISTORY, period, till))["Transactions"]
+    here = datetime.now(UTC).replace(tzinfo=None)
+
+    assert (shown["Date"], listed["Date"]) == (paid, paid)
+    assert shown["OfflineReceived"] == listed["OfflineReceived"]
+    assert timedelta(0) <= here - datetime.fromisoformat(found["OfflineReceived"]) < timedelta(seconds=30)
+    assert datetime.fromisoformat(shown["Date"]) - datetime.fromisoformat(found["Date"]) == timedelta(hours=2)
+
+
+def test_only_an_offline_payment_has_a_time_at_which_it_came(stage: str) -> None:
+    payments = [a_body(), a_body(OfflineTran={"OfflineMode": True})]
+    online, now = (ok(post(stage, SUBMIT, body))["Transaction"] for body in payments)
+    back = {"BasicReverseTran": {"TransactionID": now["ID"], "ReverseMode": 2}}
+
+    assert online["OfflineReceived"] is None
+    assert now["OfflineReceived"] == now["Date"]
+    assert ok(post(stage, REVERSE, back))["Transaction"]["OfflineReceived"] is None
+
+
 @pytest.mark.parametrize(
     ("clock", "gmt", "days_later"),
     [

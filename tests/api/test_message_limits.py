@@ -18,7 +18,7 @@ from chalicelib.services import outbox, payment_sweep
 from chalicelib.settings import settings
 from chalicelib.store import message_limits
 from chalicelib.store.table import commit
-from infra.local.engines import STACK
+from infra.stack.resources import STACK
 from tests.api.test_files import a_file
 from tests.support import events, http
 from tests.support.builders import Shop, a_shop, a_webhook, agent_body, an_email, merchant_body

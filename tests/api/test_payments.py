@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -108,6 +109,20 @@ def test_an_offline_payment_has_no_number_of_the_services_form(stage: str, sent:
 
     assert reply.error == (400, 202)
     assert reply.findings == [("BasicTran.OfflineTran.Invoice", 3)]
+
+
+def test_an_offline_payment_is_logged_once_with_the_time_it_waited(
+    stage: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paid = f"{datetime.now(UTC) - timedelta(hours=30):%Y-%m-%dT%H:%M:%S}Z"
+    body = a_body(OfflineTran={"OfflineMode": True, "Paid": paid})
+    shown, _, _ = (post(stage, SUBMIT, one).body["Transaction"] for one in (body, body, a_body()))
+
+    [line] = [json.loads(line) for line in capsys.readouterr().out.splitlines() if "offline_sale" in line]
+    waited = line.pop("waited_seconds")
+    facts = {"transaction": shown["ID"], "merchant": shown["ClientID"], "agent": shown["PosID"]}
+    assert line == {"event": "offline_sale", "stage": "local", **facts}
+    assert 30 * 3600 <= waited <= 30 * 3600 + 60
 
 
 def test_an_offline_payment_whose_number_is_blank_gets_one(stage: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from chalicelib.domain.secret import Secret
 from chalicelib.gateways import secrets
 from chalicelib.settings import settings
+from infra.operator import stage_secret
 from tests.api.test_prepare import PREPARE, a_body, filled
 from tests.support.http import post
 from tests.support.partners import Behaviour, Server, a_server, repeats, says, sends
@@ -28,7 +29,7 @@ def registered(stage: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Register
         with a_server(behaviour) as server:
             monkeypatch.setenv("PARTNERS", json.dumps({"Test": {"url": server.url, "timeout_seconds": 0.5}}))
             settings.cache_clear()
-            secrets.rotate_partner("Test", Secret("a-secret-of-the-partner"))
+            stage_secret.rotate_partner("Test", Secret("a-secret-of-the-partner"))
             yield server
 
     yield register

@@ -9,7 +9,7 @@ import boto3
 import pytest
 
 from chalicelib.store import audit, merchants
-from infra.local.engines import STACK
+from infra.stack.resources import STACK
 from tests.support import http
 from tests.support.builders import Shop, a_shop, a_webhook
 from tests.support.http import Reply

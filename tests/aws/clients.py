@@ -41,7 +41,6 @@ METHODS = {
     "Encrypt": "encrypt",
     "Decrypt": "decrypt",
     "GetSecretValue": "get_secret_value",
-    "PutSecretValue": "put_secret_value",
 }
 Outcome = tuple[Any, ...]
 

@@ -36,7 +36,7 @@ from infra.local import engines
 
 OPERATIONS = [
     *((DYNAMODB, name) for name in ("GetItem", "BatchGetItem", "PutItem", "UpdateItem", "Query", "TransactWriteItems")),
-    *((SECRETS_MANAGER, name) for name in ("GetSecretValue", "PutSecretValue")),
+    (SECRETS_MANAGER, "GetSecretValue"),
     *((KMS, name) for name in ("Encrypt", "Decrypt")),
 ]
 PRINTABLE = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1)

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, NoReturn
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Playwright, expect, sync_playwright
 
 from infra.reference import ROOT
 from tests.conftest import CI
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-AXE = ROOT / ".engines" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+AXE = ROOT / ".engines" / "page-tools" / "node_modules" / "axe-core" / "axe.min.js"
 WAIT_MILLISECONDS = 60_000  # for what a page shows at last, on a busy machine
 expect.set_options(timeout=WAIT_MILLISECONDS)
 VIOLATIONS = """async () => {
@@ -86,18 +86,28 @@ def _missing(what: str) -> NoReturn:
     (pytest.fail if CI and os.environ.get("NO_BROWSER") != "true" else pytest.skip)(what)
 
 
+def chromium() -> str:
+    """Return the program of the browser."""
+    return next(filter(None, map(shutil.which, PROGRAMS)), None) or _missing(
+        "Chromium is not installed: `apt-get install chromium` runs the tests of pages."
+    )
+
+
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
-    """A browser for the tests of this folder."""
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if program is None:
-        _missing("Chromium is not installed: `apt-get install chromium` runs the tests of pages.")
+def playwright() -> Iterator[Playwright]:
+    """The driver of browsers."""
     if not AXE.exists():
         _missing("axe-core is not installed: `make browser` fetches it, where npm is at hand.")
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=program)
+    with sync_playwright() as running:
         yield running
-        running.close()
+
+
+@pytest.fixture(scope="package")
+def browser(playwright: Playwright) -> Iterator[Browser]:
+    """A browser for the tests of this folder."""
+    running = playwright.chromium.launch(executable_path=chromium())
+    yield running
+    running.close()
 
 
 @pytest.fixture(scope="module", params=on_screens(SCREENS, OTHER_SCREENS), ids=str)

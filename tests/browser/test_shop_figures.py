@@ -12,9 +12,11 @@ from playwright.sync_api import Route, expect
 
 from chalicelib.gateways import files
 from chalicelib.settings import settings
+from chalicelib.store import transactions
 from tests.browser.conftest import Visit
 from tests.browser.shop import Shop, Store, a_store, total
 from tests.support.http import get
+from tests.support.transactions import a_payment
 
 
 @pytest.fixture
@@ -124,10 +126,77 @@ def test_an_exported_file_sums_to_the_figure_of_the_page(shop: Shop, store: Stor
     shop.look_at("Payments")
     shop.page.route(f"{files.origin()}/**", _from_the_bucket)
     with shop.page.expect_download() as downloaded:
-        shop.button("Export CSV").click()
+        shop.button("Export").click()
 
     rows = list(csv.DictReader(io.StringIO(downloaded.value.path().read_text(encoding="utf-8-sig"))))
     assert sum(Decimal(row["Amount"]) for row in rows) == net == Decimal("15.10")
+
+
+def taken_before(store: Store) -> str:
+    """Store a payment of the day before yesterday, and return its day."""
+    at = datetime.now(UTC) - timedelta(days=2)
+    transactions.record(a_payment(client_id=store.client_id, created_at=at))
+    return f"{at + timedelta(hours=2):%Y-%m-%d}"
+
+
+def exported(shop: Shop) -> str:
+    """Click the button and return the file."""
+    with shop.page.expect_download() as downloaded:
+        shop.button("Export").click()
+    return downloaded.value.path().read_text(encoding="utf-8")
+
+
+def test_a_journal_has_the_days_that_are_over_and_the_bookkeepers_names(shop: Shop, store: Store) -> None:
+    day = taken_before(store)
+    store.pay("99.99")  # today
+    shop.sign_in(store.owner, "#/payments")
+    shop.wait_for("Payments")
+    shop.page.route(f"{files.origin()}/**", _from_the_bucket)
+    shop.page.get_by_label("Format").select_option("hledger")
+
+    assert exported(shop).endswith(
+        f"{day} ({day}-ZAR-CASH) Takings by CASH\n"
+        "    Assets:Cash  12.30 ZAR  ; 1 payment\n    Income:Sales  -12.30 ZAR  ; 1 payment\n"
+    )
+    shop.page.get_by_text("Accounts", exact=True).click()
+    shop.page.get_by_label("Cash", exact=True).fill("Assets:Till;")
+    shop.button("Export").click()
+    expect(shop.page.get_by_text("This is not in the right form.")).to_be_visible()
+    shop.page.get_by_label("Cash", exact=True).fill("Assets:Till")
+    assert "\n    Assets:Till  12.30 ZAR" in exported(shop)
+
+
+def test_the_page_asks_for_the_codes_of_xero_and_keeps_them(shop: Shop, store: Store) -> None:
+    taken_before(store)
+    shop.sign_in(store.owner, "#/payments")
+    shop.wait_for("Payments")
+    shop.page.route(f"{files.origin()}/**", _from_the_bucket)
+    shop.page.get_by_label("Format").select_option("Xero")
+    shop.button("Export").click()
+    expect(shop.page.get_by_text("This is needed.")).to_have_count(3)
+    names = {"Sales": "200", "Cash": "800", "Tax rate": "Tax Exempt"}
+    for name, code in names.items():
+        shop.page.get_by_label(name, exact=True).fill(code)
+    expected = [("800", "12.30"), ("200", "-12.30")]
+
+    for _ in range(2):
+        rows = csv.DictReader(io.StringIO(exported(shop), newline=""))
+        assert [(row["*AccountCode"], row["*Amount"]) for row in rows] == expected
+        shop.page.reload()
+        shop.wait_for("Payments")
+        shop.page.get_by_label("Format").select_option("Xero")
+
+
+def test_today_alone_is_no_journal_yet(shop: Shop, store: Store) -> None:
+    day = datetime.now(UTC) + timedelta(hours=2)
+    shop.sign_in(store.owner, f"#/payments?from={day:%Y-%m-%d}")
+    shop.wait_for("Payments")
+    shop.page.get_by_label("Format").select_option("beancount")
+    shop.button("Export").click()
+
+    expect(shop.page.get_by_role("alert")).to_have_text(
+        "Choose days that are over. Today's takings can be exported tomorrow."
+    )
 
 
 def _from_the_bucket(route: Route) -> None:

@@ -117,7 +117,7 @@ def test_nothing_stays_of_who_was_signed_in_before(view: str, shop: Shop) -> Non
     end_session(shop)
     shop.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")  # Today asks again
     if view != "#/today":
-        shop.button("Export CSV" if view == "#/payments" else "Show the receipt").click()
+        shop.button("Export" if view == "#/payments" else "Show the receipt").click()
     shop.fill_in(store.colleague)
 
     expect(shop.page.get_by_role("dialog")).to_have_count(0)

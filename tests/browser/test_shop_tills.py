@@ -123,6 +123,28 @@ def test_an_administrator_sets_the_new_password_of_whoever_forgot_it(shop: Shop,
     expect(shop.page.get_by_text("An administrator of your shop sets a new one for you")).to_be_visible()
 
 
+def test_an_owner_sees_the_devices_of_a_till_and_signs_them_out(shop: Shop, store: Store) -> None:
+    store.allow("AutoLogin")
+    body = {"Email": store.till[0], "Password": PASSWORD, "Remember": True}
+    signed_in = post(store.stage, "/api/v1/user/login/session", body, None, User_Agent="Till/7 (Sunmi V2)")
+    session = signed_in.body["Data"]["SessionID"]
+    till, dialog = shop.page.locator(".till", has_text=store.till[0]), shop.page.get_by_role("dialog")
+    till.get_by_role("button", name="Devices").click()
+    expect(dialog.get_by_role("listitem")).to_have_text([re.compile("^Till/7 .Sunmi V2.*Signed in .*Last used ")])
+    assert shop.visit.violations() == []
+    dialog.get_by_role("button", name="Sign out everywhere").click()
+    expect(dialog).to_have_count(0)
+
+    assert get(store.stage, "/api/v1/user/me", (store.till[0], session)).error == (401, 105)
+    till.get_by_role("button", name="Devices").click()
+    expect(dialog).to_contain_text("No device stays signed in.")
+    dialog.get_by_role("button", name="Cancel").click()
+    shop.page.locator(".till", has_text=store.owner[0]).get_by_role("button", name="Devices").click()
+    expect(dialog).to_contain_text("This is your own login")
+    dialog.get_by_role("button", name="Sign out everywhere").click()
+    expect(shop.button("Sign in")).to_be_visible()
+
+
 def test_people_stand_apart_from_tills_and_a_till_that_sold_was_used(shop: Shop, store: Store) -> None:
     post(store.stage, "/api/v1/payment/submit", a_body(), (store.till[0], store.till_key))
     shop.page.reload()

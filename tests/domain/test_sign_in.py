@@ -15,6 +15,7 @@ from chalicelib.domain.sign_in import (
     Session,
     basic,
     credential,
+    device_of,
     expiry,
     is_alive,
     is_locked,
@@ -179,3 +180,26 @@ def test_the_store_may_delete_a_session_a_week_after_its_end() -> None:
     assert expiry(young, NOW) > (week + timedelta(minutes=30)).timestamp() >= expiry(young, NOW) - 1
     assert expiry(old, NOW) > (week + timedelta(minutes=15)).timestamp() >= expiry(old, NOW) - 1
     assert new_session("digest", 17, 1, NOW).expires_at == expiry(young, NOW)
+
+
+CHROME = "AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0.0.0"
+
+
+@pytest.mark.parametrize(
+    ("user_agent", "device"),
+    [
+        (f"Mozilla/5.0 (Linux; Android 10; K) {CHROME} Mobile Safari/537.36", "Chrome, Android"),
+        (f"Mozilla/5.0 (Linux; Android 13) {CHROME} SamsungBrowser/27.0 Safari/537.36", "Samsung Internet, Android"),
+        (f"Mozilla/5.0 (Windows NT 10.0; Win64; x64) {CHROME} Safari/537.36 Edg/130.0.0.0", "Edge, Windows"),
+        ("Mozilla/5.0 (iPhone; CPU iPhone OS 17_6 like Mac OS X) Version/17.6 Mobile Safari/604.1", "Safari, iPhone"),
+        ("Mozilla/5.0 (iPad; CPU OS 17_6 like Mac OS X) CriOS/130 Mobile Safari/604.1", "Chrome, iPad"),
+        ("Mozilla/5.0 (X11; Linux x86_64; rv:131.0) Gecko/20100101 Firefox/131.0", "Firefox, Linux"),
+        ("Till/7 (Sunmi V2)", "Till/7 (Sunmi V2)"),
+        ("  \x00Till\n\x1b[31m  ", "Till[31m"),
+        ("x" * 101, "x" * 100),
+        ("", None),
+        (" \t", None),
+    ],
+)
+def test_a_device_is_named_by_browser_and_system_or_by_the_first_characters(user_agent: str, device: str) -> None:
+    assert device_of(user_agent) == device

@@ -97,10 +97,14 @@ def comments(source: str) -> list[str]:
 
 
 def page() -> Iterator[tuple[str, str]]:
-    """Yield the English words of the shop's page."""
-    path = ROOT / "chalicelib" / "shop" / "texts" / "en.js"
-    for quoted in re.findall(r"\"([^\"\n]+)\"|`([^`]+)`", path.read_text(encoding="utf-8")):
-        yield path.name, re.sub(r"\$\{[^}]*\}", "x", "".join(quoted))
+    """Yield the English words of the pages, and the comments of their modules."""
+    folder = ROOT / "chalicelib" / "pages"
+    for path in sorted(folder.glob("*/texts/en.js")):
+        for quoted in re.findall(r"\"([^\"\n]+)\"|`([^`]+)`", path.read_text(encoding="utf-8")):
+            yield str(path.relative_to(folder)), re.sub(r"\$\{[^}]*\}", "x", "".join(quoted))
+    for path in sorted(folder.rglob("*.js")):
+        for block in re.findall(r"(?m)^ *// (.+(?:\n *// .+)*)", path.read_text(encoding="utf-8")):
+            yield str(path.relative_to(folder)), re.sub(r"\n *// ", " ", block)
 
 
 def make() -> Iterator[tuple[str, str]]:

@@ -23,6 +23,7 @@ from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Act
 from chalicelib.store.table import encode, update, write_one
 from infra.local import engines, ports
+from infra.stack import resources
 from tests.support import events as support_events
 from tests.support.accounts import a_stored_merchant
 from tests.support.events import a_stored_event, a_stored_hook, as_stored
@@ -38,7 +39,7 @@ def fresh(engine: str) -> None:
     support_events.forget()
     for hook in webhooks_store.every():
         key = {"client_id": {"N": str(hook.client_id)}, "id": {"N": str(hook.id)}}
-        tables().delete_item(TableName=f"{engines.STACK}-webhooks", Key=key)
+        tables().delete_item(TableName=f"{resources.STACK}-webhooks", Key=key)
 
 
 def tables() -> Any:
@@ -328,7 +329,7 @@ def test_the_manager_is_told_once_a_day_that_a_webhook_fails(merchant: int, cloc
 
 def outbox_of(address: str) -> list[Any]:
     """Return what is in the outbox for an address, sent or not."""
-    items = tables().scan(TableName=f"{engines.STACK}-outbox")["Items"]
+    items = tables().scan(TableName=f"{resources.STACK}-outbox")["Items"]
     return [item for item in items if {"S": address} in item["to"]["L"] and item["kind"]["S"] == "notice"]
 
 

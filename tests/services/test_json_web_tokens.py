@@ -7,8 +7,8 @@ import pytest
 
 from chalicelib.domain.sign_in import LOCK_AFTER
 from chalicelib.errors import ErrorCode
-from chalicelib.gateways import secrets
 from chalicelib.services.authentication import caller_of
+from infra.operator import stage_secret
 from tests.support.accounts import PASSWORD, an_account, refusal_of, signed
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -50,9 +50,9 @@ def test_the_secret_before_the_last_rotation_is_accepted_and_the_one_before_that
     account = an_account()
     authorization = account.jwt()
 
-    secrets.rotate_signing()
+    stage_secret.rotate_signing()
     after_one = refusal_of(authorization, NOW)
-    secrets.rotate_signing()
+    stage_secret.rotate_signing()
     after_two = refusal_of(authorization, NOW)
 
     assert after_one is None

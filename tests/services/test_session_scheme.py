@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import MAX_AGE, MAX_IDLE
+from chalicelib.domain.sign_in import ORDINARY
 from chalicelib.errors import ErrorCode
 from chalicelib.services import passwords
 from chalicelib.services.authentication import caller_of, session_digest
@@ -23,7 +23,7 @@ def test_a_session_lets_in_under_its_scheme_and_as_a_basic_secret() -> None:
     account = an_account(terminal_id=3)
     session_id = a_session(account, NOW)
     digest = session_digest(Secret(session_id))
-    caller = Caller(account.agent.id, account.agent.client_id, 1, 3, NOW + MAX_IDLE, digest)
+    caller = Caller(account.agent.id, account.agent.client_id, 1, 3, NOW + ORDINARY.idle, digest)
 
     assert caller_of(f"Session {session_id}", NOW) == caller
     assert caller_of(f"session {session_id.upper()}", NOW) == caller
@@ -51,17 +51,17 @@ def test_a_session_ends_thirty_minutes_after_its_last_use(scheme: str) -> None:
     session_id = a_session(account, NOW)
     authorization = f"Session {session_id}" if scheme == "Session" else basic(account.email, session_id)
 
-    assert refusal_of(authorization, NOW + MAX_IDLE - timedelta(seconds=1)) is None
-    assert refusal_of(authorization, NOW + 2 * MAX_IDLE - timedelta(seconds=2)) is None
-    assert refusal_of(authorization, NOW + 3 * MAX_IDLE) is ErrorCode.SESSION_EXPIRED
+    assert refusal_of(authorization, NOW + ORDINARY.idle - timedelta(seconds=1)) is None
+    assert refusal_of(authorization, NOW + 2 * ORDINARY.idle - timedelta(seconds=2)) is None
+    assert refusal_of(authorization, NOW + 3 * ORDINARY.idle) is ErrorCode.SESSION_EXPIRED
 
 
 def test_a_session_ends_after_twelve_hours_however_much_it_is_used() -> None:
     session_id = a_session(an_account(), NOW)
     uses = [NOW + minutes * timedelta(minutes=25) for minutes in range(29)]
 
-    assert {refusal_of(f"Session {session_id}", now) for now in uses if now < NOW + MAX_AGE} == {None}
-    assert refusal_of(f"Session {session_id}", NOW + MAX_AGE) is ErrorCode.SESSION_EXPIRED
+    assert {refusal_of(f"Session {session_id}", now) for now in uses if now < NOW + ORDINARY.age} == {None}
+    assert refusal_of(f"Session {session_id}", NOW + ORDINARY.age) is ErrorCode.SESSION_EXPIRED
 
 
 def test_a_use_of_a_session_is_recorded_once_a_minute() -> None:
@@ -84,10 +84,14 @@ def test_the_caller_of_a_session_knows_when_it_ends() -> None:
     def end(now: datetime) -> datetime | None:
         return caller_of(f"Session {session_id}", now).ends_at
 
-    assert end(NOW + minute / 2) == NOW + MAX_IDLE  # this use is not recorded: the end is never later than the true one
-    assert end(NOW + minute) == NOW + minute + MAX_IDLE
+    assert (
+        end(NOW + minute / 2) == NOW + ORDINARY.idle
+    )  # this use is not recorded, so the end is earlier than the true one
+    assert end(NOW + minute) == NOW + minute + ORDINARY.idle
     for number in range(1, 29):
-        assert end(NOW + number * MAX_IDLE * 0.8) == min(NOW + number * MAX_IDLE * 0.8 + MAX_IDLE, NOW + MAX_AGE)
+        assert end(NOW + number * ORDINARY.idle * 0.8) == min(
+            NOW + number * ORDINARY.idle * 0.8 + ORDINARY.idle, NOW + ORDINARY.age
+        )
     assert caller_of(account.basic, NOW).ends_at is None
 
 

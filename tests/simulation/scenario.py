@@ -17,8 +17,8 @@ from chalicelib.store import agents, merchants
 from chalicelib.store import linked_cards as linked_card_records
 from chalicelib.store.due_index import PAGE
 from chalicelib.store.table import Key, read, update, write_one
-from infra.local.engines import STACK
 from infra.stack import resources
+from infra.stack.resources import STACK
 from tests.simulation import environment
 from tests.simulation.acquirers import Acquirer, Host
 from tests.simulation.actors import FACE, People, a_town, token_of

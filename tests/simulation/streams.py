@@ -6,7 +6,7 @@ from typing import Any
 from zlib import crc32
 
 from infra.local import streams
-from infra.local.engines import REGION, STACK
+from infra.stack.resources import REGION, STACK
 from infra.stack.streams import BATCHES_AT_ONCE, is_wanted
 from tests.simulation.faults import Faults
 from tests.simulation.gateway import Gateway

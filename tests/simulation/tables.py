@@ -128,7 +128,8 @@ class Table:
         for index in definition.get("GlobalSecondaryIndexes", ()):
             names = _keys_of(index)
             whole = index["Projection"]["ProjectionType"] == "ALL"
-            projected = None if whole else frozenset({*names, *self.keys})
+            further = index["Projection"].get("NonKeyAttributes", ())
+            projected = None if whole else frozenset({*names, *self.keys, *further})
             self.indexes[index["IndexName"]] = Follower(View(*_pair(names)), projected)
 
     def key_of(self, key: Mapping[str, Value], *, alone: bool = True) -> Key:

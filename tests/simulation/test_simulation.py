@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.simulation.defects import Defect, defects, patched, planted
-from tests.simulation.invariants import CVV2
+from tests.simulation.invariants import CVV2, INVARIANTS
+from tests.simulation.webhooks import RULES
 
 ROOT = Path(__file__).parents[2]
 MINUTES = "0.5"
@@ -60,6 +62,15 @@ def test_a_cvv2_is_found_in_a_text_within_a_text() -> None:
 
     assert CVV2.search(repr(stored))
     assert not CVV2.search(repr(masked))
+
+
+def test_the_document_counts_the_invariants_and_the_planted_defects() -> None:
+    text = (ROOT / "docs" / "simulation.md").read_text(encoding="utf-8")
+
+    assert f"{len(INVARIANTS)} invariants in `tests/simulation/invariants.py` and {len(RULES)} of events" in text
+    rows = re.findall(r"^\| (?:\d+ to \d+|over [\d,]+) \| (\d+) \|$", text, re.MULTILINE)
+    assert f"holds {len(defects())} defects" in text
+    assert sum(map(int, rows)) == len(defects())
 
 
 @pytest.mark.parametrize("one", defects(), ids=lambda one: one.name)

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from chalicelib.aws.client import RefusedError
-from infra.local.engines import STACK
 from infra.stack import resources
+from infra.stack.resources import STACK
 from tests.simulation.operations import DEFINITIONS, NUMBERED, ORDERED, PLAIN, Operations
 from tests.simulation.store import Store
 from tests.simulation.store_comparison import DifferenceError, Pair

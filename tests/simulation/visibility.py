@@ -8,7 +8,7 @@ from typing import Any
 
 from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.store.table import decode
-from infra.local.engines import STACK
+from infra.stack.resources import STACK
 from tests.simulation.clients import SECTIONS, Seen
 from tests.simulation.payments import AWAITING, PAID, PENDING_STATES, REVERSED, minor, state_of
 from tests.simulation.scenario import BAD, Scenario

@@ -14,7 +14,7 @@ from chalicelib.gateways.https import FailedError, Reply
 from chalicelib.schemas.transaction_view import WIRE_STATES
 from chalicelib.store import merchants
 from chalicelib.store.table import update, write_one
-from infra.local.engines import STACK
+from infra.stack.resources import STACK
 from tests.simulation.environment import present
 from tests.simulation.faults import Faults
 from tests.simulation.scheduler import Scheduler

@@ -22,7 +22,6 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import agents
 from chalicelib.store.agents import Counter
 from chalicelib.store.table import Value, Write, client, commit, read, table_name, update, write_one
-from infra.local import engines
 from infra.stack import resources
 from tests.support.accounts import an_account
 from tests.support.outages import lose_an_answer
@@ -202,7 +201,7 @@ def test_a_login_never_expires() -> None:
     agents.decide_success(account.email, NOW + 2 * LOCK_FOR, is_logon=True)
 
     item = client().call("GetItem", TableName=table_name("logins"), Key=counter.key.wire())["Item"]
-    ttl = resources.ttl_specifications(engines.STACK)[table_name("logins")]["AttributeName"]
+    ttl = resources.ttl_specifications(resources.STACK)[table_name("logins")]["AttributeName"]
     assert ttl not in item
     assert ttl not in {field.name for field in fields(Login)}
 

@@ -19,6 +19,7 @@ from chalicelib.services.authentication import caller_of, session_digest
 from chalicelib.services.passwords import hash_password
 from chalicelib.store import agents, merchants
 from chalicelib.store.table import put_new, update, write_one
+from infra.operator import stage_secret
 from tests.support.builders import a_login, a_merchant, a_terminal, an_agent
 from tests.support.http import Reply
 from tests.support.stored import stored_record
@@ -86,7 +87,7 @@ def signed(payload: dict[str, Any], key: str = SIGNING, **options: Any) -> str:
 def accept_test_tokens() -> None:
     """Make the stage accept the tokens that `signed` returns."""
     if secrets.signing()[:1] != (Secret(SIGNING),):
-        secrets.rotate_signing(Secret(SIGNING))
+        stage_secret.rotate_signing(Secret(SIGNING))
 
 
 def a_stored_merchant(**changes: Any) -> Merchant:

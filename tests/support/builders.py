@@ -231,6 +231,7 @@ def agent_update(**changes: Any) -> dict[str, Any]:
             "CurrencyID": "ZAR",
             "LanguageID": "en",
             "Unlock": True,
+            "EndSessions": True,
             "SecretKey": "another secret key of some length",
             "TaxID": "4012345678",
             "UserKindID": 1,

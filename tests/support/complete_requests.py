@@ -257,6 +257,12 @@ def history(ids: Ids) -> dict[str, Any]:
     }
 
 
+def export(ids: Ids) -> dict[str, Any]:
+    accounts = {"Cash": "800", "Clearing": "801", "Receivable": "610", "Prepaid": "850", "Sales": "200"}
+    names = {**accounts, "Returns": "201", "TaxRate": "Tax Exempt"}
+    return history(ids) | {"Format": "csv", "Accounts": names}
+
+
 def takings(ids: Ids) -> dict[str, Any]:
     today = datetime.now(UTC)
     period = {"From": f"{today - timedelta(days=2):%Y-%m-%d}", "To": f"{today + timedelta(days=2):%Y-%m-%d}"}
@@ -268,7 +274,7 @@ def auth_account(ids: Ids) -> dict[str, Any]:
 
 
 def sign_in(_: Ids) -> dict[str, Any]:
-    return {"Email": http.TILL[0], "Password": http.TILL[1]}
+    return {"Email": http.TILL[0], "Password": http.TILL[1], "Remember": True}
 
 
 # A body with every field at once, for each endpoint that takes payments or asks about them.
@@ -279,7 +285,7 @@ EVERYTHING: dict[str, Callable[[Ids], dict[str, Any]]] = {
     f"{PAYMENT}/prepare": prepare,
     f"{PAYMENT}/listHistoryEx": history,
     f"{PAYMENT}/listByDaysEx": history,
-    "/api/v1/report/export": history,
+    "/api/v1/report/export": export,
     f"{PAYMENT}/reverse": every_reverse,
     f"{PAYMENT}/reversecnp": reversal_cnp,
     f"{PAYMENT}/GetLinkedCards": linked_cards_of,
@@ -377,6 +383,9 @@ def manage(run: Run) -> None:
     created = run.look(f"{MERCHANT}/pos/create", shop.post(f"{shop.path}/pos/create", body)).body["Pos"]
     path = f"{shop.path}/pos/{created['ID']}"
     assert http.get(stage, path, (body["Email"], PASSWORD)).status == 200  # a logon
+    remembered = {"Email": body["Email"], "Password": PASSWORD, "Remember": True}
+    sign_in_path = "/api/v1/user/login/session"
+    run.look(sign_in_path, http.post(stage, sign_in_path, remembered, None, User_Agent="Till/7"))
     for _ in range(10):
         assert http.get(stage, path, (body["Email"], "a wrong password")).status == 401
     run.get(f"{MERCHANT}/pos/{{posId}}", path, shop.owner)  # locked

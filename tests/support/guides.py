@@ -9,16 +9,21 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from infra.demo.data import OWNER
 from infra.reference import ROOT
+from tests.support.export_files import object_of
 
 BLOCK = re.compile(r"^ *```sh\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 ASSIGNED = re.compile(r"(?P<name>[A-Z]+)=")
 OF_THE_ANSWER = re.compile(r"# (?P<path>[\w.]+) of the answer$")
-LOCAL = "http://127.0.0.1:8000"
+DOWNLOAD = re.compile(r'curl -s -o (?P<file>[\w.]+) "\$URL"')
+LOCAL, AWS = "http://127.0.0.1:8000", "http://127.0.0.1:8001"
 
 
 def commands(document: str) -> Iterator[str]:
@@ -41,17 +46,59 @@ def _is_whole(text: str) -> bool:
     return not text.endswith("\\")
 
 
+@cache
+def pasted(document: str, stage: str) -> list[Any]:
+    """Paste the document's blocks with requests into one shell, once for each stage, and return the answers."""
+    return list(_answers(printed(document, stage)))
+
+
+def printed(document: str, stage: str, aws: str = AWS) -> str:
+    """Paste the document's blocks with requests into one shell, and return all that it prints.
+
+    Only the addresses of the stage, of its AWS and of Python are replaced. The machine's clock is in the zone that is
+    most ahead.
+    """
+    _need_curl()
+    blocks = [block for block in BLOCK.findall((ROOT / document).read_text(encoding="utf-8")) if "curl " in block]
+    typed = "".join(blocks).replace(LOCAL, stage).replace(AWS, aws).replace(".venv/bin/python", sys.executable)
+    words = ["bash"]
+    done = subprocess.run(
+        words,
+        input=typed,
+        cwd=ROOT,
+        env={**os.environ, "TZ": "UTC-14"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+def _need_curl() -> None:
+    if not shutil.which("curl"):
+        pytest.skip("curl is not installed")
+
+
+def _answers(printed: str) -> Iterator[Any]:
+    """Yield the JSON objects in the output of a shell, which may also have headers."""
+    decoder, end = json.JSONDecoder(parse_float=Decimal), 0
+    while begin := re.compile("^{", re.MULTILINE).search(printed, end):
+        answer, end = decoder.raw_decode(printed, begin.start())
+        yield answer
+
+
 def run(document: str, stage: str) -> list[Any]:
     """Send the document's requests to the stage, and return the answers; what is assigned between them is assigned.
 
     A value that a comment says to take from the answer before is taken from it. Other commands are not run.
     """
-    if not shutil.which("curl"):
-        pytest.skip("curl is not installed")
+    _need_curl()
     variables: dict[str, str] = {}
     answers: list[Any] = []
     for command in commands(document):
-        here = command.replace(LOCAL, stage).replace(".venv/bin/python", sys.executable)
+        here = command.replace(LOCAL, stage)
         if assigned := ASSIGNED.match(here):
             name = assigned["name"]
             taken = OF_THE_ANSWER.search(here)
@@ -59,16 +106,36 @@ def run(document: str, stage: str) -> list[Any]:
                 _at(taken["path"], answers[-1]) if taken else _shell(f'{here}\nprintf %s "${name}"', variables)
             )
         elif here.startswith("curl "):
-            body = _shell(here, variables).splitlines()[-1]  # behind the headers, if it prints them
-            answers.append(json.loads(body, parse_float=Decimal))
+            answers += _answers(_shell(here, variables))
     return answers
 
 
-def _shell(command: str, variables: dict[str, str]) -> str:
+def run_programs(document: str, stage: str, login: str, folder: Path, programs: tuple[str, ...]) -> list[str]:
+    """Run the document's commands of these programs in the folder, and return what they print.
+
+    What is assigned between them is assigned, with this login for the demo owner's. A download comes from the bucket,
+    which is not on the network. The machine's clock is in the zone that is most ahead.
+    """
+    _need_curl()
+    variables = {"TZ": "UTC-14"}
+    printed: list[str] = []
+    for command in commands(document):
+        here = command.replace(LOCAL, stage).replace(":".join(OWNER), login)
+        if assigned := ASSIGNED.match(here):
+            name = assigned["name"]
+            variables[name] = _shell(f'{here}\nprintf %s "${name}"', variables)
+        elif download := DOWNLOAD.fullmatch(here):
+            (folder / download["file"]).write_bytes(object_of(variables["URL"])["Body"])
+        elif here.startswith(programs):
+            printed.append(_shell(here, variables, folder))
+    return printed
+
+
+def _shell(command: str, variables: dict[str, str], folder: Path = ROOT) -> str:
     """Return what a shell prints that has these variables."""
     words = ["bash", "-e", "-c", command]
     done = subprocess.run(
-        words, cwd=ROOT, env={**os.environ, **variables}, capture_output=True, text=True, check=False, timeout=60
+        words, cwd=folder, env={**os.environ, **variables}, capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == 0, (command, done.stderr)
     return done.stdout

@@ -18,7 +18,8 @@ from botocore.client import BaseClient
 from botocore.signers import RequestSigner
 
 from chalicelib.aws.client import Client
-from infra.local.engines import ACCOUNT_ID, REGION, STACK, environment
+from infra.local.engines import environment
+from infra.stack.resources import ACCOUNT_ID, REGION, STACK
 
 FOLDER = Path(__file__).parents[2] / ".chalice"
 KEY, SECRET = "the key of the stage", "the secret of the stage"

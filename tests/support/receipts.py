@@ -15,7 +15,7 @@ from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, Outbox
 from chalicelib.store import due_index
 from chalicelib.store import outbox as outbox_store
 from infra.local import mail_viewer
-from infra.local.engines import REGION
+from infra.stack.resources import REGION
 from tests.support.builders import an_email
 from tests.support.transactions import a_guid
 

@@ -124,6 +124,10 @@ def _history(world: World) -> dict[str, Any]:
     return {"ListBasicModel": {"AccountID": world.colleague.agent.id}}
 
 
+def _journal(world: World) -> dict[str, Any]:
+    return {**_history(world), "Format": "hledger", "Period": {"From": "2026-03-01", "To": "2026-03-31"}}
+
+
 def _takings(world: World) -> dict[str, Any]:
     return {"AccountID": world.colleague.agent.id}
 
@@ -194,6 +198,7 @@ ROWS = [
     Row("history_takings", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
     Row("history_export", _history, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="of a colleague"),
     Row("history_export", lambda _: {}, (INVALID, OK, OK, OK, OK, OK), what="of itself"),
+    Row("history_export", _journal, (OK, OK, ROLE_MAY_NOT, OK, ROLE_MAY_NOT, AGENT), what="a journal of a colleague"),
     Row(
         "accounts_list_cards", _cards, (OK, OK, ROLE_MAY_NOT, ROLE_MAY_NOT, ROLE_MAY_NOT, AGENT), what="of a colleague"
     ),

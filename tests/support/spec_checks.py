@@ -53,6 +53,10 @@ class Seen:
             self.words[path].add("missing" if value is MISSING else kind_of(value))
         if isinstance(kind, str) and kind in OBJECTS:
             kind, path = OBJECTS[kind], kind
+        if value is None and isinstance(kind, list | dict):  # its parts are null, too
+            parts = {"[]": kind[0]} if isinstance(kind, list) else {f".{name}": inner for name, inner in kind.items()}
+            for name, inner in parts.items():
+                self._look(None, inner, path + name)
         if isinstance(value, dict) and isinstance(kind, dict):
             self.others |= {f"{path}.{name}" for name in value if name not in kind}
             for name, inner in kind.items():

@@ -156,6 +156,7 @@ UPDATE_AGENT = CONTEXT | {
     "CurrencyID": (S, False),
     "LanguageID": (S, False),
     "Unlock": (B, False),
+    "EndSessions": (B, False),  # ours: contract, section 13
     "SecretKey": (S, False),
     "TaxID": (S, False),
     "UserKindID": (I, False),
@@ -338,6 +339,9 @@ LIST_HISTORY: dict[str, Any] = {
     "Location": (LOCATION, False),
     "DeviceInfo": CONTEXT["DeviceInfo"],
 }
+# Ours: contract, sections 12 and 14.
+BOOK_ACCOUNTS = dict.fromkeys(("Sales", "Returns", "Cash", "Clearing", "Receivable", "Prepaid", "TaxRate"), (S, False))
+EXPORT_HISTORY: dict[str, Any] = LIST_HISTORY | {"Format": (S, False), "Accounts": (BOOK_ACCOUNTS, False)}
 GET_LINKED_CARDS: dict[str, Any] = CONTEXT | {
     "AccountId": (I, False),
     "State": (I, False),
@@ -346,7 +350,7 @@ GET_LINKED_CARDS: dict[str, Any] = CONTEXT | {
     "Page": (I, False),
 }
 AUTH_ACCOUNT = {"CurrentAccountID": (I, False), "Lang": (S, False), "IP": (S, False)}
-SIGN_IN = {"Email": (S, True), "Password": (S, True)}
+SIGN_IN = {"Email": (S, True), "Password": (S, True), "Remember": (B, False)}
 # Ours: contract, section 11.
 CREATE_WEBHOOK: dict[str, Any] = {"Url": (S, True), "Types": ([S], False), "Description": (S, False)}
 UPDATE_WEBHOOK: dict[str, Any] = {
@@ -391,7 +395,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "/api/v1/payment/prepare": PREPARE,
     "/api/v1/payment/listHistoryEx": LIST_HISTORY,
     "/api/v1/payment/listByDaysEx": LIST_HISTORY,
-    "/api/v1/report/export": LIST_HISTORY,
+    "/api/v1/report/export": EXPORT_HISTORY,
     "/api/v1/payment/reverse": REVERSE,
     "/api/v1/payment/reversecnp": REVERSE_CNP,
     "/api/v1/payment/GetLinkedCards": GET_LINKED_CARDS,
@@ -411,6 +415,7 @@ POS = {
     "TerminalID": I,
     "TID": S,
     "Logon": {"LastLogon": S, "FailedAttempts": I, "LockedUntil": S},
+    "Sessions": [{"Started": S, "LastUsed": S, "Device": S}],  # ours: contract, section 13
     "AvatarUrl": S,
     "HasAvatar": B,
     "IsAdministrator": B,
@@ -608,6 +613,7 @@ TRANSACTION: dict[str, Any] = dict.fromkeys(CARRIED, S) | {
     "ExternalPayment": O,
     "Attachments": A,
     "OfflineQueueId": S,
+    "OfflineReceived": S,  # ours
     "PANTags": O,
     "CanServerFiscalizeForCNPReverse": B,
     "CanFiscalRemoteCorrection": B,

@@ -15,9 +15,11 @@ import boto3
 import jwt
 import pytest
 
+from chalicelib.settings import settings
 from infra.demo import data as demo_data
 from infra.local import engines, ports
 from infra.local.data_folder import DataFolder, DataFolderError, open_folder
+from infra.local.kept_aws import kept_in
 from infra.stack import resources
 from tests.infra.local.stages import a_stage, refusal_of, url_of
 from tests.support import http
@@ -178,14 +180,14 @@ def test_a_table_that_is_defined_otherwise_is_refused(
     del dynamodb_local_url
     with open_folder(tmp_path) as folder, engines.dynamodb_local(folder):
         folder.mark_seeded()
-    defined = resources.create_table_arguments(engines.STACK)
+    defined = resources.create_table_arguments(resources.STACK)
     for table in defined:
         table.pop("GlobalSecondaryIndexes", None)
     monkeypatch.setattr(resources, "create_table_arguments", lambda _: defined)
 
     with (
         open_folder(tmp_path) as folder,
-        pytest.raises(DataFolderError, match=f"{engines.STACK}-agents in DATA is not as resources.json defines it"),
+        pytest.raises(DataFolderError, match=f"{resources.STACK}-agents in DATA is not as resources.json defines it"),
         engines.dynamodb_local(folder),
     ):
         pass
@@ -195,7 +197,7 @@ def test_a_table_that_is_missing_is_created_beside_the_others(
     dynamodb_local_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del dynamodb_local_url
-    defined = resources.create_table_arguments(engines.STACK)
+    defined = resources.create_table_arguments(resources.STACK)
     with monkeypatch.context() as patch, open_folder(tmp_path) as folder:
         patch.setattr(resources, "create_table_arguments", lambda _: defined[1:])
         with engines.dynamodb_local(folder, expiring=False):
@@ -226,6 +228,20 @@ def test_demo_data_that_was_not_completed_is_begun_anew(tmp_path: Path) -> None:
     with open_folder(tmp_path) as folder:
         assert (list(folder.stored_files()), list(folder.tables.iterdir())) == ([], [])
         assert folder.key_material == key
+
+
+def test_a_file_is_deleted_with_its_last_version(moto: None, tmp_path: Path) -> None:
+    del moto
+    s3, bucket = boto3.client("s3"), settings().bucket
+    with open_folder(tmp_path) as folder, kept_in(folder):
+        name = "transactions/1/photo.png"
+        versions = [s3.put_object(Bucket=bucket, Key=name, Body=PNG)["VersionId"] for _ in range(2)]
+        stored: list[list[tuple[str, bytes]]] = []
+        for version in versions:
+            s3.delete_objects(Bucket=bucket, Delete={"Objects": [{"Key": name, "VersionId": version}]})
+            stored.append(list(folder.stored_files()))
+
+    assert stored == [[(name, PNG)], []]
 
 
 def test_what_is_stored_in_a_folder_is_there_when_it_is_opened_again(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from chalicelib.store.table import client
 from infra.local import aws_server, engines, ports, stage
 from infra.stack import resources
 
-SEQUENCES = f"{engines.STACK}-sequences"
+SEQUENCES = f"{resources.STACK}-sequences"
 
 
 def count_to(total: int, name: str) -> None:
@@ -48,7 +48,7 @@ def test_an_engine_holds_the_keys_and_indexes_of_the_definition(engine: str) -> 
     del engine
     client = boto3.client("dynamodb")
 
-    for arguments in resources.create_table_arguments(engines.STACK):
+    for arguments in resources.create_table_arguments(resources.STACK):
         table = client.describe_table(TableName=arguments["TableName"])["Table"]
         assert table["KeySchema"] == arguments["KeySchema"]
         for kind in ("GlobalSecondaryIndexes", "LocalSecondaryIndexes"):
@@ -68,9 +68,10 @@ def test_a_free_port_is_taken_by_no_outgoing_connection() -> None:
 COUNT_TABLES = """
 import boto3
 from infra.local import engines
+from infra.stack import resources
 
 with engines.moto_engine():
-    put = {"Put": {"TableName": engines.STACK + "-sequences", "Item": {"name": {"S": "one"}}}}
+    put = {"Put": {"TableName": resources.STACK + "-sequences", "Item": {"name": {"S": "one"}}}}
     for _ in range(3):
         boto3.client("dynamodb").transact_write_items(TransactItems=[put])
     from moto.dynamodb.models.table import Item, Table
@@ -95,7 +96,7 @@ def test_sessions_expire_on_both_engines(name: str, request: pytest.FixtureReque
             request.getfixturevalue("dynamodb_local_url")  # without it DynamoDB Local cannot run here
             url = stack.enter_context(engines.dynamodb_local())
         client = boto3.client("dynamodb", endpoint_url=url)
-        answer = client.describe_time_to_live(TableName=f"{engines.STACK}-sessions")
+        answer = client.describe_time_to_live(TableName=f"{resources.STACK}-sessions")
 
     assert answer["TimeToLiveDescription"]["AttributeName"] == "expires_at"
 

@@ -8,11 +8,9 @@ from chalicelib.domain.acquirer import LinkAnswer, LinkRequest
 from chalicelib.domain.card import IN_VERIFICATION, VERIFIED
 from chalicelib.domain.phases import Phase
 from chalicelib.errors import ServiceError
-from chalicelib.gateways import secrets
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import lane_runner, payment_sweep
 from chalicelib.services.authentication import authenticate
-from chalicelib.settings import settings
 from chalicelib.store import agents, linked_cards
 from chalicelib.store.audit import Act
 from chalicelib.store.table import read
@@ -100,20 +98,6 @@ def test_the_audit_of_an_object_is_printed(monkeypatch: pytest.MonkeyPatch, caps
     assert "by operator" in line
     assert "tax_id" in line
     assert "the value" not in line
-
-
-def test_a_rotation_of_the_signing_secret_prints_where_it_is_and_never_what_it_is(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = secrets.signing()
-
-    run(monkeypatch, "rotate-signing")
-
-    new, *earlier = secrets.signing()
-    printed = capsys.readouterr().out
-    assert earlier == list(before[:1])
-    assert settings().secret_id in printed
-    assert new.reveal() not in printed
 
 
 def test_a_card_is_linked_to_an_agent_and_its_number_is_printed_nowhere(

@@ -146,6 +146,15 @@ def test_the_values_of_a_dictionary_have_names() -> None:
         assert all(re.fullmatch("[A-Z][A-Z0-9_]*[A-Z0-9]", name) for name in names), path
 
 
+def test_a_filter_has_the_input_types_of_payments() -> None:
+    filtered, paid = (
+        [value for part in parts(PROPERTIES[f"{schema}.InputType"]) for value in part.get("enum", [])]
+        for schema in ("ListBasicModel", "BasicTran")
+    )
+
+    assert filtered == paid
+
+
 def test_every_component_is_used() -> None:
     text = str([DOCUMENT["paths"], DOCUMENT["components"]])
     names = {(kind, name) for kind in ("schemas", "responses", "headers") for name in DOCUMENT["components"][kind]}

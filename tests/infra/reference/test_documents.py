@@ -13,7 +13,8 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *DECISIONS.glob("*.md"), *(ROOT / "docs"
 
 def anchors(document: Path) -> set[str]:
     """Return the anchors of the document's headings, as GitHub makes them."""
-    headings = re.findall(r"^#+ (.+)$", document.read_text(encoding="utf-8"), re.MULTILINE)
+    text = re.sub(r"^ *```.*?^ *```$", "", document.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 

@@ -1,17 +1,22 @@
 """How much of a stage one caller, one route or one job can take."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
+from infra.reference import ROOT
 from infra.stack import resources
 from infra.stack.cloudformation import deployed
+from infra.stack.package import quota
+from tests.infra.stack.test_template import of_type
 
 PUBLIC = [endpoint for endpoint in (*ENDPOINTS, *DOCUMENTS) if endpoint.public]
 SWEEPS = ("SweepPayments", "SweepOutbox")
 PERIOD_SECONDS = 60  # of the sweeps
+UNRESERVED = 100  # runs that AWS keeps for functions without a reservation
 
 
 def throttles(sam: dict[str, Any], **parameters: int) -> dict[tuple[str, str], tuple[int, int]]:
@@ -75,6 +80,18 @@ def test_a_function_reserves_what_the_account_decides(
     assert reserved(sam, function) == default
     assert reserved(sam, function, **{parameter: 0}) is None
     assert reserved(sam, function, **{parameter: 1}) == 1
+
+
+def test_the_operators_guide_names_the_quota_of_concurrent_runs(sam: dict[str, Any]) -> None:
+    guide = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8")
+    functions = of_type(sam, "AWS::Serverless::Function")
+
+    limited = [name for name in resources.definition()["Parameters"] if name.endswith("Concurrency")]
+    without = [name for name in limited if sam["Parameters"][name]["Default"]]
+    assert quota(sam) == UNRESERVED + sum(reserved(sam, function) or 0 for function in functions)
+    assert re.search(rf"{quota(sam)} with\s+the default values", guide)
+    assert f"(`{'`, `'.join(sorted(without))}`)" in guide
+    assert [reserved(sam, function, **dict.fromkeys(without, 0)) for function in functions] == [None] * len(functions)
 
 
 @pytest.mark.parametrize("sweep", SWEEPS)

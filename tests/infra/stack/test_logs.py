@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from infra.local.engines import ACCOUNT_ID, REGION, STACK
 from infra.stack import alarms, logs
 from infra.stack.cloudformation import deployed
+from infra.stack.resources import ACCOUNT_ID, REGION, STACK
 from tests.infra.stack.creation_order import STAGE, created_before
 
 KEY = {"Fn::GetAtt": ["Key", "Arn"]}

@@ -23,6 +23,37 @@ def test_a_stage_without_a_setting_is_not_packaged(name: str, sam: dict[str, Any
         package.check_settings(wrong, package.ROOT)
 
 
+def prod(**variables: str) -> dict[str, Any]:
+    return {"stages": {"prod": {"environment_variables": {"STAGE": "prod", **variables}}, "dev": {}}}
+
+
+@pytest.mark.parametrize(
+    ("config", "named"),
+    [
+        (prod(), "lacks ACQUIRERS and MAIL_FROM for the stage prod"),
+        (prod(ACQUIRERS="ISO8583"), "lacks MAIL_FROM for the stage prod"),
+        (prod(MAIL_FROM="a@b.example"), 'lacks ACQUIRERS for the stage prod .*"ACQUIRERS": "" if it takes no cards'),
+    ],
+)
+def test_prod_is_not_packaged_before_it_says_whether_it_takes_cards_and_sends_receipts(
+    config: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(package.PackageError, match=named):
+        package.check_named(config, "prod")
+
+
+def test_a_setting_may_be_empty_on_purpose_or_stand_above_the_stages() -> None:
+    package.check_named(prod(ACQUIRERS="", MAIL_FROM=""), "prod")
+    package.check_named(prod(ACQUIRERS="") | {"environment_variables": {"MAIL_FROM": "a@b.example"}}, "prod")
+    package.check_named(prod(), "dev")
+
+
+def test_prod_as_it_comes_is_not_packaged(tmp_path: Path) -> None:
+    with pytest.raises(package.PackageError, match="ACQUIRERS and MAIL_FROM"):
+        package.package("prod", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
 HOST = {
     "ACQUIRERS": "ISO8583",
     "ISO8583_HOST": "host.example",

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from infra.local.engines import ACCOUNT_ID, REGION, STACK
 from infra.stack import resources
 from infra.stack.package import ROOT
+from infra.stack.resources import ACCOUNT_ID, REGION, STACK
 from tests.support.iam import KEY, SECRET, Permission, is_allowed, required_permissions, resource_of, statements
 
 POLICIES = sorted(path.stem.removeprefix("policy-") for path in (ROOT / ".chalice").glob("policy-*.json"))

@@ -105,9 +105,9 @@ def test_chalice_local_is_configured_as_the_local_stage_is() -> None:
     assert variables.pop(chalice_local.USUAL_ADDRESS) == "http://127.0.0.1:8001"
     assert variables == engines.environment()
     assert {name: variables[name] for name in ("TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID", "AWS_REGION")} == {
-        "TABLE_PREFIX": f"{engines.STACK}-",
-        "KEY_ID": f"alias/{engines.STACK}",
-        "BUCKET": f"{engines.STACK}-{engines.ACCOUNT_ID}-files",
-        "SECRET_ID": f"{engines.STACK}-secret",
-        "AWS_REGION": engines.REGION,
+        "TABLE_PREFIX": f"{resources.STACK}-",
+        "KEY_ID": f"alias/{resources.STACK}",
+        "BUCKET": f"{resources.STACK}-{resources.ACCOUNT_ID}-files",
+        "SECRET_ID": f"{resources.STACK}-secret",
+        "AWS_REGION": resources.REGION,
     }

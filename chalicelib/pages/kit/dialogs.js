@@ -1,0 +1,91 @@
+// Dialogs: their frame, their actions, a question before an action, and a secret that is shown once.
+import { Failure } from "./parts.js";
+import { texts } from "texts";
+import { html, useEffect, useId, useRef, useState } from "./view.js";
+
+// A modal dialog: the browser keeps the focus inside. At the end the dialog gives the focus back to its opener, or to
+// the view if the opener is gone, because the browser does not. `onClose` also runs for Escape, unless the dialog may
+// not close now: the browser closes it at a second Escape in any case.
+export function Dialog({ title, onClose, mayClose = () => true, children }) {
+  const dialog = useRef(null);
+  const name = useId();
+  const [opener] = useState(() => document.activeElement);
+  useEffect(() => {
+    dialog.current.showModal();
+    const giveBack = () => {
+      const isTaken = document.activeElement && document.activeElement !== document.body;
+      if (!isTaken) (opener.isConnected ? opener : document.getElementById("main"))?.focus();
+    };
+    return () => queueMicrotask(giveBack);
+  }, []);
+  const cancel = (event) => {
+    event.preventDefault();
+    if (mayClose()) onClose();
+  };
+  const closed = () => (mayClose() ? onClose() : dialog.current.showModal());
+  return html`<dialog ref=${dialog} aria-labelledby=${name} onCancel=${cancel} onClose=${closed}>
+    <h2 id=${name}>${title}</h2>
+    ${children}
+  </dialog>`;
+}
+
+// The action of a dialog or button: it runs once at a time, and shows its refusal.
+export function useAct(run) {
+  const [error, setError] = useState(null);
+  const [isBusy, setBusy] = useState(false);
+  const running = useRef(false);
+  const act = async (event) => {
+    event?.preventDefault();
+    if (running.current) return;
+    running.current = true;
+    setBusy(true);
+    setError(null);
+    try {
+      await run();
+    } catch (refusal) {
+      setError(refusal);
+    }
+    running.current = false;
+    setBusy(false);
+  };
+  return { act, isBusy, error };
+}
+
+export function Act({ title, words, run, onClose }) {
+  const { act, isBusy, error } = useAct(async () => {
+    await run();
+    onClose();
+  });
+  return html`<${Dialog} title=${title} onClose=${onClose}>
+    <p>${words}</p>
+    ${error && html`<${Failure} error=${error} />`}
+    <div class="actions">
+      <button type="button" class="main" disabled=${isBusy} onClick=${act}>${title}</button>
+      <button type="button" onClick=${onClose}>${texts.cancel}</button>
+    </div>
+  <//>`;
+}
+
+// A secret that is shown only once. It is nowhere else in the page, and gone when the dialog closes.
+export function ShownOnce({ words, secret, onClose }) {
+  const [said, say] = useState("");
+  const sentence = useRef(null);
+  const shown = useRef(null);
+  useEffect(() => { sentence.current.focus(); }, []); // the focused button is gone
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(secret);
+      say(texts.copied);
+    } catch {
+      getSelection().selectAllChildren(shown.current); // some browsers do not let a page copy
+      say(texts.copyByHand);
+    }
+  };
+  return html`<p ref=${sentence} tabindex="-1">${words}</p>
+    <p class="key"><code ref=${shown}>${secret}</code></p>
+    <p class="said" role="status">${said}</p>
+    <div class="actions">
+      <button type="button" class="main" onClick=${copy}>${texts.copy}</button>
+      <button type="button" onClick=${onClose}>${texts.done}</button>
+    </div>`;
+}

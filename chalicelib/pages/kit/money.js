@@ -1,0 +1,82 @@
+// Money is exact: an amount is the decimal text of the service's answer, and never a float.
+import { language } from "texts";
+
+const MAX_SHARE = 5;
+
+function parts(amount) {
+  const [, sign, whole, fraction = ""] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(String(amount));
+  return { units: BigInt(sign + whole + fraction), digits: fraction.length };
+}
+
+function text(units, digits) {
+  const figures = String(units < 0n ? -units : units).padStart(digits + 1, "0");
+  const point = figures.length - digits;
+  return (units < 0n ? "-" : "") + figures.slice(0, point) + (digits ? `.${figures.slice(point)}` : "");
+}
+
+const scaled = ({ units, digits }, wanted) => units * 10n ** BigInt(wanted - digits);
+
+export function sum(amounts) {
+  const all = amounts.map(parts);
+  const digits = Math.max(0, ...all.map((one) => one.digits));
+  return text(all.reduce((total, one) => total + scaled(one, digits), 0n), digits);
+}
+
+export const negative = (amount) => (String(amount).startsWith("-") ? String(amount).slice(1) : `-${amount}`);
+export const difference = (amount, other) => sum([amount, negative(other)]);
+export const isZero = (amount) => parts(amount).units === 0n;
+export const isNegative = (amount) => parts(amount).units < 0n;
+
+// Only for bars and percentages.
+export const approximate = (amount) => Number(amount);
+
+const styleOf = (currency) => (currency ? { style: "currency", currency, currencyDisplay: "narrowSymbol" } : {});
+const partOf = (format, number, type) => format.formatToParts(number).find((one) => one.type === type)?.value;
+const signOf = (currency) => partOf(new Intl.NumberFormat(language, styleOf(currency)), 0, "currency");
+
+// An amount in the form of the receipts: the language's marks, after the sign of the currency and a space.
+export function format(amount, currency) {
+  const { digits } = parts(amount);
+  const fractions = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  const number = new Intl.NumberFormat(language, fractions).format(isNegative(amount) ? negative(amount) : String(amount));
+  return `${isNegative(amount) ? "-" : ""}${currency ? `${signOf(currency)}\u00a0` : ""}${number}`;
+}
+
+// A whole number of currency units, for the scale of a chart.
+export function formatScale(number, currency) {
+  return new Intl.NumberFormat(language, { ...styleOf(currency), notation: "compact", maximumFractionDigits: 1 }).format(number);
+}
+
+export const formatCount = (count) => new Intl.NumberFormat(language).format(count);
+
+// A part of a whole in per cent. Empty when it means nothing: for a whole of zero, or a part many times the whole.
+export function formatShare(amount, whole) {
+  const share = Math.abs(approximate(amount) / approximate(whole));
+  return share < MAX_SHARE ? new Intl.NumberFormat(language, { style: "percent" }).format(share) : "";
+}
+
+const GROUP = partOf(new Intl.NumberFormat(language, { useGrouping: "always" }), 1_000_000, "group");
+const GROUPED = /^-?\d{1,3}([.,])\d{3}(?:\1\d{3})*((?!\1)[.,]\d+)?$/;
+
+const withoutSign = (typed, currency) => {
+  const sign = currency ? [currency, signOf(currency)].find((one) => typed.replace("-", "").trimStart().startsWith(one)) : null;
+  return sign ? typed.replace(sign, "") : typed.replace(/\p{Sc}/u, "");
+};
+
+// A typed amount as a decimal: without the sign of a currency and marks between thousands, and with a comma as a point.
+// Null for other texts.
+export function typedAmount(typed, currency) {
+  let number = withoutSign(typed, currency).replace(/[\s']/g, "");
+  const [, mark, fraction] = GROUPED.exec(number) ?? [];
+  if (mark && (mark === GROUP || fraction || number.split(mark).length > 2)) number = number.replaceAll(mark, "");
+  const found = /^(-?\d+)(?:[.,](\d+))?$/.exec(number);
+  return found ? found[1] + (found[2] ? `.${found[2]}` : "") : null;
+}
+
+// A search as the service takes it: an amount in the form in which the page shows it becomes a decimal without a sign.
+// Other texts stay, such as telephone numbers and references.
+export function sought(typed, currency) {
+  const isAmount = /[.,]\d+$|^-?(\p{Sc}|\p{L}+\s)/u.test(typed.trim());
+  const amount = isAmount ? typedAmount(typed, currency) : null;
+  return amount === null ? typed : amount.replace("-", "");
+}

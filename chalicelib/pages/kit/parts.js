@@ -1,0 +1,50 @@
+// Small parts of views.
+import { format, isNegative } from "./money.js";
+import { settle } from "./route.js";
+import { texts } from "texts";
+import { html, useLayoutEffect } from "./view.js";
+
+export function Money({ amount, currency, testid }) {
+  const minus = isNegative(amount) ? " minus" : "";
+  return html`<span class=${`money${minus}`} data-amount=${String(amount)} data-testid=${testid}>${format(amount, currency)}</span>`;
+}
+
+// The problem of a field in a refusal, in the words of the page. A field such as Types also has those of Types[1].
+export function problemOf(error, field, words) {
+  const found = error?.findings?.find((one) => one.Property.split(".").pop().split("[")[0] === field);
+  return found && (words ?? texts.errors.checks[found.Code] ?? texts.errors.field);
+}
+
+// A refusal that no field shows. Its findings name fields of the interface, so the page does not show them.
+export function Failure({ error, retry }) {
+  return html`<div class="note bad" role="alert">
+    <p>${error.message}</p>
+    ${retry && html`<button type="button" onClick=${retry}>${texts.retry}</button>`}
+  </div>`;
+}
+
+function Placed({ children }) {
+  useLayoutEffect(settle);
+  return children;
+}
+
+// A view's data, or a text until it arrives or when it fails.
+export function Loaded({ state, children }) {
+  if (state.error) return html`<${Failure} error=${state.error} retry=${state.reload} />`;
+  if (!state.data) return html`<p class="loading" role="status">${texts.loading}</p>`;
+  return html`<div class="loaded" aria-busy=${state.isLoading ? "true" : "false"}>
+    <${Placed}>${children(state.data)}<//></div>`;
+}
+
+export function Field({ label, hint, problem, children, ...input }) {
+  const described = [problem && `${input.id}-problem`, hint && `${input.id}-hint`].filter(Boolean).join(" ");
+  return html`<div class="field">
+    <label for=${input.id}>${label}</label>
+    ${children ?? html`<input ...${input} aria-invalid=${problem ? "true" : undefined} aria-describedby=${described || undefined} />`}
+    <${Problem} id=${input.id} words=${problem} />
+    ${hint && html`<small id=${`${input.id}-hint`}>${hint}</small>`}
+  </div>`;
+}
+
+// The problem of the field with this ID.
+export const Problem = ({ id, words }) => words && html`<small id=${`${id}-problem`} class="bad" role="alert">${words}</small>`;

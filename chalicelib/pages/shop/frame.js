@@ -1,0 +1,58 @@
+// The frame around every view: navigation, the signed-in person, and the sign-in when there is no session.
+import { callAs, expired, signOut } from "../kit/api.js";
+import { address, useRoute } from "../kit/route.js";
+import { change, merchant, session, useSession } from "../kit/session.js";
+import { SignIn, SignInAgain } from "./sign_in.js";
+import { texts } from "texts";
+import { html, useEffect, useRef, useState } from "../kit/view.js";
+
+// Refresh the person's rights and the day, which may have changed. The view's own requests notice an ended session.
+async function refresh() {
+  const { token } = session();
+  const { Data: me } = await callAs(token, "user/me");
+  if (session()?.token === token) change({ me, askedAt: Date.now() });
+}
+
+function Header({ view, views }) {
+  const { me } = session();
+  const chosen = merchant().Name;
+  const link = ([name, { title }]) =>
+    html`<a href=${address(name)} aria-current=${name === view ? "page" : undefined}>${title}</a>`;
+  return html`<header>
+    <p class="who"><b>${chosen ?? me.ClientName ?? texts.name}</b> <span>${me.Name}</span>
+      ${chosen && html` <a href=${address("merchant")}>${texts.merchant.another}</a>`}</p>
+    <button type="button" class="quiet" onClick=${signOut}>${texts.signOut}</button>
+    <nav aria-label=${texts.navigation}>${Object.entries(views).filter(([, one]) => one.isListed?.() ?? true).map(link)}</nav>
+  </header>`;
+}
+
+// `views` are {title, view} by their name in the address. `isListed`: the navigation shows the view.
+export function Frame({ views }) {
+  const signedIn = useSession();
+  const { view, id, query } = useRoute();
+  const [isExpired, setExpired] = useState(false);
+  const main = useRef(null);
+  const name = Object.hasOwn(views, view) ? view : "today"; // the address may be anything
+  const shown = views[name];
+  const who = signedIn && `${signedIn.me.AgentID} ${merchant().ClientID}`;
+
+  useEffect(() => {
+    expired.onAsk = () => setExpired(true);
+    if (session()) refresh().catch(() => {}); // stored facts are good enough; the view shows errors
+  }, []);
+  useEffect(() => {
+    document.title = signedIn ? `${shown.title} · ${merchant().Name ?? signedIn.me.ClientName ?? texts.name}` : texts.name;
+    if (signedIn) main.current.focus({ preventScroll: true });
+    document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [view, id, who]);
+
+  if (!signedIn) return html`<${SignIn} />`;
+  const needsMerchant = signedIn.me.IsSystemUser && !signedIn.merchant;
+  const View = needsMerchant ? views.merchant.view : (id && shown.one) || shown.view;
+  // Another person or merchant gets a new view, so nothing of the previous one stays.
+  return html`
+    <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); main.current.focus(); }}>${texts.skip}</a>
+    <${Header} view=${name} views=${views} />
+    <main id="main" ref=${main} tabindex="-1"><${View} key=${`${who}/${view}/${id}`} id=${id} query=${query} /></main>
+    ${isExpired && html`<${SignInAgain} onDone=${() => setExpired(false)} />`}`;
+}

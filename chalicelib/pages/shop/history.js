@@ -1,0 +1,77 @@
+// The history of payments, with the interface's filters as they stand in the view's address.
+import { call } from "../kit/api.js";
+import { addDays, isDay } from "../kit/dates.js";
+import { sought } from "../kit/money.js";
+import { account, merchant, today } from "../kit/session.js";
+
+// The filters: their names in the address, and in the interface.
+export const FILTERS = {
+  search: "Search",
+  till: "AccountID",
+  kind: "InputType",
+  acquirer: "AcquirerCode",
+  invoice: "Invoice",
+  rrn: "RRN",
+  extid: "ExtID",
+};
+const NUMBERS = new Set(["till", "kind"]);
+const MONTH_DAYS = 31; // listed without a period
+const MAX_DAYS = 366;
+
+export function bodyOf(query) {
+  const model = { ...account(), Sort: query.sort === "asc" ? "Date asc" : "Date desc", Page: Number(query.page) || 1 };
+  for (const [name, field] of Object.entries(FILTERS)) {
+    if (query[name]) model[field] = NUMBERS.has(name) ? Number(query[name]) || query[name] : query[name];
+  }
+  if (model.Search) model.Search = sought(model.Search, merchant().CurrencyID);
+  const period = {};
+  if (isDay(query.from)) period.From = query.from;
+  if (isDay(query.to)) period.To = query.to;
+  return { Period: period, ListBasicModel: model };
+}
+
+// The days that a list shows: the first and the last. Null: any day.
+export function daysShown({ from, to, extid }) {
+  const [first, last] = [isDay(from) ? from : null, isDay(to) ? to : null];
+  if (!first && !last) return extid ? null : [addDays(today(), 1 - MONTH_DAYS), today()];
+  return [first ?? last, last ?? today()];
+}
+
+// All payments of a page as one list. The interface has pending ones in separate lists.
+export async function listed(query) {
+  const answer = await call("payment/listHistoryEx", bodyOf(query));
+  const all = [...answer.InProcess, ...answer.NotFinishedActualTrans, ...answer.Transactions];
+  const newestFirst = all.sort((one, other) => (one.Date < other.Date ? 1 : -1));
+  return { payments: query.sort === "asc" ? newestFirst.reverse() : newestFirst, counters: answer.TransactionsCounters };
+}
+
+export async function exported(query) {
+  return (await call("report/export", bodyOf({ ...query, page: "" }))).Url;
+}
+
+// A journal has the shown days that are over, and of the filters only the till.
+export async function exportedJournal(query, format, accounts) {
+  const [first, last] = daysShown({ ...query, extid: "" });
+  const yesterday = addDays(today(), -1);
+  const period = { From: first, To: last < yesterday ? last : yesterday };
+  return (await call("report/export", { ...bodyOf({ till: query.till }), Format: format, Period: period, Accounts: accounts })).Url;
+}
+
+export async function found(id) {
+  const answer = await call(`payment/${encodeURIComponent(id)}`);
+  return answer.Transactions[0];
+}
+
+// The returns of a payment, the oldest first. Without a right to list them, only those that the person may see.
+export async function returnsOf(payment) {
+  if (payment.CountRvs === 1) return [await found(payment.ReverseID)];
+  const period = { From: [payment.Date.slice(0, 10), addDays(today(), 1 - MAX_DAYS)].sort()[1], To: today() };
+  const model = { ...account(), InvoiceOriginal: payment.Invoice, Sort: "Date asc" };
+  const answer = await call("payment/listHistoryEx", { Period: period, ListBasicModel: model });
+  return [...answer.Transactions, ...answer.InProcess].filter((one) => one.ReverseID === payment.ID);
+}
+
+export const isReversal = (payment) => payment.OperationID !== 1;
+export const isUnknown = (payment) => payment.IsNotFinished && payment.Substate !== 401;
+// Whether money moved: a payment took it, or a reversal gave it back.
+export const tookMoney = (payment) => (isReversal(payment) ? payment.Substate === 502 : [401, 411, 502].includes(payment.Substate));

@@ -1,0 +1,25 @@
+// The shop's page: its views, by their names in the address.
+import { ChooseMerchant } from "./choose_merchant.js";
+import { DayReport } from "./day_report.js";
+import { Days } from "./days.js";
+import { Frame } from "./frame.js";
+import { Payment } from "./payment.js";
+import { Payments } from "./payments.js";
+import { isManager } from "../kit/session.js";
+import { Tills } from "./tills.js";
+import { texts } from "texts";
+import { Today } from "./today.js";
+import { Webhooks } from "./webhooks.js";
+import { html, render } from "../kit/view.js";
+
+const views = {
+  today: { title: texts.today.title, view: Today },
+  days: { title: texts.days.title, view: Days },
+  payments: { title: texts.payments.title, view: Payments, one: Payment },
+  tills: { title: texts.tills.title, view: Tills },
+  "day-report": { title: texts.report.title, view: DayReport },
+  webhooks: { title: texts.webhooks.title, view: Webhooks, isListed: isManager },
+  merchant: { title: texts.merchant.title, view: ChooseMerchant, isListed: () => false },
+};
+
+render(html`<${Frame} views=${views} />`, document.getElementById("app"));

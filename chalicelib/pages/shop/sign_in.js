@@ -1,0 +1,81 @@
+// Sign-in: the page without a session, and the dialog when a session ends during work.
+import { callAs, expired, signOut } from "../kit/api.js";
+import { Dialog } from "../kit/dialogs.js";
+import { Failure, Field } from "../kit/parts.js";
+import { begin, session } from "../kit/session.js";
+import { texts } from "texts";
+import { html, useEffect, useRef, useState } from "../kit/view.js";
+
+async function signIn(email, password) {
+  const { Data } = await callAs(null, "user/login/session", { Email: email, Password: password });
+  const { Data: me } = await callAs(Data.SessionID, "user/me");
+  return { token: Data.SessionID, me };
+}
+
+function SignInForm({ email = "", onSignedIn, children }) {
+  const [error, setError] = useState(null);
+  const [isBusy, setBusy] = useState(false);
+  const form = useRef(null);
+  useEffect(() => { form.current.querySelector(email ? "[type=password]" : "input").focus(); }, []);
+
+  const submit = async (event) => {
+    event.preventDefault();
+    const typed = new FormData(form.current);
+    setBusy(true);
+    setError(null);
+    try {
+      onSignedIn(await signIn(typed.get("email").trim(), typed.get("password")));
+    } catch (refusal) {
+      setError(refusal);
+      setBusy(false);
+      form.current.querySelector("[type=password]").select();
+    }
+  };
+
+  return html`<form ref=${form} onSubmit=${submit}>
+    ${error && html`<${Failure} error=${error} />`}
+    <${Field} id="email" name="email" type="email" label=${texts.signIn.email} autocomplete="username" required
+      defaultValue=${email} autocapitalize="none" spellcheck=${false} />
+    <${Field} id="password" name="password" type="password" label=${texts.signIn.password} required
+      autocomplete="current-password" />
+    <div class="actions">
+      <button class="main" disabled=${isBusy}>${texts.signIn.button}</button>
+      ${children}
+    </div>
+  </form>`;
+}
+
+export function SignIn() {
+  return html`<main class="sign-in">
+    <div class="card">
+      <p class="brand">${texts.name}</p>
+      <h1>${texts.signIn.title}</h1>
+      <${SignInForm} onSignedIn=${({ token, me }) => begin(token, me)} />
+      <details><summary>${texts.signIn.forgotten}</summary><p>${texts.signIn.newPassword}</p></details>
+    </div>
+    <p class="aside"><a href="docs">${texts.signIn.reference}</a></p>
+  </main>`;
+}
+
+export function SignInAgain({ onDone }) {
+  // Another person starts from scratch, because unfinished work belongs to the previous person.
+  const signedIn = ({ token, me }) => {
+    onDone();
+    if (me.AgentID === session().me.AgentID) {
+      expired.signedIn(token);
+    } else {
+      signOut();
+      begin(token, me);
+    }
+  };
+  const leave = () => {
+    onDone();
+    signOut();
+  };
+  return html`<${Dialog} title=${texts.signIn.again} mayClose=${() => false}>
+    <p>${texts.signIn.ended}</p>
+    <${SignInForm} email=${session().me.Email} onSignedIn=${signedIn}>
+      <button type="button" onClick=${leave}>${texts.signOut}</button>
+    <//>
+  <//>`;
+}

@@ -1,0 +1,30 @@
+// The tills of the merchant: the interface's agents.
+import { call } from "../kit/api.js";
+import { merchant } from "../kit/session.js";
+
+export const ACTIVE = 1;
+export const BLOCKED = 0;
+const USER = 11; // the type of an account
+
+export const isActive = (till) => till.State === ACTIVE;
+export const isPerson = (till) => till.IsAdministrator || till.AccountTypeID === USER;
+
+export async function tillsPage(clientId, page) {
+  const answer = await call(`merchant/${clientId}/pos/list`, { Page: page });
+  return { tills: answer.PosList, counters: answer.PosCounters };
+}
+
+export async function allTills(clientId = merchant().ClientID) {
+  const first = await tillsPage(clientId, 1);
+  const tills = [...first.tills];
+  for (let page = 2; page <= first.counters.PageCount; page += 1) tills.push(...(await tillsPage(clientId, page)).tills);
+  return tills;
+}
+
+const path = (id) => `merchant/${merchant().ClientID}/pos/${id}`;
+
+export const till = async (id) => (await call(path(id))).Pos;
+export const update = async (id, fields) => (await call(`${path(id)}/update`, fields)).Pos;
+// A till may be created although its answer is lost. The list then has it, because an e-mail is used only once.
+export const create = async (fields) =>
+  (await call(`merchant/${merchant().ClientID}/pos/create`, fields, { isRepeatable: false })).Pos;

@@ -1,0 +1,122 @@
+// The frame around the views: the agent, the connection, the waiting sales, and the sign-in.
+import { Failure, Field } from "../kit/parts.js";
+import { Dialog, useAct } from "../kit/dialogs.js";
+import { expired } from "../kit/api.js";
+import { choose } from "../kit/language.js";
+import { format } from "../kit/money.js";
+import { address, useRoute } from "../kit/route.js";
+import { html, useEffect, useRef, useState } from "../kit/view.js";
+import { MAX_QUEUED, Means } from "./rules.js";
+import { Sales } from "./sales.js";
+import { Sell, currencyOf } from "./sell.js";
+import { LANGUAGES, language, texts } from "texts";
+import { queue, signIn, signOut, till, useTill } from "./till.js";
+
+export const Notice = ({ words }) => html`<main class="sign-in"><div class="card"><h1 class="brand">${texts.name}</h1><p role="alert">${words}</p></div></main>`;
+
+const isEnded = (state) => state.problem?.means === Means.SIGN_IN;
+const wordsOf = ({ status, body, isAnother, isBroken }, email) => {
+  if (isBroken) return texts.notices.broken;
+  if (isAnother) return texts.signIn.another(email);
+  if (!body) return texts.errors.noAnswer;
+  return texts.errors.codes[body.ErrorCode] ?? body.ErrorMessage ?? String(status);
+};
+
+function SignInForm({ email = "", onDone, children }) {
+  const form = useRef(null);
+  useEffect(() => { form.current.querySelector(email ? "[type=password]" : "input").focus(); }, []);
+  const { act, isBusy, error } = useAct(async () => {
+    const typed = new FormData(form.current);
+    const refused = await signIn(typed.get("email").trim(), typed.get("password")).catch(() => ({ isBroken: true }));
+    if (refused) {
+      form.current.querySelector("[type=password]").select();
+      throw new Error(wordsOf(refused, till().session?.me.Email ?? ""));
+    }
+    onDone?.();
+  });
+  return html`<form ref=${form} onSubmit=${act}>
+    ${error && html`<${Failure} error=${error} />`}
+    <${Field} id="email" name="email" type="email" label=${texts.signIn.email} autocomplete="username" required
+      defaultValue=${email} autocapitalize="none" spellcheck=${false} />
+    <${Field} id="password" name="password" type="password" label=${texts.signIn.password} required autocomplete="current-password" />
+    <div class="actions"><button class="main" disabled=${isBusy}>${texts.signIn.button}</button>${children}</div>
+  </form>`;
+}
+
+function Languages() {
+  const button = ([code, { language: name }]) => html`<button type="button" class="quiet" lang=${code} aria-pressed=${code === language} onClick=${() => choose(code)}>${name}</button>`;
+  return html`<p class="languages" role="group" aria-label=${texts.chooseLanguage}>${Object.entries(LANGUAGES).map(button)}</p>`;
+}
+
+const SignIn = () => html`<main class="sign-in">
+  <div class="card"><p class="brand">${texts.name}</p><h1>${texts.signIn.title}</h1><${SignInForm} /></div>
+  <${Languages} />
+</main>`;
+
+const SignInAgain = ({ onClose }) => html`<${Dialog} title=${texts.signIn.again} onClose=${onClose}>
+  <p>${texts.notices.ended}</p>
+  <${SignInForm} email=${till().session.me.Email} onDone=${onClose}><button type="button" onClick=${onClose}>${texts.signIn.later}</button><//>
+<//>`;
+
+function Header({ view, state }) {
+  const { session, isOnline, waiting, parked } = state;
+  const connection = isOnline ? "online" : "offline";
+  const link = (name) => html`<a href=${address(name)} aria-current=${name === view ? "page" : undefined}>${texts[name]}</a>`;
+  const count = (name, number) => html`<span class=${number ? `badge ${name}` : "unseen"}><b data-testid=${name}>${number}</b> ${texts[name]}</span>`;
+  return html`<header class="till">
+    <p class="who"><b>${session.me.ClientName}</b> <span>${session.me.Name}</span></p>
+    <p class="badges" role="status">${count("waiting", waiting)} ${count("parked", parked)}
+      <span class=${`badge ${isOnline ? "good" : "warn"}`} data-testid="connection" data-state=${connection}>${texts.connection[connection]}</span></p>
+    <nav aria-label=${texts.navigation}>${link("sell")}${link("sales")}</nav>
+  </header>`;
+}
+
+// The reasons why nothing can be sold, sent or stored.
+function Notices({ state, onSignIn }) {
+  const { problem, isBroken, session } = state;
+  const note = (kind, words) => html`<div class=${`note ${kind}`} role="alert"><p>${words}</p></div>`;
+  return html`
+    ${isEnded(state) && onSignIn && html`<div class="note warn" role="alert"><p>${texts.notices.ended}</p><button type="button" onClick=${onSignIn}>${texts.signIn.open}</button></div>`}
+    ${problem?.means === Means.BLOCKED && note("bad", texts.notices.blocked[problem.code]?.(session.me.Email, session.me.ClientName) ?? problem.message)}
+    ${isBroken && note("bad", texts.notices.broken)}`;
+}
+
+function Leave({ state }) {
+  const [isRefused, setRefused] = useState(false);
+  const leave = async () => setRefused(!await signOut());
+  const left = state.waiting + state.parked;
+  const mayLose = !state.isPersistent && state.features?.Offline && currencyOf(state);
+  return html`<footer>
+    ${mayLose && html`<p class="hint">${texts.notices.mayLose(format(`${MAX_QUEUED}.00`, currencyOf(state)))}</p>`}
+    ${isRefused && left > 0 && html`<p class="note warn" role="alert">${texts.mustWait(left)}</p>`}
+    <button type="button" class="quiet" onClick=${leave}>${texts.signOut}</button>
+    <${Languages} />
+  </footer>`;
+}
+
+export function Frame() {
+  const state = useTill();
+  const { view: wanted } = useRoute();
+  const view = wanted === "sales" ? "sales" : "sell";
+  const [dismissed, dismiss] = useState(null); // the session whose dialog was closed
+  const main = useRef(null);
+  useEffect(() => {
+    expired.onAsk = () => { // a return, whose session has ended
+      queue.note({ means: Means.SIGN_IN }, till().session);
+      dismiss(null);
+    };
+  }, []);
+  useEffect(() => { main.current?.focus({ preventScroll: true }); }, [view]);
+
+  if (!state.session) return html`<${SignIn} />`;
+  const { token } = state.session;
+  const isAsked = isEnded(state) && dismissed !== token;
+  return html`
+    <${Header} view=${view} state=${state} />
+    <main id="main" class="till" ref=${main} tabindex="-1">
+      <${Notices} state=${state} onSignIn=${isAsked ? null : () => dismiss(null)} />
+      ${view === "sales" ? html`<${Sales} key=${state.session.agent} state=${state} />` : html`<${Sell} key=${state.session.agent} state=${state} />`}
+    </main>
+    <${Leave} state=${state} />
+    ${isAsked && html`<${SignInAgain} onClose=${() => dismiss(token)} />`}`;
+}

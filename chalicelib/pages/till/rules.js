@@ -1,0 +1,124 @@
+// The rules of a till that goes on selling without connection (docs/offline.md). Pure functions: no browser, no words.
+
+export const TENDERS = {
+  cash: { inputType: 10, feature: "AcceptCash", isOffline: true },
+  prepaid: { inputType: 8, feature: "AcceptPrepaid", isOffline: true },
+  onAccount: { inputType: 9, feature: "AcceptCredit", isOffline: true },
+  outerCard: { inputType: 7, feature: "AcceptOuterCard", isOffline: true },
+  linkedCard: { inputType: 5, feature: "AllowLinkedCards", isOffline: false },
+};
+
+// Where the browser may delete the stored sales, so much money may wait for the service, in units of the currency.
+export const MAX_QUEUED = 5000;
+export const KEPT_DAYS = 31; // a sale after its answer
+export const PATIENCE_S = { offline: 8, online: 40 }; // for the answer while the customer waits: a sale that may wait is stored sooner
+
+const DAY_MS = 86_400_000;
+const MAX_AGE_MS = 364 * DAY_MS; // the service takes an offline sale within a year
+const PAUSES_S = [4, 8, 15];
+const MAX_PAUSE_S = 60;
+
+const IN_PROGRESS = 301;
+const UNKNOWN = 310;
+const DECLINED = 1000;
+const NOT_ABOUT_THE_SALE = new Set([205, 206, 207]);
+const NOT_ALLOWED = new Set([151, 152]);
+const BLOCKED = new Set([103, 108, ...NOT_ALLOWED]);
+const VALIDATION = 202;
+const PAID = "BasicTran.OfflineTran.Paid";
+
+export const State = { WAITING: "waiting", UNKNOWN: "unknown", PARKED: "parked", PAID: "paid", DECLINED: "declined" };
+export const Means = { PAID: "paid", DECLINED: "declined", AGAIN: "again", SIGN_IN: "sign in", BLOCKED: "blocked", REFUSED: "refused", NO_TIME: "no time" };
+
+// The meaning of an answer for the sale of this ID. `answer` is {status, body, retryAfter}; without `body` no answer of the
+// service came. `isForAll`: the other sales would get the same answer. A body may be anything: it may come from a proxy.
+export function meaning(id, { status, body, retryAfter = 0 }) {
+  if (!body) return { means: Means.AGAIN, retryAfter };
+  const { ErrorCode: code, ErrorMessage: message } = body;
+  if (status === 401) return { means: BLOCKED.has(code) ? Means.BLOCKED : Means.SIGN_IN, code, message };
+  if (status === 403 && NOT_ALLOWED.has(code)) return { means: Means.BLOCKED, code, message };
+  if (status === 429) return { means: Means.AGAIN, retryAfter, isForAll: true };
+  if (status >= 500 || code === IN_PROGRESS || NOT_ABOUT_THE_SALE.has(code)) return { means: Means.AGAIN, retryAfter };
+  if (status >= 200 && status < 300) return answered(id, body);
+  if (code === 0) return { means: Means.AGAIN }; // not the service's
+  if ("message" in body) return { means: Means.AGAIN }; // the form of gateways and proxies
+  const findings = Array.isArray(body.Validations) ? body.Validations.filter(Boolean) : [];
+  const isAboutTime = code === VALIDATION && findings.some((one) => one.Property === PAID && one.Type === 1);
+  return { means: isAboutTime ? Means.NO_TIME : Means.REFUSED, code, message, findings };
+}
+
+function answered(id, { ErrorCode: code, ErrorMessage: message, TransactionID, Transaction }) {
+  if (String(TransactionID).toUpperCase() !== id) return { means: Means.AGAIN }; // not about this sale
+  if (code === UNKNOWN) return { means: Means.AGAIN, isUnknown: true };
+  if (code >= DECLINED) return { means: Means.DECLINED, code, message };
+  if (code !== 0) return { means: Means.AGAIN };
+  return { means: Means.PAID, invoice: Transaction?.Invoice ?? null, canReturn: Boolean(Transaction?.CanReturn || Transaction?.CanReturnCNP) };
+}
+
+// The seconds until a sale is sent again, after so many failures in a row.
+export function pause(failures, retryAfter = 0) {
+  const usual = PAUSES_S[Math.min(failures, PAUSES_S.length) - 1]; // seconds
+  return Math.min(Math.max(usual, retryAfter), MAX_PAUSE_S);
+}
+
+// The tenders that the agent's features and the account's payment options allow. Without options the features decide.
+export function allowed(features, options) {
+  const kinds = options && new Set(options);
+  return Object.keys(TENDERS).filter((name) => {
+    const { feature, inputType } = TENDERS[name];
+    return Boolean(features[feature]) && (!kinds || kinds.has(inputType));
+  });
+}
+
+export const maySellOffline = (tender, features) => TENDERS[tender].isOffline && Boolean(features.Offline);
+
+// Whole minor units as the decimal text that the interface takes.
+export function decimal(minor, digits) {
+  const figures = String(minor).padStart(digits + 1, "0");
+  const point = figures.length - digits;
+  return figures.slice(0, point) + (digits ? `.${figures.slice(point)}` : "");
+}
+
+// The money that waits for the service may not exceed this, unless the browser promised to delete nothing.
+export const isOverLimit = (queued, minor, digits) =>
+  queued.reduce((total, one) => total + one.minor, minor) > MAX_QUEUED * 10 ** digits;
+
+// An instant in milliseconds as the local time of a zone in hours, as the interface takes it.
+const local = (instant, gmt) => new Date(instant + gmt * 3_600_000).toISOString().slice(0, 23);
+
+// The request of a sale. It is made once: a later version of the till sends it as it is.
+export function requestOf(sale) {
+  const { draft, device, counter, number } = sale;
+  const basic = { ID: sale.id, InputType: TENDERS[draft.tender].inputType, Amount: decimal(draft.minor, draft.digits), CurrencyID: draft.currency };
+  if (draft.description) basic.Description = draft.description;
+  if (draft.tender === "cash" && draft.receivedMinor != null) basic.AmountCashGot = decimal(draft.receivedMinor, draft.digits);
+  if (sale.isOffline) {
+    basic.OfflineTran = { OfflineMode: true, Invoice: number, OfflineQueueId: `${device}:${counter}` };
+    if (draft.location) basic.OfflineTran.OfflineLocation = draft.location;
+  }
+  const request = { BasicTran: basic };
+  if (draft.receipt) request.Receipt = draft.receipt;
+  if (draft.linkedCard) request.Card = { CardInputMode: 2, LinkedCardId: draft.linkedCard };
+  return request;
+}
+
+// The request at an instant: an offline sale says when it was paid. The service's clock counts: the time is the device's
+// with the offset of that moment, and never after the service's present time. A time the service cannot take is left out.
+export function requestAt(sale, now) {
+  const { request } = sale;
+  if (!sale.isOffline || sale.hasNoTime) return request;
+  const paid = Math.min(sale.takenAt, now);
+  if (now - paid > MAX_AGE_MS) return request;
+  const offline = { ...request.BasicTran.OfflineTran, Paid: local(paid, sale.gmt) };
+  return { ...request, GMT: sale.gmt, BasicTran: { ...request.BasicTran, OfflineTran: offline } };
+}
+
+// The changes of a sale after an answer, or null for one that the customer never saw as paid: it leaves nothing behind.
+export function settled(sale, verdict, now) {
+  const { means } = verdict;
+  const facts = { queued: undefined, request: undefined, answeredAt: now };
+  if (means === Means.PAID) return { ...facts, state: State.PAID, invoice: verdict.invoice, canReturn: verdict.canReturn };
+  const reason = { code: verdict.code, message: verdict.message, findings: verdict.findings };
+  if (sale.isShownPaid) return { state: State.PARKED, reason };
+  return { ...facts, state: State.DECLINED, reason };
+}

@@ -1,0 +1,81 @@
+// The sales of this device, newest first: their states, receipts and returns, and the parked ones.
+import { ReturnDialog, canReturn } from "../kit/giving_back.js";
+import { format } from "../kit/money.js";
+import { Money } from "../kit/parts.js";
+import { html, useEffect, useState } from "../kit/view.js";
+import { ReceiptOf, amountOf, timeOf } from "./receipt.js";
+import { State } from "./rules.js";
+import { reasonOf } from "./sell.js";
+import { texts } from "texts";
+import { ask, change, queue, sales } from "./till.js";
+
+const PAGE = 50;
+const KINDS = { paid: "good", waiting: "warn", unknown: "warn", parked: "bad", declined: "bad" };
+const DAY_MS = 86_400_000;
+
+// Download a file with all facts of a sale, so that somebody can book it by hand.
+function exportSale(sale) {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([JSON.stringify(sale, null, 2)], { type: "application/json" }));
+  link.download = `sale-${sale.number}.json`;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1_000);
+}
+
+// The service said at the payment whether it can be returned. Some payments can be returned only after their day.
+const mayReturn = (sale) => sale.state === State.PAID && !sale.isReturned && (sale.canReturn || Date.now() - sale.takenAt > DAY_MS);
+
+function Return({ sale, onClose }) {
+  const [payment, setPayment] = useState(null);
+  const [said, say] = useState(null);
+  useEffect(() => {
+    ask("GET", `payment/${sale.id}`).then((answer) => {
+      const [found] = answer?.Transactions ?? [];
+      if (found && canReturn(found)) setPayment(found);
+      else say(answer ? texts.list.noReturn : texts.errors.noAnswer);
+    });
+  }, []);
+  const answered = ({ ErrorCode: code, ErrorMessage: message, Transaction: reversal }) => {
+    const amount = format(reversal.Amount, reversal.CurrencyID);
+    setPayment(null);
+    say(code === 310 ? texts.return.unknown(amount) : code === 0 ? texts.return.done(amount) : texts.return.declined(message));
+    if (code === 0 && reversal.Amount === payment.AmountEff) change(sale.id, { isReturned: true });
+  };
+  const stale = () => { setPayment(null); say(texts.list.noReturn); };
+  if (said) return html`<p class="note" role="status">${said}</p>`;
+  return payment && html`<${ReturnDialog} payment=${payment} onClose=${onClose} onAnswered=${answered} onStale=${stale} />`;
+}
+
+function Row({ sale, isOnline }) {
+  const [isReturning, setReturning] = useState(false);
+  const { draft } = sale;
+  return html`<li data-sale-id=${sale.id} data-state=${sale.state}>
+    <p class="line"><b><${Money} amount=${amountOf(sale)} currency=${draft.currency} /></b> <span>${texts.tenders[draft.tender]}</span>
+      <span class=${`badge ${KINDS[sale.state]}`}>${sale.isReturned ? texts.list.returned : texts.results[sale.state]}</span></p>
+    <p class="line dim"><time>${timeOf(sale)}</time> <span>${texts.number(sale.invoice ?? sale.number)}</span></p>
+    ${draft.description && html`<p>${draft.description}</p>`}
+    ${sale.reason && html`<p class="note bad">${reasonOf(sale.reason, draft.currency)} ${texts.explained[sale.state]}</p>`}
+    <div class="actions">
+      ${sale.state === State.PARKED && html`<button type="button" onClick=${() => queue.sendAgain(sale.id)}>${texts.list.sendAgain}</button>
+        <button type="button" onClick=${() => exportSale(sale)}>${texts.list.export}</button>`}
+      <${ReceiptOf} key=${sale.state} sale=${sale} />
+      ${mayReturn(sale) && isOnline && html`<button type="button" onClick=${() => setReturning(true)}>${texts.list.return}</button>`}
+    </div>
+    ${isReturning && html`<${Return} sale=${sale} onClose=${() => setReturning(false)} />`}
+  </li>`;
+}
+
+export function Sales({ state }) {
+  const [count, setCount] = useState(PAGE);
+  const [shown, show] = useState(null);
+  useEffect(() => {
+    let isShown = true;
+    sales(count).then((found) => isShown && show(found), () => isShown && show([]));
+    return () => { isShown = false; };
+  }, [count, state.revision]);
+  if (!shown) return html`<p class="loading" role="status">${texts.loading}</p>`;
+  return html`<section class="sales"><h1>${texts.sales}</h1>
+    ${shown.length ? html`<ul>${shown.map((sale) => html`<${Row} key=${sale.id} sale=${sale} isOnline=${state.isOnline} />`)}</ul>` : html`<p class="empty">${texts.list.none}</p>`}
+    ${shown.length === count && html`<button type="button" onClick=${() => setCount(count + PAGE)}>${texts.list.more}</button>`}
+  </section>`;
+}

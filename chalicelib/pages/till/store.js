@@ -1,0 +1,167 @@
+// The sales and facts of this device, in IndexedDB. A change is durable before its promise is fulfilled.
+import { KEPT_DAYS, State } from "./rules.js";
+
+const NAME = "payments.till";
+const VERSION = 1;
+const SALES = "sales";
+const FACTS = "facts";
+const DAY_MS = 86_400_000;
+const PATIENCE_MS = 10_000; // for the browser to open the database, or to end a transaction
+
+const ended = (request) => new Promise((resolve, reject) => {
+  request.onsuccess = () => resolve(request.result);
+  request.onerror = () => reject(request.error);
+});
+
+function inTime(promise) {
+  let timer;
+  const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error("The storage does not answer.")), PATIENCE_MS); });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+// `queued` and `answeredAt` are indexes of the sales that have them: the queue in its order, and the sales to forget.
+function upgrade(database) {
+  const sales = database.createObjectStore(SALES, { keyPath: "id" });
+  for (const index of ["counter", "queued", "answeredAt"]) sales.createIndex(index, index);
+  database.createObjectStore(FACTS);
+}
+
+export class Store {
+  #database = null;
+  #factory;
+
+  constructor(factory = globalThis.indexedDB) {
+    this.#factory = factory;
+  }
+
+  // Store a sale with the next number of the device, in one transaction. The same ID is stored once.
+  take(id, sale) {
+    return this.#write(async ({ sales, facts }) => {
+      const known = await ended(sales.get(id));
+      if (known) return known;
+      const device = await ended(facts.get("device"));
+      const counter = device.counter + 1;
+      const taken = sale({ device: device.prefix, counter, number: `${device.prefix}-${String(counter).padStart(6, "0")}` });
+      facts.put({ ...device, counter }, "device");
+      sales.add(taken);
+      return taken;
+    });
+  }
+
+  // Change a sale; return it. A change to undefined deletes the field.
+  change(id, changes) {
+    return this.#write(async ({ sales }) => {
+      const sale = { ...await ended(sales.get(id)), ...changes };
+      for (const name of Object.keys(changes)) if (changes[name] === undefined) delete sale[name];
+      sales.put(sale);
+      return sale;
+    });
+  }
+
+  remove(id) {
+    return this.#write(({ sales }) => { sales.delete(id); });
+  }
+
+  sale(id) {
+    return this.#read(({ sales }) => ended(sales.get(id)));
+  }
+
+  // The sales that wait for the service or are parked, in the order in which they were made.
+  queue() {
+    return this.#read(({ sales }) => ended(sales.index("queued").getAll()));
+  }
+
+  // The newest sales of an agent.
+  newest(agent, count) {
+    return this.#read(({ sales }) => new Promise((resolve, reject) => {
+      const found = [];
+      const cursor = sales.index("counter").openCursor(null, "prev");
+      cursor.onerror = () => reject(cursor.error);
+      cursor.onsuccess = () => {
+        const { result } = cursor;
+        if (!result || found.length === count) return resolve(found);
+        if (result.value.agent === agent) found.push(result.value);
+        return result.continue();
+      };
+    }));
+  }
+
+  // Delete the sales that the service answered long ago.
+  forget(now) {
+    const before = IDBKeyRange.upperBound(now - KEPT_DAYS * DAY_MS);
+    return this.#write(async ({ sales }) => {
+      for (const id of await ended(sales.index("answeredAt").getAllKeys(before))) sales.delete(id);
+    });
+  }
+
+  // All facts by their names.
+  facts() {
+    return this.#read(async ({ facts }) => {
+      const [names, values] = await Promise.all([ended(facts.getAllKeys()), ended(facts.getAll())]);
+      return Object.fromEntries(names.map((name, number) => [name, values[number]]));
+    });
+  }
+
+  // Store facts by name. Undefined deletes one.
+  remember(named) {
+    return this.#write(({ facts }) => {
+      for (const [name, value] of Object.entries(named)) {
+        if (value === undefined) facts.delete(name);
+        else facts.put(value, name);
+      }
+    });
+  }
+
+  #read(work) {
+    return this.#run("readonly", work);
+  }
+
+  #write(work) {
+    return this.#run("readwrite", work);
+  }
+
+  // Run `work` in a transaction. A connection that broke is opened again, once: `work` may run twice.
+  async #run(mode, work) {
+    try {
+      return await this.#once(mode, work);
+    } catch {
+      this.#close();
+      return this.#once(mode, work);
+    }
+  }
+
+  async #once(mode, work) {
+    this.#database ??= await this.#open();
+    const transaction = this.#database.transaction([SALES, FACTS], mode, { durability: "strict" });
+    const completed = new Promise((resolve, reject) => {
+      transaction.oncomplete = resolve;
+      transaction.onabort = () => reject(transaction.error ?? new Error("The storage refused."));
+    });
+    completed.catch(() => {}); // the work's own error comes first
+    let result;
+    try {
+      result = await inTime(work({ sales: transaction.objectStore(SALES), facts: transaction.objectStore(FACTS) }));
+    } catch (error) {
+      try { transaction.abort(); } catch { /* it is over already */ }
+      throw error;
+    }
+    await inTime(completed);
+    return result;
+  }
+
+  async #open() {
+    const request = this.#factory.open(NAME, VERSION);
+    request.onupgradeneeded = () => upgrade(request.result);
+    const database = await inTime(ended(request));
+    database.onclose = () => this.#close();
+    database.onversionchange = () => this.#close(); // a later version waits for it
+    return database;
+  }
+
+  #close() {
+    this.#database?.close();
+    this.#database = null;
+  }
+}
+
+export const isWaiting = (sale) => sale.state === State.WAITING || sale.state === State.UNKNOWN;

@@ -1,0 +1,240 @@
+// The till of this device: the signed-in agent, the connection and the queue. Views show its state.
+import { exchange, expired } from "../kit/api.js";
+import { begin, end } from "../kit/session.js";
+import { useEffect, useState } from "../kit/view.js";
+import { Means, State, allowed, meaning } from "./rules.js";
+import { Queue } from "./queue.js";
+import { Store, isWaiting } from "./store.js";
+
+const PREFIX_LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"; // 32, so that a byte chooses one evenly
+const PREFIX_LENGTH = 5;
+const ACCOUNT_MS = 600_000; // AuthAccount answers once in ten minutes
+const PROBE_MS = { online: 30_000, offline: 5_000 };
+const TICK_MS = 2_000;
+const SHOWN_MS = 200; // between two counts of the queue
+const MIN_OFFSET_MS = 1_500; // the header Date has whole seconds
+
+const store = new Store();
+const listeners = new Set();
+let state = { isOnline: navigator.onLine, waiting: 0, parked: 0, isPersistent: true, revision: 0 };
+
+export const till = () => state;
+
+function set(changes) {
+  state = { ...state, ...changes };
+  for (const listener of listeners) listener(state);
+}
+
+export function useTill() {
+  const [shown, show] = useState(state);
+  useEffect(() => {
+    listeners.add(show);
+    show(state);
+    return () => listeners.delete(show);
+  }, []);
+  return shown;
+}
+
+export const queue = new Queue({
+  store,
+  send: (request, session, seconds) => asked("POST", "payment/submit", { body: request, token: session.token, seconds }),
+  facts: () => ({ session: state.session, features: state.features, offset: state.offset, isPersistent: state.isPersistent }),
+  onChange: () => countSoon(),
+});
+
+// Each answer shows the state of the connection, and the service's clock.
+async function asked(method, path, options) {
+  const answer = await exchange(method, path, options);
+  lastAsked = performance.now();
+  if (Boolean(answer.body) !== state.isOnline) connected(Boolean(answer.body));
+  if (answer.body && !Number.isNaN(answer.date)) noteClock(answer.date);
+  return answer;
+}
+
+function connected(isOnline) {
+  set({ isOnline });
+  if (!isOnline) return;
+  queue.hurry();
+  if (state.session && !state.features) refresh(); // its answer was lost at the sign-in
+}
+
+function noteClock(date) {
+  const offset = date - Date.now();
+  if (Math.abs(offset - state.offset) < MIN_OFFSET_MS) return;
+  set({ offset });
+  store.remember({ offset }).catch(broke);
+}
+
+const NOBODY = { session: undefined, agent: undefined, features: undefined, options: undefined, currency: undefined, askedAt: undefined, refreshedAt: undefined };
+const broke = () => set({ isBroken: true });
+
+// A request of the signed-in agent. An answer that ends its session is noted.
+async function call(method, path, body) {
+  const { session } = state;
+  const answer = await asked(method, path, { body, token: session.token });
+  const verdict = meaning("", answer);
+  if ([Means.SIGN_IN, Means.BLOCKED].includes(verdict.means)) queue.note(verdict, session);
+  return answer;
+}
+
+// The body of a successful answer, or null.
+export async function ask(method, path, body) {
+  const answer = await call(method, path, body);
+  return answer.status === 200 ? answer.body ?? null : null;
+}
+
+let counting = null;
+let countedAt = -Infinity;
+
+function countSoon() {
+  counting ??= setTimeout(count, Math.max(0, countedAt + SHOWN_MS - performance.now()));
+}
+
+async function count() {
+  counting = null;
+  countedAt = performance.now();
+  try {
+    const sales = await store.queue();
+    set({
+      waiting: sales.filter(isWaiting).length,
+      parked: sales.filter((one) => one.state === State.PARKED).length,
+      problem: queue.problem,
+      isBroken: Boolean(queue.failure),
+      revision: state.revision + 1,
+    });
+  } catch {
+    broke();
+  }
+}
+
+// Read the facts of the device, and begin to send.
+export async function start() {
+  const { session, account, offset = 0 } = await store.facts();
+  set({ ...(account?.agent === session?.agent && account), offset, isPersistent: false });
+  if (session) use(session);
+  count();
+  store.forget(Date.now()).catch(broke);
+  for (const event of ["online", "focus", "pageshow"]) addEventListener(event, look);
+  document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && look());
+  addEventListener("offline", () => set({ isOnline: false }));
+  setInterval(tick, TICK_MS);
+  askForStorage();
+  look();
+}
+
+function use(session) {
+  set({ session });
+  begin(session.token, session.me);
+}
+
+// The browser promises to keep the data of a page that is installed, where it grants that.
+async function askForStorage() {
+  const isInstalled = matchMedia("(display-mode: standalone)").matches || navigator.standalone === true;
+  const isGranted = await navigator.storage?.persist?.().catch(() => false) ?? false;
+  set({ isPersistent: isInstalled && isGranted });
+}
+
+let lastAsked = 0;
+let isProbing = false;
+
+// Somebody looks at the page, or the browser says that there is a connection, which may be wrong.
+function look() {
+  probe();
+  queue.hurry();
+  if (state.session && !isRecent(state.refreshedAt)) refresh();
+}
+
+const isRecent = (instant) => Math.abs(Date.now() - instant) < ACCOUNT_MS;
+
+async function probe() {
+  if (isProbing) return;
+  isProbing = true;
+  await asked("GET", "health", { seconds: PROBE_MS.offline / 1000 });
+  isProbing = false;
+}
+
+function tick() {
+  if (state.waiting) queue.drain();
+  const wait = state.isOnline ? PROBE_MS.online : PROBE_MS.offline;
+  const isSeen = document.visibilityState === "visible";
+  if (isSeen && performance.now() - lastAsked >= wait) probe();
+}
+
+// Request the agent's features and payment options. AuthAccount is asked at most once in ten minutes; without it the features decide.
+async function refresh() {
+  const { session } = state;
+  const { me, agent } = session;
+  const known = await ask("GET", `merchant/${me.ClientID}/pos/${agent}`);
+  if (!known || state.session?.agent !== agent) return;
+  const { Features, AllowLinkedCardsEffective } = known.Pos.MobileSettings; // and nothing else of the agent
+  const { options, askedAt, currency = me.CurrencyID } = state;
+  const account = { agent, features: { ...Features, AllowLinkedCards: AllowLinkedCardsEffective }, options, askedAt, currency };
+  if (!isRecent(askedAt)) {
+    const { status, body } = await call("GET", "payment/AuthAccount");
+    if (status === 200) Object.assign(account, { options: body.PaymentOptions.map((one) => one.Id), currency: body.CurrencyID, askedAt: Date.now() });
+    if (status === 429) Object.assign(account, { options: undefined, askedAt: Date.now() });
+  }
+  if (state.session?.agent !== agent) return;
+  set({ ...account, refreshedAt: Date.now() });
+  await store.remember({ account }).catch(broke);
+}
+
+export const tenders = () => allowed(state.features ?? {}, state.options);
+
+// Sign in. Return undefined, or the reason why not: an answer of the service, or {isAnother} for another agent while
+// sales of the first one wait.
+export async function signIn(email, password) {
+  const body = { Email: email, Password: password, Remember: true };
+  const { status, body: begun } = await asked("POST", "user/login/session", { body });
+  if (status !== 200) return { status, body: begun };
+  const token = begun.Data.SessionID;
+  const { body: told } = await asked("GET", "user/me", { token });
+  if (!told?.Data) return { status: 0 };
+  const me = told.Data;
+  const others = (await store.queue()).some((sale) => sale.agent !== me.AgentID);
+  if (others) {
+    asked("POST", "user/logout/session", { body: {}, token });
+    return { isAnother: true };
+  }
+  const session = { token, me, agent: me.AgentID, gmt: me.GMT };
+  const isAnother = state.session?.agent !== session.agent;
+  const { device = { prefix: drawn(), counter: 0 }, account } = await store.facts();
+  await store.remember({ session, device });
+  if (isAnother) set({ ...NOBODY, ...(account?.agent === session.agent && account) });
+  use(session);
+  if (isAnother) expired.leave();
+  else expired.signedIn(token); // a return may wait for it
+  queue.signedIn();
+  await refresh();
+  return undefined;
+}
+
+const drawn = () => Array.from(crypto.getRandomValues(new Uint8Array(PREFIX_LENGTH)), (one) => PREFIX_LETTERS[one % PREFIX_LETTERS.length]).join("");
+
+// Sign out, unless a sale waits or is parked: it can be sent only by this agent. Return whether it was done.
+export async function signOut() {
+  if ((await store.queue()).length) {
+    await count();
+    return false;
+  }
+  const { token } = state.session;
+  await store.remember({ session: undefined });
+  set({ ...NOBODY, problem: null });
+  end();
+  asked("POST", "user/logout/session", { body: {}, token });
+  return true;
+}
+
+export const sales = (number) => store.newest(state.session.agent, number);
+export const saleOf = (id) => store.sale(id);
+export const change = (id, changes) => store.change(id, changes).then(countSoon, broke);
+
+// The place of the device, where the person allowed the page to know it before.
+export async function locate() {
+  const granted = await navigator.permissions?.query({ name: "geolocation" }).catch(() => null);
+  if (granted?.state !== "granted") return undefined;
+  return new Promise((resolve) => {
+    const found = ({ coords }) => resolve({ Latitude: coords.latitude, Longitude: coords.longitude });
+    navigator.geolocation.getCurrentPosition(found, () => resolve(undefined), { maximumAge: 600_000, timeout: 1_000 });
+  });
+}

@@ -1,0 +1,52 @@
+"""Books: the takings of days that are over, as a journal for a bookkeeper's program."""
+
+from datetime import date, datetime, timedelta
+from io import BytesIO
+
+from chalicelib.domain.agent import Caller
+from chalicelib.domain.books import entries_of
+from chalicelib.domain.business_days import Period, business_day, period_of
+from chalicelib.errors import Check, Finding, invalid
+from chalicelib.gateways import files
+from chalicelib.gateways.secrets import new_guid
+from chalicelib.schemas.books import FORMATS, findings_in
+from chalicelib.schemas.history_export import CSV, ExportHistory
+from chalicelib.services.admission import admit
+from chalicelib.services.history import scope_of
+from chalicelib.store import agents, totals
+
+MOST_PAGES = 100  # of totals: two seconds
+
+
+def export(body: ExportHistory, caller: Caller, now: datetime) -> str:
+    """Write the takings of a period to a journal, and return its address."""
+    account_id = body.list_basic_model.account_id
+    account_key = [agents.key(account_id)] if account_id is not None else []
+    admitted = admit(caller, *account_key, current_account_id=body.current_account_id)
+    scope = scope_of(admitted, account_id, next(iter(admitted.others), None))
+
+    form = FORMATS[body.format]
+    findings = findings_in(form, body.accounts)
+    period = _period(body, business_day(now, scope.gmt), findings)
+    entries = entries_of(totals.by_day(scope.client_id, period, scope.agent_id, [], MOST_PAGES))
+    content = form.write(entries, body.accounts.given).encode()
+
+    name = f"exports/{scope.client_id}/{new_guid()}.{form.suffix}"
+    file_name = f"takings-{period.first}-{period.last}.{form.suffix}"
+    files.put_export(name, BytesIO(content), file_name, files.CSV if form.suffix == CSV else files.PLAIN_TEXT)
+    return files.signed_url(name)
+
+
+def _period(body: ExportHistory, today: date, findings: list[Finding]) -> Period:
+    """Return the period of a journal. Raise VALIDATION_FAILED for `findings`, no period, and days that are not over."""
+    first, last = body.period.first, body.period.last
+    if first is None and last is None:
+        message = "A journal needs a period of days that are over."
+        raise invalid(*findings, Finding("period", Check.REQUIRED, message))
+    period = period_of(first, last, today)
+    if period.last >= today:
+        message = f"A journal holds days that are over: the last one is {today - timedelta(days=1)}."
+        findings = [*findings, Finding("period.last", Check.OUT_OF_RANGE, message)]
+    if findings:
+        raise invalid(*findings)
+    return period

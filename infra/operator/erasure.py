@@ -1,0 +1,309 @@
+"""The erasure of a payer's data: a fixed placeholder replaces it in every record, file and message of its payments.
+
+Each write is conditional on the record that was read, and repeated runs change nothing more. A family goes through
+these steps, so a killed run can be finished by another one:
+
+1. The payment is marked as begun. It still holds its addresses, which later steps look for in texts.
+2. The records of the reversals are replaced with their entries in the history, then the record of the payment. From
+   then on no request or sweep can store a copy that it read before: its conditions name the mark.
+3. Another search finds reversals that were made meanwhile. When there are none, messages, events and files follow.
+4. The payment is marked as done.
+"""
+
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from chalicelib import exact_json
+from chalicelib.domain import outbox as messages
+from chalicelib.domain.card import LinkedCard
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.outbox import Outbox
+from chalicelib.domain.picture import Picture
+from chalicelib.domain.transaction import (
+    ERASED,
+    ERASED_PICTURE,
+    Erasure,
+    Pictures,
+    Purchase,
+    ReceiptContent,
+    Taxes,
+    Transaction,
+)
+from chalicelib.domain.webhooks import Delivery, Event
+from chalicelib.gateways import files
+from chalicelib.settings import settings
+from chalicelib.store import audit, events, history, linked_cards, outbox, transactions
+from chalicelib.store.audit import OPERATOR, Act
+from chalicelib.store.table import (
+    AlreadyExistsError,
+    ChangedMeanwhileError,
+    Key,
+    Write,
+    attributes_of,
+    commit,
+    read,
+    read_all,
+    retry_on_change,
+    set_attributes,
+    update,
+    write_one,
+)
+from infra.operator import payer_records
+from infra.operator.payer_records import Address, Family, StoredFile
+
+ERASED_JSON = exact_json.text(ERASED)
+PICTURE = Picture(  # one grey pixel
+    b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mM4AAAAwgDB/9Yt3AAAAABJRU5ErkJggg=="),
+    "image/png",
+)
+ROUNDS = 5  # searches for reversals that were made meanwhile
+AT_ONCE = 1000  # versions of files in one call
+COMPARED = ("phase", "erasure", "signature_key", "reverse_invoice", "latest_reversal_id")  # others write these
+TICK = timedelta(microseconds=1)
+Touches = Callable[[str], bool]
+
+
+class UnfinishedError(Exception):
+    """Requests kept changing the payments: the command must run again."""
+
+
+def families_to_erase(merchant: Merchant, address: Address, now: datetime) -> list[Family]:
+    """Return the families of a payer, and those that a killed run left unfinished."""
+    return payer_records.families(merchant, now, lambda seen: seen.is_unfinished or seen.names(address))
+
+
+def erase(merchant: Merchant, address: Address, found: list[Family], now: datetime) -> int:
+    """Erase the payer's data in these families, and return the number of their transactions."""
+    if not found:
+        return 0
+    _store_picture()
+    known = {family.ids[0]: family for family in found}
+    for _ in range(ROUNDS):
+        for family in found:
+            if family.is_new:
+                _replace_family(family.ids, address)
+        found = families_to_erase(merchant, address, now)
+        known |= {family.ids[0]: family for family in found}
+        if not any(family.is_new for family in found):
+            break
+    else:
+        raise UnfinishedError
+    ids = list(chain.from_iterable(family.ids for family in known.values()))
+    _erase_around(merchant, address, ids, now)
+    write_one(audit.write(f"merchant#{merchant.id}", Act("erase", OPERATOR, now), ("payer",)))
+    for payment_id in known:
+        _mark(payment_id, Erasure.DONE)
+    return len(ids)
+
+
+def without_payer(transaction: Transaction, touches: Touches) -> Transaction:
+    """Return the transaction with placeholders for the payer's data, and for the texts that name an address.
+
+    Amounts, times, numbers of receipts and the acquirer's references stay. So do the fingerprint, which recognises a
+    repeated request, and the mark of a delivered signature.
+    """
+
+    def text(value: str | None) -> str | None:
+        return ERASED if value and touches(value) else value
+
+    carried, card, kept, result = transaction.particulars, transaction.card, transaction.pictures, transaction.result
+    queued = carried.offline_queue_id
+    return replace(
+        transaction,
+        raw_request=ERASED_JSON,
+        particulars=replace(
+            carried,
+            description=text(carried.description),
+            client_product_code=text(carried.client_product_code),
+            ext_id=text(carried.ext_id),
+            ext_tran_data=carried.ext_tran_data and ERASED_JSON,
+            offline_queue_id=ERASED if queued and touches(str(queued)) else queued,
+            receipt_email=carried.receipt_email and ERASED,
+            receipt_phone=carried.receipt_phone and ERASED,
+        ),
+        receipt=_receipt_without(transaction.receipt, text),
+        card=card and replace(card, cardholder=card.cardholder and ERASED),
+        pictures=Pictures(kept.photo_key and ERASED_PICTURE, kept.signature_key and ERASED_PICTURE),
+        result=replace(
+            result,
+            additional_fields=text(result.additional_fields),
+            additional_fields_title=text(result.additional_fields_title),
+        ),
+    )
+
+
+def _receipt_without(receipt: ReceiptContent, text: Callable[[str | None], str | None]) -> ReceiptContent:
+    def each(values: Iterable[str]) -> tuple[str, ...]:
+        return tuple(text(one) or "" for one in values)
+
+    def line(one: Purchase) -> Purchase:
+        return replace(one, title=text(one.title) or "", tax_codes=each(one.tax_codes))
+
+    to, taxes = receipt.addresses, receipt.taxes
+    return replace(
+        receipt,
+        purchases=tuple(map(line, receipt.purchases)),
+        taxes=taxes and Taxes(each(taxes.codes), text(taxes.scheme)),
+        addresses=to and replace(to, emails=(ERASED,) * len(to.emails), phones=(ERASED,) * len(to.phones)),
+    )
+
+
+def card_without_payer(card: LinkedCard, address: Address) -> LinkedCard:
+    """Return a linked card with a placeholder for the holder's name, and for an alias that names the address."""
+    details = replace(card.details, cardholder=card.details.cardholder and ERASED)
+    return replace(card, details=details, alias=ERASED if address.touches(card.alias) else card.alias)
+
+
+def changes_of(before: Any, after: Any) -> dict[str, Any]:
+    """Return the stored attributes in which two versions of a record differ, with their new values."""
+    stored = attributes_of(before)
+    return {name: value for name, value in attributes_of(after).items() if value != stored[name]}
+
+
+# The records of a family
+
+
+def _replace_family(ids: Sequence[str], address: Address) -> None:
+    """Replace the data in the records of a payment and its reversals, the payment's last.
+
+    A payment with a reversal that is not among these is left for the next round.
+    """
+    _mark(ids[0], Erasure.BEGUN)
+    addresses = [address, *payer_records.addresses_of(ids)]
+
+    def touches(text: str) -> bool:
+        return any(one.touches(text) for one in addresses)
+
+    for one in (*ids[1:], ids[0]):
+        retry_on_change(partial(_replace_record, one, ids, touches))
+
+
+def _mark(payment_id: str, erasure: Erasure) -> None:
+    """Mark a payment as begun or done. Nothing changes if it has come further already."""
+    before = {Erasure.BEGUN: Erasure.DONE, Erasure.DONE: Erasure.REPLACED}[erasure]
+    is_first = "attribute_not_exists(#erasure) OR " if erasure is Erasure.BEGUN else ""
+    condition = f"attribute_exists(#phase) AND ({is_first}#erasure = :before)"
+    mark = update(
+        transactions.key(payment_id),
+        "SET #erasure = :erasure",
+        {"erasure": erasure, "before": before},
+        condition=condition,
+    )
+    with suppress(AlreadyExistsError):
+        write_one(mark)
+
+
+def _replace_record(transaction_id: str, known: Sequence[str], touches: Touches) -> None:
+    """Replace the data in a transaction and in the copies of its entry.
+
+    Raise ChangedMeanwhileError when the transaction has changed since it was read.
+    """
+    before = transactions.get(transaction_id)
+    if before is None or before.erasure in {Erasure.REPLACED, Erasure.DONE}:
+        return
+    if before.reversals.requested_id not in {None, *known}:
+        return
+    erasure = Erasure.DONE if before.is_reversal else Erasure.REPLACED
+    after = replace(without_payer(before, touches), erasure=erasure)
+    changes = changes_of(before, after)
+    condition, compared = _unchanged(before)
+    values = {**{f"new_{name}": value for name, value in changes.items()}, **compared}
+    expression = "SET " + ", ".join(f"#{name} = :new_{name}" for name in changes)
+    key, error = transactions.key(transaction_id), ChangedMeanwhileError()
+    replaced = update(key, expression, values, condition=condition, otherwise=error)
+    commit(replaced, *history.writes_for_erasure(before, after))
+
+
+def _unchanged(before: Transaction) -> tuple[str, dict[str, Any]]:
+    """Return the condition that nobody else has written to a transaction since it was read, and its values."""
+    stored = {name: attributes_of(before)[name] for name in COMPARED}
+    compared = {name: value for name, value in stored.items() if value is not None}
+    conditions = [f"#{name} = :{name}" if name in compared else f"attribute_not_exists(#{name})" for name in stored]
+    return " AND ".join(conditions), compared
+
+
+# Messages, events, cards and files
+
+
+def _erase_around(merchant: Merchant, address: Address, ids: list[str], now: datetime) -> None:
+    """Erase the payer's data around these transactions, whose records have none any longer."""
+    found = [one for one in read_all([transactions.key(one) for one in ids]) if one is not None]
+    for message in payer_records.messages_of(ids):
+        retry_on_change(partial(_erase_message, outbox.key(message.id), now))
+    for event, deliveries in payer_records.events_of(merchant, found, now):
+        _mark_event(event)
+        for delivery in deliveries:
+            retry_on_change(
+                partial(_erase_answers, Key(events.TABLE, Delivery, {"day": event.day, "place": delivery.place}))
+            )
+    for card in payer_records.cards_of(found):
+        if changes := changes_of(card, card_without_payer(card, address)):
+            write_one(update(linked_cards.key(card.id), set_attributes(changes), changes))
+    for one in ids:
+        _delete(payer_records.pictures_of(one))
+    _delete(payer_records.exports_of(merchant.id))
+
+
+def _erase_message(key: Key[Outbox], now: datetime) -> None:
+    """Replace the addresses of a message. One that waits is given up; its sender, if any, can store no result.
+
+    Raise ChangedMeanwhileError when a sender has changed it since it was read.
+    """
+    entry = read(key)
+    if entry is None or set(entry.to) == {ERASED}:
+        return
+    after = replace(entry, to=(ERASED,) * len(entry.to))
+    if entry.due_at is not None:
+        after = messages.given_up(after, now)
+    changes = {name: value for name, value in changes_of(entry, after).items() if value is not None}
+    removed = " REMOVE #due_at, #due_shard" if entry.due_at else ""
+    write_one(_if_due(key, entry.due_at, set_attributes(changes) + removed, changes))
+
+
+def _if_due(key: Key[Any], due_at: datetime | None, expression: str, values: dict[str, Any]) -> Write:
+    """Return a change of a message or a delivery that is still due at this time, or still finished (None)."""
+    unchanged = "#due_at = :read_due_at" if due_at else "attribute_not_exists(#due_at)"
+    condition = f"attribute_exists(#{next(iter(key.key))}) AND {unchanged}"
+    compared = {"read_due_at": due_at} if due_at else {}
+    return update(key, expression, {**values, **compared}, condition=condition, otherwise=ChangedMeanwhileError())
+
+
+def _mark_event(event: Event) -> None:
+    """Mark an event, so that later attempts store no answers."""
+    with suppress(AlreadyExistsError):  # it has expired
+        key = Key(events.TABLE, Event, {"day": event.day, "place": event.place})
+        write_one(update(key, "SET #erased = :erased", {"erased": True}, condition="attribute_exists(#kind)"))
+
+
+def _erase_answers(key: Key[Delivery]) -> None:
+    """Replace the answers of a receiver. An attempt in progress can store no answer: its delivery is due again.
+
+    Raise ChangedMeanwhileError when an attempt has changed it since it was read.
+    """
+    before = read(key)
+    if before is None:
+        return
+    made = tuple(replace(one, answer=one.answer and ERASED) for one in before.made)
+    due_at = before.due_at and before.due_at + TICK  # the attempt in progress holds it under the earlier time
+    changes = changes_of(before, replace(before, made=made, due_at=due_at))
+    if changes:
+        write_one(_if_due(key, before.due_at, set_attributes(changes), changes))
+
+
+def _store_picture() -> None:
+    """Store the picture that stands in place of erased ones, unless it is stored."""
+    if not payer_records.files_below(ERASED_PICTURE):
+        files.put(ERASED_PICTURE, PICTURE)
+
+
+def _delete(versions: list[StoredFile]) -> None:
+    """Delete versions of files for good."""
+    for start in range(0, len(versions), AT_ONCE):
+        objects = [{"Key": one.name, "VersionId": one.version} for one in versions[start : start + AT_ONCE]]
+        payer_records.bucket().delete_objects(Bucket=settings().bucket, Delete={"Objects": objects, "Quiet": True})

@@ -1,0 +1,209 @@
+"""The command `payer`: find, export and erase the data of a payer in one merchant. docs/payer.md explains it."""
+
+import argparse
+import os
+import pwd
+import sys
+from base64 import b64encode
+from collections.abc import Iterable
+from contextlib import closing
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import simplejson
+
+from chalicelib import clock
+from chalicelib.domain.business_days import text_of
+from chalicelib.domain.history import entry_of
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.transaction import ERASED, Transaction
+from chalicelib.domain.webhooks import Delivery, Event
+from chalicelib.log import log
+from chalicelib.settings import settings
+from chalicelib.store import events, history, linked_cards, merchants, outbox, transactions
+from chalicelib.store.table import Value, encode, read, read_all
+from infra.operator import payer_records
+from infra.operator.erasure import (
+    UnfinishedError,
+    card_without_payer,
+    changes_of,
+    erase,
+    families_to_erase,
+    without_payer,
+)
+from infra.operator.payer_records import Address, Family, StoredFile, of_email, of_phone
+
+FIND, EXPORT, ERASE = "find", "export", "erase"
+BACKUP = timedelta(days=35)  # of point-in-time recovery
+NOT_EXPORTED = {"taker", "merchant", "fingerprint", "card_digest", "auto_cancel_id", "host"}  # not the payer's
+BACKUPS = """\
+Backups: point-in-time recovery of the tables holds the erased data until {until}, the streams of two tables for a day.
+Your own backups, downloaded exports and e-mails hold it for as long as you keep them.
+After a restore from a backup, run this command again.
+SES, SNS, acquirers and receivers of webhooks have copies of their own."""
+
+
+def payer_command(options: argparse.Namespace) -> None:
+    """Find, export or erase a payer's data. Exit with 1 and one line if nothing can be done, or was not confirmed."""
+    merchant = read(merchants.key(options.merchant))
+    if merchant is None:
+        sys.exit(f"There is no merchant {options.merchant}.")
+    address, now = _address(options, merchant), clock.now()
+    if options.action == ERASE:
+        _erase(merchant, address, now, is_confirmed=options.yes)
+        return
+    if options.action == EXPORT:
+        found = payer_records.families(merchant, now, lambda seen: seen.names(address))
+        print(simplejson.dumps(_document(merchant, found, now), indent=2, use_decimal=True, ensure_ascii=False))
+        return
+    found = families_to_erase(merchant, address, now)
+    for place in _places(merchant, address, found, now):
+        print(place)
+    print(f"{_text_of(_count(found), merchant)}.")
+
+
+def _address(options: argparse.Namespace, merchant: Merchant) -> Address:
+    if (options.email is None) == (options.phone is None):
+        sys.exit("Name the payer by --email or by --phone.")
+    if options.email is not None:
+        address = of_email(options.email)
+        return address or sys.exit("The e-mail address is not valid.")
+    address = of_phone(options.phone, merchant.country_code)
+    return address or sys.exit(
+        "The telephone number is not valid: write it like +27 82 987 6543, or as in its country."
+    )
+
+
+def _count(found: Iterable[Family]) -> int:
+    return sum(len(family.ids) for family in found)
+
+
+def _text_of(count: int, merchant: Merchant) -> str:
+    return f"{count} {'transaction' if count == 1 else 'transactions'} of merchant {merchant.id}"
+
+
+def _erase(merchant: Merchant, address: Address, now: datetime, *, is_confirmed: bool) -> None:
+    if not is_confirmed and not sys.stdin.isatty():
+        sys.exit("Nothing is erased: there is no terminal to ask at. Add --yes to erase without a question.")
+    found = families_to_erase(merchant, address, now)
+    count = _count(found)
+    if count and not is_confirmed:
+        question = f"Erase the payer's data in {_text_of(count, merchant)}? It cannot be undone. [y/N] "
+        if _answer(question) not in {"y", "yes"}:
+            sys.exit("Nothing is erased.")
+    try:
+        count = erase(merchant, address, found, now)
+    except UnfinishedError:
+        sys.exit("Requests kept changing these payments: run the command again to finish.")
+    log("payer_erased", user=_user(), merchant=merchant.id, transactions=count)
+    print(f"Erased the payer's data in {_text_of(count, merchant)}.")
+    print(BACKUPS.format(until=(now + BACKUP).date()))
+
+
+def _answer(question: str) -> str:
+    try:
+        return input(question).strip().lower()
+    except EOFError:
+        return ""
+
+
+def _user() -> str:
+    """Return the name of the operating system's user, or the number of a user without a name."""
+    number = os.getuid()
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def _records(found: Iterable[Family]) -> list[Transaction]:
+    ids = [one for family in found for one in family.ids]
+    return [record for record in read_all([transactions.key(one) for one in ids]) if record is not None]
+
+
+def _places(merchant: Merchant, address: Address, found: list[Family], now: datetime) -> Iterable[str]:
+    """Yield a line for each place with data of the payer: the table or the bucket, the key, and the attributes."""
+    records = _records(found)
+    addresses = [address, *payer_records.addresses_of(one.id for one in records)]
+    for record in records:
+        yield from _places_of_record(record, addresses)
+        for file in payer_records.pictures_of(record.id):
+            yield f"files  {file.name}  version {file.version}"
+    for message in payer_records.messages_of(one.id for one in records):
+        if set(message.to) != {ERASED}:
+            yield f"{outbox.TABLE}  {message.id}  to"
+    for event, delivery in _answered(merchant, records, now):
+        yield f"{events.TABLE}  {event.day} {delivery.place}  made"
+    for card in payer_records.cards_of(records):
+        if changes := changes_of(card, card_without_payer(card, address)):
+            yield f"{linked_cards.TABLE}  {card.id}  {', '.join(sorted(changes))}"
+    for file in payer_records.exports_of(merchant.id) if records else ():
+        yield f"files  {file.name}  version {file.version}, which may hold texts of these transactions"
+
+
+def _places_of_record(record: Transaction, addresses: list[Address]) -> Iterable[str]:
+    after = without_payer(record, lambda text: any(one.touches(text) for one in addresses))
+    if changes := changes_of(record, after):
+        yield f"{transactions.TABLE}  {record.id}  {', '.join(sorted(changes))}"
+    old, new = (history.values_of(entry_of(one)) for one in (record, after))
+    if names := [name for name in sorted(old) if old[name] != new.get(name)]:
+        for key in history.keys_of(record, entry_of(record)):
+            yield f"{history.TABLE}  {key.key['month']} {key.key['at']}  {', '.join(names)}"
+
+
+def _answered(merchant: Merchant, records: list[Transaction], now: datetime) -> Iterable[tuple[Event, Delivery]]:
+    for event, deliveries in payer_records.events_of(merchant, records, now):
+        yield from (
+            (event, one) for one in deliveries if any(made.answer not in {None, "", ERASED} for made in one.made)
+        )
+
+
+def _document(merchant: Merchant, found: list[Family], now: datetime) -> dict[str, Any]:
+    """Return the payer's data as JSON values, under the names of the stored attributes."""
+    records = _records(found)
+    return {
+        "merchant": {"id": merchant.id, "name": merchant.name},
+        "exported_at": text_of(now, merchant.gmt),
+        "transactions": [_exported(record) for record in records],
+        "messages": [_plain(encode(one)) for one in payer_records.messages_of(one.id for one in records)],
+        "answers_of_webhooks": [
+            {"event_id": event.id, "transaction_id": event.transaction_id, **_plain(encode(delivery))}
+            for event, delivery in _answered(merchant, records, now)
+        ],
+        "linked_cards": [_plain(encode(card.details)) for card in payer_records.cards_of(records)],
+    }
+
+
+def _exported(record: Transaction) -> dict[str, Any]:
+    item = {name: value for name, value in encode(record).items() if name not in NOT_EXPORTED}
+    plain = {**_plain(item), "details": payer_records.read_json(record.raw_request)}
+    if pictures := payer_records.pictures_of(record.id):
+        plain["files"] = [{"name": one.name, "version": one.version, "base64": _content(one)} for one in pictures]
+    return plain
+
+
+def _content(file: StoredFile) -> str | None:
+    if file.is_mark:
+        return None
+    answer = payer_records.bucket().get_object(Bucket=settings().bucket, Key=file.name, VersionId=file.version)
+    with closing(answer["Body"]) as body:
+        return b64encode(body.read()).decode()
+
+
+def _plain(item: Value) -> dict[str, Any]:
+    """Return the attributes of an item as JSON values."""
+    return {name: _plain_value(value) for name, value in item.items()}
+
+
+def _plain_value(value: Value) -> Any:
+    ((kind, content),) = value.items()
+    match kind:
+        case "N":
+            return Decimal(content)
+        case "L":
+            return [_plain_value(one) for one in content]
+        case "M":
+            return _plain(content)
+        case _:
+            return content

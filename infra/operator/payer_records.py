@@ -1,0 +1,258 @@
+"""The stored data of a payer in one merchant: its address, its transactions, and the records and files around them.
+
+A payment belongs to a payer if one of its addresses, or a text in its stored request, is the payer's address. A payment
+and its reversals are one family. The search reads every transaction of the merchant, because no index holds addresses.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+from datetime import date, datetime, time, timedelta
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import phonenumbers
+
+from chalicelib import exact_json, phone_numbers
+from chalicelib.domain.business_days import business_day
+from chalicelib.domain.card import LinkedCard
+from chalicelib.domain.history import HistoryFilter, folded
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.outbox import EMAIL, SMS, Outbox
+from chalicelib.domain.payment import OFFLINE_FOR
+from chalicelib.domain.transaction import ERASED, Erasure, ReceiptAddresses, Transaction
+from chalicelib.domain.webhooks import Delivery, Event, spans
+from chalicelib.gateways import create
+from chalicelib.record import Record
+from chalicelib.schemas.field_types import is_email
+from chalicelib.services.idempotency import SIGNED
+from chalicelib.settings import settings
+from chalicelib.store import events, history, linked_cards, outbox, transactions
+from chalicelib.store.table import BATCH, Key, read_all
+
+THREADS = 8  # parallel reads: most of the time is spent waiting for the store
+AHEAD = timedelta(days=7)  # after now and the last Deadline: later records have a wrong clock
+GAP = r"[^0-9A-Za-z]{0,3}"  # between the digits of a telephone number as people write it
+
+
+class Address(Record):
+    """A folded e-mail address, or a telephone number as E.164."""
+
+    stored: str
+
+    def equals(self, field: str | None) -> bool:
+        """Return whether a field holds exactly this address."""
+        return field is not None and folded(field) == self.stored
+
+    def stands_in(self, text: str) -> bool:
+        """Return whether a text names this address as a whole word: joann@shop.example is not ann@shop.example."""
+        return self._pattern.search(folded(text)) is not None
+
+    def touches(self, text: str) -> bool:
+        """Return whether a text contains this address in any way, also inside a longer word."""
+        return self.stored in folded(text) or self.stands_in(text)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        if "@" in self.stored:
+            return re.compile(rf"(?<![\w.%+-]){re.escape(self.stored)}(?![\w-]|\.\w)")
+        number = phonenumbers.parse(self.stored)
+        own = phonenumbers.national_significant_number(number)
+        national = phonenumbers.format_number(number, phonenumbers.PhoneNumberFormat.NATIONAL)
+        digits = re.sub("[^0-9]", "", national)
+        trunk = GAP.join(digits.removesuffix(own)) if digits.endswith(own) else ""
+        country = GAP.join(str(number.country_code))
+        international = rf"(?:00{GAP})?{country}{GAP}(?:{trunk}{GAP})?"
+        return re.compile(rf"(?<![0-9])(?:{international}|{trunk}{GAP}){GAP.join(own)}(?![0-9])")
+
+
+def of_email(text: str) -> Address | None:
+    """Return the address of an e-mail in any case; None for another text."""
+    return Address(folded(text.strip())) if is_email(text.strip()) else None
+
+
+def of_phone(text: str, country_code: str | None) -> Address | None:
+    """Return the address of a telephone number, international or national in a country (alpha-2); None otherwise."""
+    number = phone_numbers.parse(text, country_code)
+    return Address(number) if number else None
+
+
+class SeenTransaction(Record):
+    """The fields of a stored transaction that decide whether it is a payer's. Each is stored under its own name."""
+
+    id: str
+    details: str
+    original_id: str | None = None
+    erasure: Erasure | None = None
+    receipt_email: str | None = None
+    receipt_phone: str | None = None
+    receipt: ReceiptAddresses | None = None
+
+    @property
+    def addresses(self) -> set[str]:
+        """Return the addresses of its receipts, also those that the daily limits withheld."""
+        sent = self.receipt.all if self.receipt else ()
+        return {one for one in (self.receipt_email, self.receipt_phone, *sent, *_requested(self.details)) if one}
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Return whether an erasure began and did not end."""
+        return self.erasure not in {None, Erasure.DONE}
+
+    def names(self, address: Address) -> bool:
+        """Return whether it has this address, or a text of its request names it."""
+        return any(map(address.equals, self.addresses)) or any(
+            map(address.stands_in, texts_in(read_json(self.details)))
+        )
+
+
+ATTRIBUTES = tuple(one.name for one in fields(SeenTransaction))
+
+
+class Family(Record):
+    """A payment and its reversals: their IDs, the payment's first."""
+
+    ids: tuple[str, ...]
+    is_new: bool  # at least one of them still holds data of the payer
+
+
+def families(merchant: Merchant, now: datetime, is_wanted: Callable[[SeenTransaction], bool]) -> list[Family]:
+    """Return the families of a merchant with at least one wanted transaction. Every read is strong."""
+    reversals: defaultdict[str, list[str]] = defaultdict(list)
+    erasures: dict[str, Erasure | None] = {}
+    wanted: dict[str, None] = {}
+    for seen in _transactions(merchant, now):
+        root = seen.original_id or seen.id
+        if seen.original_id:
+            reversals[root].append(seen.id)
+        if seen.original_id or seen.erasure:
+            erasures[seen.id] = seen.erasure
+        if is_wanted(seen):
+            wanted[root] = None
+    found = [(root, *reversals[root]) for root in wanted]
+    unreplaced = {None, Erasure.BEGUN}
+    return [Family(ids, any(erasures.get(one) in unreplaced for one in ids)) for ids in found]
+
+
+def _transactions(merchant: Merchant, now: datetime) -> Iterator[SeenTransaction]:
+    first, last = first_day(merchant), business_day(now + AHEAD, merchant.gmt)
+    stretch = history.Stretch(
+        merchant.id, None, datetime.combine(first, time.min), datetime.combine(last + timedelta(days=1), time.min)
+    )
+    ids = (entry.id for entry in history.between(stretch, HistoryFilter()))
+    with ThreadPoolExecutor(THREADS) as pool:
+        while some := list(islice(ids, BATCH * THREADS)):
+            for records in pool.map(_seen, _batches(some)):
+                yield from filter(None, records)
+
+
+def _seen(ids: list[str]) -> list[SeenTransaction | None]:
+    return read_all([Key(transactions.TABLE, SeenTransaction, {"id": one}) for one in ids], ATTRIBUTES)
+
+
+def _batches(ids: list[str]) -> Iterable[list[str]]:
+    return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
+
+
+def first_day(merchant: Merchant) -> date:
+    """Return the first day that can have a transaction: that of the oldest possible offline payment."""
+    return business_day(merchant.created_at - OFFLINE_FOR - timedelta(days=1), merchant.gmt)
+
+
+def _requested(details: str) -> Iterator[str]:
+    """Yield the addresses in a stored request."""
+    request = read_json(details)
+    receipt = request.get("Receipt") if isinstance(request, dict) else None
+    if isinstance(receipt, dict):
+        yield from texts_in([receipt.get(name) for name in ("Email", "Emails", "Phone", "Phones")])
+
+
+def read_json(text: str) -> Any:
+    """Return the value of a JSON text, or the text itself if it is none."""
+    try:
+        return exact_json.read(text)
+    except ValueError:
+        return text
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(inner)
+
+
+def addresses_of(ids: Iterable[str]) -> list[Address]:
+    """Return the addresses of the receipts of these transactions."""
+    seen = filter(None, _seen(list(ids)))
+    found = {one for transaction in seen for one in transaction.addresses if one != ERASED}
+    return [one for text in sorted(found) if (one := of_email(text) or of_phone(text, None))]
+
+
+def messages_of(ids: Iterable[str]) -> list[Outbox]:
+    """Return the stored messages with receipts of these transactions."""
+    names = [
+        ".".join(filter(None, (one, occasion, channel)))
+        for one in ids
+        for occasion in (None, SIGNED)
+        for channel in (EMAIL, SMS)
+    ]
+    return [entry for entry in read_all([outbox.key(name) for name in names]) if entry is not None]
+
+
+def events_of(
+    merchant: Merchant, found: Sequence[Transaction], now: datetime
+) -> Iterator[tuple[Event, list[Delivery]]]:
+    """Yield the stored events of these transactions with their deliveries."""
+    ids = {one.id for one in found}
+    begin = min((one.created_at for one in found), default=now)
+    end = max(now, *(one.deadline for one in found)) + AHEAD if found else now
+    for span in spans(merchant.id, begin, end):
+        for event, deliveries in events.between(*span):
+            if event.transaction_id in ids:
+                yield event, deliveries
+
+
+def cards_of(found: Iterable[Transaction]) -> list[LinkedCard]:
+    """Return the linked cards that paid."""
+    linked = {one.card_entry.linked_id for one in found if one.card_entry.linked_id is not None}
+    return [card for card in read_all([linked_cards.key(one) for one in sorted(linked)]) if card is not None]
+
+
+class StoredFile(Record):
+    """A version of a file in the bucket."""
+
+    name: str
+    version: str
+    is_mark: bool = False  # of a deletion, without content
+
+
+def files_below(prefix: str) -> list[StoredFile]:
+    """Return every version of the files whose names begin with a prefix, and the marks of deleted files."""
+    pages = bucket().get_paginator("list_object_versions").paginate(Bucket=settings().bucket, Prefix=prefix)
+    return [
+        StoredFile(version["Key"], version["VersionId"], is_mark=is_mark)
+        for page in pages
+        for versions, is_mark in (("Versions", False), ("DeleteMarkers", True))
+        for version in page.get(versions, ())
+    ]
+
+
+def pictures_of(transaction_id: str) -> list[StoredFile]:
+    """Return every version of the photo and the signature of a payment."""
+    return files_below(f"transactions/{transaction_id}/")
+
+
+def exports_of(merchant_id: int) -> list[StoredFile]:
+    """Return every version of the exports of a merchant, whose texts are copies of the history's entries."""
+    return files_below(f"exports/{merchant_id}/")
+
+
+def bucket() -> Any:
+    """Return the client of the object storage."""
+    return create("s3", attempts=3, read_seconds=20, signature_version="s3v4")

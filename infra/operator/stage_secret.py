@@ -1,0 +1,166 @@
+"""Changes of the stage's secret: signing secrets, secrets of partners, and our certificate for the host of ISO8583.
+
+The secret is one JSON document (`chalicelib.gateways.secrets`), which also holds the digest key of every login. A
+change stores a new version of the whole document, and makes it current only if the version that was read still is. The
+version before it stays, so that `undo` returns to it. `changed` in the document has the time of each change.
+"""
+
+import json
+import secrets
+import ssl
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.exceptions import ClientError
+
+from chalicelib import clock
+from chalicelib.domain.secret import Secret
+from chalicelib.gateways.secrets import ACCEPTED, document
+from chalicelib.settings import settings
+
+Document = Mapping[str, Any]
+
+CURRENT, PREVIOUS = "AWSCURRENT", "AWSPREVIOUS"
+PROPOSED = "PROPOSED"  # the label of a version before it is current: a version without a label may be deleted
+DIGEST_KEY = "digest_key"
+CERTIFICATE = "iso8583"
+
+
+class SecretError(Exception):
+    """The reason why the secret was not changed, in one line."""
+
+
+def rotate_signing(new: Secret | None = None) -> Secret:
+    """Make a new signing secret current (random unless given). The previous one is accepted until the next rotation.
+
+    Every process accepts the new secret within `REMEMBERED_S`. Sign with it only after that.
+    """
+    new = new or Secret(secrets.token_urlsafe(48))
+    _change("signing", lambda before: {"signing": [new.reveal(), *before.get("signing", ())][:ACCEPTED]})
+    return new
+
+
+def rotate_partner(product: str, new: Secret) -> None:
+    """Sign requests to the partner of a product with a new secret.
+
+    Processes change to it within `REMEMBERED_S`. Until then the partner must also accept the previous secret.
+    """
+    _change(f"partners.{product}", lambda before: {"partners": {**before.get("partners", {}), product: new.reveal()}})
+
+
+def remove_partner(product: str) -> None:
+    """Delete the secret of a partner. Raises SecretError if there is none."""
+
+    def without(before: Document) -> Document:
+        partners = dict(before.get("partners", {}))
+        if partners.pop(product, None) is None:
+            message = f"There is no secret of a partner for {product}."
+            raise SecretError(message)
+        return {"partners": partners}
+
+    _change(f"partners.{product}", without)
+
+
+def use_certificate(certificate: Path, key: Path) -> datetime:
+    """Use a certificate and its key, in PEM without a password, for the host of ISO8583. Return when it expires."""
+    expires = expiry_of(certificate, key)
+    pair = {"certificate": certificate.read_text(encoding="utf-8"), "key": key.read_text(encoding="utf-8")}
+    _change(CERTIFICATE, lambda _: {CERTIFICATE: pair})
+    return expires
+
+
+def expiry_of(certificate: Path, key: Path) -> datetime:
+    """Return when a certificate expires. Raises SecretError if it has expired, or if the key is not its own."""
+    from cryptography import x509  # noqa: PLC0415  the other commands need no certificates
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(certificate, key, password="")
+        expires = x509.load_pem_x509_certificate(certificate.read_bytes()).not_valid_after_utc
+    except (OSError, ValueError) as problem:  # ssl.SSLError is an OSError
+        message = f"{certificate} and {key} are no certificate with its key, in PEM without a password: {problem}"
+        raise SecretError(message) from None
+    if expires <= clock.now():
+        message = f"The certificate expired on {expires:%Y-%m-%d}."
+        raise SecretError(message)
+    return expires
+
+
+def undo() -> list[str]:
+    """Return to the version before the latest change, and return the names that differ. A second call repeats it."""
+    versions = _versions()
+    if PREVIOUS not in versions:
+        message = "There is no version before this one."
+        raise SecretError(message)
+    now, before = _read(versions[CURRENT]), _read(versions[PREVIOUS])
+    _make_current(versions[PREVIOUS], instead_of=versions[CURRENT])
+    named = {**_parts(now), **_parts(before)}
+    return sorted(name for name in named if _parts(now).get(name) != _parts(before).get(name))
+
+
+def described() -> list[str]:
+    """Return a line for each part of the secret: its name and dates. No line has a value."""
+    content = _read(_versions()[CURRENT])
+    changed = content.get("changed", {})
+    lines = [f"{name:<24} changed {changed.get(name, 'by no command')}" for name in _parts(content)]
+    if CERTIFICATE in content:
+        lines.append(f"{'':<24} the certificate expires {_expiry(content[CERTIFICATE]['certificate'])}")
+    return lines if DIGEST_KEY in content else [*lines, f"{DIGEST_KEY:<24} IS MISSING: no secret key or session works"]
+
+
+def _expiry(certificate: str) -> str:
+    from cryptography import x509  # noqa: PLC0415
+
+    return f"{x509.load_pem_x509_certificate(certificate.encode()).not_valid_after_utc:%Y-%m-%d}"
+
+
+def _parts(content: Document) -> dict[str, Any]:
+    """Return the parts of the document, one for each partner, by name."""
+    partners = {f"partners.{product}": text for product, text in content.get("partners", {}).items()}
+    return {name: value for name, value in content.items() if name not in {"partners", "changed"}} | partners
+
+
+def _change(name: str, edit: Callable[[Document], Document]) -> None:
+    """Store the document with the parts that `edit` returns. Raises SecretError if another change came between."""
+    current = _versions()[CURRENT]
+    before = _read(current)
+    changed = {**before.get("changed", {}), name: f"{clock.now():%Y-%m-%dT%H:%M:%SZ}"}
+    content = {**before, **edit(before), "changed": changed}
+    stored = _client().put_secret_value(
+        SecretId=settings().secret_id, SecretString=json.dumps(content), VersionStages=[PROPOSED]
+    )
+    _make_current(stored["VersionId"], instead_of=current)
+
+
+def _make_current(version: str, *, instead_of: str) -> None:
+    try:
+        _client().update_secret_version_stage(
+            SecretId=settings().secret_id,
+            VersionStage=CURRENT,
+            MoveToVersionId=version,
+            RemoveFromVersionId=instead_of,
+        )
+    except ClientError as refusal:
+        if refusal.response["Error"]["Code"] != "InvalidParameterException":
+            raise
+        message = "Another change came between. Nothing was changed: look at the secret, and run the command again."
+        raise SecretError(message) from None
+    document.cache_clear()
+
+
+def _versions() -> dict[str, str]:
+    """Return the versions by their labels."""
+    found = _client().describe_secret(SecretId=settings().secret_id)["VersionIdsToStages"]
+    return {label: version for version, labels in found.items() for label in labels}
+
+
+def _read(version: str) -> Document:
+    answer = _client().get_secret_value(SecretId=settings().secret_id, VersionId=version)
+    parsed: Document = json.loads(answer["SecretString"])
+    return parsed
+
+
+def _client() -> Any:
+    return boto3.client("secretsmanager")

@@ -1,0 +1,41 @@
+"""The command `make libraries`, which writes the libraries of the pages into `chalicelib/pages/kit/libraries`.
+
+They are unchanged files of npm packages, with their licences. They are committed, so running and deploying the service
+needs no npm.
+"""
+
+from chalicelib.pages import LIBRARIES
+from infra.vendored.npm_package import Package
+
+PREACT = Package(
+    "preact@11.2.0", "sha512-/HfHI/7N84e6GrWBJ3J280z3mLaRJiDcSvj/A+y/4AbLnND/1UlGHe1sR6oYuTGwId0nP7dqDU9OnLxMPZ7xBg=="
+)
+HTM = Package(
+    "htm@3.1.1", "sha512-983Vyg8NwUE7JkZ6NmOqpCZ+sh1bKv2iYTlUkzlWmA5JD2acKoxd4KVxbMmxX/85mtfdnDmTFoNKcg5DGAvxNQ=="
+)
+FILES = {  # by its name here: the package and the name there
+    "preact.mjs": (PREACT, "dist/preact.mjs"),
+    "hooks.mjs": (PREACT, "hooks/dist/hooks.mjs"),
+    "preact.LICENSE": (PREACT, "LICENSE"),
+    "htm.mjs": (HTM, "dist/htm.mjs"),
+    "htm.LICENSE": (HTM, "LICENSE"),
+}
+SHA256 = {
+    "preact.mjs": "bdcbd9abdf2c77c5c45326eab42191e949222d479d0d5f69467387a77040cb55",
+    "hooks.mjs": "e862ab2973aa6455eaa0f77c5d832d2157d6be59a17c8ba546550a575b58c6b4",
+    "preact.LICENSE": "1fe6958409c8c257a70c587a18b6f7f412b179b456630790d30b2ec9a8e4b7d4",
+    "htm.mjs": "ab33dd3f38059b9be4d5f5350128eefb2356639c4e0bbe9d9e8b3ba75847e9e4",
+    "htm.LICENSE": "740725f7252e750af735d0028cc534970772f513331e9f68150fede8fb3ce00f",
+}
+
+
+def main() -> None:
+    """Fetch the packages, check them, and write the files."""
+    for name, (package, member) in FILES.items():
+        (content,) = package.files(member)
+        (LIBRARIES / name).write_bytes(content)
+        print(f"{len(content):>9} {name}  {package.name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,321 @@
+"""The data of a payer: found in every place, exported, and erased from every place while payments go on."""
+
+import io
+import json
+import os
+import pwd
+import sys
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.domain import message_limits
+from chalicelib.domain.agent import Features, MobileSettings
+from chalicelib.domain.transaction import ERASED, ERASED_PICTURE, Erasure
+from infra.operator import commands as operator
+from infra.operator import erasure
+from tests.support import http
+from tests.support.payers import Payer, now, places_of, stored
+from tests.support.stored import stored_transaction
+from tests.support.tills import a_till
+from tests.support.transactions import a_body
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+TABLES = ("transactions", "history", "outbox", "events", "cards")
+
+
+@pytest.fixture(autouse=True)
+def without_terminal(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    del engine
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+
+
+def test_planted_texts_are_in_every_place_before_an_erasure_and_in_none_after_it(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    payer = Payer()
+    made = payer.pay_everywhere()
+    before = places_of(payer.planted)
+    for table in TABLES:
+        assert any(place.startswith(f"payments-local-{table} ") for place in before), table
+    for transaction in made:
+        assert any(transaction.id in place for place in before)
+    assert sum("file transactions/" in place for place in before) == 2
+    assert sum("file exports/" in place for place in before) == 1
+
+    payer.erase()
+
+    assert places_of(payer.planted) == []
+    printed = "".join(capfd.readouterr()).lower()  # the log of the payments too
+    assert [text for text in payer.planted if text in printed] == []
+    line = json.loads(next(one for one in printed.splitlines() if "payer_erased" in one))
+    user = pwd.getpwuid(os.getuid()).pw_name
+    assert (line["user"], line["merchant"], line["transactions"]) == (user.lower(), int(payer.merchant), len(made))
+
+
+def test_totals_amounts_references_and_other_texts_stay_as_they_are() -> None:
+    payer = Payer()
+    plain = payer.swipe(AcqTran={"AllowSwipeOverChip": True})
+    made = [*payer.pay_everywhere(), plain]
+    before = [stored_transaction(one.id) for one in made]
+    counted = payer.till.counted(now())
+
+    payer.erase()
+
+    assert payer.till.counted(now()) == counted
+    for old, one in zip(before, made, strict=True):
+        new = stored_transaction(one.id)
+        assert new.erasure is Erasure.DONE
+        for name in ("phase", "amount_minor", "created_at", "deadline", "invoice", "fingerprint", "reversals"):
+            assert getattr(new, name) == getattr(old, name), name
+        assert (new.result.rrn, new.result.approval_code) == (old.result.rrn, old.result.approval_code)
+        assert (new.card and new.card.masked) == (old.card and old.card.masked)
+        assert new.owes_signature == old.owes_signature
+
+
+def test_description_and_ext_id_stay_unless_they_contain_the_address() -> None:
+    payer = Payer()
+    kept = payer.pay_cash(Description="Two coffees", ExtID=f"order-{payer.merchant}")
+    named = payer.pay_cash(Description=f"For {payer.other_email}")
+
+    payer.erase()
+
+    carried = stored_transaction(kept.id).particulars
+    assert (carried.description, carried.ext_id) == ("Two coffees", f"order-{payer.merchant}")
+    carried = stored_transaction(named.id).particulars
+    assert (carried.description, carried.ext_id, carried.receipt_email) == (ERASED, ERASED, ERASED)
+    assert stored_transaction(named.id).pictures.photo_key == ERASED_PICTURE
+
+
+def test_a_second_erasure_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    payer = Payer()
+    payer.pay_everywhere()
+    payer.erase()
+    after_one = stored()
+
+    payer.erase()
+
+    assert stored() == after_one
+    assert '"transactions": 0' in capsys.readouterr().out
+
+
+def test_the_payments_of_another_payer_and_of_another_merchant_stay() -> None:
+    payer = Payer()
+    elsewhere = Payer(token=payer.token, phone=payer.phone)
+    longer = Payer(till=payer.till)
+    longer.email = f"jo{payer.email}"
+    payer.pay_cash()
+    theirs = [elsewhere.pay_cash(), longer.pay_cash(Description="x", ExtID="y", AuxDataInput=None)]
+    before = {place: text for place, text in stored().items() if any(one.id.lower() in text for one in theirs)}
+
+    payer.erase()
+
+    after = stored()
+    assert len(before) >= 6
+    assert {place: after.get(place) for place in before} == before
+
+
+@pytest.mark.parametrize("spelling", [str.upper, str.lower, str.title, lambda text: f" {text} "])
+def test_an_e_mail_is_found_in_any_case(spelling: Callable[[str], str], capsys: pytest.CaptureFixture[str]) -> None:
+    payer = Payer()
+    made = payer.pay_cash(Description="x", ExtID="y")
+
+    payer.run("find", email=spelling(payer.email))
+
+    assert f"transactions  {made.id}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("form", ["+27 82 {} {}", "082 {} {}", "(082) {}-{}", "0027 82{}{}", "+27 (0)82 {} {}"])
+def test_a_telephone_is_found_in_national_and_international_form(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    payer = Payer()
+    made = payer.pay_cash(Description="x", ExtID="y")
+    typed = form.format(payer.phone[5:8], payer.phone[8:])
+
+    operator.main(["payer", "find", "--phone", typed, "--merchant", payer.merchant])
+
+    assert f"transactions  {made.id}" in capsys.readouterr().out
+
+
+def test_an_address_whose_receipt_was_withheld_is_found_and_erased(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(message_limits, "PER_ADDRESS", 0)
+    payer = Payer()
+    made = payer.pay_cash(Description="x", ExtID="y", ExtTransData=None, AuxDataInput=None)
+    assert stored_transaction(made.id).receipt.addresses is None
+
+    operator.main(["payer", "erase", "--phone", payer.phone, "--merchant", payer.merchant, "--yes"])
+
+    assert places_of(payer.planted) == []
+
+
+def test_an_offline_sale_of_last_year_is_found_and_erased(capsys: pytest.CaptureFixture[str]) -> None:
+    payer = Payer(a_till(mobile_settings=MobileSettings(Features(offline=True))))
+    paid = f"{now() - timedelta(days=300):%Y-%m-%d %H:%M:%S}"
+    sold = payer.pay_cash(OfflineTran={"OfflineMode": True, "Paid": paid, "OfflineQueueId": f"17 {payer.email}"})
+    assert stored_transaction(sold.id).counts_at < now() - timedelta(days=299)
+
+    payer.run("find")
+    assert f"transactions  {sold.id}" in capsys.readouterr().out
+
+    payer.erase()
+    assert places_of(payer.planted) == []
+
+
+def test_the_places_that_a_killed_erasure_left_are_found(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    payer = Payer()
+    payer.pay_cash()
+    with monkeypatch.context() as patch:
+        patch.setattr(erasure, "_erase_around", stop)
+        with pytest.raises(KeyboardInterrupt):
+            payer.erase()
+    capsys.readouterr()
+
+    payer.run("find")
+    listed = capsys.readouterr().out
+    assert [line.split("  ")[0] for line in listed.splitlines()[:-1]] == ["files", "outbox", "outbox"]
+
+    payer.erase()
+    assert places_of(payer.planted) == []
+
+
+def stop(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_find_lists_each_place_and_changes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    payer = Payer()
+    payer.pay_everywhere()
+    before = stored()
+    places = places_of(payer.planted)
+    capsys.readouterr()
+
+    payer.run("find")
+
+    *listed, summary = capsys.readouterr().out.splitlines()
+    assert len(listed) == len(places)
+    for table in ("transactions", "history", "outbox", "events", "cards"):
+        wanted = sum(f"-{table} " in place for place in places)
+        assert sum(line.startswith(f"{table}  ") for line in listed) == wanted, table
+    assert summary == f"10 transactions of merchant {payer.merchant}."
+    assert stored() == before
+
+
+def test_an_export_is_json_with_all_data_of_the_payer(capsys: pytest.CaptureFixture[str]) -> None:
+    payer = Payer()
+    made = payer.pay_everywhere()
+    before = stored()
+    capsys.readouterr()
+
+    payer.run("export")
+
+    printed = capsys.readouterr().out
+    document: dict[str, Any] = json.loads(printed)
+    assert {one["id"] for one in document["transactions"]} >= {one.id for one in made}
+    assert all(text in printed.lower() for text in payer.planted)
+    assert document["transactions"][0]["details"]["Receipt"]["Email"] == payer.email
+    assert [len(one["files"]) for one in document["transactions"] if "files" in one] == [1, 1]
+    assert document["messages"]
+    assert document["answers_of_webhooks"]
+    assert document["linked_cards"][0]["cardholder"] == payer.name
+    assert payer.till.agent.email not in printed
+    assert stored() == before
+
+
+def test_without_a_terminal_and_without_yes_nothing_is_erased() -> None:
+    payer = Payer()
+    payer.pay_cash()
+    before = stored()
+
+    with pytest.raises(SystemExit) as ended:
+        payer.run("erase")
+
+    assert ended.value.code not in (0, None)
+    assert "no terminal" in str(ended.value.code)
+    assert stored() == before
+
+
+@pytest.mark.parametrize(("answer", "is_erased"), [("y", True), ("yes", True), ("", False), ("n", False)])
+def test_at_a_terminal_the_command_asks(*, answer: str, is_erased: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    payer = Payer()
+    payer.pay_cash()
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    questions: list[str] = []
+    monkeypatch.setattr("builtins.input", lambda text: questions.append(text) or answer)  # type: ignore[func-returns-value]
+
+    if is_erased:
+        payer.run("erase")
+    else:
+        with pytest.raises(SystemExit, match="Nothing is erased"):
+            payer.run("erase")
+
+    assert (places_of(payer.planted) == []) is is_erased
+    assert "1 transaction of" in questions[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--email", "nobody"), "not valid"),
+        (("--phone", "12"), "not valid"),
+        ((), "--email or by --phone"),
+        (("--email", "a@b.example", "--phone", "+27829876543"), "--email or by --phone"),
+    ],
+)
+def test_a_wrong_address_is_one_clear_line(arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(SystemExit, match=message):
+        operator.main(["payer", "find", *arguments, "--merchant", Payer().merchant])
+
+
+def test_the_end_of_input_at_the_question_erases_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    payer = Payer()
+    payer.pay_cash()
+    before = stored()
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+
+    with pytest.raises(SystemExit, match="Nothing is erased"):
+        payer.run("erase")
+
+    assert stored() == before
+
+
+def test_a_missing_merchant_is_one_clear_line() -> None:
+    with pytest.raises(SystemExit, match="no merchant 999999"):
+        operator.main(["payer", "find", "--email", "a@b.example", "--merchant", "999999"])
+
+
+def test_an_erasure_says_how_long_backups_hold_the_data(capsys: pytest.CaptureFixture[str]) -> None:
+    payer = Payer()
+    payer.pay_cash()
+
+    payer.erase()
+
+    printed = capsys.readouterr().out
+    assert str((now() + timedelta(days=35)).date()) in printed
+    assert "After a restore from a backup, run this command again" in printed
+
+
+def test_the_api_answers_as_before_without_the_erased_data(stage_on_engine: str) -> None:
+    url, token = stage_on_engine, Payer().token
+    receipt = {"Email": f"{token}@payer.example", "Phone": "+27 82 111 7788"}
+    body = {**a_body(Description="Two coffees", ExtID=f"order-{token}"), "Receipt": receipt}
+    paths = [f"/api/v1/payment/{body['BasicTran']['ID']}", f"/api/v1/payment/receipt/{body['BasicTran']['ID']}"]
+    paid = http.post(url, "/api/v1/payment/submit", body).body
+    looked, shown = (http.get(url, path).body for path in paths)
+    listed = http.post(url, "/api/v1/payment/listHistoryEx", {}, http.OWNER).body["TransactionsCounters"]
+
+    merchant = str(stored_transaction(paid["TransactionID"]).client_id)
+    operator.main(["payer", "erase", "--email", receipt["Email"], "--merchant", merchant, "--yes"])
+
+    assert http.get(url, paths[1]).body == shown
+    (before,), (after,) = looked["Transactions"], http.get(url, paths[0]).body["Transactions"]
+    assert {name for name in before if before[name] != after[name]} == {"ReceiptEmail", "ReceiptPhone"}
+    assert (after["ReceiptEmail"], after["ReceiptPhone"]) == (ERASED, ERASED)
+    assert http.post(url, "/api/v1/payment/listHistoryEx", {}, http.OWNER).body["TransactionsCounters"] == listed
+    again = http.post(url, "/api/v1/payment/submit", body)
+    assert (again.body["ErrorCode"], again.headers["Idempotent-Replayed"]) == (0, "true")
+    back = {"TransactionID": paid["TransactionID"], "ReverseMode": 2, "InputType": 10, "Amount": 2}
+    assert http.post(url, "/api/v1/payment/reverse", {"BasicReverseTran": back}).error == (200, 0)

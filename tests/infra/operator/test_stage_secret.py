@@ -1,0 +1,206 @@
+"""The stage's secret is changed by commands: no value is printed unasked, and no change undoes another."""
+
+import datetime as dt
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from chalicelib.domain.secret import Secret
+from chalicelib.gateways import secrets
+from chalicelib.settings import settings
+from infra.operator import stage_secret
+from infra.operator.commands import main
+from infra.reference import ROOT
+from tests.support import guides
+
+pytestmark = pytest.mark.usefixtures("moto")
+
+TODAY = dt.datetime.now(dt.UTC)
+PARTNERS_SECRET = "agreed with the partner"  # noqa: S105  of no partner
+
+
+@pytest.fixture
+def stored() -> Callable[[], dict[str, Any]]:
+    """Return the document as it is stored now. It is put back after the test."""
+    client = boto3.client("secretsmanager")
+
+    def read() -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(client.get_secret_value(SecretId=settings().secret_id)["SecretString"])
+        return found
+
+    return read
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Callable[..., tuple[Path, Path]]:
+    """Make a certificate and its key."""
+
+    def make(name: str = "ours", *, days: int = 90, password: bytes = b"") -> tuple[Path, Path]:
+        key = ec.generate_private_key(ec.SECP256R1())
+        subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
+        built = (
+            x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+            .not_valid_before(TODAY - dt.timedelta(days=100))
+            .not_valid_after(TODAY + dt.timedelta(days=days))
+            .sign(key, hashes.SHA256())
+        )
+        encryption = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
+        paths = tmp_path / f"{name}.pem", tmp_path / f"{name}.key"
+        paths[0].write_bytes(built.public_bytes(serialization.Encoding.PEM))
+        paths[1].write_bytes(
+            key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
+        )
+        return paths
+
+    return make
+
+
+def run(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: str = "") -> None:
+    monkeypatch.setattr(sys, "stdin", StringIO(typed))
+    main(arguments)
+
+
+def test_a_rotation_keeps_the_signing_secret_before_and_prints_neither(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = secrets.signing()
+    run(monkeypatch, "rotate-signing")
+    new, *earlier = secrets.signing()
+    said = capsys.readouterr().out
+
+    assert earlier == list(before[:1])
+    assert new.reveal() not in said
+    assert "in 5 minutes, not before" in said
+    run(monkeypatch, "print-signing")
+    assert capsys.readouterr().out == f"{new.reveal()}\n"
+
+
+def test_the_list_has_names_and_dates_and_no_value(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    certificate: Callable[..., tuple[Path, Path]],
+    stored: Callable[[], dict[str, Any]],
+) -> None:
+    public, key = certificate()
+    run(monkeypatch, "partner-secret", "Insurance", typed=f"{PARTNERS_SECRET}\n")
+    run(monkeypatch, "use-certificate", "--certificate", str(public), "--key", str(key))
+    capsys.readouterr()
+    run(monkeypatch, "show-secrets")
+    said = capsys.readouterr().out
+
+    assert [line.split()[:2] for line in said.splitlines()[:2]] == [["digest_key", "changed"], ["signing", "changed"]]
+    assert f"partners.Insurance       changed {TODAY:%Y-%m-%d}" in said
+    assert f"the certificate expires {TODAY + dt.timedelta(days=90):%Y-%m-%d}" in said
+    content = stored()
+    values = [content["digest_key"], *content["signing"], PARTNERS_SECRET, *key.read_text().splitlines()[1:2]]
+    assert [value for value in values if value in said] == []
+
+
+def test_a_certificate_is_used_with_its_own_key_only(
+    monkeypatch: pytest.MonkeyPatch, certificate: Callable[..., tuple[Path, Path]], tmp_path: Path
+) -> None:
+    ours, other, late = certificate(), certificate("other"), certificate("late", days=-1)
+    locked, missing = certificate("locked", password=b"a password"), tmp_path / "missing"
+    before = secrets.client_certificate()
+
+    for public, key, problem in [
+        (ours[0], other[1], "no certificate with its key"),
+        (late[0], late[1], "expired on"),
+        (locked[0], locked[1], "without a password"),
+        (missing, missing, "No such file"),
+    ]:
+        with pytest.raises(SystemExit, match=problem):
+            run(monkeypatch, "use-certificate", "--certificate", str(public), "--key", str(key))
+    assert secrets.client_certificate() == before
+
+    run(monkeypatch, "use-certificate", "--certificate", str(ours[0]), "--key", str(ours[1]))
+    assert secrets.client_certificate() == Secret(f"{ours[0].read_text()}\n{ours[1].read_text()}\n")
+
+
+def test_a_change_keeps_all_other_parts(stored: Callable[[], dict[str, Any]]) -> None:
+    before = stored()
+    stage_secret.rotate_partner("Ferry", Secret(PARTNERS_SECRET))
+    after = stored()
+
+    assert {name for name in {*before, *after} if before.get(name) != after.get(name)} == {"partners", "changed"}
+
+
+def test_a_change_that_another_one_overtakes_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, stored: Callable[[], dict[str, Any]]
+) -> None:
+    read = stage_secret._read  # noqa: SLF001
+
+    def overtaken(version: str) -> stage_secret.Document:
+        content = read(version)
+        monkeypatch.setattr(stage_secret, "_read", read)
+        stage_secret.rotate_partner("Quick", Secret(PARTNERS_SECRET))
+        return content
+
+    monkeypatch.setattr(stage_secret, "_read", overtaken)
+    signing = stored()["signing"]
+    with pytest.raises(SystemExit, match="Another change came between"):
+        run(monkeypatch, "rotate-signing")
+
+    assert stored()["signing"] == signing
+    assert secrets.partner("Quick") == Secret(PARTNERS_SECRET)
+
+
+def test_a_change_that_dies_before_it_is_current_changes_nothing(
+    monkeypatch: pytest.MonkeyPatch, stored: Callable[[], dict[str, Any]]
+) -> None:
+    before = stored()
+    with monkeypatch.context() as patch:
+        patch.setattr(stage_secret, "_make_current", lambda *_, **__: sys.exit(9))
+        with pytest.raises(SystemExit):
+            stage_secret.rotate_signing()
+    assert stored() == before
+
+    stage_secret.rotate_signing()
+    assert stored()["signing"][1:] == before["signing"][:1]
+
+
+def test_one_command_undoes_a_change_and_repeats_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stored: Callable[[], dict[str, Any]]
+) -> None:
+    stage_secret.rotate_partner("Air", Secret(PARTNERS_SECRET))
+    before = stored()
+    stage_secret.rotate_signing()
+    after = stored()
+
+    run(monkeypatch, "undo-secret")
+    assert stored() == before
+    assert "signing differs" in capsys.readouterr().out
+    run(monkeypatch, "undo-secret")
+    assert stored() == after
+
+
+def test_a_document_that_lost_its_digest_key_is_named_and_undone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stored: Callable[[], dict[str, Any]]
+) -> None:
+    before = stored()
+    boto3.client("secretsmanager").put_secret_value(SecretId=settings().secret_id, SecretString='{"signing": ["a"]}')
+    run(monkeypatch, "show-secrets")
+    assert "digest_key               IS MISSING" in capsys.readouterr().out
+
+    run(monkeypatch, "undo-secret")
+    assert stored() == before
+
+
+def test_the_commands_of_the_guide_run(monkeypatch: pytest.MonkeyPatch, stored: Callable[[], dict[str, Any]]) -> None:
+    before = stored()
+    text = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8").partition("## Change secrets")[2]
+    block = guides.BLOCK.findall(text)[0]
+    for line in block.splitlines():
+        run(monkeypatch, *shlex.split(line, comments=True)[3:])
+
+    assert stored() == before

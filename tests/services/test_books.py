@@ -1,0 +1,162 @@
+"""Journals of payments and reversals in the store: equal to the takings, at their cost, the same each time."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from chalicelib.domain.agent import Agent, Caller
+from chalicelib.domain.transaction import InputType
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.schemas.history import ReportTakings
+from chalicelib.schemas.history_export import ExportHistory
+from chalicelib.services import books as service
+from chalicelib.services.takings import report
+from tests.support.book_programs import each_program, sums
+from tests.support.cost import store_calls
+from tests.support.export_files import object_of
+from tests.support.ledger import Books, a_merchant_with_agents, fill, local, paid
+
+NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+YEAR = {"From": "2027-03-10", "To": "2028-03-08"}
+XERO = {"Sales": "200", "Returns": "201", "Cash": "800", "Clearing": "801", "Prepaid": "850", "TaxRate": "Tax Exempt"}
+CODES = {
+    "Assets:Cash": "800",
+    "Assets:Clearing": "801",
+    "Liabilities:Prepaid": "850",
+    "Income:Sales": "200",
+    "Income:Returns": "201",
+}
+TENDERS = {"CASH": "Assets:Cash", "PREPAID": "Liabilities:Prepaid"}
+
+
+def caller_of(agent: Agent) -> Caller:
+    return Caller(agent.id, agent.client_id, agent.credential_version)
+
+
+def export(
+    books: Books, form: str, period: Mapping[str, str], *, of: Agent | None = None, now: datetime = NOW
+) -> bytes:
+    accounts = XERO if form == "xero" else {}
+    body = ExportHistory.model_validate({"Format": form, "Period": period, "Accounts": accounts})
+    content: bytes = object_of(service.export(body, caller_of(of or books.agents[0]), now))["Body"]
+    return content
+
+
+def takings_in_accounts(
+    books: Books, form: str, period: Mapping[str, str], of: Agent | None = None
+) -> dict[tuple[str, str], Decimal]:
+    """Return the sums of accounts that follow from report/takings."""
+    body = ReportTakings.model_validate({"Period": period})
+    found = defaultdict[tuple[str, str], Decimal](Decimal)
+    for row in report(body, caller_of(of or books.agents[0]), NOW).rows:
+        tender = TENDERS.get(row.acquirer, "Assets:Clearing")
+        for name, amount in ((tender, row.net), ("Income:Sales", -row.amount), ("Income:Returns", row.amount_reversed)):
+            shown = name if name != "Assets:Clearing" else f"{name}:{row.acquirer}"
+            found[CODES[name] if form == "xero" else shown, row.currency] += amount
+    return {key: amount for key, amount in found.items() if amount}
+
+
+@pytest.fixture
+def year(moto: None) -> Books:
+    """A merchant with a year of payments and reversals of three tills."""
+    del moto
+    books = a_merchant_with_agents(count=3)
+    fill(books, 150, NOW, seed=32)
+    return books
+
+
+@each_program
+def test_a_year_is_equal_to_the_takings_for_all_and_for_an_agent(program: str, year: Books, tmp_path: Path) -> None:
+    period = YEAR if program != "xero" else {**YEAR, "From": "2028-02-01"}
+    for agent in (year.agents[0], year.agents[1]):
+        found = sums(program, export(year, program, period, of=agent), tmp_path)
+
+        assert found == takings_in_accounts(year, program, period, agent)
+        assert len({currency for _, currency in found}) > 1
+
+
+@pytest.mark.parametrize("form", ["hledger", "beancount"])
+def test_each_day_is_the_same_by_itself_and_in_a_year(year: Books, form: str) -> None:
+    def entries(period: Mapping[str, str]) -> set[str]:
+        blocks = export(year, form, period).decode().split("\n\n")[1:]
+        return {block.rstrip("\n") for block in blocks}
+
+    days = {str(local(one).date()) for one in year.kept}
+    of_days = [entries({"From": day, "To": day}) for day in sorted(days) if day <= YEAR["To"]]
+
+    assert set().union(*of_days) == entries(YEAR)
+
+
+@pytest.mark.parametrize("form", ["hledger", "beancount", "xero"])
+def test_a_day_is_equal_to_the_byte_until_something_is_added(year: Books, form: str) -> None:
+    day = {"From": "2028-02-29", "To": "2028-02-29"}
+    at = datetime(2028, 2, 29, 12, tzinfo=UTC)
+    first = export(year, form, day)
+    assert export(year, form, day, now=NOW + 40 * DAY) == first
+
+    year.record(paid(year, year.agents[0], at + DAY))
+    assert export(year, form, day) == first
+
+    year.record(paid(year, year.agents[2], at, amount_minor=1))
+    assert export(year, form, day) != first
+
+
+def test_a_day_ends_in_the_merchants_zone(moto: None) -> None:
+    del moto
+    books = a_merchant_with_agents(gmt=14)
+    last = datetime(2028, 3, 9, 9, 59, 59, tzinfo=UTC)  # 23:59:59 there
+    books.record(paid(books, books.agents[0], last))
+    period = {"From": "2028-03-09", "To": "2028-03-09"}
+
+    with pytest.raises(ServiceError) as refusal:
+        export(books, "hledger", period, now=last)
+    assert refusal.value.error is ErrorCode.VALIDATION_FAILED
+
+    assert b"2028-03-09 (2028-03-09-ZAR-CASH)" in export(books, "hledger", period, now=last + timedelta(seconds=1))
+
+
+def test_it_reads_what_takings_read(year: Books) -> None:
+    with store_calls() as of_takings:
+        report(ReportTakings.model_validate({"Period": YEAR}), caller_of(year.agents[0]), NOW)
+    with store_calls() as of_books:
+        export(year, "hledger", YEAR)
+
+    names_of_agents = 1
+    assert len(of_books) == len(of_takings) - names_of_agents
+
+
+def test_a_journal_too_large_to_read_is_refused(year: Books, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "MOST_PAGES", 3)
+
+    with pytest.raises(ServiceError) as refusal:
+        export(year, "hledger", YEAR)
+    assert refusal.value.error is ErrorCode.PERIOD_TOO_LONG
+
+
+def test_kinds_of_card_are_one_entry_and_every_other_tender_has_its_own(moto: None) -> None:
+    del moto
+    books = a_merchant_with_agents()
+    kinds = {
+        InputType.CHIP: "SANDBOX",
+        InputType.CONTACTLESS: "SANDBOX",
+        InputType.EXTERNAL_TERMINAL: "OUTERCARD",
+        InputType.PREPAYMENT: "PREPAID",
+        InputType.POSTPAID: "CREDIT",
+        InputType.CASH: "CASH",
+    }
+    for kind, acquirer in kinds.items():
+        books.record(paid(books, books.agents[0], NOW - DAY, input_type=kind, acquirer=acquirer))
+    lines = export(books, "hledger", YEAR).decode().splitlines()
+
+    assert [line for line in lines if line.endswith(("  ; 1 payment", "  ; 2 payments")) and "Income" not in line] == [
+        "    Assets:Cash  12.30 ZAR  ; 1 payment",
+        "    Assets:Receivable  12.30 ZAR  ; 1 payment",
+        "    Assets:Clearing:OUTERCARD  12.30 ZAR  ; 1 payment",
+        "    Liabilities:Prepaid  12.30 ZAR  ; 1 payment",
+        "    Assets:Clearing:SANDBOX  24.60 ZAR  ; 2 payments",
+    ]
