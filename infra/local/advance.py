@@ -114,7 +114,7 @@ class Advances:
 
 
 def _run_jobs(feed: Feed, until: float) -> None:
-    """Run each job, again while one is unfinished before `until`. Before and after, send what the streams have."""
+    """Run each job, again while one is unfinished before `until`. Before and after, send the new events."""
     feed.settle()
     while any([_is_unfinished(job) for job in JOBS]) and time.monotonic() < until:  # noqa: C419  each job runs
         pass

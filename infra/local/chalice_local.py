@@ -3,9 +3,11 @@
 Chalice overwrites the environment with `.chalice/config.json`, so that file has the usual address under another name.
 """
 
+import contextlib
 import os
 import socket
 import sys
+from collections.abc import Iterator
 from typing import NoReturn
 from urllib.parse import urlsplit
 
@@ -15,6 +17,7 @@ from chalice.config import Config
 
 from infra.api_gateway import local_gateway
 from infra.api_gateway.http_server import Server
+from infra.local import stage_clock
 
 USUAL_ADDRESS = "LOCAL_AWS"  # only the stage `local` of Chalice has this variable
 VARIABLE = "AWS_ENDPOINT_URL"
@@ -32,11 +35,18 @@ def _server(app: Chalice, config: Config, host: str, port: int) -> Server:
         _end("Only the stage `local` runs here. Start `make run`, then `chalice local --stage local --port 8100`.")
     connect()
     try:
-        server = Server(local_gateway.gateway(app), port, host)
+        server = Server(local_gateway.gateway(app), port, host, during=_at_the_time_of_the_stage)
     except OSError as problem:
         _end(f"Nothing can listen on port {port} of {host} ({problem.strerror}): `--port` takes another.")
     print(f"Serving on {server.url}", flush=True)
     return server
+
+
+@contextlib.contextmanager
+def _at_the_time_of_the_stage() -> Iterator[None]:
+    """Run a request at the time of the stage, which may have put its clock forward since the last one."""
+    stage_clock.follow(os.environ[VARIABLE])
+    yield
 
 
 def connect() -> None:

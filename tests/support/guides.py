@@ -47,9 +47,9 @@ def _is_whole(text: str) -> bool:
 
 
 @cache
-def pasted(document: str, stage: str) -> list[Any]:
+def pasted(document: str, stage: str, aws: str = AWS) -> list[Any]:
     """Paste the document's blocks with requests into one shell, once for each stage, and return the answers."""
-    return list(_answers(printed(document, stage)))
+    return list(_answers(printed(document, stage, aws)))
 
 
 def printed(document: str, stage: str, aws: str = AWS) -> str:

@@ -46,8 +46,9 @@ def test_a_path_and_an_operators_command_of_a_guide_exist(guide: Path) -> None:
     assert set(re.findall(r"infra\.operator ([a-z-]+)", text)) <= set(operator.COMMANDS)
 
 
-OPERATORS_GUIDE, BOOKS_GUIDE, PAYERS_GUIDE = "docs/operator.md", "docs/books.md", "docs/payer.md"
-CODES = {  # of the answers to a document's requests, in their order
+OPERATORS_GUIDE, BOOKS_GUIDE = "docs/operator.md", "docs/books.md"
+PAYERS_GUIDE, CLOCKS_GUIDE = "docs/payer.md", "docs/clock.md"
+CODES: dict[str, list[int | None]] = {  # of the answers to a document's requests, in their order
     "README.md": [0, 202],
     "docs/first-payment.md": [0, 0, 0, 1051, 0, 0],
     "docs/cards.md": [1005],
@@ -57,10 +58,11 @@ CODES = {  # of the answers to a document's requests, in their order
     OPERATORS_GUIDE: [0] * 14,
     BOOKS_GUIDE: [],  # its answers are addresses
     PAYERS_GUIDE: [0],
+    CLOCKS_GUIDE: [None, None, 104, None, 0, 0, None, 105, 310, 0, None, 0, 0, 0, None, 202, 0, 401, None, 0],
 }
 
 
-OTHERWISE_TESTED = {OPERATORS_GUIDE, BOOKS_GUIDE, PAYERS_GUIDE}
+OTHERWISE_TESTED = {OPERATORS_GUIDE, BOOKS_GUIDE, PAYERS_GUIDE, CLOCKS_GUIDE}
 
 
 def test_the_readme_is_a_page() -> None:
