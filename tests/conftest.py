@@ -40,7 +40,7 @@ __all__ = ["build", "enforced_policies", "no_call_denied", "sam"]
 ROOT = Path(__file__).parents[1]
 CI = os.environ.get("CI") == "true"
 
-hypothesis.register_profile("ci", deadline=None, derandomize=True)
+hypothesis.register_profile("ci", deadline=None, derandomize=True, max_examples=50)  # the same ones in each run
 hypothesis.register_profile("dev", deadline=None)
 hypothesis.register_profile("quick", deadline=None, derandomize=True, max_examples=10)
 hypothesis.load_profile("ci" if CI else "dev")

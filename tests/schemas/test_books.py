@@ -259,7 +259,7 @@ def posted(form: str, name: str, folder: Path) -> Any:
 
 
 @needs_hledger
-@settings(few_runs, max_examples=60)
+@settings(few_runs, max_examples=20)
 @example("2026-03-14")
 @example("12.30 ZAR")
 @example("Assets:a = 5 ZAR")

@@ -74,7 +74,7 @@ def test_for_a_stage_of_the_cloud_it_ends_with_one_line_that_names_the_command(
 ) -> None:
     done = run(project, "local", "--port", str(ports.free_port()), *options)
 
-    assert done.stdout == ""
+    assert done.stdout in {"", "Restarting local dev server.\n"}  # if another test writes a file meanwhile
     assert done.stderr == (
         "Only the stage `local` runs here. Start `make run`, then `chalice local --stage local --port 8100`.\n"
     )

@@ -113,7 +113,7 @@ def stop() -> None:
     raise StoppedError
 
 
-SHARE = 3  # one of so many places in each run, the others before a release
+SHARE = 6  # one of so many places in each run, the others before a release
 one_of_each_share = pytest.mark.parametrize(
     "place", [1, *(pytest.param(one, marks=pytest.mark.release) for one in range(2, SHARE + 1))]
 )

@@ -92,14 +92,14 @@ def test_the_list_has_names_and_dates_and_no_value(
     stored: Callable[[], dict[str, Any]],
 ) -> None:
     public, key = certificate()
-    run(monkeypatch, "partner-secret", "Insurance", typed=f"{PARTNERS_SECRET}\n")
+    run(monkeypatch, "partner-secret", "Pets", typed=f"{PARTNERS_SECRET}\n")
     run(monkeypatch, "use-certificate", "--certificate", str(public), "--key", str(key))
     capsys.readouterr()
     run(monkeypatch, "show-secrets")
     said = capsys.readouterr().out
 
     assert [line.split()[:2] for line in said.splitlines()[:2]] == [["digest_key", "changed"], ["signing", "changed"]]
-    assert f"partners.Insurance       changed {TODAY:%Y-%m-%d}" in said
+    assert f"partners.Pets            changed {TODAY:%Y-%m-%d}" in said
     assert f"the certificate expires {TODAY + dt.timedelta(days=90):%Y-%m-%d}" in said
     content = stored()
     values = [content["digest_key"], *content["signing"], PARTNERS_SECRET, *key.read_text().splitlines()[1:2]]
