@@ -259,7 +259,7 @@ def posted(form: str, name: str, folder: Path) -> Any:
 
 
 @needs_hledger
-@settings(few_runs, max_examples=20)
+@settings(few_runs, max_examples=8)
 @example("2026-03-14")
 @example("12.30 ZAR")
 @example("Assets:a = 5 ZAR")
@@ -273,7 +273,7 @@ def test_hledger_reads_every_accepted_name_as_it_is(tmp_path: Path, name: str) -
 
 
 @needs_beancount
-@settings(few_runs, max_examples=20)
+@settings(few_runs, max_examples=8)
 @example("Assets:9-a")
 @example("Assets:Äß")
 @example("Assets:9字:2-")

@@ -63,10 +63,10 @@ def takings_in_accounts(
 
 @pytest.fixture
 def year(moto: None) -> Books:
-    """A merchant with a year of payments and reversals of three tills."""
+    """A merchant with payments and reversals of three tills over a year."""
     del moto
     books = a_merchant_with_agents(count=3)
-    fill(books, 150, NOW, seed=32)
+    fill(books, 60, NOW, seed=32)
     return books
 
 
