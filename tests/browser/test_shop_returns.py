@@ -6,9 +6,11 @@ from decimal import Decimal
 import pytest
 from playwright.sync_api import Route, expect
 
+from chalicelib.domain.acquirer import UnreachableError
 from tests.browser.conftest import Visit
 from tests.browser.shop import Shop, Store, a_store
 from tests.browser.test_shop_sign_in import end_session
+from tests.support.intercepted_calls import broken, failing
 
 REVERSE = "**/api/v1/payment/reverse"
 
@@ -241,6 +243,21 @@ def test_a_return_that_never_arrived_is_sent_again(shop: Shop, store: Store) -> 
 
     shop.page.unroute(REVERSE)
     shop.button("Send again").click()
+    shop.give_back().click()
+    expect(shop.page.get_by_text("10.00 was given back")).to_be_visible()
+    assert store.given_back(paid) == (Decimal(10), 1)
+
+
+def test_a_return_that_did_not_reach_the_bank_is_sent_as_a_new_one(
+    shop: Shop, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paid = store.pay_by_card("10.00")
+    open_payment(shop, paid)
+    shop.button("Return…").click()
+    with broken(monkeypatch, reverse=failing(UnreachableError())):
+        shop.give_back().click()
+        expect(shop.page.get_by_role("alert")).to_contain_text("The bank cannot be reached")
+
     shop.give_back().click()
     expect(shop.page.get_by_text("10.00 was given back")).to_be_visible()
     assert store.given_back(paid) == (Decimal(10), 1)

@@ -325,6 +325,18 @@ test("2. A pause that the service asks two sales for is kept for all", async () 
   assert.deepEqual(await statesOf(device), ["paid", "paid", "paid"]);
 });
 
+test("A sale that did not reach the bank is refused, because its ID is used up", async () => {
+  const device = await aDevice();
+  const { send } = device;
+  device.send = async () => ({ status: 503, retryAfter: 1, body: { ErrorCode: 902, ErrorMessage: "Out of reach." } });
+  const { refused } = await device.sell({ tender: "linkedCard" });
+  device.send = send;
+
+  assert.deepEqual([refused.why, refused.code], ["service", 902]);
+  assert.deepEqual(await statesOf(device), []);
+  assert.equal((await device.sell({ tender: "linkedCard" })).state, "paid");
+});
+
 test("No body, however strange, is taken for a refusal or stops the queue", async () => {
   const bodies = [{ ErrorCode: 0, TransactionID: 5 }, { ErrorCode: 404, message: "no" }, { ErrorCode: 310 }, { ErrorCode: 202, Validations: {} }];
   for (const body of bodies) {

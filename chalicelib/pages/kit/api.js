@@ -8,6 +8,7 @@ const MAX_WAIT_S = 5;
 const MAX_ANSWER_S = 40; // the service answers within 29 s or not at all
 const LOST = 0; // no answer came, so there is no ErrorCode
 const IN_PROGRESS = 301;
+const NOT_ATTEMPTED = 902; // nothing was sent to the bank, and the key is used up
 
 export class Refusal extends Error {
   constructor({ code, message, findings = [], status = 0, retryAfter = 0 }) {
@@ -17,7 +18,7 @@ export class Refusal extends Error {
 
   // The outcome of the request is not known.
   get isLost() {
-    return this.code === LOST || this.code === IN_PROGRESS || this.status >= 500;
+    return this.code === LOST || this.code === IN_PROGRESS || (this.status >= 500 && this.code !== NOT_ATTEMPTED);
   }
 }
 

@@ -20,6 +20,7 @@ const MAX_PAUSE_S = 60;
 
 const IN_PROGRESS = 301;
 const UNKNOWN = 310;
+const NOT_ATTEMPTED = 902; // nothing was sent to the bank, and the ID is used up
 const DECLINED = 1000;
 const NOT_ABOUT_THE_SALE = new Set([205, 206, 207]);
 const NOT_ALLOWED = new Set([151, 152]);
@@ -38,7 +39,7 @@ export function meaning(id, { status, body, retryAfter = 0 }) {
   if (status === 401) return { means: BLOCKED.has(code) ? Means.BLOCKED : Means.SIGN_IN, code, message };
   if (status === 403 && NOT_ALLOWED.has(code)) return { means: Means.BLOCKED, code, message };
   if (status === 429) return { means: Means.AGAIN, retryAfter, isForAll: true };
-  if (status >= 500 || code === IN_PROGRESS || NOT_ABOUT_THE_SALE.has(code)) return { means: Means.AGAIN, retryAfter };
+  if ((status >= 500 && code !== NOT_ATTEMPTED) || code === IN_PROGRESS || NOT_ABOUT_THE_SALE.has(code)) return { means: Means.AGAIN, retryAfter };
   if (status >= 200 && status < 300) return answered(id, body);
   if (code === 0) return { means: Means.AGAIN }; // not the service's
   if ("message" in body) return { means: Means.AGAIN }; // the form of gateways and proxies
