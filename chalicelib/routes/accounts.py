@@ -6,10 +6,9 @@ from chalicelib.domain.sign_in import Source
 from chalicelib.schemas.auth_account import AccountAnswer, AuthAccount
 from chalicelib.schemas.base import Answer
 from chalicelib.schemas.linked_cards import GetLinkedCards, LinkedCardsAnswer, LinkedCardView
-from chalicelib.schemas.request_context import ZoneQuery
-from chalicelib.schemas.sign_in import IdentityAnswer, SessionAnswer, SessionData, SignIn
+from chalicelib.schemas.sign_in import IdentityAnswer, IdentityQuery, SessionAnswer, SessionData, SignIn
 from chalicelib.services import admission, auth_account, linked_cards
-from chalicelib.services.admission import admit
+from chalicelib.services.admission import admit_with_merchant
 from chalicelib.web import Headers
 
 
@@ -25,10 +24,10 @@ def end_session(caller: Caller) -> Answer:
     return Answer()
 
 
-def me(body: ZoneQuery, caller: Caller) -> IdentityAnswer:
+def me(body: IdentityQuery, caller: Caller) -> IdentityAnswer:
     """Return the account of the caller, its merchant and its rights."""
-    admitted = admit(caller)
-    return IdentityAnswer.of(admitted.agent, admitted.merchant, caller.ends_at, clock.now(), body.gmt)
+    agent, merchant = admit_with_merchant(caller, body.account_id)
+    return IdentityAnswer.of(agent, merchant, caller.ends_at, clock.now(), body.gmt)
 
 
 def configuration(body: AuthAccount, caller: Caller) -> AccountAnswer:

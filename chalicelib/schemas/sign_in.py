@@ -10,7 +10,8 @@ from chalicelib.domain.business_days import business_day, text_of, zone_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.permissions import is_administrator, rights_of
 from chalicelib.domain.sign_in import Credential, credential
-from chalicelib.schemas.base import Answer, Request, SecretText, View
+from chalicelib.schemas.base import Answer, Identifier, Request, SecretText, View
+from chalicelib.schemas.request_context import ZoneQuery
 
 
 class SignIn(Request):
@@ -37,8 +38,14 @@ class SessionAnswer(Answer):
     data: SessionData
 
 
+class IdentityQuery(ZoneQuery):
+    """The query string of user/me. With `AccountID`, a system user asks for the merchant of this account."""
+
+    account_id: Identifier | None = None
+
+
 class IdentityView(View):
-    """The caller and its merchant. A system user has no merchant, and its zone is UTC."""
+    """The caller and its merchant. A system user has no merchant, unless it names one; its zone is then UTC."""
 
     agent_id: int
     name: str
@@ -68,6 +75,7 @@ class IdentityAnswer(Answer):
         view = IdentityView.carried(
             agent,
             agent_id=agent.id,
+            client_id=merchant.id if merchant else agent.client_id,
             client_name=merchant.name if merchant else None,
             currency_id=merchant.currency_id if merchant else None,
             gmt=own,

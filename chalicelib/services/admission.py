@@ -23,7 +23,7 @@ from chalicelib.schemas.sign_in import SignIn
 from chalicelib.services import authentication
 from chalicelib.services.authentication import Attempt, log_denial
 from chalicelib.store import agents, merchants, sequences, transactions
-from chalicelib.store.table import Key, read_all
+from chalicelib.store.table import Key, read, read_all
 
 
 class Admitted(Record):
@@ -64,6 +64,23 @@ def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None
     if current_account_id not in (None, caller.agent_id):
         raise ServiceError(ErrorCode.NOT_THE_CALLER)
     return Admitted(agent, merchant, tuple(found))
+
+
+def admit_with_merchant(caller: Caller, account_id: int | None) -> tuple[Agent, Merchant | None]:
+    """Return the caller and its merchant; for a system user the merchant of the account that it names, if any.
+
+    Raise AGENT_NOT_FOUND for a missing account, one without a merchant, and another merchant's.
+    """
+    admitted = admit(caller, *([agents.key(account_id)] if account_id is not None else []))
+    if account_id is None:
+        return admitted.agent, admitted.merchant
+    account: Agent | None = admitted.others[0]
+    merchant = admitted.merchant
+    if account is not None and admitted.agent.is_system_user and account.client_id != NO_CLIENT:
+        merchant = read(merchants.key(account.client_id))
+    if account is None or merchant is None or account.client_id != merchant.id:
+        raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
+    return admitted.agent, merchant
 
 
 def admit_to_transaction(caller: Caller, transaction_id: str) -> tuple[Admitted, Transaction]:

@@ -68,6 +68,28 @@ def test_a_system_user_has_no_merchant_and_the_day_of_utc(stage: str) -> None:
     assert data["Today"] in {f"{at:%Y-%m-%d}" for at in (before, datetime.now(UTC))}
 
 
+def test_a_system_user_is_told_the_day_and_the_zone_of_the_merchant_whose_account_it_names(stage: str) -> None:
+    merchant, system = a_stored_merchant(gmt=14, currency_id="ZAR"), an_account(system=True)
+    account = an_account(merchant=merchant)
+    before = datetime.now(UTC)
+
+    data = ok(me(stage, system.basic_with_key, f"?AccountID={account.agent.id}"))["Data"]
+
+    found = (data["ClientID"], data["ClientName"], data["CurrencyID"], data["GMT"])
+    assert found == (merchant.id, merchant.name, "ZAR", 14)
+    assert data["Today"] in {f"{at + timedelta(hours=14):%Y-%m-%d}" for at in (before, datetime.now(UTC))}
+    assert (data["AgentID"], data["IsSystemUser"]) == (system.agent.id, True)
+
+
+def test_nobody_is_told_of_an_account_that_is_missing_or_another_merchants(stage: str) -> None:
+    own, other, system = an_account(Right.ADMINISTRATOR), an_account(), an_account(system=True)
+
+    for caller, named in ((own, other), (system, system)):
+        assert me(stage, caller.basic_with_key, f"?AccountID={named.agent.id}").error == (404, 563)
+    assert me(stage, system.basic_with_key, "?AccountID=999999999").error == (404, 563)
+    assert ok(me(stage, own.basic_with_key, f"?AccountID={own.agent.id}"))["Data"]["ClientID"] == own.agent.client_id
+
+
 @pytest.mark.parametrize(("query", "hours"), [("", 2), ("?GMT=-5", -5), ("?GMT=0", 0)])
 def test_the_end_of_a_session_is_local_time(stage: str, query: str, hours: int) -> None:
     account = an_account()

@@ -1,20 +1,22 @@
 // A system user chooses a merchant. In requests, one of the merchant's accounts names it.
-import { Refusal } from "../kit/api.js";
+import { callAs, Refusal } from "../kit/api.js";
 import { Failure, Field } from "../kit/parts.js";
 import { go } from "../kit/route.js";
-import { change } from "../kit/session.js";
+import { change, session } from "../kit/session.js";
 import { texts } from "texts";
 import { allTills } from "./till_list.js";
 import { html, useState } from "../kit/view.js";
 
-// The account with the most rights: an administrator sees the whole merchant.
+// The account with the most rights: an administrator sees the whole merchant. Its days are those of its own zone.
 async function chosen(clientId) {
   const tills = await allTills(clientId);
   const account = tills.find((till) => till.IsAdministrator) ?? tills[0];
   if (!account) throw new Refusal({ code: 0, message: texts.merchant.noTill });
   const isWhole = account.IsAdministrator;
   const Name = isWhole ? texts.merchant.name(clientId) : texts.merchant.part(clientId, account.Name);
-  return { ClientID: clientId, CurrencyID: account.CurrencyID, AccountID: account.ID, Name };
+  const { Data: me } = await callAs(session().token, `user/me?AccountID=${account.ID}`);
+  const merchant = { ClientID: clientId, CurrencyID: account.CurrencyID, AccountID: account.ID, Name };
+  return { me, merchant, askedAt: Date.now() };
 }
 
 export function ChooseMerchant() {
@@ -23,7 +25,7 @@ export function ChooseMerchant() {
     event.preventDefault();
     setError(null);
     try {
-      change({ merchant: await chosen(Number(new FormData(event.target).get("merchant"))) });
+      change(await chosen(Number(new FormData(event.target).get("merchant"))));
       go("today");
     } catch (refusal) {
       setError(refusal);

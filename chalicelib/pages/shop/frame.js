@@ -1,7 +1,7 @@
 // The frame around every view: navigation, the signed-in person, and the sign-in when there is no session.
 import { callAs, expired, signOut } from "../kit/api.js";
 import { address, useRoute } from "../kit/route.js";
-import { change, merchant, session, useSession } from "../kit/session.js";
+import { account, change, merchant, session, useSession } from "../kit/session.js";
 import { SignIn, SignInAgain } from "./sign_in.js";
 import { texts } from "texts";
 import { html, useEffect, useRef, useState } from "../kit/view.js";
@@ -9,7 +9,8 @@ import { html, useEffect, useRef, useState } from "../kit/view.js";
 // Refresh the person's rights and the day, which may have changed. The view's own requests notice an ended session.
 async function refresh() {
   const { token } = session();
-  const { Data: me } = await callAs(token, "user/me");
+  const { AccountID } = account();
+  const { Data: me } = await callAs(token, AccountID ? `user/me?AccountID=${AccountID}` : "user/me");
   if (session()?.token === token) change({ me, askedAt: Date.now() });
 }
 
