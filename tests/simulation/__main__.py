@@ -16,6 +16,7 @@ from tests.simulation import environment
 from tests.simulation.runner import Failure, shrunk, simulate_some, told
 from tests.simulation.scenario import TOWN
 
+TURNS = 3_000_000  # of the loop that a scenario is compared with
 AT_ONCE = 20  # seeds that a process runs before it reports
 
 
@@ -32,12 +33,24 @@ def main() -> int:
     seconds = time.monotonic() - began
     if failure is None:
         print(f"{done:,} scenarios in {seconds:.0f} s ({done / seconds:.1f} a second): every invariant held")
+        print(f"A scenario takes {_milliseconds(done)}.")
         return 0
     with environment.simulated():
         TOWN.found()
         text = told(shrunk(failure))
     print(f"{text}\n\nAgain: make simulate SEED={failure.seed} SEEDS=1", flush=True)
     return 1
+
+
+def _milliseconds(scenarios: int) -> str:
+    """Return the processor time of a scenario, also as turns of a loop, which compares machines."""
+    times = os.times()
+    each = 1000 * (times.user + times.system + times.children_user + times.children_system) / scenarios
+    begun, total = time.process_time(), 0
+    for number in range(TURNS):
+        total += number * number % 7
+    turns = TURNS / (1000 * (time.process_time() - begun))
+    return f"{each:.0f} ms of processor time, as {each * turns / 1000:,.0f} thousand turns of a plain loop"
 
 
 def _live_all(first: int, most: int | None, until: float, processes: int) -> tuple[int, Failure | None]:

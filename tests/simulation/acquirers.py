@@ -24,6 +24,7 @@ from chalicelib.domain.acquirer import (
     text_of_code,
 )
 from chalicelib.domain.transaction import KINDS, InputType
+from tests.simulation.environment import Instance
 from tests.simulation.faults import Faults
 from tests.simulation.scheduler import Scheduler, Task
 
@@ -68,6 +69,16 @@ class Asked(NamedTuple):
     about: str
 
 
+class Attempt(NamedTuple):
+    """A request to the acquirer: when, about what, by which task of which process, and whether it was answered."""
+
+    at: float
+    about: str
+    task: str
+    instance: str
+    is_answered: bool
+
+
 @dataclass
 class Acquirer:
     """An acquirer that can be inquired. `books` are by reference."""
@@ -86,7 +97,10 @@ class Acquirer:
     losses: list[tuple[float, float]] = field(default_factory=list)  # of answers and requests, at set times
     stalls: list[tuple[float, float]] = field(default_factory=list)  # of those who ask, at set times
     one_way: list[tuple[float, float]] = field(default_factory=list)  # outages of reversals alone
+    silences: list[tuple[float, float]] = field(default_factory=list)  # nothing is answered, at set times
     is_mute: bool = False  # inquiries are not answered
+    attempts: list[Attempt] = field(default_factory=list)
+    moved: list[tuple[float, str, str]] = field(default_factory=list)  # money: when, at whose request, and what
     tokens: set[str] = field(default_factory=set)  # of the cards that are linked
     unknown_tokens: list[str] = field(default_factory=list)  # that somebody paid with
     asked: list[Asked] = field(default_factory=list)
@@ -184,7 +198,36 @@ class Acquirer:
         is_lost = _is_in(self.losses, now) and task.chance.random() < MOSTLY
         return task.chance.choice(("lost", "late")) if is_lost else None
 
-    def _asked(
+    def _asked(self, text: str, carry_out: Callable[[], T], within_s: float, **more: Any) -> T:
+        """Carry out a request, and note whether it was answered."""
+        task = self.scheduler.current
+        about = self.asked[-1].about if self.asked and task and self.asked[-1].task == task.name else text
+        at, who = self.scheduler.now, task.instance if task is not None else None
+
+        def note(*, is_answered: bool) -> None:
+            if task is not None and isinstance(who, Instance):
+                self.attempts.append(Attempt(at, about, task.name, who.name, is_answered))
+
+        try:
+            answer: T = self._exchanged(text, carry_out, within_s, **more)
+        except (AnswerLostError, UnreachableError):
+            note(is_answered=False)
+            raise
+        note(is_answered=True)
+        return answer
+
+    def _connect(self, text: str, within_s: float, task: Task, *, is_refused: bool) -> None:
+        """Raise what becomes of a request that nobody takes."""
+        if _is_in(self.silences, self.scheduler.now) and not self.faults.is_over:
+            self.scheduler.pause(within_s)
+            self._tell(text, "no answer")
+            raise AnswerLostError
+        if is_refused or self._is_down():
+            self.scheduler.pause(task.chance.uniform(0.01, 1))
+            self._tell(text, "no connection")
+            raise UnreachableError
+
+    def _exchanged(
         self,
         text: str,
         carry_out: Callable[[], T],
@@ -205,10 +248,7 @@ class Acquirer:
             fault = self._fault(task, weights)
         if fault == "down":
             self.down_until = scheduler.now + task.chance.choice(OUTAGES)
-        if fault == "unreachable" or self._is_down():
-            scheduler.pause(task.chance.uniform(0.01, 1))
-            self._tell(text, "no connection")
-            raise UnreachableError
+        self._connect(text, within_s, task, is_refused=fault == "unreachable")
         delay = task.chance.uniform(0.02, 1.5)
         if self.faults.is_slow and task.chance.random() < SHARE_OF_SLOW:
             delay = task.chance.uniform(1, within_s)
@@ -255,7 +295,13 @@ class Acquirer:
             code, text_of_code(code), "A1", "123456789012", signature_required=is_signed, additional_fields=text
         )
         self.books[key] = Entry(request.amount_minor, answer, is_partial=code == PARTIAL, link_id=request.link_id)
+        if not code or code == PARTIAL:
+            self._move(f"takes {request.amount_minor} for {request.reference[:8]}")
         return answer
+
+    def _move(self, text: str) -> None:
+        task = self.scheduler.current
+        self.moved.append((self.scheduler.now, task.name if task else "", f"{self.name} {text}"))
 
     def _linked(self, request: LinkRequest) -> LinkAnswer:
         task = self.scheduler.current
@@ -285,6 +331,7 @@ class Acquirer:
                 return AcquirerAnswer(NOT_FOUND, text_of_code(NOT_FOUND))
             else:
                 original.is_cancelled = True
+                self._move(f"undoes all of {request.original[:8]}")
             return AcquirerAnswer(0, "Approved", reverses=proof)
         if not original.answer.is_approved:
             return AcquirerAnswer(0, "Approved", reverses=proof)
@@ -293,6 +340,7 @@ class Acquirer:
         if original.is_cancelled or original.reversed_minor + request.amount_minor > original.amount_minor:
             return AcquirerAnswer(TOO_MUCH, "Invalid amount", reverses=proof)
         original.reversed_minor += request.amount_minor
+        self._move(f"gives {request.amount_minor} back of {request.original[:8]}")
         return AcquirerAnswer(0, "Approved", approval_code="B2", reverses=proof)
 
     def _inquired(self, reference: str) -> AcquirerAnswer | None:
@@ -359,7 +407,9 @@ class Host(Acquirer):
             over = payment.reversed_minor + request.amount_minor > payment.amount_minor
             code = TOO_MUCH if over else DECLINED if request.amount_minor % 100 == DECLINED else 0
             answer = AcquirerAnswer(code, "Approved" if not code else "Declined", reverses=_proof(request))
-            payment.reversed_minor += 0 if code else request.amount_minor
+            if not code:
+                payment.reversed_minor += request.amount_minor
+                self._move(f"gives {request.amount_minor} back of {request.original[:8]}")
         self.books[key] = Entry(request.amount_minor, answer, original=payment)
         return answer
 
@@ -379,6 +429,7 @@ class Host(Acquirer):
             elif entry.answer.is_approved and not entry.is_cancelled:
                 entry.is_cancelled = True
                 entry.original.reversed_minor -= entry.amount_minor
+                self._move(f"undoes the return {request.original[:8]}")
             self.books[own] = Entry(
                 request.amount_minor, AcquirerAnswer(0, "Approved", reverses=_proof(request)), undone
             )

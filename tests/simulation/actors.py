@@ -5,7 +5,7 @@ An operator links cards and removes them: it has no account, and works where the
 
 import itertools
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -20,7 +20,7 @@ from chalicelib.gateways.secrets import keyed_digest, seal
 from chalicelib.services.passwords import hash_password
 from chalicelib.store import agents, linked_cards
 from chalicelib.store.table import put_new, write_one
-from tests.simulation.scenario_script import CARDS, STRANGER, TRAINEE
+from tests.simulation.scenario_script import CARDS, EXPIRING, STRANGER, TRAINEE
 from tests.simulation.wire import SECRET
 from tests.support import builders
 from tests.support.accounts import basic
@@ -29,6 +29,7 @@ from tests.support.builders import a_login, a_merchant, a_terminal, an_agent
 ZONE = 2  # hours that the shops are ahead of UTC, as of every merchant of `tests.builders`
 MADE = datetime(2026, 3, 1, tzinfo=UTC)
 FACE = CardDetails("VISA", "411111", "1111", "1230")
+THIS_MONTH = "0326"
 SIGNING = SECRET["signing"][0]
 ALSO_OFFLINE = MobileSettings(Features(accept_prepaid=True, accept_credit=True, accept_outer_card=True, offline=True))
 FORGER = "a key that signs nothing here, of 40 bytes"
@@ -110,7 +111,7 @@ def _card(number: int, name: str, owner: Person) -> int:
         client_id=owner.merchant_id,
         account_id=owner.id,
         acquirer="SANDBOX",
-        details=FACE,
+        details=FACE if name != EXPIRING else replace(FACE, exp=THIS_MONTH),
         alias=name,
         created_at=MADE,
         updated_at=MADE,

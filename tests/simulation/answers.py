@@ -5,14 +5,16 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 from tests.simulation.clients import Seen
+from tests.simulation.edges import EDGES
 from tests.simulation.payments import state_of
 from tests.simulation.scenario import Scenario
-from tests.simulation.scenario_script import AT_HOST, CARD, LINKED, STRANGER
+from tests.simulation.scenario_script import AT_HOST, CARD, EXPIRING, LINKED, STRANGER
 
 IN_PROGRESS, OUTCOME_UNKNOWN = 301, 310
 TOO_SOON, INTERVAL = 401, 600.0
 ASK_AGAIN = frozenset({IN_PROGRESS, TOO_SOON, 902, 903})
 EXPIRED = 9  # the Code of a finding
+NO_CARD = 566
 EXPIRIES = {"0226": datetime(2026, 2, 28, 22, tzinfo=UTC), "0326": datetime(2026, 3, 31, 22, tzinfo=UTC)}
 # The HTTP statuses of each ErrorCode (contract, section 2).
 STATUSES: tuple[tuple[Container[int], frozenset[int]], ...] = (
@@ -28,6 +30,7 @@ STATUSES: tuple[tuple[Container[int], frozenset[int]], ...] = (
     ({901}, frozenset({500, 503, 504})),  # 504: the gateway waited for its 29 seconds
     ({902, 903}, frozenset({503})),
 )
+ELSEWHERE = frozenset({*range(101, 109), 151, 301, 303, 309, 313, 562, 568})  # refused before its content is looked at
 UNDECIDED = frozenset({(200, 201), (500, 503), (500, 505)})  # not one that is being reversed, approved in part
 CLAIM_SECONDS, AROUND = 1.5, 10.0
 # Status, DisplayMode and ErrorCode's thousand of each State and Substate (contract, sections 1 and 7).
@@ -155,15 +158,37 @@ def cards_pay_for_their_owners(scenario: Scenario) -> Iterator[str]:
 def cards_pay_until_they_expire(scenario: Scenario) -> Iterator[str]:
     """A card pays through the last day of its month, of its merchant's days, and no longer."""
     for seen in scenario.clients.seen:
-        end = EXPIRIES.get(seen.act.facts.get("exp", ""))
-        if end is None or seen.kind != "pay" or seen.act.facts["way"] not in {CARD, AT_HOST} or not seen.answered_at:
+        if seen.kind != "pay" or not seen.answered_at or seen.act.facts["way"] not in {CARD, AT_HOST, LINKED}:
+            continue
+        is_linked = seen.act.facts["way"] == LINKED
+        is_expiring = is_linked and seen.act.facts["card"] == EXPIRING
+        end = EXPIRIES.get("0326" if is_expiring else "" if is_linked else seen.act.facts.get("exp", ""))
+        if end is None:
             continue
         over = (end - scenario.began).total_seconds()
         if seen.status == 200 and seen.asked_at > over + AROUND and not _was_paid_before(seen, scenario):
             yield f"{seen.act.name} paid with a card that has expired"
         codes = {item["Code"] for item in seen.answer.get("Validations") or ()}
-        if EXPIRED in codes and seen.answered_at < over - AROUND:
+        is_refused = EXPIRED in codes or (is_expiring and seen.error == NO_CARD and _may_use(seen, scenario))
+        if is_refused and seen.answered_at < over - AROUND:
             yield f"{seen.act.name} was told that a card has expired, which has not"
+
+
+def _may_use(seen: Seen, scenario: Scenario) -> bool:
+    """Return whether the expiring card is the client's, and nobody removes it."""
+    is_removed = any(act.kind == "remove" and act.facts["card"] == EXPIRING for act in scenario.acts)
+    return seen.act.client == "till 1" and not is_removed
+
+
+def wrong_requests_change_nothing(scenario: Scenario) -> Iterator[str]:
+    """A request with one fault is refused, with the finding of that fault."""
+    for seen in scenario.clients.seen:
+        if seen.kind != "wrong" or seen.error in ELSEWHERE or not seen.status or seen.status >= 500:
+            continue
+        edge = EDGES[seen.act.facts["edge"]]
+        found = {(item["Property"], item["Code"]) for item in seen.answer.get("Validations") or ()}
+        if seen.error != edge.error or (edge.property, edge.code) not in found:
+            yield f"{seen.act.name} sent {edge.field} {edge.content!r}, and was answered {seen.error} {sorted(found)}"
 
 
 def configurations_are_sent_once(scenario: Scenario) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import base64
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -11,9 +11,10 @@ from typing import Any
 from infra.api_gateway.gateway import Reply
 from infra.demo.partner import PRODUCT
 from tests.simulation.actors import People, Person
+from tests.simulation.edges import EDGES, with_edge
 from tests.simulation.environment import MORNING
 from tests.simulation.gateway import Gateway, a_request
-from tests.simulation.scenario_script import AT_HOST, CARD, CASH, LINKED, OWNER, Act
+from tests.simulation.scenario_script import AT_HOST, CARD, CASH, IN_HAND, LINKED, OWNER, PREPAID, Act
 from tests.simulation.scheduler import Scheduler
 from tests.support.accounts import basic
 from tests.support.builders import PNG
@@ -26,8 +27,11 @@ IN_PROGRESS = 301
 SECTIONS = ("NotFinishedActualTrans", "InProcess", "Transactions")
 MOST_TOLD = 4  # of what a list shows
 FIELDS = ("AmountClient", "OrderId")  # that the till fills in of the partner's product
-LAST, LAST_DAYS, LAST_HOURS, LAST_EXPORT = 9000, 9001, 9002, 9003  # the numbers of the acts that come last
-PICTURES = {number: base64.b64encode(PNG + bytes([number])).decode() for number in (1, 2)}
+# The numbers of the acts that come last.
+LAST, LAST_DAYS, LAST_HOURS, LAST_EXPORT, LAST_BY_DAYS, LAST_FILTER = 9000, 9001, 9002, 9003, 9004, 9010
+MOST_PAGES = 40
+TENDERS = {CASH: (10, "CASH"), PREPAID: (8, "PREPAID"), AT_HOST: (1, "ISO8583"), LINKED: (5, "SANDBOX")}
+PICTURES = {number: base64.b64encode(PNG + bytes([number])).decode() for number in (1, 2, 3, 4)}
 ADDRESSES: dict[str, dict[str, Any]] = {
     "email": {"Email": "ann@home.example"},
     "both": {"Email": "ann@home.example", "Phone": "+27829876543"},
@@ -105,16 +109,24 @@ class Clients:
             "prepare": self._prepare,
             "peek": self._peek,
             "configuration": self._configuration,
+            "wrong": self._wrong,
         }
         kinds[act.kind](act, person)
 
-    def last_acts(self, *, has_reports: bool) -> list[Act]:
-        """Return what is asked at the end: the list of the day, and reports of it."""
+    def last_acts(self, wanted: Mapping[str, Any] | None) -> list[Act]:
+        """Return what is asked at the end: all pages of the list, and the report by day. With a filter, much more."""
         facts = {"patience": 40.0, "attempts": 3, "pauses": [1.0] * 4, "signs": "key", "days": False}
-        acts = [Act(LAST, 0, OWNER, "list", facts=facts)]
-        if has_reports:
+        acts = [
+            Act(LAST, 0, OWNER, "list", facts={**facts, "is_whole": True}),
+            Act(LAST_DAYS, 0, OWNER, "report", facts={**facts, "by": "day"}),
+        ]
+        if wanted is not None:
+            named = dict(wanted)
+            if "AccountID" in named:
+                named["AccountID"] = self.people.by_name[named["AccountID"]].id
             acts += [
-                Act(LAST_DAYS, 0, OWNER, "report", facts={**facts, "by": "day"}),
+                Act(LAST_BY_DAYS, 0, OWNER, "list", facts={**facts, "is_whole": True, "days": True}),
+                Act(LAST_FILTER, 0, OWNER, "list", facts={**facts, "is_whole": True, "filter": named}),
                 Act(LAST_HOURS, 0, OWNER, "report", facts={**facts, "by": "hour"}),
                 Act(LAST_EXPORT, 0, OWNER, "export", facts=facts),
             ]
@@ -124,34 +136,23 @@ class Clients:
         facts = act.facts
         body: dict[str, Any] = {
             "BasicTran": {"CurrencyID": "ZAR", "Amount": f"{facts['amount'] / 100:.2f}", "InputType": 10},
-            "GMT": 2,
+            "GMT": facts["gmt"],
         }
-        if facts["way"] == CASH:
-            body["AcqTran"] = {"AcquirerCode": "CASH"}
-            body["BasicTran"] |= _offline(facts["days_ago"])
-        elif facts["way"] == LINKED:
-            card = self.people.cards.get(facts["card"])
-            if card is None:
-                return  # it is not linked yet
-            body["BasicTran"]["InputType"] = 5
-            body["Card"] = {"CardInputMode": 2, "LinkedCardId": card}
-        else:
-            body["BasicTran"]["InputType"] = 1
-            body["AcqTran"] = {"AcquirerCode": "ISO8583" if facts["way"] == AT_HOST else "SANDBOX"}
-            body["Card"] = {
-                "CardInputMode": 1,
-                "CardDataInput": {"PAN": PAN, "EXP": facts.get("exp", "1230"), "CVV2": "123"},
-            }
+        if not self._add_means(body, facts):
+            return
         body.setdefault("AcqTran", {}).update(_steps(facts))
         if facts["ext_id"]:
             body["BasicTran"]["ExtID"] = facts["ext_id"]
         if facts["receipt"]:
             body["Receipt"] = ADDRESSES[facts["receipt"]]
-        if "picture" in facts:
-            body["Files"] = [{"FileType": "SIGNATURE", "FileCode": PICTURES[facts["picture"]]}]
+        files = {"SIGNATURE": facts.get("picture"), "PHOTO": facts.get("photo")}
+        if any(files.values()):
+            body["Files"] = [{"FileType": kind, "FileCode": PICTURES[one]} for kind, one in files.items() if one]
+        if "device" in facts:
+            body["DeviceInfo"] = {"DeviceID": facts["device"]}
         key = None
         if facts["named"] == "id":
-            body["BasicTran"]["ID"] = facts["id"]
+            body["BasicTran"]["ID"] = facts["id"] if act.number % 2 else facts["id"].lower()
             self.payments.setdefault(act.label, facts["id"])
         elif facts["named"] == "key":
             key = facts["id"]
@@ -160,11 +161,46 @@ class Clients:
         attempts = 1 if facts["named"] == "nothing" else facts["attempts"]
         self._repeatedly(act, person, "POST", f"{API}/payment/submit", body, attempts=attempts, key=key)
 
+    def _add_means(self, body: dict[str, Any], facts: dict[str, Any]) -> bool:
+        """Add what it is paid with; return False while the linked card is not there yet."""
+        if facts["way"] in IN_HAND:
+            body["BasicTran"]["InputType"], code = TENDERS[facts["way"]]
+            body["AcqTran"] = {"AcquirerCode": code}
+            body["BasicTran"] |= _offline(facts["days_ago"], facts["invoice"], facts["gmt"])
+        elif facts["way"] == LINKED:
+            card = self.people.cards.get(facts["card"])
+            if card is None:
+                return False
+            body["BasicTran"]["InputType"] = 5
+            body["Card"] = {"CardInputMode": 2, "LinkedCardId": card}
+        else:
+            body["BasicTran"]["InputType"] = 1
+            body["AcqTran"] = {"AcquirerCode": "ISO8583" if facts["way"] == AT_HOST else "SANDBOX"}
+            body["Card"] = {
+                "CardInputMode": 1,
+                "CardDataInput": {"PAN": facts.get("pan", PAN), "EXP": facts.get("exp", "1230"), "CVV2": "123"},
+            }
+        return True
+
+    def _wrong(self, act: Act, person: Person) -> None:
+        """Ask for what is wrong in one point: nobody may take it, nor ask an acquirer for it."""
+        edge, payment = EDGES[act.facts["edge"]], self.payments.get(act.label)
+        if not edge.is_reversal:
+            paid = {"CurrencyID": "ZAR", "Amount": "10.00", "InputType": 10, "ID": act.facts["id"]}
+            if edge.field == "Card":
+                paid["InputType"] = 1
+            body = with_edge({"BasicTran": paid, "GMT": 2}, edge)
+            self._repeatedly(act, person, "POST", f"{API}/payment/submit", body)
+        elif payment is not None:
+            returned = {"TransactionID": payment, "ReverseMode": 5, "ID": act.facts["id"]}
+            body = with_edge({"BasicReverseTran": returned}, edge)
+            self._repeatedly(act, person, "POST", f"{API}/payment/reversecnp", body)
+
     def _reverse(self, act: Act, person: Person) -> None:
         facts, payment = act.facts, self.payments.get(act.label)
         if payment is None:
             return
-        is_cash = facts["way"] == CASH
+        is_cash = facts["way"] in IN_HAND
         modes = {("cancel", True): 1, ("return", True): 2, ("cancel", False): 3, ("return", False): 5}
         basic: dict[str, Any] = {"TransactionID": payment, "ReverseMode": modes[facts["mode"], is_cash]}
         if facts.get("amount") is not None and facts["mode"] == "return":
@@ -193,7 +229,13 @@ class Clients:
 
     def _list(self, act: Act, person: Person) -> None:
         path = "listByDaysEx" if act.facts["days"] else "listHistoryEx"
-        self._repeatedly(act, person, "POST", f"{API}/payment/{path}", {"ListBasicModel": {"Page": 1}})
+        wanted = {"Page": act.facts.get("page", 1), **act.facts.get("filter", {})}
+        for page in range(wanted["Page"], MOST_PAGES):
+            body = {"ListBasicModel": {**wanted, "Page": page}}
+            seen = self._repeatedly(act, person, "POST", f"{API}/payment/{path}", body)
+            counters = seen.answer.get("TransactionsCounters") if seen else None
+            if not act.facts.get("is_whole") or not counters or page >= counters["PageCount"]:
+                return
 
     def _find(self, act: Act, person: Person) -> None:
         if payment := self.payments.get(act.label):
@@ -334,6 +376,14 @@ class Clients:
             self.reversals[seen.act.label] = view["ID"]
 
 
+def name_of(seen: Seen) -> tuple[object, ...]:
+    """Return what a request is the same as another by: an ID is everybody's, a key its client's."""
+    facts = seen.act.facts
+    named = facts.get("named", "nothing")
+    whose = "" if named == "id" else seen.act.client
+    return named, whose, seen.kind == "reverse", facts["id"] if named in {"id", "key"} else id(seen)
+
+
 def _steps(facts: dict[str, Any]) -> dict[str, Any]:
     """Return what says that a payment is not complete before its Deadline; nothing of one of a single step."""
     is_two_step = facts.get("is_two_step") and facts["way"] in {CARD, LINKED}
@@ -345,10 +395,11 @@ def _place(act: Act) -> str:
     return f"203.0.113.{act.number % 9 + 1}"
 
 
-def _offline(days_ago: float) -> dict[str, Any]:
+def _offline(days_ago: float, invoice: str | None, gmt: int) -> dict[str, Any]:
     """Return what says that a till without connection took a payment days ago; nothing of one that is taken now."""
-    paid = MORNING - timedelta(days=days_ago)
-    return {"OfflineTran": {"OfflineMode": True, "Paid": f"{paid:%Y-%m-%dT%H:%M:%S}"}} if days_ago else {}
+    paid = MORNING - timedelta(days=days_ago) + timedelta(hours=gmt)
+    facts = {"OfflineMode": True, "Paid": f"{paid:%Y-%m-%dT%H:%M:%S}", **({"Invoice": invoice} if invoice else {})}
+    return {"OfflineTran": facts} if days_ago else {}
 
 
 def _shown(body: Any) -> str:

@@ -5,6 +5,12 @@ A patch names a definition and a text in it, and no module: the definition is fo
 `python -m tests.simulation.defects` gives a copy of the service one patch at a time; scenarios run in it, one seed
 after the other, until one fails. That is done from several first seeds, and the median is printed; docs/simulation.md
 has the table. MOST=1000 scenarios run at most; words as arguments choose defects by their names.
+
+`python -m tests.simulation.defects proofs` prints for each invariant a defect that breaks it, and the first seed with
+which it did: the table of docs/simulation.md. MOST=200 scenarios run with each defect.
+
+`python -m tests.simulation.defects pytest ARGUMENTS` runs tests in each copy instead, until one fails: it measures what
+`make quick` finds.
 """
 
 import ast
@@ -20,7 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.simulation.runner import simulate_some
+from tests.simulation.runner import MEANINGS, rules_violated, simulate_some
 
 ROOT = Path(__file__).parents[2]
 STARTS = tuple(map(int, (os.environ.get("STARTS") or "1000000,2000000,3000000").split(",")))
@@ -98,13 +104,45 @@ def _lines_of(name: str, body: Sequence[ast.stmt]) -> Iterator[tuple[int, int]]:
 
 def scenarios_until_found(copy: Path, firsts: Sequence[int], most: int) -> list[tuple[int | None, str]]:
     """Return for each first seed the number of scenarios until one failed (None: none did), and the invariant."""
-    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = [sys.executable, "-P", "-m", "tests.simulation.defects", "run", str(most), *map(str, firsts)]
-    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    done = _run_in(copy, "run", str(most), *map(str, firsts))
     last = done.stdout.strip().rpartition("\n")[2]
     if not last.startswith("["):
         return [(1, f"it does not start: {done.stderr.strip().rpartition(chr(10))[2][:100]}")] * len(firsts)
     return [(number, rule) for number, rule in json.loads(last)]
+
+
+def _run_in(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-P", "-m", "tests.simulation.defects", *arguments]
+    return subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+
+
+def proofs(most: int) -> Iterator[str]:
+    """Yield a line of the table for each invariant: its meaning, a defect that breaks it, and the first such seed."""
+    found: dict[str, tuple[int, str]] = {}
+    with ThreadPoolExecutor(int(os.environ.get("PROCESSES") or os.cpu_count() or 1)) as pool:
+        for defect, broken in zip(defects(), pool.map(lambda one: _broken(one, most), defects()), strict=True):
+            for rule, seed in broken.items():
+                found[rule] = min(found.get(rule, (seed, defect.name)), (seed, defect.name))
+    for rule, meaning in MEANINGS.items():
+        seed, name = found.get(rule, (0, "nothing"))
+        yield f"| {meaning.rstrip('.')} | {name} | {seed} |"
+
+
+def _broken(defect: Defect, most: int) -> dict[str, int]:
+    with tempfile.TemporaryDirectory() as folder:
+        done = _run_in(planted(defect, Path(folder)), "broken", str(most), str(STARTS[0]))
+    broken: dict[str, int] = json.loads(done.stdout.strip().rpartition("\n")[2] or "{}")
+    return broken
+
+
+def _break(most: int, first: int) -> None:
+    """Print the invariants that scenarios violate, each with its first seed."""
+    broken: dict[str, int] = {}
+    for seed in range(first, first + most):
+        for rule in rules_violated(str(seed)):
+            broken.setdefault(rule, seed)
+    print(json.dumps(broken))
 
 
 def _live(most: int, firsts: Sequence[int]) -> None:
@@ -132,9 +170,47 @@ def _line(defect: Defect, most: int) -> str:
     return f"| {defect.name} | {f'{median:,}' if median <= most else f'not in {most:,}'} | {rules} |"
 
 
+def tested(arguments: list[str]) -> Iterator[str]:
+    """Yield a line for each defect: its name, and the claim of the first test that fails. At the end, count them."""
+    if failing := _claim(Defect("none", ()), arguments):
+        message = f"This test fails without any defect: {failing}"
+        raise ValueError(message)
+    with ThreadPoolExecutor(int(os.environ.get("PROCESSES") or os.cpu_count() or 1)) as pool:
+        found = 0
+        for defect, claim in zip(defects(), pool.map(lambda one: _claim(one, arguments), defects()), strict=True):
+            found += bool(claim)
+            yield f"| {defect.name} | {claim or 'no test fails'} |"
+    yield f"{found} of {len(defects())} planted defects are found."
+
+
+def _claim(defect: Defect, arguments: list[str]) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        copy = planted(defect, Path(folder))
+        for name in ("infra", "tests"):  # pytest asks for the real paths of tests
+            (copy / name).unlink()
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ("docs", "pyproject.toml", "requirements.txt"):
+            (copy / name).symlink_to(ROOT / name)
+        command = [sys.executable, "-P", "-m", "pytest", "-x", "--tb=no", *arguments]
+        environment = {**os.environ, "PYTHONPATH": str(copy), "ENGINES": "moto"}
+        done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+        claims = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        if bool(claims) is (done.returncode == 0):
+            raise RuntimeError(done.stdout[-1000:] + done.stderr[-1000:])
+        return claims[0].partition("::")[2][:100] if claims else ""
+
+
 if __name__ == "__main__":
     if sys.argv[1:2] == ["run"]:
         _live(int(sys.argv[2]), [int(first) for first in sys.argv[3:]])
+    elif sys.argv[1:2] == ["broken"]:
+        _break(int(sys.argv[2]), int(sys.argv[3]))
+    elif sys.argv[1:2] == ["proofs"]:
+        for line in proofs(int(os.environ.get("MOST") or 200)):
+            print(line, flush=True)
+    elif sys.argv[1:2] == ["pytest"]:
+        for line in tested(sys.argv[2:]):
+            print(line, flush=True)
     else:
         for line in measured(sys.argv[1:], int(os.environ.get("MOST") or 1000)):
             print(line, flush=True)

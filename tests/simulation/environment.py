@@ -22,9 +22,10 @@ from chalicelib import clock, log
 from chalicelib.aws import client as aws_client
 from chalicelib.aws import connections
 from chalicelib.aws.client import DYNAMODB, Client
+from chalicelib.domain import history as history_rules
 from chalicelib.domain.outbox import Outbox
 from chalicelib.gateways import acquirers, files, https, mail, secrets, sms
-from chalicelib.services import deliveries, lane_runner, passwords
+from chalicelib.services import deliveries, history, lane_runner, passwords
 from chalicelib.settings import settings
 from chalicelib.store import table
 from infra.demo.partner import PRODUCT
@@ -82,6 +83,9 @@ class Scenario(Protocol):
     @property
     def files(self) -> dict[str, bytes]:
         """The files in the bucket, by their names."""
+
+    def keep_picture(self, name: str, content: bytes) -> None:
+        """Put a picture into the bucket, or fail to."""
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], seconds: float) -> https.Reply:
         """Call a webhook."""
@@ -168,7 +172,7 @@ def _deliver(message: Outbox, to: str) -> str:
 
 
 def _put_picture(name: str, picture: Any) -> None:
-    present.scenario.files[name] = picture.content
+    present.scenario.keep_picture(name, picture.content)
 
 
 def _put_export(name: str, content: Any, _: str) -> None:
@@ -190,6 +194,15 @@ def _workers(most: int) -> Executor:
 
 def _note(event: str, facts: Any) -> None:
     present.scenario.note(event, facts)
+
+
+PAGES: tuple[tuple[Any, str], ...] = ((history_rules, "PAGE_SIZE"), (history, "PAGE_SIZE"), (history, "BUSY_DAY"))
+
+
+def use_page_size(size: int) -> None:
+    """Let the pages of lists have this size, so that a few transactions have several."""
+    for module, name in PAGES:
+        setattr(module, name, 2 * size if name == "BUSY_DAY" else size)
 
 
 @contextmanager
@@ -240,4 +253,5 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (files, "put_export", _put_export),
         (files, "signed_url", lambda name: f"https://files.example/{name}"),
         (log, "write", _note),
+        *((module, name, getattr(module, name)) for module, name in PAGES),
     ]

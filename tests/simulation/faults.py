@@ -27,6 +27,7 @@ class Faults:
         self.frozen: set[str] = set()  # the tasks that stood still
         self.trace: Callable[[str], None] | None = None
         self.is_over = False
+        self.without_store: list[tuple[str, float, float]] = []  # when the store refuses or misses every call
         self.is_slow = chance.random() < 0.4
         self.share = chance.choice((0.0, 0.005, 0.02, 0.05))
         self.at_acquirers = 5.0  # times as many there: a payment has two calls of its acquirer, and twenty of the store
@@ -51,6 +52,12 @@ class Faults:
         if kind == "freezes":
             self.frozen.add(task.name)
         return kind
+
+    def outage_of_store(self, now: float) -> str | None:
+        """Return the fault that every call of the store meets now, if there is one."""
+        kinds = [kind for kind, begin, end in self.without_store if begin <= now < end]
+        task = self._scheduler.current
+        return kinds[0] if kinds and not self.is_over and task and task.instance else None
 
     def is_planned(self, name: str) -> bool:
         """Return whether a fault happens that no single call meets: an outage at a set time, a record gone bad."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 
-from chalicelib.domain.phases import MONEY_TAKEN, Phase
 from chalicelib.domain.transaction import Transaction
 from tests.simulation.clients import Seen
 from tests.simulation.linearizability import NEVER, Event, Observation, first_contradiction
@@ -14,12 +13,8 @@ from tests.simulation.scenario_script import STRANGER
 STORED, DECIDED, COMPLETED = 0, 1, 2
 PENDING_STATES = frozenset({(200, 201), (400, 403), (500, 503), (500, 505)})
 AWAITING, PAID, REVERSED = (400, 401), (400, 411), (500, 502)
-FINAL = {
-    Phase.REJECTED: (200, 202),
-    Phase.DECLINED: (400, 412),
-    Phase.AUTO_CANCELLED: (400, 404),
-    Phase.REVERSAL_APPROVED: REVERSED,
-}
+FINAL = {"rejected": (200, 202), "declined": (400, 412), "auto_cancelled": (400, 404), "given_back": REVERSED}
+TAKEN, GIVEN_BACK = frozenset({"approved", "owed"}), "given_back"
 SKEW = 3.0  # seconds between two clocks at the most
 EXCEEDS, ALREADY, UNFINISHED, NOT_FOUND = 304, 305, 309, 568
 
@@ -60,11 +55,11 @@ class Steps:
         """Return the states that an observer may see."""
         if DECIDED not in happened:
             return PENDING_STATES
-        if self.payment.phase not in MONEY_TAKEN:
+        if self.payment.phase not in TAKEN:
             return frozenset({FINAL[self.payment.phase]})
         if self._refunded(happened) == self.payment.amount_minor:
             return frozenset({REVERSED})
-        if self.payment.phase is Phase.APPROVED and COMPLETED in happened:
+        if self.payment.phase == "approved" and COMPLETED in happened:
             return frozenset({PAID})
         return frozenset({AWAITING}) if self._is_owed else frozenset({PAID})
 
@@ -75,20 +70,20 @@ class Steps:
 
     def _refunded(self, happened: frozenset[int]) -> int:
         done = (r for n, r in enumerate(self.reversals) if self.number_of(n, outcome=True) in happened)
-        return sum(r.amount_minor for r in done if r.phase is Phase.REVERSAL_APPROVED)
+        return sum(r.amount_minor for r in done if r.phase == GIVEN_BACK)
 
     def _amounts(self, happened: frozenset[int]) -> tuple[int, int]:
         held = [
             reversal
             for number, reversal in enumerate(self.reversals)
             if self.number_of(number, outcome=False) in happened
-            and (self.number_of(number, outcome=True) not in happened or reversal.phase is Phase.REVERSAL_APPROVED)
+            and (self.number_of(number, outcome=True) not in happened or reversal.phase == GIVEN_BACK)
         ]
         return sum(reversal.amount_minor for reversal in held), len(held)
 
     def offers(self, happened: frozenset[int], shown: tuple[bool, bool, bool], begin: float, end: float) -> bool:
         """Return whether it was shown rightly that it may be cancelled, returned, and returned in part."""
-        is_open = DECIDED in happened and self.payment.phase in MONEY_TAKEN and self.remaining(happened) > 0
+        is_open = DECIDED in happened and self.payment.phase in TAKEN and self.remaining(happened) > 0
         may_cancel = is_open and self._amounts(happened)[1] == 0
         cancels = {may_cancel} if end < self.deadline - SKEW else {False}
         if begin < self.deadline + SKEW <= end + 2 * SKEW:
@@ -103,7 +98,7 @@ class Steps:
 def contradictions(seen: Sequence[Seen], stored: Mapping[str, Transaction], began: datetime) -> Iterator[str]:
     """Yield the answers about each payment that do not go together."""
     names = {one.payment for one in seen if one.payment}
-    for name in sorted(names | {one.id for one in stored.values() if not one.is_reversal}):
+    for name in sorted(names | {one.id for one in stored.values() if one.original.id is None}):
         about = [one for one in seen if one.payment == name and one.answered_at is not None]
         payment = stored.get(name)
         if payment is None:

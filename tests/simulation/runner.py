@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from chalicelib.domain.business_days import end_of_day, to_local
-from tests.simulation import environment
-from tests.simulation.actors import ZONE
+from tests.simulation import environment, oracle, webhooks
 from tests.simulation.call_descriptions import PHASES, short
 from tests.simulation.clients import LAST
 from tests.simulation.invariants import INVARIANTS, violations
@@ -18,7 +16,7 @@ from tests.simulation.scenario_script import Act
 from tests.simulation.visibility import transactions
 
 T = TypeVar("T")
-MEANINGS = {rule.__name__: (rule.__doc__ or "").partition("\n")[0] for rule in INVARIANTS}
+MEANINGS = {rule.__name__: (rule.__doc__ or "").partition("\n")[0] for rule in (*INVARIANTS, *webhooks.RULES)}
 GARBAGE = 20_000  # objects, of about ten scenarios, before a garbage collection
 MOST_TRIES = 250  # scenarios to shorten one
 
@@ -43,9 +41,9 @@ def simulate(
         scenario.run()
     except Exception as failure:  # noqa: BLE001  any exception is a violation
         where = traceback.extract_tb(failure.__traceback__)[-1]
-        return scenario, [
-            ("nothing_fails", f"{type(failure).__name__} at {where.filename.rpartition('/')[2]}:{where.lineno}")
-        ]
+        place = f"{where.name} in {where.filename.rpartition('/')[2]}:{where.lineno}"
+        doing = scenario.scheduler.failed_task or "the scenario"
+        return scenario, [("nothing_fails", f"{doing} met {type(failure).__name__}: {failure}, raised by {place}")]
     return scenario, violations(scenario)
 
 
@@ -59,6 +57,14 @@ def simulate_some(seeds: Sequence[int]) -> tuple[int, Failure | None]:
             if failure := failure_of(str(seed)):
                 return number + 1, failure
     return len(seeds), None
+
+
+def rules_violated(seed: str) -> list[str]:
+    """Return the invariants that the scenario of a seed violates."""
+    with environment.simulated():
+        TOWN.found()
+        _, problems = simulate(seed)
+    return [rule for rule, _ in problems]
 
 
 def failure_of(seed: str) -> Failure | None:
@@ -110,7 +116,7 @@ def told(failure: Failure) -> str:
     story = [(at, who, short(text, scenario.began)) for at, who, text in scenario.timeline if _matters(who, text)]
     lines = [
         f"seed {failure.seed}: {failure.rule.replace('_', ' ')}? No: {failure.what}",
-        f"The violated invariant: {MEANINGS.get(failure.rule, 'A scenario ends.')}",
+        f"The violated invariant: {MEANINGS.get(failure.rule, 'No exception leaves the service.')}",
         "",
         *_circumstances(scenario),
         "",
@@ -120,12 +126,19 @@ def told(failure: Failure) -> str:
         "What happened (seconds, who, [which process of the service]; !! is what goes wrong, -> what came of it):",
         *(f"  {at:>9.3f}  {who:<26} {text}" for at, who, text in story),
         "",
+        "What the acquirers took and gave back, at whose request:",
+        *(f"  {at:>9.3f}  {who:<26} {text}" for at, who, text in _moved(scenario)),
+        "",
         "What is stored in the end:",
         *(f"  {line}" for line in _stored(scenario)),
     ]
     text = "\n".join(lines)
     phases = [f"  {name}: {meaning}" for name, meaning in PHASES.items() if re.search(rf"\b{name}\b", text)]
     return "\n".join([text, *(["", "The phases of a payment or a reversal:", *phases] if phases else ())])
+
+
+def _moved(scenario: Scenario) -> list[tuple[float, str, str]]:
+    return sorted(moved for one in scenario.acquirers.values() for moved in one.moved)
 
 
 def _stored(scenario: Scenario) -> list[str]:
@@ -141,7 +154,8 @@ def _stored(scenario: Scenario) -> list[str]:
 
 def _circumstances(scenario: Scenario) -> list[str]:
     """Return the time and the theme of a scenario, and the errors of its clocks."""
-    until, there = end_of_day(scenario.began, ZONE), to_local(scenario.began, ZONE)
+    there = scenario.began + oracle.ZONE
+    until = oracle.end_of_day(there)
     clients = scenario.clients
     ids = [f"{name} is {one[:8]}" for name, one in clients.payments.items()]
     ids += [f"the last reversal of {name} is {one[:8]}" for name, one in clients.reversals.items()]

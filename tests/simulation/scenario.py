@@ -9,8 +9,8 @@ from typing import Any
 from chalicelib.aws.connections import Answer
 from chalicelib.domain.card import VERIFIED, CardData
 from chalicelib.domain.outbox import NotSentError, Outbox
-from chalicelib.domain.phases import PENDING
 from chalicelib.domain.secret import Secret
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.https import Reply
 from chalicelib.services import deliveries, linked_cards, outbox, payment_sweep
 from chalicelib.store import agents, merchants
@@ -21,13 +21,13 @@ from infra.stack import resources
 from infra.stack.resources import STACK
 from tests.simulation import environment
 from tests.simulation.acquirers import Acquirer, Host
-from tests.simulation.actors import FACE, People, a_town, token_of
+from tests.simulation.actors import FACE, ZONE, People, a_town, token_of
 from tests.simulation.clients import PAN, Clients
 from tests.simulation.environment import MORNING, present
 from tests.simulation.faults import Faults
 from tests.simulation.gateway import Gateway
 from tests.simulation.partners import Partner
-from tests.simulation.scenario_script import CARDS, DEADLINE, OWNER, Act, Script
+from tests.simulation.scenario_script import CARDS, DEADLINE, OWNER, PENDING, Act, Script
 from tests.simulation.scheduler import Scheduler
 from tests.simulation.store import Change, Store
 from tests.simulation.streams import Streams
@@ -49,7 +49,9 @@ EXPIRIES = (40 * MINUTE, QUIET_AFTER, 20 * HOUR)
 LAST_LIST = 1300 * MINUTE
 # The Deadline is the end of the day, at 22:00 UTC: hours away, or soon; and the month may end with it.
 SHORTLY_BEFORE = timedelta(hours=15) - timedelta(seconds=DEADLINE)
+DAYS_TO_THE_END_OF_MARCH = timedelta(days=17)
 BEGINNINGS = (timedelta(), timedelta(), timedelta(hours=14, minutes=30), timedelta(days=17, hours=14.8))
+EACH_MINUTE = 25  # minutes in which the sweep of payments comes as it should
 SILENT_UNTIL = 1215 * MINUTE  # of peace: after the Deadline of whatever began before, and a sweep
 SHARE_OF_TWICE = 0.2  # of the jobs
 SHARE_WITH_WEBHOOKS = 0.1  # of scenarios: they take half as long again
@@ -77,14 +79,17 @@ class Scenario:
         script = Script(seed)
         acts, self.around, self.theme = script.acts(), script.around, script.theme
         self.acts = [act for act in acts if self._only is None or act.number in self._only]
-        self.began = MORNING + (SHORTLY_BEFORE if self.around.begins_before_deadline else chance.choice(BEGINNINGS))
+        late = chance.choice((SHORTLY_BEFORE, SHORTLY_BEFORE + DAYS_TO_THE_END_OF_MARCH))
+        begins = BEGINNINGS[-1:] if self.around.ends_month else BEGINNINGS
+        self.began = MORNING + (late if self.around.begins_before_deadline else chance.choice(begins))
         self.faults = Faults(self.scheduler, chance, None if needed is None else frozenset(needed))
         behind = chance.choice((0.0, 0.02, MOST_BEHIND))
         self.store = TOWN.store.copy(lambda: self.scheduler.now, lambda: behind)
         trace = self._trace if traced else None
         self.faults.trace = trace
         paged: Any = InSmallPages(self.store) if self.around.has_small_pages else self.store
-        self.exchange = Wire(self.scheduler, paged, self.faults, trace).exchange
+        self.wire = Wire(self.scheduler, paged, self.faults, trace)
+        self.exchange = self.wire.exchange
         self.acquirers: dict[str, Acquirer] = {
             "SANDBOX": Acquirer(self.scheduler, self.faults, trace=trace),
             "ISO8583": Host(self.scheduler, self.faults, trace=trace),
@@ -92,6 +97,7 @@ class Scenario:
         self.partner = Partner(self.scheduler, self.faults, trace)
         self.gateway = Gateway(self.scheduler, self.faults, trace)
         self.log: list[tuple[str, Any]] = []
+        self.defects: list[tuple[float, str, Any]] = []  # in the log: when, at whose request, and what
         self.delivered: list[tuple[str, str]] = []
         self.clients = Clients(self.scheduler, self.gateway, TOWN.people.copy(), trace)
         self.refused: set[str] = set()  # faults by which a message was not taken
@@ -110,6 +116,7 @@ class Scenario:
     def run(self) -> None:
         """Run it."""
         present.scenario = self
+        environment.use_page_size(self.around.page_size)
         self.store.watched.append(self._note_times)
         jobs = self._jobs()
         self._bring_about()
@@ -122,19 +129,24 @@ class Scenario:
         for at in EXPIRIES:
             self.scheduler.spawn(f"expiry {at:.0f}", self._expire, at)
         self.scheduler.spawn("peace", self._end_of_faults, QUIET_AFTER)
-        peace = QUIET_AFTER + 2 * HOUR
-        for name in jobs:
-            for number, minutes in enumerate(AFTERWARDS[name]):
-                run = self._run_if_any(name, JOBS[name]) if number else self._run(name, JOBS[name])
-                self.scheduler.spawn(f"last {name} {number}", run, peace + minutes * MINUTE)
-        end = peace + LAST_LIST
-        for act in self.clients.last_acts(has_reports=self.around.has_reports):
-            if self._only is None or act.number in self._only:
-                self.scheduler.spawn(act.name, self._doing(act), end)
+        self._add_last(jobs, QUIET_AFTER + 2 * HOUR)
         try:
             self.scheduler.run()
         finally:
             self.scheduler.abandon()
+
+    def _add_last(self, jobs: Iterable[str], peace: float) -> None:
+        """Add what comes when nothing goes wrong any more: sweeps until all is finished, one in vain, and the lists."""
+        for name in jobs:
+            if self.around.has_reports:
+                self.scheduler.spawn(f"idle {name}", self._run(name, JOBS[name]), peace + LAST_LIST - MINUTE)
+            for number, minutes in enumerate(AFTERWARDS[name]):
+                run = self._run_if_any(name, JOBS[name]) if number else self._run(name, JOBS[name])
+                self.scheduler.spawn(f"last {name} {number}", run, peace + minutes * MINUTE)
+        end = peace + LAST_LIST
+        for act in self.clients.last_acts(self.around.filter if self.around.has_reports else None):
+            if self._only is None or act.number in self._only:
+                self.scheduler.spawn(act.name, self._doing(act), end)
 
     def _bring_about(self) -> None:
         """Apply the conditions of the script."""
@@ -146,6 +158,7 @@ class Scenario:
                 (acquirer.losses, around.losses, "loses what is sent and answered"),
                 (acquirer.one_way, around.one_way, "takes no reversals"),
                 (acquirer.stalls, around.stalls, "is asked by processes that stand still"),
+                (acquirer.silences, around.silences, "takes what is sent, and answers nothing"),
             ):
                 for whose, begin, end in planned:
                     if whose == name and faults.is_planned(f"{name} {what} from {begin:.0f} to {end:.0f} s"):
@@ -163,6 +176,18 @@ class Scenario:
         if around.is_quiet:
             faults.share = 0.0
         faults.is_slow |= around.is_slow
+        self._add_extremes()
+
+    def _add_extremes(self) -> None:
+        """Apply what few scripts want: sweeps of each minute, no store for a while, a record that nobody can read."""
+        around, faults = self.around, self.faults
+        for minute in range(1, EACH_MINUTE if around.is_silent else 1):
+            self.scheduler.spawn(f"{PAYMENTS} of minute {minute}", self._run(PAYMENTS, JOBS[PAYMENTS]), minute * MINUTE)
+        faults.without_store = [
+            (kind, begin, end)
+            for kind, begin, end in around.without_store
+            if faults.is_planned(f"the store is {kind} from {begin:.0f} to {end:.0f} s")
+        ]
         if around.has_bad_record and faults.is_planned("nobody can read a record"):
             item = {"id": {"S": BAD}, "due_shard": {"S": "SANDBOX.0"}, "due_at": {"S": "2026-03-01T00:00:00.000000Z"}}
             self.store.call("PutItem", {"TableName": f"{STACK}-transactions", "Item": item})
@@ -176,6 +201,12 @@ class Scenario:
             self.begun[after["id"]["S"]] = self.scheduler.now
         elif before["phase"]["S"] in PENDING and after["phase"]["S"] not in PENDING:
             self.decided[after["id"]["S"]] = self.scheduler.now
+
+    def deadline_of(self, transaction: str) -> float:
+        """Return when the day ended on which a transaction was begun, in seconds of the scenario."""
+        begun = self.began + timedelta(seconds=self.begun.get(transaction, 0.0), hours=ZONE)
+        end = begun.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+        return (end - timedelta(hours=ZONE) - self.began).total_seconds()
 
     def _end_of_silence(self) -> None:
         """Let the acquirer answer inquiries again: what it was asked about before its Deadline is decided by now."""
@@ -234,10 +265,10 @@ class Scenario:
     def _schedule(self, name: str, number: int) -> None:
         """Let a job run about its time, once or twice."""
         at = number * APART + self._chance.choice((0, 0.01, 30, 200))
-        self.scheduler.spawn(f"{name} {number}", self._run(name, JOBS[name]), at)
+        self.scheduler.spawn(f"{name} {number}", self._run_if_any(name, JOBS[name]), at)
         if self._chance.random() < SHARE_OF_TWICE:
             at += self._chance.choice((0, 0.005, 0.05))
-            self.scheduler.spawn(f"{name} {number} again", self._run(name, JOBS[name]), at)
+            self.scheduler.spawn(f"{name} {number} again", self._run_if_any(name, JOBS[name]), at)
 
     def _run(self, name: str, job: Callable[[], None]) -> Callable[[], None]:
         return lambda: self.gateway.run_job(name, job)
@@ -258,6 +289,9 @@ class Scenario:
     def note(self, event: str, facts: Any) -> None:
         """Take a line of the log."""
         self.log.append((event, facts))
+        if event == "defect":
+            task = self.scheduler.current
+            self.defects.append((self.scheduler.now, task.name if task else "nobody", facts))
 
     def deliver(self, message: Outbox, to: str) -> str:
         """Deliver a message, or lose it."""
@@ -272,6 +306,16 @@ class Scenario:
             self._trace(f"message {message.id[:13]} is delivered to {to}")
         self.faults.happen(fault)
         return "a-message-id"
+
+    def keep_picture(self, name: str, content: bytes) -> None:
+        """Put a picture into the bucket, or fail to before or after it is there."""
+        self.scheduler.pause(0.05)
+        fault = self.faults.draw("files", {"unreachable": 1.0, "lost": 1.0, "dies": 0.5}, more=5)
+        if fault != "unreachable":
+            self.files[name] = content
+        if fault in {"unreachable", "lost"}:
+            raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
+        self.faults.happen(fault)
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str], seconds: float) -> Reply:
         """Call the partner, or a webhook."""

@@ -9,10 +9,15 @@ import uuid
 from dataclasses import dataclass, field
 from typing import Any
 
-CASH, CARD, AT_HOST, LINKED = "cash", "card", "card at the host", "linked card"
+from tests.simulation.edges import EDGES
+
+CASH, PREPAID, CARD, AT_HOST, LINKED = "cash", "prepaid", "card", "card at the host", "linked card"
 AMOUNTS = (1000, 1000, 2550, 990, 1205, 1308, 1010)  # minor units; cents of 05: declined, 08: to sign, 10: for less
 TO_SIGN = 1308
+PENDING = frozenset({"sent", "unknown", "auto_cancelling", "cancelling", "returning"})  # phases without an outcome
 PARTS = (None, None, 100, 500, 999, 1000, 205)  # of a reversal; None: all that remains
+OTHER_PAN = "5555555555554444"
+ONCE = {"attempts": 1, "patience": 40.0}
 OWNER, TRAINEE, STRANGER = "owner", "trainee", "till of another merchant"
 OUTSIDERS = (STRANGER, TRAINEE)  # who may do nothing with what the others take: the trainee has no right to it
 TILLS = ("till 1", "till 2")
@@ -26,11 +31,19 @@ DEADLINE = 300.0  # seconds after a scenario of that theme begins
 SHARE_OF_PAGES, SHARE_OF_REPORTS, SHARE_OF_BAD_RECORDS, SHARE_OF_PRODUCTS = 0.1, 0.2, 0.05, 0.1
 SHARE_OF_ODD_CARDS, SHARE_OF_ODD_WISHES, SHARE_OF_CLOSED = 0.08, 0.1, 0.05
 SHARE_OF_OTHERS = 0.5  # of the scenarios in which one more payment has nothing to do with the theme
-CARDS = (
-    "card of till 1",
-    "second card of till 1",
-    "card of the other merchant",
-)  # linked before a scenario begins
+EXPIRING = "second card of till 1"  # at the end of the month
+CARDS = ("card of till 1", EXPIRING, "card of the other merchant")  # linked before a scenario begins
+IN_HAND = frozenset({CASH, PREPAID})  # paid without an acquirer
+# What a request may have wrong: see `tests.simulation.edges`.
+SHARE_OF_EDGES, SHARE_OF_OTHER_CONTENT, SHARE_OF_COLLEAGUES, SHARE_OF_PHOTOS = 0.15, 0.25, 0.12, 0.1
+SHARE_OF_STORE_OUTAGES = 0.04
+FILTERS: tuple[dict[str, Any], ...] = (
+    {"InputType": 10},
+    {"AcquirerCode": "SANDBOX"},
+    {"AccountID": "till 1"},
+    {"ExtID": "order-1"},
+    {"AccountID": "till 2", "InputType": 1},
+)
 
 
 @dataclass(frozen=True)
@@ -57,15 +70,23 @@ class Circumstances:
     has_small_pages: bool = False
     has_bad_record: bool = False  # in the index of what is due
     has_reports: bool = False  # at its end
+    page_size: int = 100  # of the lists
+    filter: dict[str, Any] = field(default_factory=dict)  # of a list at its end
     is_unlucky: bool = False  # much goes wrong at its acquirers
     is_quiet: bool = False  # nothing goes wrong
     is_slow: bool = False  # the store takes its time
     is_mute: bool = False  # no inquiry is answered any more
     begins_before_deadline: bool = False
+    ends_month: bool = False  # soon after it begins
     outages: list[tuple[str, float, float]] = field(default_factory=list)  # of acquirers, from when to when
     losses: list[tuple[str, float, float]] = field(default_factory=list)  # of what is sent and answered
     stalls: list[tuple[str, float, float]] = field(default_factory=list)  # of processes that ask them
     one_way: list[tuple[str, float, float]] = field(default_factory=list)  # outages of reversals alone
+    silences: list[tuple[str, float, float]] = field(default_factory=list)  # connected, and nobody answers
+    without_store: list[tuple[str, float, float]] = field(
+        default_factory=list
+    )  # every call is refused, or none arrives
+    is_silent: bool = False  # an acquirer does not answer while much is due there
 
 
 class Script:
@@ -80,16 +101,19 @@ class Script:
             has_small_pages=chance.random() < SHARE_OF_PAGES,
             has_bad_record=chance.random() < SHARE_OF_BAD_RECORDS,
             has_reports=chance.random() < SHARE_OF_REPORTS,
+            page_size=chance.choice((100, 100, 2)),
+            filter=chance.choice(FILTERS),
         )
         themes = {
-            self._usual: 28,
+            self._usual: 22,
             self._accounts: 14,
             self._guesses: 10,
             self._unlucky: 16,
             self._crowd: 10,
             self._at_deadline: 10,
-            self._linked_cards: 6,
-            self._signed: 6,
+            self._linked_cards: 8,
+            self._signed: 10,
+            self._silent: 4,
         }
         (self._theme,) = chance.choices(list(themes), list(themes.values()))
         self.theme = self._theme.__name__.strip("_").replace("_", " ")
@@ -125,6 +149,15 @@ class Script:
             till, at = chance.choice(TILLS), chance.uniform(0, 500)
             for wait in (0, self._soon(), chance.choice((400, 590, 610))):
                 self._act(at + wait, till, "configuration")
+        if chance.random() < SHARE_OF_STORE_OUTAGES:
+            begin = chance.uniform(0, 300)
+            kind = chance.choice(("unreachable", "throttled"))
+            self.around.without_store.append((kind, begin, begin + chance.choice((8, 30, 90))))
+        for _ in range(chance.choice((1, 2)) if chance.random() < SHARE_OF_EDGES else 0):
+            facts = {"edge": chance.randrange(len(EDGES)), "id": self._an_id()}
+            paid = sorted({act.label for act in acts if act.kind == "pay"})
+            label = chance.choice(paid) if paid else ""
+            self._act(chance.uniform(0, 600), chance.choice(TILLS), "wrong", label, facts)
         if chance.random() < SHARE_OF_CLOSED:
             self._closed_meanwhile(chance.uniform(0, 200), chance.choice(("merchant", *TILLS)))
 
@@ -143,6 +176,7 @@ class Script:
         """Let a till that has no answer to its return ask again after more than two minutes, without a key."""
         for act in reversals[:1]:
             act.facts.update(named="nothing", mode="return", amount=500)
+            self.around.losses += [(name, act.at - 1, act.at + 300) for name in ("SANDBOX", "ISO8583")]
             self._act(act.at + self._chance.uniform(125, 400), act.client, "reverse", act.label, {**act.facts})
 
     def _looked_at_together(self, at: float) -> None:
@@ -152,7 +186,7 @@ class Script:
     def _oddly_paid(self, own: list[dict[str, Any]]) -> None:
         """Let a payment be made with a card that expires, in two steps, or by a till whose clock is fast."""
         odd: dict[str, Any] = self._chance.choice(({"exp": "0226"}, {"exp": "0326"}, {"is_two_step": True}))
-        if own[0]["way"] == CASH:
+        if own[0]["way"] in IN_HAND:
             odd = {"days_ago": -0.9}
         for facts in own:
             facts.update(odd)
@@ -208,13 +242,16 @@ class Script:
         """Return the facts of a payment; `certain` are those that chance does not decide."""
         chance = self._chance
         drawn = {
-            "way": chance.choice((CASH, CARD, CARD, AT_HOST, AT_HOST)),
+            "way": chance.choice((CASH, CASH, PREPAID, *[CARD] * 3, *[AT_HOST] * 3)),
             "amount": chance.choice(AMOUNTS),
             "named": chance.choice(("id", "id", "key", "nothing")),
             "id": self._an_id(),
             "receipt": chance.choice((None, None, "email", "both", "two")),
             "days_ago": chance.choice((0, 0, 0, 0, 1, 2)),  # a till without connection took it then, in cash
+            "gmt": chance.choice((2, 2, 2, 5)),  # the zone of the request
+            "invoice": chance.choice((None, f"A7-{label[-1]}")),  # its own number
             "ext_id": chance.choice((None, f"order-{label[-1]}")),
+            "photo": chance.choice((3, 4)) if chance.random() < SHARE_OF_PHOTOS else None,
         }
         return {**drawn, **certain}
 
@@ -224,8 +261,8 @@ class Script:
         self._act(at, till, "pay", label, facts)
         if chance.random() < 0.3:
             self._act(at + self._soon(), till, "pay", label, facts)  # at the same time, by another device
-        if chance.random() < 0.15:
-            self._act(at + self._soon(), till, "pay", label, {**facts, "amount": facts["amount"] + 1})
+        if chance.random() < SHARE_OF_OTHER_CONTENT:
+            self._act(at + self._soon(), till, "pay", label, {**facts, **self._other_content(facts)})
         if chance.random() < 0.1:
             colleague = TILLS[till == TILLS[0]]  # means something else by the same ID or key
             self._act(at + self._soon(), colleague, "pay", f"{label} of a colleague", facts)
@@ -239,6 +276,20 @@ class Script:
         for _ in range(chance.choice((0, 1, 2, 3, 4))):
             later += chance.uniform(0, 0.1) if crowded else self._soon()
             self._follow(label, later, facts["way"])
+
+    def _other_content(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """Return one field of a payment's request with another content; or one that is no content."""
+        other_way = {CASH: PREPAID, PREPAID: CASH, CARD: AT_HOST, AT_HOST: CARD}
+        possible: list[dict[str, Any]] = [
+            {"amount": facts["amount"] + 1},
+            {"ext_id": None if facts["ext_id"] else "order-0"},
+            {"device": "another till"},
+        ]
+        if facts["way"] in other_way:
+            possible.append({"way": other_way[facts["way"]]})
+        if facts["way"] in {CARD, AT_HOST}:
+            possible.append({"pan": OTHER_PAN})
+        return self._chance.choice(possible)
 
     def _an_id(self) -> str:
         return str(uuid.UUID(bytes=self._chance.randbytes(16), version=4)).upper()
@@ -276,6 +327,9 @@ class Script:
         self._act(at, client, kind, label, facts)
         if chance.random() < 0.35:
             self._act(at + self._soon(), client, kind, label, facts)  # the same, from another device
+        if facts["named"] == "key" and chance.random() < SHARE_OF_COLLEAGUES:
+            colleague = chance.choice([one for one in (*TILLS, OWNER) if one != client])
+            self._act(at + self._soon(), colleague, kind, label, facts)  # has its own keys
         if chance.random() < 0.3:
             other = {**facts, "id": self._an_id(), "amount": chance.choice(PARTS)}
             self._act(at + self._soon(), chance.choice(TILLS), kind, label, other)  # two want the same money
@@ -397,13 +451,16 @@ class Script:
     def _linked_cards(self) -> None:
         """Let tills pay with linked cards: their own, each other's, those that are linked or removed meanwhile."""
         chance = self._chance
+        self.around.ends_month = chance.random() < 0.6
         self._act(chance.uniform(0, 20), "operator", "link", facts={"of": chance.choice(TILLS)})
         if chance.random() < 0.5:
             self._act(chance.uniform(0, 90), "operator", "remove", facts={"card": CARDS[0]})
         for number in range(chance.choice((2, 3))):
             label, at = f"payment {number + 1}", chance.uniform(0, 120)
             client = chance.choice(("till 1", "till 1", "till 1", "till 2", STRANGER))
-            card = chance.choice((CARDS[0], CARDS[0], CARDS[1], CARDS[2], "linked meanwhile"))
+            card = chance.choice((CARDS[0], CARDS[0], EXPIRING, EXPIRING, CARDS[2], "linked meanwhile"))
+            if card == EXPIRING and chance.random() < 0.7:
+                at = chance.uniform(600, 900)  # around the end of the month, if it ends
             facts = self._facts(label, way=LINKED, card=card, amount=chance.choice((1000, 2550, 1205)))
             self._act(at, client, "pay", label, facts)
             if chance.random() < 0.4:
@@ -412,6 +469,16 @@ class Script:
             if chance.random() < 0.5:
                 self._act(at + self._soon(), client, "reverse", label, self._reversal(LINKED))
         self._act(chance.uniform(60, 200), "till 1", "cards")
+
+    def _silent(self) -> None:
+        """Let many payments wait for an acquirer that does not answer for a while: sweeps come each minute."""
+        chance, name = self._chance, "SANDBOX"
+        begin, lasts = 30.0, chance.choice((300, 600))
+        self.around.is_silent, self.around.is_quiet = True, chance.random() < 0.5
+        self.around.silences.append((name, begin, begin + lasts))
+        for number in range(chance.choice((7, 9, 12))):
+            facts = self._facts(f"payment {number}", way=CARD, amount=1000, named="id")
+            self._act(begin + chance.uniform(0, 20), chance.choice(TILLS), "pay", f"payment {number}", facts | ONCE)
 
     def _accounts(self) -> None:
         chance = self._chance

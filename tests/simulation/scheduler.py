@@ -52,6 +52,7 @@ class Scheduler:
         self.most_steps = 400_000
         self.current: Task | None = None
         self.failure: BaseException | None = None
+        self.failed_task: str | None = None  # the one that raised it
         self._queue: list[tuple[float, int, int, Task]] = []
         self._order = 0
         self._steps = 0
@@ -137,7 +138,7 @@ class Scheduler:
         except greenlet.GreenletExit:
             raise
         except BaseException as failure:  # noqa: BLE001  raised again by `run`
-            self.failure = self.failure or failure
+            self.failure, self.failed_task = self.failure or failure, self.failed_task or task.name
         finally:
             task.is_over = True
 

@@ -212,15 +212,15 @@ class Store:
         writes = [_of_transaction(item) for item in parameters["TransactItems"]]
         if not 0 < len(writes) <= BATCH:
             raise InvalidError
-        keys = [(write.parameters["TableName"], write.key(self._table(write.parameters))) for write in writes]
-        if len(set(keys)) < len(keys):
-            raise InvalidError
         token, content = parameters.get("ClientRequestToken"), parameters["TransactItems"]
         before = self.done_as(token)
         if before is not None:
             if before != content:
                 raise RefusedError(TRANSACTION, "IdempotentParameterMismatchException")
             return {}
+        keys = [(write.parameters["TableName"], write.key(self._table(write.parameters))) for write in writes]
+        if len(set(keys)) < len(keys):
+            raise InvalidError
         decided = [_decided(write, self._table(write.parameters)) for write in writes]
         if any(isinstance(each, str) for each in decided):
             reasons = [each if isinstance(each, str) else "None" for each in decided]

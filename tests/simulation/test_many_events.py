@@ -39,6 +39,7 @@ def test_nothing_is_missing_invented_or_newer_than_a_look_up() -> None:
         ("an outcome that comes later makes no event", "there is no event of it"),
     ],
 )
+@pytest.mark.release
 def test_what_is_wrong_is_found(tmp_path: Path, name: str, said: str) -> None:
     defect = next(one for one in defects() if one.name == name)
 

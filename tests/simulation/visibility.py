@@ -1,15 +1,16 @@
 """What each client is shown: what is stored, its own, and the same as before."""
 
 import json
+from base64 import b64decode
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
-from chalicelib.domain.transaction import InputType, Transaction
+from chalicelib.domain.transaction import Transaction
 from chalicelib.store.table import decode
 from infra.stack.resources import STACK
-from tests.simulation.clients import SECTIONS, Seen
+from tests.simulation.clients import PICTURES, SECTIONS, Seen, name_of
 from tests.simulation.payments import AWAITING, PAID, PENDING_STATES, REVERSED, minor, state_of
 from tests.simulation.scenario import BAD, Scenario
 from tests.simulation.scenario_script import OWNER, STRANGER
@@ -17,10 +18,10 @@ from tests.simulation.scenario_script import OWNER, STRANGER
 LISTS = frozenset({"list", "account", "find"})
 ASKS = frozenset({"pay", "sign", "reverse"})
 PAYMENT, IN_FULL = 1, 3  # OperationID, DisplayMode
-SESSION_EXPIRED, ID_REUSED, NOT_ATTEMPTED = 105, 302, 902
+AT_ONCE = frozenset({10})  # InputTypes of payments that are deposited as soon as they are taken: cash
+SESSION_EXPIRED, ID_REUSED, TOO_LATE, NOT_ATTEMPTED = 105, 302, 306, 902
 IDLE_SECONDS, AROUND_USE = 30 * 60, 150.0  # a use is noted once a minute, and the gateway remembers for a minute
 AROUND = 4.0  # seconds between two clocks, and between an answer and what it was made of
-TO_FINISH = timedelta(hours=1)  # that a reversal has at the least, before its Deadline
 
 
 def table(scenario: Scenario, name: str) -> list[dict[str, Any]]:
@@ -80,23 +81,38 @@ def reused_ids_are_refused(scenario: Scenario) -> Iterator[str]:
     asked = [seen for seen in scenario.clients.seen if seen.kind in ASKS]
     for seen in asked:
         if seen.error == ID_REUSED and not any(
-            _name(one) == _name(seen) and _content(one) != _content(seen) for one in asked
+            name_of(one) == name_of(seen) and _content(one) != _content(seen) for one in asked
         ):
             yield f"{seen.act.name} was told that its ID was used for something else"
 
 
-def _name(seen: Seen) -> tuple[object, ...]:
-    """Return what a request is the same as another by: an ID is everybody's, a key its client's."""
-    facts = seen.act.facts
-    named = facts.get("named", "nothing")
-    whose = "" if named == "id" else seen.act.client
-    return named, whose, seen.kind == "reverse", facts["id"] if named in {"id", "key"} else id(seen)
-
-
 def _content(seen: Seen) -> tuple[object, ...]:
     facts = seen.act.facts
-    about = ("way", "amount", "card", "ext_id", "mode")
+    about = ("way", "amount", "card", "ext_id", "mode", "pan")
     return seen.act.client, seen.kind == "reverse" and seen.act.label, *(facts.get(name) for name in about)
+
+
+def names_stand_for_one_content(scenario: Scenario) -> Iterator[str]:
+    """Of the requests with one ID or key, those that were carried out ask for the same."""
+    done: dict[tuple[object, ...], Seen] = {}
+    for seen in scenario.clients.seen:
+        if seen.kind in ASKS and seen.act.facts.get("named") in {"id", "key"} and seen.answer.get("Transaction"):
+            first = done.setdefault(name_of(seen), seen)
+            if _content(first) != _content(seen):
+                yield f"{first.act.name} and {seen.act.name} asked for {_content(first)} and {_content(seen)}"
+
+
+def photos_are_those_of_the_requests(scenario: Scenario) -> Iterator[str]:
+    """A payment shows the photo that came with it, and no other."""
+    for seen in scenario.clients.seen:
+        view = seen.answer.get("Transaction")
+        if seen.kind not in {"pay", "sign"} or not isinstance(view, dict):
+            continue
+        sent = seen.act.facts.get("photo")
+        if view["HasPhoto"] is not bool(sent) or bool(view["PhotoUrl"]) is not bool(sent):
+            yield f"{seen.act.name} sent the photo {sent}, and was shown {view['PhotoUrl']}"
+        elif sent and scenario.files.get(view["PhotoUrl"].partition("example/")[2]) != b64decode(PICTURES[sent]):
+            yield f"{seen.act.name} was shown another photo than it sent"
 
 
 def unattempted_payments_stay_unattempted(scenario: Scenario) -> Iterator[str]:
@@ -106,8 +122,8 @@ def unattempted_payments_stay_unattempted(scenario: Scenario) -> Iterator[str]:
         if seen.kind not in ASKS or seen.act.facts.get("named") not in {"id", "key"}:
             continue
         if seen.error == NOT_ATTEMPTED and seen.answered_at is not None:
-            refused.setdefault(_name(seen), seen.answered_at)
-        elif seen.status == 200 and refused.get(_name(seen), seen.asked_at) < seen.asked_at:
+            refused.setdefault(name_of(seen), seen.answered_at)
+        elif seen.status == 200 and refused.get(name_of(seen), seen.asked_at) < seen.asked_at:
             yield f"{seen.act.name} was answered with what was not attempted, as others were told"
 
 
@@ -119,10 +135,10 @@ def repeated_answers_are_marked(scenario: Scenario) -> Iterator[str]:
         is_refused = seen.error == NOT_ATTEMPTED and seen.act.facts.get("named") in {"id", "key"}
         if not is_refused and not (seen.status == 200 and seen.answer.get("Transaction")):
             continue
-        about = _name(seen) if is_refused else seen.answer["Transaction"]["ID"]
+        about = name_of(seen) if is_refused else seen.answer["Transaction"]["ID"]
         if "Idempotent-Replayed" not in seen.headers:
             first.setdefault(about, []).append(seen)
-        elif len([one for one in asked if one.act.label == seen.act.label or _name(one) == _name(seen)]) < 2:
+        elif len([one for one in asked if one.act.label == seen.act.label or name_of(one) == name_of(seen)]) < 2:
             yield f"{seen.act.name} was told that its own request is a repeated one"
     for told in first.values():
         if len(told) > 1 + any(seen.kind == "sign" and not seen.error for seen in told):
@@ -170,13 +186,29 @@ def money_is_deposited_at_the_deadline(scenario: Scenario) -> Iterator[str]:
         if one is None or seen.answered_at is None or state not in {PAID, REVERSED}:
             continue
         end = (one.deadline - scenario.began).total_seconds()
-        at_once = one.input_type is InputType.CASH and not one.is_reversal
+        at_once = one.input_type in AT_ONCE and one.original.id is None
         expected = {"DEPOSITED"} if at_once or seen.asked_at > end + AROUND else set()
         expected = expected or {"IN-TRANSFER", *(["DEPOSITED"] if seen.answered_at > end - AROUND else ())}
         if view["DisplayMode"] == IN_FULL:
             expected = {"REVERSED"}
         if view["Status"] not in expected:
             yield f"{seen.act.name} was shown that {one.id} is {view['Status']}, its Deadline is at {end:.0f} s"
+
+
+def cancels_end_at_the_deadline(scenario: Scenario) -> Iterator[str]:
+    """A payment is cancelled before its Deadline, and not after it; who is told that it is too late is too late."""
+    every = transactions(scenario)
+    for seen in scenario.clients.seen:
+        if seen.kind != "reverse" or seen.act.facts["mode"] != "cancel" or seen.answered_at is None:
+            continue
+        view, payment = seen.answer.get("Transaction"), every.get(seen.body["BasicReverseTran"]["TransactionID"])
+        if payment is None:
+            continue
+        end = (payment.deadline - scenario.began).total_seconds()
+        if isinstance(view, dict) and scenario.begun.get(view["ID"], 0) > end + AROUND:
+            yield f"{seen.act.name} cancelled a payment after its Deadline at {end:.0f} s"
+        if seen.error == TOO_LATE and seen.answered_at < end - AROUND:
+            yield f"{seen.act.name} was told that it is too late to cancel, at {seen.answered_at:.0f} s of {end:.0f} s"
 
 
 def closed_merchants_take_nothing(scenario: Scenario) -> Iterator[str]:
@@ -193,16 +225,6 @@ def closed_merchants_take_nothing(scenario: Scenario) -> Iterator[str]:
                 began = (one.created_at - scenario.began).total_seconds()
                 if begin + AROUND < began < end - AROUND:
                     yield f"{seen.act.name} paid at a terminal that was blocked"
-
-
-def deadlines_are_the_ends_of_days(scenario: Scenario) -> Iterator[str]:
-    """A payment has its Deadline at the end of its merchant's day; a reversal has an hour at the least before it."""
-    for one in transactions(scenario).values():
-        zone, since = timedelta(hours=one.gmt), one.created_at + (TO_FINISH if one.is_reversal else timedelta())
-        local = since + zone
-        end = local.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1) - zone
-        if one.deadline != end:
-            yield f"the Deadline of {one.id}, made at {one.created_at}, is {one.deadline}, not {end}"
 
 
 def signed_payments_have_receipts(scenario: Scenario) -> Iterator[str]:

@@ -7,6 +7,7 @@ import base64
 import json
 import marshal
 import zlib
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -60,6 +61,7 @@ class Wire:
         self, scheduler: Scheduler, store: Store, faults: Faults, trace: Callable[[str], None] | None = None
     ) -> None:
         self._scheduler, self._store, self._faults, self._trace = scheduler, store, faults, trace
+        self.calls: Counter[str] = Counter()  # by the tasks that made them
 
     def exchange(
         self, _: Endpoint, headers: Mapping[str, str], body: bytes, connect_seconds: float, read_seconds: float
@@ -76,11 +78,12 @@ class Wire:
     def _carried(
         self, operation: str, parameters: dict[str, Any], connect_seconds: float, read_seconds: float
     ) -> Answer:
-        faults, pause = self._faults, self._scheduler.pause
-        chance = self._scheduler.current.chance if self._scheduler.current else None
+        faults, pause, task = self._faults, self._scheduler.pause, self._scheduler.current
+        chance = task.chance if task else None
+        self.calls[task.name if task else ""] += 1
         slow = SLOW if faults.is_slow else QUICK
         pause(chance.uniform(*slow) if chance else 0)
-        fault = faults.draw("store", BEFORE)
+        fault = faults.outage_of_store(self._scheduler.now) or faults.draw("store", BEFORE)
         if fault == "unreachable":
             pause(connect_seconds)
             raise UnreachableError(NO_CONNECTION)

@@ -1,0 +1,81 @@
+"""How often something is done: who asks an acquirer, and what a sweep without work costs."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from tests.simulation.scenario import EVENTS, OUTBOX, PAYMENTS, Scenario
+
+if TYPE_CHECKING:
+    from tests.simulation.acquirers import Attempt
+
+SHORTEST, LONGEST = 30.0, 900.0  # seconds between two requests of the sweep about one transaction
+PART = 4  # a pause is a quarter of the time that the transaction is pending
+AROUND = 15.0  # seconds between two clocks, and between a claim and its request
+OPENS_AFTER, THREADS = 5, 3  # requests in a row without an answer; attempts at once
+# Calls of the store by a sweep that finds nothing: a query for each shard of its lanes; of events also what is new.
+MOST_IDLE_CALLS = {f"idle {PAYMENTS}": 6, f"idle {OUTBOX}": 4, f"idle {EVENTS}": 16}
+SOON = 300.0  # seconds: the longest pause after ten minutes of silence, and two runs
+
+
+def sweeps_keep_their_pauses(scenario: Scenario) -> Iterator[str]:
+    """A sweep asks about a transaction after half a minute, and then ever more seldom: each quarter of an hour."""
+    if scenario.faults.frozen:
+        return  # who stood still stores what it knew long ago
+    for name, acquirer in scenario.acquirers.items():
+        if not acquirer.can_inquire:
+            continue  # a host gets its advice in each run, until it acknowledges it
+        by_sweeps: defaultdict[str, list[tuple[float, str]]] = defaultdict(list)
+        for asked in acquirer.asked:
+            if "sweep" in asked.task:
+                by_sweeps[asked.about].append((asked.at, asked.task))
+        for about, times in by_sweeps.items():
+            begun, deadline = scenario.begun.get(about), scenario.deadline_of(about)
+            for (before, one), (after, other) in pairwise(sorted(times)):
+                if begun is None or one == other or before < deadline + AROUND < after + 2 * AROUND:
+                    continue
+                since = begun if before < deadline else deadline
+                pause = min(max((before - since) / PART, SHORTEST), LONGEST)
+                if after - before < pause - AROUND:
+                    yield f"{name} was asked about {about[:8]} at {before:.0f} s, by {other} again at {after:.0f} s"
+
+
+def silent_acquirers_are_spared(scenario: Scenario) -> Iterator[str]:
+    """After five requests in a row without an answer, a run of the sweep tries one piece of work, and no more."""
+    for name, acquirer in scenario.acquirers.items():
+        runs: defaultdict[str, list[Attempt]] = defaultdict(list)
+        for one in acquirer.attempts if acquirer.can_inquire else ():
+            if PAYMENTS in one.task:
+                runs[one.instance].append(one)
+        for attempts in runs.values():
+            unanswered, tried = 0, defaultdict[str, set[str]](set)
+            is_open: dict[str, bool] = {}
+            for one in attempts:
+                run = one.task.partition(".")[0]
+                is_open.setdefault(run, unanswered >= OPENS_AFTER)
+                tried[run].add(one.about)
+                most = 1 if is_open[run] else OPENS_AFTER + THREADS
+                unanswered = 0 if one.is_answered else unanswered + 1
+                is_open[run] &= not one.is_answered
+                if unanswered > most and len(tried[run]) > most:
+                    yield f"{name} did not answer, and {run} asked it about {len(tried[run])} transactions"
+
+
+def acquirers_that_answer_again_are_asked_again(scenario: Scenario) -> Iterator[str]:
+    """What waited for a silent acquirer is decided soon after it answers again."""
+    silences = scenario.around.silences
+    if not silences or scenario.faults.share or len(scenario.faults.happened) > len(silences):
+        return
+    over = max(end for _, _, end in silences)
+    for transaction, begun in scenario.begun.items():
+        decided = scenario.decided.get(transaction)
+        if begun < over and decided is not None and decided > over + SOON:
+            yield f"{transaction} was decided at {decided:.0f} s, and its acquirer answered from {over:.0f} s on"
+
+
+def idle_sweeps_cost_little(scenario: Scenario) -> Iterator[str]:
+    """A sweep that finds nothing reads the index of what is due, and does no more."""
+    for task, calls in scenario.wire.calls.items():
+        if calls > MOST_IDLE_CALLS.get(task, calls) + scenario.around.has_bad_record:
+            yield f"the {task} made {calls} calls of the store"
