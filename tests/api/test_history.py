@@ -246,6 +246,7 @@ def names(transactions: list[Transaction]) -> list[str]:
     return [one.id for one in transactions]
 
 
+@pytest.mark.release
 def test_ten_thousand_payments_are_paged(busy: tuple[Shop, Books]) -> None:
     shop, books = busy
     today = local(books.kept[0]).date()
@@ -260,6 +261,7 @@ def test_ten_thousand_payments_are_paged(busy: tuple[Shop, Books]) -> None:
     assert ids(listed(shop.stage, shop.owner, **period, Sort="Date asc")) == names(books.kept[:-101:-1])
 
 
+@pytest.mark.release
 def test_ten_thousand_payments_are_listed_by_days(busy: tuple[Shop, Books]) -> None:
     shop, books = busy
     day = local(books.kept[5000]).date()
@@ -272,6 +274,7 @@ def test_ten_thousand_payments_are_listed_by_days(busy: tuple[Shop, Books]) -> N
     assert counters(first) == (100, len(older), -(-len(older) // 100))
 
 
+@pytest.mark.release
 def test_one_of_ten_thousand_is_found_by_its_references(busy: tuple[Shop, Books]) -> None:
     shop, books = busy
     wanted = books.kept[7777]
@@ -284,6 +287,7 @@ def test_one_of_ten_thousand_is_found_by_its_references(busy: tuple[Shop, Books]
     assert ids(listed(shop.stage, SYSTEM, AccountID=shop.owner_id, ExtID="order-7777")) == [wanted.id]
 
 
+@pytest.mark.release
 def test_ten_thousand_payments_are_searched(busy: tuple[Shop, Books]) -> None:
     shop, books = busy
     period = {"From": str(local(books.kept[-1]).date())}
@@ -293,6 +297,7 @@ def test_ten_thousand_payments_are_searched(busy: tuple[Shop, Books]) -> None:
     assert (ids(reply), counters(reply)) == (names(model), (20, 20, 1))
 
 
+@pytest.mark.release
 def test_pages_are_right_while_tills_submit(busy: tuple[Shop, Books]) -> None:
     shop, books = busy
     tills = [a_till_of(shop) for _ in range(2)]

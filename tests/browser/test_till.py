@@ -234,8 +234,10 @@ def test_a_killed_browser_loses_no_sale(tmp_path: Path, playwright: Playwright, 
     context, page = launched()
     again = Till(page, seller)
     again.open()
-    again.wait_until_sent()
-    expect(again.sales()).to_have_count(2)
+    sales = again.sales()
+    expect(sales).to_have_count(2)
+    for sale in sales.all():
+        expect(sale).to_have_attribute("data-state", "paid")
     context.close()
 
     assert sorted(one["Amount"] for one in seller.payments()) == [8, 9]

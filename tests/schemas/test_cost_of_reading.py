@@ -88,12 +88,14 @@ def read(body: bytes) -> float:
 
 
 @pytest.mark.parametrize("kind", UNPLEASANT)
+@pytest.mark.release
 def test_eight_times_the_bytes_take_about_eight_times_the_time(kind: str) -> None:
     small, large = (read(UNPLEASANT[kind](size)) for size in (SMALL, SMALL * TIMES))
 
     assert large <= max(small, 0.005) * TIMES * MOST
 
 
+@pytest.mark.release
 def test_four_hundred_card_numbers_take_about_as_long_as_one() -> None:
     one, many = (read(repeated(64_000, different=different)) for different in (1, 400))
 

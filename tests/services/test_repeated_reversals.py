@@ -68,6 +68,26 @@ def test_an_equal_request_that_looked_early_gets_the_first_answer(monkeypatch: p
     assert counted(payment) == (int(amount) * 100, 1)
 
 
+def test_a_request_without_a_key_that_an_equal_one_overtakes_is_no_second_return(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    till = a_till()
+    payment = paid(till)
+    first = [payment]
+
+    def overtaken(*asked: object, **named: object) -> Admitted:
+        admitted = admit(*asked, **named)  # type: ignore[arg-type]
+        if first == [payment]:
+            first.clear()
+            first.append(till.give_back(payment, NOW, Amount="40"))
+        return admitted
+
+    monkeypatch.setattr(reversals, "admit", overtaken)
+
+    assert till.give_back(payment, NOW, Amount="40").id == first[0].id
+    assert counted(payment) == (4000, 1)
+
+
 def test_a_return_is_open_after_the_deadline_and_a_cancel_is_not() -> None:
     till = a_till()
     paid = till.pay(a_body())

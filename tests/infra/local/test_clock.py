@@ -204,6 +204,7 @@ def test_the_clock_goes_at_most_400_days_ahead(running: Stage) -> None:
     assert running.advance(shown(left))["Ahead"] == shown(timedelta(days=400))
 
 
+@pytest.mark.release
 def test_a_data_folder_keeps_the_time(tmp_path: Path, dynamodb_local_url: str) -> None:
     del dynamodb_local_url
     for ahead in ("PT3600S", "PT7200S"):
