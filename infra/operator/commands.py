@@ -10,8 +10,8 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +21,9 @@ from chalicelib import clock, phone_numbers
 from chalicelib.domain import card
 from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, UnreachableError, text_of_code
 from chalicelib.domain.agent import ACCOUNT_USER, NO_CLIENT, Agent, Login
-from chalicelib.domain.business_days import Period, business_day, days_of_month
+from chalicelib.domain.business_days import days_of_month
 from chalicelib.domain.card import CardInput
 from chalicelib.domain.host_messages import LAST_STAN
-from chalicelib.domain.merchant import Merchant
-from chalicelib.domain.payment import OFFLINE_FOR
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical
 from chalicelib.domain.transaction import InputType, MessageTrace
@@ -36,14 +34,16 @@ from chalicelib.services import history, linked_cards
 from chalicelib.services.authentication import LOGIN, new_secret_key
 from chalicelib.services.passwords import hash_password
 from chalicelib.settings import settings
-from chalicelib.store import agents, audit, merchants, sequences
+from chalicelib.store import agents, audit, sequences
+from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act
-from chalicelib.store.table import BATCH, decode, read, read_all, table_name
+from chalicelib.store.table import decode, read, retry_on_change, table_name
 from infra.local import scheduler, stage_clock
 from infra.operator import stage_secret
 from infra.operator.payer import ERASE, EXPORT, FIND, payer_command
-from infra.operator.rebuild_totals import rebuild
+from infra.operator.rebuild_totals import merchants_of, months_of, rebuild
 from infra.operator.reconcile import HEADER, reconcile_command
+from infra.operator.restore import restore_command
 
 ECHO_SECONDS = 10.0
 OPERATOR = 0  # the operator's ID in the audit
@@ -91,15 +91,49 @@ def _system_user_command(options: argparse.Namespace) -> None:
 def _read_password() -> Secret:
     text = getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     if len(text) < MIN_PASSWORD_LENGTH:
-        sys.exit(f"The password of a system user has at least {MIN_PASSWORD_LENGTH} characters.")
+        sys.exit(f"A password that an operator sets has at least {MIN_PASSWORD_LENGTH} characters.")
     return Secret(text)
 
 
-def _link_card_command(options: argparse.Namespace) -> None:
-    login = read(agents.login_key(canonical(options.email)))
+def replace_credentials(email: str, password: Secret) -> Agent:
+    """Store a new password and a random secret key of any agent, unlock it, and end its sessions.
+
+    The interface does so for agents of merchants; no request changes a system user.
+    """
+    secret_key = new_secret_key()
+    login_change = LoginChange(
+        password_hash=hash_password(password), key_digest=keyed_digest(secret_key), unlock=True, end_sessions=True
+    )
+
+    def attempt() -> Agent:
+        before = _agent_of(email)
+        after = replace(
+            before,
+            version=before.version + 1,
+            credential_version=before.credential_version + 1,
+            secret_key_sealed=seal(secret_key, before.id),
+        )
+        agents.change(before, after, login_change, Act("update", OPERATOR, clock.now()))
+        return after
+
+    return retry_on_change(attempt)
+
+
+def _agent_of(email: str) -> Agent:
+    login = read(agents.login_key(canonical(email)))
     agent = read(agents.key(login.agent_id)) if login else None
     if agent is None:
         sys.exit("There is no agent with this e-mail.")
+    return agent
+
+
+def _replace_credentials_command(options: argparse.Namespace) -> None:
+    agent = replace_credentials(options.email, _read_password())
+    print(f"Agent {agent.id} has a new password and a new secret key, and its sessions have ended.")
+
+
+def _link_card_command(options: argparse.Namespace) -> None:
+    agent = _agent_of(options.email)
     typed = CardInput(_read_secret("Card number: "), _read_secret("Expiry, MMYY: "))
     data, problems = card.read(InputType.MANUAL_ENTRY, typed)
     now = clock.now()
@@ -207,8 +241,8 @@ def _rebuild_totals_command(options: argparse.Namespace) -> None:
     Past days are rolled up afterwards, which saves lists the work.
     """
     corrected, busy = 0, 0
-    for merchant in _merchants(options.merchant):
-        for month in [options.month] if options.month else _months_of(merchant, clock.now()):
+    for merchant in merchants_of(options.merchant):
+        for month in [options.month] if options.month else months_of(merchant, clock.now()):
             outcome = rebuild(merchant.id, month)
             history.totals_of_merchant(merchant.id, days_of_month(month), clock.now())
             for one in outcome.mended:
@@ -220,25 +254,17 @@ def _rebuild_totals_command(options: argparse.Namespace) -> None:
         sys.exit(f"{busy} more were being written to: run the command again.")
 
 
-def _merchants(merchant_id: int | None) -> Iterator[Merchant]:
-    """Yield this merchant, or every merchant."""
-    ids = [merchant_id] if merchant_id is not None else range(1, sequences.last_id(merchants.TABLE) + 1)
-    for start in range(0, len(ids), BATCH):
-        yield from filter(None, read_all([merchants.key(number) for number in ids[start : start + BATCH]]))
-
-
-def _months_of(merchant: Merchant, now: datetime) -> list[str]:
-    """Return the months from the oldest offline payment that the merchant can have until now."""
-    first = business_day(merchant.created_at - OFFLINE_FOR - timedelta(days=1), merchant.gmt)
-    return Period(first, business_day(now, merchant.gmt)).months
-
-
 # Each command: its help, its function, and its arguments as argparse takes them.
 COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, dict[str, Any]]]] = {
     "system-user": (
         "create a system user",
         _system_user_command,
         {"--email": {"required": True}, "--name": {"required": True}, "--phone": {"default": ""}},
+    ),
+    "replace-credentials": (
+        "replace the password and the secret key of an agent or system user, and end its sessions",
+        _replace_credentials_command,
+        {"--email": {"required": True, "help": "of the agent"}},
     ),
     "show-secrets": ("print the names and dates of the stage's secrets, no values", _show_secrets_command, {}),
     "rotate-signing": ("make a new secret for signing JSON web tokens", _rotate_signing_command, {}),
@@ -285,6 +311,19 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
             "--acquirer": {"required": True, "help": "its code in ACQUIRERS"},
             "--date": {"required": True, "help": "the merchants' day, such as 2026-03-14"},
             "--file": {"required": True, "help": f"the host's list, CSV: {', '.join(HEADER)}"},
+        },
+    ),
+    "restore": (
+        "write the damaged items of the tables back, as they were at a time",
+        restore_command,
+        {
+            "--at": {"required": True, "help": "a time before the damage, such as 2026-03-14T09:00:00Z"},
+            "--table": {"help": "such as transactions; every table unless given"},
+            "--merchant": {"type": int, "help": "its ID; every merchant unless given"},
+            "--copies": {
+                "help": "the beginning of the names of copies that you made; the command makes them otherwise"
+            },
+            "--yes": {"action": "store_true", "help": "write without a question"},
         },
     ),
     "echo": ("ask the host of the acquirer ISO8583 whether it is there (0800)", _echo_command, {}),

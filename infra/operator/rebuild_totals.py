@@ -2,15 +2,19 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
+from chalicelib.domain.business_days import Period, business_day
 from chalicelib.domain.history import entry_of
+from chalicelib.domain.payment import OFFLINE_FOR
 from chalicelib.record import Record
-from chalicelib.store import history, totals, transactions
-from chalicelib.store.table import Write, commit, read_all, write_one
+from chalicelib.store import history, merchants, sequences, totals, transactions
+from chalicelib.store.table import BATCH, Write, commit, read_all, write_one
 
 if TYPE_CHECKING:
+    from chalicelib.domain.merchant import Merchant
     from chalicelib.domain.transaction import Transaction
 
 T = TypeVar("T")
@@ -102,3 +106,16 @@ def _groups(many: Iterable[T], size: int) -> Iterator[list[T]]:
     remaining = iter(many)
     while group := list(islice(remaining, size)):
         yield group
+
+
+def merchants_of(merchant_id: int | None) -> "Iterator[Merchant]":
+    """Yield this merchant, or every merchant."""
+    ids = [merchant_id] if merchant_id is not None else range(1, sequences.last_id(merchants.TABLE) + 1)
+    for start in range(0, len(ids), BATCH):
+        yield from filter(None, read_all([merchants.key(number) for number in ids[start : start + BATCH]]))
+
+
+def months_of(merchant: "Merchant", now: datetime) -> list[str]:
+    """Return the months from the oldest offline payment that the merchant can have until now."""
+    first = business_day(merchant.created_at - OFFLINE_FOR - timedelta(days=1), merchant.gmt)
+    return Period(first, business_day(now, merchant.gmt)).months

@@ -3,10 +3,10 @@
 Chalice packs a copy of the deployed files, so no other file of the project gets into the zip. The wheels are those of
 `requirements.lock` except the `PROVIDED` ones, for the machine that Lambda runs them on. Chalice would download them by
 name and version without comparing hashes, so they are installed into the `vendor` folder, which Chalice packs as it is.
-The zip holds compiled bytecode, and the same sources make the same bytes.
+The zip holds bytecode, compiled by the Python of `infra/stack/runtime.py`. The same sources make the same bytes,
+whichever Python runs this command.
 """
 
-import compileall
 import importlib
 import json
 import os
@@ -16,18 +16,17 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from datetime import UTC, datetime
 from pathlib import Path
-from py_compile import PycInvalidationMode
 from typing import Any
 
 from chalicelib.settings import PROD
-from infra.stack import template
+from infra.stack import runtime, template
 from infra.stack.cloudformation import deployed
 
-RUNTIME = (3, 11)  # bytecode and wheels are for this Python, which must also make the zip
-GLIBC_MINORS = range(17, 27)  # Lambda's Python 3.11 runs on Amazon Linux 2, which has glibc 2.26
+GLIBC_MINORS = range(17, 35)  # Lambda's Python 3.13 runs on Amazon Linux 2023, which has glibc 2.34
 PLATFORMS = ("manylinux2014_aarch64", *(f"manylinux_2_{minor}_aarch64" for minor in GLIBC_MINORS))
-ABIS = (f"cp{RUNTIME[0]}{RUNTIME[1]}", "abi3", "none")
+ABIS = (f"cp{runtime.RUNTIME.replace('.', '')}", "abi3", "none")
 
 
 # Requirements that stay out of the zip, with the packages that only they require.
@@ -57,7 +56,7 @@ def install(lock: Path, folder: Path) -> None:
     """Install the locked packages into `folder`. Raises DependencyError for a missing wheel or another hash."""
     options = [
         *("--target", str(folder), "--requirement", str(lock), "--require-hashes", "--no-deps", "--no-compile"),
-        *("--only-binary", ":all:", "--implementation", "cp", "--python-version", ".".join(map(str, RUNTIME))),
+        *("--only-binary", ":all:", "--implementation", "cp", "--python-version", runtime.RUNTIME),
         *(word for platform in PLATFORMS for word in ("--platform", platform)),
         *(word for abi in ABIS for word in ("--abi", abi)),
     ]
@@ -104,8 +103,9 @@ def repack(zip_path: Path) -> None:
 
 def _compile(root: Path) -> None:
     """Compile to bytecode that Python uses without checking the source: the file times in the zip mean nothing."""
-    mode = PycInvalidationMode.UNCHECKED_HASH
-    if not compileall.compile_dir(root, quiet=2, stripdir=str(root), prependdir="/var/task", invalidation_mode=mode):
+    options = ["-qq", "--invalidation-mode", "unchecked-hash", "-s", str(root), "-p", "/var/task", str(root)]
+    done = subprocess.run([str(runtime.PYTHON), "-I", "-m", "compileall", *options], check=False)  # noqa: S603  ours
+    if done.returncode:
         message = "Some of the code cannot be compiled."
         raise SystemExit(message)
 
@@ -143,6 +143,8 @@ def main() -> None:
     print(f"{stage}: build/sam.json and build/deployment.zip, {size / 1024 / 1024:.2f} MB")
     needed = quota(json.loads((BUILD / "sam.json").read_text(encoding="utf-8")))
     print(f"With the default parameters the account needs the Lambda quota of {needed} concurrent executions.")
+    if warning := runtime.warning(datetime.now(UTC).date()):
+        print(warning)
 
 
 class PackageError(Exception):
@@ -151,12 +153,8 @@ class PackageError(Exception):
 
 def package(stage: str, build: Path) -> None:
     """Write `sam.json` and `deployment.zip` of a stage into `build`."""
-    if sys.version_info[:2] != RUNTIME:
-        wanted, own = (".".join(map(str, version[:2])) for version in (RUNTIME, sys.version_info))
-        message = (
-            f"A package is made with Python {wanted}, and .venv has {own}: add PYTHON=python{wanted} to the command."
-        )
-        raise PackageError(message)
+    if not runtime.is_installed():
+        raise PackageError(runtime.HINT)
     config = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
     if stage not in config["stages"] or stage == "local":
         stages = ", ".join(name for name in config["stages"] if name != "local")

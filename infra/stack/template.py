@@ -11,6 +11,7 @@ from chalicelib.errors import ErrorCode, envelope
 from chalicelib.web import STATUS_OF
 from infra.stack import cors, limits, logs, resources, streams
 from infra.stack.alarms import monitoring_resources
+from infra.stack.runtime import RUNTIME
 
 Template = dict[str, Any]
 
@@ -50,11 +51,13 @@ def logical_id(function: str) -> str:
 
 
 def _function_resources(app: Chalice) -> Template:
-    """Return a log group and a concurrency limit for each function."""
+    """Return a log group, a runtime and a concurrency limit for each function."""
     items: Template = {}
     for name, log in function_names(app).items():
         items[f"{name}Logs"] = logs.log_group(log)
-        items[name] = {"Properties": {"LoggingConfig": {"LogGroup": {"Ref": f"{name}Logs"}}}}
+        items[name] = {
+            "Properties": {"Runtime": f"python{RUNTIME}", "LoggingConfig": {"LogGroup": {"Ref": f"{name}Logs"}}}
+        }
     for name in CALLING_ACQUIRERS:
         items[name]["Properties"] |= {"VpcConfig": {"Fn::If": ["HasSubnets", VPC, {"Ref": "AWS::NoValue"}]}}
     items["APIHandler"]["Properties"] |= limits.reserved_concurrency("Api") | FROM_PARAMETERS

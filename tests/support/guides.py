@@ -7,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from decimal import Decimal
 from functools import cache
 from pathlib import Path
@@ -28,7 +28,25 @@ LOCAL, AWS = "http://127.0.0.1:8000", "http://127.0.0.1:8001"
 
 def commands(document: str) -> Iterator[str]:
     """Yield the commands of the document's shell blocks; one may have several lines."""
-    for block in BLOCK.findall((ROOT / document).read_text(encoding="utf-8")):
+    yield from _commands_in(document, (ROOT / document).read_text(encoding="utf-8"))
+
+
+def commands_under(document: str, heading: str) -> Iterator[str]:
+    """Yield the commands under this heading of the document."""
+    [section] = [one for one in _sections(document) if _heading(one) == heading]
+    yield from _commands_in(document, section)
+
+
+def _sections(document: str) -> list[str]:
+    return re.split(r"^(?=##+ )", (ROOT / document).read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+def _heading(section: str) -> str:
+    return section.partition("\n")[0].lstrip("# ")
+
+
+def _commands_in(document: str, text: str) -> Iterator[str]:
+    for block in BLOCK.findall(text):
         lines: list[str] = []
         for line in block.splitlines():
             lines.append(line)
@@ -74,6 +92,38 @@ def printed(document: str, stage: str, aws: str = AWS) -> str:
     )
     assert done.stderr == ""
     return done.stdout
+
+
+def printed_by(document: str, headings: Collection[str], replaced: Mapping[str, str]) -> str:
+    """Paste the blocks before the first heading and those under these into one shell; return all that it prints.
+
+    The texts in `replaced` are replaced, and that of Python. Commands may fail, as they do on a bad day.
+    """
+    _need_curl()
+    start, *sections = _sections(document)
+    chosen = [one for one in sections if _heading(one) in headings]
+    assert len(chosen) == len(headings)
+    typed = "\n".join(block for one in (start, *chosen) for block in BLOCK.findall(one))
+    for text, other in {**replaced, ".venv/bin/python": sys.executable}.items():
+        typed = typed.replace(text, other)
+    words = ["bash"]
+    done = subprocess.run(
+        words,
+        input=typed,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    return done.stdout
+
+
+def answers_in(printed: str) -> list[Any]:
+    """Return the answers of the service in the output of a shell, also those that share a line."""
+    decoder = json.JSONDecoder(parse_float=Decimal)
+    return [decoder.raw_decode(printed, found.start())[0] for found in re.finditer('{"ErrorCode"', printed)]
 
 
 def _need_curl() -> None:

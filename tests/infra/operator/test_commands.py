@@ -7,11 +7,15 @@ import pytest
 from chalicelib.domain.acquirer import LinkAnswer, LinkRequest
 from chalicelib.domain.card import IN_VERIFICATION, VERIFIED
 from chalicelib.domain.phases import Phase
-from chalicelib.errors import ServiceError
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.sign_in import LOCK_AFTER, new_session
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import lane_runner, payment_sweep
-from chalicelib.services.authentication import authenticate
-from chalicelib.store import agents, linked_cards
+from chalicelib.services.admission import admit
+from chalicelib.services.agents import secret_key_of
+from chalicelib.services.authentication import authenticate, session_digest
+from chalicelib.store import agents, audit, linked_cards
 from chalicelib.store.audit import Act
 from chalicelib.store.table import read
 from infra.operator import commands as operator
@@ -85,6 +89,57 @@ def test_an_e_mail_that_is_taken_is_one_clear_line(monkeypatch: pytest.MonkeyPat
 
     with pytest.raises(SystemExit, match="e-mail belongs"):
         run(monkeypatch, "system-user", "--email", agent.email, "--name", "Ann", typed="long enough a password\n")
+
+
+def test_all_credentials_of_a_system_user_are_replaced(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    email, password = an_email(), "long enough a password"
+    system = operator.create_system_user("Ann", email, Secret(password))
+    session = Secret("8B5C2B7E-3C53-4B0D-9C66-0F6B7C1F8A10")
+    agents.create_session(new_session(session_digest(session), system.id, system.credential_version, NOW))
+    assert admit(authenticate(f"Session {session.reveal()}", "", NOW)).agent.id == system.id
+    key = secret_key_of(system)
+
+    run(monkeypatch, "replace-credentials", "--email", email.upper(), typed="another long password\n")
+
+    assert f"Agent {system.id} has a new password" in capsys.readouterr().out
+    assert key is not None
+    for old in (password, key.reveal()):
+        with pytest.raises(ServiceError) as refused:
+            authenticate(basic(email, old), "", NOW)
+        assert refused.value.error is ErrorCode.BAD_CREDENTIAL
+    with pytest.raises(ServiceError) as refused:
+        admit(authenticate(f"Session {session.reveal()}", "", NOW))
+    assert refused.value.error is ErrorCode.SESSION_EXPIRED
+    agent = admit(authenticate(basic(email, "another long password"), "", NOW)).agent
+    assert (agent.id, agent.is_system_user) == (system.id, True)
+    new_key = secret_key_of(agent)
+    assert new_key is not None
+    assert authenticate(basic(email, new_key.reveal()), "", NOW).agent_id == system.id
+    assert audit.of(f"agent#{system.id}")[-1].fields == ("password", "secret_key_sealed", "sessions", "unlock")
+
+
+def test_a_lock_after_wrong_passwords_ends_with_new_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    account = an_account()
+    for _ in range(LOCK_AFTER):
+        with pytest.raises(ServiceError):
+            authenticate(basic(account.email, "wrong"), "", NOW)
+
+    run(monkeypatch, "replace-credentials", "--email", account.email, typed="another long password\n")
+
+    assert authenticate(basic(account.email, "another long password"), "", NOW).agent_id == account.agent.id
+
+
+def test_credentials_of_nobody_and_a_short_password_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    account = an_account()
+
+    with pytest.raises(SystemExit, match="no agent with this e-mail"):
+        run(monkeypatch, "replace-credentials", "--email", an_email(), typed="another long password\n")
+    with pytest.raises(SystemExit, match="at least 12 characters"):
+        run(monkeypatch, "replace-credentials", "--email", account.email, typed="short\n")
+
+    assert read(agents.key(account.agent.id)) == account.agent
 
 
 def test_the_audit_of_an_object_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -16,7 +16,7 @@ from infra.local import aws_server, ports
 from infra.operator import commands as operator
 from infra.reference import ROOT
 from infra.reference.examples import examples
-from tests.support import guides
+from tests.support import aws_commands, guides
 from tests.support.accounts import an_account
 from tests.support.book_programs import BEAN_CHECK, needs_beancount, needs_hledger
 from tests.support.transactions import a_payment
@@ -48,6 +48,7 @@ def test_a_path_and_an_operators_command_of_a_guide_exist(guide: Path) -> None:
 
 OPERATORS_GUIDE, BOOKS_GUIDE = "docs/operator.md", "docs/books.md"
 PAYERS_GUIDE, CLOCKS_GUIDE = "docs/payer.md", "docs/clock.md"
+BAD_DAYS, CARD_DATA = "docs/bad-days.md", "docs/pci.md"
 CODES: dict[str, list[int | None]] = {  # of the answers to a document's requests, in their order
     "README.md": [0, 202],
     "docs/first-payment.md": [0, 0, 0, 1051, 0, 0],
@@ -58,11 +59,25 @@ CODES: dict[str, list[int | None]] = {  # of the answers to a document's request
     OPERATORS_GUIDE: [0] * 14,
     BOOKS_GUIDE: [],  # its answers are addresses
     PAYERS_GUIDE: [0],
+    BAD_DAYS: [],  # tests/infra/operator/test_bad_days.py has days on which they fail
+    CARD_DATA: [0],
     CLOCKS_GUIDE: [None, None, 104, None, 0, 0, None, 105, 310, 0, None, 0, 0, 0, None, 202, 0, 401, None, 0],
 }
 
 
-OTHERWISE_TESTED = {OPERATORS_GUIDE, BOOKS_GUIDE, PAYERS_GUIDE, CLOCKS_GUIDE}
+OTHERWISE_TESTED = {OPERATORS_GUIDE, BOOKS_GUIDE, PAYERS_GUIDE, CLOCKS_GUIDE, BAD_DAYS, CARD_DATA}
+
+
+@pytest.mark.usefixtures("aws")
+def test_the_commands_of_the_aws_cli_exist_with_their_options() -> None:
+    found = {
+        aws_commands.parsed(command, {})[1]
+        for guide in GUIDES
+        for command in guides.commands(str(guide.relative_to(ROOT)))
+        if command.startswith("aws ") and not command.startswith("aws s3 ")  # the CLI's own
+    }
+
+    assert "PutBucketReplication" in found
 
 
 def test_the_readme_is_a_page() -> None:
@@ -155,6 +170,15 @@ def test_the_guide_to_books_ends_with_a_balance_sheet(
     assert len(sheets) == 1, program
     for account, amount in BALANCE.items():
         assert re.search(rf"{account} .*[ |]{amount} ZAR", sheets[0]), sheets[0]
+
+
+def test_the_guide_to_card_data_finds_the_masked_number_and_no_other(stage: str) -> None:
+    with aws_server.serve(ports.free_port()) as aws:
+        printed = guides.printed(CARD_DATA, stage, aws)
+
+    assert json.loads(printed[: printed.index("\n}") + 2])["ErrorCode"] == CODES[CARD_DATA][0]
+    whole, masked = map(int, re.findall(r"^(\d+)$", printed, re.MULTILINE))
+    assert (whole, masked > 0) == (0, True)
 
 
 def test_the_guide_to_the_data_of_a_payer_ends_with_no_place(stage: str) -> None:

@@ -5,13 +5,15 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from chalicelib import settings
-from infra.stack import package
+from infra.stack import package, runtime
 
 
 @pytest.mark.parametrize("name", ["TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID"])
@@ -100,11 +102,50 @@ def test_a_stage_nobody_deploys_is_not_packaged(stage: str, tmp_path: Path) -> N
         package.package(stage, tmp_path)
 
 
-def test_a_package_is_made_by_the_python_it_is_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(package, "RUNTIME", (2, 7))
+def test_a_package_is_not_made_without_the_python_it_is_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "PYTHON", tmp_path / "python")
 
-    with pytest.raises(package.PackageError, match=r"made with Python 2\.7.*add PYTHON=python2\.7 to the command\.$"):
+    with pytest.raises(
+        package.PackageError, match=r"^Python 3\.13, .* is missing: install it, then run `make lambda`\.$"
+    ):
         package.package("dev", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("today", "is_warned"),
+    [(date(2028, 12, 31), False), (date(2029, 1, 1), True), (date(2029, 6, 30), True), (date(2030, 1, 1), True)],
+)
+def test_packaging_warns_from_180_days_before_the_end_of_support_on(today: date, is_warned: bool) -> None:  # noqa: FBT001
+    warning = runtime.warning(today)
+
+    assert (warning is not None) is is_warned
+    assert not is_warned or "Python 3.13 on 2029-06-30" in str(warning)
+
+
+def test_the_workflow_runs_the_tests_on_the_oldest_python_and_on_that_of_the_functions() -> None:
+    workflow = (package.ROOT / ".github" / "workflows" / "check.yml").read_text(encoding="utf-8")
+    oldest = re.findall(
+        r'requires-python = ">=([0-9.]+)"', (package.ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    )
+
+    assert re.findall(r"python: \[(.*)\]", workflow) == [f'"{oldest[0]}", "{runtime.RUNTIME}"']
+
+
+def test_make_package_prints_the_warning(
+    build: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(package, "BUILD", build)
+    monkeypatch.setattr(package, "package", lambda *_: None)
+    monkeypatch.setattr(sys, "argv", ["package", "dev"])
+    printed = []
+    for end in (date.max, date(2026, 11, 22)):
+        monkeypatch.setattr(runtime, "END_OF_SUPPORT", end)
+        package.main()
+        printed.append(capsys.readouterr().out.splitlines())
+
+    before, after = printed
+    assert after == [*before, runtime.warning(date(2026, 11, 22))]
 
 
 @pytest.mark.parametrize(("named", "is_built_anew"), [((), False), (("3.11",), False), (("3.12",), True)])
@@ -113,7 +154,7 @@ def test_make_builds_the_environment_anew_for_another_python_that_is_named(
     is_built_anew: bool,  # noqa: FBT001
     tmp_path: Path,
 ) -> None:
-    for name in ("Makefile", "requirements-stage.lock", "requirements-uv.lock"):
+    for name in ("Makefile", "requirements.lock", "requirements-stage.lock", "requirements-uv.lock"):
         shutil.copy2(package.ROOT / name, tmp_path / name)
     (tmp_path / ".venv").mkdir()
     (tmp_path / ".engines" / "uv").mkdir(parents=True)

@@ -50,6 +50,13 @@ def test_every_endpoint_is_behind_the_authorizer_unless_it_is_public(sam: dict[s
         assert operation.get("security", []) == ([] if endpoint.public else [{"authorizer": []}])
 
 
+def test_every_function_has_the_python_that_was_chosen(sam: dict[str, Any]) -> None:
+    functions = of_type(sam, "AWS::Serverless::Function")
+
+    assert set(functions) == set(template.function_names(APP))
+    assert {function["Runtime"] for function in functions.values()} == {"python3.13"}
+
+
 def test_tls_before_1_2_is_refused_at_every_address(sam: dict[str, Any]) -> None:
     api = sam["Resources"]["RestAPI"]["Properties"]
     hosts = of_type(sam, "AWS::ApiGateway::DomainName")

@@ -4,8 +4,6 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
-import sysconfig
 import uuid
 import zipfile
 from collections.abc import Iterator
@@ -15,7 +13,7 @@ from typing import Any
 import pytest
 
 from infra.local import aws_server, engines, ports
-from infra.stack import package
+from infra.stack import package, runtime
 from tests.support.http import TILL, basic
 
 RUNTIME = ("boto3", "botocore", "s3transfer", "jmespath", "urllib3", "dateutil", "six.py")  # Lambda's own
@@ -84,18 +82,20 @@ def test_every_module_comes_with_its_bytecode_and_native_ones_are_for_arm64(buil
     assert [
         path
         for path in sources
-        if f"{path.parent}/__pycache__/{path.stem}.cpython-311.pyc".removeprefix("./") not in names
+        if f"{path.parent}/__pycache__/{path.stem}.cpython-313.pyc".removeprefix("./") not in names
     ] == []
     assert all("aarch64" in name or "abi3" in name for name in names if name.endswith(".so"))
 
 
-def test_the_same_sources_make_the_same_zip(build: Path, tmp_path: Path) -> None:
-    again = tmp_path / "deployment.zip"
-    again.write_bytes((build / "deployment.zip").read_bytes())
+def test_the_same_sources_make_the_same_zip_and_template_whichever_python_packages_them(
+    build: Path, tmp_path: Path
+) -> None:
+    program = "import sys, pathlib, infra.stack.package as it; it.package('dev', pathlib.Path(sys.argv[1]))"
 
-    package.repack(again)
+    subprocess.run([runtime.PYTHON, "-c", program, tmp_path], cwd=package.ROOT, check=True)
 
-    assert again.read_bytes() == (build / "deployment.zip").read_bytes()
+    for name in ("deployment.zip", "sam.json"):
+        assert (tmp_path / name).read_bytes() == (build / name).read_bytes()
 
 
 @pytest.fixture
@@ -120,9 +120,9 @@ def run_in_the_zip(
     site = tmp_path / "runtime"
     site.mkdir()
     for name in RUNTIME:
-        (site / name).symlink_to(Path(sysconfig.get_path("purelib")) / name)
+        (site / name).symlink_to(runtime.PACKAGES / name)
     return subprocess.run(
-        [os.path.realpath(sys.executable), "-S", "-W", "ignore", "-c", PROGRAM],
+        [os.path.realpath(runtime.PYTHON), "-S", "-W", "ignore", "-c", PROGRAM],
         cwd=task,
         env={"PYTHONPATH": f"{task}:{site}", "PYTHONDONTWRITEBYTECODE": "1", **environment},
         input=json.dumps(program_input),
@@ -180,8 +180,7 @@ def test_the_functions_of_the_template_take_a_cash_payment_with_nothing_else_on_
     assert (paid["Amount"], paid["State"], paid["Substate"], paid["Result"]["Code"]) == (12.3, 400, 411, 0)
     assert printed["light"], "the authorizer loads pydantic or the routes"
     assert UNPAID & set(printed["paid_with"]) == set(), "a cash payment loads what it does not need"
-    standard = sysconfig.get_path("stdlib")
-    outside = [path for path in printed["paths"] if not path.startswith((str(task), str(tmp_path), standard))]
+    outside = [path for path in printed["paths"] if not path.startswith((str(task), str(tmp_path)))]
     assert [path for path in outside if "site-packages" in path and "/boto" not in path] == []
 
 

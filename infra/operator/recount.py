@@ -1,0 +1,355 @@
+"""Count again the values that follow from restored items: given-back amounts, the history, totals, receipt numbers.
+
+Each write requires that the item is as it was read, so payments may come in meanwhile. Lost payments are printed: their
+entries in the history outlived them.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import date, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from chalicelib.domain.agent import Agent
+from chalicelib.domain.business_days import days_of_month
+from chalicelib.domain.history import HistoryEntry
+from chalicelib.domain.money import from_minor
+from chalicelib.domain.phases import FAILED, PENDING, Phase
+from chalicelib.domain.transaction import OWN_RECEIPT_NUMBER, Transaction
+from chalicelib.record import Record
+from chalicelib.services import history as history_service
+from chalicelib.store import agents, history, receipt_numbers, sequences, totals, transactions
+from chalicelib.store.agents import login_key
+from chalicelib.store.table import (
+    AlreadyExistsError,
+    Item,
+    Key,
+    Value,
+    commit,
+    decode,
+    read,
+    table_name,
+    update,
+    write_one,
+)
+from infra.operator import items
+from infra.operator.damage import UNREADABLE, is_readable
+from infra.operator.rebuild_totals import merchants_of, months_of, rebuild
+
+if TYPE_CHECKING:
+    from chalicelib.store.receipt_numbers import MonthNumbers
+
+COUNTER = re.compile(r"[nmgk]?[0-9]{2}")
+COUNTED = PENDING | {Phase.REVERSAL_APPROVED}
+
+
+class GivenBack(Record):
+    """The amounts and the count of a payment's reversals, and the last ones: requested, and approved."""
+
+    amount_minor: int = 0
+    reserved_minor: int = 0
+    count: int = 0
+    requested: Transaction | None = None
+    approved: Transaction | None = None
+
+
+def recount(chosen: Sequence[str], merchant_id: int | None, now: datetime) -> list[str]:
+    """Count again the values that follow from these tables. Return a line for each thing left."""
+    left: list[str] = []
+    done = Counter[str]()
+    if transactions.TABLE in chosen:
+        left += _follow_reversals(merchant_id, done)
+    if {transactions.TABLE, history.TABLE} & {*chosen}:
+        done["entries of the history written"] += _write_entries(merchant_id)
+    if {transactions.TABLE, history.TABLE, sequences.TABLE} & {*chosen}:
+        try:
+            for merchant in merchants_of(merchant_id):
+                for month in months_of(merchant, now):
+                    left += _month(merchant.id, month, chosen, now, done)
+        except UNREADABLE:
+            left.append("history: not counted, because a merchant is unreadable: repair the table merchants first.")
+    if {agents.TABLE, agents.LOGINS} & {*chosen}:
+        left += _sign_ins(merchant_id)
+    for text, number in (+done).items():
+        print(f"{number} {text}.")
+    for line in left:
+        print(f"  {line}")
+    return left
+
+
+# The amounts that payments gave back
+
+
+def _follow_reversals(merchant_id: int | None, done: Counter[str]) -> list[str]:
+    """Correct the given-back amounts of payments that were restored without their later reversals.
+
+    The suspects are read before their reversals are searched again. So a new reversal is found, or it changes the
+    payment and the correction is refused.
+    """
+    stored: dict[str, Transaction] = {}
+    reversals: defaultdict[str, list[Transaction]] = defaultdict(list)
+    for one in _transactions(merchant_id):
+        if one.original.id:
+            reversals[one.original.id].append(one)
+        elif one.reversals.amount_minor:
+            stored[one.id] = one
+    suspects = [
+        payment
+        for payment_id in stored.keys() | reversals.keys()
+        if (payment := stored.get(payment_id) or _readable(payment_id))
+        and _differs(payment, _given_back(reversals[payment_id]))
+    ]
+    if not suspects:
+        return []
+    again = {payment.id: payment for one in suspects if (payment := _readable(one.id))}
+    reversals.clear()
+    for one in _transactions(merchant_id):
+        if one.original.id in again:
+            reversals[one.original.id].append(one)
+    lines = [_correct(payment, reversals[payment.id]) for payment in again.values()]
+    done["given-back amounts of payments corrected"] += lines.count(None)
+    return [line for line in lines if line]
+
+
+def _transactions(merchant_id: int | None) -> Iterator[Transaction]:
+    for page in items.pages(table_name(transactions.TABLE)):
+        for item in page:
+            if is_readable(transactions.TABLE, item):
+                one = decode(Transaction, item)
+                if merchant_id in (None, one.client_id):
+                    yield one
+
+
+def _readable(transaction_id: str) -> Transaction | None:
+    with suppress(*UNREADABLE):
+        return transactions.get(transaction_id)
+    return None
+
+
+def _given_back(reversals: Iterable[Transaction]) -> GivenBack:
+    in_order = sorted(reversals, key=lambda one: one.created_at)
+    counted = [one for one in in_order if one.phase in COUNTED]
+    return GivenBack(
+        sum(one.amount_minor for one in counted),
+        sum(one.amount_minor for one in counted if one.is_pending),
+        len(counted),
+        in_order[-1] if in_order else None,
+        next((one for one in reversed(counted) if not one.is_pending), None),
+    )
+
+
+def _differs(payment: Transaction, counted: GivenBack) -> bool:
+    stored = payment.reversals
+    return (stored.amount_minor, stored.reserved_minor, stored.count) != (
+        counted.amount_minor,
+        counted.reserved_minor,
+        counted.count,
+    )
+
+
+def _correct(payment: Transaction, reversals: Sequence[Transaction]) -> str | None:
+    """Store the counted amounts. Return a line if it cannot be: nothing may be given back twice.
+
+    A payment may have given back more than its stored reversals: then a reversal was lost.
+    """
+    counted, stored = _given_back(reversals), payment.reversals
+    surplus = stored.amount_minor - counted.amount_minor
+    last = next((one for one in reversals if one.id == stored.requested_id), None)
+    is_refused = last is not None and last.phase in FAILED and surplus == last.amount_minor
+    if surplus > 0 and not is_refused:
+        amount = from_minor(surplus, payment.currency)
+        return f"{payment.id}: a lost reversal gave back {amount:f} {payment.currency.code}, or tried to."
+    names = {"reversed_minor": counted.amount_minor, "reserved_minor": counted.reserved_minor}
+    names |= {"reversals": counted.count}
+    was = {"w_amount": stored.amount_minor, "w_reserved": stored.reserved_minor, "w_count": stored.count}
+    values: dict[str, Any] = dict(names)
+    if counted.requested:
+        values["latest_reversal_id"] = counted.requested.id
+    if counted.approved:
+        values |= {"reverse_id": counted.approved.id, "reverse_invoice": counted.approved.invoice}
+    expression = "SET " + ", ".join(f"#{name} = :{name}" for name in values)
+    unchanged = "#reversed_minor = :w_amount AND #reserved_minor = :w_reserved AND #reversals = :w_count"
+    try:
+        write_one(update(transactions.key(payment.id), expression, values | was, condition=unchanged))
+    except AlreadyExistsError:
+        return f"{payment.id}: a reversal came in: run the command again."
+    return None
+
+
+# The history
+
+
+def _write_entries(merchant_id: int | None) -> int:
+    """Write the entries that differ from their transactions; return their number."""
+    written = 0
+    for page in items.pages(table_name(transactions.TABLE)):
+        readable = [decode(Transaction, item) for item in page if is_readable(transactions.TABLE, item)]
+        wrong = _wrong_entries([one for one in readable if merchant_id in (None, one.client_id)])
+        if wrong:
+            written += _mend(wrong)
+    return written
+
+
+def _wrong_entries(found: Sequence[Transaction]) -> list[str]:
+    """Return the IDs of transactions with an entry that is missing or differs."""
+    expected = {one.id: _entries_of(one) for one in found}
+    stored = items.items_at(history.TABLE, [entry for entries in expected.values() for entry in entries])
+    return [
+        transaction_id
+        for transaction_id, entries in expected.items()
+        if any(stored.get(items.name_of(history.TABLE, entry)) != entry for entry in entries)
+    ]
+
+
+def _mend(wrong: Sequence[str]) -> int:
+    """Write the entries of these transactions. Each is read after its entries, so that it is as new as they are."""
+    written = 0
+    for transaction_id in wrong:
+        before = transactions.get(transaction_id)
+        stored = items.items_at(history.TABLE, _entries_of(before)) if before else {}
+        transaction = transactions.get(transaction_id)
+        for entry in _entries_of(transaction) if transaction else ():
+            present = stored.get(items.name_of(history.TABLE, entry))
+            if present != entry:
+                with suppress(AlreadyExistsError):  # the transaction's next step has written it
+                    write_one(items.put(history.TABLE, entry, present))
+                    written += 1
+    return written
+
+
+def _entries_of(transaction: Transaction) -> list[dict[str, Value]]:
+    return [write.parameters["Item"] for write in history.writes_for_completion(transaction)]
+
+
+def _month(client_id: int, month: str, chosen: Sequence[str], now: datetime, done: Counter[str]) -> list[str]:
+    """Count a month of a merchant again; add to `done`, and return a line for each thing left."""
+    left: list[str] = []
+    _delete_unreadable(client_id, month)
+    entries = history.of_month(client_id, month)
+    if sequences.TABLE in chosen:
+        left += _raise_receipt_numbers(client_id, entries, done)
+    if transactions.TABLE in chosen:
+        left += _lost(client_id, month, entries)
+    try:
+        outcome = rebuild(client_id, month)
+    except UNREADABLE:
+        return [*left, f"merchant {client_id}, {month}: not counted, because a transaction is unreadable."]
+    done["counters corrected"] += len(outcome.mended)
+    # The rolled-up totals may be of any version: a large step makes all of them stale.
+    late = totals.counters_key(f"{client_id}#{month[:4]}", f"{month[5:]}#{totals.LATE}00")
+    write_one(update(late, "ADD #late :late", {"late": int(now.timestamp())}))
+    history_service.totals_of_merchant(client_id, days_of_month(month), now)
+    if outcome.moving:
+        left.append(f"merchant {client_id}, {month}: {len(outcome.moving)} counters move: run rebuild-totals.")
+    return left
+
+
+def _delete_unreadable(client_id: int, month: str) -> None:
+    """Delete unreadable items of the history. Its entries are written already, and its counters are counted again."""
+    for partition in (f"{client_id}#{month}", f"{client_id}#{month[:4]}"):
+        for item in items.items_of_partition(history.TABLE, partition):
+            try:
+                _read(item)
+            except UNREADABLE:
+                with suppress(AlreadyExistsError):
+                    commit(items.delete(history.TABLE, item))
+
+
+def _read(item: Item) -> None:
+    """Read an item of the history by its sort key, or raise one of `UNREADABLE`."""
+    at = item["at"]["S"]
+    if at.startswith((history.ENTRY, history.IN_ORDER)):
+        history.entry_in(item)
+    elif "kinds" in item or at.endswith(totals.TOTALS) or re.fullmatch(r"slots#[0-9]{2}#[0-9]{2}", at):
+        date.fromisoformat(item["through"]["S"])
+        _numbers({"version": item["version"]})
+        for kind, numbers in item["kinds"]["M"].items():
+            totals.counter_of(0, kind)
+            _numbers(numbers["M"])
+    elif totals.LATE in at:
+        _numbers({"late": item["late"]})
+    else:
+        totals.counter_at(at)
+        counters = {name: value for name, value in item.items() if name not in {"month", "at"}}
+        _numbers(counters)
+        if not all(map(COUNTER.fullmatch, counters)):
+            raise ValueError(at)
+
+
+def _numbers(values: Mapping[str, Value]) -> None:
+    for value in values.values():
+        int(value["N"])
+
+
+def _lost(client_id: int, month: str, entries: Sequence[HistoryEntry]) -> list[str]:
+    """Return a line for each payment that only the history knows, and delete its entries: no total counts it."""
+    stored = items.items_at(transactions.TABLE, [{"id": {"S": one.id}} for one in entries])
+    lost = {one.id: one for one in entries if one.id not in stored}
+    if lost:
+        for item in items.items_of_partition(history.TABLE, f"{client_id}#{month}"):
+            if item["at"]["S"].startswith((history.ENTRY, history.IN_ORDER)) and history.entry_in(item).id in lost:
+                commit(items.delete(history.TABLE, item))
+    return [_lost_line(client_id, one) for one in lost.values()]
+
+
+def _lost_line(client_id: int, entry: HistoryEntry) -> str:
+    counter = entry.counter
+    amount = Decimal(entry.amount_minor).scaleb(-counter.digits)
+    kind = "reversal" if counter.reverse_mode else "payment"
+    made = f"{amount:f} {counter.currency} at {counter.acquirer}, {entry.at:%Y-%m-%d %H:%M:%S}"
+    shown = {name: entry.exact.get(name) or getattr(entry, name) or "-" for name in ("rrn", "invoice")}
+    return f"lost {kind} of merchant {client_id}: {entry.id}  {made}, RRN {shown['rrn']}, receipt {shown['invoice']}"
+
+
+def _raise_receipt_numbers(client_id: int, entries: Sequence[HistoryEntry], done: Counter[str]) -> list[str]:
+    """Raise the last receipt numbers to those of the history, so that none is given twice."""
+    last: defaultdict[tuple[int, date], Counter[str]] = defaultdict(Counter)
+    for entry in entries:
+        invoice = entry.exact.get("invoice") or entry.invoice or ""
+        if OWN_RECEIPT_NUMBER.fullmatch(invoice):
+            day, agent, number = invoice.split(".")
+            numbers = last[int(agent), date(2000 + int(day[:2]), int(day[2:4]), 1)]
+            numbers[day[4:]] = max(numbers[day[4:]], int(number))
+    left = []
+    for (agent_id, month), numbers in last.items():
+        try:
+            done["receipt numbers raised"] += _raise(receipt_numbers.key(client_id, agent_id, month), numbers)
+        except AlreadyExistsError:
+            left.append(f"agent {agent_id} of merchant {client_id}: a receipt number was taken: run the command again.")
+    return left
+
+
+def _raise(key: "Key[MonthNumbers]", numbers: Mapping[str, int]) -> bool:
+    """Raise the last numbers of a month; return False if none is too low."""
+    stored = read(key)
+    before = stored.last if stored else {}
+    after = {day: max(before.get(day, 0), numbers.get(day, 0)) for day in before.keys() | numbers.keys()}
+    if after == before:
+        return False
+    condition = "#last = :before" if stored else "attribute_not_exists(#last)"
+    values = {"last": after, **({"before": before} if stored else {})}
+    write_one(update(key, "SET #last = :last", values, condition=condition))
+    return True
+
+
+# Sign-ins
+
+
+def _sign_ins(merchant_id: int | None) -> list[str]:
+    """Return a line for each agent whose login is missing or of another version: its credentials are refused."""
+    lines = []
+    for page in items.pages(table_name(agents.TABLE)):
+        found = [decode(Agent, item) for item in page if is_readable(agents.TABLE, item)]
+        for agent in found:
+            if agent.deleted or merchant_id not in (None, agent.client_id):
+                continue
+            login = None
+            with suppress(*UNREADABLE):
+                login = read(login_key(agent.email))
+            if login is None or login.agent_id != agent.id:
+                lines.append(f"agent {agent.id}: has no login.")
+            elif login.credential_version != agent.credential_version:
+                lines.append(f"agent {agent.id}: changed since: set its password again.")
+    return lines

@@ -1,0 +1,153 @@
+"""The guide docs/bad-days.md is rehearsed: its commands are pasted on a stage that has such a day."""
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import boto3
+import pytest
+
+from chalicelib.domain.phases import Phase
+from chalicelib.settings import settings
+from infra.bank import books
+from infra.demo.data import OTHER_OWNER, OTHER_TILL
+from infra.local import aws_server, engines, ports
+from tests.support import aws_commands, guides
+from tests.support.cards import a_card_body
+from tests.support.http import get, post
+from tests.support.iso8583_stage import RunningBank, check_books, paying_at_a_bank
+from tests.support.outages import closed, without
+from tests.support.stored import stored_transaction
+from tests.support.transactions import a_body
+
+GUIDE = "docs/bad-days.md"
+SUBMIT = "/api/v1/payment/submit"
+PAID, UNKNOWN, REJECTED, _, _, AFTERWARDS = (f"77F0B0F7-3D0B-4F0D-9A43-9B7C0C8A1D0{number}" for number in range(1, 7))
+NOT_IN_MOTO = {"UpdateRegionSettings", "CreateBackupSelection"}
+Paste = Callable[..., str]
+
+
+@pytest.fixture
+def paste(stage: str) -> Iterator[Paste]:
+    """Paste a section of the guide, and return its output."""
+    with aws_server.serve(ports.free_port()) as aws:
+
+        def run(*headings: str, **others: str) -> str:
+            return guides.printed_by(GUIDE, headings, {guides.LOCAL: stage, guides.AWS: aws, **others})
+
+        yield run
+
+
+def codes(printed: str) -> list[int]:
+    return [answer["ErrorCode"] for answer in guides.answers_in(printed)]
+
+
+def test_a_leaked_credential_is_found_revoked_and_its_use_is_listed(paste: Paste) -> None:
+    printed = paste("A till's credential leaked")
+
+    me, _, refused, listed, former, system = guides.answers_in(printed)
+    assert [one["ErrorCode"] for one in (me, refused, listed, former, system)] == [0, 102, 0, 102, 0]
+    assert (me["Data"]["AgentID"], me["Data"]["ClientID"]) == (3, 1)
+    assert "update   by agent 2        password, secret_key_sealed, sessions" in printed
+    assert "has a new password and a new secret key" in printed
+
+
+class Day:
+    """A stage whose bank can go away, and the guide that is pasted there."""
+
+    def __init__(self, running: RunningBank, paste: Paste, folder: Path) -> None:
+        self.bank, self._paste, self._folder = running, paste, folder
+
+    def paste(self, heading: str) -> str:
+        """Paste a section with the setup of the rehearsal. Its payments are replays after the first time."""
+        with books.serve(self.bank.bank) as control:
+            ports_here = {"PORT=8583": f"PORT={self.bank.server.port}", "8584": control.rpartition(":")[2]}
+            return self._paste("The bank is down", heading, **ports_here, **{"host.csv": f"{self._folder}/host.csv"})
+
+
+def test_a_bank_that_is_down_leaves_no_difference(stage: str, paste: Paste, tmp_path: Path) -> None:
+    with paying_at_a_bank(datetime.now(UTC)) as running:
+        day = Day(running, paste, tmp_path)
+        before = day.paste("The answers to tills")
+        with running.away():
+            during = day.paste("While the bank is down")
+            refund = {"TransactionID": PAID, "ReverseMode": 5, "Amount": "10.00", "PartialReverse": True}
+            refused = post(stage, "/api/v1/payment/reversecnp", {"BasicReverseTran": refund}, OTHER_TILL)
+        after = day.paste("When the bank is back")
+        transactions = [stored_transaction(one) for one in (PAID, UNKNOWN, AFTERWARDS)]
+        check_books(running.bank, transactions)
+
+    assert codes(before) == [0, 310]
+    assert codes(during) == [902, 0, 311, 0]
+    assert re.search("HTTP/1.1 503 .*?^Retry-After: 1\r?$.*?Ask again with a new ID", during, re.DOTALL | re.MULTILINE)
+    assert "No connection to 127.0.0.1" in during
+    assert (refused.error, stored_transaction(REJECTED).phase) == ((503, 902), Phase.REJECTED)
+    assert codes(after) == [0, 0, 0]
+    assert "answers, after" in after
+    assert "Processed 1 payments" in after
+    assert [one.phase for one in transactions] == [Phase.APPROVED, Phase.AUTO_CANCELLED, Phase.APPROVED]
+    assert transactions[0].remaining_minor == transactions[0].amount_minor
+    assert after.endswith("0 differences, 0 open; 2 in our books, 2 in the list.\n")
+
+
+def test_a_stage_without_the_acquirer_takes_no_card_and_settles_its_unknown_payment(
+    stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with paying_at_a_bank(datetime.now(UTC)):
+        unknown = post(stage, SUBMIT, a_card_body("12.67"), OTHER_TILL)
+        with monkeypatch.context() as patch:
+            patch.setenv("ACQUIRERS", "")
+            settings.cache_clear()
+            refused = post(stage, SUBMIT, a_card_body("12.00"), OTHER_TILL)
+            cash = post(stage, SUBMIT, a_body(), OTHER_TILL)
+            seen = get(stage, f"/api/v1/payment/{unknown.body['TransactionID']}", OTHER_TILL)
+
+    assert unknown.body["ErrorCode"] == 310
+    assert (refused.error, cash.error) == ((400, 312), (200, 0))
+    assert seen.body["Transactions"][0]["Substate"] == 404
+
+
+def test_a_sale_of_an_outage_is_taken_once_when_the_store_is_back(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    offline = {"MobileSettings": {"Features": {"Offline": True}}}
+    assert post(stage, "/api/v1/merchant/2/pos/5/update", offline, OTHER_OWNER).error == (200, 0)
+    paid = (datetime.now(UTC) - timedelta(hours=3)).strftime("%Y-%m-%dT%H:%M:%S")
+    sale = {"GMT": 0, **a_body(OfflineTran={"OfflineMode": True, "Invoice": "K7QX4-000001", "Paid": paid})}
+
+    with closed() as url, without(monkeypatch, url, engines.ENDPOINT_VARIABLE):
+        refused = post(stage, SUBMIT, sale, OTHER_TILL)
+    taken, again = (post(stage, SUBMIT, sale, OTHER_TILL) for _ in range(2))
+
+    assert (refused.error, refused.headers["Retry-After"]) == ((503, 903), "1")
+    assert (taken.error, again.error) == ((200, 0), (200, 0))
+    assert "Idempotent-Replayed" not in taken.headers
+    assert again.headers["Idempotent-Replayed"] == "true"
+
+
+@pytest.mark.usefixtures("aws")
+def test_the_copies_in_another_region_are_made_by_the_commands_of_the_guide() -> None:
+    given, *commands = guides.commands_under(GUIDE, "Copies in another region")
+    variables = dict(word.split("=") for word in given.split()[1:]) | {"STACK": "copied"}
+    region, bucket = variables["COPIES"], f"copied-{variables['ACCOUNT']}-files"
+    secrets, store = boto3.client("secretsmanager"), boto3.client("s3")
+    secrets.create_secret(Name="copied-secret", SecretString="{}")
+    store.create_bucket(Bucket=bucket, CreateBucketConfiguration={"LocationConstraint": "eu-west-1"})
+    store.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+
+    answers = dict(aws_commands.carry_out(commands, variables))
+
+    assert {operation for operation, answer in answers.items() if answer is None} == NOT_IN_MOTO
+    backup = boto3.client("backup", region_name=variables["AWS_DEFAULT_REGION"])
+    plan = backup.get_backup_plan(BackupPlanId=answers["CreateBackupPlan"]["BackupPlanId"])["BackupPlan"]
+    [rule] = plan["Rules"]
+    [copied] = rule["CopyActions"]
+    there = boto3.client("backup", region_name=region).list_backup_vaults()["BackupVaultList"]
+    assert [vault["BackupVaultArn"] for vault in there] == [copied["DestinationBackupVaultArn"]]
+    here = backup.list_backup_vaults()["BackupVaultList"]
+    assert [vault["BackupVaultName"] for vault in here] == [rule["TargetBackupVaultName"]]
+    replicas = secrets.describe_secret(SecretId="copied-secret")["ReplicationStatus"]
+    assert [one["Region"] for one in replicas] == [region]
+    replication = store.get_bucket_replication(Bucket=bucket)["ReplicationConfiguration"]
+    assert [one["Destination"]["Bucket"] for one in replication["Rules"]] == [
+        f"arn:aws:s3:::copied-{variables['ACCOUNT']}-copies"
+    ]

@@ -1,0 +1,659 @@
+"""A bad day on each engine: tables are emptied, overwritten or dropped, and `restore` puts them back."""
+
+import contextlib
+import io
+import itertools
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+
+from chalicelib.domain.phases import Phase
+from chalicelib.domain.reversal import ReverseMode
+from chalicelib.services import deliveries, outbox, payment_sweep
+from chalicelib.settings import settings
+from chalicelib.store import agents, history, transactions
+from chalicelib.store.table import client, table_name, write_one
+from infra.demo import data as demo_data
+from infra.local import engines, streams
+from infra.operator import commands as operator
+from infra.operator import items
+from infra.operator import restore as operator_restore
+from infra.operator.damage import RULES
+from infra.reference import ROOT
+from tests.support import events as support_events
+from tests.support import http
+from tests.support.builders import PASSWORD, Shop, a_shop, a_webhook, agent_update, an_email
+from tests.support.cards import a_card_body
+from tests.support.host_without_inquiry import without_inquiries
+from tests.support.receipts import mails
+from tests.support.receivers import Receiver, a_receiver
+from tests.support.reconciliations import DAY, listed
+from tests.support.stored import stored_transaction
+from tests.support.transactions import a_body, a_guid
+
+SUBMIT, REVERSE = "/api/v1/payment/submit", "/api/v1/payment/reverse"
+REVERSE_CNP = "/api/v1/payment/reversecnp"
+LIST, TAKINGS = "/api/v1/payment/listHistoryEx", "/api/v1/report/takings"
+KEPT = "kept-"  # the beginning of the names of copies
+
+Items = dict[str, dict[str, Any]]  # the items of a table by the name of their key
+Tables = dict[str, Items]
+Restore = Callable[..., str]
+
+
+@pytest.fixture(scope="module")
+def own_dynamodb_local(aws: None) -> Iterator[str]:
+    """A DynamoDB Local of this module, because it loses tables."""
+    del aws
+    if not engines.is_installed():
+        pytest.skip(engines.INSTALL_HINT)
+    with engines.dynamodb_local(expiring=False) as url:
+        yield url
+
+
+@pytest.fixture
+def stage(request: pytest.FixtureRequest, server: str, moto_tables: Any, seeded: set[str]) -> Iterator[str]:
+    """The local stage on moto, or on an engine of its own: its URL. The copies of the test are deleted after it."""
+    if getattr(request, "param", "moto") == "moto":
+        moto_tables.module = None  # each test begins with the demo data
+        request.getfixturevalue("moto")
+    else:
+        url = request.getfixturevalue("own_dynamodb_local")
+        request.getfixturevalue("choose")(url)
+        if url not in seeded:
+            demo_data.seed()
+            seeded.add(url)
+    yield server
+    tables = boto3.client("dynamodb")
+    for name in tables.list_tables()["TableNames"]:
+        if name.removeprefix(settings().table_prefix) not in items.definitions():
+            tables.delete_table(TableName=name)
+
+
+@dataclass
+class Shopping:
+    """A shop, its till, its customers, and the receiver of its events."""
+
+    shop: Shop
+    till: tuple[str, str]
+    session: str
+    receiver: Receiver
+    customer: str
+    paid: list[str]
+
+    def pay(self, body: dict[str, Any]) -> str:
+        reply = self.shop.post(SUBMIT, {**body, "Receipt": {"Email": self.customer}}, self.till)
+        assert reply.error == (200, 0), reply.text
+        support_events.deliver_all()
+        self.paid.append(str(reply.body["TransactionID"]))
+        return self.paid[-1]
+
+    def give_back(self, payment: str, amount: str, *, by_card: bool = False) -> str:
+        path, mode = (REVERSE_CNP, ReverseMode.RETURN_CNP) if by_card else (REVERSE, ReverseMode.RETURN)
+        basic = {"TransactionID": payment, "ReverseMode": mode, "Amount": amount, "PartialReverse": True}
+        reply = self.shop.post(path, {"BasicReverseTran": {**basic, "ID": a_guid()}}, self.till)
+        assert reply.error == (200, 0), reply.text
+        support_events.deliver_all()
+        return str(reply.body["TransactionReverseID"])
+
+    def seen(self) -> list[Any]:
+        """Return what the shop sees: each payment, list, totals, takings, webhooks, events, and who is signed in."""
+        me = http.call(
+            self.shop.stage,
+            "GET",
+            "/api/v1/user/me?GMT=0",
+            None,
+            None,
+            {"Authorization": f"Session {self.session}"},
+        )
+        shown = [http.get(self.shop.stage, f"/api/v1/payment/{one}", self.till) for one in self.paid]
+        asked = [
+            self.shop.post(LIST, {}, self.shop.owner),
+            self.shop.post(TAKINGS, {}, self.shop.owner),
+            self.shop.post(f"{self.shop.path}/webhook/list", {}, self.shop.owner),
+            self.shop.post(f"{self.shop.path}/event/list", {}, self.shop.owner),
+        ]
+        assert [reply.error for reply in (me, *shown, *asked)] == [(200, 0)] * (len(shown) + 5)
+        return [reply.body for reply in (*shown, *asked)]
+
+    def sent(self) -> tuple[int, int]:
+        """Return the numbers of calls of the webhook and of receipts, after the streams and the sweeps have run."""
+        support_events.deliver_all()
+        for minutes in (0, 3, 200):
+            now = datetime.now(UTC) + timedelta(minutes=minutes)
+            while outbox.sweep(now, 100).done:
+                pass
+            deliveries.sweep(now, 0.2)
+        return len(self.receiver.calls), len(mails(self.customer))
+
+
+@pytest.fixture
+def shopping(stage: str) -> Iterator[Shopping]:
+    """A shop with payments of three kinds, a part given back, events, receipts and a session."""
+    with a_receiver() as receiver:
+        shop = a_shop(stage)
+        agent = shop.agent(TID=shop.terminal(Name="TILL0001")["Name"], MobileSettings={"Features": {"AutoLogin": True}})
+        till = (agent["Email"], PASSWORD)
+        body = {"Email": till[0], "Password": till[1], "Remember": True}
+        signed_in = http.post(stage, "/api/v1/user/login/session", body, None).body
+        created = shop.post(f"{shop.path}/webhook/create", a_webhook(Url=receiver.url))
+        assert created.error == (200, 0), created.text
+        made = Shopping(shop, till, signed_in["Data"]["SessionID"], receiver, an_email(), [])
+        cash = made.pay(a_body(Amount="12.30"))
+        made.pay(a_card_body(20.00))
+        made.give_back(cash, "2.30")
+        yield made
+
+
+@pytest.fixture
+def restore(stage: str, capsys: pytest.CaptureFixture[str]) -> Restore:
+    """Run the command; return the output, with the message of its exit at the end."""
+    del stage
+
+    def run(*options: str, is_done: bool = True) -> str:
+        capsys.readouterr()
+        end = ""
+        try:
+            operator.main(["restore", *options])
+        except SystemExit as stopped:
+            end = str(stopped.code)
+        assert bool(end) is not is_done, end + capsys.readouterr().out
+        return capsys.readouterr().out + end
+
+    return run
+
+
+@pytest.fixture
+def keep(restore: Restore) -> Callable[[], list[str]]:
+    """Make the copies of this moment, and return the options that name them.
+
+    moto restores a table as it is, whatever the time, so the copies are made now. DynamoDB Local restores nothing.
+    """
+
+    def make() -> list[str]:
+        at = datetime.now(UTC).isoformat()
+        if is_moto():
+            restore("--at", at, is_done=False)
+            return ["--at", at]
+        for table, found in stored().items():
+            arguments = {**items.definitions()[table], "TableName": KEPT + table, "DeletionProtectionEnabled": False}
+            arguments.pop("StreamSpecification", None)
+            boto3.client("dynamodb").create_table(**arguments)
+            for item in found.values():
+                put(KEPT + table, item)
+        return ["--at", at, "--copies", KEPT]
+
+    return make
+
+
+def is_moto() -> bool:
+    return engines.ENDPOINT_VARIABLE not in os.environ
+
+
+def stored() -> Tables:
+    """Return every item of every table of the stage."""
+    return {table: stored_in(table) for table in items.definitions()}
+
+
+def stored_in(table: str) -> Items:
+    pages = items.pages(table_name(table))
+    return {items.name_of(table, item): item for page in pages for item in page}
+
+
+def lasting(tables: Tables) -> Tables:
+    """Return the items without those that leap, and without the rolled-up totals, which the next list makes."""
+    leaping = {name for name, item in tables["sequences"].items() if "N" in item.get("last", {})}
+    rolled = {name for name in tables["history"] if re.match(r"[0-9]+#[0-9]{4} ", name)}
+    without = {"sequences": leaping, "history": rolled}
+    return {
+        table: {name: item for name, item in found.items() if name not in without.get(table, ())}
+        for table, found in tables.items()
+    }
+
+
+def put(name: str, item: dict[str, Any]) -> None:
+    client().call("PutItem", TableName=name, Item=item)
+
+
+def emptied(table: str, _: Tables) -> None:
+    for item in stored_in(table).values():
+        key = items.key_of(table, item)
+        client().call("DeleteItem", TableName=table_name(table), Key=key)
+
+
+def overwritten(table: str, _: Tables) -> None:
+    """Every second item becomes rubbish."""
+    for item in list(stored_in(table).values())[::2]:
+        put(table_name(table), {**items.key_of(table, item), "rubbish": {"S": "?"}})
+
+
+def outdated(table: str, earlier: Tables) -> None:
+    """Each item that existed earlier is as it was then."""
+    for item in earlier[table].values():
+        put(table_name(table), item)
+
+
+def dropped(table: str, _: Tables) -> None:
+    name = table_name(table)
+    boto3.client("dynamodb").update_table(TableName=name, DeletionProtectionEnabled=False)
+    boto3.client("dynamodb").delete_table(TableName=name)
+
+
+Damage = Callable[[str, Tables], None]
+on_both_engines = pytest.mark.parametrize(
+    "stage", ["moto", pytest.param("dynamodb-local", marks=pytest.mark.release)], indirect=True
+)
+BEFORE_A_RELEASE = (emptied, outdated)
+DAMAGES = [
+    pytest.param(one, marks=pytest.mark.release if one in BEFORE_A_RELEASE else ())
+    for one in (emptied, overwritten, outdated, dropped)
+]
+
+
+def test_every_table_has_a_rule_or_is_written_again() -> None:
+    assert {*RULES, history.TABLE} == set(items.definitions())
+
+
+@on_both_engines
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_all_tables_are_as_they_were(
+    shopping: Shopping, restore: Restore, keep: Callable[[], list[str]], damage: Damage
+) -> None:
+    earlier = stored()
+    shopping.give_back(shopping.paid[1], "5.00", by_card=True)
+    seen, sent = shopping.seen(), shopping.sent()
+    before, options = stored(), keep()
+    for table in before:
+        damage(table, earlier)
+
+    printed = restore(*options, "--yes")
+
+    assert lasting(stored()) == lasting(before), printed
+    assert shopping.sent() == sent
+    assert shopping.seen() == seen
+    paid = shopping.pay(a_body(Amount="7.00"))
+    shopping.give_back(paid, "7.00")
+    (shown,) = http.get(shopping.shop.stage, f"/api/v1/payment/{paid}", shopping.till).body["Transactions"]
+    assert (shown["Substate"], shown["AmountEff"]) == (502, 0)
+    assert shopping.sent() == (sent[0] + 2, sent[1] + 1)
+    assert "none damaged" in restore(*options, "--table", "transactions", "--yes")
+
+
+EVERY_RUN = {transactions.TABLE, agents.LOGINS, history.TABLE}  # the other tables before a release
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pytest.param(one, marks=() if one in EVERY_RUN else pytest.mark.release)
+        for one in sorted({*RULES, history.TABLE})
+    ],
+)
+def test_one_table_is_as_it_was(shopping: Shopping, restore: Restore, keep: Any, table: str) -> None:
+    seen, before, options = shopping.seen(), stored(), keep()
+    overwritten(table, {})
+
+    restore(*options, "--table", table, "--yes")
+
+    assert lasting(stored()) == lasting(before)
+    assert shopping.seen() == seen
+
+
+@on_both_engines
+def test_a_dropped_table_has_the_settings_of_the_template_again(
+    shopping: Shopping, restore: Restore, keep: Any
+) -> None:
+    del shopping
+    name, tables, options = table_name("events"), boto3.client("dynamodb"), keep()
+    dropped("events", {})
+
+    printed = restore(*options, "--table", "events", "--yes")
+
+    table = tables.describe_table(TableName=name)["Table"]
+    assert "events: created again. Its stream is new: connect its function." in printed
+    assert (table["DeletionProtectionEnabled"], table["StreamSpecification"]["StreamViewType"]) == (True, "NEW_IMAGE")
+    assert [one["IndexName"] for one in table["GlobalSecondaryIndexes"]] == ["due"]
+    expiry = tables.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+    assert (expiry["TimeToLiveStatus"], expiry["AttributeName"]) == ("ENABLED", "expires_at")
+    if is_moto():
+        recovery = tables.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
+        assert recovery["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"] == "ENABLED"
+        assert table["SSEDescription"]["KMSMasterKeyArn"] == settings().key_id
+
+
+def test_a_dropped_table_comes_back_from_the_backup_that_dynamodb_made(shopping: Shopping, restore: Restore) -> None:
+    seen, name = shopping.seen(), table_name("transactions")
+    boto3.client("dynamodb").create_backup(TableName=name, BackupName="when-it-was-dropped")
+    dropped("transactions", {})
+
+    printed = restore("--at", "2026-03-14T09:00:00Z", "--table", "transactions", "--yes")
+
+    assert "transactions: dropped. Its copy is the backup of " in printed
+    assert shopping.seen() == seen
+
+
+@on_both_engines
+def test_an_item_that_somebody_changes_between_comparison_and_write_stays(
+    shopping: Shopping, restore: Restore, keep: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options = keep()
+    agent = {"id": {"N": str(shopping.shop.id)}}
+    real, changed = items.put, {**agent, "rubbish": {"S": "of somebody else"}}
+    put(table_name("merchants"), {**agent, "rubbish": {"S": "?"}})
+
+    def overtaken(table: str, item: Any, present: Any) -> Any:
+        put(table_name(table), changed)
+        return real(table, item, present)
+
+    monkeypatch.setattr(items, "put", overtaken)
+    printed = restore(*options, "--table", "merchants", "--merchant", str(shopping.shop.id), "--yes", is_done=False)
+
+    assert f"{shopping.shop.id}: changed meanwhile" in printed
+    assert stored_in("merchants")[str(shopping.shop.id)] == changed
+
+
+@on_both_engines
+def test_later_writes_stay(shopping: Shopping, restore: Restore, keep: Any) -> None:
+    earlier, options = stored(), keep()
+    cash = shopping.paid[0]
+    shopping.give_back(cash, "4.00")
+    later = shopping.pay(a_body(Amount="8.00"))
+    shopping.shop.post(f"{shopping.shop.path}/webhook/create", a_webhook())
+    seen, before = shopping.seen(), stored()
+    for table in earlier:
+        for name in [*earlier[table]][::2]:
+            if before[table].get(name) == earlier[table][name]:  # what was written later is sound
+                put(table_name(table), {**items.key_of(table, earlier[table][name]), "rubbish": {"S": ""}})
+
+    restore(*options, "--yes")
+
+    assert lasting(stored()) == lasting(before)
+    assert shopping.seen() == seen
+    assert http.get(shopping.shop.stage, f"/api/v1/payment/{later}", shopping.till).error == (200, 0)
+
+
+def test_a_reversal_after_the_copy_counts_in_its_restored_payment(
+    shopping: Shopping, restore: Restore, keep: Any
+) -> None:
+    options, (cash, _) = keep(), shopping.paid
+    shopping.give_back(cash, "4.00")
+    seen, before = shopping.seen(), stored()
+    put(table_name("transactions"), {"id": {"S": cash}, "rubbish": {"S": ""}})
+
+    printed = restore(*options, "--table", "transactions", "--yes")
+
+    assert "1 given-back amounts of payments corrected." in printed
+    assert lasting(stored()) == lasting(before)
+    assert shopping.seen() == seen
+
+
+def test_a_lost_reversal_is_named_and_never_given_back_twice(shopping: Shopping, restore: Restore, keep: Any) -> None:
+    options, (cash, _) = keep(), shopping.paid
+    lost = shopping.give_back(cash, "10.00")
+    client().call("DeleteItem", TableName=table_name("transactions"), Key={"id": {"S": lost}})
+
+    printed = restore(*options, "--table", "transactions", "--yes", is_done=False)
+
+    assert f"{cash}: a lost reversal gave back 10.00 ZAR, or tried to." in printed
+    basic = {"TransactionID": cash, "ReverseMode": ReverseMode.RETURN}
+    reply = shopping.shop.post(REVERSE, {"BasicReverseTran": basic}, shopping.till)
+    assert reply.status == 409
+
+
+def test_a_lost_payment_is_named_and_counts_no_more(shopping: Shopping, restore: Restore, keep: Any) -> None:
+    seen, options = shopping.seen(), keep()
+    lost = shopping.pay(a_body(Amount="8.00"))
+    emptied("transactions", {})
+
+    printed = restore(*options, "--table", "transactions", "--yes", is_done=False)
+
+    (line,) = (line for line in printed.splitlines() if lost in line)
+    assert line.startswith(f"  lost payment of merchant {shopping.shop.id}: {lost}  8.00 ZAR at CASH, ")
+    shopping.paid.remove(lost)
+    assert shopping.seen()[:-1] == seen[:-1]  # the last are the events: the receiver has got that of the lost payment
+
+
+def test_no_number_is_given_twice(shopping: Shopping, restore: Restore, keep: Any) -> None:
+    options, cash = keep(), shopping.paid[0]
+    later = shopping.pay(a_body(Amount="8.00"))
+    other = shopping.shop.agent()["ID"]
+    emptied("sequences", {})
+
+    restore(*options, "--table", "sequences", "--yes")
+
+    newest = shopping.pay(a_body(Amount="9.00"))
+    numbers = [invoice(shopping, one) for one in (cash, later, newest)]
+    assert len({*numbers}) == 3
+    assert int(numbers[2].split(".")[2]) == int(numbers[1].split(".")[2]) + 1
+    assert shopping.shop.agent()["ID"] > other
+
+
+def invoice(shopping: Shopping, payment: str) -> str:
+    (shown,) = http.get(shopping.shop.stage, f"/api/v1/payment/{payment}", shopping.till).body["Transactions"]
+    return str(shown["Invoice"])
+
+
+def test_a_message_that_may_have_been_sent_is_not_sent_again(shopping: Shopping, restore: Restore, keep: Any) -> None:
+    body = {**a_body(Amount="8.00"), "Receipt": {"Email": shopping.customer}}
+    reply = shopping.shop.post(SUBMIT, body, shopping.till)
+    options = keep()
+    sent = shopping.sent()
+    for table in ("outbox", "events"):
+        emptied(table, {})
+
+    for table in ("outbox", "events"):
+        restore(*options, "--table", table, "--yes")
+
+    assert shopping.sent()[1] == sent[1]
+    entry = stored_in("outbox")[f"{reply.body['TransactionID']}.email"]
+    assert ("given_up_at" in entry, "due_at" in entry) == (True, False)
+    assert {*shopping.receiver.ids} == {call.event_id for call in shopping.receiver.calls[: sent[0]]}
+
+
+def test_a_webhook_that_was_deleted_after_the_copy_stays_deleted(
+    shopping: Shopping, restore: Restore, keep: Any
+) -> None:
+    options = keep()
+    hook = shopping.shop.post(f"{shopping.shop.path}/webhook/list", {}).body["Webhooks"][0]["ID"]
+    assert shopping.shop.post(f"{shopping.shop.path}/webhook/{hook}/delete", {}).error == (200, 0)
+
+    printed = restore(*options, "--table", "webhooks", "--yes")
+
+    assert f"  {shopping.shop.id} {hook}: deleted since" in printed
+    assert shopping.shop.post(f"{shopping.shop.path}/webhook/list", {}).body["Webhooks"] == []
+
+
+def test_the_login_of_an_old_address_stays_deleted(shopping: Shopping, restore: Restore, keep: Any) -> None:
+    options, email = keep(), an_email()
+    number = stored_in("logins")[shopping.till[0].lower()]["agent_id"]["N"]
+    reply = shopping.shop.post(
+        f"{shopping.shop.path}/pos/{number}/update",
+        agent_update(Email=email, Password=None, EndSessions=None, SecretKey=None),
+    )
+    assert reply.error == (200, 0), reply.text
+
+    restore(*options, "--table", "logins", "--yes")
+
+    assert http.get(shopping.shop.stage, "/api/v1/user/me?GMT=0", shopping.till).status == 401
+    assert http.get(shopping.shop.stage, "/api/v1/user/me?GMT=0", (email, PASSWORD)).status == 200
+
+
+@on_both_engines
+def test_one_merchant_comes_back_and_no_other(shopping: Shopping, restore: Restore, keep: Any) -> None:
+    seen, before, options = shopping.seen(), stored(), keep()
+    for table in before:
+        if table != "sequences":
+            emptied(table, {})
+
+    restore(*options, "--merchant", str(shopping.shop.id), "--yes")
+
+    after = stored()
+    assert [*after["merchants"]] == [str(shopping.shop.id)]
+    assert {item["client_id"]["N"] for item in after["transactions"].values()} == {str(shopping.shop.id)}
+    restore(*options, "--yes")
+    assert lasting(stored()) == lasting(before)
+    assert shopping.seen() == seen
+
+
+def test_nothing_changes_without_a_yes(
+    shopping: Shopping, restore: Restore, keep: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del shopping
+    options = [*keep(), "--table", "merchants"]
+    emptied("merchants", {})
+    monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
+
+    printed = restore(*options, is_done=False)
+
+    assert re.search(r"^merchants: [0-9]+ compared; [0-9]+ missing\.$", printed, re.MULTILINE)
+    assert printed.endswith("Nothing was changed. The option --yes writes.")
+    assert stored_in("merchants") == {}
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda _: "no")
+    restore(*options, is_done=False)
+    assert stored_in("merchants") == {}
+    monkeypatch.setattr("builtins.input", lambda _: "yes")
+    restore(*options)
+    assert stored_in("merchants") != {}
+
+
+@on_both_engines
+def test_a_run_after_a_killed_one_completes_it(
+    shopping: Shopping, restore: Restore, keep: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, sent = shopping.seen(), shopping.sent()
+    before, options = stored(), keep()
+    for table in before:
+        dropped(table, {})
+    for dies_after in (20, 30, 10_000):
+        monkeypatch.setattr(operator_restore, "write_one", dying_after(dies_after))
+        with contextlib.suppress(KeyboardInterrupt):
+            restore(*options, "--yes")
+
+    assert lasting(stored()) == lasting(before)
+    assert shopping.sent() == sent
+    assert shopping.seen() == seen
+
+
+def dying_after(number: int) -> Callable[..., Any]:
+    """Return a write that works so often, and then kills the process."""
+    written = itertools.count()
+
+    def write(*arguments: Any) -> Any:
+        if next(written) >= number:
+            raise KeyboardInterrupt
+        return write_one(*arguments)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--at", "yesterday"], "The time must be like"),
+        (["--at", "2026-03-14T09:00:00"], "The time must have its zone"),
+        (["--at", "2999-03-14T09:00:00Z"], "must be over"),
+        (["--at", "2026-03-14T09:00:00Z", "--table", "payments"], "There is no table payments: there are agents,"),
+        (["--at", "2026-03-14T09:00:00Z", "--copies", "none-"], "There is no table none-"),
+    ],
+)
+def test_a_wrong_option_is_one_clear_line(restore: Restore, options: list[str], message: str) -> None:
+    assert message in restore(*options, is_done=False)
+
+
+def test_dynamodb_local_says_that_it_needs_copies(dynamodb_local: str, capsys: pytest.CaptureFixture[str]) -> None:
+    del dynamodb_local
+    with pytest.raises(SystemExit, match="This engine restores nothing: name copies by --copies"):
+        operator.main(["restore", "--at", "2026-03-14T09:00:00Z"])
+    assert capsys.readouterr().out == ""
+
+
+def test_the_guide_repairs_a_table(
+    shopping: Shopping, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = shopping.seen()
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    pattern = re.compile(r"^ *python -m infra\.operator (restore .*?)(?: \| tee .*)?$", re.MULTILINE)
+    compare, *writes = pattern.findall((ROOT / "docs" / "operator.md").read_text(encoding="utf-8"))
+
+    with pytest.raises(SystemExit, match="Nothing was changed"):
+        operator.main(compare.split())
+    for table in items.definitions():
+        overwritten(table, {})
+    for command in writes:
+        operator.main(command.split())
+
+    assert len(writes) == 2
+    assert "written back" in capsys.readouterr().out
+    assert shopping.seen() == seen
+
+
+def test_the_list_of_the_host_names_a_lost_payment(
+    shopping: Shopping, restore: Restore, keep: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = keep()
+    with pytest.MonkeyPatch.context() as patch, without_inquiries(patch):
+        payment = stored_transaction(shopping.pay(a_card_body(31.00)))
+    day = f"{payment.created_at + timedelta(hours=payment.gmt):%Y-%m-%d}"
+    host_list = tmp_path / "host.csv"
+    host_list.write_text(listed(payment).replace(str(DAY), day), newline="")
+    for table in ("transactions", "history"):
+        emptied(table, {})
+
+    restore(*options, "--yes")
+
+    command = ["--acquirer", payment.acquirer, "--date", day, "--file", str(host_list)]
+    with pytest.raises(SystemExit) as stopped:
+        operator.main(["reconcile", *command])
+    printed = capsys.readouterr()
+    assert stopped.value.code == 1, printed.err
+    assert re.search(rf"{payment.result.rrn} +missing here +ours -, theirs purchase 31.00 ZAR", printed.out)
+
+
+def test_totals_wait_for_an_unreadable_merchant(shopping: Shopping, restore: Restore, keep: Any) -> None:
+    options = [*keep(), "--yes"]
+    put(table_name("merchants"), {"id": {"N": str(shopping.shop.id)}, "rubbish": {"S": ""}})
+
+    printed = restore(*options, "--table", "history", is_done=False)
+
+    assert "a merchant is unreadable: repair the table merchants first" in printed
+    restore(*options)
+
+
+def test_a_payment_that_was_pending_is_resolved_without_a_second_receipt_or_event(
+    shopping: Shopping, restore: Restore, keep: Any
+) -> None:
+    body = {**a_card_body(12.68), "Receipt": {"Email": shopping.customer}}  # the sandbox loses the answer
+    pending = shopping.shop.post(SUBMIT, body, shopping.till).body["TransactionID"]
+    assert stored_transaction(pending).is_pending
+    options = keep()
+    payment_sweep.run(datetime.now(UTC) + timedelta(minutes=5))
+    assert stored_transaction(pending).phase is Phase.APPROVED
+    sent = shopping.sent()
+    emptied("transactions", {})
+
+    restore(*options, "--table", "transactions", "--yes")
+    payment_sweep.run(datetime.now(UTC) + timedelta(minutes=10))
+
+    assert stored_transaction(pending).phase is Phase.APPROVED
+    assert shopping.sent() == sent
+
+
+@on_both_engines
+def test_the_stream_passes_no_restored_event(shopping: Shopping, restore: Restore, keep: Any) -> None:
+    support_events.forget()
+    before, options = stored_in("events"), keep()
+    emptied("events", {})
+
+    restore(*options, "--table", "events", "--yes")
+
+    assert stored_in("events") == before
+    assert sum("kind" in item for item in before.values()) == len(shopping.receiver.calls) > 0
+    assert list(streams.batches()) == []

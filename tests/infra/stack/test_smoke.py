@@ -1,0 +1,118 @@
+"""The smoke payment leaves no money behind, whatever happens to it."""
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.secret import Secret
+from infra.stack import smoke as program
+from infra.stack.smoke import DESCRIPTION, SmokeError, smoke, till
+from tests.support import http
+from tests.support.builders import PASSWORD, a_shop
+from tests.support.transactions import a_body
+
+
+@pytest.fixture
+def login(stage: str) -> tuple[str, str]:
+    shop = a_shop(stage)
+    return shop.agent(TID=shop.terminal()["Name"])["Email"], PASSWORD
+
+
+def amounts(stage: str, login: tuple[str, str]) -> list[tuple[Any, Any]]:
+    listed = http.post(stage, "/api/v1/payment/listHistoryEx", {}, login).body["Transactions"]
+    return [(one["Description"], one["AmountEff"]) for one in listed if one["ReverseMode"] is None]
+
+
+def test_the_payment_is_taken_and_returned_each_time(stage: str, login: tuple[str, str]) -> None:
+    _, payment = (smoke(till(stage, login[0], Secret(login[1]))) for _ in range(2))
+
+    (view,) = http.get(stage, f"/api/v1/payment/{payment}", login).body["Transactions"]
+    assert (view["AmountEff"], view["CountRvs"], view["Description"]) == (0, 1, DESCRIPTION)
+    assert amounts(stage, login) == [(DESCRIPTION, 0)] * 2
+
+
+@pytest.mark.parametrize("dies_before", ["/api/v1/payment/", "/api/v1/payment/reverse"])
+def test_the_payment_of_a_run_that_died_is_returned_by_the_next(
+    stage: str, login: tuple[str, str], dies_before: str
+) -> None:
+    other = http.post(stage, "/api/v1/payment/submit", a_body(Amount="3.00"), login)
+    assert other.error == (200, 0)
+    send = till(stage, login[0], Secret(login[1]))
+    sent: list[str] = []
+
+    def dying(path: str, body: Any) -> Any:
+        if sent[-1:] == ["/api/v1/payment/submit"] or path == dies_before:
+            raise KeyboardInterrupt
+        sent.append(path)
+        return send(path, body)
+
+    with pytest.raises(KeyboardInterrupt):
+        smoke(dying)
+    smoke(send)
+
+    assert sorted(amounts(stage, login), key=str) == [(DESCRIPTION, 0), (DESCRIPTION, 0), (None, 3)]
+
+
+def test_a_lost_answer_is_asked_for_again_with_the_same_id(
+    stage: str, login: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, lost = json.load, iter([False, False, True, False, True])
+
+    def load(*arguments: Any, **options: Any) -> Any:
+        found = real(*arguments, **options)
+        if next(lost, False):
+            raise TimeoutError
+        return found
+
+    monkeypatch.setattr(json, "load", load)
+    smoke(till(stage, login[0], Secret(login[1]), pause_s=0))
+
+    assert amounts(stage, login) == [(DESCRIPTION, 0)]
+
+
+def test_a_wrong_rest_is_named(stage: str, login: tuple[str, str]) -> None:
+    send = till(stage, login[0], Secret(login[1]))
+
+    def wrong(path: str, body: Any) -> Any:
+        answer = send(path, body)
+        return (
+            {**answer, "Transactions": [{**answer["Transactions"][0], "CountRvs": 0}]}
+            if path[-1:].isalnum() and (path.count("-") == 4)
+            else answer
+        )
+
+    with pytest.raises(SmokeError, match=r"the number of returns of payment .* is 0, not 1"):
+        smoke(wrong)
+
+
+@pytest.mark.parametrize(
+    ("address", "password", "message"),
+    [
+        (None, "wrong password", r"/api/v1/user/me: HTTP 401, ErrorCode 102"),
+        ("http://127.0.0.1:9", PASSWORD, r"/api/v1/user/me: no answer \(.*refused"),
+        ("ftp://127.0.0.1", PASSWORD, "is no address of a stage"),
+    ],
+)
+def test_a_till_that_does_not_work_is_one_clear_line(
+    stage: str, login: tuple[str, str], address: str | None, password: str, message: str
+) -> None:
+    with pytest.raises(SmokeError, match=message) as failed:
+        smoke(till(address or stage, login[0], Secret(password), pause_s=0))
+
+    assert password not in str(failed.value)
+
+
+def test_the_command_takes_the_till_from_the_environment(
+    stage: str, login: tuple[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["smoke", f"{stage}/"])
+    with pytest.raises(SystemExit, match="usage: SMOKE_LOGIN"):
+        program.main()
+    monkeypatch.setenv("SMOKE_LOGIN", login[0])
+    monkeypatch.setenv("SMOKE_PASSWORD", login[1])
+
+    program.main()
+
+    assert "was taken and returned" in capsys.readouterr().out
