@@ -383,6 +383,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
             purchases=order.purchases,
             addresses=order.receipt,
             language=language_of(order.language or original.receipt.language),
+            withheld=(),
         ),
         result=Result(
             code=None if needs_acquirer else 0,

@@ -145,6 +145,15 @@ def test_a_number_is_the_same_in_every_spelling(stage: str) -> None:
     assert len(messages(number)) == 10
 
 
+def test_a_reversal_does_not_repeat_the_warnings_of_its_payment(stage: str) -> None:
+    paid = pay(stage, {"Phone": "+447700900123"})
+    transaction_id = paid.body["Transaction"]["ID"]
+
+    reversals = [give_back(stage, transaction_id, 1, receipt) for receipt in ({}, {"Phone": "+447700900124"})]
+
+    assert [warnings(reply) for reply in (paid, *reversals)] == [warned("Receipt.Phone"), [], warned("Receipt.Phone")]
+
+
 def test_receipts_of_reversals_and_welcomes_count_too(stage: str) -> None:
     to = an_email()
     a_shop(stage).agent(Email=to)
