@@ -61,8 +61,8 @@ deployed: $(STAGE_VENV) $(LAMBDA) engine  ## run the deployed zip on this machin
 test: $(VENV) $(TEST_TOOLS)  ## run all tests. ARGS="-k name" runs some
 	@$(BIN)/pytest $(PARALLEL) $(ARGS)
 
-quick: $(VENV)  ## run the quick tests, between two edits: rules, services and the API on moto
-	@ENGINES=moto $(BIN)/pytest $(PARALLEL) --quick $(ARGS) $(QUICK)
+quick: $(VENV)  ## run the quick tests, between two edits: rules, services and the API
+	@$(BIN)/pytest $(PARALLEL) --quick $(ARGS) $(QUICK)
 
 check: lint types test  ## check format, lint and types, and run all tests, as .ci/run does
 ifneq ($(filter check,$(MAKECMDGOALS)),)
@@ -114,8 +114,8 @@ client-tools: $(GENERATOR) $(CLIENT_TOOLS)  ## install openapi-generator, Redocl
 clients: $(VENV) client-tools  ## test generated clients and the Postman collection against a local stage
 	@$(BIN)/pytest $(PARALLEL) -rs -m "" tests/clients
 
-release-tests: $(VENV) $(TEST_TOOLS) client-tools  ## run all tests on both engines and every screen, with those of libraries and tools: before a release
-	@ENGINES=both $(BIN)/pytest $(PARALLEL) -m ""
+release-tests: $(VENV) $(TEST_TOOLS) client-tools  ## run all tests on every engine and screen, with those of libraries and tools: before a release
+	@ENGINES=all $(BIN)/pytest $(PARALLEL) -m ""
 
 reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/errors.md, the Postman collection and the table of phone formats
 	@$(BIN)/python -m infra.reference

@@ -1,9 +1,11 @@
 """Fixtures of every test: an engine for the tables, and the whole stage on HTTP.
 
-Both engines may be up at once; the service talks to the one the test at hand chose, so the order of tests does not
-matter. `engine` is DynamoDB Local where it is installed, else moto, and with ENGINES=both each in turn; `moto` and
-`dynamodb_local` are one of them. tests/aws/test_engines_alike.py compares the two. Tables live as long as the session:
-a test makes its own merchants and IDs, and asks for nothing it did not make.
+All engines may be up at once. A test chooses the one that the service asks, so the order of tests does not matter.
+`engine` is the simulation's store in memory; with ENGINES=all it is each engine in turn, as before a release.
+`exact_engine` leaves out moto, whose transactions have no tokens. `memory`, `moto` and `dynamodb_local` are one of
+them: DynamoDB Local where calls compete or capacity is counted. tests/store runs on moto and DynamoDB Local.
+tests/aws/test_engines_alike.py and tests/simulation/test_store.py compare them. Tables live as long as the session: a
+test makes its own merchants and IDs, and asks for nothing it did not make.
 """
 
 import gc
@@ -14,6 +16,7 @@ from collections.abc import Callable, Generator, Iterator
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -34,6 +37,7 @@ from tests.support import deployment
 from tests.support.accounts import accept_test_tokens
 from tests.support.deployment import build, sam
 from tests.support.iam import enforced_policies, no_call_denied
+from tests.support.store_in_memory import URL, StoreInMemory
 
 # The policies of the functions hold in every test; a package is made for the tests that need one.
 __all__ = ["build", "enforced_policies", "no_call_denied", "sam"]
@@ -94,15 +98,25 @@ def dynamodb_local_url(aws: None) -> Iterator[str]:
     lane.__exit__(None, None, None)
 
 
+EXACT = "memory", "dynamodb-local"
+
+
 def tested_engines() -> tuple[str, ...]:
-    """Return the engines of the tests that run on any: ENGINES names one or both."""
-    chosen = os.environ.get("ENGINES") or ("dynamodb-local" if CI or engines.is_installed() else "moto")
-    return local_stage.ENGINES if chosen == "both" else (chosen,)
+    """Return the engines of the tests that run on any: ENGINES names one or all."""
+    chosen = os.environ.get("ENGINES") or "memory"
+    return (*EXACT, "moto") if chosen == "all" else (chosen,)
 
 
 @pytest.fixture(scope="session", params=tested_engines())
 def engine_name(request: pytest.FixtureRequest) -> str:
     """Which engine; session-wide, so that pytest runs the tests of one together."""
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(scope="session", params=[name for name in tested_engines() if name in EXACT] or EXACT[:1])
+def exact_engine_name(request: pytest.FixtureRequest) -> str:
+    """Which engine of those that are exact."""
     name: str = request.param
     return name
 
@@ -172,6 +186,22 @@ class MotoTables:
             change()
 
 
+@pytest.fixture(scope="session")
+def store_in_memory(aws: None) -> Iterator[StoreInMemory]:
+    """The simulation's store."""
+    del aws
+    found = StoreInMemory()
+    with found.serving():
+        yield found
+
+
+@pytest.fixture
+def memory(choose: Callable[[str | None], None], store_in_memory: StoreInMemory) -> None:
+    """The tables in the simulation's store."""
+    del store_in_memory
+    choose(URL)
+
+
 @pytest.fixture
 def dynamodb_local(choose: Callable[[str | None], None], dynamodb_local_url: str) -> str:
     """The tables on DynamoDB Local; its URL."""
@@ -184,6 +214,13 @@ def engine(engine_name: str, request: pytest.FixtureRequest) -> str:
     """The tables on each engine in turn; its name."""
     request.getfixturevalue(engine_name.replace("-", "_"))
     return engine_name
+
+
+@pytest.fixture
+def exact_engine(exact_engine_name: str, request: pytest.FixtureRequest) -> str:
+    """The tables on each engine that carries out transactions as the cloud does; its name."""
+    request.getfixturevalue(exact_engine_name.replace("-", "_"))
+    return exact_engine_name
 
 
 def pytest_collection_finish() -> None:
@@ -204,6 +241,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 # The tests whose cases take more than 0.3 s together. `make quick ARGS="--durations=0"` finds new ones.
 SLOW = frozenset(Path(__file__).with_name("slow_tests.txt").read_text(encoding="utf-8").split())
+NO_PARAMETERS = SimpleNamespace(params={})
 SLOW_FIXTURES = frozenset({"browser", "build", "dynamodb_local", "dynamodb_local_url"})
 
 
@@ -220,7 +258,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 def _is_quick(item: pytest.Item) -> bool:
     name = f"{item.path.relative_to(ROOT).as_posix()}::{item.name.partition('[')[0]}"
-    return name not in SLOW and not set(getattr(item, "fixturenames", ())) & SLOW_FIXTURES
+    if name in SLOW or set(getattr(item, "fixturenames", ())) & SLOW_FIXTURES:
+        return False
+    return "dynamodb-local" not in getattr(item, "callspec", NO_PARAMETERS).params.values()
 
 
 @pytest.fixture(scope="session")
@@ -249,7 +289,7 @@ def server(request: pytest.FixtureRequest, aws: None, tmp_path_factory: pytest.T
 
 @pytest.fixture(scope="session")
 def seeded() -> set[str]:
-    """The DynamoDB Locals that hold the demo data."""
+    """The engines that hold the demo data, by their URLs."""
     return set()
 
 
@@ -260,20 +300,35 @@ def stage(server: str, moto: None) -> str:
     return server
 
 
+STAGES = {"memory": "stage_in_memory", "moto": "stage", "dynamodb-local": "stage_on_dynamodb_local"}
+
+
 @pytest.fixture
 def stage_on_engine(engine_name: str, request: pytest.FixtureRequest) -> str:
     """The local stage on the engine of the tests that run on any: its URL."""
-    url: str = request.getfixturevalue("stage" if engine_name == "moto" else "stage_on_dynamodb_local")
+    url: str = request.getfixturevalue(STAGES[engine_name])
     return url
+
+
+@pytest.fixture
+def stage_in_memory(memory: None, server: str, seeded: set[str]) -> str:
+    """The local stage with its demo data, on the simulation's store: its URL."""
+    del memory
+    _seed(URL, seeded)
+    return server
 
 
 @pytest.fixture
 def stage_on_dynamodb_local(dynamodb_local: str, server: str, seeded: set[str]) -> str:
     """The local stage with its demo data, on DynamoDB Local: its URL."""
-    if dynamodb_local not in seeded:
-        importlib.import_module("infra.demo.data").seed()
-        seeded.add(dynamodb_local)
+    _seed(dynamodb_local, seeded)
     return server
+
+
+def _seed(url: str, seeded: set[str]) -> None:
+    if url not in seeded:
+        importlib.import_module("infra.demo.data").seed()
+        seeded.add(url)
 
 
 @pytest.hookimpl(wrapper=True)

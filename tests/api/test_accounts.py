@@ -176,10 +176,10 @@ def test_nobody_waits_longer_than_the_interval(stage: str, interval: int, monkey
     assert int(reply.headers["Retry-After"]) == interval
 
 
-def test_of_32_calls_at_once_exactly_one_passes(stage_on_engine: str) -> None:
+def test_of_32_calls_at_once_exactly_one_passes(stage_on_dynamodb_local: str) -> None:
     account = an_account()
     with ThreadPoolExecutor(32) as pool:
-        replies = list(pool.map(lambda _: _ask(stage_on_engine, account), range(32)))
+        replies = list(pool.map(lambda _: _ask(stage_on_dynamodb_local, account), range(32)))
 
     assert sorted([reply.error for reply in replies]) == [(200, 0), *[(429, 401)] * 31]
     assert all("Retry-After" in reply.headers for reply in replies if reply.status == 429)

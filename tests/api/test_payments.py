@@ -218,10 +218,10 @@ def test_without_an_id_every_payment_is_a_new_one(stage: str) -> None:
     assert post(stage, SUBMIT, body).body["TransactionID"] != post(stage, SUBMIT, body).body["TransactionID"]
 
 
-def test_thirty_two_tills_at_once_pay_once(stage_on_engine: str) -> None:
+def test_thirty_two_tills_at_once_pay_once(stage_on_dynamodb_local: str) -> None:
     body = a_body()
     with ThreadPoolExecutor(32) as tills:
-        replies = list(tills.map(lambda _: post(stage_on_engine, SUBMIT, body), range(32)))
+        replies = list(tills.map(lambda _: post(stage_on_dynamodb_local, SUBMIT, body), range(32)))
     first = [reply for reply in replies if reply.status == 200 and "Idempotent-Replayed" not in reply.headers]
     replayed = [reply for reply in replies if reply.headers.get("Idempotent-Replayed") == "true"]
     running = [reply for reply in replies if reply.error == (409, 301)]

@@ -35,7 +35,7 @@ from tests.support.iso8583_stage import (
 from tests.support.tills import MINUTE, SECOND, Till, is_due, kept
 from tests.support.transactions import NOW
 
-pytestmark = pytest.mark.usefixtures("dynamodb_local")
+pytestmark = pytest.mark.usefixtures("exact_engine")
 KEY = "the-only-one"
 PAID = "12.30"
 KINDS = {None: "payment", 5: "return", 3: "cancel"}  # by ReverseMode

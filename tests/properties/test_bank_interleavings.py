@@ -34,7 +34,7 @@ from tests.support.iso8583_stage import (
 from tests.support.tills import MINUTE, SECOND, is_due
 from tests.support.transactions import NOW
 
-pytestmark = pytest.mark.usefixtures("dynamodb_local")
+pytestmark = pytest.mark.usefixtures("exact_engine")
 CENTS = (0, 0, 5, 8, 67, 69, 70, 72, 77, 79)
 FAULTS = (
     faults.lost(),

@@ -22,7 +22,7 @@ from tests.support.stored import stored_record, stored_transaction
 from tests.support.tills import MINUTE, SECOND, Till, a_till, booked, is_charged, is_due, kept
 from tests.support.transactions import NOW
 
-pytestmark = pytest.mark.usefixtures("dynamodb_local")
+pytestmark = pytest.mark.usefixtures("exact_engine")
 
 
 @dataclass(frozen=True)

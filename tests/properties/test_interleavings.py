@@ -22,7 +22,7 @@ from tests.support.stored import stored_record, stored_transaction
 from tests.support.tills import MINUTE, Till, a_till, is_charged, is_due
 from tests.support.transactions import NOW
 
-pytestmark = pytest.mark.usefixtures("dynamodb_local")
+pytestmark = pytest.mark.usefixtures("exact_engine")
 AMOUNTS = ("12.30", "12.05", "12.68", "12.69", "12.08")
 SLOW = timedelta(seconds=45)  # a request that is still running then is taken for dead, wrongly
 

@@ -192,8 +192,8 @@ def test_a_page_past_the_end_is_empty_and_counts_all_the_same(books: Books) -> N
     assert (page.transactions, page.total) == ([], 3)
 
 
-def test_a_card_payment_is_found_by_what_the_acquirer_said(dynamodb_local: str) -> None:
-    del dynamodb_local
+def test_a_card_payment_is_found_by_what_the_acquirer_said(exact_engine: str) -> None:
+    del exact_engine
     books = a_merchant_with_agents()
     sent = paid(books, books.agents[0], NOW, phase=Phase.SENT, input_type=3, acquirer="SANDBOX", ext_id="order-9")
     transactions.record(sent)
@@ -265,8 +265,8 @@ def walk(books: Books) -> Iterator[Page]:
         yield page
 
 
-def test_while_payments_come_in_no_page_shows_one_twice_and_none_is_missed(dynamodb_local: str) -> None:
-    del dynamodb_local
+def test_while_payments_come_in_no_page_shows_one_twice_and_none_is_missed(exact_engine: str) -> None:
+    del exact_engine
     books = a_merchant_with_agents(count=3)
     for number in range(320):
         books.record(paid(books, books.agents[number % 3], NOW - number * HOUR / 20))

@@ -139,8 +139,8 @@ def check_by_days(books: Books, case: Case, day: date) -> None:
 
 
 @pytest.mark.parametrize("gmt", YEARS)
-def test_a_page_is_what_a_plain_filter_finds(dynamodb_local: str, monkeypatch: pytest.MonkeyPatch, gmt: int) -> None:
-    del dynamodb_local
+def test_a_page_is_what_a_plain_filter_finds(exact_engine: str, monkeypatch: pytest.MonkeyPatch, gmt: int) -> None:
+    del exact_engine
     if gmt == HOME:  # a handful of payments makes a day busy, so that pages begin within days whatever the filter
         monkeypatch.setattr(history, "BUSY_DAY", 8)
     books = a_merchant_with_agents(gmt, count=4)

@@ -30,9 +30,9 @@ WAIT = 20  # seconds; far more than anything here takes
 
 
 @pytest.fixture
-def alone(dynamodb_local: str) -> None:
+def alone(exact_engine: str) -> None:
     """Leave nothing due that another test left behind."""
-    del dynamodb_local
+    del exact_engine
     empty()
 
 

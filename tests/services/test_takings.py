@@ -79,9 +79,9 @@ def reversal_of(payment: Transaction, phase: Phase, agent: Agent, at: datetime =
 
 
 @pytest.fixture
-def year(dynamodb_local: str) -> Books:
+def year(exact_engine: str) -> Books:
     """A merchant with a year of payments and reversals of three tills."""
-    del dynamodb_local
+    del exact_engine
     books = a_merchant_with_agents(count=3)
     fill(books, 150, NOW, seed=16)
     return books
@@ -160,8 +160,8 @@ def test_an_outcome_that_two_find_at_once_is_counted_once(seed: int) -> None:
     assert row == (1, Decimal("12.30"), 1, Decimal("12.30"))
 
 
-def test_an_outcome_of_a_reversal_says_nothing_that_is_rolled_up(dynamodb_local: str) -> None:
-    del dynamodb_local
+def test_an_outcome_of_a_reversal_says_nothing_that_is_rolled_up(exact_engine: str) -> None:
+    del exact_engine
     books = a_merchant_with_agents()
     cash = books.record(paid(books, books.agents[0], NOW - 60 * DAY))
     returning = reversal_of(cash, Phase.RETURNING, books.agents[0], NOW - 50 * DAY)
@@ -180,8 +180,8 @@ def test_an_outcome_of_a_reversal_says_nothing_that_is_rolled_up(dynamodb_local:
 
 
 @pytest.mark.parametrize(("by", "days", "calls"), [("day", 364, 15), ("hour", 30, 4), ("hour", 0, 3)])
-def test_takings_cost_the_same_calls_for_any_payments(dynamodb_local: str, by: str, days: int, calls: int) -> None:
-    del dynamodb_local
+def test_takings_cost_the_same_calls_for_any_payments(exact_engine: str, by: str, days: int, calls: int) -> None:
+    del exact_engine
     books = a_merchant_with_agents(count=5)
     counts = []
     for number in (10, 400):
@@ -194,8 +194,8 @@ def test_takings_cost_the_same_calls_for_any_payments(dynamodb_local: str, by: s
     assert counts == [calls, calls]
 
 
-def test_numbers_of_money_that_went_wrong_are_mended(dynamodb_local: str) -> None:
-    del dynamodb_local
+def test_numbers_of_money_that_went_wrong_are_mended(exact_engine: str) -> None:
+    del exact_engine
     books = a_merchant_with_agents()
     cash = books.record(paid(books, books.agents[0], NOW))
     entry = entry_of(cash)
@@ -208,8 +208,8 @@ def test_numbers_of_money_that_went_wrong_are_mended(dynamodb_local: str) -> Non
     assert ask(books, {}) == recount(books)
 
 
-def test_more_than_a_few_calls_can_read_is_refused(dynamodb_local: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    del dynamodb_local
+def test_more_than_a_few_calls_can_read_is_refused(exact_engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    del exact_engine
     books = a_merchant_with_agents()
     for number in range(3):
         books.record(paid(books, books.agents[0], NOW - number * 31 * DAY))
@@ -226,8 +226,8 @@ def test_more_than_a_few_calls_can_read_is_refused(dynamodb_local: str, monkeypa
     assert {long.value.message, many.value.message} == {totals.too_much().message}
 
 
-def test_a_signature_that_comes_later_counts_nothing_again(dynamodb_local: str) -> None:
-    del dynamodb_local
+def test_a_signature_that_comes_later_counts_nothing_again(exact_engine: str) -> None:
+    del exact_engine
     books = a_merchant_with_agents()
     owing = books.record(paid(books, books.agents[0], NOW, phase=Phase.AWAITING_COMPLETION, signature_required=True))
     acquirer_calls.store(owing, transaction_steps.completed(owing), NOW)

@@ -89,7 +89,14 @@ def _acts(chance: random.Random, payments: int) -> Iterator[Act]:
             "named": "id",
         }
         label, till = f"payment {number}", chance.choice(TILLS)
-        wanted = {"amount": chance.choice(AMOUNTS), "receipt": None, "ext_id": None, "days_ago": 0}
+        wanted = {
+            "amount": chance.choice(AMOUNTS),
+            "receipt": None,
+            "ext_id": None,
+            "days_ago": 0,
+            "gmt": 2,
+            "invoice": None,
+        }
         yield Act(number, at, till, "pay", label, {**usual, **wanted, "id": _an_id(chance)})
         if chance.random() < REVERSED:
             later = at + chance.uniform(1, 60)

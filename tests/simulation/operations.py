@@ -332,6 +332,8 @@ class Operations:
             parameters["FilterExpression"] = self._condition(used)
         if self.chance.random() < 0.3:
             parameters["Limit"] = self.chance.choice([1, 2, 3])
+        if self.chance.random() < 0.3:
+            parameters["ScanIndexForward"] = False
         found = self._named(used)
         found["ExpressionAttributeNames"] = {f"#{n}": n for n in names if f"#{n}" in text} | found.get(
             "ExpressionAttributeNames", {}
@@ -350,6 +352,7 @@ class Operations:
             (f"{partition} = :p AND {sort} BETWEEN :low AND :high", {":p", ":low", ":high"}),
             (f"{partition} = :p AND {sort} <= :high", {":p", ":high"}),
             (f"{sort} >= :low AND {partition} = :p", {":p", ":low"}),
+            (f"{partition} = :p AND {sort} > :low", {":p", ":low"}),
             (f"{partition} = :p AND {sort} = :low", {":p", ":low"}),
         ]
         wrong = [

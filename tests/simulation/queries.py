@@ -12,7 +12,13 @@ from tests.simulation.values import InvalidError, comparable
 
 PAGE_BYTES = 1024 * 1024
 NOTHING: frozenset[str] = frozenset()
-LIMITS = {"=": (0, 0), "between": (0, 1), "<=": (None, 0), ">=": (0, None)}  # which operand is the low one and the high
+LIMITS = {
+    "=": (0, 0),
+    "between": (0, 1),
+    "<=": (None, 0),
+    ">=": (0, None),
+    ">": (0, None),
+}  # which operand is the low one and the high
 
 Only = tuple[str, ...] | None  # the attributes of a projection
 Given = tuple[str, ...] | None  # the names of the values that came with a request
@@ -47,6 +53,7 @@ class Span:
     low: str | None
     high: str | None
     is_open: bool  # whether others than the one with a certain key fit
+    is_above: bool  # whether the lowest sort key is out
 
     def bounds(self, values: Values, types: Mapping[str, str]) -> tuple[Any, Any, Any]:
         """Return the partition, and the first and last sort key (None: no limit)."""
@@ -112,24 +119,26 @@ def span(query: Asked, hash_key: str, range_key: str | None) -> Span:
         query.matching.attributes if query.matching else NOTHING
     ):
         raise InvalidError
-    _, low, high = bounds.get(range_key or "", ("", None, None))
+    sign, low, high = bounds.get(range_key or "", ("", None, None))
     is_open = any(sign != "=" for sign, _, _ in bounds.values())
-    return Span(tuple(typed), str(bounds[hash_key][1]), low, high, is_open)
+    return Span(tuple(typed), str(bounds[hash_key][1]), low, high, is_open, sign == ">")
 
 
 def page(
-    items: Iterable[tuple[Any, Stored]], high: Any, limit: int | None, *, is_open: bool
+    items: Iterable[tuple[Any, Stored]], bounds: tuple[Any, Any], limit: int | None, *, is_open: bool, forward: bool
 ) -> tuple[list[Stored], Stored | None]:
     """Return the items of a page, and the last one if others may follow."""
+    low, high = bounds
+    end = high if forward else low
     if limit is not None and limit < 1:
         raise InvalidError
     read: list[Stored] = []
     total = 0
     for sort, item in items:
-        if high is not None and sort > high:
+        if end is not None and (sort > end if forward else sort < end):
             return read, None
         read.append(item)
         total += item.size
         if total > PAGE_BYTES or len(read) == limit:
-            return read, None if is_open and sort == high else item
+            return read, None if is_open and sort == end else item
     return read, None

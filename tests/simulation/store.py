@@ -16,17 +16,18 @@ from tests.simulation.values import MAX_ITEM_BYTES, InvalidError, Item, Value, c
 
 Answer = dict[str, Any]
 TRANSACTION = "TransactWriteItems"
-BATCH = 100
+BATCH, BATCH_OF_WRITES = 100, 25
 TOKEN_SECONDS = 600  # for which a repeated transaction is the same one
 CHECKED = frozenset({"TableName", "ConditionExpression", "ExpressionAttributeNames", "ExpressionAttributeValues"})
 READ = frozenset({"ConsistentRead", "ProjectionExpression", "ExpressionAttributeNames"})
 KNOWN = {
     "GetItem": READ | {"TableName", "Key"},
     "BatchGetItem": frozenset({"RequestItems"}),
+    "BatchWriteItem": frozenset({"RequestItems"}),
     "Query": READ
     | {"TableName", "IndexName", "KeyConditionExpression", "FilterExpression", "ExpressionAttributeValues"}
-    | {"Limit", "ExclusiveStartKey"},
-    "Scan": frozenset({"TableName", "ExclusiveStartKey"}),
+    | {"Limit", "ExclusiveStartKey", "ScanIndexForward"},
+    "Scan": frozenset({"TableName", "IndexName", "ExclusiveStartKey"}),
     "PutItem": CHECKED | {"Item", "ReturnValues"},
     "UpdateItem": CHECKED | {"Key", "UpdateExpression", "ReturnValues"},
     "DeleteItem": CHECKED | {"Key", "ReturnValues"},
@@ -68,6 +69,7 @@ class Store:
         self._operations: dict[str, Callable[[Mapping[str, Any]], Answer]] = {
             "GetItem": self._get_item,
             "BatchGetItem": self._batch_get_item,
+            "BatchWriteItem": self._batch_write_item,
             "Query": self._query,
             "Scan": self._scan,
             "PutItem": self._put_item,
@@ -134,6 +136,17 @@ class Store:
             found[name] = [_part(item, only) for item in items if item is not None]
         return {"Responses": found, "UnprocessedKeys": {}}
 
+    def _batch_write_item(self, parameters: Mapping[str, Any]) -> Answer:
+        requests = [(name, one) for name, several in parameters["RequestItems"].items() for one in several]
+        if not 0 < len(requests) <= BATCH_OF_WRITES:
+            raise InvalidError
+        writes = [_of_batch(name, *next(iter(request.items()))) for name, request in requests]
+        decided = [write.decided(self._table(write.parameters)) for write in writes]
+        if len({(change.table.name, change.key) for change in decided}) < len(decided):
+            raise InvalidError
+        self._apply(decided)
+        return {"UnprocessedItems": {}}
+
     def _read(self, table: Table, key: Key, parameters: Mapping[str, Any]) -> Stored | None:
         strong = parameters.get("ConsistentRead")
         return (table.items if strong else table.replica.follow(self._clock())).items.get(key)
@@ -161,8 +174,12 @@ class Store:
         start = None
         if "ExclusiveStartKey" in parameters:
             start = _start(parameters["ExclusiveStartKey"], table, (view.hash_key, view.range_key))
-        found = view.after(partition, low, start)
-        read, last = queries.page(found, high, parameters.get("Limit"), is_open=span.is_open)
+        forward = parameters.get("ScanIndexForward", True)
+        found = view.after(partition, low, start) if forward else view.before(partition, high, start)
+        if span.is_above:
+            found = (each for each in found if each[0] != low)
+        is_open = span.is_open and "IndexName" not in parameters  # several items of an index may have one sort key
+        read, last = queries.page(found, (low, high), parameters.get("Limit"), is_open=is_open, forward=forward)
         matching, only = asked.matching, asked.only
         items = [_part(item, only) for item in read if matching is None or matching.holds(item, values)]
         answer = {"Items": items, "Count": len(items), "ScannedCount": len(read)}
@@ -181,7 +198,7 @@ class Store:
 
     def _scan(self, parameters: Mapping[str, Any]) -> Answer:
         """Return every item, in one page: what is scanned is small."""
-        items = self._table(parameters).replica.follow(self._clock()).items.values()
+        items = self._view(self._table(parameters), parameters).items.values()
         return {"Items": [dict(item) for item in items], "Count": len(items), "ScannedCount": len(items)}
 
     def _put_item(self, parameters: Mapping[str, Any]) -> Answer:
@@ -313,6 +330,10 @@ class _Write:
             after[name] = added(was.get(name), stored(self.values[placeholder]))
         table.check({name: after[name] for name in update.changes if name in after})
         return after
+
+
+def _of_batch(table: str, kind: str, request: Mapping[str, Any]) -> _Write:
+    return _Write(kind.removesuffix("Request"), {"TableName": table, **request})
 
 
 def _of_transaction(item: Mapping[str, Any]) -> _Write:

@@ -63,7 +63,7 @@ class Pair:
             raise DifferenceError(message)
 
     def _renamed(self, operation: str, parameters: dict[str, Any]) -> dict[str, Any]:
-        if operation == "BatchGetItem":
+        if operation in {"BatchGetItem", "BatchWriteItem"}:
             requests = {self._name(name): request for name, request in parameters["RequestItems"].items()}
             return {"RequestItems": requests}
         if operation == "TransactWriteItems":

@@ -74,6 +74,15 @@ class View:
         for sort, key in entries[at:]:
             yield sort, self.items[key]
 
+    def before(self, partition: Any, high: Any, start: tuple[Any, Key] | None) -> Iterator[tuple[Any, Stored]]:
+        """Yield the items of a partition in the opposite order, from the sort key `high` on, before `start`."""
+        entries = self._partitions.get(partition, [])
+        end = bisect.bisect_left(entries, start) if start else len(entries)
+        if high is not None:
+            end = min(end, bisect.bisect_right(entries, high, key=_sort_key))
+        for sort, key in reversed(entries[:end]):
+            yield sort, self.items[key]
+
     def _is_where(self, one: Stored, other: Stored) -> bool:
         """Return whether two items stand in the same place."""
         return one[self.hash_key] == other[self.hash_key] and (
@@ -180,6 +189,10 @@ class Table:
         other.items, other.replica = self.items.copy(), self.replica.copy()
         other.indexes = {name: follower.copy() for name, follower in self.indexes.items()}
         return other
+
+
+def _sort_key(entry: tuple[Any, Key]) -> Any:
+    return entry[0]
 
 
 def _keys_of(definition: Mapping[str, Any]) -> tuple[str, ...]:

@@ -74,6 +74,22 @@ def test_a_store_that_answers_otherwise_is_found_out(pair: Pair) -> None:
         pair.compare("GetItem", the_item("only here", ConsistentRead=True))
 
 
+def test_a_batch_of_writes_puts_and_deletes(pair: Pair) -> None:
+    one, other = an_item("one", text={"S": "1"})["Item"], an_item("other")["Item"]
+    pair.compare("PutItem", an_item("one"))
+
+    batches: list[dict[str, Any]] = [
+        {PLAIN: [{"PutRequest": {"Item": one}}, {"PutRequest": {"Item": other}}]},
+        {PLAIN: [{"DeleteRequest": {"Key": {"id": one["id"]}}}]},
+        {PLAIN: [{"PutRequest": {"Item": one}}, {"DeleteRequest": {"Key": {"id": one["id"]}}}]},
+        {PLAIN: [{"PutRequest": {"Item": one}}] * 26},
+        {PLAIN: []},
+    ]
+    for batch in batches:
+        pair.compare("BatchWriteItem", {"RequestItems": batch})
+        pair.compare("Scan", {"TableName": PLAIN})
+
+
 def test_a_scan_finds_what_is_stored(pair: Pair) -> None:
     for operation in ("Scan", "PutItem", "Scan"):
         pair.compare(operation, an_item("one") if operation == "PutItem" else {"TableName": PLAIN})

@@ -19,6 +19,8 @@ from infra.stack import resources
 
 SEQUENCES = f"{resources.STACK}-sequences"
 
+each_engine = pytest.mark.parametrize("engine_name", stage.ENGINES, indirect=True, scope="session")
+
 
 def count_to(total: int, name: str) -> None:
     client = boto3.client("dynamodb")
@@ -40,10 +42,12 @@ def count_to(total: int, name: str) -> None:
     assert item["n"]["N"] == str(total)
 
 
+@each_engine
 def test_eight_threads_lose_no_update(engine: str) -> None:
     count_to(400, f"threads-{engine}")
 
 
+@each_engine
 def test_an_engine_holds_the_keys_and_indexes_of_the_definition(engine: str) -> None:
     del engine
     client = boto3.client("dynamodb")
@@ -101,6 +105,7 @@ def test_sessions_expire_on_both_engines(name: str, request: pytest.FixtureReque
     assert answer["TimeToLiveDescription"]["AttributeName"] == "expires_at"
 
 
+@each_engine
 def test_what_is_stored_in_one_engine_is_not_in_the_other(engine: str) -> None:
     client = boto3.client("dynamodb")
     client.put_item(TableName=SEQUENCES, Item={"name": {"S": f"only-{engine}"}})
@@ -121,6 +126,7 @@ def test_the_key_the_bucket_and_the_secret_are_where_the_settings_say() -> None:
     )
 
 
+@each_engine
 def test_another_process_sees_the_same_aws_over_http(engine: str) -> None:
     boto3.client("dynamodb").put_item(TableName=SEQUENCES, Item={"name": {"S": f"http-{engine}"}})
 

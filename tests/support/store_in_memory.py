@@ -1,0 +1,94 @@
+"""The simulation's store as an engine of the tests: a DynamoDB in this process, for our client and for boto3.
+
+It has the tables of `resources.json` and their streams. Nothing expires, and nothing tells of capacity.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from http import HTTPStatus
+from threading import Lock
+from typing import Any
+from unittest.mock import patch
+
+from moto.core.botocore_stubber import BotocoreStubber
+
+from chalicelib.aws import connections
+from chalicelib.aws.client import Endpoint, RefusedError
+from chalicelib.aws.connections import Answer
+from infra.stack import resources
+from infra.stack.resources import ACCOUNT_ID, REGION, STACK
+from tests.simulation.store import Change, Store
+from tests.simulation.tables import Table
+
+HOST = "store-in-memory.invalid"
+URL = f"http://{HOST}"
+ERROR_TYPE = "com.amazonaws.dynamodb.v20120810#"
+ARN = f"arn:aws:dynamodb:{REGION}:{ACCOUNT_ID}:table/"
+Result = dict[str, Any]
+
+
+class StoreInMemory:
+    """The tables, which carry out one call at a time."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._records: dict[str, list[Result]] = {}  # by table
+        self._store = Store(map(Table, resources.create_table_arguments(STACK)), time.monotonic)
+        self._store.watched.append(self._note)
+        self._others: dict[str, Callable[[Mapping[str, Any]], Result]] = {
+            "ListTables": lambda _: {"TableNames": sorted(self._store.tables)},
+            "ListStreams": lambda asked: {"Streams": [{"StreamArn": f"{ARN}{asked['TableName']}"}]},
+            "DescribeStream": lambda asked: {"StreamDescription": {"Shards": [{"ShardId": asked["StreamArn"]}]}},
+            "GetShardIterator": lambda asked: {"ShardIterator": f"{asked['StreamArn'].removeprefix(ARN)}:0"},
+            "GetRecords": self._records_from,
+        }
+
+    @contextmanager
+    def serving(self) -> Iterator[str]:
+        """Answer the calls at the yielded URL."""
+        exchange, process = connections.exchange, BotocoreStubber.process_request
+
+        def answered(endpoint: Endpoint, headers: Mapping[str, str], body: bytes, *seconds: float) -> Answer:
+            if endpoint.host != HOST:
+                return exchange(endpoint, headers, body, *seconds)
+            return self._answer(headers["x-amz-target"], body)
+
+        def processed(stubber: BotocoreStubber, request: Any) -> Any:
+            if not request.url.startswith(URL):
+                return process(stubber, request)
+            target = request.headers["X-Amz-Target"]
+            return tuple(self._answer(target.decode() if isinstance(target, bytes) else target, request.body))
+
+        with (
+            patch.object(connections, "exchange", answered),
+            patch.object(BotocoreStubber, "process_request", processed),
+        ):
+            yield URL
+
+    def _answer(self, target: str, body: bytes) -> Answer:
+        operation = target.rpartition(".")[2]
+        parameters = json.loads(body)
+        try:
+            with self._lock:
+                other = self._others.get(operation)
+                result = other(parameters) if other else self._store.call(operation, parameters)
+        except RefusedError as error:
+            reasons = [{"Code": reason} for reason in error.reasons]
+            refusal = {"__type": ERROR_TYPE + error.code, "message": error.code, "CancellationReasons": reasons}
+            return Answer(HTTPStatus.BAD_REQUEST, {}, json.dumps(refusal).encode())
+        return Answer(HTTPStatus.OK, {}, json.dumps(result, separators=(",", ":")).encode())
+
+    def _note(self, change: Change) -> None:
+        """Add a record to the stream of the table."""
+        records = self._records.setdefault(change.table.name, [])
+        image = {"NewImage": change.after} if change.after is not None else {}
+        facts = {"SequenceNumber": f"{len(records):021}", "ApproximateCreationDateTime": time.time(), **image}
+        kind = "REMOVE" if change.after is None else "INSERT" if change.before is None else "MODIFY"
+        records.append({"eventName": kind, "dynamodb": facts})
+
+    def _records_from(self, asked: Mapping[str, Any]) -> Result:
+        table, _, first = asked["ShardIterator"].partition(":")
+        found = self._records.get(table, [])[int(first) :]
+        return {"Records": found, "NextShardIterator": f"{table}:{int(first) + len(found)}"}
