@@ -153,7 +153,7 @@ def _loaded(page: str, name: str) -> Document:
 
 
 def health(body: HealthQuery) -> Answer:
-    """Report that the service is up; with `deep=1`, only after a read from the store, else 503/903."""
+    """Report that the service is up; with `deep=1`, only if the tables of payments answer, else 503/903."""
     if body.deep:
         admission.check_store()
     return Answer()

@@ -84,7 +84,7 @@ def settings() -> Settings:
         iso8583=_iso8583(acquirers, _required("STAGE")),
         printers={int(number): code for number, code in json.loads(os.environ.get("PRINTERS", "{}")).items()},
         partners=_partners(os.environ.get("PARTNERS") or "{}", _required("STAGE")),
-        mail_from=os.environ.get("MAIL_FROM") or None,
+        mail_from=_mail_from(os.environ.get("MAIL_FROM") or ""),
         sms_sender=os.environ.get("SMS_SENDER") or None,
         sms_countries=_sms_countries(os.environ.get("SMS_COUNTRIES") or ""),
         sweep_concurrency=_sweep_concurrency(os.environ.get("SWEEP_CONCURRENCY") or "16"),
@@ -135,6 +135,15 @@ def _schemes(text: str) -> frozenset[str]:
         message = f"AUTH_SCHEMES names {', '.join(sorted(unknown))}; there are {', '.join(Scheme)}."
         raise SystemExit(message)
     return named
+
+
+def _mail_from(text: str) -> str | None:
+    """Return the sender of e-mails: an address, or a name with an address in angle brackets."""
+    name, _, domain = text.removesuffix(">").rpartition("@")
+    if text and not (name and "." in domain.strip(".") and domain.isprintable() and " " not in domain):
+        message = f"MAIL_FROM is {text}; it is an address, such as receipts@example.com."
+        raise SystemExit(message)
+    return text or None
 
 
 def _sms_countries(text: str) -> frozenset[str]:

@@ -76,18 +76,19 @@ def next_stans(mid: str, tid: str, count: int, *, start: int) -> range:
 
 def _next(name: str, count: int, start: int) -> range:
     expression = "SET #last = if_not_exists(#last, :start) + :count"
-    addition = update(_sequence_key(name), expression, {"count": count, "start": start})
+    addition = update(sequence_key(name), expression, {"count": count, "start": start})
     last = int(write_one(addition)["last"]["N"])
     return range(last - count + 1, last + 1)
 
 
 def last_id(name: str) -> int:
     """Return the last ID of a sequence, 0 before the first."""
-    last = read(_sequence_key(name))
+    last = read(sequence_key(name))
     return last.last if last else 0
 
 
-def _sequence_key(name: str) -> Key[LastId]:
+def sequence_key(name: str) -> Key[LastId]:
+    """Return the key of the last ID of a table's records."""
     return Key(TABLE, LastId, {"name": name})
 
 

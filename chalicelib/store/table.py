@@ -320,6 +320,14 @@ def read_item(key: Key[Any]) -> dict[str, Value]:
     return response.get("Item") or {}
 
 
+def check_tables(keys: Sequence[Key[Any]]) -> None:
+    """Read these records strongly, whether they exist or not. Raise 903 for a missing table, and for an outage."""
+    try:
+        read_all(keys)
+    except RefusedError:
+        raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from None
+
+
 def read_all(keys: Sequence[Key[Any]], only: Sequence[str] = ()) -> list[Any]:
     """Read the records of the keys in their order, None for a missing one: strong reads, a hundred per call.
 

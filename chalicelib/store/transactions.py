@@ -9,14 +9,13 @@ from chalicelib.domain.reversal import CANCELS
 from chalicelib.domain.transaction import Transaction
 from chalicelib.domain.transaction_steps import due_at, was_not_attempted
 from chalicelib.domain.webhooks import event_of
-from chalicelib.store import events, history
+from chalicelib.store import events, history, outbox
 from chalicelib.store.due_index import NO_ACQUIRER, shard_of
 from chalicelib.store.table import (
     Key,
     Value,
     Write,
     attributes_of,
-    commit,
     decode,
     put_new,
     read,
@@ -71,7 +70,7 @@ def record(transaction: Transaction, *also: Write) -> None:
     Raise AlreadyExistsError for a used ID, so the same payment is never stored twice.
     """
     event = _event_writes(transaction, transaction.created_at)
-    commit(_put(transaction), *history.writes_for_new(transaction), *event, *also)
+    outbox.commit_once(_put(transaction), *history.writes_for_new(transaction), *event, *also)
 
 
 def store_step(before: Transaction, after: Transaction, now: datetime, *also: Write) -> None:
@@ -92,7 +91,7 @@ def store_step(before: Transaction, after: Transaction, now: datetime, *also: Wr
         completion = history.writes_for_completion(after) if before.phase is Phase.AWAITING_COMPLETION else []
     writes = (*event, *also, *completion)
     if writes:
-        commit(step, *writes)
+        outbox.commit_once(step, *writes)
     else:
         write_one(step)
 
@@ -170,7 +169,7 @@ def reserve(original: Transaction, reversal: Transaction, *also: Write, follows_
     without a key, which may repeat that other reversal. Raise AlreadyExistsError for a used ID, RemainderChangedError
     for a changed payment.
     """
-    commit(
+    outbox.commit_once(
         _put(reversal),
         _reservation(original, reversal, follows_latest=follows_latest),
         *history.writes_for_new(reversal),

@@ -16,8 +16,10 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+from botocore.exceptions import ClientError
 
 from chalicelib import clock, phone_numbers
+from chalicelib.aws.client import RefusedError
 from chalicelib.domain import card
 from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, UnreachableError, text_of_code
 from chalicelib.domain.agent import ACCOUNT_USER, NO_CLIENT, Agent, Login
@@ -49,6 +51,7 @@ ECHO_SECONDS = 10.0
 OPERATOR = 0  # the operator's ID in the audit
 MIN_PASSWORD_LENGTH = 12  # long, because a system user may do everything
 MIN_PARTNER_SECRET_LENGTH = 16
+MONTH = r"[0-9]{4}-(0[1-9]|1[0-2])"
 
 
 def create_system_user(name: str, email: str, password: Secret, phone: str = "") -> Agent:
@@ -164,8 +167,8 @@ def _show_secrets_command(_: argparse.Namespace) -> None:
     print("\n".join(stage_secret.described()))
 
 
-def _rotate_signing_command(_: argparse.Namespace) -> None:
-    stage_secret.rotate_signing()
+def _rotate_signing_command(options: argparse.Namespace) -> None:
+    stage_secret.rotate_signing(again=options.again)
     print(f"Sign with the new secret in {REMEMBERED_S // 60} minutes, not before: `print-signing` prints it.")
 
 
@@ -183,7 +186,8 @@ def _partner_secret_command(options: argparse.Namespace) -> None:
     typed = _read_secret("The secret agreed with the partner: ")
     if len(typed.reveal()) < MIN_PARTNER_SECRET_LENGTH:
         sys.exit(f"The secret shared with a partner has at least {MIN_PARTNER_SECRET_LENGTH} characters.")
-    stage_secret.rotate_partner(options.product, typed)
+    if not stage_secret.rotate_partner(options.product, typed):
+        print(f"{options.product} had no secret before: compare the name with PARTNERS.")
     print(f"It signs all requests for {options.product} in {REMEMBERED_S // 60} minutes at the latest.")
 
 
@@ -198,7 +202,10 @@ def _undo_secret_command(_: argparse.Namespace) -> None:
 
 
 def _audit_command(options: argparse.Namespace) -> None:
-    for entry in audit.of(options.object):
+    entries = list(audit.of(options.object))
+    if not entries:
+        sys.exit(f"No change of {options.object} is stored. Objects are named like agent#17, merchant#3, terminal#9.")
+    for entry in entries:
         at = entry.at.partition("#")[0]
         by = "operator" if entry.by == OPERATOR else f"agent {entry.by}"
         print(f"{at}  {entry.kind:<8} by {by:<14} {', '.join(entry.fields)}")
@@ -240,8 +247,13 @@ def _rebuild_totals_command(options: argparse.Namespace) -> None:
 
     Past days are rolled up afterwards, which saves lists the work.
     """
+    if options.month and not re.fullmatch(MONTH, options.month):
+        sys.exit("The month must be like 2026-03.")
     corrected, busy = 0, 0
-    for merchant in merchants_of(options.merchant):
+    chosen = list(merchants_of(options.merchant))
+    if options.merchant is not None and not chosen:
+        sys.exit(f"There is no merchant {options.merchant}.")
+    for merchant in chosen:
         for month in [options.month] if options.month else months_of(merchant, clock.now()):
             outcome = rebuild(merchant.id, month)
             history.totals_of_merchant(merchant.id, days_of_month(month), clock.now())
@@ -267,7 +279,11 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
         {"--email": {"required": True, "help": "of the agent"}},
     ),
     "show-secrets": ("print the names and dates of the stage's secrets, no values", _show_secrets_command, {}),
-    "rotate-signing": ("make a new secret for signing JSON web tokens", _rotate_signing_command, {}),
+    "rotate-signing": (
+        "make a new secret for signing JSON web tokens",
+        _rotate_signing_command,
+        {"--again": {"action": "store_true", "help": "within a day of the last rotation, because a secret leaked"}},
+    ),
     "print-signing": ("print the secret that signs JSON web tokens", _print_signing_command, {}),
     "partner-secret": (
         "store the secret shared with a partner",
@@ -368,5 +384,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         COMMANDS[chosen.command][1](chosen)
     except ServiceError as refusal:
         sys.exit(refusal.message)
+    except (ClientError, RefusedError) as refusal:
+        sys.exit(f"AWS refused: {refusal}. Is the environment that of the stage?")
     except stage_secret.SecretError as problem:
         sys.exit(str(problem))

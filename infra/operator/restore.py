@@ -7,14 +7,16 @@ killed and run again. `recount` then corrects totals and other derived values. D
 """
 
 import argparse
+import io
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
 
 import boto3
 from botocore.exceptions import ClientError
@@ -23,7 +25,7 @@ from chalicelib import clock
 from chalicelib.aws.client import RefusedError
 from chalicelib.record import Record
 from chalicelib.settings import settings
-from chalicelib.store import events
+from chalicelib.store import events, history, merchants, outbox, transactions
 from chalicelib.store.table import AlreadyExistsError, Item, Key, table_name, update, write_one
 from infra.operator import items
 from infra.operator.damage import (
@@ -42,6 +44,7 @@ from infra.stack import resources
 
 THREADS = 16  # parallel writes
 SHOWN = 20  # lines of one kind
+KEPT_FOR = timedelta(days=35)  # that a table can be restored to
 POLL = {"Delay": 20, "MaxAttempts": 24 * 180}  # seconds, polls: the copy of a large table takes hours
 SOON = {"Delay": 2, "MaxAttempts": 300}
 
@@ -77,25 +80,34 @@ class _Repair(NamedTuple):
 
 def restore_command(options: argparse.Namespace) -> None:
     """Compare, ask, and write back. Exit with 1 if nothing was written, or if something is left."""
-    at, now = _moment(options.at), clock.now()
+    at, now = _moment(options.at, has_copies=bool(options.copies)), clock.now()
     chosen = _chosen(options.table)
     copies = options.copies or f"{settings().table_prefix}copy-{at:%Y%m%dT%H%M%SZ}-"
+    if copies == settings().table_prefix:
+        sys.exit(f"{copies}… are the tables of the stage itself, not copies.")
     source = Source(copies, at, now, options.merchant)
     copied = [table for table in chosen if table in RULES]
+    report = Path(f"restore-{at:%Y%m%dT%H%M%SZ}.txt")
     try:
+        dropped = _dropped(chosen)
         _make_copies(copied, source, may_make=options.copies is None)
+        _check_merchant(source)
         for table in copied:
             _print(_compared(table, source))
-        _print_also(chosen)
+        _print_also(chosen, dropped)
         if not (options.yes or _confirmed()):
             sys.exit("Nothing was changed. The option --yes writes.")
-        _create_dropped(chosen)
-        left = [line for table in copied for line in _restored(table, source)]
-        left += recount(chosen, options.merchant, now)
+        with _also_in(report):
+            left = _print_unnamed(are_dropped={history.TABLE, transactions.TABLE} <= {*dropped}, at=at)
+            _create_dropped(chosen)
+            left += [line for table in copied for line in _restored(table, source)]
+            left += recount(chosen, options.merchant, now)
+            left += _lost_without_entry(chosen, source, left)
     except ClientError as error:
         sys.exit(f"AWS refused: {error.response['Error'].get('Message') or error}")
     except RefusedError as error:
         sys.exit(f"The store refused: {error.code}. Run the command again.")
+    print(f"The lines above are also in {report}: keep it, because a lost payment is named once.")
     print(f"The copies stay: tables {copies}…. Delete them when all is well.")
     if left:
         sys.exit(f"{len(left)} things are left, as the lines above say.")
@@ -109,13 +121,83 @@ def _chosen(table: str | None) -> list[str]:
     return [table] if table else sorted(tables, key=lambda one: [*RULES, one].index(one))
 
 
-def _moment(text: str) -> datetime:
+def _dropped(chosen: Sequence[str]) -> list[str]:
+    """Return the dropped tables among those chosen. Exit if the history cannot be written from the transactions."""
+    missing = [table for table, arguments in items.definitions().items() if not _exists(arguments["TableName"])]
+    if len(missing) == len(items.definitions()):
+        print(f"There is no table {settings().table_prefix}…: if that surprises you, TABLE_PREFIX is wrong.")
+    if transactions.TABLE in missing and transactions.TABLE not in chosen:
+        sys.exit("The table transactions is dropped. Restore it first, or all tables at once.")
+    return [table for table in missing if table in chosen]
+
+
+def _check_merchant(source: Source) -> None:
+    """Exit if the merchant is neither stored nor in the copies."""
+    for name in (table_name(merchants.TABLE), source.copies + merchants.TABLE):
+        known = (int(item["id"]["N"]) for page in items.pages(name) for item in page) if _exists(name) else ()
+        if source.merchant is None or source.merchant in known:
+            return
+    sys.exit(f"There is no merchant {source.merchant}.")
+
+
+def _lost_without_entry(chosen: Sequence[str], source: Source, named: Sequence[str]) -> list[str]:
+    """Print and return a line for each lost transaction that only its receipt or its event still names."""
+    lost: dict[str, str] = {}
+    tables = (outbox.TABLE, events.TABLE) if transactions.TABLE in chosen else ()
+    for table in tables:
+        for page in items.pages(table_name(table)):
+            own = {
+                one["transaction_id"]["S"] for one in page if "transaction_id" in one and _is_wanted(table, one, source)
+            }
+            stored = items.items_at(transactions.TABLE, [{"id": {"S": one}} for one in own])
+            lost |= dict.fromkeys(own - stored.keys(), table)
+    lines = [
+        f"lost transaction: {transaction_id}, which is still in the table {table}"
+        for transaction_id, table in lost.items()
+        if not any(transaction_id in line for line in named)
+    ]
+    for line in lines:
+        print(f"  {line}")
+    return lines
+
+
+def _print_unnamed(*, are_dropped: bool, at: datetime) -> list[str]:
+    """Print and return a line if the transactions and their history were dropped: nothing names a lost payment."""
+    if not are_dropped:
+        return []
+    line = f"history: it was dropped. Payments since {at:%Y-%m-%d %H:%M} may be lost without a line: ask the merchants."
+    print(f"  {line}")
+    return [line]
+
+
+class _Both(io.TextIOBase):
+    """Standard output, and a file."""
+
+    def __init__(self, output: TextIO, file: TextIO) -> None:
+        self._files = output, file
+
+    def write(self, text: str) -> int:
+        for file in self._files:
+            file.write(text)
+        return len(text)
+
+
+@contextmanager
+def _also_in(path: Path) -> Iterator[None]:
+    """Write the output of the block into a file as well, after the output of earlier runs."""
+    with path.open("a", encoding="utf-8") as file, redirect_stdout(_Both(sys.stdout, file)):
+        yield
+
+
+def _moment(text: str, *, has_copies: bool) -> datetime:
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
         sys.exit("The time must be like 2026-03-14T09:00:00Z.")
     if at.tzinfo is None or at > clock.now():
         sys.exit("The time must have its zone and must be over, such as 2026-03-14T09:00:00Z.")
+    if clock.now() - at > KEPT_FOR and not has_copies:
+        sys.exit(f"The time must be within the last {KEPT_FOR.days} days: DynamoDB keeps no older state.")
     return at.astimezone(UTC)
 
 
@@ -305,9 +387,9 @@ def _line(table: str, item: Item, text: str) -> str:
     return f"{items.name_of(table, item)}: {text}"
 
 
-def _print_also(chosen: Sequence[str]) -> None:
+def _print_also(chosen: Sequence[str], dropped: Sequence[str]) -> None:
+    for table in dropped:
+        print(f"{table}: dropped, will be created again.")
     for table in chosen:
-        if not _exists(table_name(table)):
-            print(f"{table}: dropped, will be created again.")
         if table not in RULES:
-            print(f"{table}: written again from the transactions, and counted again.")
+            print(f"{table}: not compared. Where it differs from the transactions, it will be written again.")

@@ -9,7 +9,7 @@ import json
 import secrets
 import ssl
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,28 +27,49 @@ CURRENT, PREVIOUS = "AWSCURRENT", "AWSPREVIOUS"
 PROPOSED = "PROPOSED"  # the label of a version before it is current: a version without a label may be deleted
 DIGEST_KEY = "digest_key"
 CERTIFICATE = "iso8583"
+BETWEEN = timedelta(days=1)  # two rotations of the signing secret
 
 
 class SecretError(Exception):
     """The reason why the secret was not changed, in one line."""
 
 
-def rotate_signing(new: Secret | None = None) -> Secret:
+def rotate_signing(new: Secret | None = None, *, again: bool = False) -> Secret:
     """Make a new signing secret current (random unless given). The previous one is accepted until the next rotation.
 
-    Every process accepts the new secret within `REMEMBERED_S`. Sign with it only after that.
+    Every process accepts the new secret within `REMEMBERED_S`. Sign with it only after that. Raises SecretError for a
+    rotation within a day of the last one, unless it is wanted `again`: it refuses tokens that are still in use.
     """
     new = new or Secret(secrets.token_urlsafe(48))
-    _change("signing", lambda before: {"signing": [new.reveal(), *before.get("signing", ())][:ACCEPTED]})
+
+    def rotated(before: Document) -> Document:
+        accepted, at = before.get("signing", ()), before.get("changed", {}).get("signing")
+        if not again and at and len(accepted) >= ACCEPTED and clock.now() - datetime.fromisoformat(at) < BETWEEN:
+            message = (
+                f"The secret was rotated at {at}, and tokens of the one before are still accepted. Another rotation"
+                " refuses them: use --again if a secret leaked."
+            )
+            raise SecretError(message)
+        return {"signing": [new.reveal(), *accepted][:ACCEPTED]}
+
+    _change("signing", rotated)
     return new
 
 
-def rotate_partner(product: str, new: Secret) -> None:
-    """Sign requests to the partner of a product with a new secret.
+def rotate_partner(product: str, new: Secret) -> bool:
+    """Sign requests to the partner of a product with a new secret. Return whether it had one before.
 
     Processes change to it within `REMEMBERED_S`. Until then the partner must also accept the previous secret.
     """
-    _change(f"partners.{product}", lambda before: {"partners": {**before.get("partners", {}), product: new.reveal()}})
+    had_one: list[bool] = []
+
+    def rotated(before: Document) -> Document:
+        partners = before.get("partners", {})
+        had_one.append(product in partners)
+        return {"partners": {**partners, product: new.reveal()}}
+
+    _change(f"partners.{product}", rotated)
+    return had_one[-1]
 
 
 def remove_partner(product: str) -> None:

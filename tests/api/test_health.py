@@ -1,7 +1,10 @@
 """The health check, and what a person and a program find at the root."""
 
+from typing import Any
+
 import pytest
 
+from chalicelib.aws.client import Client, RefusedError
 from infra.local import engines
 from tests.support.cost import store_calls
 from tests.support.http import call, get
@@ -23,7 +26,21 @@ def test_a_deep_check_reads_the_store_once(stage: str) -> None:
         reply = get(stage, f"{HEALTH}?deep=1", None)
 
     assert reply.error == (200, 0)
-    assert calls == ["GetItem"]
+    assert calls == ["BatchGetItem"]
+
+
+@pytest.mark.parametrize("table", ["transactions", "agents", "logins", "terminals"])
+def test_a_deep_check_without_a_table_is_503(stage: str, monkeypatch: pytest.MonkeyPatch, table: str) -> None:
+    read = Client.call
+
+    def missing(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+        if any(name.endswith(f"-{table}") for name in parameters.get("RequestItems", ())):
+            raise RefusedError(operation, "ResourceNotFoundException")
+        return read(client, operation, **parameters)
+
+    monkeypatch.setattr(Client, "call", missing)
+
+    assert get(stage, f"{HEALTH}?deep=1", None).error == (503, 903)
 
 
 def test_a_deep_check_without_a_store_is_503_a_shallow_one_is_200(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,9 +50,9 @@ def test_the_secret_before_the_last_rotation_is_accepted_and_the_one_before_that
     account = an_account()
     authorization = account.jwt()
 
-    stage_secret.rotate_signing()
+    stage_secret.rotate_signing(again=True)
     after_one = refusal_of(authorization, NOW)
-    stage_secret.rotate_signing()
+    stage_secret.rotate_signing(again=True)
     after_two = refusal_of(authorization, NOW)
 
     assert after_one is None

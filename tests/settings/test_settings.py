@@ -198,3 +198,18 @@ def test_a_stage_that_names_another_number_does_not_start(monkeypatch: pytest.Mo
 
     with pytest.raises(SystemExit, match="SWEEP_CONCURRENCY"):
         settings()
+
+
+@pytest.mark.parametrize("text", ["receipts", "receipts@", "@shop.example", "receipts@shop", "a b@shop example.com"])
+def test_a_sender_of_e_mails_that_is_no_address_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("MAIL_FROM", text)
+
+    with pytest.raises(SystemExit, match="MAIL_FROM is"):
+        settings()
+
+
+@pytest.mark.parametrize("text", ["receipts@shop.example", "The shop <receipts@shop.example>"])
+def test_a_sender_of_e_mails_may_have_a_name(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("MAIL_FROM", text)
+
+    assert settings().mail_from == text

@@ -27,7 +27,7 @@ KNOWN = {
     "Query": READ
     | {"TableName", "IndexName", "KeyConditionExpression", "FilterExpression", "ExpressionAttributeValues"}
     | {"Limit", "ExclusiveStartKey", "ScanIndexForward"},
-    "Scan": frozenset({"TableName", "IndexName", "ExclusiveStartKey"}),
+    "Scan": frozenset({"TableName", "IndexName", "ConsistentRead", "ExclusiveStartKey"}),
     "PutItem": CHECKED | {"Item", "ReturnValues"},
     "UpdateItem": CHECKED | {"Key", "UpdateExpression", "ReturnValues"},
     "DeleteItem": CHECKED | {"Key", "ReturnValues"},

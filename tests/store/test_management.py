@@ -13,7 +13,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.store import agents, audit, merchants, outbox, sequences
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act, audit_entry, changed_fields, filled_fields
-from chalicelib.store.table import AlreadyExistsError, ChangedMeanwhileError, commit, read, retry_on_change
+from chalicelib.store.table import ChangedMeanwhileError, commit, read, retry_on_change
 from tests.support.builders import NOW, a_login, a_merchant, a_terminal, an_agent, an_email
 from tests.support.stored import stored_record
 
@@ -183,7 +183,7 @@ class TestOnBothEngines:
         commit(outbox.put(message))
 
         assert read(outbox.key(message.id)) == held_for_stream(message)
-        with pytest.raises(AlreadyExistsError):
+        with pytest.raises(outbox.AlreadyStoredError):
             commit(outbox.put(message))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from chalicelib.domain.outbox import Outbox, failed, held_for_stream, sent
 from chalicelib.store import outbox
-from chalicelib.store.table import AlreadyExistsError, commit, read
+from chalicelib.store.table import commit, read
 from tests.support.receipts import a_moment, an_entry, due_ids, when_due
 
 SECOND = timedelta(seconds=1)
@@ -34,7 +34,7 @@ def test_a_new_entry_is_due_when_the_time_of_its_writer_is_over() -> None:
 def test_an_entry_is_written_once() -> None:
     entry = stored(an_entry())
 
-    with pytest.raises(AlreadyExistsError):
+    with pytest.raises(outbox.AlreadyStoredError):
         commit(outbox.put(entry))
 
 

@@ -35,9 +35,11 @@ class StoreInMemory:
     def __init__(self) -> None:
         self._lock = Lock()
         self._records: dict[str, list[Result]] = {}  # by table
-        self._store = Store(map(Table, resources.create_table_arguments(STACK)), time.monotonic)
+        definitions = {one["TableName"]: one for one in resources.create_table_arguments(STACK)}
+        self._store = Store(map(Table, definitions.values()), time.monotonic)
         self._store.watched.append(self._note)
         self._others: dict[str, Callable[[Mapping[str, Any]], Result]] = {
+            "DescribeTable": lambda asked: {"Table": definitions[asked["TableName"]]},
             "ListTables": lambda _: {"TableNames": sorted(self._store.tables)},
             "ListStreams": lambda asked: {"Streams": [{"StreamArn": f"{ARN}{asked['TableName']}"}]},
             "DescribeStream": lambda asked: {"StreamDescription": {"Shards": [{"ShardId": asked["StreamArn"]}]}},

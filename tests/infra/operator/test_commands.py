@@ -142,6 +142,21 @@ def test_credentials_of_nobody_and_a_short_password_change_nothing(monkeypatch: 
     assert read(agents.key(account.agent.id)) == account.agent
 
 
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["audit", "agent#999999"], "No change of agent#999999 is stored"),
+        (["rebuild-totals", "--merchant", "999999"], "There is no merchant 999999"),
+        (["rebuild-totals", "--month", "2026-13"], "The month must be like 2026-03"),
+    ],
+)
+def test_a_name_that_does_not_exist_is_one_clear_line(
+    monkeypatch: pytest.MonkeyPatch, command: list[str], message: str
+) -> None:
+    with pytest.raises(SystemExit, match=message):
+        run(monkeypatch, *command)
+
+
 def test_the_audit_of_an_object_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     agent = an_agent(tax_id="the value")
     agents.create(agent, a_login(agent), Act("create", 0, NOW))

@@ -32,6 +32,7 @@ from tests.support import http
 from tests.support.builders import PASSWORD, Shop, a_shop, a_webhook, agent_update, an_email
 from tests.support.cards import a_card_body
 from tests.support.host_without_inquiry import without_inquiries
+from tests.support.http import get
 from tests.support.receipts import mails
 from tests.support.receivers import Receiver, a_receiver
 from tests.support.reconciliations import DAY, listed
@@ -41,6 +42,7 @@ from tests.support.transactions import a_body, a_guid
 SUBMIT, REVERSE = "/api/v1/payment/submit", "/api/v1/payment/reverse"
 REVERSE_CNP = "/api/v1/payment/reversecnp"
 LIST, TAKINGS = "/api/v1/payment/listHistoryEx", "/api/v1/report/takings"
+LATELY = f"{datetime.now(UTC) - timedelta(days=1):%Y-%m-%dT%H:%M:%SZ}"
 KEPT = "kept-"  # the beginning of the names of copies
 
 Items = dict[str, dict[str, Any]]  # the items of a table by the name of their key
@@ -150,6 +152,13 @@ def shopping(stage: str) -> Iterator[Shopping]:
         made.pay(a_card_body(20.00))
         made.give_back(cash, "2.30")
         yield made
+
+
+@pytest.fixture(autouse=True)
+def reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder in which the command writes its report."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture
@@ -273,8 +282,9 @@ def test_all_tables_are_as_they_were(
     for table in before:
         damage(table, earlier)
 
-    printed = restore(*options, "--yes")
+    printed = restore(*options, "--yes", is_done=damage is not dropped)
 
+    assert ("history: it was dropped" in printed) is (damage is dropped)
     assert lasting(stored()) == lasting(before), printed
     assert shopping.sent() == sent
     assert shopping.seen() == seen
@@ -333,7 +343,7 @@ def test_a_dropped_table_comes_back_from_the_backup_that_dynamodb_made(shopping:
     boto3.client("dynamodb").create_backup(TableName=name, BackupName="when-it-was-dropped")
     dropped("transactions", {})
 
-    printed = restore("--at", "2026-03-14T09:00:00Z", "--table", "transactions", "--yes")
+    printed = restore("--at", LATELY, "--table", "transactions", "--yes")
 
     assert "transactions: dropped. Its copy is the backup of " in printed
     assert shopping.seen() == seen
@@ -418,6 +428,60 @@ def test_a_lost_payment_is_named_and_counts_no_more(shopping: Shopping, restore:
     assert line.startswith(f"  lost payment of merchant {shopping.shop.id}: {lost}  8.00 ZAR at CASH, ")
     shopping.paid.remove(lost)
     assert shopping.seen()[:-1] == seen[:-1]  # the last are the events: the receiver has got that of the lost payment
+
+
+def test_a_lost_payment_that_the_till_sends_again_is_stored_and_sends_no_second_receipt(
+    shopping: Shopping, restore: Restore, keep: Any
+) -> None:
+    options, body = keep(), a_body(Amount="8.00")
+    lost = shopping.pay(body)
+    sent = shopping.sent()[1]
+    emptied("transactions", {})
+    restore(*options, "--table", "transactions", "--yes", is_done=False)
+
+    assert shopping.pay(body) == lost
+    assert stored_transaction(lost).amount_minor == 800
+    assert shopping.sent()[1] == sent
+
+
+def test_a_lost_card_payment_that_the_till_sends_again_gets_its_outcome(
+    shopping: Shopping, restore: Restore, keep: Any
+) -> None:
+    options, body = keep(), a_card_body(8.00)
+    lost = shopping.pay(body)
+    sent = shopping.sent()[1]
+    emptied("transactions", {})
+    restore(*options, "--table", "transactions", "--yes", is_done=False)
+
+    assert shopping.pay(body) == lost
+    assert stored_transaction(lost).phase is Phase.APPROVED
+    assert shopping.sent()[1] == sent
+
+
+def test_a_lost_payment_without_history_is_named_by_its_receipt_and_the_loss_of_the_history_is_told(
+    shopping: Shopping, restore: Restore, keep: Any, reports: Path
+) -> None:
+    options = keep()
+    lost = shopping.pay(a_body(Amount="8.00"))
+    for table in ("transactions", "history"):
+        dropped(table, {})
+
+    printed = restore(*options, "--yes", is_done=False)
+
+    assert f"  lost transaction: {lost}, which is still in the table " in printed
+    assert "  history: it was dropped. Payments since " in printed
+    [report] = reports.glob("restore-*.txt")
+    assert f"lost transaction: {lost}" in report.read_text(encoding="utf-8")
+    assert report.name in printed
+
+
+def test_the_history_is_not_written_from_dropped_transactions(shopping: Shopping, restore: Restore, keep: Any) -> None:
+    seen, options = shopping.seen(), keep()
+    dropped("transactions", {})
+
+    assert "Restore it first" in restore(*options, "--table", "history", "--yes", is_done=False)
+    restore(*options, "--yes")
+    assert shopping.seen() == seen
 
 
 def test_no_number_is_given_twice(shopping: Shopping, restore: Restore, keep: Any) -> None:
@@ -560,8 +624,11 @@ def dying_after(number: int) -> Callable[..., Any]:
         (["--at", "yesterday"], "The time must be like"),
         (["--at", "2026-03-14T09:00:00"], "The time must have its zone"),
         (["--at", "2999-03-14T09:00:00Z"], "must be over"),
-        (["--at", "2026-03-14T09:00:00Z", "--table", "payments"], "There is no table payments: there are agents,"),
-        (["--at", "2026-03-14T09:00:00Z", "--copies", "none-"], "There is no table none-"),
+        (["--at", LATELY, "--table", "payments"], "There is no table payments: there are agents,"),
+        (["--at", LATELY, "--copies", "none-"], "There is no table none-"),
+        (["--at", LATELY, "--copies", "payments-local-"], "payments-local-… are the tables of the stage itself"),
+        (["--at", "2026-03-14T09:00:00Z"], "must be within the last 35 days"),
+        (["--at", LATELY, "--merchant", "999", "--yes"], "There is no merchant 999."),
     ],
 )
 def test_a_wrong_option_is_one_clear_line(restore: Restore, options: list[str], message: str) -> None:
@@ -571,7 +638,7 @@ def test_a_wrong_option_is_one_clear_line(restore: Restore, options: list[str], 
 def test_dynamodb_local_says_that_it_needs_copies(dynamodb_local: str, capsys: pytest.CaptureFixture[str]) -> None:
     del dynamodb_local
     with pytest.raises(SystemExit, match="This engine restores nothing: name copies by --copies"):
-        operator.main(["restore", "--at", "2026-03-14T09:00:00Z"])
+        operator.main(["restore", "--at", LATELY])
     assert capsys.readouterr().out == ""
 
 
@@ -581,7 +648,7 @@ def test_the_guide_repairs_a_table(
     seen = shopping.seen()
     monkeypatch.setattr("sys.stdin", io.StringIO())
     pattern = re.compile(r"^ *python -m infra\.operator (restore .*?)(?: \| tee .*)?$", re.MULTILINE)
-    compare, *writes = pattern.findall((ROOT / "docs" / "operator.md").read_text(encoding="utf-8"))
+    compare, *writes = pattern.findall(guide_to_repairs()[0])
 
     with pytest.raises(SystemExit, match="Nothing was changed"):
         operator.main(compare.split())
@@ -592,6 +659,30 @@ def test_the_guide_repairs_a_table(
 
     assert len(writes) == 2
     assert "written back" in capsys.readouterr().out
+    assert shopping.seen() == seen
+
+
+def guide_to_repairs() -> tuple[str, str]:
+    """Return the guide to repairs, and its rehearsal."""
+    guide = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8").replace("$AT", LATELY)
+    repair, _, rehearsal = guide.partition("**Rehearse it**")
+    return repair, rehearsal
+
+
+def test_the_rehearsal_of_the_guide_loses_a_table_and_repairs_it(
+    shopping: Shopping, restore: Restore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = shopping.seen()
+    monkeypatch.setenv("TABLE_PREFIX", settings().table_prefix)
+    copy, write = re.findall(r"infra\.operator restore (.*)", guide_to_repairs()[1].partition("## Reference")[0])
+    snippet = re.search(r"-c '(.*?)'", guide_to_repairs()[1], re.DOTALL)
+
+    restore(*copy.split(), is_done=False)
+    assert snippet is not None
+    exec(snippet.group(1), {})  # noqa: S102  of the guide
+    assert get(shopping.shop.stage, "/api/v1/health?deep=1", None).error == (503, 903)
+
+    assert "transactions: created again." in restore(*write.split())
     assert shopping.seen() == seen
 
 
@@ -607,7 +698,7 @@ def test_the_list_of_the_host_names_a_lost_payment(
     for table in ("transactions", "history"):
         emptied(table, {})
 
-    restore(*options, "--yes")
+    assert f"lost transaction: {payment.id}" in restore(*options, "--yes", is_done=False)
 
     command = ["--acquirer", payment.acquirer, "--date", day, "--file", str(host_list)]
     with pytest.raises(SystemExit) as stopped:

@@ -15,6 +15,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from chalicelib import clock
 from chalicelib.domain.secret import Secret
 from chalicelib.gateways import secrets
 from chalicelib.settings import settings
@@ -74,7 +75,7 @@ def test_a_rotation_keeps_the_signing_secret_before_and_prints_neither(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = secrets.signing()
-    run(monkeypatch, "rotate-signing")
+    run(monkeypatch, "rotate-signing", "--again")
     new, *earlier = secrets.signing()
     said = capsys.readouterr().out
 
@@ -83,6 +84,42 @@ def test_a_rotation_keeps_the_signing_secret_before_and_prints_neither(
     assert "in 5 minutes, not before" in said
     run(monkeypatch, "print-signing")
     assert capsys.readouterr().out == f"{new.reveal()}\n"
+
+
+def test_two_rotations_in_a_day_are_refused_because_tills_still_sign_with_the_first_secret(
+    monkeypatch: pytest.MonkeyPatch, stored: Callable[[], dict[str, Any]]
+) -> None:
+    del stored  # the fixture puts the document back
+    for _ in range(2):
+        run(monkeypatch, "rotate-signing", "--again")
+    accepted = secrets.signing()
+
+    with pytest.raises(SystemExit, match=r"The secret was rotated at .* use --again if a secret leaked"):
+        run(monkeypatch, "rotate-signing")
+    assert secrets.signing() == accepted
+
+    tomorrow = clock.now() + dt.timedelta(days=1)
+    monkeypatch.setattr(clock, "now", lambda: tomorrow)
+    run(monkeypatch, "rotate-signing")
+    assert secrets.signing()[1:] == accepted[:1]
+
+
+def test_a_new_partner_is_called_new(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = []
+    for _ in range(2):
+        run(monkeypatch, "partner-secret", "Trains", typed=f"{PARTNERS_SECRET}\n")
+        printed.append(capsys.readouterr().out)
+
+    assert ["had no secret before" in one for one in printed] == [True, False]
+
+
+def test_an_unknown_secret_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SECRET_ID", "nobody-has-it")
+    settings.cache_clear()
+
+    with pytest.raises(SystemExit, match=r"AWS refused: .*Is the environment that of the stage"):
+        run(monkeypatch, "show-secrets")
+    settings.cache_clear()
 
 
 def test_the_list_has_names_and_dates_and_no_value(
@@ -149,7 +186,7 @@ def test_a_change_that_another_one_overtakes_changes_nothing(
     monkeypatch.setattr(stage_secret, "_read", overtaken)
     signing = stored()["signing"]
     with pytest.raises(SystemExit, match="Another change came between"):
-        run(monkeypatch, "rotate-signing")
+        run(monkeypatch, "rotate-signing", "--again")
 
     assert stored()["signing"] == signing
     assert secrets.partner("Quick") == Secret(PARTNERS_SECRET)
@@ -174,7 +211,7 @@ def test_one_command_undoes_a_change_and_repeats_it(
 ) -> None:
     stage_secret.rotate_partner("Air", Secret(PARTNERS_SECRET))
     before = stored()
-    stage_secret.rotate_signing()
+    stage_secret.rotate_signing(again=True)
     after = stored()
 
     run(monkeypatch, "undo-secret")
@@ -197,6 +234,7 @@ def test_a_document_that_lost_its_digest_key_is_named_and_undone(
 
 
 def test_the_commands_of_the_guide_run(monkeypatch: pytest.MonkeyPatch, stored: Callable[[], dict[str, Any]]) -> None:
+    monkeypatch.setattr(stage_secret, "BETWEEN", dt.timedelta())
     before = stored()
     text = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8").partition("## Change secrets")[2]
     block = guides.BLOCK.findall(text)[0]
