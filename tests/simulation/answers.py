@@ -49,7 +49,7 @@ LOOKS: dict[tuple[int, int], tuple[frozenset[str], frozenset[int], str]] = {
 
 
 def statuses_follow_the_contract(scenario: Scenario) -> Iterator[str]:
-    """The ErrorCode decides the HTTP status, whoever answers."""
+    """The ErrorCode decides the HTTP status."""
     for seen in scenario.clients.seen:
         expected = next((statuses for codes, statuses in STATUSES if seen.error in codes), None)
         if seen.status and (expected is None or seen.status not in expected):
@@ -57,7 +57,7 @@ def statuses_follow_the_contract(scenario: Scenario) -> Iterator[str]:
 
 
 def answers_follow_the_contract(scenario: Scenario) -> Iterator[str]:
-    """State and Substate decide how a transaction looks, and the ErrorCode; its amounts add up."""
+    """State and Substate decide the form of a transaction and the ErrorCode. Its amounts add up."""
     for seen in scenario.clients.seen:
         view = seen.answer.get("Transaction")
         if seen.kind == "status" or not isinstance(view, dict):
@@ -85,14 +85,14 @@ def _is_error_of(kind: str, error: int) -> bool:
 
 
 def retryable_answers_carry_retry_after(scenario: Scenario) -> Iterator[str]:
-    """A refusal that is worth asking again has Retry-After, a second at the least."""
+    """A refusal that asks for a retry has a Retry-After of at least one second."""
     for seen in scenario.clients.seen:
         if seen.error in ASK_AGAIN and int(seen.headers.get("Retry-After", "0")) < 1:
             yield f"{seen.act.name} was answered {seen.error} without Retry-After"
 
 
 def in_progress_is_true(scenario: Scenario) -> Iterator[str]:
-    """Nobody is told that a payment is in progress but while somebody else asks for it, or asked before."""
+    """A payment is called in progress only if another request for it came earlier or at the same time."""
     about = [seen for seen in scenario.clients.seen if seen.kind in {"pay", "reverse", "sign"}]
     for seen in about:
         if seen.error == IN_PROGRESS and not any(
@@ -107,7 +107,7 @@ def _is_of_the_same(other: Seen, seen: Seen) -> bool:
 
 
 def nothing_fails_without_faults(scenario: Scenario) -> Iterator[str]:
-    """Without a fault every request is carried out at once, and its outcome is told."""
+    """Without faults, each request is carried out at once and gets its outcome."""
     if scenario.faults.happened:
         return
     for seen in scenario.clients.seen:
@@ -119,7 +119,7 @@ def nothing_fails_without_faults(scenario: Scenario) -> Iterator[str]:
 
 
 def signatures_stay(scenario: Scenario) -> Iterator[str]:
-    """The signature of a payment, once shown, is never another."""
+    """A signature that was shown never changes."""
     first: dict[str, str] = {}
     for seen in sorted(scenario.clients.seen, key=lambda one: one.answered_at or 0):
         view = seen.answer.get("Transaction")
@@ -132,7 +132,7 @@ def signatures_stay(scenario: Scenario) -> Iterator[str]:
 
 
 def cards_pay_for_their_owners(scenario: Scenario) -> Iterator[str]:
-    """With a linked card nobody pays but its owner, and nobody after it was removed."""
+    """A linked card pays only for its owner, and not after it was removed."""
     people = scenario.clients.people
     owners = {people.cards[name]: "till 1" for name in ("card of till 1", "second card of till 1")}
     owners[people.cards["card of the other merchant"]] = STRANGER
@@ -156,7 +156,7 @@ def cards_pay_for_their_owners(scenario: Scenario) -> Iterator[str]:
 
 
 def cards_pay_until_they_expire(scenario: Scenario) -> Iterator[str]:
-    """A card pays through the last day of its month, of its merchant's days, and no longer."""
+    """A card pays through the last day of its month, in the merchant's zone, and no longer."""
     for seen in scenario.clients.seen:
         if seen.kind != "pay" or not seen.answered_at or seen.act.facts["way"] not in {CARD, AT_HOST, LINKED}:
             continue
@@ -181,7 +181,7 @@ def _may_use(seen: Seen, scenario: Scenario) -> bool:
 
 
 def wrong_requests_change_nothing(scenario: Scenario) -> Iterator[str]:
-    """A request with one fault is refused, with the finding of that fault."""
+    """A request with one fault is refused with the finding of that fault."""
     for seen in scenario.clients.seen:
         if seen.kind != "wrong" or seen.error in ELSEWHERE or not seen.status or seen.status >= 500:
             continue
@@ -192,7 +192,7 @@ def wrong_requests_change_nothing(scenario: Scenario) -> Iterator[str]:
 
 
 def configurations_are_sent_once(scenario: Scenario) -> Iterator[str]:
-    """An account is told its configuration once in ten minutes, and is refused for no longer than that."""
+    """An account gets its configuration once in ten minutes, and is refused no longer than that."""
     asked = [seen for seen in scenario.clients.seen if seen.kind == "configuration"]
     told = sorted((seen for seen in asked if seen.status == 200), key=lambda one: one.asked_at)
     for before, after in pairwise(told):
@@ -217,7 +217,7 @@ def _was_paid_before(seen: Seen, scenario: Scenario) -> bool:
 
 
 def repeated_messages_are_marked(scenario: Scenario) -> Iterator[str]:
-    """A host is told of a message that it is a repeated one; who stood still may come late with the first."""
+    """A repeated message to a host is marked as repeated."""
     for name, acquirer in scenario.acquirers.items():
         for unmarked in acquirer.unmarked:
             if not scenario.faults.frozen:
@@ -225,7 +225,7 @@ def repeated_messages_are_marked(scenario: Scenario) -> Iterator[str]:
 
 
 def nobody_inquires_twice_at_once(scenario: Scenario) -> Iterator[str]:
-    """Of those who ask an acquirer for a transaction, or what became of it, one at a time does."""
+    """One process at a time asks an acquirer about a transaction."""
     if scenario.faults.is_slow:
         return
     for name, acquirer in scenario.acquirers.items():

@@ -10,7 +10,7 @@ from typing import Any
 
 from infra.api_gateway.gateway import Reply
 from infra.demo.partner import PRODUCT
-from tests.simulation.actors import People, Person
+from tests.simulation.actors import ZONE, People, Person
 from tests.simulation.edges import EDGES, with_edge
 from tests.simulation.environment import MORNING
 from tests.simulation.gateway import Gateway, a_request
@@ -207,7 +207,7 @@ class Clients:
             basic |= {"Amount": f"{facts['amount'] / 100:.2f}", "PartialReverse": True}
         named, key = facts.get("named", "nothing"), None
         if named == "id":
-            basic["ID"] = facts["id"]
+            basic["ID"] = facts["id"] if act.number % 2 else facts["id"].lower()
         elif named == "key":
             key = facts["id"]
         elif named == "time":
@@ -221,7 +221,8 @@ class Clients:
     def _look(self, act: Act, person: Person) -> None:
         known = self.reversals if act.facts.get("is_of_reversal") else self.payments
         if transaction := known.get(act.label):
-            self._repeatedly(act, person, "GET", f"{API}/payment/{{tranId}}", None, tranId=transaction)
+            zone = {"query": f"?GMT={zone_of_look(act)}"} if zone_of_look(act) != ZONE else {}
+            self._repeatedly(act, person, "GET", f"{API}/payment/{{tranId}}", None, tranId=transaction, **zone)
 
     def _status(self, act: Act, person: Person) -> None:
         if payment := self.payments.get(act.label):
@@ -390,16 +391,23 @@ def _steps(facts: dict[str, Any]) -> dict[str, Any]:
     return {"SingleStepAuthMode": False} if is_two_step else {}
 
 
+def zone_of_look(act: Act) -> int:
+    """Return the zone in which a look-up asks for the times of a payment."""
+    return ZONE if act.number % 4 else 5
+
+
 def _place(act: Act) -> str:
     """Return the address that a guess comes from."""
     return f"203.0.113.{act.number % 9 + 1}"
 
 
 def _offline(days_ago: float, invoice: str | None, gmt: int) -> dict[str, Any]:
-    """Return what says that a till without connection took a payment days ago; nothing of one that is taken now."""
+    """Return what says that a till without connection took a payment days ago. One that is taken now is not offline."""
+    if not days_ago:
+        return {"OfflineTran": {"OfflineMode": False, "Invoice": invoice}} if invoice else {}
     paid = MORNING - timedelta(days=days_ago) + timedelta(hours=gmt)
     facts = {"OfflineMode": True, "Paid": f"{paid:%Y-%m-%dT%H:%M:%S}", **({"Invoice": invoice} if invoice else {})}
-    return {"OfflineTran": facts} if days_ago else {}
+    return {"OfflineTran": facts}
 
 
 def _shown(body: Any) -> str:

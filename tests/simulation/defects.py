@@ -120,8 +120,9 @@ def _run_in(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def proofs(most: int) -> Iterator[str]:
     """Yield a line of the table for each invariant: its meaning, a defect that breaks it, and the first such seed."""
     found: dict[str, tuple[int, str]] = {}
+    every = defects()
     with ThreadPoolExecutor(int(os.environ.get("PROCESSES") or os.cpu_count() or 1)) as pool:
-        for defect, broken in zip(defects(), pool.map(lambda one: _broken(one, most), defects()), strict=True):
+        for defect, broken in zip(every, pool.map(lambda one: broken_rules(one, STARTS[0], most), every), strict=True):
             for rule, seed in broken.items():
                 found[rule] = min(found.get(rule, (seed, defect.name)), (seed, defect.name))
     for rule, meaning in MEANINGS.items():
@@ -129,9 +130,10 @@ def proofs(most: int) -> Iterator[str]:
         yield f"| {meaning.rstrip('.')} | {name} | {seed} |"
 
 
-def _broken(defect: Defect, most: int) -> dict[str, int]:
+def broken_rules(defect: Defect, first: int, scenarios: int) -> dict[str, int]:
+    """Return the invariants that scenarios from this seed violate with the defect, each with the first such seed."""
     with tempfile.TemporaryDirectory() as folder:
-        done = _run_in(planted(defect, Path(folder)), "broken", str(most), str(STARTS[0]))
+        done = _run_in(planted(defect, Path(folder)), "broken", str(scenarios), str(first))
     broken: dict[str, int] = json.loads(done.stdout.strip().rpartition("\n")[2] or "{}")
     return broken
 
@@ -192,7 +194,7 @@ def _claim(defect: Defect, arguments: list[str]) -> str:
         for name in ("docs", "pyproject.toml", "requirements.txt"):
             (copy / name).symlink_to(ROOT / name)
         command = [sys.executable, "-P", "-m", "pytest", "-x", "--tb=no", *arguments]
-        environment = {**os.environ, "PYTHONPATH": str(copy), "ENGINES": "moto"}
+        environment = {**os.environ, "PYTHONPATH": str(copy)}
         done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
         claims = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
         if bool(claims) is (done.returncode == 0):

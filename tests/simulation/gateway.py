@@ -160,8 +160,8 @@ class Gateway:
 def a_request(
     method: str, resource: str, authorization: str | None, body: Any, number: str, **more: Any
 ) -> tuple[Request, Match]:
-    """Return a request and what it is for; `more` are the variables of the path and an Idempotency-Key."""
-    key, source = more.pop("key", None), more.pop("source", "203.0.113.7")
+    """Return a request and what it is for; `more` are variables of the path, an Idempotency-Key, and a query."""
+    key, source, query = more.pop("key", None), more.pop("source", "203.0.113.7"), more.pop("query", "")
     headers = [("Content-Type", "application/json"), ("Host", "payments.example")]
     if authorization:
         headers.append(("Authorization", authorization))
@@ -172,7 +172,7 @@ def a_request(
         path = path.replace(f"{{{name}}}", str(value))
     content = b"" if body is None else json.dumps(body).encode()
     parameters = {name: str(value) for name, value in more.items()}
-    return Request(method, path, tuple(headers), content, source, number), Match(resource, parameters)
+    return Request(method, path + query, tuple(headers), content, source, number), Match(resource, parameters)
 
 
 APP = importlib.import_module("app")

@@ -7,14 +7,15 @@ import re
 import traceback
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.transaction import Transaction
 from chalicelib.store.table import decode
 from tests.simulation import answers, oracle, pace, visibility, webhooks
-from tests.simulation.clients import LAST, LAST_DAYS, LAST_EXPORT, LAST_HOURS, PAN, SECTIONS, Change, Seen
+from tests.simulation.actors import ZONE
+from tests.simulation.clients import LAST, LAST_DAYS, LAST_EXPORT, LAST_HOURS, PAN, SECTIONS, Change, Seen, zone_of_look
 from tests.simulation.partners import partners_fill_in_fields
 from tests.simulation.password_guesses import passwords_are_limited
 from tests.simulation.payments import GIVEN_BACK, TAKEN, contradictions, minor, state_of
@@ -34,7 +35,7 @@ PER_ADDRESS, PER_AGENT = 10, 500  # messages of a day (contract, section 7)
 
 
 def nothing_is_pending(scenario: Scenario) -> Iterator[str]:
-    """Once nothing goes wrong any more, everything has its outcome after the Deadline and a sweep."""
+    """When all faults have ended, the first sweep after the Deadline gives everything an outcome."""
     for name in scenario.unresolved:
         yield f"{name} was pending a day after its Deadline, and its acquirer takes reversals"
     for item in table(scenario, "transactions"):
@@ -46,7 +47,7 @@ def nothing_is_pending(scenario: Scenario) -> Iterator[str]:
 
 
 def amounts_agree(scenario: Scenario) -> Iterator[str]:
-    """Nothing is reserved any more, and what is reversed is the sum of the reversals that were done."""
+    """In the end nothing is reserved. The reversed amount of a payment is the sum of its completed reversals."""
     every = transactions(scenario)
     for one in every.values():
         if one.original.id is not None:
@@ -65,7 +66,7 @@ def amounts_agree(scenario: Scenario) -> Iterator[str]:
 
 
 def books_agree(scenario: Scenario) -> Iterator[str]:
-    """Each acquirer took and gave back what we say."""
+    """Each acquirer took and gave back exactly the amounts that the service stores."""
     for one in transactions(scenario).values():
         if one.original.id is not None or one.acquirer not in scenario.acquirers:
             continue
@@ -79,7 +80,7 @@ def books_agree(scenario: Scenario) -> Iterator[str]:
 
 
 def everything_is_as_it_was_asked_for(scenario: Scenario) -> Iterator[str]:
-    """What is stored was asked for: by this agent, with this amount and tender, at this time, until that Deadline."""
+    """Each stored transaction was requested, with its agent, amount, tender, time and Deadline."""
     entries = oracle.entries(scenario)
     for stored in transactions(scenario).values():
         one = entries.get(stored.id)
@@ -100,7 +101,7 @@ def everything_is_as_it_was_asked_for(scenario: Scenario) -> Iterator[str]:
 
 
 def receipt_numbers_have_no_gap(scenario: Scenario) -> Iterator[str]:
-    """Each agent's receipt numbers of a day count from 1; an offline payment has the number of its till."""
+    """The receipt numbers of an agent count from 1 each day. An offline payment has its till's number."""
     given: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
     for one in oracle.entries(scenario).values():
         invoice = transactions(scenario)[one.id].invoice
@@ -122,7 +123,7 @@ def _moved(one: Transaction) -> bool:
 
 
 def receipts_are_sent(scenario: Scenario) -> Iterator[str]:
-    """Each receipt that is owed is stored, and was sent to each address or given up as the rule says."""
+    """Each receipt that is owed is stored. It is sent to each address, or given up after all attempts."""
     entries = {item["id"]["S"]: item for item in table(scenario, "outbox")}
     reached = Counter(scenario.delivered)
     for one in transactions(scenario).values():
@@ -142,7 +143,7 @@ def receipts_are_sent(scenario: Scenario) -> Iterator[str]:
 
 
 def receipts_are_counted(scenario: Scenario) -> Iterator[str]:
-    """No counter of messages exceeds its limit, and together they count each stored receipt."""
+    """No counter of messages exceeds its limit. Together the counters count each stored receipt."""
     limits = {"address": PER_ADDRESS, "agent": PER_AGENT}
     counted: Counter[str] = Counter()
     for item in table(scenario, "sequences"):
@@ -171,7 +172,7 @@ def _addresses(one: Transaction) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def answers_are_whole(scenario: Scenario) -> Iterator[str]:
-    """Each answer has the envelope, and the service met no defect of its own."""
+    """Each answer has the envelope, and the service logs no defect."""
     for request, reply in scenario.gateway.replies:
         try:
             body = json.loads(reply.body)
@@ -191,7 +192,7 @@ def answers_are_whole(scenario: Scenario) -> Iterator[str]:
 
 
 def no_secret_is_shown(scenario: Scenario) -> Iterator[str]:
-    """No card number, CVV2, password or key is in a table, a line of the log, or an answer."""
+    """No table, log line or answer holds a card number, CVV2, password or key."""
     secrets = {PAN, *(change.value for change in scenario.clients.changes if change.what in {"password", "key"})}
     for person in TOWN.people.by_name.values():
         secrets |= {person.password, person.key}
@@ -209,7 +210,7 @@ def no_secret_is_shown(scenario: Scenario) -> Iterator[str]:
 
 
 def credentials_end(scenario: Scenario) -> Iterator[str]:
-    """What was changed, blocked or locked lets nobody in afterwards."""
+    """A credential that was replaced, blocked or locked admits nobody."""
     for seen in scenario.clients.seen:
         if seen.status != 200 or seen.kind == "status":
             continue
@@ -240,7 +241,7 @@ def _ends(change: Change, seen: Seen, scenario: Scenario) -> bool:
 
 
 def others_see_nothing(scenario: Scenario) -> Iterator[str]:
-    """For another merchant a payment does not exist; to a colleague without a right to it nothing is shown or given."""
+    """Another merchant, or a colleague without the right, sees and reverses no payment."""
     for seen in scenario.clients.seen:
         if seen.act.client not in OUTSIDERS or not seen.status or seen.status >= 500 or _is_closed(seen, scenario):
             continue
@@ -275,15 +276,22 @@ def _is_its_own(seen: Seen, scenario: Scenario) -> bool:
 
 
 def answers_fit_together(scenario: Scenario) -> Iterator[str]:
-    """The answers about each payment could have been given one after the other."""
+    """All answers about a payment fit one sequence of operations."""
     yield from contradictions(scenario.clients.seen, transactions(scenario), scenario.began)
 
 
 def answers_are_about_their_requests(scenario: Scenario) -> Iterator[str]:
-    """Who asks for a payment or a reversal is answered its own one, of the amount that was asked for."""
+    """An answer is about the payment and the amount of its request, with times in the zone of the request."""
     for seen in scenario.clients.seen:
         view = seen.answer.get("Transaction")
-        if seen.status != 200 or seen.kind not in {"pay", "sign", "reverse"} or not view:
+        if seen.status == 200 and seen.kind == "look":
+            view = next((one for name in SECTIONS for one in seen.answer[name]), None)
+        if seen.status != 200 or seen.kind not in {"pay", "sign", "reverse", "look"} or not view:
+            continue
+        one, zone = oracle.entries(scenario).get(view["ID"]), _zone_of(seen)
+        if one is not None and not _is_then(view, one, zone):
+            yield f"{seen.act.name} was answered {view['Date']} in the zone {zone}"
+        if seen.kind == "look":
             continue
         facts = seen.act.facts
         wanted = facts.get("amount") if seen.kind != "reverse" or facts["mode"] == "return" else None
@@ -295,8 +303,13 @@ def answers_are_about_their_requests(scenario: Scenario) -> Iterator[str]:
             yield f"{seen.act.name} was answered what {view['PosID']} did"
 
 
+def _zone_of(seen: Seen) -> int:
+    """Return the zone of a request; a reversal has the merchant's."""
+    return zone_of_look(seen.act) if seen.kind == "look" else int((seen.body or {}).get("GMT", ZONE))
+
+
 def nothing_is_done_twice(scenario: Scenario) -> Iterator[str]:
-    """A request that is repeated as the interface says is carried out once."""
+    """A repeated request is carried out once."""
     every = transactions(scenario).values()
     pays = [seen.act for seen in of_kind(scenario, "pay")]
     payments = {_order(act) for act in pays}
@@ -317,7 +330,7 @@ def nothing_is_done_twice(scenario: Scenario) -> Iterator[str]:
 
 
 def pending_reversals_are_repeated(scenario: Scenario) -> Iterator[str]:
-    """A request without a key is the same as the latest reversal as long as that has no outcome, however long."""
+    """A reversal without a key is a repetition of the latest one while that one is pending."""
     every = [one for one in transactions(scenario).values() if one.original.id is not None]
     asked = of_kind(scenario, "reverse")
     named = {
@@ -371,7 +384,7 @@ def _content(seen: Seen) -> tuple[object, ...]:
 
 
 def lists_are_whole(scenario: Scenario) -> Iterator[str]:
-    """All pages of a list together show everything once and in order, as it came to be, and count it."""
+    """The pages of a list together show every transaction once, in order, and count it."""
     every = oracle.entries(scenario)
     lists: defaultdict[int, list[Seen]] = defaultdict(list)
     for seen in scenario.clients.seen:
@@ -415,8 +428,6 @@ def _title(act: Act) -> str:
 def _differs(view: dict[str, Any], one: oracle.Entry, every: list[oracle.Entry]) -> str | None:
     """Return what is wrong with a transaction in the last list."""
     back, count = oracle.given_back(one, every)
-    at = datetime.fromisoformat(f"{view['Date']}+00:00")
-    is_then = at == one.paid if one.paid else one.earliest <= at <= one.latest
     facts = {
         "Amount": (minor(view["Amount"]), one.amount),
         "AmountRvs": (minor(view["AmountRvs"]), 0 if one.original else back),
@@ -426,14 +437,20 @@ def _differs(view: dict[str, Any], one: oracle.Entry, every: list[oracle.Entry])
         "InputType, AcquirerCode": ((view["InputType"], view["AcquirerID"]), one.tender),
         "PosID": (view["PosID"], one.agent),
         "ExtID": (view["ExtID"], one.ext_id) if not one.original else (0, 0),
-        "Date": (is_then, True),
+        "Date": (_is_then(view, one, ZONE), True),
     }
     wrong = [f"{name} {shown}, not {right}" for name, (shown, right) in facts.items() if shown != right]
     return ", ".join(wrong) or None
 
 
+def _is_then(view: dict[str, Any], one: oracle.Entry, zone: int) -> bool:
+    """Return whether a transaction shows its time, in this zone."""
+    at = datetime.fromisoformat(f"{view['Date']}+00:00") - timedelta(hours=zone) + oracle.ZONE
+    return at == one.paid if one.paid else one.earliest <= at <= one.latest
+
+
 def lists_show_answered_payments(scenario: Scenario) -> Iterator[str]:
-    """A list of the owner shows each payment of its merchant that was answered before."""
+    """A list of the owner shows each payment of the merchant that was answered earlier."""
     for seen in scenario.clients.seen:
         if seen.kind != "list" or seen.status != 200 or seen.act.number >= LAST:
             continue
@@ -449,7 +466,7 @@ def lists_show_answered_payments(scenario: Scenario) -> Iterator[str]:
 
 
 def nobody_is_refused_wrongly(scenario: Scenario) -> Iterator[str]:
-    """Who signs in with what was never changed is not told that it is wrong, or blocked."""
+    """A credential that never changed is not refused as wrong or blocked."""
     changed: dict[str, set[str]] = {}
     for change in scenario.clients.changes:
         changed.setdefault(change.till, set()).add(change.what)
@@ -467,7 +484,7 @@ def nobody_is_refused_wrongly(scenario: Scenario) -> Iterator[str]:
 
 
 def messages_are_sent_once(scenario: Scenario) -> Iterator[str]:
-    """Where nothing goes wrong with those who send it, a message is delivered once to each address."""
+    """If no sending fails, a message reaches each address once."""
     failures = sum("outbox" in name and name not in scenario.refused for name in scenario.faults.happened)
     for message, number in Counter(scenario.delivered).items():
         if number > min(1 + failures, 4):
@@ -480,7 +497,7 @@ def of_kind(scenario: Scenario, kind: str) -> list[Seen]:
 
 
 def sessions_end(scenario: Scenario) -> Iterator[str]:
-    """A session ends with the credentials it was opened with."""
+    """A session ends with the credentials of its sign-in."""
     for seen in scenario.clients.seen:
         opened = scenario.clients.sessions.get(seen.secret)
         if opened is None or seen.status != 200 or seen.kind == "status":
@@ -493,7 +510,7 @@ def sessions_end(scenario: Scenario) -> Iterator[str]:
 
 
 def cards_are_counted(scenario: Scenario) -> Iterator[str]:
-    """A linked card counts the payments that took money with it, and the acquirer had its token for each."""
+    """A linked card counts the payments that took money with it. The acquirer got its token for each."""
     every = transactions(scenario).values()
     for card in (decode(LinkedCard, item) for item in table(scenario, "cards")):
         paid = [one for one in every if one.card_entry.linked_id == card.id and one.phase in TAKEN]
@@ -507,7 +524,7 @@ def cards_are_counted(scenario: Scenario) -> Iterator[str]:
 
 
 def reports_agree(scenario: Scenario) -> Iterator[str]:
-    """The last reports and the last export are what a recount finds, each amount under the day on which it moved."""
+    """The last report and export equal a recount: each amount counts on the day on which it moved."""
     shown = _dates(scenario)
     own = oracle.of_merchant(scenario, TOWN.people.by_name[OWNER].merchant_id)
     for seen in scenario.clients.seen:

@@ -144,7 +144,7 @@ def _entry(scenario: Scenario, stored: Any, own: Sequence[Seen]) -> Entry:
         latest=began + timedelta(seconds=scenario.begun[stored.id]) + SKEW,
         ext_id=_ext_id(first),
         paid=None if is_reversal else paid_of(first),
-        invoice=None if is_reversal else first.body["BasicTran"].get("OfflineTran", {}).get("Invoice"),
+        invoice=None if is_reversal else _offline(first).get("Invoice"),
     )
 
 
@@ -154,9 +154,14 @@ def _ext_id(seen: Seen) -> str | None:
 
 def paid_of(seen: Seen) -> datetime | None:
     """Return when a till without connection says that it was paid: it says so in the zone of its request."""
-    named = seen.body["BasicTran"].get("OfflineTran")
+    named = _offline(seen)
     zone = timedelta(hours=seen.body["GMT"])
     return datetime.fromisoformat(f"{named['Paid']}+00:00") - zone + ZONE if named else None
+
+
+def _offline(seen: Seen) -> dict[str, Any]:
+    named: dict[str, Any] = seen.body["BasicTran"].get("OfflineTran", {})
+    return named if named.get("OfflineMode") else {}
 
 
 def of_merchant(scenario: Scenario, merchant: int) -> list[Entry]:

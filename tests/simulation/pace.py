@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from tests.simulation import oracle
 from tests.simulation.scenario import EVENTS, OUTBOX, PAYMENTS, Scenario
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ SOON = 300.0  # seconds: the longest pause after ten minutes of silence, and two
 
 
 def sweeps_keep_their_pauses(scenario: Scenario) -> Iterator[str]:
-    """A sweep asks about a transaction after half a minute, and then ever more seldom: each quarter of an hour."""
+    """A sweep asks about a transaction after half a minute, then with longer pauses, up to 15 minutes."""
     if scenario.faults.frozen:
         return  # who stood still stores what it knew long ago
     for name, acquirer in scenario.acquirers.items():
@@ -31,18 +32,25 @@ def sweeps_keep_their_pauses(scenario: Scenario) -> Iterator[str]:
             if "sweep" in asked.task:
                 by_sweeps[asked.about].append((asked.at, asked.task))
         for about, times in by_sweeps.items():
-            begun, deadline = scenario.begun.get(about), scenario.deadline_of(about)
+            begun, known = scenario.begun.get(about), oracle.entries(scenario).get(about)
+            if begun is None or known is None:
+                continue
+            deadlines = [(one - scenario.began).total_seconds() for one in oracle.deadlines_of(known)]
             for (before, one), (after, other) in pairwise(sorted(times)):
-                if begun is None or one == other or before < deadline + AROUND < after + 2 * AROUND:
-                    continue
-                since = begun if before < deadline else deadline
-                pause = min(max((before - since) / PART, SHORTEST), LONGEST)
-                if after - before < pause - AROUND:
+                if one != other and all(_is_early(begun, deadline, before, after) for deadline in deadlines):
                     yield f"{name} was asked about {about[:8]} at {before:.0f} s, by {other} again at {after:.0f} s"
 
 
+def _is_early(begun: float, deadline: float, before: float, after: float) -> bool:
+    """Return whether a transaction was asked about again within its pause. At the Deadline it is always asked about."""
+    if before < deadline + AROUND < after + 2 * AROUND:
+        return False
+    since = begun if before < deadline else deadline
+    return after - before < min(max((before - since) / PART, SHORTEST), LONGEST) - AROUND
+
+
 def silent_acquirers_are_spared(scenario: Scenario) -> Iterator[str]:
-    """After five requests in a row without an answer, a run of the sweep tries one piece of work, and no more."""
+    """After five requests in a row without an answer, a run of the sweep sends at most one."""
     for name, acquirer in scenario.acquirers.items():
         runs: defaultdict[str, list[Attempt]] = defaultdict(list)
         for one in acquirer.attempts if acquirer.can_inquire else ():
@@ -63,7 +71,7 @@ def silent_acquirers_are_spared(scenario: Scenario) -> Iterator[str]:
 
 
 def acquirers_that_answer_again_are_asked_again(scenario: Scenario) -> Iterator[str]:
-    """What waited for a silent acquirer is decided soon after it answers again."""
+    """Work that waited for a silent acquirer is done soon after it answers again."""
     silences = scenario.around.silences
     if not silences or scenario.faults.share or len(scenario.faults.happened) > len(silences):
         return
@@ -75,7 +83,7 @@ def acquirers_that_answer_again_are_asked_again(scenario: Scenario) -> Iterator[
 
 
 def idle_sweeps_cost_little(scenario: Scenario) -> Iterator[str]:
-    """A sweep that finds nothing reads the index of what is due, and does no more."""
+    """A sweep that finds nothing reads only the index of due work."""
     for task, calls in scenario.wire.calls.items():
         if calls > MOST_IDLE_CALLS.get(task, calls) + scenario.around.has_bad_record:
             yield f"the {task} made {calls} calls of the store"

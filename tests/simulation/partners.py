@@ -66,7 +66,7 @@ class Partner:
 
 
 def partners_fill_in_fields(scenario: Scenario) -> Iterator[str]:
-    """What a till is told of a product is what its partner answered; each request to the partner is signed."""
+    """The fields of a product are the partner's answer. Each request to the partner is signed."""
     for call in scenario.partner.calls:
         if not call.is_signed and call.task not in scenario.faults.frozen:
             yield f"the partner was asked by {call.task} without a signature of now, or not for as long as it may take"

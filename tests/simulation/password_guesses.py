@@ -39,7 +39,7 @@ class Count(NamedTuple):
 
 
 def passwords_are_limited(scenario: Scenario) -> Iterator[str]:
-    """Of passwords ten in a row are told to be wrong; then none is tried for half an hour, whoever knows it."""
+    """After ten wrong passwords in a row a login is locked for half an hour, for the right one too."""
     for person in scenario.clients.people.by_name.values():
         tried = [one for one in scenario.clients.seen if _tries(one, person.name, scenario)]
         if not any(one.kind == "guess" for one in tried):

@@ -21,7 +21,7 @@ from infra.stack import resources
 from infra.stack.resources import STACK
 from tests.simulation import environment
 from tests.simulation.acquirers import Acquirer, Host
-from tests.simulation.actors import FACE, ZONE, People, a_town, token_of
+from tests.simulation.actors import FACE, People, a_town, token_of
 from tests.simulation.clients import PAN, Clients
 from tests.simulation.environment import MORNING, present
 from tests.simulation.faults import Faults
@@ -201,12 +201,6 @@ class Scenario:
             self.begun[after["id"]["S"]] = self.scheduler.now
         elif before["phase"]["S"] in PENDING and after["phase"]["S"] not in PENDING:
             self.decided[after["id"]["S"]] = self.scheduler.now
-
-    def deadline_of(self, transaction: str) -> float:
-        """Return when the day ended on which a transaction was begun, in seconds of the scenario."""
-        begun = self.began + timedelta(seconds=self.begun.get(transaction, 0.0), hours=ZONE)
-        end = begun.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
-        return (end - timedelta(hours=ZONE) - self.began).total_seconds()
 
     def _end_of_silence(self) -> None:
         """Let the acquirer answer inquiries again: what it was asked about before its Deadline is decided by now."""

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.simulation.defects import Defect, defects, patched, planted
-from tests.simulation.invariants import CVV2, INVARIANTS
-from tests.simulation.webhooks import RULES
+from tests.simulation.defects import Defect, broken_rules, defects, patched, planted
+from tests.simulation.invariants import CVV2
+from tests.simulation.runner import MEANINGS
 
 ROOT = Path(__file__).parents[2]
+DOCUMENT = (ROOT / "docs" / "simulation.md").read_text(encoding="utf-8")
+PROOFS = re.findall(r"^\| (.+) \| (.+) \| (\d{7}) \|$", DOCUMENT, re.MULTILINE)  # the meaning, a defect, a seed
 MINUTES = "0.5"
 FOUND_SOON = "a reversal's outcome releases nothing"
 
@@ -64,13 +66,24 @@ def test_a_cvv2_is_found_in_a_text_within_a_text() -> None:
     assert not CVV2.search(repr(masked))
 
 
-def test_the_document_counts_the_invariants_and_the_planted_defects() -> None:
-    text = (ROOT / "docs" / "simulation.md").read_text(encoding="utf-8")
+def test_the_document_counts_the_planted_defects() -> None:
+    rows = re.findall(r"^\| (?:\d+ to \d+|over [\d,]+) \| (\d+) \|$", DOCUMENT, re.MULTILINE)
 
-    assert f"{len(INVARIANTS)} invariants in `tests/simulation/invariants.py` and {len(RULES)} of events" in text
-    rows = re.findall(r"^\| (?:\d+ to \d+|over [\d,]+) \| (\d+) \|$", text, re.MULTILINE)
-    assert f"holds {len(defects())} defects" in text
+    assert f"holds {len(defects())} defects" in DOCUMENT
     assert sum(map(int, rows)) == len(defects())
+
+
+def test_the_document_names_for_each_invariant_a_planted_defect() -> None:
+    assert [meaning for meaning, _, _ in PROOFS] == [meaning.rstrip(".") for meaning in MEANINGS.values()]
+    assert {name for _, name, _ in PROOFS} <= {one.name for one in defects()}
+
+
+@pytest.mark.release
+@pytest.mark.parametrize(("meaning", "name", "seed"), PROOFS, ids=[meaning for meaning, _, _ in PROOFS])
+def test_the_named_defect_breaks_the_invariant_with_the_seed(meaning: str, name: str, seed: str) -> None:
+    broken = broken_rules(defect(name), int(seed), 1)
+
+    assert meaning in {MEANINGS[rule].rstrip(".") for rule in broken if rule in MEANINGS}
 
 
 @pytest.mark.parametrize("one", defects(), ids=lambda one: one.name)

@@ -42,7 +42,7 @@ def counted_at(one: Transaction) -> datetime:
 
 
 def shown_transactions_are_stored(scenario: Scenario) -> Iterator[str]:
-    """Each transaction that is shown is stored, with this amount."""
+    """Each transaction in an answer is stored with that amount."""
     every = transactions(scenario)
     for seen, view in _shown(scenario):
         stored = every.get(view["ID"])
@@ -53,7 +53,7 @@ def shown_transactions_are_stored(scenario: Scenario) -> Iterator[str]:
 
 
 def agents_see_only_their_own(scenario: Scenario) -> Iterator[str]:
-    """Nobody is shown what another merchant took; a till lists what it took itself, and is answered with that."""
+    """No answer shows another merchant's payments. A till without further rights sees only its own."""
     every, people = transactions(scenario), scenario.clients.people.by_name
     for seen, view in _shown(scenario):
         stored, person = every.get(view["ID"]), people[seen.act.client]
@@ -77,7 +77,7 @@ def _shown(scenario: Scenario) -> Iterator[tuple[Seen, dict[str, Any]]]:
 
 
 def reused_ids_are_refused(scenario: Scenario) -> Iterator[str]:
-    """Who is told that an ID or a key stands for something else has used it for something else, or a colleague has."""
+    """An ID or key is refused as used only if other content, or a colleague, used it."""
     asked = [seen for seen in scenario.clients.seen if seen.kind in ASKS]
     for seen in asked:
         if seen.error == ID_REUSED and not any(
@@ -93,7 +93,7 @@ def _content(seen: Seen) -> tuple[object, ...]:
 
 
 def names_stand_for_one_content(scenario: Scenario) -> Iterator[str]:
-    """Of the requests with one ID or key, those that were carried out ask for the same."""
+    """Requests with one ID or key that were carried out have one content."""
     done: dict[tuple[object, ...], Seen] = {}
     for seen in scenario.clients.seen:
         if seen.kind in ASKS and seen.act.facts.get("named") in {"id", "key"} and seen.answer.get("Transaction"):
@@ -103,7 +103,7 @@ def names_stand_for_one_content(scenario: Scenario) -> Iterator[str]:
 
 
 def photos_are_those_of_the_requests(scenario: Scenario) -> Iterator[str]:
-    """A payment shows the photo that came with it, and no other."""
+    """A payment shows the photo of its request, and no other."""
     for seen in scenario.clients.seen:
         view = seen.answer.get("Transaction")
         if seen.kind not in {"pay", "sign"} or not isinstance(view, dict):
@@ -116,7 +116,7 @@ def photos_are_those_of_the_requests(scenario: Scenario) -> Iterator[str]:
 
 
 def unattempted_payments_stay_unattempted(scenario: Scenario) -> Iterator[str]:
-    """Who was told to ask again with a new ID is told so each time it asks with the old one."""
+    """A payment that was never attempted stays so: its ID gets the same answer each time."""
     refused: dict[tuple[object, ...], float] = {}
     for seen in sorted(scenario.clients.seen, key=lambda one: one.answered_at or 0):
         if seen.kind not in ASKS or seen.act.facts.get("named") not in {"id", "key"}:
@@ -128,7 +128,7 @@ def unattempted_payments_stay_unattempted(scenario: Scenario) -> Iterator[str]:
 
 
 def repeated_answers_are_marked(scenario: Scenario) -> Iterator[str]:
-    """Of the answers with the same payment or reversal one is the first, or brings its signature; any other says so."""
+    """The first answer with an outcome, and that of a signature, is no replay. All others say that they are."""
     first: dict[object, list[Seen]] = {}
     asked = [seen for seen in scenario.clients.seen if seen.kind in ASKS]
     for seen in asked:
@@ -146,7 +146,7 @@ def repeated_answers_are_marked(scenario: Scenario) -> Iterator[str]:
 
 
 def flags_follow_from_the_facts(scenario: Scenario) -> Iterator[str]:
-    """A signature is owed until it is there; what is partly reversed is neither whole nor reversed in full."""
+    """A payment asks for a signature until it has one. Its flags of reversals fit its amounts."""
     for seen, view in _shown(scenario):
         owed, paid, back = view["SignatureRequiredEffective"], minor(view["Amount"]), minor(view["AmountRvs"])
         if owed != (view["SignatureRequired"] and not view["HasSignature"]):
@@ -158,7 +158,7 @@ def flags_follow_from_the_facts(scenario: Scenario) -> Iterator[str]:
 
 
 def lists_are_in_order(scenario: Scenario) -> Iterator[str]:
-    """A list has what is pending, what is to be completed and all else in a section each, the newest first."""
+    """A list has pending transactions, those to complete, and all others: in each group the newest first."""
     every = transactions(scenario)
     for seen in scenario.clients.seen:
         if seen.kind not in LISTS or seen.status != 200:
@@ -179,7 +179,7 @@ def lists_are_in_order(scenario: Scenario) -> Iterator[str]:
 
 
 def money_is_deposited_at_the_deadline(scenario: Scenario) -> Iterator[str]:
-    """What was approved is deposited from its Deadline on, a cash payment at once; a full reversal excludes it."""
+    """A cash payment is deposited at once, another one at its Deadline. A full reversal excludes it."""
     every = transactions(scenario)
     for seen, view in _shown(scenario):
         one, state = every.get(view["ID"]), state_of(view)
@@ -196,7 +196,7 @@ def money_is_deposited_at_the_deadline(scenario: Scenario) -> Iterator[str]:
 
 
 def cancels_end_at_the_deadline(scenario: Scenario) -> Iterator[str]:
-    """A payment is cancelled before its Deadline, and not after it; who is told that it is too late is too late."""
+    """A payment can be cancelled until its Deadline, and not later."""
     every = transactions(scenario)
     for seen in scenario.clients.seen:
         if seen.kind != "reverse" or seen.act.facts["mode"] != "cancel" or seen.answered_at is None:
@@ -212,7 +212,7 @@ def cancels_end_at_the_deadline(scenario: Scenario) -> Iterator[str]:
 
 
 def closed_merchants_take_nothing(scenario: Scenario) -> Iterator[str]:
-    """While a merchant is blocked nobody of it gets in; while a terminal is, no payment begins at it."""
+    """A blocked merchant's credentials admit nobody. No payment begins at a blocked terminal."""
     every = transactions(scenario)
     for what, begin, end in scenario.closed:
         for seen in scenario.clients.seen:
@@ -228,7 +228,7 @@ def closed_merchants_take_nothing(scenario: Scenario) -> Iterator[str]:
 
 
 def signed_payments_have_receipts(scenario: Scenario) -> Iterator[str]:
-    """A payment that was completed by its signature has a second receipt, the one with the signature."""
+    """A payment that its signature completed has a second receipt with that signature."""
     every = transactions(scenario)
     entries = {item["id"]["S"] for item in table(scenario, "outbox")}
     awaited = {view["ID"] for _, view in _shown(scenario) if state_of(view) == AWAITING}
@@ -245,7 +245,7 @@ def signed_payments_have_receipts(scenario: Scenario) -> Iterator[str]:
 
 
 def sessions_end_by_themselves(scenario: Scenario) -> Iterator[str]:
-    """A session that nobody used for half an hour lets nobody in; one that was used, and is the present one, does."""
+    """A session ends after half an hour without use, and not before."""
     uses: dict[str, list[Seen]] = {}
     for seen in scenario.clients.seen:
         session = seen.secret
@@ -262,7 +262,7 @@ def sessions_end_by_themselves(scenario: Scenario) -> Iterator[str]:
 
 
 def the_log_names_nobody(scenario: Scenario) -> Iterator[str]:
-    """No line of the log tells a login: it has pseudonyms of them."""
+    """No log line holds a login."""
     text = json.dumps(scenario.log, default=str)
     for person in scenario.clients.people.by_name.values():
         if person.email in text:

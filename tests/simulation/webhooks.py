@@ -149,7 +149,7 @@ def _told(event: Item) -> tuple[str, str]:
 
 
 def events_are_of_phases(scenario: Scenario) -> Iterator[str]:
-    """There is one event of each phase that was reached, and no other."""
+    """Each phase that a transaction reached has one event, and there are no others."""
     if scenario.webhooks is None:
         return
     stored = Counter(_told(item) for item in scenario.store.items(EVENTS) if "kind" in item)
@@ -163,7 +163,7 @@ def events_are_of_phases(scenario: Scenario) -> Iterator[str]:
 
 
 def events_arrive(scenario: Scenario) -> Iterator[str]:
-    """Each event reached both receivers once nothing goes wrong any more, and nothing is left to do for it."""
+    """When all faults have ended, each event reaches both receivers, and no delivery remains."""
     if scenario.webhooks is None:
         return
     for url, got in scenario.webhooks.got.items():
@@ -180,7 +180,7 @@ def events_arrive(scenario: Scenario) -> Iterator[str]:
 
 
 def events_are_true(scenario: Scenario) -> Iterator[str]:
-    """What a receiver gets is signed, of a stored event, and never newer than a look-up."""
+    """A receiver gets only signed, stored events, and none before a look-up shows its phase."""
     if scenario.webhooks is not None:
         yield from scenario.webhooks.wrong
 
