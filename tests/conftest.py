@@ -294,9 +294,9 @@ def seeded() -> set[str]:
 
 
 @pytest.fixture
-def stage(server: str, moto: None) -> str:
-    """The local stage with its demo data, on moto: its URL."""
-    del moto
+def stage(server: str, request: pytest.FixtureRequest) -> str:
+    """The local stage with its demo data, on moto, or with --quick in memory: its URL."""
+    request.getfixturevalue("stage_in_memory" if request.config.getoption("--quick") else "moto")
     return server
 
 

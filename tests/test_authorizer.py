@@ -88,6 +88,22 @@ def test_a_denial_says_why(token: str, error: ErrorCode) -> None:
     assert not [effect for effect, _ in _effects(answer) if effect == "Allow"]
 
 
+@pytest.mark.usefixtures("moto")
+@pytest.mark.parametrize("refusal", [ErrorCode.AGENT_BLOCKED, ErrorCode.LOGIN_LOCKED])
+def test_the_gateway_remembers_no_denial_that_may_end_at_any_moment(
+    monkeypatch: pytest.MonkeyPatch, refusal: ErrorCode
+) -> None:
+    def refused(*_: object) -> None:
+        raise ServiceError(refusal)
+
+    monkeypatch.setattr(authentication, "caller_of", refused)
+
+    answer = _authorize("Basic abc")
+
+    assert {effect for effect, _ in _effects(answer)} == {"Allow"}  # the API's function refuses it each time
+    assert answer["context"]["code"] == str(refusal.code)
+
+
 def test_the_reason_of_a_denial_fits_into_json_as_it_is() -> None:
     for error in (error for error in ErrorCode if error.is_denial):
         assert json.loads(f'"{error.message}"') == error.message  # the gateway's template does not escape

@@ -66,7 +66,7 @@ def seed() -> Agent:
 
     The card is linked if the stage has the sandbox. Return the agent of the first merchant.
     """
-    stage_secret.rotate_signing(Secret(SIGNING_SECRET))
+    stage_secret.rotate_signing(Secret(SIGNING_SECRET), again=True)
     system = _caller_of(create_system_user("System", SYSTEM[0], Secret(SYSTEM[1])))
     agent = {"SecretKey": TILL_KEY, "MobileSettings": {"Features": ALL_FEATURES, "AllowLinkedCards": 1}}
     till = _create_merchant(system, "Demo Store", ("DEMO0001", "DEMOBANK0000001"), (OWNER, TILL), agent)

@@ -87,7 +87,7 @@ def serve(port: int, clock_page: ClockPage | None = None) -> Iterator[str]:
             request_handler=_SilentHandler,
             fd=listener.fileno(),
         )
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
         try:
             yield url(port)
         finally:

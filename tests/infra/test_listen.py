@@ -18,7 +18,7 @@ def webhooks_of(stage: str) -> list[tuple[str, int]]:
 def test_it_takes_one_webhook_however_often_it_is_started(stage: str, capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
         with Listener(stage, 1, 0, []) as listener:
-            threading.Thread(target=listener.serve_forever, daemon=True).start()
+            threading.Thread(target=listener.serve_forever, args=(0.05,), daemon=True).start()
             during = webhooks_of(stage)
             events.forget()
             paid = post(stage, "/api/v1/payment/submit", a_body(), TILL).body["TransactionID"]

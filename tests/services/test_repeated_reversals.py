@@ -88,6 +88,17 @@ def test_a_request_without_a_key_that_an_equal_one_overtakes_is_no_second_return
     assert counted(payment) == (4000, 1)
 
 
+def test_a_full_return_that_only_its_client_time_names_is_the_same_an_hour_later() -> None:
+    till = a_till()
+    payment = paid(till)
+    first, again = (
+        till.give_back(payment, at, ClientDateTime="2026-11-21T10:00:00") for at in (NOW, NOW + 60 * MINUTE)
+    )
+
+    assert first.id == again.id
+    assert counted(payment) == (10000, 1)
+
+
 def test_a_return_is_open_after_the_deadline_and_a_cancel_is_not() -> None:
     till = a_till()
     paid = till.pay(a_body())

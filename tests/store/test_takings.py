@@ -128,3 +128,13 @@ def test_no_list_adds_up_what_reversals_gave_back() -> None:
     assert not any(
         name.startswith(totals.MONEY) for name in (*totals.total_counters(entry), *totals.slot_counters(entry))
     )
+
+
+def test_the_totals_of_an_agent_are_not_those_of_a_longer_id() -> None:
+    own, other = (
+        totals.total_key(7, entry_of(a_payment(agent=AgentSnapshot(agent_id, "till@shop.example", "Till", ""))))
+        for agent_id in (1, 10)
+    )
+
+    assert own.key["at"].startswith(totals.total_prefix(1))
+    assert not other.key["at"].startswith(totals.total_prefix(1))

@@ -65,7 +65,7 @@ def a_receiver(answer: Answer = lambda _: 200, *, port: int = 0, body: bytes = b
     with http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
         server.daemon_threads = True
         receiver = Receiver(f"http://127.0.0.1:{server.server_port}/events")
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         yield receiver
         server.shutdown()
