@@ -71,7 +71,7 @@ def a_canary(seed: int) -> Canary:
     """A Visa; its digits are drawn so that they turn up by accident nowhere."""
     body = f"4{secrets.randbelow(10**11):011d}111"  # the last four digits are kept, and are no CVV2
     pan = next(body + str(digit) for digit in range(10) if has_check_digit(body + str(digit)))
-    cvv2 = f"{9730 + seed}"
+    cvv2 = f"0{930 + seed}"  # no amount, ID or length begins with a zero
     return Canary(pan, cvv2, f"77{secrets.randbelow(10**9):09d}", secrets.token_hex(8).upper())
 
 

@@ -62,10 +62,13 @@ def silent_acquirers_are_spared(scenario: Scenario) -> Iterator[str]:
             for one in attempts:
                 run = one.task.partition(".")[0]
                 is_open.setdefault(run, unanswered >= OPENS_AFTER)
-                tried[run].add(one.about)
                 most = 1 if is_open[run] else OPENS_AFTER + THREADS
-                unanswered = 0 if one.is_answered else unanswered + 1
-                is_open[run] &= not one.is_answered
+                if one.is_answered:
+                    unanswered, is_open[run] = 0, False
+                    tried[run].clear()
+                else:
+                    unanswered += 1
+                    tried[run].add(one.about)
                 if unanswered > most and len(tried[run]) > most:
                     yield f"{name} did not answer, and {run} asked it about {len(tried[run])} transactions"
 

@@ -1,4 +1,8 @@
-"""Scenarios of the whole service: as many as fit in half a minute, from a seed of the date."""
+"""Scenarios of the whole service: as many as fit in half a minute.
+
+CI runs the same ones each time, so a change fails only for a reason of its own. Each night, and on a developer's
+machine, the seeds are those of the date.
+"""
 
 import json
 import os
@@ -17,6 +21,7 @@ ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs" / "simulation.md").read_text(encoding="utf-8")
 PROOFS = re.findall(r"^\| (.+) \| (.+) \| (\d{7}) \|$", DOCUMENT, re.MULTILINE)  # the meaning, a defect, a seed
 MINUTES = "0.5"
+SEED_OF_CI = "7000000"
 FOUND_SOON = "a reversal's outcome releases nothing"
 
 
@@ -32,7 +37,7 @@ def defect(name: str) -> Defect:
 
 
 def test_the_invariants_hold_in_the_scenarios_of_half_a_minute() -> None:
-    ran = simulate(MINUTES=MINUTES)
+    ran = simulate(MINUTES=MINUTES, SEED=SEED_OF_CI if os.environ.get("CI") == "true" else "")
 
     print(ran.stdout)
     assert ran.returncode == 0, f"{ran.stdout}\n{ran.stderr}"
