@@ -121,6 +121,18 @@ def test_a_new_e_mail_is_the_login_from_then_on_and_the_history_stays(shop: Shop
     assert shop.agent(Email=agent["Email"])["Email"] == agent["Email"]  # the old one is free again
 
 
+def test_a_new_e_mail_and_new_credentials_in_one_request_are_the_only_ones_from_then_on(
+    shop: Shop, agent: dict[str, Any]
+) -> None:
+    email, key = an_email(), "another-key-of-32-characters-or-so"
+    assert update(shop, agent, Email=email, Password=NEW_PASSWORD, SecretKey=key).status == 200
+
+    for secret in (PASSWORD, "the key of the agent"):
+        assert sign_in_error(shop, agent, secret, email) == (401, 102)
+    for secret in (NEW_PASSWORD, key):
+        assert sign_in_error(shop, agent, secret, email) == (200, 0)
+
+
 def test_an_e_mail_may_change_its_case_alone(shop: Shop, agent: dict[str, Any]) -> None:
     assert update(shop, agent, Email=agent["Email"].upper()).body["Pos"]["Email"] == agent["Email"].upper()
     assert sign_in_error(shop, agent, PASSWORD) == (200, 0)
@@ -166,6 +178,9 @@ def test_settings_are_set_one_by_one_and_reset_one_by_one(shop: Shop, agent: dic
     assert settings(MobHomeURL="https://till.example")["MobHomeURLEffective"] == "https://till.example"
     assert settings(Features={"AcceptCash": False})["MobHomeURL"] == "https://till.example"
     assert settings(Features={"AcceptCards": False})["Features"]["AcceptCash"] is False
+    assert settings(MobQRUrl="https://till.example/qr")["MobHomeURL"] == "https://till.example"
+    back = settings(MobQRUrlNull=True)
+    assert (back["MobHomeURL"], back["MobQRUrl"]) == ("https://till.example", None)
     back = settings(MobHomeURLNull=True, BarcodeScannerNull=True, ServicePayDashboardNull=True, MobQRUrlNull=True)
     assert (back["MobHomeURL"], back["MobHomeURLNull"], back["MobHomeURLEffective"]) == (
         None,

@@ -183,19 +183,27 @@ def test_the_list_says_what_became_of_each_delivery(till: Till, receiver: Receiv
     assert len(receiver.calls) == 1
 
 
-def test_what_waits_for_a_deleted_webhook_is_given_up(till: Till, receiver: Receiver) -> None:
-    with a_receiver(lambda _: 503) as closed:
+def test_what_waits_for_a_deleted_webhook_is_given_up_and_what_it_got_stays_delivered(
+    till: Till, receiver: Receiver
+) -> None:
+    statuses = iter((200, 503))
+    with a_receiver(lambda _: next(statuses)) as closed:
         other = till.subscribe(closed.url)
-        till.pay()
-        support_events.deliver_all()
+        for _ in range(2):
+            till.pay()
+            support_events.deliver_all()
         deleted = till.shop.post(f"{till.shop.path}/webhook/{other}/delete", {})
         deliveries.sweep(datetime.now(UTC) + timedelta(hours=1), seconds=0.5)
-    [event] = till.events()
-    shown = [(one["State"], one["Attempts"], one["NextAttempt"]) for one in event["Deliveries"]]
+    event, earlier = till.events()
+    shown, shown_earlier = (
+        [(delivery["State"], delivery["Attempts"], delivery["NextAttempt"]) for delivery in one["Deliveries"]]
+        for one in (event, earlier)
+    )
 
-    assert (deleted.error, receiver.ids) == ((200, 0), [event["ID"]])
+    assert (deleted.error, receiver.ids) == ((200, 0), [earlier["ID"], event["ID"]])
     assert shown == [("delivered", 1, None), ("given up", 1, None)]
-    assert len(closed.calls) == 1
+    assert shown_earlier == [("delivered", 1, None)] * 2
+    assert len(closed.calls) == 2
     assert till.resend(event["ID"], WebhookID=other).error == (404, 570)
 
 

@@ -1,5 +1,6 @@
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 import pytest
 
@@ -38,6 +39,29 @@ def test_a_payment_is_reversible_at_one_endpoint_alone(input_type: InputType) ->
     assert (flags.can_cancel_cnp, flags.can_return_cnp, flags.can_return_cnp_partial) == (cnp,) * 3
     readers = (InputType.MAGNETIC_STRIPE, InputType.CHIP, InputType.CONTACTLESS)
     assert flags.reverse_cp_input_types == (() if cnp else readers if input_type in readers else (input_type,))
+
+
+FLAGS = {
+    (ReverseMode.CANCEL, False): "can_cancel",
+    (ReverseMode.CANCEL, True): "can_cancel_partial",
+    (ReverseMode.RETURN, False): "can_return",
+    (ReverseMode.RETURN, True): "can_return_partial",
+    (ReverseMode.CANCEL_CNP, False): "can_cancel_cnp",
+    (ReverseMode.CANCEL_CNP, True): "can_cancel_cnp_partial",
+    (ReverseMode.RETURN_CNP, False): "can_return_cnp",
+    (ReverseMode.RETURN_CNP, True): "can_return_cnp_partial",
+}
+
+
+@pytest.mark.parametrize("input_type", InputType)
+@pytest.mark.parametrize("change", [{}, {"reversals": 1, "reversed_minor": 1}, {"phase": Phase.DECLINED}])
+def test_a_flag_offers_a_reversal_exactly_when_it_is_accepted(input_type: InputType, change: dict[str, Any]) -> None:
+    payment = altered(a_payment(), input_type=input_type, **change)
+
+    for now in (NOW, payment.deadline):
+        shown = offers(payment, now)
+        accepted = {name: refused(payment, mode, now, partial=part) is None for (mode, part), name in FLAGS.items()}
+        assert {name: getattr(shown, name) for name in FLAGS.values()} == accepted
 
 
 def test_a_cancel_is_whole_before_the_deadline_and_first() -> None:

@@ -35,6 +35,14 @@ def test_for_a_day_both_secrets_sign_the_new_one_first() -> None:
     assert len(webhooks.sign([Secret("whsec_AAAA"), Secret("whsec_AAAB")], "evt_1", 1, b"{}").split(" ")) == 2
 
 
+def test_a_second_rotation_keeps_the_secret_before_it_and_a_new_day() -> None:
+    first = webhooks.rotated(a_hook(secret_sealed=b"oldest"), b"old", NOW)
+    second = webhooks.rotated(first, b"new", NOW + DAY / 2)
+
+    assert webhooks.secrets_of(second, NOW + DAY) == (b"new", b"old")
+    assert webhooks.secrets_of(second, NOW + DAY * 3 / 2) == (b"new",)
+
+
 def test_a_webhook_takes_its_kinds_while_it_is_on() -> None:
     assert a_hook().takes("payment.approved")
     assert a_hook(types=("payment.approved",)).takes("payment.approved")

@@ -13,6 +13,7 @@ import boto3
 import pytest
 
 from chalicelib.domain import webhooks
+from chalicelib.domain.circuit_breaker import OPENS_AFTER
 from chalicelib.domain.webhooks import Delivery, DeliveryState, Event, Webhook
 from chalicelib.gateways import https
 from chalicelib.gateways import webhooks as gateway
@@ -217,6 +218,18 @@ def test_a_failed_event_is_tried_again_after_its_pause_and_not_before(merchant: 
 
     assert (after_three, after_six, before_a_minute, len(failing.calls)) == (1, 2, 2, 3)
     assert set(failing.ids) == {event.id}
+
+
+def test_a_receiver_that_answers_with_errors_is_not_silent_and_gets_each_event_in_its_time(
+    merchant: int, clock: Clock
+) -> None:
+    made = deliveries.THREADS + OPENS_AFTER + 3  # more than may begin before the first answers
+    with a_receiver(lambda _: 500) as failing:
+        a_stored_hook(merchant, failing.url)
+        deliver(*(a_stored_event(merchant) for _ in range(made)))
+        clock.sweep(timedelta(seconds=6))
+
+    assert len(failing.calls) == 2 * made
 
 
 def test_after_three_days_an_event_is_given_up(merchant: int, clock: Clock) -> None:

@@ -12,7 +12,7 @@ from tests.support.cards import STEADY, a_card_body
 from tests.support.intercepted_calls import broken, failing
 from tests.support.stored import stored_transaction
 from tests.support.tills import MINUTE, SECOND, Till, a_till
-from tests.support.transactions import NOW, a_body
+from tests.support.transactions import NOW, a_body, a_guid
 
 pytestmark = pytest.mark.usefixtures("engine")
 LOST = failing(AnswerLostError())
@@ -97,6 +97,15 @@ def test_a_full_return_that_only_its_client_time_names_is_the_same_an_hour_later
 
     assert first.id == again.id
     assert counted(payment) == (10000, 1)
+
+
+def test_the_key_of_the_header_counts_and_not_the_id_in_the_request() -> None:
+    till = a_till()
+    payment = paid(till)
+    first, again = (till.give_back(payment, key="R-1", ID=a_guid(), Amount="40") for _ in range(2))
+
+    assert first.id == again.id
+    assert counted(payment) == (4000, 1)
 
 
 def test_a_return_is_open_after_the_deadline_and_a_cancel_is_not() -> None:

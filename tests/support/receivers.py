@@ -41,6 +41,11 @@ class Receiver:
         return [call.event_id for call in self.calls]
 
 
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128  # a connection beyond the queue waits for a second
+
+
 @contextlib.contextmanager
 def a_receiver(answer: Answer = lambda _: 200, *, port: int = 0, body: bytes = b"thanks") -> Iterator[Receiver]:
     """Run a receiver that answers each call with the status that `answer` returns, and this body."""
@@ -62,8 +67,7 @@ def a_receiver(answer: Answer = lambda _: 200, *, port: int = 0, body: bytes = b
         def log_message(self, *_: object) -> None:
             """Write nothing."""
 
-    with http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
-        server.daemon_threads = True
+    with _Server(("127.0.0.1", port), Handler) as server:
         receiver = Receiver(f"http://127.0.0.1:{server.server_port}/events")
         thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
