@@ -340,6 +340,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
                 "help": "the beginning of the names of copies that you made; the command makes them otherwise"
             },
             "--yes": {"action": "store_true", "help": "write without a question"},
+            "--delete-copies": {"action": "store_true", "help": "delete the copies of this time, and do nothing else"},
         },
     ),
     "echo": ("ask the host of the acquirer ISO8583 whether it is there (0800)", _echo_command, {}),

@@ -54,11 +54,15 @@ STAYS = frozenset({Damage.CONTRADICTORY, Damage.NO_COPY, Damage.DELETED})
 
 
 class Rule(NamedTuple):
-    """How a table is read, the marks of a record, and the attributes that differ only in a damaged item."""
+    """How a table is read, the marks of a record, and the attributes that differ only in a damaged item.
+
+    With `lasts`, these attributes never change, so they are also compared in an item that is newer than its copy.
+    """
 
     record_of: Callable[[Item], Any]
     marks: Callable[[Any], Marks]
     fixed: Callable[[Item], Mapping[str, Value]]
+    lasts: bool = False
 
 
 def damage_of(table: str, copied: Item, present: Item | None) -> Damage | None:
@@ -77,7 +81,20 @@ def damage_of(table: str, copied: Item, present: Item | None) -> Damage | None:
     is_older, is_newer = _is_behind(found, wanted), _is_behind(wanted, found)
     if is_older:
         return Damage.CONTRADICTORY if is_newer else Damage.OLDER
-    return Damage.ALTERED if not is_newer and rule.fixed(copied) != rule.fixed(present) else None
+    is_altered = (rule.lasts or not is_newer) and rule.fixed(copied) != rule.fixed(present)
+    return Damage.ALTERED if is_altered else None
+
+
+def repaired(table: str, copied: Item, present: Item | None, damage: Damage) -> Item:
+    """Return the item to write back: the copy, or a newer item with the copy's attributes that never change."""
+    rule = RULES[table]
+    if damage is not Damage.ALTERED or present is None or not rule.lasts:
+        return copied
+    if not _is_behind(*(rule.marks(rule.record_of(item)) for item in (copied, present))):
+        return copied
+    lasting = rule.fixed(copied)
+    newer = {name: value for name, value in present.items() if name not in lasting}
+    return newer | {name: value for name, value in lasting.items() if value}
 
 
 def is_readable(table: str, item: Item) -> bool:
@@ -294,9 +311,11 @@ RULES: Mapping[str, Rule] = {
     webhooks_store.TABLE: Rule(_read_as(Webhook), _version, _all_but(*webhooks_store.NOTED)),
     sequences.TABLE: Rule(_item_of_sequences, _marks_of_sequences, _NOTHING),
     SANDBOX: Rule(
-        _sandbox_record, lambda one: {"reversed": getattr(one, "reversed_minor", 0)}, _all_but("reversed_minor")
+        _sandbox_record,
+        lambda one: {"reversed": getattr(one, "reversed_minor", 0)},
+        _all_but("reversed_minor"),
     ),
-    transactions.TABLE: Rule(_read_as(Transaction), _marks_of_transaction, _only(*_OF_TRANSACTION)),
+    transactions.TABLE: Rule(_read_as(Transaction), _marks_of_transaction, _only(*_OF_TRANSACTION), lasts=True),
     events.TABLE: Rule(_item_of_events, _marks_of_events, _only("kind", "transaction_id", "webhook_id")),
     outbox.TABLE: Rule(
         _read_as(Outbox),

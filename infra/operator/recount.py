@@ -6,10 +6,9 @@ entries in the history outlived them.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from chalicelib.domain.agent import Agent
@@ -36,12 +35,14 @@ from chalicelib.store.table import (
 )
 from infra.operator import items
 from infra.operator.damage import UNREADABLE, is_readable
+from infra.operator.losses import lost_line, of_lost_merchants
 from infra.operator.rebuild_totals import merchants_of, months_of, rebuild
 
 if TYPE_CHECKING:
     from chalicelib.store.receipt_numbers import MonthNumbers
 
 COUNTER = re.compile(r"[nmgk]?[0-9]{2}")
+NAMED = 5  # transactions in one line
 COUNTED = PENDING | {Phase.REVERSAL_APPROVED}
 
 
@@ -55,38 +56,78 @@ class GivenBack(Record):
     approved: Transaction | None = None
 
 
-def recount(chosen: Sequence[str], merchant_id: int | None, now: datetime) -> list[str]:
-    """Count again the values that follow from these tables. Return a line for each thing left."""
+def recount(chosen: Sequence[str], copies: str, merchant_id: int | None, now: datetime) -> list[str]:
+    """Count again the values that follow from these tables. Return a line for each thing left.
+
+    `copies` is the beginning of the names of the copies.
+    """
     left: list[str] = []
     done = Counter[str]()
+    doubtful: dict[str, str] = {}
     if transactions.TABLE in chosen:
-        left += _follow_reversals(merchant_id, done)
+        doubtful = _contradicting(merchant_id, copies)
+        left += doubtful.values()
+        left += _follow_reversals(merchant_id, doubtful, done)
     if {transactions.TABLE, history.TABLE} & {*chosen}:
-        done["entries of the history written"] += _write_entries(merchant_id)
+        done["entries of the history written"] += _write_entries(merchant_id, doubtful)
     if {transactions.TABLE, history.TABLE, sequences.TABLE} & {*chosen}:
-        try:
-            for merchant in merchants_of(merchant_id):
-                for month in months_of(merchant, now):
-                    left += _month(merchant.id, month, chosen, now, done)
-        except UNREADABLE:
-            left.append("history: not counted, because a merchant is unreadable: repair the table merchants first.")
+        left += _months(merchant_id, chosen, now, done)
+    if transactions.TABLE in chosen and merchant_id is None:
+        left += of_lost_merchants()
     if {agents.TABLE, agents.LOGINS} & {*chosen}:
         left += _sign_ins(merchant_id)
     for text, number in (+done).items():
-        print(f"{number} {text}.")
+        print(f"{text}: {number}.")
     for line in left:
         print(f"  {line}")
     return left
 
 
+# Transactions that were made after the copy
+
+
+def _contradicting(merchant_id: int | None, copies: str) -> dict[str, str]:
+    """Return a line for each transaction without copy whose history has another amount, kind or currency.
+
+    A transaction and its entries are stored by one write, so one of the two was altered later. Neither is written.
+    """
+    found: dict[str, str] = {}
+    for page in _pages_of_transactions(merchant_id):
+        expected = {one.id: _entries_of(one) for one in page}
+        stored = items.items_at(history.TABLE, [entry for entries in expected.values() for entry in entries])
+        doubtful: dict[str, str] = {}
+        for transaction_id, entries in expected.items():
+            own = _facts(entries[0])
+            seen = [
+                _facts(stored[name]) for entry in entries if (name := items.name_of(history.TABLE, entry)) in stored
+            ]
+            if any(seen) and own not in seen:
+                doubtful[transaction_id] = f"{own} in transactions, {next(filter(None, seen))} in the history"
+        keys = [{"id": {"S": one}} for one in doubtful]
+        known = items.items_at(transactions.TABLE, keys, name=copies + transactions.TABLE)
+        found |= {one: f"{one}: {text}. Compare them by hand." for one, text in doubtful.items() if one not in known}
+    return found
+
+
+def _facts(entry: Item) -> str | None:
+    """Return the facts of an entry that never change, for people; None for an unreadable entry."""
+    try:
+        line = history.entry_in(entry)
+    except UNREADABLE:
+        return None
+    counter = line.counter
+    kind = f"ReverseMode {counter.reverse_mode}, " if counter.reverse_mode else ""
+    return f"{line.amount:f} {counter.currency} ({kind}InputType {counter.input_type}, {counter.acquirer})"
+
+
 # The amounts that payments gave back
 
 
-def _follow_reversals(merchant_id: int | None, done: Counter[str]) -> list[str]:
+def _follow_reversals(merchant_id: int | None, doubtful: Container[str], done: Counter[str]) -> list[str]:
     """Correct the given-back amounts of payments that were restored without their later reversals.
 
-    The suspects are read before their reversals are searched again. So a new reversal is found, or it changes the
-    payment and the correction is refused.
+    A payment with a doubtful reversal stays as it is. The suspects are read before their reversals are searched again.
+    So a new reversal is found, or it changes the payment and the correction is refused.
     """
     stored: dict[str, Transaction] = {}
     reversals: defaultdict[str, list[Transaction]] = defaultdict(list)
@@ -99,6 +140,7 @@ def _follow_reversals(merchant_id: int | None, done: Counter[str]) -> list[str]:
         payment
         for payment_id in stored.keys() | reversals.keys()
         if (payment := stored.get(payment_id) or _readable(payment_id))
+        and not any(one.id in doubtful for one in (payment, *reversals[payment_id]))
         and _differs(payment, _given_back(reversals[payment_id]))
     ]
     if not suspects:
@@ -114,12 +156,14 @@ def _follow_reversals(merchant_id: int | None, done: Counter[str]) -> list[str]:
 
 
 def _transactions(merchant_id: int | None) -> Iterator[Transaction]:
+    for page in _pages_of_transactions(merchant_id):
+        yield from page
+
+
+def _pages_of_transactions(merchant_id: int | None) -> Iterator[list[Transaction]]:
     for page in items.pages(table_name(transactions.TABLE)):
-        for item in page:
-            if is_readable(transactions.TABLE, item):
-                one = decode(Transaction, item)
-                if merchant_id in (None, one.client_id):
-                    yield one
+        readable = (decode(Transaction, item) for item in page if is_readable(transactions.TABLE, item))
+        yield [one for one in readable if merchant_id in (None, one.client_id)]
 
 
 def _readable(transaction_id: str) -> Transaction | None:
@@ -155,6 +199,9 @@ def _correct(payment: Transaction, reversals: Sequence[Transaction]) -> str | No
     A payment may have given back more than its stored reversals: then a reversal was lost.
     """
     counted, stored = _given_back(reversals), payment.reversals
+    if counted.amount_minor > payment.amount_minor:
+        amounts = [from_minor(minor, payment.currency) for minor in (counted.amount_minor, payment.amount_minor)]
+        return f"{payment.id}: its reversals give back {amounts[0]:f} of {amounts[1]:f} {payment.currency.code}."
     surplus = stored.amount_minor - counted.amount_minor
     last = next((one for one in reversals if one.id == stored.requested_id), None)
     is_refused = last is not None and last.phase in FAILED and surplus == last.amount_minor
@@ -181,12 +228,11 @@ def _correct(payment: Transaction, reversals: Sequence[Transaction]) -> str | No
 # The history
 
 
-def _write_entries(merchant_id: int | None) -> int:
-    """Write the entries that differ from their transactions; return their number."""
+def _write_entries(merchant_id: int | None, doubtful: Container[str]) -> int:
+    """Write the entries that differ from their transactions, except the doubtful ones; return their number."""
     written = 0
-    for page in items.pages(table_name(transactions.TABLE)):
-        readable = [decode(Transaction, item) for item in page if is_readable(transactions.TABLE, item)]
-        wrong = _wrong_entries([one for one in readable if merchant_id in (None, one.client_id)])
+    for page in _pages_of_transactions(merchant_id):
+        wrong = _wrong_entries([one for one in page if one.id not in doubtful])
         if wrong:
             written += _mend(wrong)
     return written
@@ -223,6 +269,17 @@ def _entries_of(transaction: Transaction) -> list[dict[str, Value]]:
     return [write.parameters["Item"] for write in history.writes_for_completion(transaction)]
 
 
+def _months(merchant_id: int | None, chosen: Sequence[str], now: datetime, done: Counter[str]) -> list[str]:
+    left: list[str] = []
+    try:
+        for merchant in merchants_of(merchant_id):
+            for month in months_of(merchant, now):
+                left += _month(merchant.id, month, chosen, now, done)
+    except UNREADABLE:
+        left.append("history: not counted, because a merchant is unreadable: repair the table merchants first.")
+    return left
+
+
 def _month(client_id: int, month: str, chosen: Sequence[str], now: datetime, done: Counter[str]) -> list[str]:
     """Count a month of a merchant again; add to `done`, and return a line for each thing left."""
     left: list[str] = []
@@ -231,7 +288,11 @@ def _month(client_id: int, month: str, chosen: Sequence[str], now: datetime, don
     if sequences.TABLE in chosen:
         left += _raise_receipt_numbers(client_id, entries, done)
     if transactions.TABLE in chosen:
-        left += _lost(client_id, month, entries)
+        lost, contradicting = _compared_with_records(client_id, month, entries)
+        left += lost
+        if contradicting:
+            names = ", ".join(contradicting[:NAMED])
+            return [*left, f"merchant {client_id}, {month}: not counted. Compare history and transactions: {names}"]
     try:
         outcome = rebuild(client_id, month)
     except UNREADABLE:
@@ -283,24 +344,27 @@ def _numbers(values: Mapping[str, Value]) -> None:
         int(value["N"])
 
 
-def _lost(client_id: int, month: str, entries: Sequence[HistoryEntry]) -> list[str]:
-    """Return a line for each payment that only the history knows, and delete its entries: no total counts it."""
+def _compared_with_records(client_id: int, month: str, entries: Sequence[HistoryEntry]) -> tuple[list[str], list[str]]:
+    """Return a line for each payment that only the history knows, and the IDs of entries that contradict their records.
+
+    The entries of lost payments are deleted: no total counts them.
+    """
     stored = items.items_at(transactions.TABLE, [{"id": {"S": one.id}} for one in entries])
     lost = {one.id: one for one in entries if one.id not in stored}
     if lost:
         for item in items.items_of_partition(history.TABLE, f"{client_id}#{month}"):
             if item["at"]["S"].startswith((history.ENTRY, history.IN_ORDER)) and history.entry_in(item).id in lost:
                 commit(items.delete(history.TABLE, item))
-    return [_lost_line(client_id, one) for one in lost.values()]
+    contradicting = [one.id for one in entries if one.id in stored and _contradicts(one, stored[one.id])]
+    return [lost_line(client_id, one) for one in lost.values()], contradicting
 
 
-def _lost_line(client_id: int, entry: HistoryEntry) -> str:
-    counter = entry.counter
-    amount = Decimal(entry.amount_minor).scaleb(-counter.digits)
-    kind = "reversal" if counter.reverse_mode else "payment"
-    made = f"{amount:f} {counter.currency} at {counter.acquirer}, {entry.at:%Y-%m-%d %H:%M:%S}"
-    shown = {name: entry.exact.get(name) or getattr(entry, name) or "-" for name in ("rrn", "invoice")}
-    return f"lost {kind} of merchant {client_id}: {entry.id}  {made}, RRN {shown['rrn']}, receipt {shown['invoice']}"
+def _contradicts(entry: HistoryEntry, item: Item) -> bool:
+    """Return whether an entry has other facts than its record. An unreadable record is named elsewhere."""
+    if not is_readable(transactions.TABLE, item):
+        return False
+    own = history.entry_in(_entries_of(decode(Transaction, item))[0])
+    return (own.at, own.counter, own.amount_minor) != (entry.at, entry.counter, entry.amount_minor)
 
 
 def _raise_receipt_numbers(client_id: int, entries: Sequence[HistoryEntry], done: Counter[str]) -> list[str]:

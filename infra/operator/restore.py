@@ -25,8 +25,8 @@ from chalicelib import clock
 from chalicelib.aws.client import RefusedError
 from chalicelib.record import Record
 from chalicelib.settings import settings
-from chalicelib.store import events, history, merchants, outbox, transactions
-from chalicelib.store.table import AlreadyExistsError, Item, Key, table_name, update, write_one
+from chalicelib.store import audit, events, history, merchants, transactions
+from chalicelib.store.table import AlreadyExistsError, Item, Key, Write, table_name, update, write_one
 from infra.operator import items
 from infra.operator.damage import (
     RULES,
@@ -38,7 +38,9 @@ from infra.operator.damage import (
     is_deleted_since,
     is_of_merchant,
     is_readable,
+    repaired,
 )
+from infra.operator.losses import lost_objects, lost_without_entry
 from infra.operator.recount import recount
 from infra.stack import resources
 
@@ -76,6 +78,7 @@ class _Repair(NamedTuple):
     damage: Damage
     copied: Item
     present: Item | None
+    item: Item  # to write
 
 
 def restore_command(options: argparse.Namespace) -> None:
@@ -86,31 +89,42 @@ def restore_command(options: argparse.Namespace) -> None:
     if copies == settings().table_prefix:
         sys.exit(f"{copies}… are the tables of the stage itself, not copies.")
     source = Source(copies, at, now, options.merchant)
-    copied = [table for table in chosen if table in RULES]
     report = Path(f"restore-{at:%Y%m%dT%H%M%SZ}.txt")
     try:
-        dropped = _dropped(chosen)
-        _make_copies(copied, source, may_make=options.copies is None)
-        _check_merchant(source)
-        for table in copied:
-            _print(_compared(table, source))
-        _print_also(chosen, dropped)
-        if not (options.yes or _confirmed()):
-            sys.exit("Nothing was changed. The option --yes writes.")
+        if options.delete_copies:
+            _delete_copies(copies)
+            return
         with _also_in(report):
-            left = _print_unnamed(are_dropped={history.TABLE, transactions.TABLE} <= {*dropped}, at=at)
-            _create_dropped(chosen)
-            left += [line for table in copied for line in _restored(table, source)]
-            left += recount(chosen, options.merchant, now)
-            left += _lost_without_entry(chosen, source, left)
+            left = _restore(chosen, source, options)
     except ClientError as error:
         sys.exit(f"AWS refused: {error.response['Error'].get('Message') or error}")
     except RefusedError as error:
         sys.exit(f"The store refused: {error.code}. Run the command again.")
-    print(f"The lines above are also in {report}: keep it, because a lost payment is named once.")
-    print(f"The copies stay: tables {copies}…. Delete them when all is well.")
+    print(f"The lines above are also in {report}. Keep it: later runs name a lost payment with less, or not at all.")
+    print(f"The copies stay: tables {copies}…. The option --delete-copies deletes them when all is well.")
     if left:
-        sys.exit(f"{len(left)} things are left, as the lines above say.")
+        sys.exit(f"Left, as the lines above say: {left}.")
+
+
+def _restore(chosen: Sequence[str], source: Source, options: argparse.Namespace) -> int:
+    """Compare, ask, and write back. Return the number of lines about things that are left."""
+    copied = [table for table in chosen if table in RULES]
+    dropped = _dropped(chosen)
+    _make_copies(copied, source, may_make=options.copies is None)
+    _check_merchant(source)
+    for table in copied:
+        _print(_compared(table, source))
+    _print_also(chosen, dropped)
+    if not (options.yes or _confirmed()):
+        sys.exit("Nothing was changed. The option --yes writes.")
+    left = _print_unnamed(dropped, source.at)
+    _create_dropped(chosen)
+    left += [line for table in copied for line in _restored(table, source)]
+    left += recount(chosen, source.copies, source.merchant, source.now)
+    lost = lost_objects(chosen, source.at, source.merchant) + lost_without_entry(chosen, source.merchant, left)
+    for line in lost:
+        print(f"  {line}")
+    return len(left) + len(lost)
 
 
 def _chosen(table: str | None) -> list[str]:
@@ -140,34 +154,17 @@ def _check_merchant(source: Source) -> None:
     sys.exit(f"There is no merchant {source.merchant}.")
 
 
-def _lost_without_entry(chosen: Sequence[str], source: Source, named: Sequence[str]) -> list[str]:
-    """Print and return a line for each lost transaction that only its receipt or its event still names."""
-    lost: dict[str, str] = {}
-    tables = (outbox.TABLE, events.TABLE) if transactions.TABLE in chosen else ()
-    for table in tables:
-        for page in items.pages(table_name(table)):
-            own = {
-                one["transaction_id"]["S"] for one in page if "transaction_id" in one and _is_wanted(table, one, source)
-            }
-            stored = items.items_at(transactions.TABLE, [{"id": {"S": one}} for one in own])
-            lost |= dict.fromkeys(own - stored.keys(), table)
-    lines = [
-        f"lost transaction: {transaction_id}, which is still in the table {table}"
-        for transaction_id, table in lost.items()
-        if not any(transaction_id in line for line in named)
-    ]
+def _print_unnamed(dropped: Sequence[str], at: datetime) -> list[str]:
+    """Print and return a line for each dropped table that would name the losses since the copy."""
+    since = f"since {at:%Y-%m-%d %H:%M} may be lost without a line"
+    lines = []
+    if {history.TABLE, transactions.TABLE} <= {*dropped}:
+        lines.append(f"history: it was dropped. Payments {since}: ask the merchants.")
+    if audit.TABLE in dropped:
+        lines.append(f"audit: it was dropped. Merchants, agents, terminals and webhooks made {since}.")
     for line in lines:
         print(f"  {line}")
     return lines
-
-
-def _print_unnamed(*, are_dropped: bool, at: datetime) -> list[str]:
-    """Print and return a line if the transactions and their history were dropped: nothing names a lost payment."""
-    if not are_dropped:
-        return []
-    line = f"history: it was dropped. Payments since {at:%Y-%m-%d %H:%M} may be lost without a line: ask the merchants."
-    print(f"  {line}")
-    return [line]
 
 
 class _Both(io.TextIOBase):
@@ -221,17 +218,24 @@ def _make_copies(tables: Sequence[str], source: Source, *, may_make: bool) -> No
         if not may_make:
             sys.exit(f"There is no table {copy}.")
         if _exists(name):
-            with _unless_local("This engine restores nothing: name copies by --copies."):
+            try:
                 client.restore_table_to_point_in_time(
                     SourceTableName=name, TargetTableName=copy, RestoreDateTime=source.at
                 )
+            except ClientError as error:
+                if not _is_unknown(error):
+                    raise
+                print(f"{table}: this engine knows no earlier state. The copy is the table as it is now.")
+                _copy(table, copy)
         else:
-            with _unless_local("This engine restores nothing: name copies by --copies."):
+            try:
                 backup = _newest_backup(name)
-                client.restore_table_from_backup(TargetTableName=copy, BackupArn=backup["BackupArn"])
-                print(
-                    f"{table}: dropped. Its copy is the backup of {backup['BackupCreationDateTime']:%Y-%m-%d %H:%M:%S}."
-                )
+            except ClientError as error:
+                if not _is_unknown(error):
+                    raise
+                sys.exit(f"The table {name} is dropped, and this engine has no backups: name copies by --copies.")
+            client.restore_table_from_backup(TargetTableName=copy, BackupArn=backup["BackupArn"])
+            print(f"{table}: dropped. Its copy is the backup of {backup['BackupCreationDateTime']:%Y-%m-%d %H:%M:%S}.")
     for table in tables:
         client.get_waiter("table_exists").wait(TableName=source.copies + table, WaiterConfig=POLL)  # type: ignore[arg-type]
 
@@ -270,21 +274,37 @@ def _create_dropped(tables: Sequence[str]) -> None:
             found = client.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
             if found["TimeToLiveStatus"] == "DISABLED":
                 client.update_time_to_live(TableName=name, TimeToLiveSpecification=specification)  # type: ignore[arg-type]
-        with _unless_local():
-            enabled: Any = {"PointInTimeRecoveryEnabled": True}
+        enabled: Any = {"PointInTimeRecoveryEnabled": True}
+        try:
             client.update_continuous_backups(TableName=name, PointInTimeRecoverySpecification=enabled)
+        except ClientError as error:
+            if not _is_unknown(error):
+                raise
 
 
-@contextmanager
-def _unless_local(message: str = "") -> Iterator[None]:
-    """Ignore that DynamoDB Local does not know an operation, or exit with the message."""
-    try:
-        yield
-    except ClientError as error:
-        if error.response["Error"]["Code"] != "UnknownOperationException":
-            raise
-        if message:
-            sys.exit(message)
+def _is_unknown(error: ClientError) -> bool:
+    """Return whether the engine does not know the operation: DynamoDB Local restores nothing."""
+    return error.response["Error"]["Code"] == "UnknownOperationException"
+
+
+def _copy(table: str, copy: str) -> None:
+    """Copy a table as it is, item by item: for a rehearsal on an engine that restores nothing."""
+    arguments = {**items.definitions()[table], "TableName": copy, "DeletionProtectionEnabled": False}
+    arguments.pop("StreamSpecification", None)
+    boto3.client("dynamodb").create_table(**arguments)
+    for page in items.pages(table_name(table)):
+        for item in page:
+            write_one(Write("Put", {"TableName": copy, "Item": item}))
+
+
+def _delete_copies(copies: str) -> None:
+    """Delete the copies that this command made for a time."""
+    client, deleted = boto3.client("dynamodb"), 0
+    for table in RULES:
+        if _exists(copies + table):
+            client.delete_table(TableName=copies + table)
+            deleted += 1
+    print(f"Copies {copies}… deleted: {deleted}.")
 
 
 # The comparison
@@ -326,7 +346,7 @@ def _repairs(table: str, wanted: Sequence[Item], source: Source) -> Iterator[_Re
         if damage is Damage.MISSING and is_deleted_since(table, item, source.at):
             damage = Damage.DELETED
         if damage:
-            yield _Repair(damage, item, present)
+            yield _Repair(damage, item, present, repaired(table, item, present, damage))
 
 
 def _write_back(table: str, repair: _Repair, source: Source) -> bool:
@@ -335,7 +355,7 @@ def _write_back(table: str, repair: _Repair, source: Source) -> bool:
     A missing event is written in two steps. The filter of its stream passes a new item with a kind, and nothing else,
     so no receiver is called again.
     """
-    item = adapted(table, repair.copied, source.at, source.now)
+    item = adapted(table, repair.item, source.at, source.now)
     is_new_event = table == events.TABLE and "kind" in item and repair.present is None
     first = {name: value for name, value in item.items() if name != "kind"} if is_new_event else item
     try:

@@ -259,6 +259,7 @@ Damage = Callable[[str, Tables], None]
 on_both_engines = pytest.mark.parametrize(
     "stage", ["moto", pytest.param("dynamodb-local", marks=pytest.mark.release)], indirect=True
 )
+on_dynamodb_local = pytest.mark.parametrize("stage", ["dynamodb-local"], indirect=True)
 BEFORE_A_RELEASE = (emptied, outdated)
 DAMAGES = [
     pytest.param(one, marks=pytest.mark.release if one in BEFORE_A_RELEASE else ())
@@ -399,7 +400,7 @@ def test_a_reversal_after_the_copy_counts_in_its_restored_payment(
 
     printed = restore(*options, "--table", "transactions", "--yes")
 
-    assert "1 given-back amounts of payments corrected." in printed
+    assert "given-back amounts of payments corrected: 1." in printed
     assert lasting(stored()) == lasting(before)
     assert shopping.seen() == seen
 
@@ -425,9 +426,108 @@ def test_a_lost_payment_is_named_and_counts_no_more(shopping: Shopping, restore:
     printed = restore(*options, "--table", "transactions", "--yes", is_done=False)
 
     (line,) = (line for line in printed.splitlines() if lost in line)
-    assert line.startswith(f"  lost payment of merchant {shopping.shop.id}: {lost}  8.00 ZAR at CASH, ")
+    assert line.startswith(f"  lost payment of merchant {shopping.shop.id}: {lost}  approved, 8.00 ZAR at CASH, ")
     shopping.paid.remove(lost)
     assert shopping.seen()[:-1] == seen[:-1]  # the last are the events: the receiver has got that of the lost payment
+
+
+def test_the_line_of_a_lost_payment_has_its_phase(shopping: Shopping, restore: Restore, keep: Any) -> None:
+    options = keep()
+    declined = shopping.shop.post(SUBMIT, a_card_body("10.05"), shopping.till).body["TransactionID"]
+    emptied("transactions", {})
+
+    printed = restore(*options, "--yes", is_done=False)
+
+    assert f"{declined}  declined, 10.05 ZAR at SANDBOX, " in printed
+
+
+def altered(transaction_id: str, **values: int) -> None:
+    """Overwrite numbers of a stored transaction."""
+    [item] = (one for one in stored_in("transactions").values() if one["id"]["S"] == transaction_id)
+    put(table_name("transactions"), item | {name: {"N": str(value)} for name, value in values.items()})
+
+
+def test_a_later_payment_that_contradicts_its_history_is_named_and_changes_nothing(
+    shopping: Shopping, restore: Restore, keep: Any
+) -> None:
+    options, (cash, _) = keep(), shopping.paid
+    later, reversal = shopping.pay(a_body(Amount="31.10")), shopping.give_back(cash, "2.00")
+    seen, before = shopping.seen(), stored()
+    altered(later, amount_minor=999_999)
+    altered(reversal, amount_minor=999_999)
+
+    printed = restore(*options, "--yes", is_done=False)
+
+    assert f"{later}: 9999.99 ZAR (InputType 10, CASH) in transactions, 31.10 ZAR" in printed
+    assert f"{reversal}: 9999.99 ZAR (ReverseMode 2, InputType 10, CASH) in transactions, 2.00 ZAR" in printed
+    left = lasting(stored())
+    assert left["history"] == lasting(before)["history"]
+    assert left["transactions"][cash] == before["transactions"][cash]
+
+    altered(later, amount_minor=3110)
+    altered(reversal, amount_minor=200)
+    restore(*options, "--yes")
+    assert (shopping.seen(), lasting(stored())) == (seen, lasting(before))
+
+
+def test_a_payment_with_a_later_return_gets_its_amount_back_from_the_copy(
+    shopping: Shopping, restore: Restore, keep: Any
+) -> None:
+    options, (cash, _) = keep(), shopping.paid
+    shopping.give_back(cash, "2.00")
+    seen, before = shopping.seen(), stored()
+    altered(cash, amount_minor=999_999)
+
+    printed = restore(*options, "--yes")
+
+    assert "transactions: 1 altered written back." in printed
+    assert (shopping.seen(), lasting(stored())) == (seen, lasting(before))
+
+
+def test_reversals_of_more_than_a_payment_are_named_and_not_counted(
+    shopping: Shopping, restore: Restore, keep: Any
+) -> None:
+    (cash, _) = shopping.paid
+    reversal = shopping.give_back(cash, "2.00")
+    before = stored_transaction(cash).reversals
+    altered(reversal, amount_minor=999_999)
+    emptied("history", {})
+
+    printed = restore(*keep(), "--yes", is_done=False)
+
+    assert re.search(rf"{cash}: its reversals give back [0-9]{{5}}[.][0-9]+ of ", printed)
+    assert stored_transaction(cash).reversals == before
+
+
+def test_a_merchant_that_was_made_after_the_copy_is_named_with_all_that_was_made_for_it(
+    shopping: Shopping, restore: Restore, keep: Any
+) -> None:
+    seen, options = shopping.seen(), keep()
+    shop = a_shop(shopping.shop.stage)
+    agent = shop.agent(TID=shop.terminal(Name="TILL0009")["Name"])
+    webhook, gone = (shop.post(f"{shop.path}/webhook/create", a_webhook()).body["Webhook"]["ID"] for _ in range(2))
+    assert shop.post(f"{shop.path}/webhook/{gone}/delete", {}).status == 200
+    paid = shop.post(SUBMIT, a_body(Amount="25.00"), (agent["Email"], PASSWORD)).body["TransactionID"]
+    for table in ("agents", "merchants", "terminals", "transactions", "webhooks"):
+        emptied(table, {})
+
+    printed = restore(*options, "--yes", is_done=False)
+
+    assert f"lost payment of merchant {shop.id}: {paid}  approved, 25.00 ZAR at CASH, " in printed
+    for lost in (f"merchant {shop.id}", f"agent {agent['ID']}", f"webhook {webhook}", "terminal "):
+        assert f"  lost {lost}" in printed
+    assert f"lost webhook {gone}:" not in printed
+    assert shopping.seen() == seen
+
+
+def test_the_loss_of_the_audit_is_told(shopping: Shopping, restore: Restore, keep: Any) -> None:
+    del shopping
+    options = keep()
+    dropped("audit", {})
+
+    printed = restore(*options, "--yes", is_done=False)
+
+    assert "  audit: it was dropped. Merchants, agents, terminals and webhooks made since " in printed
 
 
 def test_a_lost_payment_that_the_till_sends_again_is_stored_and_sends_no_second_receipt(
@@ -635,11 +735,39 @@ def test_a_wrong_option_is_one_clear_line(restore: Restore, options: list[str], 
     assert message in restore(*options, is_done=False)
 
 
-def test_dynamodb_local_says_that_it_needs_copies(dynamodb_local: str, capsys: pytest.CaptureFixture[str]) -> None:
-    del dynamodb_local
-    with pytest.raises(SystemExit, match="This engine restores nothing: name copies by --copies"):
-        operator.main(["restore", "--at", LATELY])
-    assert capsys.readouterr().out == ""
+@on_dynamodb_local
+def test_dynamodb_local_copies_the_tables_as_they_are_now(shopping: Shopping, restore: Restore) -> None:
+    seen, at = shopping.seen(), LATELY
+
+    printed = restore("--at", at, is_done=False)
+    emptied("transactions", {})
+    emptied("agents", {})
+    restore("--at", at, "--yes")
+
+    assert "transactions: this engine knows no earlier state. The copy is the table as it is now." in printed
+    assert shopping.seen() == seen
+
+
+@on_dynamodb_local
+def test_dynamodb_local_has_no_copy_of_a_dropped_table(shopping: Shopping, restore: Restore, keep: Any) -> None:
+    options = keep()
+    dropped("transactions", {})
+
+    assert "this engine has no backups: name copies by --copies." in restore("--at", LATELY, is_done=False)
+    restore(*options, "--yes")
+    assert shopping.seen()
+
+
+def test_the_copies_of_a_time_are_deleted_and_no_other_table(restore: Restore, keep: Any) -> None:
+    tables = boto3.client("dynamodb").list_tables()["TableNames"]
+    (_, at), (_, other) = keep(), ["--at", (datetime.now(UTC) - timedelta(hours=1)).isoformat()]
+    restore("--at", other, is_done=False)
+    restore("--at", at, "--delete-copies")
+
+    left = {*boto3.client("dynamodb").list_tables()["TableNames"]} - {*tables}
+    assert len(left) == len(RULES)
+    restore("--at", other, "--delete-copies")
+    assert boto3.client("dynamodb").list_tables()["TableNames"] == tables
 
 
 def test_the_guide_repairs_a_table(
