@@ -75,6 +75,7 @@ COLLISIONS = frozenset({
     "RequestLimitExceeded",
 })  # fmt: skip
 OUTAGES = frozenset({"InternalServerError", "ServiceUnavailable", "InternalFailure"})
+DROPPED = "ResourceNotFoundException"  # a table is gone, until an operator restores it
 
 
 def with_retries(attempt: Callable[[], T]) -> T:
@@ -90,7 +91,7 @@ def with_retries(attempt: Callable[[], T]) -> T:
         except CallError as error:
             if not _is_outage(error):
                 raise
-            if not _is_repeated(error) or time.monotonic() > until:
+            if is_dropped(error) or not _is_repeated(error) or time.monotonic() > until:
                 raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from error
             pause = random.uniform(0, 0.02 * 2**number)  # noqa: S311  jitter, not a secret
             spend(time.monotonic() - began + pause)
@@ -107,10 +108,15 @@ def _is_repeated(error: CallError) -> bool:
     return _collided(error) or (is_limited() and not isinstance(error, TimedOutError))
 
 
+def is_dropped(error: BaseException | None) -> bool:
+    """Return whether a call was refused because its table does not exist."""
+    return isinstance(error, RefusedError) and error.code == DROPPED
+
+
 def _is_outage(error: CallError) -> bool:
     if not isinstance(error, RefusedError) or _collided(error):
         return True
-    return error.code in OUTAGES or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR
+    return error.code in {*OUTAGES, DROPPED} or error.status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def _collided(error: CallError) -> bool:

@@ -10,7 +10,6 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from chalicelib.aws.client import RefusedError
 from chalicelib.domain import outbox as messages
 from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.card import LinkedCard
@@ -20,6 +19,7 @@ from chalicelib.domain.phases import TRANSITIONS, Phase
 from chalicelib.domain.sign_in import FailedAttempts, Session
 from chalicelib.domain.transaction import Transaction
 from chalicelib.domain.webhooks import Delivery, DeliveryState, Event, Webhook
+from chalicelib.errors import ServiceError
 from chalicelib.gateways.acquirers.sandbox import TABLE as SANDBOX
 from chalicelib.gateways.acquirers.sandbox import SandboxRecord, SandboxToken
 from chalicelib.store import agents, audit, events, linked_cards, merchants, outbox, sequences, transactions
@@ -27,6 +27,7 @@ from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Audit
 from chalicelib.store.message_limits import Counter
 from chalicelib.store.receipt_numbers import MonthNumbers
+from chalicelib.store.retries import is_dropped
 from chalicelib.store.sequences import LastCall, LastId, UniqueName, WrongCards
 from chalicelib.store.table import Item, Value, decode, encode, read
 
@@ -141,8 +142,8 @@ def _answer(question: Callable[[], bool]) -> bool:
         return question()
     except UNREADABLE:
         return False
-    except RefusedError as refusal:
-        if refusal.code != "ResourceNotFoundException":
+    except ServiceError as refusal:
+        if not is_dropped(refusal.__cause__):
             raise
         return False
 

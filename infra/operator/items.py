@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from chalicelib.aws.client import RefusedError
+from chalicelib.errors import ServiceError
 from chalicelib.settings import settings
-from chalicelib.store.retries import with_retries
+from chalicelib.store.retries import is_dropped, with_retries
 from chalicelib.store.table import BATCH, Item, Value, Write, client, table_name
 from infra.stack import resources
 
@@ -81,8 +81,8 @@ def items_at(table: str, wanted: Sequence[Item], *, name: str | None = None) -> 
         request = {name: {"Keys": keys[:BATCH], "ConsistentRead": True}}
         try:
             answer = with_retries(lambda sent=request: client().call("BatchGetItem", RequestItems=sent))  # type: ignore[misc]
-        except RefusedError as refusal:
-            if refusal.code != "ResourceNotFoundException":
+        except ServiceError as refusal:
+            if not is_dropped(refusal.__cause__):
                 raise
             return {}
         found.update({name_of(table, item): item for item in answer["Responses"].get(name, [])})

@@ -809,6 +809,8 @@ def test_the_rehearsal_of_the_guide_loses_a_table_and_repairs_it(
     assert snippet is not None
     exec(snippet.group(1), {})  # noqa: S102  of the guide
     assert get(shopping.shop.stage, "/api/v1/health?deep=1", None).error == (503, 903)
+    refused = shopping.shop.post(SUBMIT, a_body(), shopping.till)
+    assert (refused.error, refused.headers["Retry-After"]) == ((503, 903), "1")
 
     assert "transactions: created again." in restore(*write.split())
     assert shopping.seen() == seen
