@@ -3,7 +3,8 @@
 The document is JSON: `{"digest_key": text, "signing": [current, previous], "partners": {product: text}, "iso8583":
 {"certificate": PEM, "key": PEM}}`. `signing` signs JSON web tokens; it is absent until an operator first rotates it.
 `partners` signs the requests to partners; it is absent until the first one is registered. `iso8583` is our certificate
-for the host of that acquirer; it is absent if the host does not require one. The operator's commands write it.
+for the host of that acquirer; it is absent if the host does not require one. The operator's commands write it, with
+entries of their own that no function reads.
 
 The module also makes IDs and references: random, or derived with the stage's secret. No caller can compute one.
 """

@@ -6,20 +6,22 @@ a card prompt for it, or read it from standard input if that is not a terminal.
 
 import argparse
 import getpass
+import json
 import os
 import re
 import secrets
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import boto3
-from botocore.exceptions import ClientError
+from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
 from chalicelib import clock, phone_numbers
-from chalicelib.aws.client import RefusedError
+from chalicelib.aws.client import DYNAMODB, CallError, RefusedError, endpoint_of
 from chalicelib.domain import card
 from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, UnreachableError, text_of_code
 from chalicelib.domain.agent import ACCOUNT_USER, NO_CLIENT, Agent, Login
@@ -30,16 +32,17 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical
 from chalicelib.domain.transaction import InputType, MessageTrace
 from chalicelib.errors import ServiceError
+from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import REMEMBERED_S, keyed_digest, pseudonym, seal, signing
 from chalicelib.schemas.field_types import EMAIL
 from chalicelib.services import history, linked_cards
 from chalicelib.services.authentication import LOGIN, new_secret_key
 from chalicelib.services.passwords import hash_password
 from chalicelib.settings import settings
-from chalicelib.store import agents, audit, sequences
+from chalicelib.store import agents, audit, due_index, sequences, transactions
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act
-from chalicelib.store.table import decode, read, retry_on_change, table_name
+from chalicelib.store.table import ChangedMeanwhileError, decode, read, table_name
 from infra.local import scheduler, stage_clock
 from infra.operator import stage_secret
 from infra.operator.payer import ERASE, EXPORT, FIND, payer_command
@@ -51,6 +54,10 @@ ECHO_SECONDS = 10.0
 OPERATOR = 0  # the operator's ID in the audit
 MIN_PASSWORD_LENGTH = 12  # long, because a system user may do everything
 MIN_PARTNER_SECRET_LENGTH = 16
+REMEMBERED_MINUTES = REMEMBERED_S // 60
+ADMITTED_MINUTES = 1  # API Gateway admits the caller of an accepted header without another look
+EVER = datetime.max.replace(tzinfo=UTC)
+CONFIG = Path(__file__).parents[2] / ".chalice" / "config.json"
 MONTH = r"[0-9]{4}-(0[1-9]|1[0-2])"
 
 
@@ -98,28 +105,24 @@ def _read_password() -> Secret:
     return Secret(text)
 
 
-def replace_credentials(email: str, password: Secret) -> Agent:
+def replace_credentials(before: Agent, password: Secret) -> Agent:
     """Store a new password and a random secret key of any agent, unlock it, and end its sessions.
 
-    The interface does so for agents of merchants; no request changes a system user.
+    The interface does so for agents of merchants; no request changes a system user. Raise ChangedMeanwhileError when
+    `before` is no longer the stored agent: of two operators at once, only one sets the password.
     """
     secret_key = new_secret_key()
     login_change = LoginChange(
         password_hash=hash_password(password), key_digest=keyed_digest(secret_key), unlock=True, end_sessions=True
     )
-
-    def attempt() -> Agent:
-        before = _agent_of(email)
-        after = replace(
-            before,
-            version=before.version + 1,
-            credential_version=before.credential_version + 1,
-            secret_key_sealed=seal(secret_key, before.id),
-        )
-        agents.change(before, after, login_change, Act("update", OPERATOR, clock.now()))
-        return after
-
-    return retry_on_change(attempt)
+    after = replace(
+        before,
+        version=before.version + 1,
+        credential_version=before.credential_version + 1,
+        secret_key_sealed=seal(secret_key, before.id),
+    )
+    agents.change(before, after, login_change, Act("update", OPERATOR, clock.now()))
+    return after
 
 
 def _agent_of(email: str) -> Agent:
@@ -131,7 +134,11 @@ def _agent_of(email: str) -> Agent:
 
 
 def _replace_credentials_command(options: argparse.Namespace) -> None:
-    agent = replace_credentials(options.email, _read_password())
+    agent = _agent_of(options.email)  # before the prompt, so that another operator's change meanwhile is noticed
+    try:
+        replace_credentials(agent, _read_password())
+    except ChangedMeanwhileError:
+        sys.exit(f"Somebody else changed agent {agent.id} meanwhile. Nothing was changed: run the command again.")
     print(f"Agent {agent.id} has a new password and a new secret key, and its sessions have ended.")
 
 
@@ -156,6 +163,16 @@ def _sweep_command(_: argparse.Namespace) -> None:
         print(f"No answer from {', '.join(swept.silent)}: one payment a run is tried until there is one.")
     if swept.is_unfinished:
         print("More is due: run the command again.")
+    print(_pending())
+
+
+def _pending() -> str:
+    """Return the number of payments and reversals with an open outcome, and the time of the next attempt."""
+    entries = [one for code in acquirers.KNOWN for one in due_index.of_lane(transactions.TABLE, code, EVER)]
+    if not entries:
+        return "No payment is pending."
+    at = min(one.since for one in entries)
+    return f"Still pending: {len(entries)}, reversals included. The next attempt is due at {at:%Y-%m-%dT%H:%M:%SZ}."
 
 
 def _read_secret(prompt: str) -> Secret:
@@ -168,8 +185,15 @@ def _show_secrets_command(_: argparse.Namespace) -> None:
 
 
 def _rotate_signing_command(options: argparse.Namespace) -> None:
-    stage_secret.rotate_signing(again=options.again)
-    print(f"Sign with the new secret in {REMEMBERED_S // 60} minutes, not before: `print-signing` prints it.")
+    stage_secret.rotate_signing(leaked=options.leaked)
+    print(f"Sign with the new secret in {REMEMBERED_MINUTES} minutes, not before: `print-signing` prints it.")
+    if options.leaked:
+        minutes = REMEMBERED_MINUTES + ADMITTED_MINUTES
+        print(f"Every earlier secret is refused in {minutes} minutes at the latest. Only the new one is accepted then.")
+    elif len(signing()) > 1:
+        print(
+            "The secret before it is accepted until the next rotation. Did it leak? Then run the command with --leaked."
+        )
 
 
 def _print_signing_command(_: argparse.Namespace) -> None:
@@ -183,22 +207,38 @@ def _partner_secret_command(options: argparse.Namespace) -> None:
         stage_secret.remove_partner(options.product)
         print(f"There is no secret for {options.product} any more: its requests are refused in a few minutes.")
         return
+    product = options.product.strip()
+    if not product:
+        sys.exit("Name the product, as PARTNERS does.")
+    if not _is_registered(product) and not stage_secret.has_partner(product):
+        sys.exit(f"PARTNERS of the stage does not name {product}. Register it first, in .chalice/config.json.")
     typed = _read_secret("The secret agreed with the partner: ")
     if len(typed.reveal()) < MIN_PARTNER_SECRET_LENGTH:
         sys.exit(f"The secret shared with a partner has at least {MIN_PARTNER_SECRET_LENGTH} characters.")
-    if not stage_secret.rotate_partner(options.product, typed):
-        print(f"{options.product} had no secret before: compare the name with PARTNERS.")
-    print(f"It signs all requests for {options.product} in {REMEMBERED_S // 60} minutes at the latest.")
+    stage_secret.rotate_partner(product, typed)
+    print(f"It signs all requests for {product} in {REMEMBERED_MINUTES} minutes at the latest.")
+
+
+def _is_registered(product: str) -> bool:
+    """Return whether PARTNERS names the product, in this shell or in the settings of the stage in this folder."""
+    config = json.loads(CONFIG.read_text(encoding="utf-8"))
+    levels = (config["stages"].get(settings().stage, {}), config)
+    texts = (level.get("environment_variables", {}).get("PARTNERS") for level in levels)
+    try:
+        return product in settings().partners or product in json.loads(next(filter(None, texts), "{}"))
+    except ValueError:
+        sys.exit("PARTNERS in .chalice/config.json is not a JSON object.")
 
 
 def _use_certificate_command(options: argparse.Namespace) -> None:
     expires = stage_secret.use_certificate(options.certificate, options.key)
-    print(f"The host gets it in {REMEMBERED_S // 60} minutes at the latest. It expires on {expires:%Y-%m-%d}.")
+    print(f"The host gets it in {REMEMBERED_MINUTES} minutes at the latest. It expires on {expires:%Y-%m-%d}.")
 
 
-def _undo_secret_command(_: argparse.Namespace) -> None:
-    names = ", ".join(stage_secret.undo()) or "nothing"
+def _undo_secret_command(options: argparse.Namespace) -> None:
+    names = ", ".join(stage_secret.undo(accepts_leaked=options.accept_leaked)) or "nothing"
     print(f"Returned to the version before: {names} differs. The same command returns to the later one.")
+    print(f"Every function uses it in {REMEMBERED_MINUTES} minutes at the latest.")
 
 
 def _audit_command(options: argparse.Namespace) -> None:
@@ -282,7 +322,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
     "rotate-signing": (
         "make a new secret for signing JSON web tokens",
         _rotate_signing_command,
-        {"--again": {"action": "store_true", "help": "within a day of the last rotation, because a secret leaked"}},
+        {"--leaked": {"action": "store_true", "help": "accept no earlier secret any more, because one leaked"}},
     ),
     "print-signing": ("print the secret that signs JSON web tokens", _print_signing_command, {}),
     "partner-secret": (
@@ -301,7 +341,11 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
             "--key": {"required": True, "type": Path, "help": "PEM file, without a password"},
         },
     ),
-    "undo-secret": ("return to the secrets before the latest change", _undo_secret_command, {}),
+    "undo-secret": (
+        "return to the secrets before the latest change",
+        _undo_secret_command,
+        {"--accept-leaked": {"action": "store_true", "help": "also if that accepts a signing secret that leaked"}},
+    ),
     "link-card": (
         "link a card to an agent",
         _link_card_command,
@@ -369,7 +413,20 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command."""
+    """Run one command. Its end is quiet when nobody reads its output any more, as with `| head`."""
+    chosen = _chosen(arguments)
+    try:
+        try:
+            _run(chosen)
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError as closed:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for the flush when Python ends
+        ended = closed.__context__
+        sys.exit(ended.code if isinstance(ended, SystemExit) else 1)
+
+
+def _chosen(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m infra.operator", description="Commands of the operator of a stage."
     )
@@ -378,14 +435,37 @@ def main(arguments: Sequence[str] | None = None) -> None:
         command = commands.add_parser(name, help=about)
         for argument, options in accepted.items():
             command.add_argument(argument, **options)
-    chosen = parser.parse_args(arguments)
-    if settings().is_local and (aws_url := os.environ.get("AWS_ENDPOINT_URL")):
-        stage_clock.follow(aws_url)
+    return parser.parse_args(arguments)
+
+
+def _run(chosen: argparse.Namespace) -> None:
+    """Run the command. Exit with one line if AWS does not do its part, or the input is wrong."""
+    _check_address()
     try:
         COMMANDS[chosen.command][1](chosen)
     except ServiceError as refusal:
-        sys.exit(refusal.message)
+        reason = refusal.__cause__
+        sys.exit(f"{refusal.message} The reason: {reason}." if isinstance(reason, CallError) else refusal.message)
     except (ClientError, RefusedError) as refusal:
-        sys.exit(f"AWS refused: {refusal}. Is the environment that of the stage?")
+        sys.exit(f"AWS refused: {_one_line(refusal)}. Is the environment that of the stage?")
+    except ParamValidationError:
+        raise  # a defect of ours
+    except (BotoCoreError, CallError) as outage:
+        sys.exit(f"AWS is out of reach: {_one_line(outage)}. Is the environment that of the stage?")
     except stage_secret.SecretError as problem:
         sys.exit(str(problem))
+
+
+def _check_address() -> None:
+    """Take the time of the local stage at AWS_ENDPOINT_URL. Exit with one line if that is no address."""
+    if aws_url := os.environ.get("AWS_ENDPOINT_URL"):
+        try:
+            endpoint_of(DYNAMODB)
+        except ValueError as wrong:
+            sys.exit(f"AWS_ENDPOINT_URL is wrong: {wrong}")
+        if settings().is_local:
+            stage_clock.follow(aws_url)
+
+
+def _one_line(problem: Exception) -> str:
+    return " ".join(str(problem).split()).rstrip(".")

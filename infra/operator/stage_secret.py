@@ -2,13 +2,15 @@
 
 The secret is one JSON document (`chalicelib.gateways.secrets`), which also holds the digest key of every login. A
 change stores a new version of the whole document, and makes it current only if the version that was read still is. The
-version before it stays, so that `undo` returns to it. `changed` in the document has the time of each change.
+version before it stays, so that `undo` returns to it. `changed` in the document has the time of each change, `leaked`
+the SHA-256 digests of signing secrets that leaked.
 """
 
+import hashlib
 import json
 import secrets
 import ssl
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -27,6 +29,8 @@ CURRENT, PREVIOUS = "AWSCURRENT", "AWSPREVIOUS"
 PROPOSED = "PROPOSED"  # the label of a version before it is current: a version without a label may be deleted
 DIGEST_KEY = "digest_key"
 CERTIFICATE = "iso8583"
+LEAKED = "leaked"
+NO_SECRETS = {"partners", "changed", LEAKED}  # parts of the document that are not one secret
 BETWEEN = timedelta(days=1)  # two rotations of the signing secret
 
 
@@ -34,20 +38,23 @@ class SecretError(Exception):
     """The reason why the secret was not changed, in one line."""
 
 
-def rotate_signing(new: Secret | None = None, *, again: bool = False) -> Secret:
+def rotate_signing(new: Secret | None = None, *, again: bool = False, leaked: bool = False) -> Secret:
     """Make a new signing secret current (random unless given). The previous one is accepted until the next rotation.
 
-    Every process accepts the new secret within `REMEMBERED_S`. Sign with it only after that. Raises SecretError for a
-    rotation within a day of the last one, unless it is wanted `again`: it refuses tokens that are still in use.
+    If the secrets before it `leaked`, none of them is accepted any more. Every process knows the new secret within
+    `REMEMBERED_S`. Sign with it only after that. Raises SecretError for another rotation within a day of the last one,
+    unless it is wanted `again`: it refuses tokens that are still in use.
     """
     new = new or Secret(secrets.token_urlsafe(48))
 
     def rotated(before: Document) -> Document:
         accepted, at = before.get("signing", ()), before.get("changed", {}).get("signing")
+        if leaked:
+            return {"signing": [new.reveal()], LEAKED: sorted({*before.get(LEAKED, ()), *_digests(accepted)})}
         if not again and at and len(accepted) >= ACCEPTED and clock.now() - datetime.fromisoformat(at) < BETWEEN:
             message = (
                 f"The secret was rotated at {at}, and tokens of the one before are still accepted. Another rotation"
-                " refuses them: use --again if a secret leaked."
+                " refuses them. If a secret leaked, use --leaked."
             )
             raise SecretError(message)
         return {"signing": [new.reveal(), *accepted][:ACCEPTED]}
@@ -56,20 +63,21 @@ def rotate_signing(new: Secret | None = None, *, again: bool = False) -> Secret:
     return new
 
 
-def rotate_partner(product: str, new: Secret) -> bool:
-    """Sign requests to the partner of a product with a new secret. Return whether it had one before.
+def _digests(texts: Iterable[str]) -> set[str]:
+    return {hashlib.sha256(text.encode()).hexdigest() for text in texts}
+
+
+def rotate_partner(product: str, new: Secret) -> None:
+    """Sign requests to the partner of a product with a new secret.
 
     Processes change to it within `REMEMBERED_S`. Until then the partner must also accept the previous secret.
     """
-    had_one: list[bool] = []
+    _change(f"partners.{product}", lambda before: {"partners": {**before.get("partners", {}), product: new.reveal()}})
 
-    def rotated(before: Document) -> Document:
-        partners = before.get("partners", {})
-        had_one.append(product in partners)
-        return {"partners": {**partners, product: new.reveal()}}
 
-    _change(f"partners.{product}", rotated)
-    return had_one[-1]
+def has_partner(product: str) -> bool:
+    """Return whether a secret of the product's partner is stored."""
+    return product in _read(_versions()[CURRENT]).get("partners", {})
 
 
 def remove_partner(product: str) -> None:
@@ -109,25 +117,41 @@ def expiry_of(certificate: Path, key: Path) -> datetime:
     return expires
 
 
-def undo() -> list[str]:
-    """Return to the version before the latest change, and return the names that differ. A second call repeats it."""
+def undo(*, accepts_leaked: bool = False) -> list[str]:
+    """Return to the version before the latest change, and return the names that differ. A second call repeats it.
+
+    Raises SecretError if that version accepts a signing secret that leaked, unless `accepts_leaked`.
+    """
     versions = _versions()
     if PREVIOUS not in versions:
         message = "There is no version before this one."
         raise SecretError(message)
     now, before = _read(versions[CURRENT]), _read(versions[PREVIOUS])
+    if not accepts_leaked and not _digests(before.get("signing", ())).isdisjoint(now.get(LEAKED, ())):
+        message = (
+            "The version before accepts a signing secret that leaked. Nothing was changed:"
+            " --accept-leaked returns to it all the same."
+        )
+        raise SecretError(message)
     _make_current(versions[PREVIOUS], instead_of=versions[CURRENT])
     named = {**_parts(now), **_parts(before)}
     return sorted(name for name in named if _parts(now).get(name) != _parts(before).get(name))
 
 
 def described() -> list[str]:
-    """Return a line for each part of the secret: its name and dates. No line has a value."""
+    """Return a line for each part of the secret: its name, its dates and its use. No line has a value."""
     content = _read(_versions()[CURRENT])
-    changed = content.get("changed", {})
-    lines = [f"{name:<24} changed {changed.get(name, 'by no command')}" for name in _parts(content)]
+    changed, notes = content.get("changed", {}), {}
+    if accepted := content.get("signing", ())[:ACCEPTED]:
+        notes["signing"] = (
+            "; it and the secret before it are accepted" if len(accepted) > 1 else "; only it is accepted"
+        )
     if CERTIFICATE in content:
-        lines.append(f"{'':<24} the certificate expires {_expiry(content[CERTIFICATE]['certificate'])}")
+        notes[CERTIFICATE] = f"; the certificate expires on {_expiry(content[CERTIFICATE]['certificate'])}"
+    lines = []
+    for name in _parts(content):
+        when = f"changed {changed[name]}" if name in changed else "never changed by a command"
+        lines.append(f"{name:<24} {when}{notes.get(name, '')}")
     return lines if DIGEST_KEY in content else [*lines, f"{DIGEST_KEY:<24} IS MISSING: no secret key or session works"]
 
 
@@ -140,7 +164,7 @@ def _expiry(certificate: str) -> str:
 def _parts(content: Document) -> dict[str, Any]:
     """Return the parts of the document, one for each partner, by name."""
     partners = {f"partners.{product}": text for product, text in content.get("partners", {}).items()}
-    return {name: value for name, value in content.items() if name not in {"partners", "changed"}} | partners
+    return {name: value for name, value in content.items() if name not in NO_SECRETS} | partners
 
 
 def _change(name: str, edit: Callable[[Document], Document]) -> None:

@@ -83,6 +83,9 @@ def _refusal(refusal: HTTPError) -> str:
 def smoke(send: Send) -> str:
     """Take a payment, return it, and return its ID. Raises SmokeError for a wrong answer, when it is returned."""
     me = send("/api/v1/user/me", None)["Data"]
+    if me["IsSystemUser"]:
+        message = "SMOKE_LOGIN is a system user: a payment needs the login of a till."
+        raise SmokeError(message)
     for left in _unreturned(send):
         _give_back(send, left)
     payment = str(uuid.uuid4()).upper()
@@ -125,9 +128,14 @@ def _view(send: Send, payment: str) -> Any:
 
 
 def configured() -> tuple[str, Secret] | None:
-    """Return the login and the password of the till in the environment; None without SMOKE_LOGIN."""
-    login = os.environ.get("SMOKE_LOGIN", "")
-    return (login, Secret(os.environ.get("SMOKE_PASSWORD", ""))) if login else None
+    """Return the login and the password of the till in the environment; None without SMOKE_LOGIN.
+
+    Exit with one line if the password is missing: a deployment must not begin with it.
+    """
+    login, password = os.environ.get("SMOKE_LOGIN", ""), os.environ.get("SMOKE_PASSWORD", "")
+    if login and not password:
+        sys.exit("SMOKE_PASSWORD is missing.")
+    return (login, Secret(password)) if login else None
 
 
 def main() -> None:

@@ -86,6 +86,7 @@ def test_a_bank_that_is_down_leaves_no_difference(stage: str, paste: Paste, tmp_
     assert codes(after) == [0, 0, 0]
     assert "answers, after" in after
     assert "Processed 1 payments" in after
+    assert "No payment is pending." in after
     assert [one.phase for one in transactions] == [Phase.APPROVED, Phase.AUTO_CANCELLED, Phase.APPROVED]
     assert transactions[0].remaining_minor == transactions[0].amount_minor
     assert after.endswith("0 differences, 0 open; 2 in our books, 2 in the list.\n")

@@ -1,9 +1,15 @@
 import io
 import json
+import os
+import re
+import subprocess
 import sys
+from typing import Any
 
 import pytest
+from botocore.exceptions import ParamValidationError
 
+from chalicelib import clock
 from chalicelib.domain.acquirer import LinkAnswer, LinkRequest
 from chalicelib.domain.card import IN_VERIFICATION, VERIFIED
 from chalicelib.domain.phases import Phase
@@ -15,13 +21,16 @@ from chalicelib.services import lane_runner, payment_sweep
 from chalicelib.services.admission import admit
 from chalicelib.services.agents import secret_key_of
 from chalicelib.services.authentication import authenticate, session_digest
-from chalicelib.store import agents, audit, linked_cards
+from chalicelib.store import agents, audit, due_index, linked_cards, transactions
 from chalicelib.store.audit import Act
 from chalicelib.store.table import read
+from infra.local import aws_server, engines, ports
 from infra.operator import commands as operator
+from infra.reference import ROOT
 from tests.support.accounts import an_account, basic
 from tests.support.builders import NOW, a_login, an_agent, an_email
 from tests.support.cards import a_card_body
+from tests.support.outages import answering, closed
 from tests.support.tills import a_till, kept
 
 pytestmark = pytest.mark.usefixtures("moto")
@@ -118,6 +127,27 @@ def test_all_credentials_of_a_system_user_are_replaced(
     assert new_key is not None
     assert authenticate(basic(email, new_key.reveal()), "", NOW).agent_id == system.id
     assert audit.of(f"agent#{system.id}")[-1].fields == ("password", "secret_key_sealed", "sessions", "unlock")
+
+
+def test_of_two_operators_who_replace_credentials_at_once_only_one_reports_success(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    account = an_account()
+    first, second = "the first long password", "the second long password"
+
+    def overtaken() -> Secret:
+        monkeypatch.setattr(operator, "_read_password", lambda: Secret(first))
+        run(monkeypatch, "replace-credentials", "--email", account.email)
+        return Secret(second)
+
+    monkeypatch.setattr(operator, "_read_password", overtaken)
+    with pytest.raises(SystemExit, match="Nothing was changed: run the command again"):
+        run(monkeypatch, "replace-credentials", "--email", account.email)
+
+    assert capsys.readouterr().out.count("has a new password") == 1
+    assert authenticate(basic(account.email, first), "", NOW).agent_id == account.agent.id
+    with pytest.raises(ServiceError):
+        authenticate(basic(account.email, second), "", NOW)
 
 
 def test_a_lock_after_wrong_passwords_ends_with_new_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,7 +276,9 @@ def test_a_sweep_by_hand_prints_what_it_did(
 
     run(monkeypatch, "sweep")
 
-    assert "Processed" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "Processed" in printed
+    assert printed.endswith("\nNo payment is pending.\n")
     swept = kept(payment.id)
     assert swept is not None
     assert swept.phase is Phase.APPROVED
@@ -264,3 +296,115 @@ def test_a_sweep_by_hand_names_the_acquirers_that_do_not_answer(
     assert "Processed 5 payments" in printed
     assert "No answer from NORTHBANK" in printed
     assert "run the command again" in printed
+
+
+def test_a_sweep_by_hand_counts_the_payments_that_are_pending_and_not_due_yet(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(clock, "now", lambda: NOW)
+    till = a_till()
+    unknown = [till.pay(a_card_body(12.69)).id for _ in range(2)]
+    till.pay(a_card_body(20.08))  # lacks a signature, and no acquirer is asked again
+    due = min(one.since for one in due_index.of_lane(transactions.TABLE, "SANDBOX", operator.EVER))
+
+    run(monkeypatch, "sweep")
+
+    pending = [one for one in map(kept, unknown) if one and one.is_pending]
+    assert len(pending) == 2
+    assert capsys.readouterr().out.endswith(
+        "Processed 0 payments and 0 messages.\n"
+        f"Still pending: 2, reversals included. The next attempt is due at {due:%Y-%m-%dT%H:%M:%SZ}.\n"
+    )
+
+
+NO_PROFILE = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_SHARED_CREDENTIALS_FILE": "/none"}
+
+
+@pytest.mark.parametrize(
+    ("environment", "command", "line"),
+    [
+        ({}, "show-secrets", 'AWS is out of reach: Could not connect to the endpoint URL: "http://127.0.0.1:'),
+        ({}, "sweep", "The store is out of reach. The reason: no connection to 127.0.0.1:"),
+        (NO_PROFILE, "show-secrets", "AWS is out of reach: Unable to locate credentials."),
+        (NO_PROFILE, "sweep", "The store is out of reach. The reason: there are no credentials for AWS."),
+        ({"AWS_ENDPOINT_URL": "localhost"}, "sweep", "AWS_ENDPOINT_URL is wrong: An endpoint of AWS is http"),
+    ],
+)
+def test_an_aws_that_cannot_be_used_is_one_clear_line(environment: dict[str, str], command: str, line: str) -> None:
+    with closed() as url:
+        done = operated([command], {"AWS_ENDPOINT_URL": url, "AWS_CONFIG_FILE": "/none", **environment})
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith(line)
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", ["show-secrets", "sweep"])
+def test_denied_access_is_one_clear_line(command: str) -> None:
+    code = "AccessDeniedException"
+    with answering(400, json.dumps({"__type": code, "message": "not authorized"}).encode()) as url:
+        done = operated([command], {"AWS_ENDPOINT_URL": url})
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(rf"AWS refused: .*{code}.* Is the environment that of the stage\?\n", done.stderr)
+
+
+def test_a_table_that_does_not_exist_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TABLE_PREFIX", "nobody-has-it-")
+    engines.clear_caches()
+
+    for command in (["audit", "agent#1"], ["find-login", "0"]):
+        with pytest.raises(SystemExit, match=r"AWS refused: .*ResourceNotFoundException.*\?$"):
+            run(monkeypatch, *command)
+    monkeypatch.undo()
+    engines.clear_caches()
+
+
+@pytest.mark.parametrize("defect", [RuntimeError("a defect"), ParamValidationError(report="a defect")])
+def test_a_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch, defect: Exception) -> None:
+    def fail(_: Any) -> None:
+        raise defect
+
+    monkeypatch.setitem(operator.COMMANDS, "sweep", ("", fail, {}))
+    with pytest.raises(type(defect)):
+        run(monkeypatch, "sweep")
+
+
+def test_a_command_whose_output_nobody_reads_ends_quietly() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with aws_server.serve(ports.free_port()) as url:
+        done = operated(["show-secrets"], {"AWS_ENDPOINT_URL": url}, stdout=writing)
+    os.close(writing)
+
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_a_command_whose_output_nobody_reads_still_ends_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Closed(io.StringIO):
+        def flush(self) -> None:
+            raise BrokenPipeError
+
+        def fileno(self) -> int:
+            return os.open(os.devnull, os.O_WRONLY)
+
+    monkeypatch.setitem(operator.COMMANDS, "sweep", ("", lambda _: sys.exit("3 things are left."), {}))
+    monkeypatch.setattr(sys, "stdout", Closed())
+    with pytest.raises(SystemExit, match=r"3 things are left\."):
+        run(monkeypatch, "sweep")
+
+
+def operated(
+    arguments: list[str], environment: dict[str, str], stdout: int = subprocess.PIPE
+) -> "subprocess.CompletedProcess[str]":
+    """Run a command as an operator does, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "infra.operator", *arguments],
+        cwd=ROOT,
+        env={**os.environ, "AWS_EC2_METADATA_DISABLED": "true", **environment},
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+        timeout=60,
+    )

@@ -2,9 +2,10 @@
 
 import datetime as dt
 import json
+import re
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from chalicelib import clock
 from chalicelib.domain.secret import Secret
 from chalicelib.gateways import secrets
 from chalicelib.settings import settings
+from infra.operator import commands as operator
 from infra.operator import stage_secret
 from infra.operator.commands import main
 from infra.reference import ROOT
@@ -74,14 +76,16 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: str, typed: str = "") -> No
 def test_a_rotation_keeps_the_signing_secret_before_and_prints_neither(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(stage_secret, "BETWEEN", dt.timedelta())
     before = secrets.signing()
-    run(monkeypatch, "rotate-signing", "--again")
+    run(monkeypatch, "rotate-signing")
     new, *earlier = secrets.signing()
     said = capsys.readouterr().out
 
     assert earlier == list(before[:1])
     assert new.reveal() not in said
     assert "in 5 minutes, not before" in said
+    assert "The secret before it is accepted until the next rotation" in said
     run(monkeypatch, "print-signing")
     assert capsys.readouterr().out == f"{new.reveal()}\n"
 
@@ -91,10 +95,10 @@ def test_two_rotations_in_a_day_are_refused_because_tills_still_sign_with_the_fi
 ) -> None:
     del stored  # the fixture puts the document back
     for _ in range(2):
-        run(monkeypatch, "rotate-signing", "--again")
+        stage_secret.rotate_signing(again=True)
     accepted = secrets.signing()
 
-    with pytest.raises(SystemExit, match=r"The secret was rotated at .* use --again if a secret leaked"):
+    with pytest.raises(SystemExit, match=r"The secret was rotated at .* If a secret leaked, use --leaked"):
         run(monkeypatch, "rotate-signing")
     assert secrets.signing() == accepted
 
@@ -104,13 +108,93 @@ def test_two_rotations_in_a_day_are_refused_because_tills_still_sign_with_the_fi
     assert secrets.signing()[1:] == accepted[:1]
 
 
-def test_a_new_partner_is_called_new(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    printed = []
-    for _ in range(2):
-        run(monkeypatch, "partner-secret", "Trains", typed=f"{PARTNERS_SECRET}\n")
-        printed.append(capsys.readouterr().out)
+def test_a_leaked_signing_secret_is_accepted_no_longer_nor_is_the_one_before_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], stored: Callable[[], dict[str, Any]]
+) -> None:
+    leaked = [stage_secret.rotate_signing(again=True).reveal() for _ in range(2)]
+    run(monkeypatch, "rotate-signing", "--leaked")
+    said = capsys.readouterr().out
 
-    assert ["had no secret before" in one for one in printed] == [True, False]
+    (new,) = secrets.signing()
+    assert new.reveal() not in leaked
+    assert "Every earlier secret is refused in 6 minutes at the latest" in said
+    assert [one for one in leaked if one in json.dumps(stored()) + said] == []
+
+
+def test_the_undo_of_a_change_accepts_a_leaked_signing_secret_only_on_demand(
+    monkeypatch: pytest.MonkeyPatch, stored: Callable[[], dict[str, Any]]
+) -> None:
+    stage_secret.rotate_signing(again=True)
+    before = stored()
+    run(monkeypatch, "rotate-signing", "--leaked")
+    after = stored()
+
+    with pytest.raises(SystemExit, match=r"accepts a signing secret that leaked\. Nothing was changed"):
+        run(monkeypatch, "undo-secret")
+    assert stored() == after
+    run(monkeypatch, "undo-secret", "--accept-leaked")
+    assert stored() == before
+    run(monkeypatch, "undo-secret")
+    assert stored() == after
+
+
+def test_a_later_change_is_undone_without_the_leaked_signing_secret(
+    monkeypatch: pytest.MonkeyPatch, stored: Callable[[], dict[str, Any]]
+) -> None:
+    run(monkeypatch, "rotate-signing", "--leaked")
+    leaked_before = stored()
+    stage_secret.rotate_partner("Boats", Secret(PARTNERS_SECRET))
+
+    run(monkeypatch, "undo-secret")
+
+    assert stored() == leaked_before
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Let PARTNERS of the shell name a product."""
+
+    def name(product: str) -> None:
+        monkeypatch.setenv("PARTNERS", json.dumps({product: {"url": "https://partner.example/prepare"}}))
+        settings.cache_clear()
+
+    yield name
+    settings.cache_clear()
+
+
+def test_a_product_that_nobody_registered_gets_no_secret(
+    monkeypatch: pytest.MonkeyPatch, stored: Callable[[], dict[str, Any]]
+) -> None:
+    before = stored()
+
+    for product, message in {"Trains": "PARTNERS of the stage does not name Trains", " ": "Name the product"}.items():
+        with pytest.raises(SystemExit, match=message):
+            run(monkeypatch, "partner-secret", product, typed=f"{PARTNERS_SECRET}\n")
+    assert stored() == before
+
+
+def test_a_secret_that_is_stored_is_replaced_for_a_product_that_is_registered_no_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage_secret.rotate_partner("Trams", Secret(PARTNERS_SECRET))
+
+    run(monkeypatch, "partner-secret", "Trams", typed=f"another {PARTNERS_SECRET}\n")
+
+    assert secrets.partner("Trams") == Secret(f"another {PARTNERS_SECRET}")
+
+
+@pytest.mark.parametrize("level", ["the stage", "all stages"])
+def test_a_product_is_registered_in_the_settings_of_the_stage(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, level: str
+) -> None:
+    named = {"environment_variables": {"PARTNERS": json.dumps({"Metro": {"url": "https://partner.example"}})}}
+    config = {"stages": {"local": named}} if level == "the stage" else {"stages": {"local": {}}, **named}
+    monkeypatch.setattr(operator, "CONFIG", tmp_path / "config.json")
+    operator.CONFIG.write_text(json.dumps(config))
+
+    run(monkeypatch, "partner-secret", "Metro", typed=f"{PARTNERS_SECRET} of {level}\n")
+
+    assert secrets.partner("Metro") == Secret(f"{PARTNERS_SECRET} of {level}")
 
 
 def test_an_unknown_secret_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -127,17 +211,23 @@ def test_the_list_has_names_and_dates_and_no_value(
     capsys: pytest.CaptureFixture[str],
     certificate: Callable[..., tuple[Path, Path]],
     stored: Callable[[], dict[str, Any]],
+    registered: Callable[[str], None],
 ) -> None:
     public, key = certificate()
+    registered("Pets")
     run(monkeypatch, "partner-secret", "Pets", typed=f"{PARTNERS_SECRET}\n")
     run(monkeypatch, "use-certificate", "--certificate", str(public), "--key", str(key))
     capsys.readouterr()
     run(monkeypatch, "show-secrets")
     said = capsys.readouterr().out
 
-    assert [line.split()[:2] for line in said.splitlines()[:2]] == [["digest_key", "changed"], ["signing", "changed"]]
+    assert "digest_key               never changed by a command\n" in said
+    assert re.search(
+        r"^signing +changed .*Z; (it and the secret before it are|only it is) accepted$", said, re.MULTILINE
+    )
     assert f"partners.Pets            changed {TODAY:%Y-%m-%d}" in said
-    assert f"the certificate expires {TODAY + dt.timedelta(days=90):%Y-%m-%d}" in said
+    expires = f"{TODAY + dt.timedelta(days=90):%Y-%m-%d}"
+    assert re.search(f"^iso8583 +changed .*Z; the certificate expires on {expires}$", said, re.MULTILINE)
     content = stored()
     values = [content["digest_key"], *content["signing"], PARTNERS_SECRET, *key.read_text().splitlines()[1:2]]
     assert [value for value in values if value in said] == []
@@ -186,7 +276,7 @@ def test_a_change_that_another_one_overtakes_changes_nothing(
     monkeypatch.setattr(stage_secret, "_read", overtaken)
     signing = stored()["signing"]
     with pytest.raises(SystemExit, match="Another change came between"):
-        run(monkeypatch, "rotate-signing", "--again")
+        run(monkeypatch, "rotate-signing", "--leaked")
 
     assert stored()["signing"] == signing
     assert secrets.partner("Quick") == Secret(PARTNERS_SECRET)

@@ -80,6 +80,18 @@ def test_the_commands_of_the_aws_cli_exist_with_their_options() -> None:
     assert "PutBucketReplication" in found
 
 
+def test_the_files_that_the_guides_leave_in_this_folder_are_not_committed() -> None:
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").splitlines()
+
+    assert {"/export/", "/finance.db*", "/host.csv", "/bank/", "/restore-*.txt"} <= set(ignored)
+
+
+def test_a_lost_telephone_leaves_no_credential_that_its_session_could_read() -> None:
+    sent = [one for one in guides.commands_under(OPERATORS_GUIDE, "Lock out a lost telephone") if "/update" in one]
+
+    assert [[name in one for name in ("EndSessions", "Password", "SecretKey")] for one in sent] == [[True] * 3]
+
+
 def test_the_readme_is_a_page() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.secret import Secret
+from infra.demo.data import SYSTEM
 from infra.stack import smoke as program
 from infra.stack.smoke import DESCRIPTION, SmokeError, smoke, till
 from tests.support import http
@@ -102,6 +103,21 @@ def test_a_till_that_does_not_work_is_one_clear_line(
         smoke(till(address or stage, login[0], Secret(password), pause_s=0))
 
     assert password not in str(failed.value)
+
+
+def test_a_system_user_takes_no_smoke_payment(stage: str) -> None:
+    with pytest.raises(SmokeError, match="SMOKE_LOGIN is a system user: a payment needs the login of a till"):
+        smoke(till(stage, SYSTEM[0], Secret(SYSTEM[1])))
+
+
+def test_a_missing_password_is_not_called_a_wrong_one(stage: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["smoke", stage])
+    monkeypatch.setenv("SMOKE_LOGIN", "smoke@shop.example")
+
+    for name in ("NO_PASSWORD", "SMOKE_PASSWORD"):
+        monkeypatch.setenv(name, "")
+        with pytest.raises(SystemExit, match=r"^SMOKE_PASSWORD is missing\.$"):
+            program.main()
 
 
 def test_the_command_takes_the_till_from_the_environment(
