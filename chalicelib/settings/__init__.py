@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,9 @@ ORIGIN = (
 )
 PARTNER_SECONDS = 20  # the longest timeout of a partner: API Gateway waits 29 s for the whole request
 MAX_SWEEP_CONCURRENCY = 64  # the store's number of open connections
+MAX_AUTH_ACCOUNT_SECONDS = 86_400
+MAX_SANDBOX_LATENCY_MS = 29_000  # API Gateway waits no longer
+MAX_SENDER = 11  # characters of a sender of SMS
 
 
 class Partner(Record):
@@ -39,7 +43,10 @@ class Partner(Record):
 
 
 class Settings(Record):
-    """The settings of this stage. Each field is the environment variable of the same name in upper case."""
+    """The settings of this stage. Each field is the environment variable of the same name in upper case.
+
+    The variables of `iso8583` are the fields of `Host`. `make package` refuses any other name.
+    """
 
     stage: str
     table_prefix: str
@@ -49,6 +56,7 @@ class Settings(Record):
     auth_schemes: frozenset[str]
     auth_account_seconds: int  # between two requests of an account for its configuration; 0: no limit
     acquirers: tuple[str, ...]  # codes of the card acquirers; empty: the stage takes no cards
+    allow_sandbox: bool  # `prod` takes the acquirer SANDBOX
     default_acquirer: str | None  # the first acquirer unless configured
     sandbox_latency_ms: int  # for each answer of the acquirer SANDBOX
     iso8583: "Host | None"  # the host of the acquirer ISO8583, if it is configured
@@ -69,7 +77,8 @@ class Settings(Record):
 @cache
 def settings() -> Settings:
     """Return the settings; the first call reads them from the environment."""
-    acquirers = _acquirers(os.environ.get("ACQUIRERS") or "", _required("STAGE"))
+    allow_sandbox = os.environ.get("ALLOW_SANDBOX") == "true"
+    acquirers = _acquirers(os.environ.get("ACQUIRERS") or "", _required("STAGE"), allow_sandbox=allow_sandbox)
     return Settings(
         stage=_required("STAGE"),
         table_prefix=_required("TABLE_PREFIX"),
@@ -77,17 +86,18 @@ def settings() -> Settings:
         bucket=_required("BUCKET"),
         secret_id=_required("SECRET_ID"),
         auth_schemes=_schemes(os.environ.get("AUTH_SCHEMES") or ",".join(Scheme)),
-        auth_account_seconds=int(os.environ.get("AUTH_ACCOUNT_SECONDS") or 600),
+        auth_account_seconds=_number("AUTH_ACCOUNT_SECONDS", 600, range(MAX_AUTH_ACCOUNT_SECONDS + 1)),
         acquirers=acquirers,
+        allow_sandbox=allow_sandbox,
         default_acquirer=_default_acquirer(os.environ.get("DEFAULT_ACQUIRER"), acquirers),
-        sandbox_latency_ms=int(os.environ.get("SANDBOX_LATENCY_MS") or 0),
+        sandbox_latency_ms=_number("SANDBOX_LATENCY_MS", 0, range(MAX_SANDBOX_LATENCY_MS + 1)),
         iso8583=_iso8583(acquirers, _required("STAGE")),
-        printers={int(number): code for number, code in json.loads(os.environ.get("PRINTERS", "{}")).items()},
+        printers=_printers(os.environ.get("PRINTERS") or "{}"),
         partners=_partners(os.environ.get("PARTNERS") or "{}", _required("STAGE")),
         mail_from=_mail_from(os.environ.get("MAIL_FROM") or ""),
-        sms_sender=os.environ.get("SMS_SENDER") or None,
+        sms_sender=_sms_sender(os.environ.get("SMS_SENDER") or ""),
         sms_countries=_sms_countries(os.environ.get("SMS_COUNTRIES") or ""),
-        sweep_concurrency=_sweep_concurrency(os.environ.get("SWEEP_CONCURRENCY") or "16"),
+        sweep_concurrency=_number("SWEEP_CONCURRENCY", 16, range(1, MAX_SWEEP_CONCURRENCY + 1)),
         allowed_origins=_allowed_origins(os.environ.get("ALLOWED_ORIGINS") or ""),
     )
 
@@ -101,13 +111,13 @@ def _comma_separated(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def _acquirers(text: str, stage: str) -> tuple[str, ...]:
+def _acquirers(text: str, stage: str, *, allow_sandbox: bool) -> tuple[str, ...]:
     """Return the acquirers of the stage. A production stage uses the sandbox only with explicit permission."""
     named = _comma_separated(text)
     if unknown := set(named) - set(ACQUIRERS):
         message = f"ACQUIRERS names {', '.join(sorted(unknown))}; there are {', '.join(ACQUIRERS)}."
         raise SystemExit(message)
-    if stage == PROD and SANDBOX in named and os.environ.get("ALLOW_SANDBOX") != "true":
+    if stage == PROD and SANDBOX in named and not allow_sandbox:
         message = f"ACQUIRERS names {SANDBOX}, which moves no money: {PROD} takes it only with ALLOW_SANDBOX=true."
         raise SystemExit(message)
     return named
@@ -146,6 +156,19 @@ def _mail_from(text: str) -> str | None:
     return text or None
 
 
+def _sms_sender(text: str) -> str | None:
+    """Return the sender of SMS, in the form that SNS takes as SenderID."""
+    letters = text.replace("-", "a")
+    is_name = len(text) <= MAX_SENDER and letters.isascii() and letters.isalnum() and text == text.strip("-")
+    if text and not (is_name and any(character.isalpha() for character in text)):
+        message = (
+            f"SMS_SENDER is {text}; it is 1 to {MAX_SENDER} letters, digits and hyphens with at least one letter, "
+            "and no hyphen at either end."
+        )
+        raise SystemExit(message)
+    return text or None
+
+
 def _sms_countries(text: str) -> frozenset[str]:
     named = frozenset(_comma_separated(text))
     if wrong := [country for country in named if not re.fullmatch("[A-Z]{2}", country)]:
@@ -154,9 +177,10 @@ def _sms_countries(text: str) -> frozenset[str]:
     return named
 
 
-def _sweep_concurrency(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and 0 < int(text) <= MAX_SWEEP_CONCURRENCY):
-        message = f"SWEEP_CONCURRENCY is {text}; it is a number from 1 to {MAX_SWEEP_CONCURRENCY}."
+def _number(name: str, usual: int, allowed: range) -> int:
+    text = os.environ.get(name) or str(usual)
+    if not (text.isascii() and text.isdigit() and int(text) in allowed):
+        message = f"{name} is {text}; it is a number from {allowed[0]} to {allowed[-1]}."
         raise SystemExit(message)
     return int(text)
 
@@ -170,6 +194,15 @@ def _allowed_origins(text: str) -> tuple[str, ...]:
         )
         raise SystemExit(message)
     return named
+
+
+def _printers(text: str) -> dict[int, str]:
+    with suppress(ValueError, AttributeError):
+        printers = {int(number): code for number, code in json.loads(text).items()}
+        if all(isinstance(code, str) and code for code in printers.values()):
+            return printers
+    message = f'PRINTERS is {text}; it is a JSON object of codes by number, such as {{"1": "ESCPOS58"}}.'
+    raise SystemExit(message)
 
 
 def _partners(text: str, stage: str) -> dict[str, Partner]:

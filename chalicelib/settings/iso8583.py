@@ -24,9 +24,12 @@ MAX_PORT = 65535
 
 
 class Host(Record):
-    """The host of an acquirer. `ca` is the file of its authority; None means the system's authorities."""
+    """The host of an acquirer. Each field is the environment variable of the same name after `ISO8583_`.
 
-    name: str
+    `ca` is the file of its authority; None means the system's authorities.
+    """
+
+    host: str
     port: int
     institution: str
     tls: bool
@@ -38,7 +41,7 @@ def host(environment: Mapping[str, str], *, is_local: bool) -> Host:
     """Return the host in the environment, or end the process with the name of the missing or wrong setting."""
     tls = _tls(environment, is_local=is_local)
     return Host(
-        name=_name(_required(environment, "ISO8583_HOST")),
+        host=_name(_required(environment, "ISO8583_HOST")),
         port=_port(_required(environment, "ISO8583_PORT")),
         institution=_institution(_required(environment, "ISO8583_INSTITUTION")),
         tls=tls,

@@ -22,7 +22,7 @@ from infra.deployed import stage as deployed_stage
 from infra.deployed.functions import RuntimeMissingError
 from infra.local import stage
 from infra.local.engines import EngineMissingError
-from infra.stack import package
+from infra.stack import config, package
 
 FOLDER = package.BUILD / "deployed"
 STAGE = "dev"
@@ -44,7 +44,7 @@ def main() -> None:
             _measure(arguments.builds)
         else:
             _serve(stage.port_setting("PORT", stage.PORT), stage.port_setting("AWS_PORT", stage.AWS_PORT))
-    except (package.PackageError, RuntimeMissingError, EngineMissingError) as problem:
+    except (package.PackageError, config.ConfigError, RuntimeMissingError, EngineMissingError) as problem:
         sys.exit(str(problem))
 
 

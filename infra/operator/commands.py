@@ -258,7 +258,7 @@ def _echo_command(_: argparse.Namespace) -> None:
     host = settings().iso8583
     if host is None:
         sys.exit("The stage has no acquirer ISO8583.")
-    where = f"{host.name}:{host.port}"
+    where = f"{host.host}:{host.port}"
     began = clock.now()
     try:
         code = Iso8583(host).echo(MessageTrace(1 + secrets.randbelow(LAST_STAN), began), ECHO_SECONDS)

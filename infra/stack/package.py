@@ -20,8 +20,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from chalicelib.settings import PROD
-from infra.stack import runtime, template
+from infra.stack import config, runtime, template
 from infra.stack.cloudformation import deployed
 
 GLIBC_MINORS = range(17, 35)  # Lambda's Python 3.13 runs on Amazon Linux 2023, which has glibc 2.34
@@ -124,10 +123,8 @@ def problems(zip_path: Path) -> list[str]:
 
 ROOT = Path(__file__).parents[2]
 BUILD = ROOT / "build"
-# The settings that `prod` names, and the effect of an empty one.
-PROD_SETTINGS = {"ACQUIRERS": "takes no cards", "MAIL_FROM": "sends no e-mail, so no receipt"}
 SPARE_CONCURRENCY = 100  # Lambda keeps it for functions without a reserved concurrency
-SOURCES = ("app.py", "chalicelib", ".chalice/config.json")
+SOURCES = ("app.py", "chalicelib", config.FILE)
 LOCK = ROOT / "requirements.lock"
 REFERENCE = re.compile(r"\$\{[^}]+\}")
 
@@ -137,7 +134,7 @@ def main() -> None:
     stage = sys.argv[1] if len(sys.argv) > 1 else "dev"
     try:
         package(stage, BUILD)
-    except (PackageError, DependencyError) as problem:
+    except (PackageError, config.ConfigError, DependencyError) as problem:
         sys.exit(str(problem))
     size = (BUILD / "deployment.zip").stat().st_size
     print(f"{stage}: build/sam.json and build/deployment.zip, {size / 1024 / 1024:.2f} MB")
@@ -152,15 +149,10 @@ class PackageError(Exception):
 
 
 def package(stage: str, build: Path) -> None:
-    """Write `sam.json` and `deployment.zip` of a stage into `build`."""
+    """Write `sam.json` and `deployment.zip` of a stage into `build`. Raises ConfigError before it writes, if it can."""
     if not runtime.is_installed():
         raise PackageError(runtime.HINT)
-    config = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
-    if stage not in config["stages"] or stage == "local":
-        stages = ", ".join(name for name in config["stages"] if name != "local")
-        message = f"STAGE is one of {stages}, not {stage}."
-        raise PackageError(message)
-    check_named(config, stage)
+    config.check(config.read(ROOT), stage)
     build.mkdir(parents=True, exist_ok=True)
     project = _project(build)
     lock = build / "requirements.lock"
@@ -169,19 +161,10 @@ def package(stage: str, build: Path) -> None:
     merged = build / "merge.json"
     merged.write_text(json.dumps(template.template(importlib.import_module("app").app)), encoding="utf-8")
     _chalice(stage, project, merged, build)
-    check_settings(json.loads((build / "sam.json").read_text(encoding="utf-8")), project)
+    config.check_values(json.loads((build / "sam.json").read_text(encoding="utf-8")), project, stage)
     repack(build / "deployment.zip")
     if found := problems(build / "deployment.zip"):
         raise PackageError("; ".join(found))
-
-
-def check_named(config: dict[str, Any], stage: str) -> None:
-    """Raise PackageError for settings that `prod` does not name. An empty one is named."""
-    named = {*config.get("environment_variables", {}), *config["stages"][stage].get("environment_variables", {})}
-    if stage == PROD and (missing := [name for name in PROD_SETTINGS if name not in named]):
-        effects = "; ".join(f'"{name}": "" if it {PROD_SETTINGS[name]}' for name in missing)
-        message = f".chalice/config.json lacks {' and '.join(missing)} for the stage {stage} ({effects})."
-        raise PackageError(message)
 
 
 def quota(sam: dict[str, Any]) -> int:
@@ -216,39 +199,6 @@ def _chalice(stage: str, project: Path, merged: Path, build: Path) -> None:
     )
     if done.returncode:
         raise PackageError((done.stderr or done.stdout).strip().splitlines()[-1])
-
-
-def check_settings(sam: dict[str, Any], project: Path) -> None:
-    """Read the settings as each function will, so that a missing or wrong one fails here.
-
-    The packed code reads them, so a file that they name must also be packed.
-    """
-    shared = sam["Globals"]["Function"]["Environment"]["Variables"]
-    for name, item in sam["Resources"].items():
-        if item["Type"] != "AWS::Serverless::Function":
-            continue
-        own = item["Properties"].get("Environment", {}).get("Variables", {})
-        variables = {
-            key: value if isinstance(value, str) else _by_default(value, sam["Parameters"])
-            for key, value in (shared | own).items()
-        }
-        done = subprocess.run(
-            [sys.executable, "-c", "from chalicelib import settings; settings.settings()"],
-            cwd=project,
-            env=variables,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            message = f"{name}: {done.stderr.strip().splitlines()[-1]}"
-            raise PackageError(message)
-
-
-def _by_default(value: dict[str, Any], parameters: dict[str, Any]) -> str:
-    """Return the value of a variable for this check: the default of its parameter, or some text."""
-    parameter = parameters.get(value.get("Ref", ""), {})
-    return str(parameter.get("Default", "decided when it is deployed"))
 
 
 if __name__ == "__main__":

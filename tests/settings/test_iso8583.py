@@ -112,7 +112,7 @@ def test_a_stage_with_a_wrong_one_does_not_start(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("name", ["host", "10.0.0.7", "::1", "host-1.bank.example"])
 def test_a_host_has_a_name_or_an_address(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    assert start(monkeypatch, ISO8583_HOST=name).name == name
+    assert start(monkeypatch, ISO8583_HOST=name).host == name
 
 
 def test_the_local_stage_alone_speaks_without_tls_and_then_needs_no_authority(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -184,7 +184,7 @@ def test_a_stage_that_does_not_name_it_needs_none_of_them(monkeypatch: pytest.Mo
 
 
 def test_a_host_named_no_more_is_reached_until_its_last_outcome_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert start(monkeypatch, ACQUIRERS="SANDBOX").name == "host.example"
+    assert start(monkeypatch, ACQUIRERS="SANDBOX").host == "host.example"
     assert acquirers.codes() == ("SANDBOX",)
 
 

@@ -213,3 +213,75 @@ def test_a_sender_of_e_mails_may_have_a_name(monkeypatch: pytest.MonkeyPatch, te
     monkeypatch.setenv("MAIL_FROM", text)
 
     assert settings().mail_from == text
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("AUTH_ACCOUNT_SECONDS", ["-5", "86401", "ten", "1.5", "\u0661"]),
+        ("SANDBOX_LATENCY_MS", ["-1", "29001", "slow", "+1"]),
+    ],
+)
+def test_a_number_out_of_its_range_is_refused(monkeypatch: pytest.MonkeyPatch, name: str, wrong: list[str]) -> None:
+    for text in wrong:
+        monkeypatch.setenv(name, text)
+        settings.cache_clear()
+        with pytest.raises(SystemExit, match=f"{name} is .*; it is a number from 0 to"):
+            settings()
+
+
+def test_a_number_may_be_the_least_and_the_most_of_its_range(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+    for seconds, milliseconds in (("", ""), ("0", "0"), ("86400", "29000")):
+        monkeypatch.setenv("AUTH_ACCOUNT_SECONDS", seconds)
+        monkeypatch.setenv("SANDBOX_LATENCY_MS", milliseconds)
+        settings.cache_clear()
+        read.append((settings().auth_account_seconds, settings().sandbox_latency_ms))
+
+    assert read == [(600, 0), (0, 0), (86_400, 29_000)]
+
+
+@pytest.mark.parametrize(
+    "text", ["{1:x}", "[]", "null", '{"one": "ESCPOS58"}', '{"1": 58}', '{"1": ""}', '{"1": null}']
+)
+def test_printers_in_another_form_are_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("PRINTERS", text)
+
+    with pytest.raises(SystemExit, match=re.escape(f"PRINTERS is {text}; it is a JSON object of codes by number")):
+        settings()
+
+
+@pytest.mark.parametrize(("text", "printers"), [("", {}), ("{}", {}), ('{"1": "ESCPOS58"}', {1: "ESCPOS58"})])
+def test_printers_are_read_by_number(monkeypatch: pytest.MonkeyPatch, text: str, printers: dict[int, str]) -> None:
+    monkeypatch.setenv("PRINTERS", text)
+
+    assert settings().printers == printers
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A very long sender name",
+        "TwelveLetter",
+        "My shop",
+        "12345",
+        "1-2",
+        "-Shop",
+        "Shop-",
+        "-",
+        "K\u00e4se",
+        "+27829876543",
+    ],
+)
+def test_a_sender_of_sms_that_sns_refuses_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("SMS_SENDER", text)
+
+    with pytest.raises(SystemExit, match=re.escape(f"SMS_SENDER is {text}; it is 1 to 11 letters, digits and hyphens")):
+        settings()
+
+
+@pytest.mark.parametrize("text", ["A", "ElevenChars", "24-x", "My-Shop-24"])
+def test_a_sender_of_sms_is_a_short_name(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("SMS_SENDER", text)
+
+    assert settings().sms_sender == text

@@ -32,7 +32,7 @@ class Running:
         return Host("127.0.0.1", self.port, "123456", tls=False, ca=None, dialect=usual())
 
     def with_tls(self, ca: Path | str | None, name: str = "127.0.0.1") -> Host:
-        return replace(self.settings, name=name, tls=True, ca=None if ca is None else str(ca))
+        return replace(self.settings, host=name, tls=True, ca=None if ca is None else str(ca))
 
 
 @contextlib.contextmanager

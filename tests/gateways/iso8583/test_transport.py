@@ -203,7 +203,7 @@ def test_a_name_nobody_knows_was_sent_nothing(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
 
     with pytest.raises(UnreachableError):
-        pay(replace(Running(1).settings, name="nowhere.example"))
+        pay(replace(Running(1).settings, host="nowhere.example"))
 
 
 def test_a_resolver_that_hangs_has_its_time_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +212,7 @@ def test_a_resolver_that_hangs_has_its_time_and_no_more(monkeypatch: pytest.Monk
     began = time.monotonic()
 
     with pytest.raises(UnreachableError):
-        pay(replace(Running(1).settings, name="slow.example"), 0.2)
+        pay(replace(Running(1).settings, host="slow.example"), 0.2)
 
     over.set()
     assert time.monotonic() - began < HANG_S
@@ -240,7 +240,7 @@ def test_each_address_of_a_name_gets_its_turn(monkeypatch: pytest.MonkeyPatch) -
         ]
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
 
-        assert pay(replace(host.settings, name="two.example")).is_approved
+        assert pay(replace(host.settings, host="two.example")).is_approved
 
 
 def test_no_time_left_before_the_first_byte_means_that_nothing_was_sent() -> None:

@@ -1,6 +1,5 @@
 """Packaging reports what is wrong with a stage before it is deployed."""
 
-import copy
 import os
 import re
 import shutil
@@ -8,98 +7,35 @@ import subprocess
 import sys
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from chalicelib import settings
-from infra.stack import package, runtime
-
-
-@pytest.mark.parametrize("name", ["TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID"])
-def test_a_stage_without_a_setting_is_not_packaged(name: str, sam: dict[str, Any]) -> None:
-    wrong = copy.deepcopy(sam)
-    del wrong["Globals"]["Function"]["Environment"]["Variables"][name]
-
-    with pytest.raises(package.PackageError, match=f"The setting {name} is missing from the environment."):
-        package.check_settings(wrong, package.ROOT)
-
-
-def prod(**variables: str) -> dict[str, Any]:
-    return {"stages": {"prod": {"environment_variables": {"STAGE": "prod", **variables}}, "dev": {}}}
-
-
-@pytest.mark.parametrize(
-    ("config", "named"),
-    [
-        (prod(), "lacks ACQUIRERS and MAIL_FROM for the stage prod"),
-        (prod(ACQUIRERS="ISO8583"), "lacks MAIL_FROM for the stage prod"),
-        (prod(MAIL_FROM="a@b.example"), 'lacks ACQUIRERS for the stage prod .*"ACQUIRERS": "" if it takes no cards'),
-    ],
-)
-def test_prod_is_not_packaged_before_it_says_whether_it_takes_cards_and_sends_receipts(
-    config: dict[str, Any], named: str
-) -> None:
-    with pytest.raises(package.PackageError, match=named):
-        package.check_named(config, "prod")
-
-
-def test_a_setting_may_be_empty_on_purpose_or_stand_above_the_stages() -> None:
-    package.check_named(prod(ACQUIRERS="", MAIL_FROM=""), "prod")
-    package.check_named(prod(ACQUIRERS="") | {"environment_variables": {"MAIL_FROM": "a@b.example"}}, "prod")
-    package.check_named(prod(), "dev")
+from infra.stack import config, package, runtime
 
 
 def test_prod_as_it_comes_is_not_packaged(tmp_path: Path) -> None:
-    with pytest.raises(package.PackageError, match="ACQUIRERS and MAIL_FROM"):
+    with pytest.raises(config.ConfigError, match=r"(?s)ACQUIRERS is missing.*MAIL_FROM is missing"):
         package.package("prod", tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-HOST = {
-    "ACQUIRERS": "ISO8583",
-    "ISO8583_HOST": "host.example",
-    "ISO8583_PORT": "5000",
-    "ISO8583_INSTITUTION": "123456",
-    "ISO8583_CA": "system",
-}
-
-
-def with_settings(sam: dict[str, Any], changes: dict[str, str]) -> dict[str, Any]:
-    """Return the template of a stage with other settings in each of its functions."""
-    changed = copy.deepcopy(sam)
-    for resource in changed["Resources"].values():
-        if resource["Type"] == "AWS::Serverless::Function":
-            resource["Properties"].setdefault("Environment", {}).setdefault("Variables", {}).update(changes)
-    return changed
-
-
-@pytest.mark.parametrize(
-    ("changes", "problem"),
-    [
-        ({"ACQUIRERS": "SANDBOX,NOBODY"}, "ACQUIRERS names NOBODY"),
-        ({**HOST, "ISO8583_PORT": ""}, "The setting ISO8583_PORT is missing"),
-        ({**HOST, "ISO8583_TLS": "off"}, "ISO8583_TLS is off"),
-        ({**HOST, "ISO8583_DIALECT": "pyproject.toml"}, "ISO8583_DIALECT is pyproject.toml, which is no file"),
-    ],
-)
-def test_a_stage_with_a_wrong_acquirer_is_not_packaged(
-    changes: dict[str, str], problem: str, sam: dict[str, Any], tmp_path: Path
-) -> None:
-    changed = with_settings(sam, changes)
-
-    with pytest.raises(package.PackageError, match=problem):
-        package.check_settings(changed, package._project(tmp_path))  # noqa: SLF001  pyproject.toml is not packed
-
-
-def test_a_stage_with_a_host_is_packaged(sam: dict[str, Any], tmp_path: Path) -> None:
-    package.check_settings(with_settings(sam, HOST), package._project(tmp_path))  # noqa: SLF001
-
-
 @pytest.mark.parametrize("stage", ["local", "staging"])
 def test_a_stage_nobody_deploys_is_not_packaged(stage: str, tmp_path: Path) -> None:
-    with pytest.raises(package.PackageError, match=f"STAGE is one of dev, prod, not {stage}."):
+    with pytest.raises(config.ConfigError, match=f"STAGE is one of dev, prod, not {stage}."):
         package.package(stage, tmp_path)
+
+
+def test_make_package_prints_the_place_of_a_fault_in_the_file_of_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".chalice").mkdir()
+    (tmp_path / config.FILE).write_text('{\n  "stages": {"dev": {},}\n}', encoding="utf-8")
+    monkeypatch.setattr(package, "ROOT", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["package", "dev"])
+
+    with pytest.raises(SystemExit, match=r"^\.chalice/config\.json is not JSON: line 2, column 2\d: .*\.$"):
+        package.main()
 
 
 def test_a_package_is_not_made_without_the_python_it_is_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

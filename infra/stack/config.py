@@ -1,0 +1,200 @@
+"""The file `.chalice/config.json`: the settings of a stage, checked before the stage is packaged."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from chalicelib.settings import LOCAL, PROD, Settings
+from chalicelib.settings.iso8583 import Host
+from infra.stack.template import FROM_PARAMETERS
+
+FILE = ".chalice/config.json"
+VARIABLES = "environment_variables"
+# The settings that `prod` names, and the effect of an empty one.
+PROD_SETTINGS = {"ACQUIRERS": "takes no cards", "MAIL_FROM": "sends no e-mail, so no receipt"}
+OF_A_HOST = tuple(f"ISO8583_{one.name.upper()}" for one in fields(Host))
+SETTINGS = {*(one.name.upper() for one in fields(Settings) if one.name != "iso8583"), *OF_A_HOST}
+OF_AWS = "AWS_"  # names that begin with it are for the libraries of AWS
+PARAMETERS = {name: value["Ref"] for name, value in FROM_PARAMETERS["Environment"]["Variables"].items()}
+# One of these may be wrong only next to another. Each other setting is right or wrong by itself.
+OF_ACQUIRERS = {"ACQUIRERS", "ALLOW_SANDBOX", "DEFAULT_ACQUIRER", *OF_A_HOST}
+HUMP = re.compile("(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+class ConfigError(Exception):
+    """The reasons that prevent the package, one a line."""
+
+
+def read(root: Path) -> dict[str, Any]:
+    """Return the content of the file. Raises ConfigError with the place of a fault."""
+    try:
+        return _object(json.loads((root / FILE).read_text(encoding="utf-8")), "")
+    except json.JSONDecodeError as fault:
+        message = f"{FILE} is not JSON: line {fault.lineno}, column {fault.colno}: {fault.msg}."
+    except UnicodeDecodeError as fault:
+        message = f"{FILE} is not UTF-8: byte {fault.start}."
+    except OSError as fault:
+        message = f"{FILE} cannot be read: {fault.strerror}."
+    raise ConfigError(message) from None
+
+
+def check(config: dict[str, Any], stage: str) -> None:
+    """Raise ConfigError for an unknown stage, and for unknown, missing or contradictory settings of a stage."""
+    stages = _object(config.get("stages"), "stages")
+    if stage not in stages or stage == LOCAL:
+        message = f"STAGE is one of {', '.join(name for name in stages if name != LOCAL)}, not {stage}."
+        raise ConfigError(message)
+    shared, functions = _settings(config, stage)
+    _refuse(
+        [
+            *_lines(stage, _wrong_names(shared)),
+            *_lines(stage, _wrong_stage(shared.get("STAGE"), stage)),
+            *_lines(stage, _unnamed(shared, stage)),
+            *_lines(stage, _without_effect(config, stage)),
+            *(
+                line
+                for function, own in functions.items()
+                for found in (_wrong_names(own), _wrong_stage(own.get("STAGE", stage), stage))
+                for line in _lines(stage, found, function)
+            ),
+        ]
+    )
+
+
+def check_values(sam: dict[str, Any], project: Path, stage: str) -> None:
+    """Read the settings as each function will. Raises ConfigError for missing and wrong ones.
+
+    The packed code reads them, so a file that they name must also be packed.
+    """
+    shared = sam["Globals"]["Function"]["Environment"]["Variables"]
+    found: dict[tuple[tuple[str, str], ...], list[str]] = {}  # functions by their variables
+    for name, item in sam["Resources"].items():
+        if item["Type"] == "AWS::Serverless::Function":
+            own = item["Properties"].get("Environment", {}).get("Variables", {})
+            variables = {key: _by_default(value, sam["Parameters"]) for key, value in (shared | own).items()}
+            found.setdefault(tuple(sorted(variables.items())), []).append(HUMP.sub("_", name).lower())
+    of_functions: dict[str, list[str]] = {}  # functions by problem
+    for pairs, functions in found.items():
+        for problem in _wrong_values(dict(pairs), project, {*shared, "STAGE"}):
+            of_functions.setdefault(problem, []).extend(functions)
+    everywhere = sum(map(len, found.values()))
+    lines: list[str] = []
+    for problem, functions in of_functions.items():
+        named = () if len(functions) == everywhere else functions
+        lines += _lines(stage, [problem], *named)
+    _refuse(lines)
+
+
+def _refuse(lines: list[str]) -> None:
+    if lines:
+        raise ConfigError("\n".join(lines))
+
+
+def _lines(stage: str, problems: Iterable[str], *functions: str) -> list[str]:
+    """Return a line for each problem. It names the stage, and the functions if others do not have the problem."""
+    where = f"{FILE}, stage {stage}" + (f", function {', '.join(functions)}" if functions else "")
+    return [f"{where}: {problem}" for problem in problems]
+
+
+def _object(value: Any, place: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        message = f"{FILE}{place and ', '}{place}: this is not a JSON object."
+        raise ConfigError(message)
+    return value
+
+
+def _settings(config: dict[str, Any], stage: str) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Return the settings of all functions, and those that a function has of its own."""
+    place = f"stages.{stage}"
+    own = _object(config["stages"][stage], place)
+    shared = _object(config.get(VARIABLES, {}), VARIABLES) | _object(own.get(VARIABLES, {}), f"{place}.{VARIABLES}")
+    functions = _object(own.get("lambda_functions", {}), f"{place}.lambda_functions")
+    return shared, {
+        name: _object(
+            _object(function, f"{place}.lambda_functions.{name}").get(VARIABLES, {}),
+            f"{place}.lambda_functions.{name}.{VARIABLES}",
+        )
+        for name, function in functions.items()
+    }
+
+
+def _wrong_names(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the problems of names and types: a mistyped name would leave its setting at the default."""
+    for name, value in settings.items():
+        if name in PARAMETERS:
+            yield f"{name} is a parameter: pass {PARAMETERS[name]} in PARAMETERS."
+        elif name not in SETTINGS and not name.startswith(OF_AWS):
+            close = get_close_matches(name.upper(), sorted(SETTINGS - PARAMETERS.keys()), n=1, cutoff=0.75)
+            yield f"there is no setting {name}" + (f"; there is {close[0]}." if close else ".")
+        elif not isinstance(value, str):
+            text = "" if value is None else json.dumps(value)
+            yield f"{name} is {json.dumps(value)}, which is not a text; write {json.dumps(text)}."
+
+
+def _wrong_stage(named: Any, stage: str) -> Iterator[str]:
+    """Yield the problem of another stage. By the setting STAGE, the code decides whether it may move money."""
+    if named is None:
+        yield f'STAGE is missing; it is "{stage}".'
+    elif named != stage:
+        yield f"STAGE is {named}, but this is the stage {stage}."
+
+
+def _unnamed(settings: Mapping[str, Any], stage: str) -> Iterator[str]:
+    """Yield the settings that `prod` does not name. An empty one is named."""
+    for name, effect in PROD_SETTINGS.items():
+        if stage == PROD and name not in settings:
+            yield f'{name} is missing; write "{name}": "" if it {effect}.'
+
+
+def _without_effect(config: dict[str, Any], stage: str) -> Iterator[str]:
+    """Yield the functions with settings above the stages, where Chalice does not read them."""
+    for name, function in _object(config.get("lambda_functions", {}), "lambda_functions").items():
+        if VARIABLES in function:
+            yield f"lambda_functions.{name} has settings without effect; write them in stages.{stage}.lambda_functions."
+
+
+def _wrong_values(variables: Mapping[str, str], project: Path, needed: Iterable[str]) -> list[str]:
+    """Return the first problem of reading all variables together, and the problem of each setting read by itself."""
+    first = _refusal(variables, project)
+    if first is None:
+        return []
+    base = {name: variables[name] for name in needed if name in variables}
+    others = variables.keys() - base.keys()
+    parts = [sorted(others & OF_ACQUIRERS), *([name] for name in sorted(others - OF_ACQUIRERS))]
+    found = []
+    for part in parts:
+        problem = _refusal(base | {name: variables[name] for name in part}, project)
+        if problem:
+            is_named = any(name in problem for name in SETTINGS)
+            found.append(problem if is_named else f"{' or '.join(part)}: {problem}")
+    return list(dict.fromkeys(found)) or [first]
+
+
+def _refusal(variables: Mapping[str, str], project: Path) -> str | None:
+    """Return the reason why the packed code does not start with these variables, or None."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from chalicelib import settings; settings.settings()"],
+        cwd=project,
+        env=variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if not done.returncode:
+        return None
+    lines = done.stderr.strip().splitlines()
+    return lines[-1] if lines[0].startswith("Traceback") else " ".join(lines)
+
+
+def _by_default(value: str | dict[str, Any], parameters: dict[str, Any]) -> str:
+    """Return the value of a variable for this check: its text, the default of its parameter, or some text."""
+    if isinstance(value, str):
+        return value
+    parameter = parameters.get(value.get("Ref", ""), {})
+    return str(parameter.get("Default", "decided when it is deployed"))

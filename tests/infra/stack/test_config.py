@@ -1,0 +1,290 @@
+"""A stage with missing, wrong, unknown or contradictory settings is refused, with a line for each of them."""
+
+import ast
+import copy
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from chalicelib import settings
+from infra.stack import config, package, resources
+
+SOUND = {"STAGE": "prod", "ACQUIRERS": "", "MAIL_FROM": ""}
+
+
+def prod(**changes: Any) -> dict[str, Any]:
+    """Return a file with the stage `prod`, with these settings; None leaves one out."""
+    variables = {name: value for name, value in {**SOUND, **changes}.items() if value is not None}
+    return {"stages": {"prod": {"environment_variables": variables}, "dev": {}}}
+
+
+def lines(file: dict[str, Any], stage: str = "prod") -> list[str]:
+    """Return the lines that refuse the stage, without the beginning that all of them share."""
+    with pytest.raises(config.ConfigError) as refused:
+        config.check(file, stage)
+    found = str(refused.value).splitlines()
+    start = f"{config.FILE}, stage {stage}"
+    assert [line for line in found if not line.startswith(start)] == []
+    return [line.removeprefix(start).removeprefix(": ") for line in found]
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(config.ConfigError, match=r"^\.chalice/config\.json cannot be read: No such file"):
+        config.read(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b'{\n  "stages": {\n}', "is not JSON: line 3, column 2: "),
+        (b"", "is not JSON: line 1, column 1: "),
+        (b"[]", "this is not a JSON object."),
+        (b'{"stages": "\xff"}', "is not UTF-8: byte 12."),
+    ],
+)
+def test_a_broken_file_is_named_with_the_place(content: bytes, problem: str, tmp_path: Path) -> None:
+    (tmp_path / ".chalice").mkdir()
+    (tmp_path / config.FILE).write_bytes(content)
+
+    with pytest.raises(config.ConfigError) as refused:
+        config.read(tmp_path)
+
+    assert config.FILE in str(refused.value)
+    assert problem in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("file", "place"),
+    [
+        ({}, "stages"),
+        ({"stages": []}, "stages"),
+        ({"stages": {"prod": "dev"}}, "stages.prod"),
+        ({"stages": {"prod": {"environment_variables": [SOUND]}}}, "stages.prod.environment_variables"),
+        ({"stages": {"prod": {"lambda_functions": {"authorizer": 5}}}}, "stages.prod.lambda_functions.authorizer"),
+    ],
+)
+def test_a_part_in_another_form_is_named(file: dict[str, Any], place: str) -> None:
+    with pytest.raises(config.ConfigError, match=rf"^\.chalice/config\.json, {place}: this is not a JSON object\.$"):
+        config.check(file, "prod")
+
+
+@pytest.mark.parametrize(
+    ("stage", "named"), [("prod", "dev"), ("prod", "local"), ("prod", "PROD"), ("dev", "prod"), ("live", "prod")]
+)
+def test_a_stage_that_calls_itself_another_stage_is_refused(stage: str, named: str) -> None:
+    file = {"stages": {stage: {"environment_variables": {**SOUND, "STAGE": named}}}}
+
+    assert lines(file, stage) == [f"STAGE is {named}, but this is the stage {stage}."]
+
+
+def test_a_function_that_calls_itself_another_stage_is_refused() -> None:
+    file = prod()
+    file["stages"]["prod"]["lambda_functions"] = {"sweep_payments": {"environment_variables": {"STAGE": "dev"}}}
+
+    assert lines(file) == [", function sweep_payments: STAGE is dev, but this is the stage prod."]
+
+
+def test_a_stage_without_a_name_is_refused() -> None:
+    assert lines(prod(STAGE=None)) == ['STAGE is missing; it is "prod".']
+
+
+@pytest.mark.parametrize(
+    ("changes", "missing"),
+    [
+        ({"ACQUIRERS": None}, ['ACQUIRERS is missing; write "ACQUIRERS": "" if it takes no cards.']),
+        ({"MAIL_FROM": None}, ['MAIL_FROM is missing; write "MAIL_FROM": "" if it sends no e-mail, so no receipt.']),
+    ],
+)
+def test_prod_is_not_packaged_before_it_says_whether_it_takes_cards_and_sends_receipts(
+    changes: dict[str, None], missing: list[str]
+) -> None:
+    assert lines(prod(**changes)) == missing
+
+
+def test_a_setting_may_be_empty_on_purpose_or_stand_above_the_stages() -> None:
+    config.check(prod(), "prod")
+    config.check(prod(MAIL_FROM=None) | {"environment_variables": {"MAIL_FROM": "a@b.example"}}, "prod")
+    config.check({"stages": {"dev": {"environment_variables": {"STAGE": "dev"}}}}, "dev")
+    config.check(prod() | {"environment_variables": {"STAGE": "dev"}}, "prod")  # the stage's own value counts
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("MAILFROM", "MAIL_FROM"),
+        ("DEFAULT_AQUIRER", "DEFAULT_ACQUIRER"),
+        ("SMSSENDER", "SMS_SENDER"),
+        ("sweep_concurrency", "SWEEP_CONCURRENCY"),
+        ("ISO8583_DIALCT", "ISO8583_DIALECT"),
+        ("ALLOW_SANBOX", "ALLOW_SANDBOX"),
+    ],
+)
+def test_a_mistyped_setting_is_refused_with_the_one_that_is_meant(typed: str, meant: str) -> None:
+    assert lines(prod(**{typed: "1"})) == [f"there is no setting {typed}; there is {meant}."]
+
+
+def test_an_unknown_setting_is_refused_and_one_of_the_libraries_of_aws_is_not() -> None:
+    assert lines(prod(COLOUR="red")) == ["there is no setting COLOUR."]
+    config.check(prod(AWS_MAX_ATTEMPTS="2"), "prod")
+
+
+def test_a_parameter_among_the_settings_is_refused() -> None:
+    assert lines(prod(SMS_COUNTRIES="ZA")) == ["SMS_COUNTRIES is a parameter: pass SmsCountries in PARAMETERS."]
+
+
+def test_a_mistyped_setting_of_a_function_is_refused() -> None:
+    file = prod()
+    file["stages"]["prod"]["lambda_functions"] = {"authorizer": {"environment_variables": {"AUTH_SCHEME": "Jwt"}}}
+
+    assert lines(file) == [", function authorizer: there is no setting AUTH_SCHEME; there is AUTH_SCHEMES."]
+
+
+def test_settings_of_a_function_above_the_stages_are_refused_because_nothing_reads_them() -> None:
+    file = prod() | {"lambda_functions": {"authorizer": {"environment_variables": {"AUTH_SCHEMES": "Jwt"}}}}
+
+    assert lines(file) == [
+        "lambda_functions.authorizer has settings without effect; write them in stages.prod.lambda_functions."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(5, '"5"'), (True, '"true"'), (None, '""'), ({"1": "ESCPOS58"}, json.dumps(json.dumps({"1": "ESCPOS58"})))],
+)
+def test_a_setting_that_is_not_a_text_is_refused_with_the_text_to_write(value: Any, text: str) -> None:
+    file = prod()
+    file["stages"]["prod"]["environment_variables"]["PRINTERS"] = value
+
+    assert lines(file) == [f"PRINTERS is {json.dumps(value)}, which is not a text; write {text}."]
+
+
+def test_all_wrong_names_are_shown_at_once() -> None:
+    wrong = prod(MAIL_FROM=None, MAILFROM="a@b.example", STAGE="dev", ACQUIRERS=5)
+
+    assert [line.partition(" ")[0] for line in lines(wrong)] == ["ACQUIRERS", "there", "STAGE", "MAIL_FROM"]
+
+
+def test_the_known_settings_are_those_that_the_code_reads() -> None:
+    folder = Path(settings.__file__).parent
+    calls = [
+        node
+        for path in folder.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+    ]
+    read = {
+        argument.value
+        for call in calls
+        if re.search(r"(_required|_number|environ(ment)?\.get)$", ast.unparse(call.func))
+        for argument in call.args
+        if isinstance(argument, ast.Constant) and re.fullmatch("[A-Z][A-Z0-9_]+", str(argument.value))
+    }
+
+    assert read == config.SETTINGS
+
+
+def test_the_guide_lists_the_settings_that_an_operator_chooses() -> None:
+    guide = (package.ROOT / "docs" / "operator.md").read_text(encoding="utf-8")
+    table = guide.partition("\n### Settings\n")[2].partition("\n### ")[0]
+    decided = {*resources.definition()["Globals"]["Function"]["Environment"]["Variables"], *config.PARAMETERS}
+
+    listed = set(re.findall(r"^\| `([A-Z_]+)` \|", table, re.MULTILINE))
+    assert listed == config.SETTINGS - decided - {*config.OF_A_HOST}
+
+
+HOST = {
+    "ACQUIRERS": "ISO8583",
+    "ISO8583_HOST": "host.example",
+    "ISO8583_PORT": "5000",
+    "ISO8583_INSTITUTION": "123456",
+    "ISO8583_CA": "system",
+}
+
+
+def with_settings(sam: dict[str, Any], changes: dict[str, str], *functions: str) -> dict[str, Any]:
+    """Return the template of a stage with other settings in each of its functions, or in these."""
+    changed = copy.deepcopy(sam)
+    for name, resource in changed["Resources"].items():
+        if resource["Type"] == "AWS::Serverless::Function" and name in (functions or changed["Resources"]):
+            resource["Properties"].setdefault("Environment", {}).setdefault("Variables", {}).update(changes)
+    return changed
+
+
+def refused_values(sam: dict[str, Any], project: Path = package.ROOT) -> list[str]:
+    with pytest.raises(config.ConfigError) as refused:
+        config.check_values(sam, project, "dev")
+    found = str(refused.value).splitlines()
+    assert [line for line in found if not line.startswith(f"{config.FILE}, stage dev")] == []
+    return [line.removeprefix(f"{config.FILE}, stage dev").removeprefix(": ") for line in found]
+
+
+@pytest.mark.parametrize("name", ["TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID"])
+def test_a_stage_without_a_setting_is_not_packaged(name: str, sam: dict[str, Any]) -> None:
+    wrong = copy.deepcopy(sam)
+    del wrong["Globals"]["Function"]["Environment"]["Variables"][name]
+
+    assert refused_values(wrong) == [f"The setting {name} is missing from the environment."]
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"ACQUIRERS": "SANDBOX,NOBODY"}, "ACQUIRERS names NOBODY"),
+        ({**HOST, "ISO8583_PORT": ""}, "The setting ISO8583_PORT is missing"),
+        ({**HOST, "ISO8583_TLS": "off"}, "ISO8583_TLS is off"),
+        ({**HOST, "ISO8583_DIALECT": "pyproject.toml"}, "ISO8583_DIALECT is pyproject.toml, which is no file"),
+    ],
+)
+def test_a_stage_with_a_wrong_acquirer_is_not_packaged(
+    changes: dict[str, str], problem: str, sam: dict[str, Any], tmp_path: Path
+) -> None:
+    project = package._project(tmp_path)  # noqa: SLF001  pyproject.toml is not packed
+
+    [line] = refused_values(with_settings(sam, changes), project)
+
+    assert line.startswith(problem)
+
+
+def test_a_stage_with_a_host_is_packaged(sam: dict[str, Any], tmp_path: Path) -> None:
+    config.check_values(with_settings(sam, HOST), package._project(tmp_path), "dev")  # noqa: SLF001
+
+
+def test_all_wrong_values_are_shown_at_once(sam: dict[str, Any]) -> None:
+    wrong = {
+        **HOST,
+        "ISO8583_PORT": "0",
+        "PRINTERS": "{1:x}",
+        "AUTH_ACCOUNT_SECONDS": "-5",
+        "SMS_SENDER": "A very long sender name",
+        "MAIL_FROM": "a@b.example",
+    }
+
+    assert [line.partition(" ")[0] for line in refused_values(with_settings(sam, wrong))] == [
+        "ISO8583_PORT",
+        "AUTH_ACCOUNT_SECONDS",
+        "PRINTERS",
+        "SMS_SENDER",
+    ]
+
+
+def test_a_wrong_value_of_some_functions_names_them(sam: dict[str, Any]) -> None:
+    wrong = with_settings(sam, {"SWEEP_CONCURRENCY": "65"}, "APIHandler", "SweepPayments")
+
+    assert sorted(refused_values(wrong)) == [
+        ", function sweep_payments, api_handler: SWEEP_CONCURRENCY is 65; it is a number from 1 to 64."
+    ]
+
+
+def test_a_setting_whose_fault_the_code_does_not_name_is_named(sam: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "chalicelib").mkdir()
+    reading = "def settings():\n    import os\n    return int(os.environ.get('MAIL_FROM', 1))\n"
+    (tmp_path / "chalicelib" / "settings.py").write_text(reading, encoding="utf-8")
+    (tmp_path / "chalicelib" / "__init__.py").touch()
+
+    [line] = refused_values(with_settings(sam, {"MAIL_FROM": "text"}), tmp_path)
+
+    assert line == "MAIL_FROM: ValueError: invalid literal for int() with base 10: 'text'"
