@@ -161,11 +161,6 @@ class DayTotal(Record):
     count: int
     taken_minor: int
 
-    @property
-    def month(self) -> str:
-        """Return the month of the day: 2026-03."""
-        return self.day.isoformat()[:7]
-
 
 class TimeRange(Record):
     """A range of time in the merchant's zone, without its end, and the number of its transactions."""

@@ -80,9 +80,7 @@ def basic(value: str) -> Credential:
         text = base64.b64decode(value, validate=True).decode()
     except (binascii.Error, ValueError):  # ValueError: not ASCII or not UTF-8
         raise ServiceError(ErrorCode.BAD_CREDENTIAL) from None
-    login, colon, secret = text.partition(":")
-    if not colon:
-        raise ServiceError(ErrorCode.BAD_CREDENTIAL)
+    login, _, secret = text.partition(":")
     return credential(login, secret)
 
 

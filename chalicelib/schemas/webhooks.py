@@ -10,7 +10,7 @@ from chalicelib.domain import url_guard
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.history import PAGE_SIZE
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.webhooks import PING, Attempt, Delivery, DeliveryState, Event, Kind, Webhook
+from chalicelib.domain.webhooks import PING, Attempt, Delivery, Event, Kind, Webhook
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Answer, Identifier, LongText, State, View, pattern, problem
 from chalicelib.schemas.history import PeriodModel
@@ -164,10 +164,9 @@ class DeliveryView(View):
     @classmethod
     def of(cls, delivery: Delivery) -> Self:
         """Return the view of a delivery, its newest attempt first."""
-        is_due = delivery.state is DeliveryState.PENDING and delivery.due_at is not None
         return cls.carried(
             delivery,
-            next_attempt=instant_text(delivery.due_at) if is_due and delivery.due_at else None,
+            next_attempt=instant_text(delivery.due_at) if delivery.due_at else None,
             attempt_list=[AttemptView.of(attempt) for attempt in reversed(delivery.made)],
         )
 

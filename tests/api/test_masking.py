@@ -87,6 +87,16 @@ def test_the_number_of_a_card_that_is_not_read_is_masked(stage: str, data: dict[
     assert written not in json.dumps(encode(stored))
 
 
+def test_a_request_with_its_number_in_a_text_keeps_the_addresses_of_its_receipt(stage: str) -> None:
+    body = {**a_body(), "Receipt": {"Email": "ann@home.example", "Phone": ""}}
+    paid = post(stage, SUBMIT, body).body["TransactionID"]
+
+    stored = stored_transaction(paid)
+    assert (stored.particulars.receipt_email, stored.particulars.receipt_phone) == ("ann@home.example", None)
+    assert stored.receipt.addresses is not None
+    assert stored.receipt.addresses.all == ("ann@home.example",)
+
+
 def test_zeros_for_a_card_number_refuse_nothing(stage: str) -> None:
     basic = {"ID": a_guid(), "InputType": 10, "CurrencyID": "ZAR", "Amount": "10.00"}
     sent = json.dumps({"BasicTran": basic, "Card": {"CardDataInput": {"PAN": "0" * 12}}})

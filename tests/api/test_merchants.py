@@ -66,6 +66,14 @@ def test_everything_that_was_sent_is_stored(stage: str) -> None:
     assert stored.mobile_settings.mob_home_url == "https://shop.example"
 
 
+def test_only_a_system_user_creates_a_merchant(shop: Shop) -> None:
+    agent = (shop.agent()["Email"], builders.PASSWORD)
+    replies = [create(shop.stage, login, Name=str(login)) for login in (shop.owner, agent)]
+
+    assert [reply.error for reply in replies] == [(403, 151)] * 2
+    assert create(shop.stage).status == 200
+
+
 def test_a_minimal_merchant_has_the_defaults(stage: str) -> None:
     required = {"Name", "Phone", "FInstID", "AddressDeFacto", "ClientManager", *builders.CONTEXT}
     left_out: dict[str, Any] = dict.fromkeys(set(merchant_body()) - required)

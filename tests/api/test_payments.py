@@ -22,7 +22,8 @@ SUBMIT = "/api/v1/payment/submit"
 
 
 SENT = complete_requests.cash(complete_requests.Ids())
-ONLINE = {"OfflineTran": {"OfflineMode": False, "Invoice": "1", "Paid": "2026-03-14T11:26:53"}}
+OFFLINE_ONLY = {"Invoice": "1", "Paid": "2026-03-14T11:26:53", "OfflineLocation": {"Latitude": 1, "Longitude": 1}}
+ONLINE = {"OfflineTran": {"OfflineMode": False, **OFFLINE_ONLY}}
 WHOLE_BODY: dict[str, Any] = {
     **{name: value for name, value in SENT.items() if name not in {"CurrentAccountID", "TerminalGroupID"}},
     "BasicTran": SENT["BasicTran"] | ONLINE,
@@ -45,6 +46,7 @@ def test_a_cash_payment_is_taken_and_found_by_its_id(stage: str) -> None:
     assert (paid["ErrorCode"], paid["ErrorMessage"], paid["Validations"]) == (0, None, None)
     assert paid["TransactionID"] == body["BasicTran"]["ID"]
     shown = paid["Transaction"]
+    assert (shown["Latitude"], shown["Longitude"]) == (Decimal("-33.92"), Decimal("18.42"))  # not those of OfflineTran
     assert (shown["Result"]["Code"], shown["State"], shown["Substate"]) == (0, 400, 411)
     assert (shown["Status"], shown["Card"]["IIN"], shown["ExtTranData"]) == ("DEPOSITED", "CASH", '{"table": 5}')
     assert shown["AmountCashGot"] - shown["Amount"] == Decimal("7.70")

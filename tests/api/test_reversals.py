@@ -61,6 +61,15 @@ def test_a_reversal_is_a_transaction_of_its_own(stage: str) -> None:
     assert (status["State"], status["Substate"], status["Status"]) == (500, 502, "IN-TRANSFER")
 
 
+def test_a_reversal_has_its_own_description_or_else_that_of_its_payment(stage: str) -> None:
+    paid = pay(stage, Description="Two coffees")
+    own = give_back(stage, paid, Amount="5.00", PartialReverse=True, Description="One was cold")
+    rest = give_back(stage, paid)
+
+    assert own.body["Transaction"]["Description"] == "One was cold"
+    assert rest.body["Transaction"]["Description"] == "Two coffees"
+
+
 def test_a_cancel_is_whole_and_first(stage: str) -> None:
     paid = pay(stage)
 

@@ -28,6 +28,12 @@ def test_a_length_takes_one_byte_up_to_127_and_says_how_many_follow_beyond(heade
     assert emv.objects(bytes.fromhex("50" + header) + b"x" * length) == {0x50: b"x" * length}
 
 
+@pytest.mark.parametrize("tag", [0x50, 0x5F20, 0x9F06, 0xDF8106])
+@pytest.mark.parametrize("length", [0, 127, 128, 255, 256, 65_535, 65_536])
+def test_an_object_that_is_written_reads_back_the_same(tag: int, length: int) -> None:
+    assert emv.objects(emv.encoded(tag, b"x" * length)) == {tag: b"x" * length}
+
+
 @pytest.mark.parametrize(
     ("text", "tag"), [("5001AA", 0x50), ("9F0601AA", 0x9F06), ("DF810601AA", 0xDF8106), ("5F2001AA", 0x5F20)]
 )

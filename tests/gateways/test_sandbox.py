@@ -1,4 +1,5 @@
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -106,19 +107,33 @@ def test_a_card_that_is_declined_is_not_linked() -> None:
     assert (link.code, link.link_id) == (5, None)
 
 
-def test_an_answer_that_takes_too_long_is_lost_but_the_request_is_carried_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = an_authorization()
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The sandbox takes 50 ms for each answer."""
     monkeypatch.setenv("SANDBOX_LATENCY_MS", "50")
     engines.clear_caches()
-
-    with pytest.raises(AnswerLostError):
-        SANDBOX.authorize(slow, 0.01)
-
-    answer = SANDBOX.inquire(slow.reference, 1)
+    yield
     monkeypatch.undo()
     engines.clear_caches()
+
+
+@pytest.mark.usefixtures("slow")
+def test_an_answer_that_takes_too_long_is_lost_but_the_request_is_carried_out() -> None:
+    sent = an_authorization()
+    with pytest.raises(AnswerLostError):
+        SANDBOX.authorize(sent, 0.01)
+
+    answer = SANDBOX.inquire(sent.reference, 1)
     assert answer is not None
     assert answer.is_approved
+
+
+@pytest.mark.usefixtures("slow")
+def test_an_inquiry_and_a_token_that_take_too_long_are_lost() -> None:
+    with pytest.raises(AnswerLostError):
+        SANDBOX.inquire(a_guid(), 0.01)
+    with pytest.raises(AnswerLostError):
+        SANDBOX.link(LinkRequest(a_guid(), a_card()), 0.01)
 
 
 def test_a_table_out_of_reach_is_an_answer_lost(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,6 +139,12 @@ def test_a_row_has_every_column_in_the_merchants_time() -> None:
     }
 
 
+def test_a_reversal_names_its_payment() -> None:
+    row = read_back(a_payment(original_id="A1", reverse_mode=2, phase=Phase.REVERSAL_APPROVED))
+
+    assert (row["Kind"], row["OriginalID"]) == ("reversal", "A1")
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("phase", Phase)
 def test_every_kind_and_state_has_words_in_every_language(phase: Phase, language: str) -> None:

@@ -1,6 +1,7 @@
 """Deliveries: each event reaches each webhook that takes it, whoever dies on the way and whoever else is slow."""
 
 import itertools
+import json
 import os
 import threading
 from collections.abc import Iterator
@@ -266,6 +267,36 @@ def test_what_waits_for_a_webhook_that_is_switched_off_is_given_up(merchant: int
 
     assert len(failing.calls) == 1
     assert [one.state for one in found(event)] == [DeliveryState.GIVEN_UP]
+
+
+def test_a_delivery_that_was_requested_again_is_urgent_until_it_is_claimed(merchant: int, receiver: Receiver) -> None:
+    event = a_stored_event(merchant)
+    deliver(event)
+    [sent] = found(event)
+    events.begin_again(webhooks.again(sent, webhooks.queue_of(merchant, sent.webhook_id), datetime.now(UTC)))
+    [urgent] = found(event)
+    deliveries.deliver([("1", encode(urgent))])
+    [again] = found(event)
+
+    assert receiver.ids == [event.id] * 2
+    assert (urgent.is_urgent, again.is_urgent, again.state) == (True, False, DeliveryState.DELIVERED)
+
+
+def test_each_delivery_is_a_line_of_the_log_with_no_part_of_an_answer(
+    merchant: int, clock: Clock, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with a_receiver(lambda _: 500, body=b"a secret of the receiver") as failing:
+        a_stored_hook(merchant, failing.url)
+        deliver(a_stored_event(merchant))
+        clock.sweep(timedelta(days=3, seconds=1))
+
+    written = capsys.readouterr().out
+    lines = [line for line in map(json.loads, written.splitlines()) if line["event"] in {"delivery", "defect"}]
+    assert "a secret of the receiver" not in written
+    assert [(one["outcome"], one["status"], type(one["milliseconds"])) for one in lines] == [
+        ("pending", 500, int),
+        ("given up", None, type(None)),
+    ]
 
 
 def test_a_redirect_is_not_followed_and_not_delivered(merchant: int) -> None:

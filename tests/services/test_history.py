@@ -10,7 +10,7 @@ from itertools import count
 import pytest
 
 from chalicelib.domain.agent import NO_CLIENT
-from chalicelib.domain.history import Page, entry_of
+from chalicelib.domain.history import HistoryFilter, Page, entry_of
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import ReceiptAddresses
 from chalicelib.errors import Check, ErrorCode, ServiceError
@@ -164,6 +164,18 @@ def test_a_list_by_days_fills_up_from_days_long_past(books: Books) -> None:
     old = books.record(paid(books, books.agents[0], NOW - timedelta(days=300)))
 
     assert ids(books.ask(NOW, {}, days=True)) == [*(one.id for one in books.kept[:3]), old.id]
+
+
+def test_a_stretch_over_two_months_is_read_in_either_order(books: Books) -> None:
+    books.record(paid(books, books.agents[0], NOW - timedelta(days=30)))
+    stretch = history.Stretch(books.merchant.id, None, local(books.kept[-1]), local(books.kept[0]) + HOUR)
+    read = [
+        [entry.id for entry in history.between(stretch, HistoryFilter(), newest_first=newest_first)]
+        for newest_first in (True, False)
+    ]
+
+    newest = [one.id for one in books.kept]
+    assert read == [newest, newest[::-1]]
 
 
 def test_too_much_to_look_at_is_refused_before_it_is_looked_at(books: Books) -> None:

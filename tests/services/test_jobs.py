@@ -1,5 +1,6 @@
 """The schedules, as the deployed functions are called."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -41,6 +42,13 @@ def test_the_schedule_sends_what_is_due(monkeypatch: pytest.MonkeyPatch, capsys:
     jobs.sweep_outbox(EVENT, None)
 
     assert '"messages": 2, "behind_seconds": 7' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("job", [jobs.deliver_events, jobs.deliver_outbox])
+def test_a_record_of_a_deletion_has_nothing_to_deliver(job: Callable[[dict[str, Any], None], Any]) -> None:
+    expired = {"eventName": "REMOVE", "dynamodb": {"SequenceNumber": "1", "Keys": {"day": {"S": "7#2026-03-14"}}}}
+
+    assert job({"Records": [expired]}, None) == {"batchItemFailures": []}
 
 
 HOUR = timedelta(hours=1)

@@ -118,9 +118,10 @@ def test_one_that_is_known_to_be_silent_is_tried_once_and_another_goes_on_meanwh
         at_work.release()
         return ANSWERED
 
-    drained(work, dead, living)
+    swept = drained(work, dead, living)
 
     assert (dead.begun, living.done) == (1, 9)
+    assert (swept.silent, swept.is_unfinished) == (("dead",), False)
 
 
 def test_one_that_answers_again_gets_everything_at_once() -> None:
@@ -224,6 +225,19 @@ def test_a_run_that_waits_does_what_becomes_due_before_its_end(
 
     assert (run.swept().done, len(seen)) == (done, done)
     assert all(at >= due for at, due in zip(seen, times.values(), strict=False))
+
+
+def test_a_run_that_waits_reads_a_lane_again_only_when_it_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lane_runner, "LOOK_EACH", 0)
+    monkeypatch.setattr(lane_runner, "LOOKS_A_SECOND", 10**9)
+    lane = doing(lambda _: ANSWERED, a_lane("lane", 9))
+    readings = [lane.due(NOW), iter(())]
+    lane.due = lambda _: readings.pop(0)
+    with lane_runner.running("test", NOW, Limits(SECONDS, 1, waits=True)) as run:
+        run.add(lane)
+        run.drain()
+
+    assert (run.swept().done, readings) == (9, [])
 
 
 @pytest.mark.parametrize("threads", [1, 4])

@@ -226,6 +226,18 @@ def test_more_than_a_few_calls_can_read_is_refused(exact_engine: str, monkeypatc
     assert {long.value.message, many.value.message} == {totals.too_much().message}
 
 
+@pytest.mark.usefixtures("engine")
+def test_a_day_of_offline_payments_alone_has_no_last_number() -> None:
+    books = a_merchant_with_agents()
+    books.record(paid(books, books.agents[0], NOW, invoice="TILL1-0042"))
+    day = f"{local(books.kept[0]):%Y-%m-%d}"
+    body = ReportTakings.model_validate({"Period": {"From": day, "To": day}})
+    agent = books.agents[0]
+    found = report(body, Caller(agent.id, agent.client_id, agent.credential_version), NOW)
+
+    assert (len(found.rows), str(found.day), found.last_numbers) == (1, day, {})
+
+
 def test_a_signature_that_comes_later_counts_nothing_again(exact_engine: str) -> None:
     del exact_engine
     books = a_merchant_with_agents()

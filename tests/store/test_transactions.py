@@ -8,9 +8,9 @@ import pytest
 from chalicelib.domain import transaction_steps
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import CANCELS, ReverseMode
-from chalicelib.domain.transaction import InputType, Pictures, Transaction
+from chalicelib.domain.transaction import Erasure, InputType, Pictures, Transaction
 from chalicelib.store import outbox, transactions
-from chalicelib.store.table import Write, commit, write_one
+from chalicelib.store.table import Write, commit, update, write_one
 from tests.support.stored import stored_transaction
 from tests.support.tills import SECOND
 from tests.support.transactions import NOW, a_guid, a_payment, altered
@@ -70,6 +70,19 @@ def test_a_step_that_was_decided_on_an_older_phase_is_not_stored() -> None:
 
     stored = stored_transaction(sent.id)
     assert stored.phase is Phase.APPROVED
+
+
+@pytest.mark.parametrize("erasure", Erasure)
+def test_a_step_is_stored_after_an_erasure_and_not_if_that_began_meanwhile(erasure: Erasure) -> None:
+    stale = recorded(phase=Phase.SENT)
+    write_one(update(transactions.key(stale.id), "SET #erasure = :erasure", {"erasure": erasure}))
+    with pytest.raises(transactions.PhaseChangedError):
+        transactions.store_step(stale, replace(stale, phase=Phase.APPROVED), NOW)
+
+    sent = stored_transaction(stale.id)
+    transactions.store_step(sent, replace(sent, phase=Phase.APPROVED), NOW)
+
+    assert (sent.phase, stored_transaction(stale.id).phase) == (Phase.SENT, Phase.APPROVED)
 
 
 @pytest.mark.parametrize("is_two_step", [False, True])

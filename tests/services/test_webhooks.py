@@ -1,0 +1,69 @@
+"""Webhooks of a merchant: the effect of an update, and the limit of a list of events."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from chalicelib.domain.agent import ACTIVE, BLOCKED, Caller
+from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.permissions import Right
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.schemas.webhooks import ListEvents, UpdateWebhook
+from chalicelib.services import webhooks
+from tests.support.accounts import a_stored_merchant, an_account
+from tests.support.events import a_stored_event, a_stored_hook, as_stored
+
+NOW = datetime.now(UTC)
+URL = "https://shop.example/events"
+
+
+@pytest.fixture
+def merchant(engine: str) -> Merchant:
+    del engine
+    return a_stored_merchant()
+
+
+@pytest.fixture
+def owner(merchant: Merchant) -> Caller:
+    """The administrator of the merchant."""
+    agent = an_account(Right.ADMINISTRATOR, merchant=merchant).agent
+    return Caller(agent.id, agent.client_id, agent.credential_version)
+
+
+@pytest.mark.parametrize(
+    ("change", "is_failing"),
+    [
+        ({"Url": "https://shop.example/others"}, False),
+        ({"State": BLOCKED}, False),
+        ({"Description": "Bookkeeping"}, True),
+        ({"Url": URL, "State": ACTIVE, "RotateSecret": True}, True),
+    ],
+    ids=str,
+)
+def test_another_url_or_state_ends_the_failures(
+    merchant: Merchant, owner: Caller, change: dict[str, Any], *, is_failing: bool
+) -> None:
+    hook = a_stored_hook(merchant.id, URL, failing_since=NOW - timedelta(days=2), told_at=NOW - timedelta(days=1))
+    webhooks.update(UpdateWebhook.model_validate(change), owner, merchant.id, hook.id, NOW)
+
+    after = as_stored(hook)
+    assert after.version == 2
+    assert (after.failing_since, after.told_at) == ((hook.failing_since, hook.told_at) if is_failing else (None, None))
+
+
+def test_a_list_looks_at_a_largest_number_of_events(
+    merchant: Merchant, owner: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = [a_stored_event(merchant.id, NOW - timedelta(microseconds=age)).id for age in range(3)]
+
+    def listed() -> list[str]:
+        return [event.id for event, _ in webhooks.list_events(ListEvents(), owner, merchant.id, NOW)]
+
+    monkeypatch.setattr(webhooks, "MAX_CANDIDATES", 3)
+    assert listed() == made
+    monkeypatch.setattr(webhooks, "MAX_CANDIDATES", 2)
+    with pytest.raises(ServiceError) as refusal:
+        listed()
+
+    assert refusal.value.error is ErrorCode.PERIOD_TOO_LONG
