@@ -4,8 +4,9 @@ import pytest
 
 from chalicelib.store import audit, merchants
 from tests.support import builders, http
-from tests.support.builders import Shop, a_shop, terminal_body
+from tests.support.builders import PASSWORD, Shop, a_shop, terminal_body
 from tests.support.stored import stored_record
+from tests.support.transactions import a_body
 
 CREATE = "/api/v1/terminal/create"
 
@@ -174,3 +175,11 @@ def test_a_system_user_moves_the_number_at_the_bank(shop: Shop) -> None:
     assert moved.error == (200, 0)
     assert other.terminal(BackRetailerID=mid)["BackRetailerID"] == mid
     assert shop.post(CREATE, terminal_body(shop.id, BackRetailerID=mid)).error == (409, 308)
+
+
+def test_a_blocked_terminal_takes_no_payment(shop: Shop) -> None:
+    agent = shop.agent(TerminalID=shop.terminal(Currency="710", State=0)["ID"])
+    body = a_body()
+
+    assert shop.post("/api/v1/payment/submit", body, (agent["Email"], PASSWORD)).error == (404, 562)
+    assert shop.post("/api/v1/payment/listHistoryEx", {}).body["TransactionsCounters"]["ItemCountTtl"] == 0

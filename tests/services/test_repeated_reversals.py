@@ -3,6 +3,7 @@
 import pytest
 
 from chalicelib.domain.acquirer import AnswerLostError
+from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
@@ -11,7 +12,7 @@ from chalicelib.services.admission import Admitted, admit
 from tests.support.cards import STEADY, a_card_body
 from tests.support.intercepted_calls import broken, failing
 from tests.support.stored import stored_transaction
-from tests.support.tills import MINUTE, SECOND, Till, a_till
+from tests.support.tills import MINUTE, SECOND, Till, a_till, colleague
 from tests.support.transactions import NOW, a_body, a_guid
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -106,6 +107,24 @@ def test_the_key_of_the_header_counts_and_not_the_id_in_the_request() -> None:
 
     assert first.id == again.id
     assert counted(payment) == (4000, 1)
+
+
+def test_an_id_is_the_same_in_any_capitals() -> None:
+    till, name = a_till(), a_guid()
+    payment = paid(till)
+    first, again = (till.give_back(payment, ID=text, Amount="40") for text in (name.lower(), name.upper()))
+
+    assert first.id == again.id == name.upper()
+    assert counted(payment) == (4000, 1)
+
+
+def test_a_key_belongs_to_its_agent() -> None:
+    till = a_till()
+    payment, other = paid(till), colleague(till, Right.REVERSE_OTHERS)
+    first, second = (one.give_back(payment, key="R-1", Amount="40") for one in (till, other))
+
+    assert first.id != second.id
+    assert counted(payment) == (8000, 2)
 
 
 def test_a_return_is_open_after_the_deadline_and_a_cancel_is_not() -> None:

@@ -7,37 +7,21 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.acquirer import AnswerLostError
-from chalicelib.domain.agent import BranchActions
 from chalicelib.domain.card import CARDS_REFUSED_FOR, WRONG_CARDS_COUNTED_FOR
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store.table import commit, put_new
-from tests.support.builders import an_agent
 from tests.support.card_guesses import OTHERS, TOO_MANY, WAYS, Guess, Paid, card, paid
 from tests.support.cards import EXP, PAN, a_card_body, chip_data
 from tests.support.intercepted_calls import broken, failing, hooked, stopping
 from tests.support.stored import stored_transaction
-from tests.support.tills import EVERYTHING, MINUTE, SECOND, Till, a_till
+from tests.support.tills import MINUTE, SECOND, a_till, colleague
 from tests.support.transactions import NOW, a_body, a_guid
 
 pytestmark = pytest.mark.usefixtures("engine")
 LOST = failing(AnswerLostError())
 ways = pytest.mark.parametrize(("guess", "wrong"), WAYS.values(), ids=WAYS)
-
-
-def colleague(till: Till, *rights: Right) -> Till:
-    """Another agent of the merchant with these rights."""
-    actions = (BranchActions(till.merchant.id, tuple(map(int, rights))),)
-    agent = an_agent(
-        client_id=till.merchant.id,
-        terminal_id=till.terminal.id,
-        mobile_settings=EVERYTHING,
-        branches_actions=actions if rights else (),
-    )
-    commit(put_new("agents", agent, "id"))
-    return Till(agent, till.merchant, till.terminal)
 
 
 @ways

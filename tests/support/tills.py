@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from chalicelib.domain.agent import Agent, Caller, Features, MobileSettings
+from chalicelib.domain.agent import Agent, BranchActions, Caller, Features, MobileSettings
 from chalicelib.domain.card import CardData, LinkedCard
 from chalicelib.domain.merchant import Merchant, Terminal
+from chalicelib.domain.permissions import Right
 from chalicelib.domain.reversal import CARD_PRESENT, CNP, ReverseMode
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
@@ -103,6 +104,19 @@ def a_till(mid: str | None = None, **changes: Any) -> Till:
     agent = an_agent(**facts)
     commit(put_new("merchants", merchant, "id"), put_new("terminals", terminal, "id"), put_new("agents", agent, "id"))
     return Till(agent, merchant, terminal)
+
+
+def colleague(till: Till, *rights: Right) -> Till:
+    """Another agent of the till's merchant, with these rights, at its terminal."""
+    actions = (BranchActions(till.merchant.id, tuple(map(int, rights))),)
+    agent = an_agent(
+        client_id=till.merchant.id,
+        terminal_id=till.terminal.id,
+        mobile_settings=EVERYTHING,
+        branches_actions=actions if rights else (),
+    )
+    commit(put_new("agents", agent, "id"))
+    return Till(agent, till.merchant, till.terminal)
 
 
 def kept(transaction_id: str) -> Transaction | None:
