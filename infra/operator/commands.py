@@ -42,6 +42,7 @@ from chalicelib.settings import settings
 from chalicelib.store import agents, audit, due_index, sequences, transactions
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act
+from chalicelib.store.retries import is_dropped
 from chalicelib.store.table import ChangedMeanwhileError, decode, read, table_name
 from infra.local import scheduler, stage_clock
 from infra.operator import stage_secret
@@ -445,6 +446,8 @@ def _run(chosen: argparse.Namespace) -> None:
         COMMANDS[chosen.command][1](chosen)
     except ServiceError as refusal:
         reason = refusal.__cause__
+        if is_dropped(reason):
+            sys.exit(f"A table {settings().table_prefix}… does not exist. Is the environment that of the stage?")
         sys.exit(f"{refusal.message} The reason: {reason}." if isinstance(reason, CallError) else refusal.message)
     except (ClientError, RefusedError) as refusal:
         sys.exit(f"AWS refused: {_one_line(refusal)}. Is the environment that of the stage?")

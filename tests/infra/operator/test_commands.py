@@ -353,8 +353,11 @@ def test_a_table_that_does_not_exist_is_one_clear_line(monkeypatch: pytest.Monke
     monkeypatch.setenv("TABLE_PREFIX", "nobody-has-it-")
     engines.clear_caches()
 
-    for command in (["audit", "agent#1"], ["find-login", "0"]):
-        with pytest.raises(SystemExit, match=r"AWS refused: .*ResourceNotFoundException.*\?$"):
+    for command, message in (
+        (["audit", "agent#1"], "^A table nobody-has-it-… does not exist"),
+        (["find-login", "0"], "AWS refused: .*ResourceNotFoundException"),
+    ):
+        with pytest.raises(SystemExit, match=rf"{message}.*\?$"):
             run(monkeypatch, *command)
     monkeypatch.undo()
     engines.clear_caches()
