@@ -80,6 +80,8 @@ def damage_of(table: str, copied: Item, present: Item | None) -> Damage | None:
     except UNREADABLE:
         return Damage.UNREADABLE
     is_older, is_newer = _is_behind(found, wanted), _is_behind(wanted, found)
+    if table == transactions.TABLE and not _may_follow(copied, present):
+        return Damage.ALTERED
     if is_older:
         return Damage.CONTRADICTORY if is_newer else Damage.OLDER
     is_altered = (rule.lasts or not is_newer) and rule.fixed(copied) != rule.fixed(present)
@@ -89,13 +91,19 @@ def damage_of(table: str, copied: Item, present: Item | None) -> Damage | None:
 def repaired(table: str, copied: Item, present: Item | None, damage: Damage) -> Item:
     """Return the item to write back: the copy, or a newer item with the copy's attributes that never change."""
     rule = RULES[table]
-    if damage is not Damage.ALTERED or present is None or not rule.lasts:
+    if damage is not Damage.ALTERED or present is None or not rule.lasts or not _may_follow(copied, present):
         return copied
     if not _is_behind(*(rule.marks(rule.record_of(item)) for item in (copied, present))):
         return copied
     lasting = rule.fixed(copied)
     newer = {name: value for name, value in present.items() if name not in lasting}
     return newer | {name: value for name, value in lasting.items() if value}
+
+
+def _may_follow(copied: Item, present: Item) -> bool:
+    """Return whether the phases of two items of a transaction may follow one another, in either order."""
+    one, other = Phase(copied["phase"]["S"]), Phase(present["phase"]["S"])
+    return one == other or other in following(one) or one in following(other)
 
 
 def is_readable(table: str, item: Item) -> bool:
@@ -205,14 +213,14 @@ def _is_deleted_since(table: str, copied: Item, at: datetime) -> bool:
     return False
 
 
-def _following(phase: Phase) -> frozenset[Phase]:
+def following(phase: Phase) -> frozenset[Phase]:
     """Return every phase that may come after this one."""
-    return TRANSITIONS[phase].union(*map(_following, TRANSITIONS[phase]))
+    return TRANSITIONS[phase].union(*map(following, TRANSITIONS[phase]))
 
 
 def _marks_of_transaction(one: Transaction) -> Marks:
     return {  # the reserved amount does not only grow: `recount` takes it from the reversals
-        "phase": -len(_following(one.phase)),
+        "phase": -len(following(one.phase)),
         "refunded": one.refunded_minor,
         "signature": None if one.pictures.signature_key is None else 1,
         "requested": None if one.reversals.requested_id is None else 1,

@@ -3,7 +3,7 @@
 Each loss is known from a second place that outlived it: the audit, the history, a receipt or an event.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 
@@ -70,12 +70,23 @@ def lost_line(client_id: int, entry: HistoryEntry) -> str:
     counter = entry.counter
     amount = Decimal(entry.amount_minor).scaleb(-counter.digits)
     kind = "reversal" if counter.reverse_mode else "payment"
+    of = f" of {entry.original_id}" if entry.original_id else ""
     made = f"{amount:f} {counter.currency} at {counter.acquirer}, {entry.at:%Y-%m-%d %H:%M:%S} of the merchant's zone"
     shown = {name: entry.exact.get(name) or getattr(entry, name) or "-" for name in ("rrn", "invoice")}
     return (
-        f"lost {kind} of merchant {client_id}: {entry.id}  {entry.phase or 'without outcome'}, {made}, "
+        f"lost {kind} of merchant {client_id}: {entry.id}{of}  {entry.phase or 'without outcome'}, {made}, "
         f"RRN {shown['rrn']}, receipt {shown['invoice']}"
     )
+
+
+def entries_with(ids: Container[str]) -> dict[str, tuple[int, HistoryEntry]]:
+    """Return the merchant and the entry of each of these transactions that the history has anywhere."""
+    return {
+        entry.id: (client_id, entry)
+        for page in items.pages(table_name(history.TABLE))
+        for client_id, entry in _entries(page)
+        if entry.id in ids
+    }
 
 
 def of_lost_merchants() -> list[str]:

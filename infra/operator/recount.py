@@ -9,14 +9,16 @@ from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from chalicelib.domain.agent import Agent
+from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.business_days import days_of_month
-from chalicelib.domain.history import HistoryEntry
+from chalicelib.domain.history import HistoryEntry, entry_of
 from chalicelib.domain.money import from_minor
 from chalicelib.domain.phases import FAILED, PENDING, Phase
 from chalicelib.domain.transaction import OWN_RECEIPT_NUMBER, Transaction
+from chalicelib.errors import ServiceError
+from chalicelib.gateways.secrets import keyed_digest, unseal
 from chalicelib.record import Record
 from chalicelib.services import history as history_service
 from chalicelib.store import agents, history, receipt_numbers, sequences, totals, transactions
@@ -34,12 +36,14 @@ from chalicelib.store.table import (
     write_one,
 )
 from infra.operator import items
-from infra.operator.damage import UNREADABLE, is_readable
-from infra.operator.losses import lost_line, of_lost_merchants
+from infra.operator.damage import UNREADABLE, following, is_readable
+from infra.operator.losses import entries_with, lost_line, of_lost_merchants
 from infra.operator.rebuild_totals import merchants_of, months_of, rebuild
 
 if TYPE_CHECKING:
     from chalicelib.store.receipt_numbers import MonthNumbers
+
+T = TypeVar("T")
 
 COUNTER = re.compile(r"[nmgk]?[0-9]{2}")
 NAMED = 5  # transactions in one line
@@ -66,58 +70,88 @@ def recount(chosen: Sequence[str], copies: str, merchant_id: int | None, now: da
     doubtful: dict[str, str] = {}
     if transactions.TABLE in chosen:
         doubtful = _contradicting(merchant_id, copies)
-        left += doubtful.values()
-        left += _follow_reversals(merchant_id, doubtful, done)
+        left += printed(doubtful.values())
+        left += printed(_follow_reversals(merchant_id, doubtful, done))
     if {transactions.TABLE, history.TABLE} & {*chosen}:
         done["entries of the history written"] += _write_entries(merchant_id, doubtful)
     if {transactions.TABLE, history.TABLE, sequences.TABLE} & {*chosen}:
         left += _months(merchant_id, chosen, now, done)
     if transactions.TABLE in chosen and merchant_id is None:
-        left += of_lost_merchants()
+        left += printed(of_lost_merchants())
     if {agents.TABLE, agents.LOGINS} & {*chosen}:
-        left += _sign_ins(merchant_id)
+        left += printed(_sign_ins(merchant_id, deletes=agents.TABLE in chosen))
     for text, number in (+done).items():
         print(f"{text}: {number}.")
-    for line in left:
-        print(f"  {line}")
     return left
+
+
+def printed(lines: Iterable[str]) -> list[str]:
+    """Print lines about things that are left, and return them."""
+    shown = list(lines)
+    for line in shown:
+        print(f"  {line}", flush=True)
+    return shown
 
 
 # Transactions that were made after the copy
 
 
 def _contradicting(merchant_id: int | None, copies: str) -> dict[str, str]:
-    """Return a line for each transaction without copy whose history has another amount, kind or currency.
+    """Return a line for each transaction without copy that contradicts its history, by its ID.
 
-    A transaction and its entries are stored by one write, so one of the two was altered later. Neither is written.
+    A transaction and its entries are stored by one write. So if one has another time, merchant, agent, amount, kind or
+    currency, or a phase that cannot follow, one of the two was altered later. Neither is written.
     """
-    found: dict[str, str] = {}
+    doubtful: dict[str, str] = {}
+    missing: dict[str, Transaction] = {}  # without an entry in its place
     for page in _pages_of_transactions(merchant_id):
-        expected = {one.id: _entries_of(one) for one in page}
-        stored = items.items_at(history.TABLE, [entry for entries in expected.values() for entry in entries])
-        doubtful: dict[str, str] = {}
-        for transaction_id, entries in expected.items():
-            own = _facts(entries[0])
-            seen = [
-                _facts(stored[name]) for entry in entries if (name := items.name_of(history.TABLE, entry)) in stored
-            ]
-            if any(seen) and own not in seen:
-                doubtful[transaction_id] = f"{own} in transactions, {next(filter(None, seen))} in the history"
-        keys = [{"id": {"S": one}} for one in doubtful]
-        known = items.items_at(transactions.TABLE, keys, name=copies + transactions.TABLE)
-        found |= {one: f"{one}: {text}. Compare them by hand." for one, text in doubtful.items() if one not in known}
-    return found
+        expected = {one.id: (one, _entries_of(one)) for one in page}
+        wanted = [entry for _, entries in expected.values() for entry in entries]
+        stored = items.items_at(history.TABLE, wanted)
+        for one, entries in expected.values():
+            places = [items.name_of(history.TABLE, entry) for entry in entries]
+            seen = [entry for name in places if name in stored and (entry := _entry(stored[name]))]
+            own = entry_of(one)
+            if not seen:
+                missing[one.id] = one
+            elif not any(_agree(own, entry) for entry in seen):
+                doubtful[one.id] = f"{_facts(own)} in transactions, {_facts(seen[0])} in the history"
+        doubtful = _without_copy(doubtful, copies)
+        missing = _without_copy(missing, copies)
+    elsewhere = entries_with(missing) if missing else {}
+    for name, (client_id, entry) in elsewhere.items():
+        one = missing[name]
+        doubtful[name] = (
+            f"{_facts(entry_of(one))} of merchant {one.client_id} in transactions, "
+            f"{_facts(entry)} of merchant {client_id} in the history"
+        )
+    return {name: f"{name}: {text}. Compare them." for name, text in doubtful.items()}
 
 
-def _facts(entry: Item) -> str | None:
-    """Return the facts of an entry that never change, for people; None for an unreadable entry."""
+def _without_copy(found: dict[str, T], copies: str) -> dict[str, T]:
+    keys = [{"id": {"S": name}} for name in found]
+    known = items.items_at(transactions.TABLE, keys, name=copies + transactions.TABLE)
+    return {name: one for name, one in found.items() if name not in known}
+
+
+def _entry(item: Item) -> HistoryEntry | None:
     try:
-        line = history.entry_in(entry)
+        return history.entry_in(item)
     except UNREADABLE:
         return None
-    counter = line.counter
+
+
+def _agree(own: HistoryEntry, entry: HistoryEntry) -> bool:
+    """Return whether the entry of a record has the same facts as a stored one, and a phase that may follow."""
+    phase = own.phase is None or entry.phase is None or own.phase in {entry.phase, *following(entry.phase)}
+    return phase and (own.counter, own.amount_minor) == (entry.counter, entry.amount_minor)
+
+
+def _facts(entry: HistoryEntry) -> str:
+    counter = entry.counter
     kind = f"ReverseMode {counter.reverse_mode}, " if counter.reverse_mode else ""
-    return f"{line.amount:f} {counter.currency} ({kind}InputType {counter.input_type}, {counter.acquirer})"
+    made = f"{kind}InputType {counter.input_type}, {counter.acquirer}, agent {counter.agent_id}"
+    return f"{entry.amount:f} {counter.currency} {entry.phase or 'without outcome'} ({made}, {entry.at:%Y-%m-%d %H:%M})"
 
 
 # The amounts that payments gave back
@@ -143,8 +177,13 @@ def _follow_reversals(merchant_id: int | None, doubtful: Container[str], done: C
         and not any(one.id in doubtful for one in (payment, *reversals[payment_id]))
         and _differs(payment, _given_back(reversals[payment_id]))
     ]
+    orphans = {name for name in reversals if name not in stored and _readable(name) is None}
+    lost = [
+        f"lost payment: {name}, whose reversal {reversals[name][0].id} is still in the table transactions"
+        for name in sorted(orphans - items.items_at(transactions.TABLE, [{"id": {"S": one}} for one in orphans]).keys())
+    ]
     if not suspects:
-        return []
+        return lost
     again = {payment.id: payment for one in suspects if (payment := _readable(one.id))}
     reversals.clear()
     for one in _transactions(merchant_id):
@@ -152,7 +191,7 @@ def _follow_reversals(merchant_id: int | None, doubtful: Container[str], done: C
             reversals[one.original.id].append(one)
     lines = [_correct(payment, reversals[payment.id]) for payment in again.values()]
     done["given-back amounts of payments corrected"] += lines.count(None)
-    return [line for line in lines if line]
+    return lost + [line for line in lines if line]
 
 
 def _transactions(merchant_id: int | None) -> Iterator[Transaction]:
@@ -276,7 +315,7 @@ def _months(merchant_id: int | None, chosen: Sequence[str], now: datetime, done:
             for month in months_of(merchant, now):
                 left += _month(merchant.id, month, chosen, now, done)
     except UNREADABLE:
-        left.append("history: not counted, because a merchant is unreadable: repair the table merchants first.")
+        left += printed(["history: not counted, because a merchant is unreadable: repair the table merchants first."])
     return left
 
 
@@ -286,24 +325,27 @@ def _month(client_id: int, month: str, chosen: Sequence[str], now: datetime, don
     _delete_unreadable(client_id, month)
     entries = history.of_month(client_id, month)
     if sequences.TABLE in chosen:
-        left += _raise_receipt_numbers(client_id, entries, done)
+        left += printed(_raise_receipt_numbers(client_id, entries, done))
     if transactions.TABLE in chosen:
         lost, contradicting = _compared_with_records(client_id, month, entries)
         left += lost
         if contradicting:
             names = ", ".join(contradicting[:NAMED])
-            return [*left, f"merchant {client_id}, {month}: not counted. Compare history and transactions: {names}"]
+            line = f"merchant {client_id}, {month}: not counted. Compare history and transactions: {names}"
+            return [*left, *printed([line])]
     try:
         outcome = rebuild(client_id, month)
     except UNREADABLE:
-        return [*left, f"merchant {client_id}, {month}: not counted, because a transaction is unreadable."]
+        line = f"merchant {client_id}, {month}: not counted, because a transaction is unreadable."
+        return [*left, *printed([line])]
     done["counters corrected"] += len(outcome.mended)
     # The rolled-up totals may be of any version: a large step makes all of them stale.
     late = totals.counters_key(f"{client_id}#{month[:4]}", f"{month[5:]}#{totals.LATE}00")
     write_one(update(late, "ADD #late :late", {"late": int(now.timestamp())}))
     history_service.totals_of_merchant(client_id, days_of_month(month), now)
     if outcome.moving:
-        left.append(f"merchant {client_id}, {month}: {len(outcome.moving)} counters move: run rebuild-totals.")
+        line = f"merchant {client_id}, {month}: {len(outcome.moving)} counters move: run rebuild-totals."
+        left += printed([line])
     return left
 
 
@@ -345,18 +387,20 @@ def _numbers(values: Mapping[str, Value]) -> None:
 
 
 def _compared_with_records(client_id: int, month: str, entries: Sequence[HistoryEntry]) -> tuple[list[str], list[str]]:
-    """Return a line for each payment that only the history knows, and the IDs of entries that contradict their records.
+    """Print and return a line for each payment that only the history knows, and the IDs of contradicting entries.
 
-    The entries of lost payments are deleted: no total counts them.
+    The entries of lost payments are deleted, because no total counts them. Their lines are printed first: a run that
+    is killed between the two names them, and so does the next run for each entry that is left.
     """
     stored = items.items_at(transactions.TABLE, [{"id": {"S": one.id}} for one in entries])
     lost = {one.id: one for one in entries if one.id not in stored}
+    lines = printed(lost_line(client_id, one) for one in lost.values())
     if lost:
         for item in items.items_of_partition(history.TABLE, f"{client_id}#{month}"):
             if item["at"]["S"].startswith((history.ENTRY, history.IN_ORDER)) and history.entry_in(item).id in lost:
                 commit(items.delete(history.TABLE, item))
     contradicting = [one.id for one in entries if one.id in stored and _contradicts(one, stored[one.id])]
-    return [lost_line(client_id, one) for one in lost.values()], contradicting
+    return lines, contradicting
 
 
 def _contradicts(entry: HistoryEntry, item: Item) -> bool:
@@ -364,7 +408,7 @@ def _contradicts(entry: HistoryEntry, item: Item) -> bool:
     if not is_readable(transactions.TABLE, item):
         return False
     own = history.entry_in(_entries_of(decode(Transaction, item))[0])
-    return (own.at, own.counter, own.amount_minor) != (entry.at, entry.counter, entry.amount_minor)
+    return own.at != entry.at or not _agree(own, entry)
 
 
 def _raise_receipt_numbers(client_id: int, entries: Sequence[HistoryEntry], done: Counter[str]) -> list[str]:
@@ -401,19 +445,52 @@ def _raise(key: "Key[MonthNumbers]", numbers: Mapping[str, int]) -> bool:
 # Sign-ins
 
 
-def _sign_ins(merchant_id: int | None) -> list[str]:
-    """Return a line for each agent whose login is missing or of another version: its credentials are refused."""
-    lines = []
+def _sign_ins(merchant_id: int | None, *, deletes: bool) -> list[str]:
+    """Return a line for each agent whose login is missing or of another version: its credentials are refused.
+
+    A missing login is made again, with the secret key and without a password. With `deletes`, the login of a lost agent
+    is deleted, because it would refuse its e-mail to a new agent.
+    """
+    lines, ids = list[str](), set[int]()
     for page in items.pages(table_name(agents.TABLE)):
-        found = [decode(Agent, item) for item in page if is_readable(agents.TABLE, item)]
-        for agent in found:
-            if agent.deleted or merchant_id not in (None, agent.client_id):
-                continue
-            login = None
-            with suppress(*UNREADABLE):
-                login = read(login_key(agent.email))
-            if login is None or login.agent_id != agent.id:
-                lines.append(f"agent {agent.id}: has no login.")
-            elif login.credential_version != agent.credential_version:
-                lines.append(f"agent {agent.id}: changed since: set its password again.")
+        ids |= {int(item["id"]["N"]) for item in page}
+        for agent in (decode(Agent, item) for item in page if is_readable(agents.TABLE, item)):
+            if not agent.deleted and merchant_id in (None, agent.client_id):
+                lines += _sign_in(agent)
+    if deletes:
+        lines += _lost_logins(ids, merchant_id)
     return lines
+
+
+def _sign_in(agent: Agent) -> Iterator[str]:
+    login = None
+    with suppress(*UNREADABLE):
+        login = read(login_key(agent.email))
+    if login is None:
+        key = None if agent.secret_key_sealed is None else keyed_digest(unseal(agent.secret_key_sealed, agent.id))
+        version, state, terminal = agent.credential_version, agent.state, agent.terminal_id
+        made = Login(agent.email, agent.id, agent.client_id, version, state, terminal, key_digest=key)
+        try:
+            commit(agents.create_login(made))
+        except ServiceError as refusal:
+            yield f"agent {agent.id}: has no login: {refusal.message}"
+        else:
+            yield f"agent {agent.id}: its login was made again, with its secret key. Set its password again."
+    elif login.agent_id != agent.id:
+        yield f"agent {agent.id}: has no login. Agent {login.agent_id} has its e-mail."
+    elif login.credential_version != agent.credential_version:
+        yield f"agent {agent.id}: changed since: set its password again."
+
+
+def _lost_logins(ids: Container[int], merchant_id: int | None) -> Iterator[str]:
+    for page in items.pages(table_name(agents.LOGINS)):
+        for item in page:
+            if "agent_id" not in item or int(item["agent_id"]["N"]) in ids or not is_readable(agents.LOGINS, item):
+                continue
+            login = decode(Login, item)
+            if merchant_id not in (None, login.client_id) or read(agents.key(login.agent_id)) is not None:
+                continue
+            with suppress(AlreadyExistsError):
+                commit(items.delete(agents.LOGINS, item))
+                name = f"agent {login.agent_id} of merchant {login.client_id}"
+                yield f"{name} is lost: its login {login.email} was deleted."

@@ -40,8 +40,8 @@ from infra.operator.damage import (
     is_readable,
     repaired,
 )
-from infra.operator.losses import lost_objects, lost_without_entry
-from infra.operator.recount import recount
+from infra.operator.losses import OBJECTS, lost_objects, lost_without_entry
+from infra.operator.recount import printed, recount
 from infra.stack import resources
 
 THREADS = 16  # parallel writes
@@ -100,6 +100,8 @@ def restore_command(options: argparse.Namespace) -> None:
         sys.exit(f"AWS refused: {error.response['Error'].get('Message') or error}")
     except RefusedError as error:
         sys.exit(f"The store refused: {error.code}. Run the command again.")
+    except AlreadyExistsError:
+        sys.exit("Another run of this command writes the same items. Wait for its end, and run this one again.")
     print(f"The lines above are also in {report}. Keep it: later runs name a lost payment with less, or not at all.")
     print(f"The copies stay: tables {copies}…. The option --delete-copies deletes them when all is well.")
     if left:
@@ -117,14 +119,13 @@ def _restore(chosen: Sequence[str], source: Source, options: argparse.Namespace)
     _print_also(chosen, dropped)
     if not (options.yes or _confirmed()):
         sys.exit("Nothing was changed. The option --yes writes.")
-    left = _print_unnamed(dropped, source.at)
     _create_dropped(chosen)
+    left = _print_unnamed(chosen, source.at)
     left += [line for table in copied for line in _restored(table, source)]
     left += recount(chosen, source.copies, source.merchant, source.now)
-    lost = lost_objects(chosen, source.at, source.merchant) + lost_without_entry(chosen, source.merchant, left)
-    for line in lost:
-        print(f"  {line}")
-    return len(left) + len(lost)
+    left += printed(lost_objects(chosen, source.at, source.merchant))
+    left += printed(lost_without_entry(chosen, source.merchant, left))
+    return len(left)
 
 
 def _chosen(table: str | None) -> list[str]:
@@ -154,17 +155,23 @@ def _check_merchant(source: Source) -> None:
     sys.exit(f"There is no merchant {source.merchant}.")
 
 
-def _print_unnamed(dropped: Sequence[str], at: datetime) -> list[str]:
-    """Print and return a line for each dropped table that would name the losses since the copy."""
+def _print_unnamed(chosen: Sequence[str], at: datetime) -> list[str]:
+    """Print and return a line for each table that would name the losses since the copy, and is younger than it."""
     since = f"since {at:%Y-%m-%d %H:%M} may be lost without a line"
     lines = []
-    if {history.TABLE, transactions.TABLE} <= {*dropped}:
+    if transactions.TABLE in chosen and _is_younger(history.TABLE, at):
         lines.append(f"history: it was dropped. Payments {since}: ask the merchants.")
-    if audit.TABLE in dropped:
+    if {*OBJECTS.values()} & {*chosen} and _is_younger(audit.TABLE, at):
         lines.append(f"audit: it was dropped. Merchants, agents, terminals and webhooks made {since}.")
-    for line in lines:
-        print(f"  {line}")
-    return lines
+    return printed(lines)
+
+
+def _is_younger(table: str, at: datetime) -> bool:
+    """Return whether a table was created after the time: also by a run of this command that was killed."""
+    if not _exists(table_name(table)):
+        return True
+    created = boto3.client("dynamodb").describe_table(TableName=table_name(table))["Table"]["CreationDateTime"]
+    return created > at
 
 
 class _Both(io.TextIOBase):
@@ -182,7 +189,8 @@ class _Both(io.TextIOBase):
 @contextmanager
 def _also_in(path: Path) -> Iterator[None]:
     """Write the output of the block into a file as well, after the output of earlier runs."""
-    with path.open("a", encoding="utf-8") as file, redirect_stdout(_Both(sys.stdout, file)):
+    by_line = 1  # each line is written at once, because the run may be killed
+    with path.open("a", by_line, encoding="utf-8") as file, redirect_stdout(_Both(sys.stdout, file)):
         yield
 
 

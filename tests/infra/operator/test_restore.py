@@ -3,6 +3,7 @@
 import contextlib
 import io
 import itertools
+import json
 import os
 import re
 from collections.abc import Callable, Iterator
@@ -294,7 +295,7 @@ def test_all_tables_are_as_they_were(
     (shown,) = http.get(shopping.shop.stage, f"/api/v1/payment/{paid}", shopping.till).body["Transactions"]
     assert (shown["Substate"], shown["AmountEff"]) == (502, 0)
     assert shopping.sent() == (sent[0] + 2, sent[1] + 1)
-    assert "none damaged" in restore(*options, "--table", "transactions", "--yes")
+    assert "none damaged" in restore(*options, "--table", "transactions", "--yes", is_done=damage is not dropped)
 
 
 EVERY_RUN = {transactions.TABLE, agents.LOGINS, history.TABLE}  # the other tables before a release
@@ -344,7 +345,7 @@ def test_a_dropped_table_comes_back_from_the_backup_that_dynamodb_made(shopping:
     boto3.client("dynamodb").create_backup(TableName=name, BackupName="when-it-was-dropped")
     dropped("transactions", {})
 
-    printed = restore("--at", LATELY, "--table", "transactions", "--yes")
+    printed = restore("--at", datetime.now(UTC).isoformat(), "--table", "transactions", "--yes")
 
     assert "transactions: dropped. Its copy is the backup of " in printed
     assert shopping.seen() == seen
@@ -465,8 +466,8 @@ def test_a_later_payment_that_contradicts_its_history_is_named_and_changes_nothi
 
     printed = restore(*options, "--yes", is_done=False)
 
-    assert f"{later}: 9999.99 ZAR (InputType 10, CASH) in transactions, 31.10 ZAR" in printed
-    assert f"{reversal}: 9999.99 ZAR (ReverseMode 2, InputType 10, CASH) in transactions, 2.00 ZAR" in printed
+    assert f"{later}: 9999.99 ZAR approved (InputType 10, CASH, agent " in printed
+    assert f"{reversal}: 9999.99 ZAR given_back (ReverseMode 2, InputType 10, CASH, agent " in printed
     left = lasting(stored())
     assert left["history"] == lasting(before)["history"]
     assert left["transactions"][cash] == before["transactions"][cash]
@@ -475,6 +476,69 @@ def test_a_later_payment_that_contradicts_its_history_is_named_and_changes_nothi
     corrected_by_the_guide(reversal, 200)
     restore(*options, "--yes")
     assert (shopping.seen(), lasting(stored())) == (seen, lasting(before))
+
+
+@pytest.mark.parametrize(
+    ("change", "shown"),
+    [
+        ({"phase": {"S": "declined"}}, "31.10 ZAR declined"),
+        ({"client_id": {"N": "1"}}, "of merchant 1 in transactions"),
+        ({"created_at": {"S": "2026-01-02T10:00:00.000000+00:00"}}, "2026-01-02 12:00"),
+        ({"acquirer": {"S": "CREDIT"}}, "CREDIT"),
+    ],
+)
+def test_a_later_payment_with_another_fact_than_its_history_is_counted_as_before(
+    shopping: Shopping, restore: Restore, keep: Any, change: dict[str, Any], shown: str
+) -> None:
+    options, later = keep(), shopping.pay(a_body(Amount="31.10"))
+    before, item = stored(), stored_in("transactions")[later]
+    put(table_name("transactions"), item | change)
+
+    printed = restore(*options, "--yes", is_done=False)
+
+    (line,) = (line for line in printed.splitlines() if line.startswith(f"  {later}: "))
+    assert shown in line
+    assert lasting(stored())["history"] == lasting(before)["history"]
+
+
+def test_a_payment_whose_phase_cannot_follow_its_copy_is_written_back(
+    shopping: Shopping, restore: Restore, keep: Any
+) -> None:
+    (cash, _), before, options = shopping.paid, stored(), keep()
+    put(table_name("transactions"), before["transactions"][cash] | {"phase": {"S": "declined"}})
+
+    assert "transactions: 1 altered written back." in restore(*options, "--yes")
+    assert lasting(stored()) == lasting(before)
+
+
+def test_a_killed_run_has_named_each_lost_payment_before_it_deletes_an_entry(
+    shopping: Shopping, restore: Restore, keep: Any, reports: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    options, lost = keep(), [shopping.pay(a_body(Amount="8.00")) for _ in range(3)]
+    emptied("transactions", {})
+
+    def dying(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("infra.operator.recount.commit", dying)
+    with pytest.raises(KeyboardInterrupt):
+        restore(*options, "--yes")
+
+    [report] = reports.glob("restore-*.txt")
+    assert all(f"lost payment of merchant {shopping.shop.id}: {one}" in report.read_text("utf-8") for one in lost)
+
+
+def test_a_lost_payment_is_named_by_a_reversal_that_outlived_it(
+    shopping: Shopping, restore: Restore, keep: Any
+) -> None:
+    options, later = keep(), shopping.pay(a_body(Amount="8.00"))
+    reversal = shopping.give_back(later, "2.00")
+    emptied("history", {})
+    client().call("DeleteItem", TableName=table_name("transactions"), Key={"id": {"S": later}})
+
+    printed = restore(*options, "--yes", is_done=False)
+
+    assert f"  lost payment: {later}, whose reversal {reversal} is still in the table transactions" in printed
 
 
 def test_a_payment_with_a_later_return_gets_its_amount_back_from_the_copy(
@@ -524,7 +588,27 @@ def test_a_merchant_that_was_made_after_the_copy_is_named_with_all_that_was_made
     for lost in (f"merchant {shop.id}", f"agent {agent['ID']}", f"webhook {webhook}", "terminal "):
         assert f"  lost {lost}" in printed
     assert f"lost webhook {gone}:" not in printed
+    line = f"  agent {agent['ID']} of merchant {shop.id} is lost: its login {agent['Email']} was deleted."
+    assert line in printed
+    assert shopping.shop.agent(Email=agent["Email"])["Email"] == agent["Email"]
     assert shopping.seen() == seen
+
+
+def test_an_agent_without_login_gets_one_with_its_key_and_takes_a_new_password(
+    shopping: Shopping, restore: Restore, keep: Any
+) -> None:
+    options, key = keep(), "a-key-of-a-till-made-later-0001"
+    agent = shopping.shop.agent(SecretKey=key)
+    client().call("DeleteItem", TableName=table_name("logins"), Key={"email": {"S": agent["Email"]}})
+
+    printed = restore(*options, "--yes", is_done=False)
+
+    assert f"agent {agent['ID']}: its login was made again, with its secret key. Set its password again." in printed
+    me, path = "/api/v1/user/me", f"{shopping.shop.path}/pos/{agent['ID']}/update"
+    assert get(shopping.shop.stage, me, (agent["Email"], key)).error == (200, 0)
+    assert get(shopping.shop.stage, me, (agent["Email"], PASSWORD)).error == (401, 102)
+    assert shopping.shop.post(path, {"Password": PASSWORD}).error == (200, 0)
+    assert get(shopping.shop.stage, me, (agent["Email"], PASSWORD)).error == (200, 0)
 
 
 def test_the_loss_of_the_audit_is_told(shopping: Shopping, restore: Restore, keep: Any) -> None:
@@ -549,6 +633,26 @@ def test_a_lost_payment_that_the_till_sends_again_is_stored_and_sends_no_second_
     assert shopping.pay(body) == lost
     assert stored_transaction(lost).amount_minor == 800
     assert shopping.sent()[1] == sent
+
+
+def test_a_lost_payment_that_no_till_repeats_is_entered_as_the_guide_says(
+    shopping: Shopping, restore: Restore, keep: Any
+) -> None:
+    options, lost = keep(), shopping.pay(a_body(Amount="25.00"))
+    emptied("transactions", {})
+    restore(*options, "--table", "transactions", "--yes", is_done=False)
+    offline = shopping.shop.agent(
+        TID="TILL0001", MobileSettings={"Features": {"Offline": True}}, SecretKey="a-key-of-a-till-made-later-0001"
+    )
+    [example] = re.findall(r"```json\n(\{.*?LOST-0001.*?)```", guide_to_repairs()[0], re.DOTALL)
+    day = f"{datetime.now(UTC) - timedelta(days=1):%Y-%m-%d}"
+    body = json.loads(re.sub(r"\d{4}-\d\d-\d\d(?=T)", day, example))
+    body["BasicTran"]["ID"] = lost
+
+    replies = [shopping.shop.post(SUBMIT, body, (offline["Email"], PASSWORD)) for _ in range(2)]
+
+    assert [reply.error for reply in replies] == [(200, 0)] * 2
+    assert (replies[1].body["TransactionID"], stored_transaction(lost).amount_minor) == (lost, 2500)
 
 
 def test_a_lost_card_payment_that_the_till_sends_again_gets_its_outcome(
@@ -706,8 +810,9 @@ def test_a_run_after_a_killed_one_completes_it(
     for dies_after in (20, 30, 10_000):
         monkeypatch.setattr(operator_restore, "write_one", dying_after(dies_after))
         with contextlib.suppress(KeyboardInterrupt):
-            restore(*options, "--yes")
+            printed = restore(*options, "--yes", is_done=False)
 
+    assert "history: it was dropped" in printed  # by an earlier run's word too
     assert lasting(stored()) == lasting(before)
     assert shopping.sent() == sent
     assert shopping.seen() == seen
@@ -744,7 +849,7 @@ def test_a_wrong_option_is_one_clear_line(restore: Restore, options: list[str], 
 
 @on_dynamodb_local
 def test_dynamodb_local_copies_the_tables_as_they_are_now(shopping: Shopping, restore: Restore) -> None:
-    seen, at = shopping.seen(), LATELY
+    seen, at = shopping.seen(), datetime.now(UTC).isoformat()
 
     printed = restore("--at", at, is_done=False)
     emptied("transactions", {})
@@ -799,7 +904,11 @@ def test_the_guide_repairs_a_table(
 
 def guide_to_repairs() -> tuple[str, str]:
     """Return the guide to repairs, and its rehearsal."""
-    guide = (ROOT / "docs" / "operator.md").read_text(encoding="utf-8").replace("$AT", LATELY)
+    guide = (
+        (ROOT / "docs" / "operator.md")
+        .read_text(encoding="utf-8")
+        .replace("$AT", f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
+    )
     repair, _, rehearsal = guide.partition("**Rehearse it**")
     return repair, rehearsal
 
