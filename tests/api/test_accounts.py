@@ -271,13 +271,13 @@ def test_a_revocation_ends_the_credentials_that_it_is_about_at_once(
         request.getfixturevalue("stored_policies")
     account = an_account()
     sent = _credentials_of(stage, account)
-    before = [call(stage, "GET", A_PAYMENT, None, None, {"Authorization": text}) for text in sent.values()]
+    before = {call(stage, "GET", A_PAYMENT, None, None, {"Authorization": text}).error for text in sent.values()}
 
     act, *codes = REVOCATIONS[change]
     act(stage, account)
 
     replies = [call(stage, "GET", A_PAYMENT, None, None, {"Authorization": text}) for text in sent.values()]
-    assert {(reply.error, reply.headers.get("WWW-Authenticate")) for reply in before} == {((404, 568), None)}
+    assert before == {(404, 568)}
     if change == "deleted" and policies == "stored":
         codes = [102, 102, 102]  # only the authorizer tells a session from another credential of nobody
     assert [reply.error for reply in replies] == [(401, code) if code else (404, 568) for code in codes]
