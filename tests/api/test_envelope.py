@@ -58,6 +58,13 @@ def test_every_error_has_a_status_and_who_is_not_signed_in_gets_401() -> None:
     }
 
 
+@pytest.mark.parametrize(("error", "status"), web.STATUS_OF.items(), ids=str)
+def test_only_a_denial_asks_for_credentials(error: ErrorCode, status: int) -> None:
+    refusal = web.refuse(ServiceError(error))
+
+    assert ("WWW-Authenticate" in refusal.headers) == (status == 401)
+
+
 @pytest.mark.parametrize(
     "body",
     [

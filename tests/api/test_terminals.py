@@ -177,6 +177,13 @@ def test_a_system_user_moves_the_number_at_the_bank(shop: Shop) -> None:
     assert shop.post(CREATE, terminal_body(shop.id, BackRetailerID=mid)).error == (409, 308)
 
 
+def test_an_agent_without_a_terminal_takes_no_payment(shop: Shop) -> None:
+    agent = shop.agent()
+    refused = shop.post("/api/v1/payment/submit", a_body(), (agent["Email"], PASSWORD))
+
+    assert refused.error == (404, 562)
+
+
 def test_a_blocked_terminal_takes_no_payment(shop: Shop) -> None:
     agent = shop.agent(TerminalID=shop.terminal(Currency="710", State=0)["ID"])
     body = a_body()

@@ -1,5 +1,6 @@
 """Deliveries: the pauses between attempts, and when they end."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -61,6 +62,14 @@ def test_200_is_delivered_410_is_given_up_and_anything_else_is_tried_again(
 
     due = (NOW + 5 * SECOND, "7#1") if state is DeliveryState.PENDING else (None, None)
     assert (after.state, after.due_at, after.due_shard, after.last_status) == (state, *due, status)
+
+
+def test_the_last_status_is_that_of_the_last_attempt_with_an_answer() -> None:
+    one = webhooks.begun(an_event(at=NOW), 1, NOW)
+    made = (Attempt(NOW, 5, status=500), Attempt(NOW, 5, status=503), Attempt(NOW, 5, reason="it did not answer"))
+
+    assert one.last_status is None
+    assert replace(one, made=made).last_status == 503
 
 
 def test_what_is_asked_for_again_begins_anew_and_keeps_what_was_tried() -> None:

@@ -156,6 +156,27 @@ def test_a_return_that_the_sweep_requested_is_not_taken_for_one_nobody_did(monke
     assert books.reversed_minor == after.refunded_minor == payment.amount_minor
 
 
+def test_a_return_that_never_arrived_is_requested_again_after_the_quiet_time_and_not_close_to_its_deadline(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    till = a_till()
+    with broken(monkeypatch, reverse=LOST):
+        returned = till.give_back(till.pay(a_card_body()))
+    asked = []
+
+    def lost(request: Any, _: float) -> AcquirerAnswer:
+        asked.append(request)
+        raise AnswerLostError
+
+    with broken(monkeypatch, reverse=lost):
+        counts = []
+        for at in (NOW + 80 * SECOND, NOW + 91 * SECOND, returned.deadline - 89 * SECOND):
+            acquirer_calls.resolve(stored_transaction(returned.id), at)
+            counts.append(len(asked))
+
+    assert counts == [0, 1, 1]
+
+
 def test_a_defect_of_an_adapter_is_an_answer_lost_and_its_message_is_not_logged(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -356,6 +356,18 @@ def test_a_receiver_that_was_slow_is_left_to_its_queue_and_holds_back_no_other(
     assert as_stored(hook).slow_since is not None
 
 
+def test_a_failing_receiver_is_noted_on_its_webhook_until_it_takes_an_event(merchant: int) -> None:
+    answers = iter([500, 200])
+    with a_receiver(lambda _: next(answers)) as running:
+        hook = a_stored_hook(merchant, running.url)
+        deliver(a_stored_event(merchant))
+        failing = as_stored(hook)
+        deliver(a_stored_event(merchant))
+
+    assert failing.failing_since is not None
+    assert as_stored(hook).failing_since is None
+
+
 def test_the_manager_is_told_once_a_day_that_a_webhook_fails(merchant: int, clock: Clock) -> None:
     to = "thandi@shop.example"
     before = len(outbox_of(to))

@@ -231,6 +231,19 @@ def a_payment_being_reversed(books: Books) -> tuple[Transaction, Transaction]:
     return awaiting, reversal
 
 
+def test_a_pending_payment_whose_record_is_missing_is_left_out(moto: None) -> None:
+    del moto
+    books = a_merchant_with_agents()
+    facts: dict[str, Any] = {"input_type": InputType.CHIP, "acquirer": "SANDBOX"}
+    lost, approved = (
+        books.record(paid(books, books.agents[0], NOW - DAY, phase=phase, **facts))
+        for phase in (Phase.SENT, Phase.APPROVED)
+    )
+    table.client().call("DeleteItem", TableName=table.table_name(transactions.TABLE), Key={"id": {"S": lost.id}})
+
+    assert [row["ID"] for row in rows(books)] == [approved.id]
+
+
 def test_a_completion_does_not_undo_what_a_reversal_wrote_meanwhile(moto: None) -> None:
     del moto
     books = a_merchant_with_agents()

@@ -24,7 +24,7 @@ from chalicelib.schemas.transaction_view import wire_state
 from chalicelib.services import payment_sweep
 from tests.support.cards import a_card_body
 from tests.support.host_without_inquiry import Host, acknowledged, without_inquiries
-from tests.support.intercepted_calls import StoppedError, broken, failing
+from tests.support.intercepted_calls import StoppedError, broken, failing, threads
 from tests.support.stored import stored_transaction
 from tests.support.tills import MINUTE, SECOND, Till, a_till, is_due, kept
 from tests.support.transactions import NOW
@@ -136,8 +136,8 @@ def test_an_advice_is_repeated_each_minute_until_it_is_acknowledged(till: Till, 
 
 
 def test_a_silent_host_gets_every_advice_each_minute(till: Till, host: Host, monkeypatch: Patch) -> None:
-    payments = [lose(till, monkeypatch) for _ in range(4 * OPENS_AFTER)]
-    with broken(monkeypatch, reverse=recording(host, LOST)):
+    payments = [lose(till, monkeypatch) for _ in range(OPENS_AFTER + 1)]
+    with broken(monkeypatch, reverse=recording(host, LOST)), threads(1):
         for minutes in (1, 2):
             host.reversals.clear()
             swept = payment_sweep.run(NOW + minutes * MINUTE)

@@ -6,8 +6,9 @@ import pytest
 
 from chalicelib.domain.sign_in import LOCK_AFTER, LOCK_FOR
 from chalicelib.errors import ErrorCode
+from chalicelib.services import passwords
 from chalicelib.services.authentication import caller_of
-from tests.support.accounts import an_account, basic, guess, refusal_of
+from tests.support.accounts import PASSWORD, an_account, basic, guess, refusal_of
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 WRONG = "not-the-password"
@@ -20,7 +21,7 @@ def test_the_tenth_wrong_password_in_a_row_locks_passwords_for_thirty_minutes() 
 
     assert set(guess(account, LOCK_AFTER, NOW)) == {ErrorCode.BAD_CREDENTIAL}
     assert refusal_of(account.basic, NOW) is ErrorCode.LOGIN_LOCKED
-    assert refusal_of(basic(account.email, WRONG), NOW) is ErrorCode.LOGIN_LOCKED  # verified against nothing
+    assert refusal_of(basic(account.email, WRONG), NOW) is ErrorCode.LOGIN_LOCKED
     assert account.login.failed_attempts == LOCK_AFTER
     assert refusal_of(account.basic, NOW + LOCK_FOR - timedelta(seconds=1)) is ErrorCode.LOGIN_LOCKED
     assert refusal_of(account.basic, NOW + LOCK_FOR) is None
@@ -51,6 +52,17 @@ def test_a_remembered_password_is_locked_too() -> None:
     guess(account, LOCK_AFTER, NOW)
 
     assert refusal_of(account.basic, NOW) is ErrorCode.LOGIN_LOCKED
+
+
+def test_no_password_is_verified_while_passwords_are_locked(monkeypatch: pytest.MonkeyPatch) -> None:
+    account = an_account()
+    verified: list[object] = []
+    monkeypatch.setattr(passwords, "verify", lambda *asked: verified.append(asked))
+    guess(account, LOCK_AFTER, NOW)
+    refused = [refusal_of(basic(account.email, password), NOW) for password in (PASSWORD, WRONG)]
+
+    assert refused == [ErrorCode.LOGIN_LOCKED] * 2
+    assert len(verified) == LOCK_AFTER
 
 
 def test_guessing_passwords_stops_no_till_that_uses_its_secret_key() -> None:

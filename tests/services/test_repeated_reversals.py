@@ -17,6 +17,7 @@ from tests.support.transactions import NOW, a_body, a_guid
 
 pytestmark = pytest.mark.usefixtures("engine")
 LOST = failing(AnswerLostError())
+DAY = 24 * 60 * MINUTE
 
 
 def paid(till: Till) -> Transaction:
@@ -136,3 +137,12 @@ def test_a_return_is_open_after_the_deadline_and_a_cancel_is_not() -> None:
 
     assert refused.value.error is ErrorCode.CANCEL_WINDOW_CLOSED
     assert till.give_back(paid, later).phase is Phase.REVERSAL_APPROVED
+
+
+@pytest.mark.parametrize(("minutes", "days"), [(61, 0), (59, 1)])
+def test_a_return_has_an_hour_at_least_until_its_deadline(minutes: int, days: int) -> None:
+    till = a_till()
+    payment = paid(till)
+    returned = till.give_back(payment, payment.deadline - minutes * MINUTE, Amount="40")
+
+    assert returned.deadline == payment.deadline + days * DAY

@@ -11,8 +11,10 @@ from chalicelib.domain.permissions import Right
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.webhooks import ListEvents, UpdateWebhook
 from chalicelib.services import webhooks
+from chalicelib.store import merchants
 from tests.support.accounts import a_stored_merchant, an_account
 from tests.support.events import a_stored_event, a_stored_hook, as_stored
+from tests.support.stored import stored_record
 
 NOW = datetime.now(UTC)
 URL = "https://shop.example/events"
@@ -50,6 +52,16 @@ def test_another_url_or_state_ends_the_failures(
     after = as_stored(hook)
     assert after.version == 2
     assert (after.failing_since, after.told_at) == ((hook.failing_since, hook.told_at) if is_failing else (None, None))
+
+
+@pytest.mark.parametrize(("change", "version"), [({"Description": "Bookkeeping"}, 1), ({"State": BLOCKED}, 2)])
+def test_another_state_is_the_next_version_of_the_merchant(
+    merchant: Merchant, owner: Caller, change: dict[str, Any], version: int
+) -> None:
+    hook = a_stored_hook(merchant.id, URL)
+    webhooks.update(UpdateWebhook.model_validate(change), owner, merchant.id, hook.id, NOW)
+
+    assert stored_record(merchants.key(merchant.id)).version == version
 
 
 def test_a_list_looks_at_a_largest_number_of_events(

@@ -41,6 +41,7 @@ from chalicelib.store.table import (
 )
 from chalicelib.web import refuse
 from tests.support.accounts import a_stored_merchant
+from tests.support.builders import a_merchant
 from tests.support.events import a_stored_hook
 from tests.support.transactions import a_guid, a_payment
 
@@ -295,3 +296,18 @@ def test_a_list_goes_on_to_its_last_page(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(Client, "call", call)
 
     assert webhooks.of_merchant(merchant) == hooks
+
+
+@pytest.mark.usefixtures("engine")
+def test_a_list_holds_what_was_stored_just_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    really = Client.call
+    asked: list[Any] = []
+
+    def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
+        asked.append((operation, parameters.get("ConsistentRead")))  # the engines of tests are never behind
+        return really(client, operation, **parameters)
+
+    monkeypatch.setattr(Client, "call", call)
+    webhooks.of_merchant(a_merchant().id)
+
+    assert asked == [("Query", True)]

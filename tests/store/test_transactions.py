@@ -1,6 +1,7 @@
 """Conditions of the steps of transactions, one write at a time."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -58,6 +59,15 @@ def test_a_merchant_gets_an_event_if_it_wishes(*, wish: bool | None, monkeypatch
     transactions.record(a_payment(makes_events=wish))
 
     assert tables.count("events") == (1 if wish else 0)
+
+
+def test_a_transaction_is_due_from_its_time_on() -> None:
+    payment = recorded(phase=Phase.UNKNOWN)
+    at = transaction_steps.due_at(payment, payment.created_at)
+    assert at is not None
+
+    assert transactions.get_due(payment.id, at - timedelta(microseconds=1)) is None
+    assert transactions.get_due(payment.id, at) == payment
 
 
 def test_a_step_that_was_decided_on_an_older_phase_is_not_stored() -> None:
