@@ -46,9 +46,10 @@ ROOT = Path(__file__).parents[1]
 CI = os.environ.get("CI") == "true"
 
 hypothesis.register_profile("ci", deadline=None, derandomize=True, max_examples=25)  # the same ones in each run
-hypothesis.register_profile("dev", deadline=None)
+hypothesis.register_profile("dev", deadline=None, max_examples=25)  # other ones in each run
+hypothesis.register_profile("release", deadline=None)
 hypothesis.register_profile("quick", deadline=None, derandomize=True, max_examples=10)
-hypothesis.load_profile("ci" if CI else "dev")
+hypothesis.load_profile("ci" if CI else "release" if os.environ.get("ENGINES") == "all" else "dev")
 
 
 @pytest.fixture(scope="session", autouse=True)

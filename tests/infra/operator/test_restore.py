@@ -260,7 +260,9 @@ Damage = Callable[[str, Tables], None]
 on_both_engines = pytest.mark.parametrize(
     "stage", ["moto", pytest.param("dynamodb-local", marks=pytest.mark.release)], indirect=True
 )
-on_dynamodb_local = pytest.mark.parametrize("stage", ["dynamodb-local"], indirect=True)
+on_dynamodb_local = pytest.mark.parametrize(
+    "stage", [pytest.param("dynamodb-local", marks=pytest.mark.release)], indirect=True
+)
 BEFORE_A_RELEASE = (emptied, outdated)
 DAMAGES = [
     pytest.param(one, marks=pytest.mark.release if one in BEFORE_A_RELEASE else ())
