@@ -45,7 +45,7 @@ class Shop:
         self.wait_for(view)
 
     def wait_for(self, heading: str) -> None:
-        expect(self.page.get_by_role("heading", level=1, name=heading)).to_be_visible()
+        expect(self.page.get_by_role("heading", level=1, name=heading, exact=True)).to_be_visible()
         self.wait_until_loaded()
 
     def wait_until_loaded(self) -> None:

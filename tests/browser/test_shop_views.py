@@ -309,7 +309,7 @@ def test_back_keeps_the_place_in_a_list(by_phone: Shop, store: Store, *, by_link
     assert top > 0
     last.click()
     by_phone.wait_for("Payment")
-    by_phone.page.wait_for_function("scrollY === 0")
+    by_phone.page.wait_for_function("() => scrollY === 0")
     if by_link:
         by_phone.page.get_by_role("link", name="Back to the list").click()
     else:
