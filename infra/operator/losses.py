@@ -5,7 +5,6 @@ Each loss is known from a second place that outlived it: the audit, the history,
 
 from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import datetime
-from decimal import Decimal
 
 from chalicelib.domain.history import HistoryEntry
 from chalicelib.store import agents, audit, events, history, merchants, outbox, transactions
@@ -68,10 +67,10 @@ def _author(entry: Audit) -> str:
 def lost_line(client_id: int, entry: HistoryEntry) -> str:
     """Return the line of a transaction that only the history has, with its phase."""
     counter = entry.counter
-    amount = Decimal(entry.amount_minor).scaleb(-counter.digits)
     kind = "reversal" if counter.reverse_mode else "payment"
     of = f" of {entry.original_id}" if entry.original_id else ""
-    made = f"{amount:f} {counter.currency} at {counter.acquirer}, {entry.at:%Y-%m-%d %H:%M:%S} of the merchant's zone"
+    at = f"{entry.at:%Y-%m-%d %H:%M:%S} of the merchant's zone"
+    made = f"{entry.amount:f} {counter.currency} at {counter.acquirer}, {at}"
     shown = {name: entry.exact.get(name) or getattr(entry, name) or "-" for name in ("rrn", "invoice")}
     return (
         f"lost {kind} of merchant {client_id}: {entry.id}{of}  {entry.phase or 'without outcome'}, {made}, "

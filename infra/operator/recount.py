@@ -108,16 +108,18 @@ def _contradicting(merchant_id: int | None, copies: str) -> dict[str, str]:
         expected = {one.id: (one, _entries_of(one)) for one in page}
         wanted = [entry for _, entries in expected.values() for entry in entries]
         stored = items.items_at(history.TABLE, wanted)
+        differing: dict[str, str] = {}
+        absent: dict[str, Transaction] = {}
         for one, entries in expected.values():
             places = [items.name_of(history.TABLE, entry) for entry in entries]
             seen = [entry for name in places if name in stored and (entry := _entry(stored[name]))]
             own = entry_of(one)
             if not seen:
-                missing[one.id] = one
+                absent[one.id] = one
             elif not any(_agree(own, entry) for entry in seen):
-                doubtful[one.id] = f"{_facts(own)} in transactions, {_facts(seen[0])} in the history"
-        doubtful = _without_copy(doubtful, copies)
-        missing = _without_copy(missing, copies)
+                differing[one.id] = f"{_facts(own)} in transactions, {_facts(seen[0])} in the history"
+        doubtful |= _without_copy(differing, copies)
+        missing |= _without_copy(absent, copies)
     elsewhere = entries_with(missing) if missing else {}
     for name, (client_id, entry) in elsewhere.items():
         one = missing[name]
