@@ -9,7 +9,7 @@ from enum import IntEnum, StrEnum
 
 from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency
-from chalicelib.domain.phases import MONEY_TAKEN, PENDING, Phase
+from chalicelib.domain.phases import DEPOSITED, MONEY_TAKEN, PENDING, REVERSED_IN_FULL, SHOWN, Phase, Shown
 from chalicelib.record import Record
 
 
@@ -390,3 +390,23 @@ class Transaction(Record):
     def took_money(self) -> bool:
         """Return whether it is a payment that took money, even if it was reversed later."""
         return not self.is_reversal and self.phase in MONEY_TAKEN
+
+    @property
+    def shown(self) -> Shown:
+        """Return how its phase is shown. A payment that is reversed in full has its own State and Status.
+
+        A return that is being cancelled automatically is shown as in process, because its outcome is still open.
+        """
+        if self.is_reversed_in_full:
+            return REVERSED_IN_FULL
+        is_return_cancelled = self.is_reversal and self.phase is Phase.AUTO_CANCELLING
+        return SHOWN[Phase.RETURNING if is_return_cancelled else self.phase]
+
+    def status_at(self, now: datetime) -> str:
+        """Return Status: an approved transaction is in transfer until its Deadline, a cash payment never."""
+        is_cash_payment = self.input_type is InputType.CASH and not self.is_reversal
+        deposited = is_cash_payment or now >= self.deadline
+        approved = self.phase in (Phase.APPROVED, Phase.REVERSAL_APPROVED)
+        if approved and deposited and not self.is_reversed_in_full:
+            return DEPOSITED
+        return self.shown.status

@@ -6,9 +6,9 @@ from decimal import Decimal
 from typing import Final, Literal
 
 from chalicelib.domain.history import EXPORTED, HistoryEntry
+from chalicelib.domain.phases import Shown
 from chalicelib.schemas.base import Answer, Request, Text
 from chalicelib.schemas.history import ListHistory
-from chalicelib.schemas.transaction_view import WireState
 
 COLUMNS = (
     *("Date", "ID", "Kind", "OriginalID", "InputType", "AcquirerCode", "State", "Substate", "Amount"),
@@ -59,7 +59,7 @@ class ExportAnswer(Answer):
     url: str
 
 
-def row_of(entry: HistoryEntry, shown: WireState, words: Mapping[str, str], gmt: int) -> list[str | int]:
+def row_of(entry: HistoryEntry, shown: Shown, words: Mapping[str, str], gmt: int) -> list[str | int]:
     """Return the row of a transaction with its cells in the order of COLUMNS, in the merchant's time zone.
 
     `words` are those of a receipt's language: the file names kinds and states as receipts do.

@@ -1,10 +1,9 @@
-"""The Transaction object of the interface: its parts, its states on the wire, its amounts, and lists of it."""
+"""The Transaction object of the interface: its parts, its amounts, and lists of it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from decimal import Decimal
-from enum import StrEnum
 from typing import Annotated, Any, Self
 
 from pydantic import Field, WithJsonSchema
@@ -13,12 +12,11 @@ from chalicelib.domain import money
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.history import PAGE_SIZE, Page, page_count
 from chalicelib.domain.money import Currency
-from chalicelib.domain.phases import FAILED, Phase
+from chalicelib.domain.phases import FAILED, Section
 from chalicelib.domain.reversal import CANCELS, offers
-from chalicelib.domain.transaction import KINDS, AgentSnapshot, EmvData, InputType, Transaction
+from chalicelib.domain.transaction import KINDS, AgentSnapshot, EmvData, Transaction
 from chalicelib.errors import ErrorCode
 from chalicelib.phone_numbers import format_international
-from chalicelib.record import Record
 from chalicelib.schemas.base import Answer, View
 from chalicelib.schemas.linked_cards import PaidCardView
 
@@ -117,64 +115,6 @@ class TransPosView(View):
 
 
 DECLINED = 1000  # the ErrorCode of a decline is this + the ISO 8583 response code
-
-
-class Section(StrEnum):
-    """The wrapper's list that holds a transaction."""
-
-    IN_PROCESS = "in_process"
-    NOT_FINISHED = "not_finished"
-    TRANSACTIONS = "transactions"
-
-
-class WireState(Record):
-    """The state of a phase on the wire; `text` is for people."""
-
-    state: int
-    substate: int
-    status: str
-    display_mode: int
-    section: Section
-    text: str
-
-
-WIRE_STATES = {
-    Phase.SENT: WireState(200, 201, "PROCESSING", 100, Section.IN_PROCESS, "In process"),
-    Phase.UNKNOWN: WireState(200, 201, "UNKNOWN", 100, Section.IN_PROCESS, "Outcome not known yet"),
-    Phase.REJECTED: WireState(200, 202, "REJECTED", 0, Section.TRANSACTIONS, "Rejected"),
-    Phase.AWAITING_COMPLETION: WireState(
-        400, 401, "IN-TRANSFER", 1, Section.NOT_FINISHED, "Signature or second step owed"
-    ),
-    Phase.APPROVED: WireState(400, 411, "IN-TRANSFER", 1, Section.TRANSACTIONS, "Paid"),
-    Phase.DECLINED: WireState(400, 412, "DECLINED", 0, Section.TRANSACTIONS, "Declined"),
-    Phase.AUTO_CANCELLING: WireState(400, 403, "REVERSING", 100, Section.IN_PROCESS, "Being cancelled automatically"),
-    Phase.AUTO_CANCELLED: WireState(400, 404, "REVERSED", 0, Section.TRANSACTIONS, "Cancelled automatically"),
-    Phase.CANCELLING: WireState(500, 503, "PROCESSING", 2, Section.IN_PROCESS, "Cancel in process"),
-    Phase.RETURNING: WireState(500, 505, "PROCESSING", 2, Section.IN_PROCESS, "Return in process"),
-    Phase.REVERSAL_APPROVED: WireState(500, 502, "IN-TRANSFER", 2, Section.TRANSACTIONS, "Given back"),
-}
-REVERSED_IN_FULL = WireState(500, 502, "REVERSED", 3, Section.TRANSACTIONS, "Reversed in full")
-
-
-def wire_state(transaction: Transaction) -> WireState:
-    """Return the transaction's state on the wire. A payment that is reversed in full has its own state.
-
-    A return that is being cancelled automatically is shown as in process, because its outcome is still open.
-    """
-    if transaction.is_reversed_in_full:
-        return REVERSED_IN_FULL
-    is_return_cancelled = transaction.is_reversal and transaction.phase is Phase.AUTO_CANCELLING
-    return WIRE_STATES[Phase.RETURNING if is_return_cancelled else transaction.phase]
-
-
-def status_of(transaction: Transaction, now: datetime) -> str:
-    """Return Status: an approved transaction is in transfer until its Deadline; a cash payment is deposited at once."""
-    is_cash_payment = transaction.input_type is InputType.CASH and not transaction.is_reversal
-    deposited = is_cash_payment or now >= transaction.deadline
-    approved = transaction.phase in (Phase.APPROVED, Phase.REVERSAL_APPROVED)
-    if approved and deposited and not transaction.is_reversed_in_full:
-        return "DEPOSITED"
-    return wire_state(transaction).status
 
 
 def error_of(transaction: Transaction) -> tuple[int, str | None]:
@@ -349,14 +289,14 @@ def _acquirer(transaction: Transaction) -> dict[str, Any]:
 
 
 def _state(transaction: Transaction, now: datetime) -> dict[str, Any]:
-    shown = wire_state(transaction)
+    shown = transaction.shown
     operation = operation_of(transaction)
     return {
         "state": shown.state,
         "substate": shown.substate,
         "display_mode": shown.display_mode,
         "state_display": shown.text,
-        "status": status_of(transaction, now),
+        "status": transaction.status_at(now),
         "operation": operation.capitalize(),
         "operation_id": OPERATIONS[operation],
         "is_not_finished": shown.section is not Section.TRANSACTIONS,
@@ -442,7 +382,7 @@ def _sections(
 ) -> dict[Section, list[TransactionView]]:
     sections: dict[Section, list[Any]] = {section: [] for section in Section}
     for transaction in transactions:
-        sections[wire_state(transaction).section].append(TransactionView.of(transaction, now, gmt, sign))
+        sections[transaction.shown.section].append(TransactionView.of(transaction, now, gmt, sign))
     return sections
 
 
@@ -468,13 +408,13 @@ class StatusAnswer(Answer):
         """Return the public fields of the transaction at `now`; null for an unknown transaction."""
         if transaction is None:
             return cls()
-        shown, result = wire_state(transaction), ResultView.of(transaction)
+        shown, result = transaction.shown, ResultView.of(transaction)
         status = PublicStatus(
             id=transaction.id,
             state=shown.state,
             substate=shown.substate,
             result_code=result.code if result else None,
             result_message=result.message if result else None,
-            status=status_of(transaction, now),
+            status=transaction.status_at(now),
         )
         return cls(transaction=status)

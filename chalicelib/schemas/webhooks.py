@@ -9,13 +9,13 @@ from pydantic import AfterValidator, Field
 from chalicelib.domain import url_guard
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.history import PAGE_SIZE
+from chalicelib.domain.phases import SHOWN
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.webhooks import PING, Attempt, Delivery, Event, Kind, Webhook
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Answer, Identifier, LongText, State, View, pattern, problem
 from chalicelib.schemas.history import PeriodModel
 from chalicelib.schemas.request_context import Context
-from chalicelib.schemas.transaction_view import WIRE_STATES
 
 URL_PATTERN = f"^{url_guard.PATTERN.replace('?P<scheme>', '')}$"
 HTTPS = "An address such as https://shop.example/events is expected, public, without user information and fragment."
@@ -241,5 +241,5 @@ def _states(event: Event) -> tuple[int | None, int | None]:
     """Return State and Substate for an event's phase."""
     if event.phase is None:
         return None, None
-    look = WIRE_STATES[event.phase]
+    look = SHOWN[event.phase]
     return look.state, look.substate

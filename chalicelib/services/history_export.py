@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.history import MAX_CANDIDATES, HistoryEntry, days_of, entry_of
+from chalicelib.domain.phases import SHOWN, Shown
 from chalicelib.domain.transaction import language_of
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files
@@ -18,7 +19,6 @@ from chalicelib.gateways.secrets import new_guid
 from chalicelib.receipts.content import words_of
 from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.history_export import COLUMNS, row_of
-from chalicelib.schemas.transaction_view import WIRE_STATES, WireState, wire_state
 from chalicelib.services import history
 from chalicelib.services.history import HistoryQuery
 from chalicelib.store import history as history_store
@@ -33,7 +33,7 @@ MAX_ROWS = 100_000
 MAX_LOOKED_AT = 2 * MAX_ROWS  # entries that are read to find those of the wanted kinds
 MAX_RECORDS = 20_000  # transactions that are read because their entries lack the state
 MAX_BYTES = 256 * 1024 * 1024  # half of a function's file space
-MakeRow = Callable[[HistoryEntry, WireState], list[str | int]]
+MakeRow = Callable[[HistoryEntry, Shown], list[str | int]]
 AT_ONCE = 2_000  # entries in memory at a time
 BOM = "\ufeff"  # spreadsheets recognise UTF-8 by it
 
@@ -99,16 +99,16 @@ def _needs_record(entry: HistoryEntry) -> bool:
     return entry.phase is None or entry.reverse_invoice is not None
 
 
-def _with_states(entries: Iterable[HistoryEntry], unknown: Sequence[str]) -> Iterator[tuple[HistoryEntry, WireState]]:
+def _with_states(entries: Iterable[HistoryEntry], unknown: Sequence[str]) -> Iterator[tuple[HistoryEntry, Shown]]:
     """Yield each entry with its state; for the IDs in `unknown`, from the transactions as they are stored now."""
     records: list[Transaction | None] = read_all([transactions.key(one) for one in unknown])
     known = dict(zip(unknown, records, strict=True))
     for entry in entries:
         transaction = known.get(entry.id)
         if transaction is not None:
-            yield entry_of(transaction), wire_state(transaction)
+            yield entry_of(transaction), transaction.shown
         elif entry.phase is not None:
-            yield entry, WIRE_STATES[entry.phase]
+            yield entry, SHOWN[entry.phase]
 
 
 def _file_name(query: HistoryQuery) -> str:

@@ -9,7 +9,6 @@ from chalicelib.domain import transaction_steps
 from chalicelib.domain.acquirer import AcquirerAnswer
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import InputType, Pictures, Transaction
-from chalicelib.schemas.transaction_view import status_of
 from tests.support.cards import PAN, STEADY, a_card
 from tests.support.transactions import NOW, a_payment
 
@@ -129,8 +128,8 @@ def test_not_found_counts_when_nothing_can_be_on_its_way_any_more() -> None:
 def test_a_payment_that_owed_a_step_is_deposited_at_the_deadline() -> None:
     payment = transaction_steps.completed(sent(phase=Phase.AWAITING_COMPLETION))
 
-    assert status_of(payment, payment.deadline) == "DEPOSITED"
-    assert status_of(payment, payment.deadline - SECOND) == "IN-TRANSFER"
+    assert payment.status_at(payment.deadline) == "DEPOSITED"
+    assert payment.status_at(payment.deadline - SECOND) == "IN-TRANSFER"
 
 
 STEPS = {

@@ -15,7 +15,6 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import LANGUAGES, CardDetails, InputType, Transaction
 from chalicelib.receipts.content import words_of
 from chalicelib.schemas.history_export import COLUMNS, neutral, row_of
-from chalicelib.schemas.transaction_view import wire_state
 from tests.support.transactions import NOW, a_payment
 
 DANGEROUS = "=+@\t\r-"
@@ -30,7 +29,7 @@ TEXTS = st.one_of(
 def read_back(transaction: Transaction, language: str = "en") -> dict[str, str]:
     """Return the row of a transaction as a CSV reader finds it in a file."""
     file = StringIO(newline="")
-    row = row_of(entry_of(transaction), wire_state(transaction), words_of(language), transaction.gmt)
+    row = row_of(entry_of(transaction), transaction.shown, words_of(language), transaction.gmt)
     csv.writer(file).writerows([COLUMNS, row])
     (found,) = csv.DictReader(StringIO(file.getvalue().encode().decode(), newline=""), strict=True)
     return found

@@ -6,15 +6,11 @@ from typing import Any
 import pytest
 
 from chalicelib.domain import transaction_steps
-from chalicelib.domain.phases import PENDING, Phase
+from chalicelib.domain.phases import PENDING, SHOWN, Phase, Section
 from chalicelib.domain.transaction import InputType, Original, Transaction
 from chalicelib.schemas.transaction_view import (
-    WIRE_STATES,
-    Section,
     StatusAnswer,
     TransactionView,
-    status_of,
-    wire_state,
 )
 from tests.support.transactions import NOW, a_guid, a_payment, altered
 
@@ -72,7 +68,7 @@ def test_a_phase_looks_as_the_contract_says(phase: Phase) -> None:
 
 
 def shown(transaction: Transaction) -> tuple[Any, ...]:
-    look = wire_state(transaction)
+    look = transaction.shown
     return look.state, look.substate, look.status, look.display_mode, look.section
 
 
@@ -81,12 +77,12 @@ def test_a_payment_that_is_reversed_in_full_looks_as_the_contract_says() -> None
     in_progress = altered(reversed_in_full, reserved_minor=1)
 
     assert shown(reversed_in_full) == (500, 502, "REVERSED", 3, Section.TRANSACTIONS)
-    assert status_of(reversed_in_full, reversed_in_full.deadline) == "REVERSED"
+    assert reversed_in_full.status_at(reversed_in_full.deadline) == "REVERSED"
     assert shown(in_progress) == CONTRACT[Phase.APPROVED]
 
 
 def test_what_is_pending_is_listed_as_in_process() -> None:
-    assert {phase for phase in Phase if WIRE_STATES[phase].section is Section.IN_PROCESS} == PENDING
+    assert {phase for phase in Phase if SHOWN[phase].section is Section.IN_PROCESS} == PENDING
 
 
 def test_a_cash_payment_is_deposited_at_once_and_anything_else_at_the_deadline() -> None:
@@ -94,7 +90,7 @@ def test_a_cash_payment_is_deposited_at_once_and_anything_else_at_the_deadline()
     card = replace(cash, input_type=InputType.CHIP)
     reversal = replace(cash, phase=Phase.REVERSAL_APPROVED, original=Original(a_guid(), "1", 2))
 
-    assert status_of(cash, NOW) == "DEPOSITED"
+    assert cash.status_at(NOW) == "DEPOSITED"
     for one in (card, reversal):
-        assert status_of(one, one.deadline - timedelta(microseconds=1)) == "IN-TRANSFER"
-        assert status_of(one, one.deadline) == "DEPOSITED"
+        assert one.status_at(one.deadline - timedelta(microseconds=1)) == "IN-TRANSFER"
+        assert one.status_at(one.deadline) == "DEPOSITED"

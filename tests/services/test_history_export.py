@@ -18,7 +18,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files
 from chalicelib.receipts.content import words_of
 from chalicelib.schemas.history import ListHistory
-from chalicelib.schemas.transaction_view import TransactionView, wire_state
+from chalicelib.schemas.transaction_view import TransactionView
 from chalicelib.services import acquirer_calls, history_export
 from chalicelib.store import history, table, transactions
 from chalicelib.store.table import Write
@@ -82,7 +82,7 @@ def looked_up(transaction_id: str) -> Row:
         "AgentID": str(view.pos_id),
         **{name: f"'{text}" if text and text[0] in "=+-@\t\r" else text or "" for name, text in texts.items()},
         "InputTypeText": words_of("en")[f"kind_{view.input_type}"],
-        "StateText": words_of("en")[f"state_{view.substate}_{wire_state(record).status.lower()}"],
+        "StateText": words_of("en")[f"state_{view.substate}_{record.shown.status.lower()}"],
         "Zone": f"UTC+{record.gmt:02d}:00",
     }
 

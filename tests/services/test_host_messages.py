@@ -20,7 +20,6 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import InputType, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
-from chalicelib.schemas.transaction_view import wire_state
 from chalicelib.services import payment_sweep
 from tests.support.cards import a_card_body
 from tests.support.host_without_inquiry import Host, acknowledged, without_inquiries
@@ -126,7 +125,7 @@ def test_an_advice_is_repeated_each_minute_until_it_is_acknowledged(till: Till, 
         for at in (*(NOW + minute * MINUTE for minute in range(1, 6)), far):
             payment_sweep.run(at)
             assert stored(payment).phase is Phase.AUTO_CANCELLING
-            assert wire_state(stored(payment)).substate == 403
+            assert stored(payment).shown.substate == 403
     payment_sweep.run(far + MINUTE)
 
     first, *repeats = host.advices
@@ -286,11 +285,11 @@ def test_a_return_without_answer_gives_nothing_back(answer: Any, till: Till, hos
     payment = till.pay(a_card_body())
     with broken(monkeypatch, reverse=answer):
         lost = till.give_back(payment)
-    assert wire_state(lost).substate == 505
+    assert lost.shown.substate == 505
 
     host.to_advices = LOST
     payment_sweep.run(NOW + MINUTE)
-    assert wire_state(stored(lost)).substate == 505
+    assert stored(lost).shown.substate == 505
     host.to_advices = acknowledged
     payment_sweep.run(NOW + 2 * MINUTE)
 
@@ -310,7 +309,7 @@ def test_a_cancel_without_an_answer_is_repeated_until_it_has_one(till: Till, hos
     payment = till.pay(a_card_body())
     with broken(monkeypatch, reverse=recording(host, LOST)):
         cancel = till.give_back(payment, ReverseMode=3)
-        assert wire_state(cancel).substate == 503
+        assert cancel.shown.substate == 503
         payment_sweep.run(payment.deadline + MINUTE)
     payment_sweep.run(payment.deadline + 2 * MINUTE)
 
@@ -360,7 +359,7 @@ def test_a_cancel_that_somebody_repeated_meanwhile_was_attempted(till: Till, hos
 
     with broken(monkeypatch, reverse=late):
         cancel = till.give_back(payment, ReverseMode=3)
-    assert wire_state(cancel).substate == 503
+    assert cancel.shown.substate == 503
     payment_sweep.run(NOW + 2 * MINUTE)
 
     assert stored(cancel).phase is Phase.REVERSAL_APPROVED

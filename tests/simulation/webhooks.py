@@ -8,10 +8,9 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from chalicelib.domain import webhooks as webhooks_rules
-from chalicelib.domain.phases import Phase
+from chalicelib.domain.phases import SHOWN, Phase
 from chalicelib.domain.webhooks import DeliveryState
 from chalicelib.gateways.https import FailedError, Reply
-from chalicelib.schemas.transaction_view import WIRE_STATES
 from chalicelib.store import merchants
 from chalicelib.store.table import update, write_one
 from infra.stack.resources import STACK
@@ -128,7 +127,7 @@ class Webhooks:
             self.wrong.append(f"{event_id} is told as {found['kind']['S']}")
         elif _told(found) not in self.reached:
             self.wrong.append(f"{event_id} is newer than a look-up")
-        elif f'"Substate":{WIRE_STATES[Phase(found["phase"]["S"])].substate},'.encode() not in body:
+        elif f'"Substate":{SHOWN[Phase(found["phase"]["S"])].substate},'.encode() not in body:
             self.wrong.append(f"{event_id} tells another phase")
         self.got[url].setdefault(event_id, []).append(self._scheduler.now)
         return 200
