@@ -206,43 +206,40 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
 
 def amounts(order: PaymentOrder, terminal: Terminal) -> tuple[tuple[int, int | None], list[Finding]]:
     """Return the amount and the cash received in minor units, with the findings about them."""
-    findings: list[Finding] = []
     if order.currency not in (None, terminal.currency.code):
         message = f"The terminal takes {terminal.currency.code}."
-        findings.append(Finding("currency", Check.CONTRADICTION, message))
-        return (0, None), findings
-    amount_minor = minor("amount", order.amount, terminal.currency, findings)
-    got_minor = _cash_got(order, terminal.currency, amount_minor, findings)
+        return (0, None), [Finding("currency", Check.CONTRADICTION, message)]
+    amount_minor, of_amount = minor("amount", order.amount, terminal.currency)
+    got_minor, of_cash = _cash_got(order, terminal.currency, amount_minor)
+    findings = [*of_amount, *of_cash]
     if order.purchases and order.amount > (total := total_of(order.purchases)):
         findings.append(Finding("amount", Check.CONTRADICTION, f"The sum of the purchases is only {total:f}."))
     return (amount_minor, got_minor), findings
 
 
-def _cash_got(order: PaymentOrder, currency: money.Currency, amount_minor: int, findings: list[Finding]) -> int | None:
+def _cash_got(order: PaymentOrder, currency: money.Currency, amount_minor: int) -> tuple[int | None, Findings]:
     name = "amount_cash_got"
     if order.input_type is not InputType.CASH:
-        if order.amount_cash_got is not None:
-            findings.append(Finding(name, Check.CONTRADICTION, "Cash is received in a cash payment only."))
-        return None
+        wrong = Finding(name, Check.CONTRADICTION, "Cash is received in a cash payment only.")
+        return None, () if order.amount_cash_got is None else (wrong,)
     if order.amount_cash_got is None:
-        return amount_minor
-    got_minor = minor(name, order.amount_cash_got, currency, findings)
+        return amount_minor, ()
+    got_minor, findings = minor(name, order.amount_cash_got, currency)
     if got_minor and got_minor < amount_minor:
-        findings.append(Finding(name, Check.CONTRADICTION, "Less cash was received than is to be paid."))
-    return got_minor
+        findings = (Finding(name, Check.CONTRADICTION, "Less cash was received than is to be paid."),)
+    return got_minor, findings
 
 
-def minor(name: str, amount: Decimal, currency: money.Currency, findings: list[Finding]) -> int:
-    """Return minor units; for a wrong amount, return 0 and add a finding about the field."""
+def minor(name: str, amount: Decimal, currency: money.Currency) -> tuple[int, Findings]:
+    """Return minor units; for a wrong amount, 0 and a finding about the field."""
     try:
-        return money.to_minor(amount, currency)
+        return money.to_minor(amount, currency), ()
     except money.TooManyDecimalsError:
         message = f"{currency.code} has {currency.digits} decimals."
-        findings.append(Finding(name, Check.TOO_MANY_DECIMALS, message))
+        return 0, (Finding(name, Check.TOO_MANY_DECIMALS, message),)
     except money.OutOfRangeError:
         message = f"The amount is above zero and at most {money.from_minor(money.MAX_MINOR, currency):f}."
-        findings.append(Finding(name, Check.OUT_OF_RANGE, message))
-    return 0
+        return 0, (Finding(name, Check.OUT_OF_RANGE, message),)
 
 
 def _own_acquirer(order: PaymentOrder) -> list[Finding]:

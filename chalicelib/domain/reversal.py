@@ -294,8 +294,6 @@ class ReversalOrder(Record):
     currency: str | None = None
     input_type: int | None = None
     partial: bool | None = None
-    id: str | None = None
-    idempotency_key: str | None = None
     client_date_time: str | None = None
     description: str | None = None  # the reason; None: the payment's description
     gmt: int | None = None  # the zone of its times, in hours; None: the merchant's
@@ -330,13 +328,12 @@ def check(order: ReversalOrder, original: Transaction) -> tuple[int, list[Findin
         findings.append(Finding("input_type", Check.CONTRADICTION, message))
     if order.acquirer not in (None, original.acquirer):
         findings.append(Finding("acquirer", Check.CONTRADICTION, f"It was paid at {original.acquirer}."))
-    amount_minor = original.remaining_minor
-    if order.amount is None:
-        if order.partial:
-            findings.append(Finding("amount", Check.REQUIRED, "A partial reversal names its amount."))
-    else:
-        amount_minor = minor("amount", order.amount, original.currency, findings)
-    return amount_minor, findings
+    if order.amount is not None:
+        amount_minor, of_amount = minor("amount", order.amount, original.currency)
+        return amount_minor, [*findings, *of_amount]
+    if order.partial:
+        findings.append(Finding("amount", Check.REQUIRED, "A partial reversal names its amount."))
+    return original.remaining_minor, findings
 
 
 def decide(order: ReversalOrder, original: Transaction, now: datetime, card_findings: Findings = ()) -> int:
@@ -399,6 +396,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         pictures=Pictures(),
         auto_cancel_id=None,
         erasure=None,
+        claimed_at=None,
     )
 
 

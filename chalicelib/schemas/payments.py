@@ -388,13 +388,29 @@ class SubmitPayment(StoredRequest):
             raise problem(Check.CONTRADICTION, f"BasicTran.{wire_name(name)} is another one.")
         return value
 
-    def to_domain(self) -> PaymentOrder:
-        """Return the payment as a domain order."""
-        basic, acquirer = self.basic_tran, self.acq_tran
+    @property
+    def own_id(self) -> str | None:
+        """Return the payment's ID that the caller chose, in upper case."""
+        return self.basic_tran.id and self.basic_tran.id.upper()
+
+    @property
+    def linked_card_id(self) -> int | None:
+        """Return the ID of the linked card that pays."""
+        pays = self.basic_tran.input_type == InputType.LINKED_CARD
+        return self.card.linked_card_id if self.card and pays else None
+
+    @property
+    def offline(self) -> OfflineTran:
+        """Return the facts of an offline payment; none for a payment that is made online."""
+        offline = self.basic_tran.offline_tran
+        return offline if offline.offline_mode else OfflineTran()
+
+    def to_domain(self, payment_id: str) -> PaymentOrder:
+        """Return the payment as a domain order under this ID."""
+        basic, acquirer, offline = self.basic_tran, self.acq_tran, self.offline
         input_type = supported(basic.input_type)
-        offline = basic.offline_tran if basic.offline_tran.offline_mode else OfflineTran()
         return PaymentOrder(
-            id=(basic.id or "").upper(),
+            id=payment_id,
             input_type=input_type,
             amount=basic.amount,
             raw_request=self.raw_request,

@@ -64,19 +64,27 @@ class ReversePayment(StoredRequest):
     receipt: Receipt = Receipt()
     card: Card | None = None
 
-    def to_domain(self, endpoint: str, idempotency_key: str | None) -> ReversalOrder:
+    @property
+    def own_id(self) -> str | None:
+        """Return the reversal's ID that the caller chose, in upper case."""
+        return self.basic_reverse_tran.id and self.basic_reverse_tran.id.upper()
+
+    @property
+    def original_id(self) -> str:
+        """Return the ID of the payment to reverse, in upper case."""
+        return self.basic_reverse_tran.transaction_id.upper()
+
+    def to_domain(self, endpoint: str) -> ReversalOrder:
         """Return the reversal as a domain order, requested at this endpoint."""
         basic, acquirer, place = self.basic_reverse_tran, self.acq_tran, self.location
         return ReversalOrder(
-            original_id=basic.transaction_id.upper(),
+            original_id=self.original_id,
             mode=known_mode(basic.reverse_mode),
             raw_request=self.raw_request,
             amount=basic.amount,
             currency=basic.currency_id,
             input_type=basic.input_type,
             partial=basic.partial_reverse,
-            id=basic.id,
-            idempotency_key=idempotency_key,
             client_date_time=basic.client_date_time,
             description=basic.description,
             gmt=self.gmt,

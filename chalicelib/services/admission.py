@@ -5,7 +5,7 @@ The check of the caller is a strong read, because API Gateway may reuse an old p
 
 import uuid
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from chalicelib import clock
 from chalicelib.domain import permissions
@@ -25,13 +25,28 @@ from chalicelib.services.authentication import Attempt, log_denial
 from chalicelib.store import agents, merchants, sequences, transactions
 from chalicelib.store.table import Key, check_tables, read, read_all
 
+R = TypeVar("R")
+
 
 class Admitted(Record):
-    """The caller's current record, its merchant (None for a system user), and the other requested records in order."""
+    """The caller's current record, its merchant (None for a system user), and the records that were read with them."""
 
     agent: Agent
     merchant: Merchant | None
-    others: tuple[Any, ...]
+    found: tuple[tuple[Key[Any], Any], ...] = ()
+
+    def read(self, key: Key[R]) -> R | None:
+        """Return a record, None for a missing one: as it was read with the caller, else as it is stored now."""
+        for known, record in self.found:
+            if known == key:
+                found: R | None = record
+                return found
+        return read(key)
+
+    @property
+    def others(self) -> tuple[Any, ...]:
+        """Return the requested records in their order."""
+        return tuple(record for _, record in self.found)
 
 
 def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None) -> Admitted:
@@ -63,7 +78,7 @@ def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None
         raise ServiceError(ErrorCode.SESSION_EXPIRED)
     if current_account_id not in (None, caller.agent_id):
         raise ServiceError(ErrorCode.NOT_THE_CALLER)
-    return Admitted(agent, merchant, tuple(found))
+    return Admitted(agent, merchant, tuple(zip(keys, found, strict=True)))
 
 
 def admit_with_merchant(caller: Caller, account_id: int | None) -> tuple[Agent, Merchant | None]:

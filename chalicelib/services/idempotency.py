@@ -3,17 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 
-from chalicelib.domain import transaction_steps
+from chalicelib.domain import outcomes as steps
 from chalicelib.domain.payment import PaymentOrder, minor
 from chalicelib.domain.reversal import ReversalOrder
-from chalicelib.domain.transaction import Pictures, ReceiptContent, Transaction
-from chalicelib.errors import ErrorCode, Finding, ServiceError, invalid
+from chalicelib.domain.transaction import Transaction
+from chalicelib.errors import ErrorCode, ServiceError, invalid
 from chalicelib.schemas.payments import PictureFile
-from chalicelib.services import acquirer_calls, pictures
+from chalicelib.services import outcomes, pictures
 from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import transactions
+from chalicelib.store.table import retry_with
 
 NO_SUCH_AMOUNT = "No payment can have this amount."
 
@@ -25,9 +27,7 @@ def replay(stored: Transaction, order: PaymentOrder | ReversalOrder, fingerprint
     currency, because the ID may be another merchant's.
     """
     if stored.fingerprint != fingerprint:
-        findings: list[Finding] = []
-        if order.amount is not None:
-            minor("amount", order.amount, stored.currency, findings)
+        _, findings = minor("amount", order.amount, stored.currency) if order.amount is not None else (0, ())
         if findings:
             raise invalid(*(replace(one, message=NO_SUCH_AMOUNT) for one in findings))
         raise ServiceError(ErrorCode.ID_REUSED)
@@ -36,9 +36,9 @@ def replay(stored: Transaction, order: PaymentOrder | ReversalOrder, fingerprint
 
 def answer_again(stored: Transaction, now: datetime) -> Transaction:
     """Return a stored transaction; resolve a pending one. Raise 301 while its first request is in progress."""
-    if transaction_steps.is_in_progress(stored, now):
+    if steps.is_in_progress(stored, now):
         raise ServiceError(ErrorCode.IN_PROGRESS)
-    return acquirer_calls.require_attempted(acquirer_calls.refresh(stored, now), replayed=True)
+    return outcomes.require_attempted(outcomes.refresh(stored, now), replayed=True)
 
 
 def replay_first(
@@ -57,7 +57,6 @@ def stored_first(transaction_id: str) -> Transaction:
 
 
 SIGNATURE = "SIGNATURE"
-ATTEMPTS = 4  # to store it while the sweep or another request changes the payment
 SIGNED = "signed"  # the occasion of the receipt
 
 
@@ -69,26 +68,20 @@ def deliver(payment: Transaction, files: Sequence[PictureFile], now: datetime) -
     301 while the payer's data of the payment is being erased, because the erasure deletes files.
     """
     signature = [file for file in files if file.file_type == SIGNATURE]
-    delivered: Pictures | None = None
-    receipt: ReceiptContent | None = None
-    for _ in range(ATTEMPTS):
-        if not signature or not payment.took_money or not payment.owes_signature:
-            return payment, True
-        if payment.is_being_erased:
-            break
-        delivered = delivered or pictures.store_files(signature, payment.id)
-        after = transaction_steps.signed(payment, delivered)
-        is_paid_now = after.phase is not payment.phase and not after.is_reversed_in_full
+    # Each content counts once, so a repeated attempt counts again only after its addresses are erased.
+    limited = cache(lambda content: within_limits(content, payment.client_id, payment.agent.id, now))
+
+    def attempt(before: Transaction) -> tuple[Transaction, bool]:
+        if not signature or not before.took_money or not before.owes_signature:
+            return before, True
+        if before.is_being_erased:
+            raise ServiceError(ErrorCode.IN_PROGRESS)
+        after = steps.signed(before, pictures.store_files(signature, before.id))
+        is_paid_now = after.phase is not before.phase and not after.is_reversed_in_full
         if is_paid_now:
-            receipt = receipt or within_limits(after, now).receipt
-            after = replace(after, receipt=receipt)
+            after = replace(after, receipt=limited(after.receipt))
         receipts = receipts_for(after, now, occasion=SIGNED) if is_paid_now else []
-        try:
-            transactions.store_step(payment, after, now, *map(outbox_store.put, receipts))
-        except transactions.PhaseChangedError:
-            before, payment = payment, transactions.get(payment.id) or payment
-            if payment.erasure is not before.erasure:
-                delivered = receipt = None  # the first attempt has files and addresses that are erased now
-        else:
-            return after, False
-    raise ServiceError(ErrorCode.IN_PROGRESS)
+        transactions.store_step(before, after, now, *map(outbox_store.put, receipts))
+        return after, False
+
+    return retry_with(payment, attempt, lambda: transactions.get(payment.id) or payment)

@@ -1,7 +1,7 @@
 """Count messages before they are stored, and withhold those beyond a limit. The change that they report is made."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from chalicelib.domain import message_limits as limits
@@ -14,10 +14,9 @@ from chalicelib.log import log
 from chalicelib.store import message_limits as store
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.message_limits import LimitReachedError
-from chalicelib.store.table import Write, commit
+from chalicelib.store.table import Write, commit, retry_with
 
 ADDRESS = "address"  # the kind of the pseudonyms in the counters' names
-ATTEMPTS = 4  # to count while other requests count towards the same limits
 
 
 def admit(addresses: Sequence[str], shared: Sequence[Limit], now: datetime) -> tuple[str, ...]:
@@ -26,19 +25,17 @@ def admit(addresses: Sequence[str], shared: Sequence[Limit], now: datetime) -> t
     The messages count before they are stored. After a crash between, the count is too high, never too low.
     """
     own = {address: _of_address(address) for address in addresses}
-    counted: dict[Limit, int] = {}
-    for _ in range(ATTEMPTS):
+    day = limits.day_of(now)
+
+    def count(counted: Mapping[Limit, int]) -> tuple[str, ...]:
         admitted = limits.admitted(own, shared, counted)
-        if not admitted:
-            break
         numbers = {own[address]: 1 for address in admitted} | dict.fromkeys(shared, len(admitted))
-        try:
-            commit(*store.additions(numbers, limits.day_of(now)))
-        except LimitReachedError:
-            counted = store.counted([*own.values(), *shared], limits.day_of(now))
-        else:
-            return admitted
-    return ()
+        if admitted:
+            commit(*store.additions(numbers, day))
+        return admitted
+
+    nothing: Mapping[Limit, int] = {}
+    return retry_with(nothing, count, lambda: store.counted([*own.values(), *shared], day))
 
 
 def store_welcomed(store_with: Callable[..., None], welcome: Outbox | None, agent_id: int) -> bool:

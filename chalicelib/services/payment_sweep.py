@@ -10,7 +10,8 @@ from functools import partial
 from chalicelib.domain.phases import Phase
 from chalicelib.gateways import acquirers
 from chalicelib.log import log
-from chalicelib.services import acquirer_calls, lane_runner
+from chalicelib.services import lane_runner, outcomes
+from chalicelib.services.acquirer_calls import Calls
 from chalicelib.services.lane_runner import Lane, Limits, Swept
 from chalicelib.settings import settings
 from chalicelib.store import due_index, transactions
@@ -47,8 +48,11 @@ def _resolve(entry: Due, now: datetime, answers: list[bool]) -> bool:
     transaction = transactions.get_due(entry.id, now)
     if transaction is None:
         return False
-    with acquirer_calls.noted(answers):
-        after = acquirer_calls.resolve(transaction, now)
+    calls = Calls(transaction)
+    try:
+        after = outcomes.resolve(transaction, now, calls)
+    finally:
+        answers += calls.answers
     if after.phase is Phase.AUTO_CANCELLING:
         log("reversal_outstanding", transaction=after.id, acquirer=after.acquirer)
     if after.is_pending and now >= after.deadline:

@@ -1,6 +1,5 @@
 """Take a payment, and read one."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -20,15 +19,15 @@ from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import card_digest, derived_guid, keyed_digest, new_guid
 from chalicelib.log import log
 from chalicelib.schemas.payments import PictureFile, SubmitPayment
-from chalicelib.services import acquirer_calls, idempotency, pictures, wrong_cards
+from chalicelib.services import idempotency, outcomes, pictures, wrong_cards
 from chalicelib.services.acquirer_calls import identify_payment
-from chalicelib.services.admission import admit, admit_to_transaction
+from chalicelib.services.admission import Admitted, admit, admit_to_transaction
 from chalicelib.services.idempotency import replay, replay_first
 from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import linked_cards, merchants, receipt_numbers, transactions
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.receipt_numbers import store_numbered
-from chalicelib.store.table import AlreadyExistsError, Key, Write, read
+from chalicelib.store.receipt_numbers import MonthNumbers
+from chalicelib.store.table import AlreadyExistsError, Key, Write, read, retry_with
 
 
 def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | None = None) -> tuple[Transaction, bool]:
@@ -36,54 +35,56 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
 
     `key` is the Idempotency-Key header. An ID in the request wins over it.
     """
-    order = identified(body.to_domain(), caller, key)
-    keys = _keys(order, caller, now)
-    admitted = admit(caller, *keys.values(), current_account_id=body.current_account_id)
-    found = dict(zip(keys, admitted.others, strict=True))
-    agent, merchant = admitted.agent, admitted.merchant
+    payment.supported(body.basic_tran.input_type)
+    payment_id = _id_of(body, caller, key)
+    loaded = admit(caller, *_keys(body, payment_id, caller, now), current_account_id=body.current_account_id)
+    agent, merchant = loaded.agent, loaded.merchant
     permissions.check_can_take_payments(agent)
     if merchant is None:  # never: only a system user has none, and the check above refuses it
         raise ServiceError(ErrorCode.ROLE_MAY_NOT)
-    if (masked := body.with_card_number_in_card_only()) is not body:
-        body, order = masked, identified(replace(masked.to_domain(), id=order.id), caller, key)
-    if found["stored"] is not None:
-        return _replay(order, found["stored"], agent, body.files, now)
+
+    # Only now: to look for a card number in long texts costs time, which only an admitted caller may spend.
+    order = identified(body.with_card_number_in_card_only().to_domain(payment_id), caller)
+    if stored := loaded.read(transactions.key(payment_id)):
+        return _replay(order, stored, agent, body.files, now)
     payment.check_kind(order, agent, merchant, _acquirers_for(order))
-    till = Till(agent, merchant, _terminal_of(agent, found.get("terminal")))
+    till = Till(agent, merchant, _terminal_of(loaded))
 
     if KINDS[order.input_type].acquirer is None:
-        return _take_by_card(order, till, found, body.files, now)
-    return _take_without_acquirer(order, till, found, body.files, now)
+        return _take_by_card(order, till, loaded, body.files, now)
+    return _take_without_acquirer(order, till, loaded, body.files, now)
 
 
-def identified(order: PaymentOrder, caller: Caller, key: str | None) -> PaymentOrder:
-    """Return the order with its content's fingerprint and its ID: the caller's, else the key's, else a new one."""
+def _id_of(body: SubmitPayment, caller: Caller, key: str | None) -> str:
+    """Return the ID of a payment: the caller's, else the key's, else a new one."""
+    return body.own_id or (derived_guid("payment", caller.agent_id, key) if key else new_guid())
+
+
+def _keys(body: SubmitPayment, payment_id: str, caller: Caller, now: datetime) -> list[Key[Any]]:
+    """Return the keys of the records that decide a payment, besides the agent and its merchant."""
+    keys: list[Key[Any]] = [transactions.key(payment_id)]
+    if caller.terminal_id is not None:
+        keys.append(merchants.terminal_key(caller.terminal_id))
+    if body.linked_card_id is not None:
+        keys.append(linked_cards.key(body.linked_card_id))
+    return keys if body.offline.invoice else keys + receipt_numbers.keys(caller, now)
+
+
+def identified(order: PaymentOrder, caller: Caller) -> PaymentOrder:
+    """Return the order with the fingerprint of its content."""
     card_digest = ""
     if order.card is not None:
         card_digest = keyed_digest(Secret(f"pan:{order.card.pan.reveal()}"))
     elif order.linked_card_id is not None:
         card_digest = f"linked:{order.linked_card_id}"
-    fingerprint = payment.fingerprint(order, caller.agent_id, card_digest)
-    own_id = derived_guid("payment", caller.agent_id, key) if key else new_guid()
-    return replace(order, id=order.id or own_id, fingerprint=fingerprint)
+    return replace(order, fingerprint=payment.fingerprint(order, caller.agent_id, card_digest))
 
 
-def _keys(order: PaymentOrder, caller: Caller, now: datetime) -> dict[str, Key[Any]]:
-    """Return the keys of the records that decide a payment, besides the agent and its merchant."""
-    keys: dict[str, Key[Any]] = {"stored": transactions.key(order.id)}
-    if caller.terminal_id is not None:
-        keys["terminal"] = merchants.terminal_key(caller.terminal_id)
-    if order.linked_card_id is not None:
-        keys["card"] = linked_cards.key(order.linked_card_id)
-    return keys if order.offline_invoice else keys | receipt_numbers.keys(caller, now)
-
-
-def _terminal_of(agent: Agent, terminal: Terminal | None) -> Terminal:
-    """Return the agent's terminal. It is read again if the agent got another one since the authorizer ran."""
-    if agent.terminal_id is None:
+def _terminal_of(loaded: Admitted) -> Terminal:
+    """Return the agent's terminal, which may be another one than the authorizer's."""
+    if loaded.agent.terminal_id is None:
         raise ServiceError(ErrorCode.TERMINAL_NOT_FOUND, "The agent has no terminal.")
-    if terminal is None or terminal.id != agent.terminal_id:
-        terminal = read(merchants.terminal_key(agent.terminal_id))
+    terminal = loaded.read(merchants.terminal_key(loaded.agent.terminal_id))
     if terminal is None:
         raise ServiceError(ErrorCode.TERMINAL_NOT_FOUND)
     if not terminal.state:
@@ -92,21 +93,16 @@ def _terminal_of(agent: Agent, terminal: Terminal | None) -> Terminal:
 
 
 def _take_without_acquirer(
-    order: PaymentOrder, till: Till, found: Mapping[str, Any], files: list[PictureFile], now: datetime
+    order: PaymentOrder, till: Till, loaded: Admitted, files: list[PictureFile], now: datetime
 ) -> tuple[Transaction, bool]:
     """Take a payment without an acquirer: one store transaction holds it and its receipts."""
     transaction = payment.without_acquirer(order, till, now)
-    transaction = within_limits(_with_pictures(transaction, files), now, till.merchant.country_code)
-
-    def store(numbered: Transaction, *number: Write) -> None:
-        transactions.record(numbered, *number, *map(outbox_store.put, receipts_for(numbered, now)))
-        if numbered.date is not None:
-            _log_offline(numbered, numbered.date)
-
     try:
-        transaction = store_numbered(transaction, found, store)
+        transaction = _store(_with_pictures(transaction, files), till, loaded, now)
     except AlreadyExistsError:
         return replay_first(order.id, order, order.fingerprint, now), True
+    if transaction.date is not None:
+        _log_offline(transaction, transaction.date)
     return transaction, False
 
 
@@ -122,27 +118,44 @@ def _log_offline(transaction: Transaction, taken_at: datetime) -> None:
 
 
 def _take_by_card(
-    order: PaymentOrder, till: Till, found: Mapping[str, Any], files: list[PictureFile], now: datetime
+    order: PaymentOrder, till: Till, loaded: Admitted, files: list[PictureFile], now: datetime
 ) -> tuple[Transaction, bool]:
     """Take a payment that an acquirer decides: store it, send it under its own ID, then store the outcome."""
-    linked: LinkedCard | None = found.get("card")
+    linked = None if order.linked_card_id is None else loaded.read(linked_cards.key(order.linked_card_id))
     transaction, request = begin_by_card(order, till, linked, now)
-    transaction = within_limits(_with_pictures(transaction, files), now, till.merchant.country_code)
     checks = [linked_cards.check_usable(linked.id, till.agent.id)] if linked else []
-
-    def store(numbered: Transaction, *number: Write) -> None:
-        transactions.record(numbered, *number, *checks)
-
     try:
-        transaction = store_numbered(transaction, found, store)
+        transaction = _store(_with_pictures(transaction, files), till, loaded, now, *checks)
     except AlreadyExistsError:
         return _replay(order, idempotency.stored_first(order.id), till.agent, files, now)
-    return acquirer_calls.require_attempted(acquirer_calls.authorize(transaction, request, now)), False
+    return outcomes.require_attempted(outcomes.authorize(transaction, request, now)), False
 
 
 def _with_pictures(transaction: Transaction, files: list[PictureFile]) -> Transaction:
     """Store the pictures of a payment, if it has any."""
     return replace(transaction, pictures=pictures.store_files(files, transaction.id)) if files else transaction
+
+
+def _store(transaction: Transaction, till: Till, loaded: Admitted, now: datetime, *checks: Write) -> Transaction:
+    """Store a new payment with its receipts, under the next receipt number of its agent; return it with the number.
+
+    An offline payment keeps the number of its till and takes none. Raise AlreadyExistsError for a used ID.
+    """
+    country, agent_id = till.merchant.country_code, till.agent.id
+    content = within_limits(transaction.receipt, transaction.client_id, agent_id, now, country)
+    transaction = replace(transaction, receipt=content)
+    also = [*checks, *map(outbox_store.put, receipts_for(transaction, now))]
+    if transaction.invoice:
+        transactions.record(transaction, *also)
+        return transaction
+    own = receipt_numbers.key_of(transaction)
+
+    def attempt(numbers: MonthNumbers | None) -> Transaction:
+        numbered, count = receipt_numbers.number(transaction, numbers)
+        transactions.record(numbered, count, *also)
+        return numbered
+
+    return retry_with(loaded.read(own), attempt, lambda: read(own))
 
 
 def begin_by_card(
@@ -192,6 +205,6 @@ def get(transaction_id: str, caller: Caller, now: datetime) -> Page:
     Raise 404 for a missing transaction and for another merchant's.
     """
     admitted, transaction = admit_to_transaction(caller, transaction_id)
-    transaction = acquirer_calls.refresh(transaction, now)
+    transaction = outcomes.refresh(transaction, now) if transaction.is_pending else transaction
     merchant = admitted.merchant or read(merchants.key(transaction.client_id))  # a system user has no merchant
     return Page([transaction], 1, amount_taken([entry_of(transaction)], merchant.currency_id if merchant else None))

@@ -1,13 +1,12 @@
 """Receipts: the messages to store with a transaction, and the receipt that a till shows or prints."""
 
-from dataclasses import replace
 from datetime import datetime
 
 from chalicelib.domain import outbox
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.message_limits import of_agent
 from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, Outbox
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.transaction import ReceiptContent, Transaction
 from chalicelib.phone_numbers import sms_country
 from chalicelib.receipts.content import has_receipt, receipt_of
 from chalicelib.receipts.html import as_html
@@ -38,23 +37,25 @@ def get(transaction_id: str, caller: Caller) -> ReceiptView | None:
     )
 
 
-def within_limits(transaction: Transaction, now: datetime, country: str | None = None) -> Transaction:
-    """Return the transaction with only the addresses that may get its receipt, and count a message to each.
+def within_limits(
+    content: ReceiptContent, client_id: int, agent_id: int, now: datetime, country: str | None = None
+) -> ReceiptContent:
+    """Return the content with only the addresses that may get a receipt of this agent, and count a message to each.
 
     SMS go to the countries of the stage, or else to `country`, the merchant's own (alpha-2). None: an earlier receipt
     went to the same numbers.
     """
-    wanted = transaction.receipt.to_send
+    wanted = content.to_send
     if wanted is None:
-        return transaction
+        return content
     phones = wanted.phones
     if country is not None:
         countries = settings().sms_countries or {country}
         phones = tuple(phone for phone in phones if sms_country(phone) in countries)
-    admitted = message_limits.admit(wanted.emails + phones, [of_agent(transaction.agent.id)], now)
+    admitted = message_limits.admit(wanted.emails + phones, [of_agent(agent_id)], now)
     if withheld := len(wanted.all) - len(admitted):
-        message_limits.log_withheld(RECEIPT, transaction.client_id, transaction.agent.id, withheld)
-    return replace(transaction, receipt=transaction.receipt.limited_to(admitted))
+        message_limits.log_withheld(RECEIPT, client_id, agent_id, withheld)
+    return content.limited_to(admitted)
 
 
 def receipts_for(transaction: Transaction, now: datetime, *, occasion: str | None = None) -> list[Outbox]:

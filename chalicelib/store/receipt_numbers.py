@@ -4,24 +4,18 @@ The write that stores a payment or reversal also counts up, on the condition tha
 agent's numbers at a merchant have no gap and no repeat, after any race or crash.
 """
 
-import random
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import field, replace
 from datetime import date, datetime, timedelta
 
 from chalicelib.domain.agent import NO_CLIENT, Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.transaction import Transaction, receipt_number
-from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
-from chalicelib.store import retries
-from chalicelib.store.table import Key, Write, read, update
+from chalicelib.store.table import ChangedMeanwhileError, Key, Write, update
 
 TABLE = "sequences"
 ZONES = (timedelta(hours=-12), timedelta(hours=14))  # the first and the last zone of the world
-REPEATED_FOR = 5  # seconds, while other requests of the agent take the numbers; an acquirer needs the others of 29
-LONGEST_PAUSE = 0.2  # seconds between two attempts
 
 
 class MonthNumbers(Record):
@@ -31,23 +25,19 @@ class MonthNumbers(Record):
     last: Mapping[str, int] = field(default_factory=dict)  # by day of the month: "14"
 
 
-class NumberTakenError(Exception):
+class NumberTakenError(ChangedMeanwhileError):
     """Another transaction of the agent took the number."""
 
 
-Found = Mapping[str, MonthNumbers | None]  # by the name of the key
-Store = Callable[..., None]  # of the transaction and of the write that counts its number, if it gets one
-
-
-def keys(caller: Caller, now: datetime) -> dict[str, Key[MonthNumbers]]:
-    """Return the keys of a caller's numbers today, by name: two while a new month begins in the world's zones.
+def keys(caller: Caller, now: datetime) -> list[Key[MonthNumbers]]:
+    """Return the keys of a caller's numbers today: two while a new month begins in the world's zones.
 
     The numbers of a system user depend on the merchant of the payment, so they are read when it is known.
     """
     if caller.client_id == NO_CLIENT:
-        return {}
-    found = [key(caller.client_id, caller.agent_id, (now + zone).date()) for zone in ZONES]
-    return {str(one.key["name"]): one for one in found}
+        return []
+    months = {f"{day:%Y-%m}": day for day in ((now + zone).date() for zone in ZONES)}
+    return [key(caller.client_id, caller.agent_id, day) for day in months.values()]
 
 
 def key(client_id: int, agent_id: int, day: date) -> Key[MonthNumbers]:
@@ -55,37 +45,25 @@ def key(client_id: int, agent_id: int, day: date) -> Key[MonthNumbers]:
     return Key(TABLE, MonthNumbers, {"name": f"receipts#{client_id}#{agent_id}#{day:%Y-%m}"})
 
 
-def store_numbered(transaction: Transaction, found: Found, store: Store) -> Transaction:
-    """Store a new transaction under the next receipt number of its agent, and return it with the number.
+def key_of(transaction: Transaction) -> Key[MonthNumbers]:
+    """Return the key of the numbers among which a transaction counts."""
+    return key(transaction.client_id, transaction.agent.id, _day_of(transaction))
 
-    `store` stores the transaction and the given write, both or neither. `found` are the agent's numbers as they were
-    read with the request. When another request takes the number first, read again and repeat. Raise 903 when others
-    take the numbers for five seconds. An offline payment keeps the number of its till and takes none.
+
+def number(transaction: Transaction, numbers: MonthNumbers | None) -> tuple[Transaction, Write]:
+    """Return a new transaction with the next receipt number of its agent, and the write that counts it.
+
+    `numbers` are the agent's numbers as they were read (None: there are none yet). The write raises NumberTakenError
+    when another transaction took the number meanwhile.
     """
-    if transaction.invoice:
-        store(transaction)
-        return transaction
-    day = business_day(transaction.counts_at, transaction.gmt)
-    own = key(transaction.client_id, transaction.agent.id, day)
-    name = str(own.key["name"])
-    numbers = found[name] if name in found else read(own)
-    until = time.monotonic() + REPEATED_FOR
-    longest = 0.01
-    while True:
-        number = (numbers.last if numbers else {}).get(f"{day:%d}", 0) + 1
-        numbered = replace(transaction, invoice=receipt_number(day, transaction.agent.id, number))
-        try:
-            store(numbered, _count_up(own, numbers, {f"{day:%d}": number}))
-        except NumberTakenError:
-            if time.monotonic() > until:
-                raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from None
-        else:
-            return numbered
-        pause = random.uniform(0, longest)  # noqa: S311  jitter, not a secret
-        retries.spend(pause)
-        time.sleep(pause)
-        longest = min(2 * longest, LONGEST_PAUSE)
-        numbers = read(own)
+    day = _day_of(transaction)
+    next_one = (numbers.last if numbers else {}).get(f"{day:%d}", 0) + 1
+    numbered = replace(transaction, invoice=receipt_number(day, transaction.agent.id, next_one))
+    return numbered, _count_up(key_of(transaction), numbers, {f"{day:%d}": next_one})
+
+
+def _day_of(transaction: Transaction) -> date:
+    return business_day(transaction.counts_at, transaction.gmt)
 
 
 def _count_up(own: Key[MonthNumbers], numbers: MonthNumbers | None, today: Mapping[str, int]) -> Write:

@@ -4,6 +4,7 @@ Reads of a table's partition are strong. An index is milliseconds behind its tab
 reads by key.
 """
 
+import itertools
 import random
 import re
 import time
@@ -11,7 +12,6 @@ import types
 import uuid
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import field, fields, is_dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -374,19 +374,42 @@ def _identity(item: Mapping[str, Value], key: Key[Any]) -> str:
 
 T = TypeVar("T")
 
-CHANGE_ATTEMPTS = 20  # an attempt fails only if another change was stored, so some change always succeeds
+F = TypeVar("F")
+
+REPEATED_FOR = 5  # seconds, while others change the record; an acquirer needs the others of a request
+FIRST_PAUSE, LONGEST_PAUSE = 0.01, 0.2  # seconds at most between two attempts
 
 
 class ChangedMeanwhileError(Exception):
-    """The stored record is no longer the version that was read."""
+    """A stored record is no longer as it was read. A subclass says which one."""
 
 
 def retry_on_change(attempt: Callable[[], T]) -> T:
-    """Call `attempt` (load, decide, store). Repeat it whenever the record has changed since the load."""
-    for _ in range(CHANGE_ATTEMPTS):
-        with suppress(ChangedMeanwhileError):
+    """Call `attempt` (load, decide, store). Repeat it whenever a record has changed since the load.
+
+    An attempt fails only if another change was stored, so some change always succeeds. Raise 903 when others change the
+    record for five seconds.
+    """
+    until, longest = time.monotonic() + REPEATED_FOR, FIRST_PAUSE
+    while True:
+        try:
             return attempt()
-    raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
+        except ChangedMeanwhileError:
+            if time.monotonic() > until:
+                raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from None
+        pause = random.uniform(0, longest)  # noqa: S311  jitter, not a secret
+        retries.spend(pause)
+        time.sleep(pause)
+        longest = min(2 * longest, LONGEST_PAUSE)
+
+
+def retry_with(found: F, attempt: Callable[[F], T], read_again: Callable[[], F]) -> T:
+    """Call `attempt` (decide, store) with what was found already, and again with what `read_again` returns.
+
+    Otherwise it is `retry_on_change`.
+    """
+    reads = itertools.chain([found], (read_again() for _ in itertools.count()))
+    return retry_on_change(lambda: attempt(next(reads)))
 
 
 Item = Mapping[str, Value]

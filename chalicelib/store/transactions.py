@@ -4,14 +4,15 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from chalicelib.domain.outcomes import due_at, was_not_attempted
 from chalicelib.domain.phases import TRANSITIONS, Phase
 from chalicelib.domain.reversal import CANCELS
 from chalicelib.domain.transaction import Transaction
-from chalicelib.domain.transaction_steps import due_at, was_not_attempted
 from chalicelib.domain.webhooks import event_of
 from chalicelib.store import events, history, outbox
 from chalicelib.store.due_index import NO_ACQUIRER, shard_of
 from chalicelib.store.table import (
+    ChangedMeanwhileError,
     Key,
     Value,
     Write,
@@ -32,11 +33,11 @@ NOT_DUE = {"due_shard": None, "due_at": None}
 CLAIM_PAUSE = timedelta(seconds=5)  # between two claims of the same transaction
 
 
-class PhaseChangedError(Exception):
+class PhaseChangedError(ChangedMeanwhileError):
     """The transaction is no longer in the phase that was read: another request or sweep changed it."""
 
 
-class RemainderChangedError(Exception):
+class RemainderChangedError(ChangedMeanwhileError):
     """The payment's remainder has changed since the reversal was decided."""
 
 

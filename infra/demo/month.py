@@ -13,7 +13,8 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from chalicelib.domain import payment, transaction_steps
+from chalicelib.domain import outcomes as steps
+from chalicelib.domain import payment
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.business_days import USUAL, business_day
 from chalicelib.domain.payment import Till
@@ -215,12 +216,13 @@ def fill(first: Agent, now: datetime) -> None:
 
 def take(body: dict[str, Any], place: OpenTill, at: datetime) -> tuple[Transaction, SandboxRecord | None]:
     """Return the payment from a request at that time, as the service decides it, and the sandbox's record of a card."""
-    order = payments.identified(SubmitPayment.model_validate(body).to_domain(), place.caller, None)
+    requested = SubmitPayment.model_validate(body)
+    order = payments.identified(requested.to_domain(requested.own_id or ""), place.caller)
     if KINDS[order.input_type].acquirer:
         return payment.without_acquirer(order, place.till, at), None
     transaction, request = payments.begin_by_card(order, place.till, None, at)
     record = sandbox.record_of(request)
-    return transaction_steps.with_answer(transaction, sandbox.answer_of(record)), record
+    return steps.with_answer(transaction, sandbox.answer_of(record)), record
 
 
 def _reverse(sales: list[Sale], tills: list[OpenTill], gmt: int, now: datetime) -> None:

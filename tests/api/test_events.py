@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.services import acquirer_calls, deliveries
+from chalicelib.services import deliveries, outcomes
 from tests.support import events as support_events
 from tests.support import http
 from tests.support.builders import PASSWORD, Shop, a_shop, a_webhook
@@ -104,7 +104,7 @@ def test_what_was_unknown_is_told_when_it_is_resolved(till: Till) -> None:
 
     for one in (lost, never):
         stored = stored_transaction(one)
-        acquirer_calls.resolve(stored, later)
+        outcomes.refresh(stored, later)
 
     assert [kind for kind, _, _ in till.told(lost)] == ["payment.unknown", "payment.approved"]
     assert [kind for kind, _, _ in till.told(never)] == ["payment.unknown", "payment.rejected"]
@@ -123,7 +123,7 @@ def test_a_payment_that_began_before_the_first_webhook_is_not_told_and_its_rever
     cash, lost = till.pay(), till.pay_by_card(LOST)
     till.subscribe()
     stored = stored_transaction(lost)
-    acquirer_calls.resolve(stored, datetime.now(UTC) + timedelta(minutes=10))
+    outcomes.refresh(stored, datetime.now(UTC) + timedelta(minutes=10))
 
     back = till.give_back(cash)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import transaction_steps
+from chalicelib.domain import outcomes as steps
 from chalicelib.domain.phases import PENDING, SHOWN, Phase, Section
 from chalicelib.domain.transaction import InputType, Original, Transaction
 from chalicelib.schemas.transaction_view import (
@@ -30,10 +30,8 @@ def test_nothing_remains_of_a_transaction_that_moved_no_money(phase: Phase) -> N
 
 
 def test_what_never_arrived_shows_nobody_a_result_before_its_reversal_is_acknowledged() -> None:
-    pending = transaction_steps.never_arrived(
-        a_payment(phase=Phase.UNKNOWN, result_code=None, result_message=None), NOW
-    )
-    rejected = transaction_steps.auto_cancelled(pending)
+    pending = steps.never_arrived(a_payment(phase=Phase.UNKNOWN, result_code=None, result_message=None), NOW)
+    rejected = steps.auto_cancelled(pending)
 
     public, shown = StatusAnswer.of(pending, NOW).transaction, TransactionView.of(pending, NOW, pending.gmt)
     afterwards = StatusAnswer.of(rejected, NOW).transaction

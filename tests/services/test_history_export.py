@@ -19,7 +19,7 @@ from chalicelib.gateways import files
 from chalicelib.receipts.content import words_of
 from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.transaction_view import TransactionView
-from chalicelib.services import acquirer_calls, history_export
+from chalicelib.services import history_export, outcomes
 from chalicelib.store import history, table, transactions
 from chalicelib.store.table import Write
 from tests.support.cost import store_calls
@@ -131,7 +131,7 @@ class Lives:
         if signed:  # as a delivered signature is stored
             transactions.store_step(before, after, self.at)
         else:
-            acquirer_calls.store(before, after, self.at)
+            outcomes.store(before, after, self.at)
 
     def give_back(self, original: Transaction) -> None:
         chance = self.chance
@@ -207,10 +207,10 @@ def test_a_payment_that_was_completed_is_not_looked_up(moto: None, monkeypatch: 
     facts: dict[str, Any] = {"phase": Phase.SENT, "input_type": InputType.CHIP, "acquirer": "SANDBOX"}
     sent = books.record(paid(books, books.agents[0], NOW - DAY, **facts, ext_id="Order-7"))
     awaiting = replace(sent, phase=Phase.AWAITING_COMPLETION)
-    acquirer_calls.store(sent, awaiting, NOW)
+    outcomes.store(sent, awaiting, NOW)
     before = looking_up(books, monkeypatch)
 
-    acquirer_calls.store(awaiting, replace(awaiting, phase=Phase.APPROVED), NOW)
+    outcomes.store(awaiting, replace(awaiting, phase=Phase.APPROVED), NOW)
 
     assert (before, looking_up(books, monkeypatch)) == ({sent.id}, set())
     assert rows(books) == [looked_up(sent.id)]
@@ -223,7 +223,7 @@ def a_payment_being_reversed(books: Books) -> tuple[Transaction, Transaction]:
     facts: dict[str, Any] = {"phase": Phase.SENT, "input_type": InputType.CHIP, "acquirer": "SANDBOX"}
     sent = books.record(paid(books, books.agents[0], NOW - DAY, **facts))
     awaiting = replace(sent, phase=Phase.AWAITING_COMPLETION)
-    acquirer_calls.store(sent, awaiting, NOW)
+    outcomes.store(sent, awaiting, NOW)
     reversal = altered(
         sent, id=a_guid(), phase=Phase.RETURNING, original_id=sent.id, reverse_mode=2, created_at=NOW, invoice="RET-1"
     )
@@ -248,12 +248,12 @@ def test_a_completion_does_not_undo_what_a_reversal_wrote_meanwhile(moto: None) 
     del moto
     books = a_merchant_with_agents()
     awaiting, reversal = a_payment_being_reversed(books)
-    acquirer_calls.store(reversal, replace(reversal, phase=Phase.REVERSAL_APPROVED), NOW)
+    outcomes.store(reversal, replace(reversal, phase=Phase.REVERSAL_APPROVED), NOW)
 
     completed = replace(awaiting, phase=Phase.APPROVED)  # decided on what was read before the reversal
     with pytest.raises(transactions.PhaseChangedError):
         transactions.store_step(awaiting, completed, NOW)
-    acquirer_calls.advance(awaiting, lambda payment: replace(payment, phase=Phase.APPROVED), NOW)
+    outcomes.advance(awaiting, lambda payment: replace(payment, phase=Phase.APPROVED), NOW)
 
     assert [(row["State"], row["Substate"]) for row in rows(books)] == [("500", "502")] * 2
     assert rows(books)[0] == looked_up(awaiting.id)
@@ -268,11 +268,11 @@ def test_a_reversal_does_not_undo_what_a_completion_wrote(moto: None, monkeypatc
 
     def complete_first(original: Transaction, done: Transaction) -> list[Write]:
         monkeypatch.undo()
-        acquirer_calls.advance(original, lambda payment: replace(payment, phase=Phase.APPROVED), NOW)
+        outcomes.advance(original, lambda payment: replace(payment, phase=Phase.APPROVED), NOW)
         return writes(original, done)
 
     monkeypatch.setattr(history, "writes_for_reversed", complete_first)
-    acquirer_calls.advance(reversal, lambda one: replace(one, phase=Phase.REVERSAL_APPROVED), NOW)
+    outcomes.advance(reversal, lambda one: replace(one, phase=Phase.REVERSAL_APPROVED), NOW)
 
     now = stored_transaction(awaiting.id)
     assert (now.phase, now.reversals.reserved_minor) == (Phase.APPROVED, 0)

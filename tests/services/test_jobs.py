@@ -8,7 +8,7 @@ import pytest
 
 from chalicelib.domain.phases import Phase
 from chalicelib.routes import jobs
-from chalicelib.services import acquirer_calls, outbox, payment_sweep
+from chalicelib.services import outbox, outcomes, payment_sweep
 from chalicelib.services.lane_runner import Swept
 from tests.support.cards import a_card_body
 from tests.support.stored import stored_transaction
@@ -70,7 +70,7 @@ def test_a_payment_that_is_open_past_its_deadline_is_told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     payment = stored_transaction(a_till().pay(a_card_body(12.68)).id)
-    monkeypatch.setattr(acquirer_calls, "resolve", lambda transaction, _: transaction)
+    monkeypatch.setattr(outcomes, "resolve", lambda transaction, *_: transaction)
     payment_sweep.run(payment.deadline + HOUR)
 
     told = [line for line in capsys.readouterr().out.splitlines() if '"event": "overdue"' in line]

@@ -15,7 +15,8 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
-from chalicelib.services import acquirer_calls, payment_sweep
+from chalicelib.services import outcomes, payment_sweep
+from chalicelib.services.acquirer_calls import Calls
 from chalicelib.store import due_index, transactions
 from chalicelib.store.table import client, read_item, table_name
 from infra.bench.shop import write_in_bulk
@@ -208,14 +209,14 @@ def test_when_its_time_is_over_a_run_begins_nothing_and_says_how_far_behind_it_i
 
 @pytest.mark.usefixtures("alone")
 def test_one_that_fails_each_time_counts_as_behind_and_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = acquirer_calls.resolve
+    real = outcomes.resolve
 
-    def fail_once(payment: Transaction, now: datetime) -> Transaction:
+    def fail_once(payment: Transaction, now: datetime, calls: Calls) -> Transaction:
         if payment.id == broken.id:
             raise RuntimeError
-        return real(payment, now)
+        return real(payment, now, calls)
 
-    monkeypatch.setattr(acquirer_calls, "resolve", fail_once)
+    monkeypatch.setattr(outcomes, "resolve", fail_once)
     with serving(LIVING=FakeAcquirer()):
         broken, *others = [unknown("LIVING") for _ in range(9)]
         swept = payment_sweep.run(LONG_AGO + 20 * MINUTE)

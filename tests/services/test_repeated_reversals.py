@@ -9,6 +9,7 @@ from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import reversals
 from chalicelib.services.admission import Admitted, admit
+from chalicelib.store import transactions
 from tests.support.cards import STEADY, a_card_body
 from tests.support.intercepted_calls import broken, failing
 from tests.support.stored import stored_transaction
@@ -61,7 +62,9 @@ def test_an_equal_request_that_looked_early_gets_the_first_answer(monkeypatch: p
 
     def before_the_first(*asked: object, **named: object) -> Admitted:
         admitted = admit(*asked, **named)  # type: ignore[arg-type]
-        return Admitted(admitted.agent, admitted.merchant, (None, *admitted.others[1:]))
+        early = transactions.key(first.id)
+        found = tuple((key, None if key == early else record) for key, record in admitted.found)
+        return Admitted(admitted.agent, admitted.merchant, found)
 
     monkeypatch.setattr(reversals, "admit", before_the_first)
     assert till.give_back(payment, NOW, key="one", Amount=amount).id == first.id

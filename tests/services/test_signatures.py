@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import transaction_steps
+from chalicelib.domain import outcomes as steps
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ServiceError
-from chalicelib.services import acquirer_calls, payment_sweep
+from chalicelib.services import outcomes, payment_sweep
 from chalicelib.store import outbox, transactions
 from chalicelib.store.table import read
 from tests.support.builders import PNG, an_email
@@ -107,7 +107,7 @@ def test_a_sweep_that_read_the_payment_before_its_delivery_changes_nothing() -> 
     at = read_before.deadline
     delivered, _ = till.submit(signed(body), at)
 
-    after = acquirer_calls.advance(read_before, transaction_steps.completed, at)
+    after = outcomes.advance(read_before, steps.completed, at)
 
     assert after == delivered == kept(read_before.id)
     assert after.pictures.signature_key

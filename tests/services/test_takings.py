@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from chalicelib import exact_json
-from chalicelib.domain import totals, transaction_steps
+from chalicelib.domain import outcomes as steps
+from chalicelib.domain import totals
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.history import entry_of
 from chalicelib.domain.phases import Phase
@@ -20,7 +21,7 @@ from chalicelib.domain.totals import Taking
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.history import ReportTakings, TakingsAnswer
-from chalicelib.services import acquirer_calls
+from chalicelib.services import outcomes
 from chalicelib.services.takings import report
 from chalicelib.store import totals as store
 from chalicelib.store import totals as totals_store
@@ -115,7 +116,7 @@ def test_what_takes_money_later_stands_where_it_was_made() -> None:
     before = ask(books, {}), ask(books, {}, "hour")
 
     for pending, phase in ((payment, Phase.APPROVED), (returning, Phase.REVERSAL_APPROVED)):
-        acquirer_calls.store(pending, replace(pending, phase=phase), NOW)
+        outcomes.store(pending, replace(pending, phase=phase), NOW)
 
     books.kept = [cash]
     assert before == (recount(books), recount(books, "hour"))
@@ -133,7 +134,7 @@ def test_a_reversal_that_gave_nothing_back_is_not_counted(phase: Phase) -> None:
     returning = reversal_of(cash, Phase.RETURNING, books.agents[0])
     transactions.reserve(cash, returning)
 
-    acquirer_calls.store(returning, replace(returning, phase=phase), NOW)
+    outcomes.store(returning, replace(returning, phase=phase), NOW)
 
     assert ask(books, {}) == recount(books)
     assert [row[2] for row in ask(books, {}).values()] == [0]
@@ -148,7 +149,7 @@ def test_an_outcome_that_two_find_at_once_is_counted_once(seed: int) -> None:
     transactions.reserve(cash, returning)
 
     def find() -> None:
-        acquirer_calls.advance(returning, lambda one: replace(one, phase=Phase.REVERSAL_APPROVED), NOW)
+        outcomes.advance(returning, lambda one: replace(one, phase=Phase.REVERSAL_APPROVED), NOW)
 
     turns = Turns(seed)
     with told("seed", seed), hooked(turns.hook):
@@ -170,7 +171,7 @@ def test_an_outcome_of_a_reversal_says_nothing_that_is_rolled_up(exact_engine: s
     with store_calls() as undisturbed:
         books.ask(NOW, YEAR)
 
-    acquirer_calls.store(returning, replace(returning, phase=Phase.REVERSAL_APPROVED), NOW)
+    outcomes.store(returning, replace(returning, phase=Phase.REVERSAL_APPROVED), NOW)
 
     with store_calls() as calls:
         after = books.ask(NOW, YEAR)
@@ -242,7 +243,7 @@ def test_a_signature_that_comes_later_counts_nothing_again(exact_engine: str) ->
     del exact_engine
     books = a_merchant_with_agents()
     owing = books.record(paid(books, books.agents[0], NOW, phase=Phase.AWAITING_COMPLETION, signature_required=True))
-    acquirer_calls.store(owing, transaction_steps.completed(owing), NOW)
+    outcomes.store(owing, steps.completed(owing), NOW)
 
     assert [row[:2] for row in ask(books, {}).values()] == [(1, Decimal("12.30"))]
 

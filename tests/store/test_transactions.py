@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import transaction_steps
+from chalicelib.domain import outcomes as steps
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import CANCELS, ReverseMode
 from chalicelib.domain.transaction import Erasure, InputType, Pictures, Transaction
@@ -63,7 +63,7 @@ def test_a_merchant_gets_an_event_if_it_wishes(*, wish: bool | None, monkeypatch
 
 def test_a_transaction_is_due_from_its_time_on() -> None:
     payment = recorded(phase=Phase.UNKNOWN)
-    at = transaction_steps.due_at(payment, payment.created_at)
+    at = steps.due_at(payment, payment.created_at)
     assert at is not None
 
     assert transactions.get_due(payment.id, at - timedelta(microseconds=1)) is None
@@ -101,10 +101,10 @@ def test_a_signature_is_not_stored_with_amounts_of_before_a_return(*, is_two_ste
     requested(owed, 300)
 
     with pytest.raises(transactions.PhaseChangedError):
-        transactions.store_step(owed, transaction_steps.signed(owed, Pictures(signature_key="a picture")), NOW)
+        transactions.store_step(owed, steps.signed(owed, Pictures(signature_key="a picture")), NOW)
 
     now = stored_transaction(owed.id)
-    transactions.store_step(now, transaction_steps.signed(now, Pictures(signature_key="a picture")), NOW)
+    transactions.store_step(now, steps.signed(now, Pictures(signature_key="a picture")), NOW)
     assert amounts(owed) == (300, 300, 1)
 
 
@@ -112,7 +112,7 @@ def test_that_nothing_was_attempted_is_not_stored_of_a_return_that_was_claimed()
     returning = requested(recorded(), 300)
     assert transactions.claim(returning, NOW + SECOND)
     with pytest.raises(transactions.PhaseChangedError):
-        transactions.store_step(returning, transaction_steps.not_attempted(returning), NOW + SECOND)
+        transactions.store_step(returning, steps.not_attempted(returning), NOW + SECOND)
 
     assert transactions.get(returning.id) is not None
 

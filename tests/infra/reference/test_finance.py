@@ -22,7 +22,7 @@ from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import MONEY_TAKEN, PENDING, Phase
 from chalicelib.domain.totals import takings_of
 from chalicelib.domain.transaction import ERASED, KINDS, Erasure, InputType, Transaction
-from chalicelib.services import acquirer_calls
+from chalicelib.services import outcomes
 from chalicelib.store import agents, totals, transactions
 from chalicelib.store.table import decode, table_name
 from infra.demo import month as demo_month
@@ -94,7 +94,7 @@ def resolved(phase: Phase, late: timedelta) -> Transaction:
     transactions.record(begun)
     transactions.claim(begun, NOW + late)
     after = replace(begun, phase=Phase.APPROVED)
-    acquirer_calls.store(begun, after, NOW + late)
+    outcomes.store(begun, after, NOW + late)
     return after
 
 

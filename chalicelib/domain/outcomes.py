@@ -95,9 +95,10 @@ def may_repeat_reversal(reversal: Transaction, quiet: timedelta, now: datetime) 
 def not_attempted(transaction: Transaction) -> Transaction:
     """Return the transaction rejected without a result: no connection was made, so nothing was attempted.
 
-    An automatic cancel in progress stays as it is: only an acknowledgement ends it.
+    An automatic cancel in progress stays as it is: only an acknowledgement ends it. So does a claimed reversal: the
+    process that claimed it may have sent it.
     """
-    if transaction.phase is Phase.AUTO_CANCELLING:
+    if transaction.phase is Phase.AUTO_CANCELLING or (transaction.is_reversal and transaction.claimed_at):
         return transaction
     return replace(transaction, phase=Phase.REJECTED, completion=_without_signature(transaction))
 

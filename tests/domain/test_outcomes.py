@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import transaction_steps
+from chalicelib.domain import outcomes as steps
 from chalicelib.domain.acquirer import AcquirerAnswer
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import InputType, Pictures, Transaction
@@ -45,11 +45,11 @@ def answer(code: int = 0, **changes: Any) -> AcquirerAnswer:
     ],
 )
 def test_an_answer_decides_the_phase(before: dict[str, Any], given: dict[str, Any], phase: Phase) -> None:
-    assert transaction_steps.with_answer(sent(**before), answer(**given)).phase is phase
+    assert steps.with_answer(sent(**before), answer(**given)).phase is phase
 
 
 def test_an_answer_is_kept_with_the_references_of_the_acquirer() -> None:
-    payment = transaction_steps.with_answer(sent(), answer())
+    payment = steps.with_answer(sent(), answer())
 
     assert (payment.result.code, payment.result.message) == (0, "text")
     assert (payment.result.approval_code, payment.result.rrn, payment.result.acquirer_tran_id) == (
@@ -60,33 +60,33 @@ def test_an_answer_is_kept_with_the_references_of_the_acquirer() -> None:
 
 
 def test_a_decline_owes_no_signature() -> None:
-    assert not transaction_steps.with_answer(
+    assert not steps.with_answer(
         sent(signature_required=True), answer(51, signature_required=True)
     ).completion.signature_required
 
 
 def test_what_was_never_attempted_has_no_result_and_what_never_arrived_has() -> None:
-    assert transaction_steps.was_not_attempted(transaction_steps.not_attempted(sent()))
-    assert not transaction_steps.was_not_attempted(transaction_steps.not_found(sent()))
-    assert transaction_steps.not_found(sent()).result.code == 91
-    assert transaction_steps.auto_cancelled(sent()).result.code == 68
+    assert steps.was_not_attempted(steps.not_attempted(sent()))
+    assert not steps.was_not_attempted(steps.not_found(sent()))
+    assert steps.not_found(sent()).result.code == 91
+    assert steps.auto_cancelled(sent()).result.code == 68
 
 
 @pytest.mark.parametrize("phase", Phase)
 def test_only_what_is_pending_or_owed_is_due(phase: Phase) -> None:
     payment = sent(phase=phase)
-    due = transaction_steps.due_at(payment, NOW)
+    due = steps.due_at(payment, NOW)
 
     assert (due is not None) == (payment.is_pending or phase is Phase.AWAITING_COMPLETION)
 
 
 def test_what_is_in_the_hands_of_a_request_is_left_to_it() -> None:
-    assert transaction_steps.is_in_progress(sent(), NOW + 29 * SECOND)
-    assert not transaction_steps.is_in_progress(sent(), NOW + 30 * SECOND)
-    assert not transaction_steps.is_in_progress(sent(phase=Phase.UNKNOWN), NOW)
-    assert transaction_steps.is_in_progress(sent(phase=Phase.AUTO_CANCELLING), NOW + 29 * SECOND)  # approved in part
-    assert not transaction_steps.is_in_progress(sent(phase=Phase.AUTO_CANCELLING), NOW + 30 * SECOND)
-    assert transaction_steps.due_at(sent(), NOW) == NOW + 30 * SECOND
+    assert steps.is_in_progress(sent(), NOW + 29 * SECOND)
+    assert not steps.is_in_progress(sent(), NOW + 30 * SECOND)
+    assert not steps.is_in_progress(sent(phase=Phase.UNKNOWN), NOW)
+    assert steps.is_in_progress(sent(phase=Phase.AUTO_CANCELLING), NOW + 29 * SECOND)  # approved in part
+    assert not steps.is_in_progress(sent(phase=Phase.AUTO_CANCELLING), NOW + 30 * SECOND)
+    assert steps.due_at(sent(), NOW) == NOW + 30 * SECOND
 
 
 def test_inquiries_come_less_and_less_often_and_once_more_at_the_deadline() -> None:
@@ -94,7 +94,7 @@ def test_inquiries_come_less_and_less_often_and_once_more_at_the_deadline() -> N
     pauses = []
     at = NOW
     while at < payment.deadline:
-        due = transaction_steps.due_at(payment, at)
+        due = steps.due_at(payment, at)
         assert due is not None
         pauses.append(due - at)
         at = due
@@ -108,37 +108,37 @@ def test_inquiries_come_less_and_less_often_and_once_more_at_the_deadline() -> N
 def test_past_the_deadline_the_pauses_begin_anew() -> None:
     payment = sent(phase=Phase.AUTO_CANCELLING)
 
-    assert transaction_steps.due_at(payment, payment.deadline) == payment.deadline + 30 * SECOND
+    assert steps.due_at(payment, payment.deadline) == payment.deadline + 30 * SECOND
 
 
 def test_a_payment_just_before_the_deadline_keeps_its_half_minute() -> None:
     payment = sent()
     late = sent(created_at=payment.deadline - SECOND, deadline=payment.deadline)
 
-    assert transaction_steps.due_at(late, late.created_at) == late.created_at + 30 * SECOND
+    assert steps.due_at(late, late.created_at) == late.created_at + 30 * SECOND
 
 
 def test_not_found_counts_when_nothing_can_be_on_its_way_any_more() -> None:
     quiet = timedelta(seconds=60)
 
-    assert not transaction_steps.is_not_found_final(sent(), quiet, NOW + 89 * SECOND)
-    assert transaction_steps.is_not_found_final(sent(), quiet, NOW + 90 * SECOND)
+    assert not steps.is_not_found_final(sent(), quiet, NOW + 89 * SECOND)
+    assert steps.is_not_found_final(sent(), quiet, NOW + 90 * SECOND)
 
 
 def test_a_payment_that_owed_a_step_is_deposited_at_the_deadline() -> None:
-    payment = transaction_steps.completed(sent(phase=Phase.AWAITING_COMPLETION))
+    payment = steps.completed(sent(phase=Phase.AWAITING_COMPLETION))
 
     assert payment.status_at(payment.deadline) == "DEPOSITED"
     assert payment.status_at(payment.deadline - SECOND) == "IN-TRANSFER"
 
 
 STEPS = {
-    transaction_steps.not_attempted: Phase.REJECTED,
-    transaction_steps.not_found: Phase.REJECTED,
-    transaction_steps.unknown: Phase.UNKNOWN,
-    partial(transaction_steps.auto_cancelling, now=NOW): Phase.AUTO_CANCELLING,
-    transaction_steps.auto_cancelled: Phase.AUTO_CANCELLED,
-    transaction_steps.completed: Phase.APPROVED,
+    steps.not_attempted: Phase.REJECTED,
+    steps.not_found: Phase.REJECTED,
+    steps.unknown: Phase.UNKNOWN,
+    partial(steps.auto_cancelling, now=NOW): Phase.AUTO_CANCELLING,
+    steps.auto_cancelled: Phase.AUTO_CANCELLED,
+    steps.completed: Phase.APPROVED,
 }
 
 
@@ -151,19 +151,19 @@ def test_what_is_decided_stays_decided() -> None:
     for phase in (Phase.APPROVED, Phase.DECLINED, Phase.REJECTED, Phase.AUTO_CANCELLED):
         for step, target in STEPS.items():
             del step
-            assert not transaction_steps.may_follow(sent(phase=phase), sent(phase=target))
-    assert not transaction_steps.may_follow(sent(phase=Phase.AUTO_CANCELLING), sent(phase=Phase.APPROVED))
+            assert not steps.may_follow(sent(phase=phase), sent(phase=target))
+    assert not steps.may_follow(sent(phase=Phase.AUTO_CANCELLING), sent(phase=Phase.APPROVED))
 
 
 @pytest.mark.parametrize(
     "step",
     [
-        transaction_steps.not_attempted,
-        transaction_steps.unusable,
-        partial(transaction_steps.with_answer, answer=answer()),
-        partial(transaction_steps.with_answer, answer=answer(51)),
-        partial(transaction_steps.reversal_with_answer, answer=answer()),
-        partial(transaction_steps.reversal_with_answer, answer=answer(68)),
+        steps.not_attempted,
+        steps.unusable,
+        partial(steps.with_answer, answer=answer()),
+        partial(steps.with_answer, answer=answer(51)),
+        partial(steps.reversal_with_answer, answer=answer()),
+        partial(steps.reversal_with_answer, answer=answer(68)),
     ],
 )
 def test_what_is_being_cancelled_automatically_ends_with_the_acknowledgement_alone(step: Any) -> None:
@@ -177,20 +177,20 @@ def test_what_the_acquirer_writes_is_kept_bounded_and_without_a_card_number() ->
         "additional_fields": f"{PAN} " + "x" * 2000,
         "additional_fields_title": f"{STEADY}" + "y" * 300,
     }
-    for step in (transaction_steps.with_answer, transaction_steps.reversal_with_answer):
+    for step in (steps.with_answer, steps.reversal_with_answer):
         kept = step(sent(), replace(answer(**answered, emv_result="8A023030"), acquirer_tran_id=f"T-{PAN}"))
 
-        assert len(kept.result.additional_fields or "") == transaction_steps.MAX_FIELDS
+        assert len(kept.result.additional_fields or "") == steps.MAX_FIELDS
         assert (kept.result.additional_fields or "").startswith("411111******1111 xxx")
         assert (kept.result.additional_fields_title or "").startswith("4242")
-        assert len(kept.result.additional_fields_title or "") == transaction_steps.MAX_TITLE
+        assert len(kept.result.additional_fields_title or "") == steps.MAX_TITLE
         assert kept.result.acquirer_tran_id == "T-411111******1111"
         assert PAN not in repr(kept)
         assert kept.result.emv_result == "8A023030"
 
 
 def test_an_answer_without_texts_leaves_none() -> None:
-    kept = transaction_steps.with_answer(sent(), answer(additional_fields="", emv_result="no TLV"))
+    kept = steps.with_answer(sent(), answer(additional_fields="", emv_result="no TLV"))
 
     assert (kept.result.additional_fields, kept.result.additional_fields_title, kept.result.emv_result) == (None,) * 3
 
@@ -201,7 +201,7 @@ def test_an_answer_without_texts_leaves_none() -> None:
 )
 def test_a_signature_holds_no_reversal_up(*, forced: bool, wanted: bool, code: int, required: bool) -> None:
     reversal = sent(phase=Phase.RETURNING, original_id="0", signature_required=forced)
-    after = transaction_steps.reversal_with_answer(reversal, answer(code, signature_required=wanted))
+    after = steps.reversal_with_answer(reversal, answer(code, signature_required=wanted))
 
     assert after.owes_signature is required
     assert after.phase is (Phase.DECLINED if code else Phase.REVERSAL_APPROVED)
@@ -217,7 +217,7 @@ def test_a_signature_holds_no_reversal_up(*, forced: bool, wanted: bool, code: i
 )
 def test_a_signature_completes_what_awaits_nothing_else(before: dict[str, Any], phase: Phase) -> None:
     owing = sent(signature_required=True, photo_key="p", **before)
-    after = transaction_steps.signed(owing, Pictures(signature_key="s"))
+    after = steps.signed(owing, Pictures(signature_key="s"))
 
     assert owing.owes_signature
     assert not after.owes_signature

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import transaction_steps
+from chalicelib.domain import outcomes as steps
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
 from chalicelib.domain.phases import Phase
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
-from chalicelib.services import acquirer_calls, payment_sweep
+from chalicelib.services import outcomes, payment_sweep
 from chalicelib.store import outbox, transactions
 from chalicelib.store.table import read
 from chalicelib.web import refuse
@@ -171,7 +171,7 @@ def test_a_return_that_never_arrived_is_requested_again_after_the_quiet_time_and
     with broken(monkeypatch, reverse=lost):
         counts = []
         for at in (NOW + 80 * SECOND, NOW + 91 * SECOND, returned.deadline - 89 * SECOND):
-            acquirer_calls.resolve(stored_transaction(returned.id), at)
+            outcomes.refresh(stored_transaction(returned.id), at)
             counts.append(len(asked))
 
     assert counts == [0, 1, 1]
@@ -246,11 +246,11 @@ def test_what_is_taken_for_lost_can_no_more_be_authorized() -> None:
 def test_what_is_approved_while_it_is_reversed_as_lost_is_not_paid(monkeypatch: pytest.MonkeyPatch) -> None:
     till = a_till()
     payment = till.pay(a_card_body(12.69))
-    approved = partial(transaction_steps.with_answer, answer=AcquirerAnswer(0, "Approved"))
+    approved = partial(steps.with_answer, answer=AcquirerAnswer(0, "Approved"))
 
     def arrives_now(request: Any, within_s: float) -> AcquirerAnswer:
         """Let the process go on that stood still: the acquirer approves, and reverses right after."""
-        acquirer_calls.advance(payment, approved, NOW)
+        outcomes.advance(payment, approved, NOW)
         return Sandbox().reverse(request, within_s)
 
     with broken(monkeypatch, reverse=arrives_now):
@@ -350,14 +350,14 @@ def test_one_that_fails_does_not_stop_the_sweep(monkeypatch: pytest.MonkeyPatch)
     till = a_till()
     start = NOW - timedelta(days=800)
     payments = [till.pay(a_card_body(12.68), start + n * SECOND) for n in range(2)]
-    real = acquirer_calls.resolve
+    real = outcomes.resolve
 
-    def fail_once(payment: Any, now: Any) -> Any:
+    def fail_once(payment: Any, *also: Any) -> Any:
         if payment.id == payments[0].id:
             raise RuntimeError
-        return real(payment, now)
+        return real(payment, *also)
 
-    monkeypatch.setattr(acquirer_calls, "resolve", fail_once)
+    monkeypatch.setattr(outcomes, "resolve", fail_once)
 
     assert payment_sweep.run(start + 2 * MINUTE, limit=2).done == 2
     assert (kept(payments[1].id) or payments[1]).phase is Phase.APPROVED
