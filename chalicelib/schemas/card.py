@@ -11,7 +11,7 @@ from chalicelib.domain.card import CardData, CardInput
 from chalicelib.domain.payment import BY_DATA, BY_LINK, check_input_mode
 from chalicelib.domain.reversal import SentCard, sent_card
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.transaction import KINDS, InputType
+from chalicelib.domain.transaction import InputType
 from chalicelib.errors import Check, Finding
 from chalicelib.schemas.base import Identifier, Request, SecretText, Text
 
@@ -65,11 +65,8 @@ def numbers_in(sent: Any) -> tuple[str, ...]:
     return tuple(number for text in texts if isinstance(text, str) for number in masking.numbers_in(text))
 
 
-def order_card(input_type: InputType, sent: Card | None) -> dict[str, Any]:
-    """Return the card fields of a payment order: the card and its findings, or the linked ID."""
-    sent = sent or Card()
-    if KINDS[input_type].acquirer is not None:
-        return {}
+def order_card(input_type: InputType, sent: Card) -> dict[str, Any]:
+    """Return the card fields of a card payment's order: the card and its findings, or the linked ID."""
     if input_type is InputType.LINKED_CARD:
         findings = check_input_mode(sent.card_input_mode, BY_LINK)
         if sent.linked_card_id is None:

@@ -22,10 +22,11 @@ from chalicelib.domain import emv, transaction
 from chalicelib.domain.guid import DEFAULT_GUID, GUID_PATTERN
 from chalicelib.domain.message_limits import PER_ADDRESS, PER_AGENT
 from chalicelib.domain.partner import PartnerRequest, PreparedField
-from chalicelib.domain.payment import PaymentOrder, supported
+from chalicelib.domain.payment import PaymentOrder
 from chalicelib.domain.picture import MEGABYTE, Picture
 from chalicelib.domain.totals import bytes_in_answer
 from chalicelib.domain.transaction import (
+    KINDS,
     NOT_SUPPORTED,
     OWN_RECEIPT_NUMBER,
     InputType,
@@ -279,6 +280,9 @@ class OfflineTran(Request):
     offline_queue_id: QueueId | None = Field(None, alias="OfflineQueueId")
 
 
+ONLINE = OfflineTran()
+
+
 class BasicTran(Request):
     """The payment itself."""
 
@@ -296,7 +300,7 @@ class BasicTran(Request):
     id: OwnId | None = None
     aux_data_input: AuxDataInput = AuxDataInput()
     cpf_data: CPFData | None = None
-    offline_tran: OfflineTran = OfflineTran()
+    offline_tran: OfflineTran = ONLINE
     terminal_group_id: Identifier | None = None
     terminal_group_code: Text | None = None
     skip_fiscalization: bool | None = None
@@ -403,12 +407,12 @@ class SubmitPayment(StoredRequest):
     def offline(self) -> OfflineTran:
         """Return the facts of an offline payment; none for a payment that is made online."""
         offline = self.basic_tran.offline_tran
-        return offline if offline.offline_mode else OfflineTran()
+        return offline if offline.offline_mode else ONLINE
 
     def to_domain(self, payment_id: str) -> PaymentOrder:
         """Return the payment as a domain order under this ID."""
         basic, acquirer, offline = self.basic_tran, self.acq_tran, self.offline
-        input_type = supported(basic.input_type)
+        input_type = InputType(basic.input_type)
         return PaymentOrder(
             id=payment_id,
             input_type=input_type,
@@ -432,7 +436,7 @@ class SubmitPayment(StoredRequest):
             external_terminal_id=acquirer.external_terminal_id,
             allow_swipe_over_chip=bool(acquirer.allow_swipe_over_chip),
             additional_fields=acquirer.additional_acquiring_fields,
-            **order_card(input_type, self.card),
+            **(order_card(input_type, self.card or Card()) if KINDS[input_type].acquirer is None else {}),
         )
 
     def _terminal_group(self) -> dict[str, int | str]:

@@ -80,7 +80,8 @@ class StoredRequest(Context):
 
         Call it after the caller is admitted. Raise VALIDATION_FAILED when a masked number does not fit its field.
         """
-        numbers = numbers_in(self._sent.get("Card"))
+        card = self._sent.get("Card")
+        numbers = numbers_in(card) if card else ()
         if not numbers:
             return self
         mask = mask_of(numbers)

@@ -234,7 +234,7 @@ class TransactionView(View):
             pos_id=transaction.agent.id,
             branch_id=transaction.client_id,
             trans_pos=TransPosView.of(transaction.agent),
-            linked_card=PaidCardView.of(transaction, zone),
+            linked_card=PaidCardView.of(transaction, zone) if transaction.card_entry.linked_id else None,
             photo_url=transaction.pictures.photo_key and sign(transaction.pictures.photo_key),
             signature_url=transaction.pictures.signature_key and sign(transaction.pictures.signature_key),
             **asdict(transaction.particulars),

@@ -141,10 +141,12 @@ def _store(transaction: Transaction, till: Till, loaded: Admitted, now: datetime
 
     An offline payment keeps the number of its till and takes none. Raise AlreadyExistsError for a used ID.
     """
-    country, agent_id = till.merchant.country_code, till.agent.id
-    content = within_limits(transaction.receipt, transaction.client_id, agent_id, now, country)
-    transaction = replace(transaction, receipt=content)
-    also = [*checks, *map(outbox_store.put, receipts_for(transaction, now))]
+    also = list(checks)
+    if transaction.receipt.addresses:
+        country, agent_id = till.merchant.country_code, till.agent.id
+        content = within_limits(transaction.receipt, transaction.client_id, agent_id, now, country)
+        transaction = replace(transaction, receipt=content)
+        also += map(outbox_store.put, receipts_for(transaction, now))
     if transaction.invoice:
         transactions.record(transaction, *also)
         return transaction

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from chalicelib.domain.outbox import HELD_FOR, Outbox, held_for_stream
 from chalicelib.store import due_index
-from chalicelib.store.table import Key, Write, commit, put_new
+from chalicelib.store.table import Key, Write, put_new
 
 TABLE = "outbox"
 
@@ -22,14 +22,6 @@ def put(entry: Outbox) -> Write:
     """Return the write of a new entry, in the lane of its channel. The stream of the table then sends the message."""
     index = {"due_shard": due_index.shard_of(entry.id, entry.channel)}
     return put_new(TABLE, held_for_stream(entry), "id", AlreadyStoredError(), index=index)
-
-
-def commit_once(*writes: Write) -> None:
-    """Execute all writes or none. Leave out messages that are stored already, which a lost transaction left behind."""
-    try:
-        commit(*writes)
-    except AlreadyStoredError:
-        commit(*(one for one in writes if not isinstance(one.otherwise, AlreadyStoredError)))
 
 
 def claim_new(entry: Outbox) -> Outbox | None:

@@ -47,7 +47,8 @@ def key(client_id: int, agent_id: int, day: date) -> Key[MonthNumbers]:
 
 def key_of(transaction: Transaction) -> Key[MonthNumbers]:
     """Return the key of the numbers among which a transaction counts."""
-    return key(transaction.client_id, transaction.agent.id, _day_of(transaction))
+    day = business_day(transaction.counts_at, transaction.gmt)
+    return key(transaction.client_id, transaction.agent.id, day)
 
 
 def number(transaction: Transaction, numbers: MonthNumbers | None) -> tuple[Transaction, Write]:
@@ -56,14 +57,11 @@ def number(transaction: Transaction, numbers: MonthNumbers | None) -> tuple[Tran
     `numbers` are the agent's numbers as they were read (None: there are none yet). The write raises NumberTakenError
     when another transaction took the number meanwhile.
     """
-    day = _day_of(transaction)
+    day = business_day(transaction.counts_at, transaction.gmt)
     next_one = (numbers.last if numbers else {}).get(f"{day:%d}", 0) + 1
     numbered = replace(transaction, invoice=receipt_number(day, transaction.agent.id, next_one))
-    return numbered, _count_up(key_of(transaction), numbers, {f"{day:%d}": next_one})
-
-
-def _day_of(transaction: Transaction) -> date:
-    return business_day(transaction.counts_at, transaction.gmt)
+    own = key(transaction.client_id, transaction.agent.id, day)
+    return numbered, _count_up(own, numbers, {f"{day:%d}": next_one})
 
 
 def _count_up(own: Key[MonthNumbers], numbers: MonthNumbers | None, today: Mapping[str, int]) -> Write:

@@ -17,6 +17,7 @@ from chalicelib.store.table import (
     Value,
     Write,
     attributes_of,
+    commit,
     decode,
     put_new,
     read,
@@ -71,7 +72,15 @@ def record(transaction: Transaction, *also: Write) -> None:
     Raise AlreadyExistsError for a used ID, so the same payment is never stored twice.
     """
     event = _event_writes(transaction, transaction.created_at)
-    outbox.commit_once(_put(transaction), *history.writes_for_new(transaction), *event, *also)
+    _commit(_put(transaction), *history.writes_for_new(transaction), *event, *also)
+
+
+def _commit(*writes: Write) -> None:
+    """Execute all writes or none. Leave out messages that are stored already, which a lost transaction left behind."""
+    try:
+        commit(*writes)
+    except outbox.AlreadyStoredError:
+        commit(*(one for one in writes if not isinstance(one.otherwise, outbox.AlreadyStoredError)))
 
 
 def store_step(before: Transaction, after: Transaction, now: datetime, *also: Write) -> None:
@@ -92,7 +101,7 @@ def store_step(before: Transaction, after: Transaction, now: datetime, *also: Wr
         completion = history.writes_for_completion(after) if before.phase is Phase.AWAITING_COMPLETION else []
     writes = (*event, *also, *completion)
     if writes:
-        outbox.commit_once(step, *writes)
+        _commit(step, *writes)
     else:
         write_one(step)
 
@@ -170,7 +179,7 @@ def reserve(original: Transaction, reversal: Transaction, *also: Write, follows_
     without a key, which may repeat that other reversal. Raise AlreadyExistsError for a used ID, RemainderChangedError
     for a changed payment.
     """
-    outbox.commit_once(
+    _commit(
         _put(reversal),
         _reservation(original, reversal, follows_latest=follows_latest),
         *history.writes_for_new(reversal),

@@ -10,7 +10,7 @@ from chalicelib.domain import outcomes as steps
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import CANCELS, ReverseMode
 from chalicelib.domain.transaction import Erasure, InputType, Pictures, Transaction
-from chalicelib.store import outbox, transactions
+from chalicelib.store import transactions
 from chalicelib.store.table import Write, commit, update, write_one
 from tests.support.stored import stored_transaction
 from tests.support.tills import SECOND
@@ -55,7 +55,7 @@ def test_a_merchant_gets_an_event_if_it_wishes(*, wish: bool | None, monkeypatch
         tables.extend(write.parameters["TableName"].rsplit("-", 1)[-1] for write in writes)
         commit(*writes)
 
-    monkeypatch.setattr(outbox, "commit", noted)
+    monkeypatch.setattr(transactions, "commit", noted)
     transactions.record(a_payment(makes_events=wish))
 
     assert tables.count("events") == (1 if wish else 0)
