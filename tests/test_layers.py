@@ -16,7 +16,7 @@ MAY_IMPORT = {
 }
 BOTO3_ROOMS = {"gateways"}
 BOTO3_MODULES = {"chalicelib.aws.client"}
-CHALICE_MODULES = {"chalicelib.web", "chalicelib.authorizer", "chalicelib.routes.jobs"}  # decision 56
+CHALICE_MODULES = {"chalicelib.web", "chalicelib.authorizer", "chalicelib.routes.jobs"}  # decision 43
 MODULES = sorted((ROOT / "chalicelib").rglob("*.py"))
 
 

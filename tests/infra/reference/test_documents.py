@@ -29,13 +29,22 @@ def test_a_link_leads_to_a_document_and_a_heading_that_exist(document: Path) -> 
 
 
 def test_the_list_of_decisions_has_every_decision_with_its_number_and_title() -> None:
-    listed = re.findall(
-        r"^\| \[(\d{4})\]\(([\w-]+\.md)\) \| (.+?) \|", (DECISIONS / "README.md").read_text(), re.MULTILINE
-    )
+    text = (DECISIONS / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^- \[(\d{4})\]\(([\w-]+\.md)\) (.+)$", text, re.MULTILINE)
     titles = {path.name: path.read_text().splitlines()[0] for path in DECISIONS.glob("0*.md")}
 
     assert {name: f"# {number} · {title}" for number, name, title in listed} == titles
-    assert sorted(number for number, _, _ in listed) == [f"{number:04d}" for number in range(1, len(listed) + 1)]
+    assert len(listed) == len(titles)
+
+
+def test_each_number_of_a_decision_is_listed_or_leads_to_a_listed_one() -> None:
+    text = (DECISIONS / "README.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^- \[(\d{4})\]", text, re.MULTILINE)
+    merged = re.findall(r"^\| (\d{4}.*) \| (\d{4}) \|$", text, re.MULTILINE)
+    earlier = {number for numbers, _ in merged for number in re.findall(r"\d{4}", numbers)}
+
+    assert {now for _, now in merged} <= set(listed)
+    assert sorted([*listed, *earlier]) == [f"{number:04d}" for number in range(1, len(listed) + len(earlier) + 1)]
 
 
 @pytest.mark.parametrize("decision", sorted(DECISIONS.glob("0*.md")), ids=lambda decision: decision.stem)
