@@ -10,8 +10,9 @@ from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import LinkedCard, is_another
 from chalicelib.domain.guid import is_guid
-from chalicelib.domain.history import Page, amount_taken, entry_of
+from chalicelib.domain.history_page import Page
 from chalicelib.domain.merchant import Terminal
+from chalicelib.domain.money import from_minor
 from chalicelib.domain.payment import PaymentOrder, Till, with_card
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import KINDS, Transaction
@@ -194,4 +195,6 @@ def get(transaction_id: str, caller: Caller, now: datetime) -> Page:
     admitted, transaction = admit_to_transaction(caller, transaction_id)
     transaction = acquirer_calls.refresh(transaction, now)
     merchant = admitted.merchant or read(merchants.key(transaction.client_id))  # a system user has no merchant
-    return Page([transaction], 1, amount_taken([entry_of(transaction)], merchant.currency_id if merchant else None))
+    own = (merchant and merchant.currency_id) or transaction.currency.code
+    took = transaction.took_money and transaction.currency.code == own
+    return Page([transaction], 1, from_minor(transaction.amount_minor if took else 0, transaction.currency))

@@ -54,7 +54,7 @@ def _measured(size: int, reversed_each: int) -> tuple[str, ...]:
     if reversed_each:
         payments = (one if number % reversed_each else _reversed_in_part(one) for number, one in enumerate(payments))
     write_in_bulk(payments, _is_read)
-    _export(shop)  # rolls the totals up
+    _export(shop)  # makes the month sums
     with measure_capacity() as meter:
         seconds = timed_ms(partial(_export, shop)) / 1000
     tracemalloc.start()
