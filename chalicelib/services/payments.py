@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from chalicelib.domain import host_messages, payment, permissions
@@ -196,5 +197,6 @@ def get(transaction_id: str, caller: Caller, now: datetime) -> Page:
     transaction = acquirer_calls.refresh(transaction, now)
     merchant = admitted.merchant or read(merchants.key(transaction.client_id))  # a system user has no merchant
     own = (merchant and merchant.currency_id) or transaction.currency.code
-    took = transaction.took_money and transaction.currency.code == own
-    return Page([transaction], 1, from_minor(transaction.amount_minor if took else 0, transaction.currency))
+    counts = transaction.took_money and transaction.currency.code == own
+    amount = from_minor(transaction.amount_minor, transaction.currency) if counts else Decimal()
+    return Page([transaction], 1, amount)
