@@ -22,7 +22,7 @@ class CountedPages:
     """The moved money in pages, which are counted while they are read. More than `most` raise PERIOD_TOO_LONG."""
 
     def __init__(self, pages: Iterable[Sequence[Moved]], most: int) -> None:
-        """Count the pages from none."""
+        """Wrap `pages`; none is read yet."""
         self._pages, self._most = pages, most
         self.number = 0
 
