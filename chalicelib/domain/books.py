@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from decimal import Decimal
 
-from chalicelib.domain.totals import Moved
+from chalicelib.domain.takings import Moved
 from chalicelib.domain.transaction import KINDS, InputType
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record

@@ -115,21 +115,21 @@ def _days_before(day: date, count: int) -> date:
     return date.fromordinal(max(1, day.toordinal() - count + 1))
 
 
+FIRST_ZONE = 14  # hours before UTC
 ENDED_EVERYWHERE = timedelta(hours=12)  # after the day's end in UTC: the last zone is UTC-12
 ON_THE_WAY = timedelta(hours=1)  # grace for writes in flight: none takes so long
-FIRST_ZONE = timedelta(hours=14)  # the first zone is UTC+14
 
 
-def is_late(day: date, now: datetime) -> bool:
-    """Return whether a write to a day's counters is late: the day has ended in every zone."""
+def is_over(day: date, now: datetime) -> bool:
+    """Return whether the day has ended in every zone."""
     return now >= datetime.combine(day, time.min, UTC) + timedelta(days=1) + ENDED_EVERYWHERE
 
 
-def last_closed_day(now: datetime) -> date:
-    """Return the latest closed day: from now on only late writes change its counters."""
-    return (now.astimezone(UTC) - ENDED_EVERYWHERE - ON_THE_WAY).date() - timedelta(days=1)
+def closed_and_open_months(period: Period, now: datetime) -> tuple[list[str], list[str]]:
+    """Return the closed and the open months of a period; a month that has begun in no zone is neither.
 
-
-def last_open_day(now: datetime) -> date:
-    """Return the latest day that has begun in any zone."""
-    return (now.astimezone(UTC) + FIRST_ZONE).date()
+    A month is closed when its last day is over and no write to it that was in flight then can still arrive.
+    """
+    begun = [month for month in period.months if days_of_month(month).first <= business_day(now, FIRST_ZONE)]
+    closed = [month for month in begun if is_over(days_of_month(month).last, now - ON_THE_WAY)]
+    return closed, begun[len(closed) :]

@@ -5,9 +5,10 @@ from datetime import datetime
 
 from chalicelib import clock
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.history import Page
-from chalicelib.schemas.history import ListHistory, ReportTakings, TakingsAnswer
+from chalicelib.domain.history_page import Page
+from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.history_export import CSV, ExportAnswer, ExportHistory
+from chalicelib.schemas.takings import ReportTakings, TakingsAnswer
 from chalicelib.schemas.transaction_view import TransactionList
 from chalicelib.services import books, history, history_export, pictures
 from chalicelib.services import takings as takings_service

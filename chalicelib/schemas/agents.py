@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from chalicelib.domain import history
+from chalicelib.domain import history_page
 from chalicelib.domain.agent import ACCOUNT_AGENT, ACTIVE, BLOCKED, Agent, BranchActions, Login
 from chalicelib.domain.agent_assignments import Profile
 from chalicelib.domain.business_days import text_of, zone_of
@@ -299,9 +299,9 @@ class PosListAnswer(Answer):
     def of(cls, page: list[Profile], total: int, now: datetime, gmt: int | None) -> Self:
         """Return the answer with one page of the matching agents. `total` is the number of all matches."""
         counters = PosCounters(
-            pagesize=history.PAGE_SIZE,
+            pagesize=history_page.PAGE_SIZE,
             item_count_page=len(page),
             item_count_ttl=total,
-            page_count=history.page_count(total),
+            page_count=history_page.page_count(total),
         )
         return cls(pos_list=[PosView.of(profile, now, gmt) for profile in page], pos_counters=counters)

@@ -1,18 +1,16 @@
-"""The requests to list and export transactions and to report takings, and the answers to export and report."""
+"""The request to list transactions: its period, and its filter."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import date, datetime
-from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from chalicelib.domain.guid import is_guid
-from chalicelib.domain.history import HistoryFilter, SearchText, folded
-from chalicelib.domain.totals import Taking
-from chalicelib.domain.transaction import receipt_number
+from chalicelib.domain.history_entry import folded
+from chalicelib.domain.history_filter import HistoryFilter, SearchText
 from chalicelib.errors import Check
-from chalicelib.schemas.base import Answer, Identifier, Request, Text, View, problem
+from chalicelib.schemas.base import Identifier, Request, Text, problem
 from chalicelib.schemas.payments import InputTypeField
 from chalicelib.schemas.request_context import Context
 
@@ -110,74 +108,3 @@ class ListHistory(Context):
 
 def _folded(text: str | None) -> str | None:
     return text and folded(text)
-
-
-BY_HOUR = "hour"
-
-
-class ReportTakings(Context):
-    """The body of report/takings."""
-
-    PATHS: ClassVar[Mapping[str, str]] = {"period.first": "Period.From"}
-
-    period: PeriodModel = PeriodModel()
-    account_id: Identifier | None = None
-    by: Literal["day", "hour"] = "day"
-
-
-class TakingView(View):
-    """An agent's takings and returns in a day or hour, by one kind of payment at one acquirer."""
-
-    day: str
-    hour: int | None
-    agent_id: int
-    agent_name: str | None
-    input_type: int
-    acquirer_code: str
-    currency_id: str
-    payments: int
-    amount: Decimal
-    reversals: int
-    amount_reversed: Decimal
-    net: Decimal
-
-
-class ReceiptNumbersView(View):
-    """The receipt numbers of an agent on a day: they count from 1 without gap."""
-
-    agent_id: int
-    first: str
-    last: str
-    count: int
-
-    @classmethod
-    def of(cls, day: date, agent_id: int, last: int) -> Self:
-        """Return the numbers from the first to the last one."""
-        first, last_text = (receipt_number(day, agent_id, number) for number in (1, last))
-        return cls(agent_id=agent_id, first=first, last=last_text, count=last)
-
-
-class TakingsAnswer(Answer):
-    """The takings of a period: one row for each combination with transactions."""
-
-    takings: list[TakingView]
-    receipt_numbers: list[ReceiptNumbersView] | None
-
-    @classmethod
-    def of(
-        cls, rows: Sequence[Taking], names: Mapping[int, str], day: date | None, last_numbers: Mapping[int, int]
-    ) -> Self:
-        """Return the answer with its rows. `names` and `last_numbers`, which are of `day`, are by agent."""
-        return cls(
-            receipt_numbers=[ReceiptNumbersView.of(day, *one) for one in last_numbers.items()] if day else None,
-            takings=[
-                TakingView.carried(
-                    row,
-                    day=row.day.isoformat(),
-                    agent_name=names.get(row.agent_id),
-                    acquirer_code=row.acquirer,
-                    currency_id=row.currency,
-                )
-                for row in rows
-            ],
-        )

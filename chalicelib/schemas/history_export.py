@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Final, Literal
 
-from chalicelib.domain.history import EXPORTED, HistoryEntry
+from chalicelib.domain.history_entry import EXPORTED, HistoryEntry
 from chalicelib.domain.phases import Shown
 from chalicelib.schemas.base import Answer, Request, Text
 from chalicelib.schemas.history import ListHistory

@@ -24,7 +24,7 @@ from chalicelib.domain.message_limits import PER_ADDRESS, PER_AGENT
 from chalicelib.domain.partner import PartnerRequest, PreparedField
 from chalicelib.domain.payment import PaymentOrder
 from chalicelib.domain.picture import MEGABYTE, Picture
-from chalicelib.domain.totals import bytes_in_answer
+from chalicelib.domain.takings import bytes_in_answer
 from chalicelib.domain.transaction import (
     KINDS,
     NOT_SUPPORTED,

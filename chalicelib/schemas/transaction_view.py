@@ -10,7 +10,7 @@ from pydantic import Field, WithJsonSchema
 
 from chalicelib.domain import money
 from chalicelib.domain.business_days import text_of, zone_of
-from chalicelib.domain.history import PAGE_SIZE, Page, page_count
+from chalicelib.domain.history_page import PAGE_SIZE, Page, page_count
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import FAILED, Section
 from chalicelib.domain.reversal import CANCELS, offers

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from chalicelib.domain import url_guard
 from chalicelib.domain.business_days import text_of, zone_of
-from chalicelib.domain.history import PAGE_SIZE
+from chalicelib.domain.history_page import PAGE_SIZE
 from chalicelib.domain.phases import SHOWN
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.webhooks import PING, Attempt, Delivery, Event, Kind, Webhook

@@ -11,7 +11,7 @@ from chalicelib.domain import outbox as messages
 from chalicelib.domain.agent import ACTIVE, BLOCKED, Agent, Caller, Login, PrinterSettings
 from chalicelib.domain.agent_assignments import Profile, matches_search
 from chalicelib.domain.effective_settings import effective, merge_settings, switched_off
-from chalicelib.domain.history import page_of
+from chalicelib.domain.history_page import page_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical

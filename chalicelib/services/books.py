@@ -13,9 +13,10 @@ from chalicelib.schemas.books import FORMATS, findings_in
 from chalicelib.schemas.history_export import CSV, ExportHistory
 from chalicelib.services.admission import admit
 from chalicelib.services.history import scope_of
-from chalicelib.store import agents, totals
+from chalicelib.services.takings import CountedPages
+from chalicelib.store import agents, takings
 
-MOST_PAGES = 100  # of totals: two seconds
+MOST_PAGES = 100  # of counters: two seconds
 
 
 def export(body: ExportHistory, caller: Caller, now: datetime) -> str:
@@ -28,7 +29,7 @@ def export(body: ExportHistory, caller: Caller, now: datetime) -> str:
     form = FORMATS[body.format]
     findings = findings_in(form, body.accounts)
     period = _period(body, business_day(now, scope.gmt), findings)
-    entries = entries_of(totals.by_day(scope.client_id, period, scope.agent_id, [], MOST_PAGES))
+    entries = entries_of(CountedPages(takings.by_day(scope.client_id, period, scope.agent_id), MOST_PAGES))
     content = form.write(entries, body.accounts.given).encode()
 
     name = f"exports/{scope.client_id}/{new_guid()}.{form.suffix}"

@@ -10,7 +10,8 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, TextIO
 
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.history import MAX_CANDIDATES, HistoryEntry, days_of, entry_of
+from chalicelib.domain.history_entry import ORDER, HistoryEntry, entry_of
+from chalicelib.domain.history_page import MAX_CANDIDATES, days_of
 from chalicelib.domain.phases import SHOWN, Shown
 from chalicelib.domain.transaction import language_of
 from chalicelib.errors import ErrorCode, ServiceError
@@ -58,9 +59,9 @@ def export(body: ListHistory, caller: Caller, now: datetime) -> str:
 def _write(query: HistoryQuery, file: TextIO, row: MakeRow, now: datetime) -> None:
     found = history.found_by_key(query)
     if found is not None:
-        _write_rows(file, row, sorted(found, key=lambda entry: entry.order, reverse=query.newest_first))
+        _write_rows(file, row, sorted(found, key=ORDER, reverse=query.newest_first))
         return
-    inside = [one for one in history.counted_by_totals(query, now).day_totals if one.day in query.period]
+    inside = history.totals_of(query, now)
     fitting = [one for one in inside if query.wanted.takes(one.counter)]
     days = days_of(fitting, newest_first=False)
     if query.wanted.by_text:

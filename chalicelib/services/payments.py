@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from chalicelib.domain import host_messages, payment, permissions
@@ -9,8 +10,9 @@ from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import LinkedCard, is_another
 from chalicelib.domain.guid import is_guid
-from chalicelib.domain.history import Page, amount_taken, entry_of
+from chalicelib.domain.history_page import Page
 from chalicelib.domain.merchant import Terminal
+from chalicelib.domain.money import from_minor
 from chalicelib.domain.payment import PaymentOrder, Till, with_card
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import KINDS, Transaction
@@ -209,4 +211,7 @@ def get(transaction_id: str, caller: Caller, now: datetime) -> Page:
     admitted, transaction = admit_to_transaction(caller, transaction_id)
     transaction = outcomes.refresh(transaction, now) if transaction.is_pending else transaction
     merchant = admitted.merchant or read(merchants.key(transaction.client_id))  # a system user has no merchant
-    return Page([transaction], 1, amount_taken([entry_of(transaction)], merchant.currency_id if merchant else None))
+    own = (merchant and merchant.currency_id) or transaction.currency.code
+    counts = transaction.took_money and transaction.currency.code == own
+    amount = from_minor(transaction.amount_minor, transaction.currency) if counts else Decimal()
+    return Page([transaction], 1, amount)

@@ -1,20 +1,38 @@
 """Takings: the money taken and returned in a period, by day or by hour."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import date, datetime
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import LONGEST, business_day, period_of
-from chalicelib.domain.totals import LONGEST_BY_HOUR, Moved, Taking, check_size, takings_of, too_much
+from chalicelib.domain.takings import LONGEST_BY_HOUR, Moved, Taking, check_size, takings_of, too_much
 from chalicelib.record import Record
-from chalicelib.schemas.history import BY_HOUR, ReportTakings
+from chalicelib.schemas.takings import BY_HOUR, ReportTakings
 from chalicelib.services.admission import admit
 from chalicelib.services.history import scope_of
-from chalicelib.store import agents, receipt_numbers, totals
+from chalicelib.store import agents, receipt_numbers, takings
 from chalicelib.store.table import BATCH, read_all
 
+MOST_PAGES = 17  # of counters
 MOST_READS = 18  # of the store, besides the reads of the caller and of a system user's merchant
+
+
+class CountedPages:
+    """The moved money in pages, which are counted while they are read. More than `most` raise PERIOD_TOO_LONG."""
+
+    def __init__(self, pages: Iterable[Sequence[Moved]], most: int) -> None:
+        """Wrap `pages`; none is read yet."""
+        self._pages, self._most = pages, most
+        self.number = 0
+
+    def __iter__(self) -> Iterator[Moved]:
+        """Read the pages, and yield what is in them."""
+        for page in self._pages:
+            self.number += 1
+            if self.number > self._most:
+                raise too_much()
+            yield from page
 
 
 class Report(Record):
@@ -35,17 +53,15 @@ def report(body: ReportTakings, caller: Caller, now: datetime) -> Report:
     longest = LONGEST_BY_HOUR if is_by_hour else LONGEST
     period = period_of(body.period.first, body.period.last, business_day(now, scope.gmt), longest)
 
-    pages: list[int] = []
-    read = totals.by_hour if is_by_hour else totals.by_day
-    moved: Iterable[Moved] = read(scope.client_id, period, scope.agent_id, pages)
+    read = takings.by_hour if is_by_hour else takings.by_day
+    pages = CountedPages(read(scope.client_id, period, scope.agent_id), MOST_PAGES)
 
     day = period.first if period.first == period.last and not is_by_hour else None
-    if day:
-        moved = list(moved)
+    moved = list(pages) if day else pages
     rows = takings_of(moved)
     # A day's declined payments move no money, but have receipt numbers.
     agent_ids = {one.counter.agent_id for one in moved} if day else {row.agent_id for row in rows}
-    found = _read_agents(scope.client_id, sorted(agent_ids), day, MOST_READS - len(pages))
+    found = _read_agents(scope.client_id, sorted(agent_ids), day, MOST_READS - pages.number)
     check_size(found.names.get(row.agent_id) for row in rows)
     return replace(found, rows=rows)
 

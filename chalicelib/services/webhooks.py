@@ -10,7 +10,7 @@ from typing import Any
 from chalicelib.domain import permissions, webhooks
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import business_day, period_of, start_of
-from chalicelib.domain.history import MAX_CANDIDATES, PAGE_SIZE
+from chalicelib.domain.history_page import MAX_CANDIDATES, PAGE_SIZE
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.url_guard import may_be_called

@@ -1,4 +1,4 @@
-"""The history: a short entry per transaction, the totals written with it, and the filter of a list."""
+"""The history: a short entry per transaction, with the counters written with it, and the reads of a list."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -6,12 +6,15 @@ from datetime import datetime, timedelta
 from itertools import groupby, islice
 from typing import Any
 
-from chalicelib.domain.business_days import Period
-from chalicelib.domain.history import MAX_CANDIDATES, SEARCHED, HistoryEntry, HistoryFilter, SearchText, entry_of
+from chalicelib.domain.business_days import Period, is_over
+from chalicelib.domain.history_entry import SEARCHED, HistoryEntry, entry_of
+from chalicelib.domain.history_filter import HistoryFilter, SearchText
+from chalicelib.domain.history_page import MAX_CANDIDATES
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
 from chalicelib.record import Record
-from chalicelib.store import totals
+from chalicelib.store import counters, month_sums
+from chalicelib.store.counters import counter_of, kind_text
 from chalicelib.store.table import (
     Filter,
     Item,
@@ -23,7 +26,6 @@ from chalicelib.store.table import (
     range_of_prefix,
     table_name,
 )
-from chalicelib.store.totals import counter_of, kind_text
 
 ENTRY, IN_ORDER = "entry#", "time#"  # sort keys by agent, and of all agents
 BETWEEN = "\n"  # separates the addresses of a receipt; no address contains it
@@ -108,7 +110,7 @@ def _search_for(search: SearchText) -> tuple[str, dict[str, Any]]:
     return " OR ".join(parts), values | amounts
 
 
-TABLE = totals.TABLE
+TABLE = counters.TABLE
 
 
 class Stretch(Record):
@@ -126,20 +128,20 @@ def writes_for_new(transaction: Transaction) -> list[Write]:
     client_id = transaction.client_id
     return [
         *_entry_writes(transaction, entry),
-        totals.add_to_total(client_id, entry),
-        totals.add_to_slots(client_id, entry),
-        *totals.count_late(client_id, entry, transaction.created_at),
+        counters.add_to_total(client_id, entry),
+        counters.add_to_slots(client_id, entry),
+        *_outdate(client_id, entry, transaction.created_at),
     ]
 
 
 def writes_for_outcome(transaction: Transaction, now: datetime) -> list[Write]:
     """Return the writes that add an outcome to the history: the references, and the money if any moved.
 
-    Rolled-up totals hold only the money that payments took, so only that makes them stale.
+    Month sums hold only the money that payments took, so only that makes them stale.
     """
     entry, client_id = entry_of(transaction), transaction.client_id
-    money = totals.add_money(client_id, entry) if entry.moved_minor else []
-    late = totals.count_late(client_id, entry, now) if entry.taken_minor else []
+    money = counters.add_money(client_id, entry) if entry.moved_minor else []
+    late = _outdate(client_id, entry, now) if entry.taken_minor else []
     return [*_entry_writes(transaction, entry), *money, *late]
 
 
@@ -164,7 +166,7 @@ def writes_for_erasure(before: Transaction, after: Transaction) -> list[Write]:
 
 def keys_of(transaction: Transaction, entry: HistoryEntry) -> list[Key[HistoryEntry]]:
     """Return the keys of the copies of a transaction's entry."""
-    month = totals.month_of(transaction.client_id, entry.at.date())
+    month = counters.month_of(transaction.client_id, entry.at.date())
     by_agent = f"{_prefix(entry.counter.agent_id)}{_time_text(entry.at)}#{entry.id}"
     in_order = f"{IN_ORDER}{_time_text(entry.at)}#{entry.counter.agent_id}#{entry.id}"
     places = [(month, by_agent), (month, in_order)]
@@ -202,6 +204,11 @@ def with_ext_id(client_id: int, ext_id: str, agent_id: int | None) -> list[Histo
 def of_month(client_id: int, month: str) -> list[HistoryEntry]:
     """List every entry of a merchant's month (2026-03)."""
     return [entry_in(item) for item in items_of(range_of_prefix(TABLE, ("month", f"{client_id}#{month}"), "at", ENTRY))]
+
+
+def _outdate(client_id: int, entry: HistoryEntry, now: datetime) -> list[Write]:
+    """Return the write that makes the sum of the entry's month stale; none if the entry's day is not over."""
+    return [month_sums.outdate_by(client_id, entry)] if is_over(entry.at.date(), now) else []
 
 
 def _entry_writes(transaction: Transaction, entry: HistoryEntry) -> list[Write]:

@@ -471,18 +471,20 @@ def list_records(
 
 
 def items_of(
-    span: Range,
-    matching: Filter | None = None,
-    only: Sequence[str] = (),
-    looked_at: list[int] | None = None,
-    *,
-    newest_first: bool = False,
+    span: Range, matching: Filter | None = None, only: Sequence[str] = (), *, newest_first: bool = False
 ) -> Iterator[Item]:
     """Yield the items of a range that match the filter, in the order of the sort key or in reverse.
 
-    With `only`, items have only these attributes. The number of items read for each page, matching or not, is appended
-    to `looked_at`.
+    With `only`, items have only these attributes.
     """
+    for page in item_pages(span, matching, only, newest_first=newest_first):
+        yield from page
+
+
+def item_pages(
+    span: Range, matching: Filter | None = None, only: Sequence[str] = (), *, newest_first: bool = False
+) -> Iterator[Sequence[Item]]:
+    """Yield the items like `items_of`: a list for each store call."""
     name, value = span.partition
     key_condition = f"#{name} = :partition AND #{span.sort_key} BETWEEN :low AND :high"
     filter_expression = matching.expression if matching else ""
@@ -499,10 +501,7 @@ def items_of(
         **({"ProjectionExpression": projection} if projection else {}),
         **({"ScanIndexForward": False} if newest_first else {}),
     }
-    for page in pages_of(parameters):
-        if looked_at is not None:
-            looked_at.append(page["ScannedCount"])
-        yield from page["Items"]
+    return (response["Items"] for response in pages_of(parameters))
 
 
 def pages_of(parameters: dict[str, Any]) -> Iterator[Mapping[str, Any]]:

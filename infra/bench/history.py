@@ -27,7 +27,7 @@ from chalicelib.domain.transaction import Reversals, Transaction
 from chalicelib.gateways import files
 from chalicelib.schemas.history import ListHistory
 from chalicelib.services import history_export
-from chalicelib.store import retries, transactions
+from chalicelib.store import outbox, retries, transactions
 from chalicelib.store.history import IN_ORDER
 from chalicelib.store.table import Write, commit
 from infra.bench.client import LambdaClient, measure_capacity, timed_ms
@@ -54,7 +54,7 @@ def _measured(size: int, reversed_each: int) -> tuple[str, ...]:
     if reversed_each:
         payments = (one if number % reversed_each else _reversed_in_part(one) for number, one in enumerate(payments))
     write_in_bulk(payments, _is_read)
-    _export(shop)  # rolls the totals up
+    _export(shop)  # makes the month sums
     with measure_capacity() as meter:
         seconds = timed_ms(partial(_export, shop)) / 1000
     tracemalloc.start()
@@ -142,7 +142,7 @@ def _pay_at_once(shop: Shop, changes: Mapping[str, Any], tills: int = AT_ONCE, e
         for payment in payments:
             transactions.record(replace(payment, created_at=datetime.now(UTC), **changes))
 
-    with mock.patch.object(transactions, "commit", timed), ThreadPoolExecutor(tills) as pool:
+    with mock.patch.object(outbox, "commit", timed), ThreadPoolExecutor(tills) as pool:
         for till in [pool.submit(partial(pay, number)) for number in range(tills)]:
             till.result()
     return sent

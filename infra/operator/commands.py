@@ -25,7 +25,6 @@ from chalicelib.aws.client import DYNAMODB, CallError, RefusedError, endpoint_of
 from chalicelib.domain import card
 from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, UnreachableError, text_of_code
 from chalicelib.domain.agent import ACCOUNT_USER, NO_CLIENT, Agent, Login
-from chalicelib.domain.business_days import days_of_month
 from chalicelib.domain.card import CardInput
 from chalicelib.domain.host_messages import LAST_STAN
 from chalicelib.domain.secret import Secret
@@ -35,7 +34,7 @@ from chalicelib.errors import ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.secrets import REMEMBERED_S, keyed_digest, pseudonym, seal, signing
 from chalicelib.schemas.field_types import EMAIL
-from chalicelib.services import history, linked_cards
+from chalicelib.services import linked_cards
 from chalicelib.services.authentication import LOGIN, new_secret_key
 from chalicelib.services.passwords import hash_password
 from chalicelib.settings import settings
@@ -284,10 +283,7 @@ def _find_login_command(options: argparse.Namespace) -> None:
 
 
 def _rebuild_totals_command(options: argparse.Namespace) -> None:
-    """Print each corrected counter. Exit with 1 if writers kept changing some of them.
-
-    Past days are rolled up afterwards, which saves lists the work.
-    """
+    """Print each corrected counter. Exit with 1 if writers kept changing some of them."""
     if options.month and not re.fullmatch(MONTH, options.month):
         sys.exit("The month must be like 2026-03.")
     corrected, busy = 0, 0
@@ -297,7 +293,6 @@ def _rebuild_totals_command(options: argparse.Namespace) -> None:
     for merchant in chosen:
         for month in [options.month] if options.month else months_of(merchant, clock.now()):
             outcome = rebuild(merchant.id, month)
-            history.totals_of_merchant(merchant.id, days_of_month(month), clock.now())
             for one in outcome.mended:
                 print(f"{one.month}  {one.at}  {one.name}: was {one.stored}, is {one.counted}")
             corrected += len(outcome.mended)

@@ -6,7 +6,7 @@ Each loss is known from a second place that outlived it: the audit, the history,
 from collections.abc import Container, Iterable, Iterator, Sequence
 from datetime import datetime
 
-from chalicelib.domain.history import HistoryEntry
+from chalicelib.domain.history_entry import HistoryEntry
 from chalicelib.store import agents, audit, events, history, merchants, outbox, transactions
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Audit

@@ -15,7 +15,7 @@ import simplejson
 
 from chalicelib import clock
 from chalicelib.domain.business_days import text_of
-from chalicelib.domain.history import entry_of
+from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.transaction import ERASED, Transaction
 from chalicelib.domain.webhooks import Delivery, Event

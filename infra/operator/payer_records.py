@@ -19,7 +19,8 @@ import phonenumbers
 from chalicelib import exact_json, phone_numbers
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.card import LinkedCard
-from chalicelib.domain.history import HistoryFilter, folded
+from chalicelib.domain.history_entry import folded
+from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.outbox import EMAIL, SMS, Outbox
 from chalicelib.domain.payment import OFFLINE_FOR

@@ -7,10 +7,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from chalicelib.domain.business_days import Period, business_day
-from chalicelib.domain.history import entry_of
+from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.payment import OFFLINE_FOR
 from chalicelib.record import Record
-from chalicelib.store import history, merchants, sequences, totals, transactions
+from chalicelib.store import counters, history, merchants, month_sums, sequences, transactions
 from chalicelib.store.table import BATCH, Write, commit, read_all, write_one
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def rebuild(client_id: int, month: str) -> Outcome:
     """Count a month (2026-03) of a merchant and correct the counters that differ.
 
     The counters are read before the transactions, and written only if they are unchanged since. So no payment that is
-    counted meanwhile is lost: its counter is counted again. The month's rolled-up totals always become stale, and the
-    next list rebuilds them.
+    counted meanwhile is lost: its counter is counted again. The month's sum always becomes stale, and the next list
+    makes it again.
     """
     mended: list[Difference] = []
     moving: list[Difference] = []
@@ -54,33 +54,33 @@ def rebuild(client_id: int, month: str) -> Outcome:
         moving = []
         for group in _differences(client_id, month):
             try:
-                commit(_correction(group), totals.outdate(client_id, month))
-            except totals.CounterChangedError:
+                commit(_correction(group), month_sums.outdate(client_id, month))
+            except counters.CounterChangedError:
                 moving += group
             else:
                 mended += group
         if not moving:
             break
-    if next(totals.read_counters(client_id, month, totals.TOTAL), None):
-        write_one(totals.outdate(client_id, month))
+    if next(counters.read_counters(client_id, month, counters.TOTAL), None):
+        write_one(month_sums.outdate(client_id, month))
     return Outcome(tuple(mended), tuple(moving))
 
 
 def _correction(group: Sequence[Difference]) -> Write:
     """Return the write that corrects the counters of one item."""
     before = {one.name: one.stored if one.exists else None for one in group}
-    key = totals.counters_key(group[0].month, group[0].at)
-    return totals.correction(key, before, {one.name: one.counted for one in group})
+    key = counters.counters_key(group[0].month, group[0].at)
+    return counters.correction(key, before, {one.name: one.counted for one in group})
 
 
 def _differences(client_id: int, month: str) -> Iterator[list[Difference]]:
     """Yield the counters that differ, grouped by item; a group fits into one correction."""
     stored: defaultdict[str, Counter[str]] = defaultdict(Counter)
-    for prefix in (totals.TOTAL, totals.SLOTS):
-        stored.update((at, Counter(numbers)) for at, numbers in totals.read_counters(client_id, month, prefix))
+    for prefix in (counters.TOTAL, counters.SLOTS):
+        stored.update((at, Counter(numbers)) for at, numbers in counters.read_counters(client_id, month, prefix))
     counted = _counted(client_id, month)
     for at in sorted(stored.keys() | counted.keys()):
-        yield from _groups(_differing(f"{client_id}#{month}", at, stored[at], counted[at]), totals.AT_ONCE)
+        yield from _groups(_differing(f"{client_id}#{month}", at, stored[at], counted[at]), counters.AT_ONCE)
 
 
 def _differing(partition: str, at: str, stored: Counter[str], counted: Counter[str]) -> list[Difference]:
@@ -96,8 +96,8 @@ def _counted(client_id: int, month: str) -> defaultdict[str, Counter[str]]:
     for lines in _groups(history.of_month(client_id, month), AT_ONCE):
         records: list[Transaction | None] = read_all([transactions.key(line.id) for line in lines])
         for line in (entry_of(record) for record in records if record is not None):
-            counted[str(totals.total_key(client_id, line).key["at"])].update(totals.total_counters(line))
-            counted[str(totals.slots_key(client_id, line).key["at"])].update(totals.slot_counters(line))
+            counted[str(counters.total_key(client_id, line).key["at"])].update(counters.total_counters(line))
+            counted[str(counters.slots_key(client_id, line).key["at"])].update(counters.slot_counters(line))
     return counted
 
 

@@ -9,7 +9,8 @@ from decimal import Decimal
 from enum import StrEnum
 from itertools import chain, zip_longest
 
-from chalicelib.domain.history import HistoryEntry, HistoryFilter
+from chalicelib.domain.history_entry import HistoryEntry
+from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.money import Currency, from_minor
 from chalicelib.domain.phases import PENDING, Phase
 from chalicelib.domain.reversal import CANCELS

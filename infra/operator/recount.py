@@ -12,16 +12,14 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chalicelib.domain.agent import Agent, Login
-from chalicelib.domain.business_days import days_of_month
-from chalicelib.domain.history import HistoryEntry, entry_of
+from chalicelib.domain.history_entry import HistoryEntry, entry_of
 from chalicelib.domain.money import from_minor
 from chalicelib.domain.phases import FAILED, PENDING, Phase
 from chalicelib.domain.transaction import OWN_RECEIPT_NUMBER, Transaction
 from chalicelib.errors import ServiceError
 from chalicelib.gateways.secrets import keyed_digest, unseal
 from chalicelib.record import Record
-from chalicelib.services import history as history_service
-from chalicelib.store import agents, history, receipt_numbers, sequences, totals, transactions
+from chalicelib.store import agents, counters, history, month_sums, receipt_numbers, sequences, transactions
 from chalicelib.store.agents import login_key
 from chalicelib.store.table import (
     AlreadyExistsError,
@@ -341,10 +339,8 @@ def _month(client_id: int, month: str, chosen: Sequence[str], now: datetime, don
         line = f"merchant {client_id}, {month}: not counted, because a transaction is unreadable."
         return [*left, *printed([line])]
     done["counters corrected"] += len(outcome.mended)
-    # The rolled-up totals may be of any version: a large step makes all of them stale.
-    late = totals.counters_key(f"{client_id}#{month[:4]}", f"{month[5:]}#{totals.LATE}00")
-    write_one(update(late, "ADD #late :late", {"late": int(now.timestamp())}))
-    history_service.totals_of_merchant(client_id, days_of_month(month), now)
+    # The stored sum may be of any version: a large step makes all of them stale.
+    write_one(month_sums.outdate(client_id, month, by=int(now.timestamp())))
     if outcome.moving:
         line = f"merchant {client_id}, {month}: {len(outcome.moving)} counters move: run rebuild-totals."
         left += printed([line])
@@ -367,19 +363,19 @@ def _read(item: Item) -> None:
     at = item["at"]["S"]
     if at.startswith((history.ENTRY, history.IN_ORDER)):
         history.entry_in(item)
-    elif "kinds" in item or at.endswith(totals.TOTALS) or re.fullmatch(r"slots#[0-9]{2}#[0-9]{2}", at):
+    elif "kinds" in item or at.endswith(month_sums.SUM):
         date.fromisoformat(item["through"]["S"])
         _numbers({"version": item["version"]})
         for kind, numbers in item["kinds"]["M"].items():
-            totals.counter_of(0, kind)
+            counters.counter_of(0, kind)
             _numbers(numbers["M"])
-    elif totals.LATE in at:
+    elif month_sums.LATE in at:
         _numbers({"late": item["late"]})
     else:
-        totals.counter_at(at)
-        counters = {name: value for name, value in item.items() if name not in {"month", "at"}}
-        _numbers(counters)
-        if not all(map(COUNTER.fullmatch, counters)):
+        counters.counter_at(at)
+        numbers_of = {name: value for name, value in item.items() if name not in {"month", "at"}}
+        _numbers(numbers_of)
+        if not all(map(COUNTER.fullmatch, numbers_of)):
             raise ValueError(at)
 
 

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import history
+from chalicelib.domain import history_page
 from chalicelib.services import agents
 from tests.support import http
 from tests.support.builders import PASSWORD, Shop, a_shop
@@ -72,7 +72,7 @@ def test_an_agent_is_found_by_name_phone_terminal_and_state(shop: Shop) -> None:
 
 
 def test_pages_follow_each_other_and_after_the_last_all_are_empty(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(history, "PAGE_SIZE", 2)
+    monkeypatch.setattr(history_page, "PAGE_SIZE", 2)
     numbers = [shop.owner_id, *(shop.agent()["ID"] for _ in range(2))]
 
     assert ids(search(shop, Page=0)) == ids(search(shop)) == numbers[:2]

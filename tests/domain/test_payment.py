@@ -9,7 +9,7 @@ from hypothesis.strategies import integers, none
 
 from chalicelib.domain import payment
 from chalicelib.domain.business_days import end_of_day, to_local
-from chalicelib.domain.history import entry_of
+from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.payment import Till
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import InputType, Particulars, Purchase, Transaction

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.history import entry_of
+from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import LANGUAGES, CardDetails, InputType, Transaction

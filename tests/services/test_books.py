@@ -11,8 +11,8 @@ import pytest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.transaction import InputType
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.schemas.history import ReportTakings
 from chalicelib.schemas.history_export import ExportHistory
+from chalicelib.schemas.takings import ReportTakings
 from chalicelib.services import books as service
 from chalicelib.services.takings import report
 from tests.support.book_programs import each_program, sums

@@ -10,11 +10,13 @@ from itertools import count
 import pytest
 
 from chalicelib.domain.agent import NO_CLIENT
-from chalicelib.domain.history import HistoryFilter, Page, entry_of
+from chalicelib.domain.history_entry import entry_of
+from chalicelib.domain.history_filter import HistoryFilter
+from chalicelib.domain.history_page import Page
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import ReceiptAddresses
 from chalicelib.errors import Check, ErrorCode, ServiceError
-from chalicelib.store import agents, history, totals, transactions
+from chalicelib.store import agents, counters, history, transactions
 from chalicelib.store.table import Write, commit, put_new, update, write_one
 from infra.bench.shop import write_in_bulk
 from tests.support.builders import an_agent
@@ -180,17 +182,17 @@ def test_a_stretch_over_two_months_is_read_in_either_order(books: Books) -> None
 
 def test_too_much_to_look_at_is_refused_before_it_is_looked_at(books: Books) -> None:
     line = entry_of(books.kept[0])
-    commit(update(totals.total_key(books.merchant.id, line), "ADD #n09 :many", {"many": 50_000}))
+    commit(update(counters.total_key(books.merchant.id, line), "ADD #n09 :many", {"many": 50_000}))
 
     with store_calls() as calls, pytest.raises(ServiceError) as error:
         books.ask(NOW, {"Search": "coffee"})
 
     assert refusal(error) is ErrorCode.PERIOD_TOO_LONG
-    rolled_up = ["Query", "Query", "Query", "TransactWriteItems"]  # what the year has, two months, stored
-    assert calls == ["BatchGetItem", *rolled_up]
+    counted = ["Query", "Query", "Query", "UpdateItem"]  # the open month, the sum of the closed one, made and stored
+    assert calls == ["BatchGetItem", *counted]
 
 
-def test_a_list_reads_who_asks_totals_open_days_entries_and_records_and_nothing_for_each_agent(books: Books) -> None:
+def test_a_list_reads_who_asks_totals_month_sums_entries_and_records_and_nothing_for_each_agent(books: Books) -> None:
     books.ask(NOW, {})
     with store_calls() as calls:
         books.ask(NOW, {})
@@ -261,11 +263,11 @@ def test_counting_costs_the_same_in_a_month_that_was_busy_to_its_last_minute(dyn
     line = entry_of(paid(books, books.agents[0], NOW, amount_minor=10**12))
     days = {f"n{day:02d}": 10**6 for day in range(1, 32)} | {f"m{day:02d}": 10**18 for day in range(1, 32)}
     quarters = {f"{hour:02d}{minute:02d}": 10**6 for hour in range(24) for minute in (0, 15, 30, 45)}
-    for key, numbers in ((totals.total_key, days), (totals.slots_key, quarters)):
+    for key, numbers in ((counters.total_key, days), (counters.slots_key, quarters)):
         expression = "SET " + ", ".join(f"#{name} = :{name}" for name in numbers)
         write_one(update(key(books.merchant.id, line), expression, numbers))
 
-    assert units(totals.add_to_total(books.merchant.id, line), totals.add_to_slots(books.merchant.id, line)) == 4
+    assert units(counters.add_to_total(books.merchant.id, line), counters.add_to_slots(books.merchant.id, line)) == 4
 
 
 def walk(books: Books) -> Iterator[Page]:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from chalicelib.domain import history_page
 from chalicelib.domain.transaction import Transaction
-from chalicelib.services import history
 from tests.support.ledger import Books, a_merchant_with_agents, amount, fill
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
@@ -142,7 +142,7 @@ def check_by_days(books: Books, case: Case, day: date) -> None:
 def test_a_page_is_what_a_plain_filter_finds(exact_engine: str, monkeypatch: pytest.MonkeyPatch, gmt: int) -> None:
     del exact_engine
     if gmt == HOME:  # a handful of payments makes a day busy, so that pages begin within days whatever the filter
-        monkeypatch.setattr(history, "BUSY_DAY", 8)
+        monkeypatch.setattr(history_page, "BUSY_DAY", 8)
     books = a_merchant_with_agents(gmt, count=4)
     fill(books, YEARS[gmt], NOW, seed=gmt)
     today = (NOW + timedelta(hours=gmt)).date()

@@ -10,8 +10,8 @@ from chalicelib.domain.permissions import Right
 from chalicelib.domain.reversal import CARD_PRESENT, ReverseMode
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.schemas.history import ReportTakings
 from chalicelib.schemas.reversals import ReversePayment
+from chalicelib.schemas.takings import ReportTakings
 from chalicelib.services import reversals, takings
 from chalicelib.store import table
 from chalicelib.store.table import put_new, write_one

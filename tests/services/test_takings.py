@@ -12,20 +12,18 @@ import pytest
 
 from chalicelib import exact_json
 from chalicelib.domain import outcomes as steps
-from chalicelib.domain import totals
+from chalicelib.domain import takings
 from chalicelib.domain.agent import Agent, Caller
-from chalicelib.domain.history import entry_of
+from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import ReverseMode
-from chalicelib.domain.totals import Taking
+from chalicelib.domain.takings import Taking
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.schemas.history import ReportTakings, TakingsAnswer
+from chalicelib.schemas.takings import ReportTakings, TakingsAnswer
 from chalicelib.services import outcomes
 from chalicelib.services.takings import report
-from chalicelib.store import totals as store
-from chalicelib.store import totals as totals_store
-from chalicelib.store import transactions
+from chalicelib.store import counters, transactions
 from chalicelib.store.table import update, write_one
 from infra.bench.shop import write_in_bulk
 from infra.operator.rebuild_totals import rebuild
@@ -200,7 +198,7 @@ def test_numbers_of_money_that_went_wrong_are_mended(exact_engine: str) -> None:
     books = a_merchant_with_agents()
     cash = books.record(paid(books, books.agents[0], NOW))
     entry = entry_of(cash)
-    for key, name in ((totals_store.total_key, "k09"), (totals_store.slots_key, "k23")):
+    for key, name in ((counters.total_key, "k09"), (counters.slots_key, "k23")):
         write_one(update(key(books.merchant.id, entry), f"SET #{name} = :{name}", {name: 7}))
 
     mended = rebuild(books.merchant.id, "2028-03").mended
@@ -214,7 +212,7 @@ def test_more_than_a_few_calls_can_read_is_refused(exact_engine: str, monkeypatc
     books = a_merchant_with_agents()
     for number in range(3):
         books.record(paid(books, books.agents[0], NOW - number * 31 * DAY))
-    monkeypatch.setattr(store, "MOST_PAGES", 2)
+    monkeypatch.setattr("chalicelib.services.takings.MOST_PAGES", 2)
 
     assert len(ask(books, {"From": "2028-02-01"})) == 2
     with pytest.raises(ServiceError) as long:
@@ -224,7 +222,7 @@ def test_more_than_a_few_calls_can_read_is_refused(exact_engine: str, monkeypatc
         ask(books, {"From": "2028-02-01"})
 
     assert {long.value.error, many.value.error} == {ErrorCode.PERIOD_TOO_LONG}
-    assert {long.value.message, many.value.message} == {totals.too_much().message}
+    assert {long.value.message, many.value.message} == {takings.too_much().message}
 
 
 @pytest.mark.usefixtures("engine")
@@ -255,7 +253,7 @@ def test_no_row_is_longer_in_an_answer_than_it_is_taken_for(letter: str, monkeyp
     view = TakingsAnswer.of([row], {row.agent_id: letter * 256}, None, {}).takings[0]
     in_an_answer = json.dumps(exact_json.text(view.model_dump(by_alias=True)))
 
-    monkeypatch.setattr(totals, "MOST_BYTES", len(in_an_answer) - 1)
+    monkeypatch.setattr(takings, "MOST_BYTES", len(in_an_answer) - 1)
 
     with pytest.raises(ServiceError):
-        totals.check_size([view.agent_name])
+        takings.check_size([view.agent_name])

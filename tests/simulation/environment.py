@@ -22,10 +22,10 @@ from chalicelib import clock, log
 from chalicelib.aws import client as aws_client
 from chalicelib.aws import connections
 from chalicelib.aws.client import DYNAMODB, Client
-from chalicelib.domain import history as history_rules
+from chalicelib.domain import history_page
 from chalicelib.domain.outbox import Outbox
 from chalicelib.gateways import acquirers, files, https, mail, secrets, sms
-from chalicelib.services import deliveries, history, lane_runner, passwords
+from chalicelib.services import deliveries, lane_runner, passwords
 from chalicelib.settings import settings
 from chalicelib.store import table
 from infra.demo.partner import PRODUCT
@@ -196,13 +196,12 @@ def _note(event: str, facts: Any) -> None:
     present.scenario.note(event, facts)
 
 
-PAGES: tuple[tuple[Any, str], ...] = ((history_rules, "PAGE_SIZE"), (history, "PAGE_SIZE"), (history, "BUSY_DAY"))
+PAGES = ("PAGE_SIZE", "BUSY_DAY")
 
 
 def use_page_size(size: int) -> None:
     """Let the pages of lists have this size, so that a few transactions have several."""
-    for module, name in PAGES:
-        setattr(module, name, 2 * size if name == "BUSY_DAY" else size)
+    history_page.PAGE_SIZE, history_page.BUSY_DAY = size, 2 * size
 
 
 @contextmanager
@@ -253,5 +252,5 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (files, "put_export", _put_export),
         (files, "signed_url", lambda name: f"https://files.example/{name}"),
         (log, "write", _note),
-        *((module, name, getattr(module, name)) for module, name in PAGES),
+        *((history_page, name, getattr(history_page, name)) for name in PAGES),
     ]

@@ -9,13 +9,13 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain.history import entry_of
+from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.totals import Moved, takings_of
+from chalicelib.domain.takings import Moved, takings_of
 from chalicelib.domain.transaction import AgentSnapshot, InputType, Transaction
-from chalicelib.store import totals
-from chalicelib.store.totals import moved_in_slots, moved_in_total
+from chalicelib.store import counters
+from chalicelib.store.takings import moved_in_slots, moved_in_total
 from tests.support.ledger import sums_of
 from tests.support.transactions import ZAR, a_payment
 
@@ -46,11 +46,11 @@ def counted(many: list[Transaction], *, by_hour: bool) -> Iterator[Moved]:
     """Count the transactions as the store does, and read the counters."""
     items: dict[str, Counter[str]] = defaultdict(Counter)
     for entry in map(entry_of, many):
-        key = (totals.slots_key if by_hour else totals.total_key)(7, entry)
-        items[str(key.key["at"])].update((totals.slot_counters if by_hour else totals.total_counters)(entry))
+        key = (counters.slots_key if by_hour else counters.total_key)(7, entry)
+        items[str(key.key["at"])].update((counters.slot_counters if by_hour else counters.total_counters)(entry))
     for at, numbers in items.items():
         if by_hour:
-            yield from moved_in_slots(MONTH.date().replace(day=totals.day_of_slots(at)), at, numbers)
+            yield from moved_in_slots(MONTH.date().replace(day=counters.day_of_slots(at)), at, numbers)
         else:
             yield from moved_in_total(MONTH.date(), at, numbers)
 
@@ -103,8 +103,8 @@ def test_counters_of_a_till_that_is_busy_to_the_last_minute_are_below_a_kilobyte
     month = {f"n{day}": 86_399 for day in days} | {f"k{day}": 86_399 for day in days}
     day = {f"{quarter:02d}": 899 for quarter in range(96)} | {f"k{hour}": 3_599 for hour in hours}
 
-    total = size(totals.total_key(10**9, entry).key, month | {f"m{day}": 10**14 - 1 for day in days})
-    slots = size(totals.slots_key(10**9, entry).key, day | {f"m{hour}": 10**12 - 1 for hour in hours})
+    total = size(counters.total_key(10**9, entry).key, month | {f"m{day}": 10**14 - 1 for day in days})
+    slots = size(counters.slots_key(10**9, entry).key, day | {f"m{hour}": 10**12 - 1 for hour in hours})
 
     assert (total, slots) == (864, 956)  # of 1024: a kilobyte is a write unit
 
@@ -115,10 +115,10 @@ def test_each_number_of_a_payment_and_of_a_reversal_has_its_name() -> None:
         a_payment(created_at=MONTH, gmt=0, original_id="A", reverse_mode=2, phase=Phase.REVERSAL_APPROVED)
     )
 
-    assert totals.total_counters(paid) == {"n31": 1, "m31": 1230, "k31": 1}
-    assert totals.slot_counters(paid) == {"95": 1, "m23": 1230, "k23": 1}
-    assert totals.total_counters(given_back) == {"n01": 1, "g01": 1230, "k01": 1}
-    assert totals.slot_counters(given_back) == {"00": 1, "g00": 1230, "k00": 1}
+    assert counters.total_counters(paid) == {"n31": 1, "m31": 1230, "k31": 1}
+    assert counters.slot_counters(paid) == {"95": 1, "m23": 1230, "k23": 1}
+    assert counters.total_counters(given_back) == {"n01": 1, "g01": 1230, "k01": 1}
+    assert counters.slot_counters(given_back) == {"00": 1, "g00": 1230, "k00": 1}
 
 
 def test_no_list_adds_up_what_reversals_gave_back() -> None:
@@ -126,15 +126,15 @@ def test_no_list_adds_up_what_reversals_gave_back() -> None:
     entry = entry_of(given_back)
 
     assert not any(
-        name.startswith(totals.MONEY) for name in (*totals.total_counters(entry), *totals.slot_counters(entry))
+        name.startswith(counters.MONEY) for name in (*counters.total_counters(entry), *counters.slot_counters(entry))
     )
 
 
 def test_the_totals_of_an_agent_are_not_those_of_a_longer_id() -> None:
     own, other = (
-        totals.total_key(7, entry_of(a_payment(agent=AgentSnapshot(agent_id, "till@shop.example", "Till", ""))))
+        counters.total_key(7, entry_of(a_payment(agent=AgentSnapshot(agent_id, "till@shop.example", "Till", ""))))
         for agent_id in (1, 10)
     )
 
-    assert own.key["at"].startswith(totals.total_prefix(1))
-    assert not other.key["at"].startswith(totals.total_prefix(1))
+    assert own.key["at"].startswith(counters.total_prefix(1))
+    assert not other.key["at"].startswith(counters.total_prefix(1))

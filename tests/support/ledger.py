@@ -8,12 +8,12 @@ from decimal import Decimal
 from typing import Any
 
 from chalicelib.domain.agent import Agent, BranchActions, Caller
-from chalicelib.domain.history import Page
+from chalicelib.domain.history_page import Page
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import ReverseMode
-from chalicelib.domain.totals import Taking
+from chalicelib.domain.takings import Taking
 from chalicelib.domain.transaction import AgentSnapshot, CardDetails, InputType, ReceiptAddresses, Transaction
 from chalicelib.schemas.history import ListHistory
 from chalicelib.services import history as service

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import TypeVar
 
-from chalicelib.domain.history import entry_of
+from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.transaction import Transaction
 from chalicelib.store import history, transactions
 from chalicelib.store.history import ENTRY, IN_ORDER, values_of

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,13 @@ import boto3
 import pytest
 
 from chalicelib.domain.business_days import Period
-from chalicelib.domain.history import entry_of
+from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import MONEY_TAKEN, PENDING, Phase
-from chalicelib.domain.totals import takings_of
+from chalicelib.domain.takings import takings_of
 from chalicelib.domain.transaction import ERASED, KINDS, Erasure, InputType, Transaction
 from chalicelib.services import outcomes
-from chalicelib.store import agents, totals, transactions
+from chalicelib.store import agents, takings, transactions
 from chalicelib.store.table import decode, table_name
 from infra.demo import month as demo_month
 from infra.reference import ROOT
@@ -210,7 +211,7 @@ def takings_by_month(stored: Stored) -> dict[tuple[str, str], Row]:
     """Return the sums of report/takings of all merchants, by month and currency."""
     found: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for merchant in stored.merchants:
-        for row in takings_of(totals.by_day(merchant, stored.days, None, [])):
+        for row in takings_of(chain.from_iterable(takings.by_day(merchant, stored.days, None))):
             sums: Any = {"payments": row.payments, "taken": row.amount, "net": row.net}
             sums |= {"reversals": row.reversals, "given_back": row.amount_reversed}
             found[f"{row.day:%Y-%m}", row.currency].update(sums)
@@ -223,7 +224,7 @@ def averages(stored: Stored) -> dict[tuple[Any, ...], Any]:
     """Return the averages from report/takings by hour, and the numbers of payments."""
     number, money = Counter[tuple[str, str, int]](), Counter[tuple[str, str, int]]()
     for merchant in stored.merchants:
-        for row in takings_of(totals.by_hour(merchant, stored.days, None, [])):
+        for row in takings_of(chain.from_iterable(takings.by_hour(merchant, stored.days, None))):
             key = row.currency, KINDS[InputType(row.input_type)].name, row.hour or 0
             number[key] += row.payments
             money[key] += row.amount  # type: ignore[assignment]

@@ -1,13 +1,12 @@
-"""Totals: takings added up from counters, and a merchant's rolled-up totals of all agents. Pure functions."""
+"""Takings: the money taken and given back, added up from counters. Pure functions."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
 from json import dumps
 
-from chalicelib.domain.history import CounterKey, DayTotal
+from chalicelib.domain.counters import CounterKey
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
 
@@ -105,59 +104,3 @@ def _taking(one: Moved, row: Row, counts: Counter[tuple[Row, bool]], money: Coun
         reversals=counts[row, True],
         amount_reversed=Decimal(money[row, True]).scaleb(-digits),
     )
-
-
-ALL_AGENTS = 0  # the agent of a counter for all agents
-
-
-class DaySlots(Record):
-    """A counter's transactions in each quarter of an hour of a day (00 to 95), and the minor units they took."""
-
-    counter: CounterKey
-    day: date
-    quarters: Mapping[str, int]
-    taken_minor: int = 0
-
-    @property
-    def total(self) -> DayTotal:
-        """Return the total of the day."""
-        return DayTotal(self.counter, self.day, sum(self.quarters.values()), self.taken_minor)
-
-
-class RolledMonth(Record):
-    """The totals of a month's days (2026-03) until `through`, of all agents, by kind.
-
-    The version is the month's number of late writes, read before the totals.
-    """
-
-    month: str
-    version: int
-    through: date
-    day_totals: tuple[DayTotal, ...]
-
-
-class RolledSlots(Record):
-    """The slots of a closed day, of all agents, by kind. The version is that of its month."""
-
-    day: date
-    version: int
-    slots: tuple[DaySlots, ...]
-
-
-def of_all_agents(day_totals: Iterable[DayTotal]) -> list[DayTotal]:
-    """Add up the totals of agents and shards, and return one total per kind and day."""
-    counts, money = Counter[tuple[CounterKey, date]](), Counter[tuple[CounterKey, date]]()
-    for one in day_totals:
-        key = replace(one.counter, agent_id=ALL_AGENTS), one.day
-        counts[key] += one.count
-        money[key] += one.taken_minor
-    found = (DayTotal(counter, day, count, money[counter, day]) for (counter, day), count in counts.items())
-    return [one for one in found if one.count or one.taken_minor]
-
-
-def slots_of_all_agents(day: date, slots: Iterable[DaySlots]) -> tuple[DaySlots, ...]:
-    """Add up the quarters of an hour of a day, and return one sum per kind."""
-    added: defaultdict[CounterKey, Counter[str]] = defaultdict(Counter)
-    for one in slots:
-        added[replace(one.counter, agent_id=ALL_AGENTS)].update(one.quarters)
-    return tuple(DaySlots(counter, day, quarters) for counter, quarters in added.items())

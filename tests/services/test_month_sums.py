@@ -1,32 +1,32 @@
-"""Lists of all agents: what is rolled up is exact whatever comes late, and costs the same for any number of tills."""
+"""Lists of all agents: month sums are exact whatever comes late, and save the reads of many tills."""
 
 import random
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from typing import Any
 
 import pytest
 
-from chalicelib.domain.history import Page, entry_of
+from chalicelib.domain import history_page
+from chalicelib.domain.history_entry import entry_of
+from chalicelib.domain.history_page import Page
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.services import history
 from chalicelib.services import history as lists
+from chalicelib.store import counters, month_sums, transactions
 from chalicelib.store import history as history_store
-from chalicelib.store import totals, transactions
-from chalicelib.store.table import Key, Write, client, table_name, update, write_one
+from chalicelib.store.counters import counters_key
+from chalicelib.store.table import read_item, set_attributes, update, write_one
 from infra.bench.client import measure_capacity
 from infra.bench.shop import write_in_bulk
-from infra.operator import commands as operator
-from infra.operator import rebuild_totals
-from infra.operator.rebuild_totals import Difference, Outcome, rebuild
+from infra.operator.rebuild_totals import rebuild
 from tests.support.cost import store_calls
 from tests.support.intercepted_calls import failing, hooked, told
 from tests.support.interleaving import Turns
-from tests.support.ledger import Books, a_merchant_with_agents, amount, fill, local, paid
+from tests.support.ledger import Books, a_merchant_with_agents, amount, local, paid
 from tests.support.transactions import altered
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
@@ -58,7 +58,7 @@ def check(books: Books, page: Page) -> None:
 @pytest.fixture
 def busy(monkeypatch: pytest.MonkeyPatch) -> None:
     """A handful of payments makes a day busy, so that pages begin within days."""
-    monkeypatch.setattr(lists, "BUSY_DAY", 3)
+    monkeypatch.setattr(history_page, "BUSY_DAY", 3)
 
 
 @pytest.mark.usefixtures("busy")
@@ -177,7 +177,7 @@ def test_a_list_is_right_if_its_rollup_cannot_be_stored(exact_engine: str, monke
     books = a_merchant_with_agents(count=2)
     for number in range(12):
         books.record(paid(books, books.agents[number % 2], NOW - number * 30 * DAY))
-    monkeypatch.setattr(totals, "store_months", failing(ServiceError(ErrorCode.STORE_UNAVAILABLE)))
+    monkeypatch.setattr(month_sums, "store", failing(ServiceError(ErrorCode.STORE_UNAVAILABLE)))
 
     for _ in range(2):
         check(books, books.ask(NOW, YEAR))
@@ -197,12 +197,14 @@ def test_what_comes_late_makes_its_own_month_alone_to_be_counted_again(exact_eng
         page = books.ask(NOW, YEAR)
 
     check(books, page)
-    assert sorted(calls) == sorted([*undisturbed, "Query", "PutItem"])
+    assert sorted(calls) == sorted([*undisturbed, "Query", "UpdateItem"])
 
 
-def test_slots_of_a_busy_past_day_are_rolled_up_too(exact_engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_within_a_busy_day_reads_the_slots_of_that_day_alone(
+    exact_engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     del exact_engine
-    monkeypatch.setattr(lists, "BUSY_DAY", 100)
+    monkeypatch.setattr(history_page, "BUSY_DAY", 100)
     books = a_merchant_with_agents(count=5)
     books.kept = [paid(books, books.agents[n % 5], NOW - 10 * DAY - n * timedelta(minutes=4)) for n in range(300)]
     write_in_bulk(books.kept)
@@ -218,13 +220,64 @@ def test_slots_of_a_busy_past_day_are_rolled_up_too(exact_engine: str, monkeypat
     assert books.ask(NOW, {"Page": 2}).transactions == books.kept[99:199]
 
 
+def sum_of(books: Books, month: str) -> dict[str, Any]:
+    """Return the stored sum of a month."""
+    key = counters_key(f"{books.merchant.id}#{month[:4]}", f"{month[5:]}#{month_sums.SUM}")
+    return read_item(key)
+
+
+def test_a_month_that_an_earlier_release_summed_up_in_part_is_summed_up_again(exact_engine: str) -> None:
+    """That release stored the days `through` the last one that was over, under the version that the month had."""
+    del exact_engine
+    books = a_merchant_with_agents(count=2)
+    for day in range(1, 29):
+        books.record(paid(books, books.agents[day % 2], datetime(2028, 2, day, 12, tzinfo=UTC)))
+    books.ask(NOW, YEAR)
+    whole = sum_of(books, "2028-02")
+    kinds = {kind: {"n01": 1, "m01": 1230} for kind in whole["kinds"]["M"]}
+    part = {"version": 0, "through": date(2028, 2, 28), "kinds": kinds}
+    key = counters_key(f"{books.merchant.id}#2028", f"02#{month_sums.SUM}")
+    write_one(update(key, set_attributes(part), part))
+
+    check(books, books.ask(NOW, YEAR))
+
+    assert sum_of(books, "2028-02") == whole
+
+
+def test_a_sum_of_an_earlier_version_never_replaces_a_later_one(exact_engine: str) -> None:
+    del exact_engine
+    books = a_merchant_with_agents()
+    books.record(paid(books, books.agents[0], NOW - 60 * DAY))
+    [stale] = month_sums.of_months(books.merchant.id, ["2028-01"])
+    books.record(paid(books, books.agents[0], NOW, date=NOW - 60 * DAY))
+    books.ask(NOW, YEAR)
+    later = sum_of(books, "2028-01")
+
+    month_sums.store(books.merchant.id, [replace(stale, day_totals=())])
+
+    assert later["version"] == {"N": "1"}
+    assert sum_of(books, "2028-01") == later
+
+
+def test_a_write_to_a_past_day_of_an_open_month_counts_for_an_earlier_release(exact_engine: str) -> None:
+    """That release sums up the past days of an open month. It may run next to this one, or come back."""
+    del exact_engine
+    books = a_merchant_with_agents()
+    books.record(paid(books, books.agents[0], NOW - DAY))
+    [punctual] = month_sums.of_months(books.merchant.id, ["2028-03"])
+    books.record(paid(books, books.agents[0], NOW, date=NOW - 3 * DAY))
+    [late] = month_sums.of_months(books.merchant.id, ["2028-03"])
+
+    assert (punctual.version, late.version) == (0, 1)
+
+
 def test_a_kind_of_few_tills_among_many_is_read_of_those(exact_engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     del exact_engine
     books = a_merchant_with_agents(count=3)
     for number in range(30):
         books.record(paid(books, books.agents[number % 2], NOW - number * HOUR))
     rare = [books.record(paid(books, books.agents[2], NOW - number * DAY, acquirer="RARE")) for number in (0, 1)]
-    monkeypatch.setattr(history, "MAX_CANDIDATES", 20)
+    monkeypatch.setattr(lists, "MAX_CANDIDATES", 20)
 
     assert books.ask(NOW, {"AcquirerCode": "RARE"}).transactions == rare
 
@@ -234,168 +287,8 @@ def test_a_total_that_counts_too_much_shows_what_there_is(exact_engine: str) -> 
     books = a_merchant_with_agents(count=2)
     kept = [books.record(paid(books, books.agents[number % 2], NOW - number * HOUR)) for number in range(4)]
     books.ask(NOW, {})
-    write_one(totals.add_to_slots(books.merchant.id, entry_of(kept[0])))
+    write_one(counters.add_to_total(books.merchant.id, entry_of(kept[0])))
 
     page = books.ask(NOW, {})
 
     assert (page.transactions, page.total) == (kept, 5)
-
-
-MONTH = "2028-03"
-MOST_PAYMENTS = 60  # of a till, while totals are mended: a store that is slower than the tills never catches up
-
-
-@pytest.fixture
-def books(exact_engine: str) -> Books:
-    """A merchant with a payment at 23:40 of the 9th."""
-    del exact_engine
-    books = a_merchant_with_agents(count=2)
-    books.record(paid(books, books.agents[0], NOW))
-    return books
-
-
-def total_of(books: Books) -> Key[object]:
-    return totals.total_key(books.merchant.id, entry_of(books.kept[0]))
-
-
-def spoil(key: Key[object], **numbers: int) -> None:
-    """Write something wrong over counters."""
-    write_one(update(key, "SET " + ", ".join(f"#{name} = :{name}" for name in numbers), numbers))
-
-
-def test_what_is_right_is_left_alone(books: Books) -> None:
-    outcome = rebuild(books.merchant.id, MONTH)
-
-    assert (outcome.mended, outcome.moving) == ((), ())
-
-
-def test_what_differs_is_said_and_mended(books: Books) -> None:
-    key = total_of(books)
-    spoil(key, n09=7, m09=1, n10=2)
-
-    outcome = rebuild(books.merchant.id, MONTH)
-
-    where = (f"{books.merchant.id}#{MONTH}", str(key.key["at"]))
-    assert outcome.mended == (
-        Difference(*where, "m09", 1, 1230),
-        Difference(*where, "n09", 7, 1),
-        Difference(*where, "n10", 2, 0),
-    )
-    assert books.ask(NOW, {}).total == 1
-    assert rebuild(books.merchant.id, MONTH).mended == ()
-
-
-def test_what_was_mended_is_listed_if_the_command_ended_there(books: Books, monkeypatch: pytest.MonkeyPatch) -> None:
-    key = total_of(books)
-    spoil(key, n09=7)
-    month_later = NOW + timedelta(days=20)
-    before = books.ask(month_later, {}).total
-    monkeypatch.setattr(rebuild_totals, "write_one", failing(KeyboardInterrupt()))
-
-    with pytest.raises(KeyboardInterrupt):
-        rebuild(books.merchant.id, MONTH)
-
-    assert (before, books.ask(month_later, {}).total) == (7, 1)
-
-
-def test_slots_are_mended_too(books: Books) -> None:
-    key = totals.slots_key(books.merchant.id, entry_of(books.kept[0]))
-    spoil(key, **{"94": 5})
-    outcome = rebuild(books.merchant.id, MONTH)
-
-    assert [(one.name, one.stored, one.counted) for one in outcome.mended] == [("94", 5, 1)]
-
-
-def test_counters_that_were_lost_are_made_again(exact_engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The quarters and hours of a till that is busy round the clock are more than one condition of DynamoDB holds."""
-    del exact_engine
-    monkeypatch.setattr(totals, "SHARDS", 1)
-    books = a_merchant_with_agents()
-    midnight = datetime(2028, 3, 5, 22, 0, tzinfo=UTC)
-    for quarter in range(96):
-        books.record(paid(books, books.agents[0], midnight + quarter * timedelta(minutes=15)))
-    entry = entry_of(books.kept[0])
-    for key in (totals.total_key(books.merchant.id, entry), totals.slots_key(books.merchant.id, entry)):
-        key_item = {name: {"S": str(value)} for name, value in key.key.items()}
-        client().call("DeleteItem", TableName=table_name(totals.TABLE), Key=key_item)
-
-    outcome = rebuild(books.merchant.id, MONTH)
-
-    assert (len(outcome.mended), outcome.moving) == (3 + 96 + 2 * 24, ())
-    page = books.ask(NOW, {"Page": 1})
-    assert (page.total, page.amount) == (96, amount(books.kept))
-    assert rebuild(books.merchant.id, MONTH) == Outcome((), ())
-
-
-def test_a_year_is_right_as_it_was_written(exact_engine: str) -> None:
-    del exact_engine
-    books = a_merchant_with_agents(count=3)
-    fill(books, 200, NOW, seed=5)
-    month = f"{books.kept[0].created_at + timedelta(hours=2):%Y-%m}"
-
-    assert [rebuild(books.merchant.id, one).mended for one in (month, "2028-02", MONTH)] == [()] * 3
-
-
-def test_a_payment_counted_during_mending_is_kept(exact_engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    del exact_engine
-    monkeypatch.setattr(totals, "SHARDS", 1)
-    books = a_merchant_with_agents()
-    books.record(paid(books, books.agents[0], NOW))
-    spoil(total_of(books), n09=7)
-    correction = totals.correction
-
-    def correct_late(key: Key[object], before: totals.Counters, after: totals.Counters) -> Write:
-        if len(books.kept) == 1:
-            books.record(paid(books, books.agents[0], NOW))
-        return correction(key, before, after)
-
-    monkeypatch.setattr(totals, "correction", correct_late)
-    assert [(one.stored, one.counted) for one in rebuild(books.merchant.id, MONTH).mended] == [(8, 2)]
-    assert (books.ask(NOW, {}).total, books.ask(NOW, {}).amount) == (2, amount(books.kept))
-
-
-def test_totals_are_mended_while_payments_come_in(books: Books) -> None:
-    stop, submitted = threading.Event(), list[int]()
-
-    def submit(number: int) -> None:
-        for tick in range(MOST_PAYMENTS):
-            if stop.wait(0.002):
-                return
-            transactions.record(paid(books, books.agents[number], NOW + timedelta(milliseconds=tick)))
-            submitted.append(number)
-
-    with ThreadPoolExecutor(2) as pool:
-        tills = [pool.submit(submit, number) for number in range(2)]
-        mended = 0
-        while mended < 5 or len(submitted) <= 10:
-            spoil(total_of(books), n08=3)
-            last = rebuild(books.merchant.id, MONTH)
-            mended += 1
-        stop.set()
-    for till in tills:
-        till.result()
-
-    rest = rebuild(books.merchant.id, MONTH)
-    assert not rest.moving
-    assert last.moving or not rest.mended  # what was written to whenever it was counted is said, and mended now
-    assert rebuild(books.merchant.id, MONTH) == Outcome((), ())
-    assert books.ask(NOW, {}).total == 1 + len(submitted)
-
-
-def test_the_operator_is_told(books: Books, capsys: pytest.CaptureFixture[str]) -> None:
-    spoil(total_of(books), n09=7)
-    arguments = ["rebuild-totals", "--merchant", str(books.merchant.id), "--month", MONTH]
-
-    operator.main(arguments)
-    first = capsys.readouterr().out
-    operator.main(arguments)
-
-    assert "n09: was 7, is 1\n1 counters corrected." in first
-    assert capsys.readouterr().out == "0 counters corrected.\n"
-
-
-def test_the_operator_counts_each_month(stage_on_dynamodb_local: str, capsys: pytest.CaptureFixture[str]) -> None:
-    del stage_on_dynamodb_local
-    operator.main(["rebuild-totals"])
-
-    assert capsys.readouterr().out.endswith(" counters corrected.\n")

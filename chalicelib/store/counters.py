@@ -1,0 +1,202 @@
+"""Counters of a merchant's transactions, written with each one: by day of a month, by quarter and hour of a day."""
+
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+from chalicelib.domain.counters import CounterKey, DayTotal, QuarterCounts
+from chalicelib.domain.history_entry import HistoryEntry
+from chalicelib.store.table import Item, Key, Range, Write, item_pages, range_of_prefix, set_attributes, update
+
+TABLE = "history"
+AT_ONCE = 100  # counters in one correction
+SHARDS = 2  # per counter, so that writes of a busy agent do not collide
+TOTAL, SLOTS = "total#", "slots#"
+COUNT, MONEY, GIVEN_BACK, MOVED = "n", "m", "g", "k"
+ALL_AGENTS = 0  # the agent of a counter for all agents
+
+Counters = Mapping[str, int]
+
+
+class CounterChangedError(Exception):
+    """The counter has changed since it was read: another transaction was counted."""
+
+
+def month_of(client_id: int, day: date) -> str:
+    """Return the partition of a merchant's month: 17#2026-03."""
+    return f"{client_id}#{day.isoformat()[:7]}"
+
+
+def add_to_total(client_id: int, entry: HistoryEntry) -> Write:
+    """Return the write that counts a transaction and its moved money in the total of its month."""
+    return _add(total_key(client_id, entry), total_counters(entry))
+
+
+def add_money(client_id: int, entry: HistoryEntry) -> list[Write]:
+    """Return the writes that add the money of a transaction that was counted before it moved any."""
+    return [
+        _add(total_key(client_id, entry), _moved(entry, f"{entry.at:%d}")),
+        _add(slots_key(client_id, entry), _moved(entry, f"{entry.at:%H}")),
+    ]
+
+
+def add_to_slots(client_id: int, entry: HistoryEntry) -> Write:
+    """Return the write that counts a transaction in its quarter of an hour, and its moved money in its hour."""
+    return _add(slots_key(client_id, entry), slot_counters(entry))
+
+
+def total_counters(entry: HistoryEntry) -> Counters:
+    """Return the numbers that a transaction adds to its total."""
+    day = f"{entry.at:%d}"
+    return {f"{COUNT}{day}": 1, **_moved(entry, day)}
+
+
+def slot_counters(entry: HistoryEntry) -> Counters:
+    """Return the numbers that a transaction adds to its slots."""
+    quarter = entry.at.hour * 4 + entry.at.minute // 15
+    return {f"{quarter:02d}": 1, **_moved(entry, f"{entry.at:%H}")}
+
+
+def _moved(entry: HistoryEntry, when: str) -> Counters:
+    """Return the money that a transaction adds to a day or hour, and one more transaction with moved money."""
+    moved = entry.moved_minor
+    return {f"{MONEY if moved > 0 else GIVEN_BACK}{when}": abs(moved), f"{MOVED}{when}": 1} if moved else {}
+
+
+def correction(key: Key[Any], before: Mapping[str, int | None], after: Counters) -> Write:
+    """Return the write that sets counters to `after`. It raises CounterChangedError unless they are still `before`.
+
+    None stands for a missing number. The condition of `AT_ONCE` counters stays below DynamoDB's limits: 4 KB and 300
+    operators.
+    """
+    as_read = " AND ".join(
+        f"attribute_not_exists(#{name})" if before[name] is None else f"#{name} = :was{name}" for name in after
+    )
+    values = {**after, **{f"was{name}": number for name, number in before.items() if number is not None}}
+    return update(key, set_attributes(after), values, condition=as_read, otherwise=CounterChangedError())
+
+
+def total_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
+    """Return the key of the total in which a transaction counts."""
+    return _key(client_id, entry, TOTAL + _counter_text(entry))
+
+
+def slots_key(client_id: int, entry: HistoryEntry) -> Key[Any]:
+    """Return the key of the slots in which a transaction counts."""
+    return _key(client_id, entry, f"{SLOTS}{entry.at:%d}#{_counter_text(entry)}")
+
+
+def counters_key(partition: str, at: str) -> Key[Any]:
+    """Return the key of counters from its two attributes."""
+    return Key(TABLE, object, {"month": partition, "at": at})
+
+
+def of_month(client_id: int, month: str, agent_id: int | None) -> list[DayTotal]:
+    """List the totals of a month (2026-03), of one agent or of each: a total per day and shard of a counter."""
+    found = read_counters(client_id, month, total_prefix(agent_id))
+    return [one for at, numbers in found for one in day_totals(counter_at(at), month, numbers)]
+
+
+def of_all_agents(client_id: int, month: str) -> list[DayTotal]:
+    """List the totals of a month (2026-03), added up over all agents: a total per day and kind."""
+    added: defaultdict[CounterKey, Counter[str]] = defaultdict(Counter)
+    for at, numbers in read_counters(client_id, month, TOTAL):
+        added[replace(counter_at(at), agent_id=ALL_AGENTS)].update(numbers)
+    return [one for counter, numbers in added.items() for one in day_totals(counter, month, numbers)]
+
+
+def day_totals(counter: CounterKey, month: str, numbers: Counters) -> Iterator[DayTotal]:
+    """Yield the totals of the days that have transactions, from the numbers of a month."""
+    for name, count in numbers.items():
+        if name[0] == COUNT:
+            day = name[1:]
+            yield DayTotal(counter, date.fromisoformat(f"{month}-{day}"), count, numbers.get(f"{MONEY}{day}", 0))
+
+
+def quarters_of(client_id: int, day: date, agent_id: int | None) -> list[QuarterCounts]:
+    """List the slots of a day, of one agent or of each: the counts of its quarters of an hour, per shard."""
+    found = read_counters(client_id, day.isoformat()[:7], slots_prefix(day, agent_id))
+    return [
+        QuarterCounts(counter_at(at), {name: number for name, number in numbers.items() if name.isdecimal()})
+        for at, numbers in found
+    ]
+
+
+def total_prefix(agent_id: int | None) -> str:
+    """Return the prefix of the sort keys of the totals of an agent, or of all."""
+    return TOTAL if agent_id is None else f"{TOTAL}{agent_id}#"
+
+
+def slots_prefix(day: date, agent_id: int | None) -> str:
+    """Return the prefix of the sort keys of the slots of a day, of an agent or of all."""
+    return f"{SLOTS}{day:%d}#" if agent_id is None else f"{SLOTS}{day:%d}#{agent_id}#"
+
+
+def day_of_slots(at: str) -> int:
+    """Return the day of the month of the slots with this sort key."""
+    return int(at.removeprefix(SLOTS)[:2])
+
+
+def read_counters(client_id: int, month: str, prefix: str) -> Iterator[tuple[str, Counters]]:
+    """Yield the counters of a month (2026-03) whose sort key begins with `prefix`, each with its sort key."""
+    for page in counter_pages(counters_range(client_id, month, prefix)):
+        yield from page
+
+
+def counters_range(client_id: int, month: str, prefix: str) -> Range:
+    """Return the range of the counters of a month (2026-03) whose sort key begins with `prefix`."""
+    return range_of_prefix(TABLE, ("month", f"{client_id}#{month}"), "at", prefix)
+
+
+def slots_range(client_id: int, first: date, last: date) -> Range:
+    """Return the range of the slots of some days of one month, of all agents."""
+    return Range(TABLE, ("month", month_of(client_id, first)), "at", f"{SLOTS}{first:%d}", f"{SLOTS}{last:%d}#~")
+
+
+def counter_pages(span: Range) -> Iterator[list[tuple[str, Counters]]]:
+    """Yield the counters of a range, each with its sort key: a list per store call."""
+    for page in item_pages(span):
+        yield [(item["at"]["S"], numbers_in(item)) for item in page]
+
+
+def numbers_in(item: Item) -> Counters:
+    """Return the numbers of an item or of a map in it."""
+    return {name: int(value["N"]) for name, value in item.items() if "N" in value}
+
+
+def _add(key: Key[Any], numbers: Counters) -> Write:
+    return update(key, "ADD " + ", ".join(f"#{name} :{name}" for name in numbers), numbers)
+
+
+def _key(client_id: int, entry: HistoryEntry, at: str) -> Key[Any]:
+    return counters_key(month_of(client_id, entry.at.date()), at)
+
+
+def kind_text(counter: CounterKey) -> str:
+    """Return the text of a counter without its agent: 10.0.2ZAR.CASH."""
+    return f"{counter.input_type}.{counter.reverse_mode}.{counter.digits}{counter.currency}.{counter.acquirer}"
+
+
+def counter_of(agent_id: int, kind: str) -> CounterKey:
+    """Return the counter of an agent from a text of `kind_text`."""
+    input_type, reverse_mode, money, acquirer = kind.split(".", 3)
+    return CounterKey(agent_id, int(input_type), int(reverse_mode), int(money[0]), money[1:], acquirer)
+
+
+def _counter_text(entry: HistoryEntry) -> str:
+    """Return the part of a sort key for a counter and its shard: 17#10.0.2ZAR.1.CASH."""
+    counter = entry.counter
+    shard = zlib.crc32(entry.id.encode()) % SHARDS
+    kind = f"{counter.input_type}.{counter.reverse_mode}.{counter.digits}{counter.currency}"
+    return f"{counter.agent_id}#{kind}.{shard}.{counter.acquirer}"
+
+
+def counter_at(at: str) -> CounterKey:
+    """Return the counter of the total or the slots with this sort key."""
+    start = len(TOTAL) if at.startswith(TOTAL) else len(SLOTS) + len("31#")
+    agent_id, _, text = at[start:].partition("#")
+    input_type, reverse_mode, money, _, acquirer = text.split(".", 4)
+    return counter_of(int(agent_id), f"{input_type}.{reverse_mode}.{money}.{acquirer}")
