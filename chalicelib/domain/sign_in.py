@@ -1,4 +1,4 @@
-"""Sign-in: the Authorization header, the lock after failed passwords, and sessions."""
+"""Sign-in: the Authorization header, and sessions."""
 
 import base64
 import binascii
@@ -11,10 +11,6 @@ from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
 
-LOCK_AFTER = 10  # failed passwords in a row
-LOCK_FOR = timedelta(minutes=30)
-COUNTED_FOR = timedelta(hours=24)  # failed passwords in a row count for this long after the last one
-MANY_PLACES = 5  # addresses with failed passwords for one login: no longer a forgetful person
 LOGON_RECORDED_EVERY = timedelta(hours=1)  # for agents that send their password with each request
 
 MAX_HEADER = 16_384  # characters; API Gateway takes 10,240 bytes of headers in all
@@ -42,18 +38,6 @@ class Credential(Record):
     login: str
     secret: Secret
     ends_at: datetime | None = None
-
-
-class FailedAttempts(Record):
-    """The failed passwords in a row for one login, which may be unknown.
-
-    `sources` are digests of the callers' addresses.
-    """
-
-    failed_attempts: int = 0
-    locked_until: datetime | None = None
-    counted_until: datetime | None = None
-    sources: frozenset[str] = frozenset()
 
 
 def scheme_of(authorization: str) -> tuple[Scheme, str]:
@@ -98,21 +82,6 @@ def credential(login: str, secret: str) -> Credential:
 def canonical(email: str) -> str:
     """Return the spelling under which a login is stored. Logins ignore case."""
     return email.strip().lower()
-
-
-def is_locked(attempts: Login | FailedAttempts, now: datetime) -> bool:
-    """Return whether passwords are refused now. Secret keys still work, so that guesses cannot stop a till."""
-    return attempts.locked_until is not None and now < attempts.locked_until
-
-
-def is_over(attempts: FailedAttempts, now: datetime) -> bool:
-    """Return whether the failures no longer count: the lock has ended, or the last failure is a day old."""
-    return any(end is not None and end <= now for end in (attempts.locked_until, attempts.counted_until))
-
-
-def reaches_many_places(before: FailedAttempts, source: str) -> bool:
-    """Return whether a failure from this source is the first from `MANY_PLACES` addresses."""
-    return source not in before.sources and len(before.sources) == MANY_PLACES - 1
 
 
 def is_logon_to_record(login: Login, now: datetime) -> bool:

@@ -10,21 +10,25 @@ from typing import Any, TypeGuard
 
 from chalicelib.domain.agent import ACTIVE, Caller, Login
 from chalicelib.domain.guid import is_guid
+from chalicelib.domain.password_lock import (
+    MANY_PLACES,
+    FailedAttempts,
+    finished,
+    is_locked,
+    is_over,
+    reaches_many_places,
+)
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import (
-    MANY_PLACES,
     Credential,
-    FailedAttempts,
     Scheme,
     Session,
     basic,
     credential,
     ends_at,
     is_alive,
-    is_locked,
     is_logon_to_record,
     is_use_to_record,
-    reaches_many_places,
     scheme_of,
 )
 from chalicelib.errors import ErrorCode, ServiceError
@@ -32,7 +36,7 @@ from chalicelib.gateways import secrets
 from chalicelib.log import log
 from chalicelib.services import passwords
 from chalicelib.settings import settings
-from chalicelib.store import agents
+from chalicelib.store import agents, password_lock
 from chalicelib.store.retries import limit_lost_time
 from chalicelib.store.table import read
 
@@ -210,10 +214,10 @@ def _check_password(
     is_logon = login is not None and login.state == ACTIVE and (is_sign_in or is_logon_to_record(login, now))
     if _is_remembered(login, credential.secret, now):
         if is_logon or login.failed_attempts:
-            agents.decide_success(login.email, now, is_logon=is_logon)
+            password_lock.count_success(login.email, finished(now), is_logon=is_logon)
         return login
     verified = _verify(login, credential, attempt, now)
-    agents.decide_success(verified.email, now, is_logon=is_logon)
+    password_lock.count_success(verified.email, finished(now), is_logon=is_logon)
     if passwords.is_outdated(verified.password_hash or ""):
         agents.rehash(verified, passwords.hash_password(credential.secret))
     return verified
@@ -225,15 +229,15 @@ def _is_remembered(login: Login | None, secret: Secret, now: datetime) -> TypeGu
 
 def _verify(login: Login | None, credential: Credential, attempt: Attempt, now: datetime) -> Login:
     """Return the login if the secret is its password, else count the failure and raise 102. Raise 104 while locked."""
-    unknown = agents.counter_of_unknown(secrets.pseudonym("unknown login", credential.login))
-    counter = agents.counter(login.email) if login else unknown
+    unknown = password_lock.counter_of_unknown(secrets.pseudonym("unknown login", credential.login))
+    counter = password_lock.counter(login.email) if login else unknown
     seen = read(counter.key) or FailedAttempts()
     if is_locked(seen, now):
         raise ServiceError(ErrorCode.LOGIN_LOCKED)
     if passwords.verify(login.password_hash if login else None, credential.secret, now) and login is not None:
         return login
     source = secrets.pseudonym("source", attempt.source)
-    before = agents.count_failure(counter, seen, source, now)
+    before = password_lock.count_failure(counter, finished(now), source, begins_anew=is_over(seen, now))
     if reaches_many_places(before, source):
         log_many_places(credential.login)
     raise ServiceError(ErrorCode.BAD_CREDENTIAL)

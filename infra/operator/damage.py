@@ -15,14 +15,25 @@ from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.merchant import Merchant, Terminal
 from chalicelib.domain.outbox import Outbox
+from chalicelib.domain.password_lock import FailedAttempts
 from chalicelib.domain.phases import TRANSITIONS, Phase
-from chalicelib.domain.sign_in import FailedAttempts, Session
+from chalicelib.domain.sign_in import Session
 from chalicelib.domain.transaction import Transaction
 from chalicelib.domain.webhooks import Delivery, DeliveryState, Event, Webhook
 from chalicelib.errors import ServiceError
 from chalicelib.gateways.acquirers.sandbox import TABLE as SANDBOX
 from chalicelib.gateways.acquirers.sandbox import SandboxRecord, SandboxToken
-from chalicelib.store import agents, audit, events, linked_cards, merchants, outbox, sequences, transactions
+from chalicelib.store import (
+    agents,
+    audit,
+    events,
+    linked_cards,
+    merchants,
+    outbox,
+    password_lock,
+    sequences,
+    transactions,
+)
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Audit
 from chalicelib.store.message_limits import Counter
@@ -234,7 +245,7 @@ def _marks_of_login(one: Login | FailedAttempts) -> Marks:
 
 
 def _login_of(item: Item) -> Login | FailedAttempts:
-    return decode(FailedAttempts if item["email"]["S"].startswith(agents.UNKNOWN) else Login, item)  # type: ignore[return-value]
+    return decode(FailedAttempts if item["email"]["S"].startswith(password_lock.UNKNOWN) else Login, item)  # type: ignore[return-value]
 
 
 def _item_of_events(item: Item) -> Any:

@@ -1,5 +1,4 @@
 import base64
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,19 +10,15 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import (
     MAX_HEADER,
     Credential,
-    FailedAttempts,
     Session,
     basic,
     credential,
     device_of,
     expiry,
     is_alive,
-    is_locked,
     is_logon_to_record,
-    is_over,
     is_use_to_record,
     new_session,
-    reaches_many_places,
     scheme_of,
 )
 from chalicelib.errors import ErrorCode, ServiceError
@@ -112,30 +107,6 @@ def test_no_base64_makes_parsing_fail_in_another_way_than_a_refusal(raw: bytes) 
         basic(base64.b64encode(raw).decode())
     except ServiceError as refusal:
         assert refusal.error is ErrorCode.BAD_CREDENTIAL  # noqa: PT017  as above
-
-
-def test_a_lock_ends_when_its_time_has_come() -> None:
-    login = Login("till@demo.example", 17, 1, locked_until=NOW)
-
-    assert is_locked(login, NOW - timedelta(seconds=1))
-    assert not is_locked(login, NOW)
-    assert not is_locked(Login("till@demo.example", 17, 1), NOW)
-
-
-@pytest.mark.parametrize("attempts", [FailedAttempts(10, locked_until=NOW), FailedAttempts(3, counted_until=NOW)])
-def test_failures_no_longer_count_when_their_lock_or_their_day_is_over(attempts: FailedAttempts) -> None:
-    assert not is_over(attempts, NOW - timedelta(microseconds=1))
-    assert is_over(attempts, NOW)
-    assert not is_over(FailedAttempts(3), NOW)
-
-
-def test_the_fifth_place_is_reached_once() -> None:
-    four = FailedAttempts(4, sources=frozenset("abcd"))
-
-    assert reaches_many_places(four, "e")
-    assert not reaches_many_places(four, "d")
-    assert not reaches_many_places(replace(four, sources=frozenset("abc")), "e")
-    assert not reaches_many_places(replace(four, sources=frozenset("abcde")), "f")
 
 
 def test_the_last_logon_is_recorded_once_an_hour() -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chalicelib.domain.sign_in import LOCK_AFTER, LOCK_FOR
+from chalicelib.domain.password_lock import LOCK_AFTER, LOCK_FOR
 from chalicelib.errors import ErrorCode
 from chalicelib.services import passwords
 from chalicelib.services.authentication import caller_of

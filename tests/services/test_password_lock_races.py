@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from chalicelib.domain.password_lock import LOCK_AFTER, LOCK_FOR
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import LOCK_AFTER, LOCK_FOR
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.sign_in import SignIn
 from chalicelib.services import admission, passwords

@@ -3,8 +3,8 @@ from uuid import UUID
 
 import pytest
 
+from chalicelib.domain.password_lock import LOCK_AFTER
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import LOCK_AFTER
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.sign_in import SignIn
 from chalicelib.services import admission, authentication

@@ -8,7 +8,7 @@ from uuid import uuid4
 import boto3
 import pytest
 
-from chalicelib.domain.sign_in import COUNTED_FOR, LOCK_AFTER, LOCK_FOR
+from chalicelib.domain.password_lock import COUNTED_FOR, LOCK_AFTER, LOCK_FOR
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.sign_in import SignIn
 from chalicelib.services import admission, passwords

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chalicelib.domain.sign_in import LOCK_AFTER, LOCK_FOR, FailedAttempts
+from chalicelib.domain.password_lock import LOCK_AFTER, LOCK_FOR, finished
 from chalicelib.errors import ServiceError
-from chalicelib.store import agents, sequences
+from chalicelib.store import password_lock, sequences
 from tests.support.accounts import an_account
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -18,11 +18,11 @@ pytestmark = pytest.mark.usefixtures("dynamodb_local")
 
 def test_of_failures_at_the_same_time_ten_are_counted_and_lock() -> None:
     account = an_account()
-    counter = agents.counter(account.email)
+    counter = password_lock.counter(account.email)
 
     def fail(_: int) -> bool:
         try:
-            agents.count_failure(counter, FailedAttempts(), "a", NOW)
+            password_lock.count_failure(counter, finished(NOW), "a", begins_anew=False)
         except ServiceError:
             return False
         return True

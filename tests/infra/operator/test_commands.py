@@ -12,9 +12,10 @@ from botocore.exceptions import ParamValidationError
 from chalicelib import clock
 from chalicelib.domain.acquirer import LinkAnswer, LinkRequest
 from chalicelib.domain.card import IN_VERIFICATION, VERIFIED
+from chalicelib.domain.password_lock import LOCK_AFTER
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import LOCK_AFTER, new_session
+from chalicelib.domain.sign_in import new_session
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import lane_runner, payment_sweep

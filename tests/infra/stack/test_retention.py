@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.domain import card, message_limits, outbox, sign_in, webhooks
+from chalicelib.domain import card, message_limits, outbox, password_lock, sign_in, webhooks
 from infra.reference import ROOT
 from infra.stack import resources
 from infra.stack.template import function_names
@@ -59,7 +59,7 @@ def of_a_till() -> str:
 
 
 EXPIRING = {
-    "`logins`, unknown": f"{period(sign_in.COUNTED_FOR)} after the last wrong password",
+    "`logins`, unknown": f"{period(password_lock.COUNTED_FOR)} after the last wrong password",
     "`sessions`": end_of(sign_in.ORDINARY),
     "`sessions`, remembered": end_of(sign_in.REMEMBERED),
     "`sequences`, wrong cards": f"{period(card.WRONG_CARDS_COUNTED_FOR)} after the last request that named a card",
