@@ -208,23 +208,14 @@ def _check_password(
 ) -> Login:
     """Return the login if the secret is its password. An unknown login costs the same time and the same store calls.
 
-    After verification a conditional write decides, because other guesses may be verified at the same time. For a
-    password that this process remembers, the login that was read decides.
+    After verification a conditional write decides, because other guesses may be verified at the same time.
     """
     is_logon = login is not None and login.state == ACTIVE and (is_sign_in or is_logon_to_record(login, now))
-    if _is_remembered(login, credential.secret, now):
-        if is_logon or login.failed_attempts:
-            password_lock.count_success(login.email, finished(now), is_logon=is_logon)
-        return login
     verified = _verify(login, credential, attempt, now)
     password_lock.count_success(verified.email, finished(now), is_logon=is_logon)
     if passwords.is_outdated(verified.password_hash or ""):
         agents.rehash(verified, passwords.hash_password(credential.secret))
     return verified
-
-
-def _is_remembered(login: Login | None, secret: Secret, now: datetime) -> TypeGuard[Login]:
-    return login is not None and not is_locked(login, now) and passwords.is_remembered(login.password_hash, secret, now)
 
 
 def _verify(login: Login | None, credential: Credential, attempt: Attempt, now: datetime) -> Login:
@@ -234,7 +225,7 @@ def _verify(login: Login | None, credential: Credential, attempt: Attempt, now: 
     seen = read(counter.key) or FailedAttempts()
     if is_locked(seen, now):
         raise ServiceError(ErrorCode.LOGIN_LOCKED)
-    if passwords.verify(login.password_hash if login else None, credential.secret, now) and login is not None:
+    if passwords.verify(login.password_hash if login else None, credential.secret) and login is not None:
         return login
     source = secrets.pseudonym("source", attempt.source)
     before = password_lock.count_failure(counter, finished(now), source, begins_anew=is_over(seen, now))

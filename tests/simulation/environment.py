@@ -57,7 +57,6 @@ class Instance:
         self.is_busy = False
         self.is_dead = False
         self.clients: dict[int, Client] = {}
-        self.verified = passwords.VerifiedPasswords()
         self.lane_memory = lane_runner.Memory()
         self.document = secrets._Cached(secrets._load_document)  # noqa: SLF001  what a process keeps there
 
@@ -237,7 +236,6 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (connections, "exchange", _exchange),
         (Client, "_headers", _headers),
         (table, "_client", _client),
-        (passwords, "_verified", _OfInstance("verified")),
         (passwords, "hasher", lambda: QUICK),
         (passwords, "UNKNOWN_LOGIN_HASH", QUICK.hash("nobody has it")),
         (https, "post", _post),
