@@ -10,7 +10,7 @@ from chalicelib.domain import agent_assignments, permissions
 from chalicelib.domain import outbox as messages
 from chalicelib.domain.agent import ACTIVE, BLOCKED, Agent, Caller, Login, PrinterSettings
 from chalicelib.domain.agent_assignments import Profile, matches_search
-from chalicelib.domain.effective_settings import effective, merge_settings, switched_off
+from chalicelib.domain.effective_settings import effective, may_be_remembered, merge_settings, switched_off
 from chalicelib.domain.history import page_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
@@ -20,12 +20,13 @@ from chalicelib.gateways.secrets import keyed_digest, seal, unseal
 from chalicelib.schemas.agents import BulkUpdate, CreateAgent, ListAgents, ReadableItem, UpdateAgent
 from chalicelib.schemas.field_types import is_email
 from chalicelib.services import message_limits, pictures
-from chalicelib.services.admission import admit, may_be_remembered
+from chalicelib.services.admission import admit
 from chalicelib.services.authentication import new_secret_key
 from chalicelib.services.merchants import check_same_as_path, require_merchant
 from chalicelib.services.passwords import hash_password
 from chalicelib.settings import settings
 from chalicelib.store import agents, merchants, sequences
+from chalicelib.store import sessions as sessions_store
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act, changed_fields
 from chalicelib.store.table import ChangedMeanwhileError, Key, read, read_all, retry_on_change
@@ -56,7 +57,7 @@ def get(caller: Caller, merchant_id: int, pos_id: int, now: datetime) -> Profile
     admitted = admit(caller, merchants.key(merchant_id), agents.key(pos_id))
     permissions.check_can_see_agent(admitted.agent, merchant_id, pos_id)
     merchant, agent = require_merchant(admitted.others[0]), _agent_of_merchant(merchant_id, admitted.others[1])
-    sessions = agents.remembered_sessions(agent, now) if may_be_remembered(agent, merchant) else []
+    sessions = sessions_store.remembered(agent, now) if may_be_remembered(agent, merchant) else []
     return replace(_profile(agent, merchant), secret_key=secret_key_of(agent), sessions=tuple(sessions))
 
 

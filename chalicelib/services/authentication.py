@@ -19,24 +19,14 @@ from chalicelib.domain.password_lock import (
     reaches_many_places,
 )
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import (
-    Credential,
-    Scheme,
-    Session,
-    basic,
-    credential,
-    ends_at,
-    is_alive,
-    is_logon_to_record,
-    is_use_to_record,
-    scheme_of,
-)
+from chalicelib.domain.sessions import Session, ends_at, is_alive, is_use_to_record
+from chalicelib.domain.sign_in import Credential, Scheme, basic, credential, is_logon_to_record, scheme_of
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.log import log
 from chalicelib.services import passwords
 from chalicelib.settings import settings
-from chalicelib.store import agents, password_lock
+from chalicelib.store import agents, password_lock, sessions
 from chalicelib.store.retries import limit_lost_time
 from chalicelib.store.table import read
 
@@ -252,12 +242,12 @@ def _caller_of_session(secret: Secret, now: datetime) -> Caller:
 
 
 def _session(secret: Secret) -> Session | None:
-    return read(agents.session_key(session_digest(secret)))
+    return read(sessions.key(session_digest(secret)))
 
 
 def _recorded(session: Session, now: datetime) -> Session:
     """Return the session; if its last recorded use is old enough, record the new one."""
-    return agents.touch_session(session, now) if is_use_to_record(session, now) else session
+    return sessions.touch(session, now) if is_use_to_record(session, now) else session
 
 
 def _check_active(login: Login) -> None:

@@ -1,4 +1,4 @@
-"""Agents by ID, their logins by e-mail, and their sessions by the digest of their ID.
+"""Agents by ID, and their logins by e-mail.
 
 An agent and its login change in one store transaction. Sign-in needs one strong read, and an e-mail belongs to one
 agent.
@@ -6,18 +6,11 @@ agent.
 
 from contextlib import suppress
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.sign_in import (
-    REMEMBERED,
-    RememberedSession,
-    Session,
     canonical,
-    ends_at,
-    expiry,
-    remembered_for,
 )
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
@@ -28,17 +21,13 @@ from chalicelib.store.table import (
     ChangedMeanwhileError,
     Key,
     Write,
-    attribute_names,
     commit,
-    decode,
     list_records,
-    pages_of,
     put_new,
     replace_record,
     set_attributes,
     table_name,
     update,
-    value_of,
     write_one,
 )
 
@@ -65,70 +54,6 @@ def rehash(login: Login, password_hash: str) -> None:
     )
     with suppress(AlreadyExistsError):
         write_one(change)
-
-
-SESSIONS = "sessions"
-
-
-def session_key(digest: str) -> Key[Session]:
-    """Return the key of the session with this digest."""
-    return Key(SESSIONS, Session, {"digest": digest})
-
-
-def create_session(session: Session) -> None:
-    """Store a new session. If it exists, our first write succeeded: its ID is random."""
-    with suppress(AlreadyExistsError):
-        write_one(put_new(SESSIONS, session, "digest"))
-
-
-MAX_LISTED = 100
-
-
-def remembered_sessions(agent: Agent, now: datetime) -> list[RememberedSession]:
-    """List the agent's remembered sessions that are valid, the last used first: the hundred that were used last.
-
-    The index is milliseconds behind. Sessions that were ended, or are of an older credential version, are not in it.
-    """
-    condition = "#remembered_for = :whose AND #used_at > :idle"
-    values = {"whose": remembered_for(agent.id, agent.credential_version), "idle": now - REMEMBERED.idle}
-    newest = {
-        "TableName": table_name(SESSIONS),
-        "IndexName": "remembered",
-        "KeyConditionExpression": condition,
-        "ExpressionAttributeNames": attribute_names(condition),
-        "ExpressionAttributeValues": {f":{name}": value_of(value) for name, value in values.items()},
-        "ScanIndexForward": False,
-        "Limit": MAX_LISTED,
-    }
-    found = (decode(RememberedSession, item) for item in next(pages_of(newest))["Items"])
-    return [session for session in found if now < ends_at(session)]
-
-
-def end_session(digest: str) -> None:
-    """End a session. Its next use is refused, even when API Gateway remembers its caller."""
-    ended = update(
-        session_key(digest),
-        "SET #ended = :ended REMOVE #remembered_for",
-        {"ended": True},
-        condition="attribute_exists(#digest)",
-        otherwise=ServiceError(ErrorCode.SESSION_EXPIRED),
-    )
-    write_one(ended)
-
-
-def touch_session(session: Session, now: datetime) -> Session:
-    """Record the use of a session, which extends it; raise 105 when it was ended or deleted meanwhile."""
-    touched = replace(session, used_at=now, expires_at=expiry(session, now))
-    write_one(
-        update(
-            session_key(session.digest),
-            "SET #used_at = :used_at, #expires_at = :expires_at",
-            {"used_at": touched.used_at, "expires_at": touched.expires_at},
-            condition="attribute_exists(#digest) AND attribute_not_exists(#ended)",
-            otherwise=ServiceError(ErrorCode.SESSION_EXPIRED),
-        )
-    )
-    return touched
 
 
 TABLE = "agents"

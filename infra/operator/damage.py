@@ -17,7 +17,7 @@ from chalicelib.domain.merchant import Merchant, Terminal
 from chalicelib.domain.outbox import Outbox
 from chalicelib.domain.password_lock import FailedAttempts
 from chalicelib.domain.phases import TRANSITIONS, Phase
-from chalicelib.domain.sign_in import Session
+from chalicelib.domain.sessions import Session
 from chalicelib.domain.transaction import Transaction
 from chalicelib.domain.webhooks import Delivery, DeliveryState, Event, Webhook
 from chalicelib.errors import ServiceError
@@ -32,6 +32,7 @@ from chalicelib.store import (
     outbox,
     password_lock,
     sequences,
+    sessions,
     transactions,
 )
 from chalicelib.store import webhooks as webhooks_store
@@ -175,7 +176,7 @@ def _is_of_merchant(table: str, item: Item, merchant_id: int) -> bool:
         return bool(item["client_id"]["N"] == owner)
     if table == sequences.TABLE:
         return _is_sequence_of(item, merchant_id)
-    if table == agents.SESSIONS:
+    if table == sessions.TABLE:
         return _is_agent_of(int(item["agent_id"]["N"]), merchant_id)
     is_event = table == events.TABLE and item["day"]["S"].startswith(f"{owner}#")
     return is_event or (table == audit.TABLE and _is_object_of(item["object"]["S"], merchant_id))
@@ -320,7 +321,7 @@ RULES: Mapping[str, Rule] = {
     agents.TABLE: Rule(_read_as(Agent), _version, _all_but()),
     merchants.TERMINALS: Rule(_read_as(Terminal), _version, _all_but()),
     agents.LOGINS: Rule(_login_of, _marks_of_login, _only("agent_id", "client_id")),
-    agents.SESSIONS: Rule(
+    sessions.TABLE: Rule(
         _read_as(Session), lambda one: {"used": one.used_at, "ended": one.ended}, _only("agent_id", "opened_at")
     ),
     linked_cards.TABLE: Rule(

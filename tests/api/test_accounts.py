@@ -12,13 +12,13 @@ import pytest
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import ORDINARY
+from chalicelib.domain.sessions import ORDINARY
 from chalicelib.errors import ServiceError
 from chalicelib.services import auth_account, authentication
 from chalicelib.services.authentication import caller_of, session_digest
 from chalicelib.settings import settings
 from chalicelib.store import sequences
-from chalicelib.store.agents import session_key
+from chalicelib.store import sessions as sessions_store
 from chalicelib.store.table import update, write_one
 from tests.support.accounts import (
     PASSWORD,
@@ -316,7 +316,7 @@ def test_a_stored_policy_does_not_outlive_its_session(stage: str) -> None:
     session = _credentials_of(stage, account)["session"]
     digest = session_digest(Secret(session.removeprefix("Session ")))
     opened = datetime.now(UTC) - ORDINARY.age + timedelta(seconds=2)
-    write_one(update(session_key(digest), "SET #opened_at = :opened_at", {"opened_at": opened}))
+    write_one(update(sessions_store.key(digest), "SET #opened_at = :opened_at", {"opened_at": opened}))
     assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": session}).error == (404, 568)
     time.sleep(2)
 

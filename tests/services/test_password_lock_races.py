@@ -14,7 +14,7 @@ from chalicelib.domain.password_lock import LOCK_AFTER, LOCK_FOR
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.sign_in import SignIn
-from chalicelib.services import admission, passwords
+from chalicelib.services import passwords, sessions
 from tests.support.accounts import PASSWORD, Account, an_account, basic, guess, refusal_of
 from tests.support.intercepted_calls import hooked
 from tests.support.interleaving import Turns
@@ -39,7 +39,7 @@ def _by_header(account: Account) -> ErrorCode | None:
 
 def _by_session_login(account: Account) -> ErrorCode | None:
     try:
-        admission.sign_in(SignIn.model_validate({"Email": account.email, "Password": PASSWORD}), NOW)
+        sessions.sign_in(SignIn.model_validate({"Email": account.email, "Password": PASSWORD}), NOW)
     except ServiceError as refusal:
         return refusal.error
     return None
