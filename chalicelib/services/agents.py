@@ -25,7 +25,7 @@ from chalicelib.services.authentication import new_secret_key
 from chalicelib.services.merchants import check_same_as_path, require_merchant
 from chalicelib.services.passwords import hash_password
 from chalicelib.settings import settings
-from chalicelib.store import agents, merchants, sequences
+from chalicelib.store import agents, merchants, sequences, unique_names
 from chalicelib.store import sessions as sessions_store
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act, changed_fields
@@ -154,7 +154,7 @@ def _terminal_keys(body: CreateAgent | UpdateAgent, merchant_id: int) -> list[Ke
     if body.terminal_id is not None:
         keys.append(merchants.terminal_key(body.terminal_id))
     if body.tid is not None:
-        keys.append(sequences.tid_key(merchant_id, body.tid))
+        keys.append(unique_names.tid_key(merchant_id, body.tid))
     return keys
 
 

@@ -36,12 +36,15 @@ from chalicelib.store import (
     transactions,
 )
 from chalicelib.store import webhooks as webhooks_store
+from chalicelib.store.account_configuration import LastCall
 from chalicelib.store.audit import Audit
 from chalicelib.store.message_limits import Counter
 from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.retries import is_dropped
-from chalicelib.store.sequences import LastCall, LastId, UniqueName, WrongCards
+from chalicelib.store.sequences import LastId
 from chalicelib.store.table import Item, Value, decode, encode, read
+from chalicelib.store.unique_names import UniqueName
+from chalicelib.store.wrong_cards import WrongCards
 
 LEAP, LEAP_OF_STANS = 1000, 10_000  # numbers that may have been given since the copy, and must not be given again
 STAN = "stan#"

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.domain import card, message_limits, outbox, password_lock, sessions, webhooks
+from chalicelib.domain import message_limits, outbox, password_lock, sessions, webhooks, wrong_cards
 from infra.reference import ROOT
 from infra.stack import resources
 from infra.stack.template import function_names
@@ -62,7 +62,7 @@ EXPIRING = {
     "`logins`, unknown": f"{period(password_lock.COUNTED_FOR)} after the last wrong password",
     "`sessions`": end_of(sessions.ORDINARY),
     "`sessions`, remembered": end_of(sessions.REMEMBERED),
-    "`sequences`, wrong cards": f"{period(card.WRONG_CARDS_COUNTED_FOR)} after the last request that named a card",
+    "`sequences`, wrong cards": f"{period(wrong_cards.COUNTED_FOR)} after the last request that named a card",
     "`sequences`, messages of a day": f"{period(message_limits.DAY)} after the day (UTC)",
     "`outbox`": f"until it is sent or given up; then {period(outbox.KEPT_FOR)}",
     "`events`": period(webhooks.KEPT_FOR),
