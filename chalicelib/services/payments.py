@@ -17,7 +17,8 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.errors import ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
-from chalicelib.gateways.secrets import card_digest, derived_guid, keyed_digest, new_guid
+from chalicelib.gateways.digests import card_digest, keyed_digest
+from chalicelib.gateways.ids import derived_guid, new_guid
 from chalicelib.log import log
 from chalicelib.schemas.payments import PictureFile, SubmitPayment
 from chalicelib.services import acquirer_calls, idempotency, pictures, wrong_cards

@@ -13,7 +13,8 @@ from chalicelib.domain.reversal import CANCELS, ReversalOrder, check_card, names
 from chalicelib.domain.transaction import ReceiptContent, Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
-from chalicelib.gateways.secrets import card_digest, derived_guid, new_guid
+from chalicelib.gateways.digests import card_digest
+from chalicelib.gateways.ids import derived_guid, new_guid
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import acquirer_calls, wrong_cards
 from chalicelib.services.acquirer_calls import identify_reversal

@@ -18,7 +18,8 @@ from chalicelib.domain.money import from_minor
 from chalicelib.domain.phases import FAILED, PENDING, Phase
 from chalicelib.domain.transaction import OWN_RECEIPT_NUMBER, Transaction
 from chalicelib.errors import ServiceError
-from chalicelib.gateways.secrets import keyed_digest, unseal
+from chalicelib.gateways.digests import keyed_digest
+from chalicelib.gateways.secrets import unseal
 from chalicelib.record import Record
 from chalicelib.services import history as history_service
 from chalicelib.store import agents, history, receipt_numbers, sequences, totals, transactions
