@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-from chalicelib.domain import host_messages, transaction_steps
+from chalicelib.domain import acquirer_messages, transaction_steps
 from chalicelib.domain.acquirer import (
     AcquirerAnswer,
     AcquirerError,
@@ -107,7 +107,7 @@ def identify_payment(payment: Transaction, terminal: Terminal) -> Transaction:
     if acquirer.can_inquire:
         return payment
     numbers = _next_stans(terminal.back_retailer_id or "", terminal.tid)
-    return host_messages.identified_payment(payment, terminal, acquirer.institution, _new_rrn(), numbers)
+    return acquirer_messages.identified_payment(payment, terminal, acquirer.institution, _new_rrn(), numbers)
 
 
 def identify_reversal(reversal: Transaction, original: Transaction) -> Transaction:
@@ -115,7 +115,7 @@ def identify_reversal(reversal: Transaction, original: Transaction) -> Transacti
     if original.host is None:
         return reversal
     numbers = _next_stans(original.host.terminal.mid, original.terminal_name)
-    return host_messages.identified_reversal(reversal, original, _new_rrn(), numbers)
+    return acquirer_messages.identified_reversal(reversal, original, _new_rrn(), numbers)
 
 
 def _next_stans(mid: str, tid: str) -> range:
@@ -124,7 +124,7 @@ def _next_stans(mid: str, tid: str) -> range:
     A terminal's sequence begins at a random number: after a stage loses its tables, it must not repeat the numbers that
     the host has already seen.
     """
-    return sequences.next_stans(mid, tid, host_messages.STANS, start=secrets.randbelow(host_messages.LAST_STAN))
+    return sequences.next_stans(mid, tid, acquirer_messages.STANS, start=secrets.randbelow(acquirer_messages.LAST_STAN))
 
 
 def _new_rrn() -> str:
@@ -220,12 +220,12 @@ def _advise(transaction: Transaction, now: datetime, *, is_repeat: bool) -> Tran
 
 
 def _is_acknowledged(transaction: Transaction, *, is_repeat: bool) -> bool:
-    request = host_messages.automatic_request(transaction, is_repeat=is_repeat)
+    request = acquirer_messages.automatic_request(transaction, is_repeat=is_repeat)
     return is_acknowledged(transaction, request, attempts=1)
 
 
 def _repeat_cancel(cancel: Transaction, now: datetime) -> Transaction:
-    request = host_messages.reversal_request(cancel, is_repeat=True)
+    request = acquirer_messages.reversal_request(cancel, is_repeat=True)
     try:
         answer = call_for_reversal(cancel, request, RESOLVE_SECONDS)
     except AcquirerError:
@@ -322,7 +322,7 @@ def _outcome_of_reversal(reversal: Transaction, now: datetime) -> Step:
     Deadline no repeat is sent, so that "not found" is final at the Deadline.
     """
     acquirer = acquirers.named(reversal.acquirer)
-    request = host_messages.reversal_request(reversal, is_repeat=True)
+    request = acquirer_messages.reversal_request(reversal, is_repeat=True)
     answer: AcquirerAnswer | None
     try:
         answer = call(reversal, lambda: acquirer.inquire(reversal.id, RESOLVE_SECONDS))
@@ -350,4 +350,4 @@ def _at_deadline(payment: Transaction, now: datetime) -> Transaction:
 
 def _auto_cancel(payment: Transaction) -> bool:
     """Reverse the whole payment; return whether the acquirer acknowledged it."""
-    return is_acknowledged(payment, host_messages.automatic_request(payment, is_repeat=False))
+    return is_acknowledged(payment, acquirer_messages.automatic_request(payment, is_repeat=False))

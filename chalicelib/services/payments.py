@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from chalicelib.domain import host_messages, payment, permissions
+from chalicelib.domain import acquirer_messages, payment, permissions
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import LinkedCard, is_another
@@ -158,7 +158,7 @@ def begin_by_card(
         transaction, auto_cancel_id=new_guid(), card_entry=replace(transaction.card_entry, digest=digest)
     )
     transaction = identify_payment(transaction, till.terminal)
-    return transaction, replace(request, message=host_messages.message_of(transaction))
+    return transaction, replace(request, message=acquirer_messages.message_of(transaction))
 
 
 def _acquirers_for(order: PaymentOrder) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from chalicelib.domain import host_messages, permissions, reversal
+from chalicelib.domain import acquirer_messages, permissions, reversal
 from chalicelib.domain.acquirer import ReversalRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import CardData, Findings
@@ -146,6 +146,6 @@ def _facts_of_merchant(original: Transaction, admitted: Admitted, now: datetime)
 def _request(transaction: Transaction, order: ReversalOrder, card: CardData | None, now: datetime) -> Transaction:
     """Send a stored reversal to its acquirer if it needs one; return the reversal after the answer."""
     if transaction.is_pending:
-        request = host_messages.reversal_request(transaction, order, card, is_repeat=False)
+        request = acquirer_messages.reversal_request(transaction, order, card, is_repeat=False)
         transaction = acquirer_calls.reverse(transaction, request, now)
     return acquirer_calls.require_attempted(transaction)

@@ -1,4 +1,4 @@
-"""The last call for an account's configuration (AuthAccount), because an account has one in an interval."""
+"""AuthAccount: the last call for an account's configuration, because an account has one call in an interval."""
 
 from datetime import datetime, timedelta
 from secrets import token_hex

@@ -24,10 +24,10 @@ from chalicelib import clock, phone_numbers
 from chalicelib.aws.client import DYNAMODB, CallError, RefusedError, endpoint_of
 from chalicelib.domain import card
 from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, UnreachableError, text_of_code
+from chalicelib.domain.acquirer_messages import LAST_STAN
 from chalicelib.domain.agent import ACCOUNT_USER, NO_CLIENT, Agent, Login
 from chalicelib.domain.business_days import days_of_month
 from chalicelib.domain.card import CardInput
-from chalicelib.domain.host_messages import LAST_STAN
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical
 from chalicelib.domain.transaction import InputType, MessageTrace

@@ -14,11 +14,11 @@ from chalicelib.domain.agent import Caller
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sessions import ORDINARY
 from chalicelib.errors import ServiceError
-from chalicelib.services import auth_account, authentication
+from chalicelib.services import account_configuration, authentication
 from chalicelib.services.authentication import caller_of, session_digest
 from chalicelib.settings import settings
-from chalicelib.store import account_configuration
 from chalicelib.store import sessions as sessions_store
+from chalicelib.store.account_configuration import take_call
 from chalicelib.store.table import update, write_one
 from tests.support.accounts import (
     PASSWORD,
@@ -167,8 +167,8 @@ def test_inputs_come_in_the_query_string_or_a_body(stage: str, query: str, body:
 def test_nobody_waits_longer_than_the_interval(stage: str, interval: int, monkeypatch: pytest.MonkeyPatch) -> None:
     account = an_account()
     ahead = datetime.now(UTC) + timedelta(seconds=5)  # of another process
-    account_configuration.take_call(account.agent.id, ahead, timedelta(seconds=interval))
-    monkeypatch.setattr(auth_account, "settings", lambda: replace(settings(), auth_account_seconds=interval))
+    take_call(account.agent.id, ahead, timedelta(seconds=interval))
+    monkeypatch.setattr(account_configuration, "settings", lambda: replace(settings(), auth_account_seconds=interval))
 
     reply = _ask(stage, account)
 

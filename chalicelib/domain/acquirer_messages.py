@@ -1,4 +1,4 @@
-"""Messages to a host without inquiries, and the facts by which it recognises them.
+"""The messages to an acquirer, and the facts by which a host without inquiries recognises them: STAN, RRN, trace.
 
 Such a host receives a reversal for each request without a usable answer. A repeated message must be the same message,
 so its facts are stored before its first byte is sent.

@@ -1,4 +1,4 @@
-"""The payment-processing configuration of the account that requests it."""
+"""AuthAccount: the payment-processing configuration of the account that requests it."""
 
 import math
 from datetime import datetime, timedelta
@@ -12,7 +12,8 @@ from chalicelib.gateways import acquirers
 from chalicelib.iso_codes import currency_code
 from chalicelib.services.admission import admit
 from chalicelib.settings import settings
-from chalicelib.store import account_configuration, merchants
+from chalicelib.store import merchants
+from chalicelib.store.account_configuration import take_call
 from chalicelib.store.table import read
 
 
@@ -47,6 +48,6 @@ def _terminal_currency(agent: Agent, terminal: Terminal | None = None) -> str | 
 
 def _take_call_of_interval(agent: Agent, now: datetime) -> None:
     interval = timedelta(seconds=settings().auth_account_seconds)
-    wait = account_configuration.take_call(agent.id, now, interval) if interval else None
+    wait = take_call(agent.id, now, interval) if interval else None
     if wait is not None:
         raise ServiceError(ErrorCode.TOO_SOON, retry_after=max(1, math.ceil(wait.total_seconds())))
