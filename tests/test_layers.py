@@ -15,7 +15,7 @@ MAY_IMPORT = {
     for room, rooms in ROW.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
 }
 BOTO3_ROOMS = {"gateways"}
-BOTO3_MODULES = {"chalicelib.aws.client"}
+BOTO3_MODULES = {"chalicelib.aws.client", "chalicelib.aws.endpoints"}
 CHALICE_MODULES = {"chalicelib.web", "chalicelib.authorizer", "chalicelib.routes.jobs"}  # decision 56
 MODULES = sorted((ROOT / "chalicelib").rglob("*.py"))
 

@@ -17,7 +17,9 @@ from threading import Thread
 from typing import Any
 
 from chalicelib import clock
-from chalicelib.aws.client import KMS, SECRETS_MANAGER, CallError, Client, Limits
+from chalicelib.aws.client import Client, Limits
+from chalicelib.aws.endpoints import KMS, SECRETS_MANAGER
+from chalicelib.aws.errors import CallError
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
 from chalicelib.log import log

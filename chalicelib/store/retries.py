@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TypeVar
 
-from chalicelib.aws.client import CallError, Limits, RefusedError, TimedOutError
+from chalicelib.aws.client import Limits
+from chalicelib.aws.errors import CallError, RefusedError, TimedOutError
 from chalicelib.errors import ErrorCode, ServiceError
 
 PATIENT = Limits(connect_seconds=1, read_seconds=3, attempts=3)  # leaves the gateway's 29 s to the acquirer

@@ -21,7 +21,8 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
 from chalicelib import clock, phone_numbers
-from chalicelib.aws.client import DYNAMODB, CallError, RefusedError, endpoint_of
+from chalicelib.aws.endpoints import DYNAMODB, endpoint_of
+from chalicelib.aws.errors import CallError, RefusedError
 from chalicelib.domain import card
 from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, UnreachableError, text_of_code
 from chalicelib.domain.acquirer_messages import LAST_STAN

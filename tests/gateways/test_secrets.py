@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import boto3
 import pytest
 
-from chalicelib.aws.client import RefusedError, UnreachableError
+from chalicelib.aws.errors import RefusedError, UnreachableError
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import digests, secrets

@@ -21,7 +21,8 @@ import argon2
 from chalicelib import clock, log
 from chalicelib.aws import client as aws_client
 from chalicelib.aws import connections
-from chalicelib.aws.client import DYNAMODB, Client
+from chalicelib.aws.client import Client
+from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.domain import history as history_rules
 from chalicelib.domain.outbox import Outbox
 from chalicelib.gateways import acquirers, files, https, mail, secrets, sms

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.client import Limits, RefusedError, TimedOutError, UnansweredError, UnreachableError
+from chalicelib.aws.client import Limits
+from chalicelib.aws.errors import RefusedError, TimedOutError, UnansweredError, UnreachableError
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.services import authentication
