@@ -25,9 +25,6 @@ from chalicelib.domain.transaction import HostFacts, MessageTrace, TerminalSnaps
 LAST_STAN = 999_999
 STANS = 2  # per transaction: for its message and for its automatic reversal
 REPEAT_EACH = timedelta(seconds=30)  # the pause between two repeats: the sweep, which runs each minute, repeats once
-REQUEST_LASTS = timedelta(
-    seconds=25
-)  # from storing to the answer's last byte: the wait for the answer takes up to 20 s
 
 
 def stan_of(number: int) -> int:

@@ -38,7 +38,7 @@ from chalicelib.store import outbox as outbox_store
 
 T = TypeVar("T")
 
-AUTHORIZE_SECONDS = 20  # API Gateway waits 29 s
+AUTHORIZE_SECONDS = 20  # the rest of GATEWAY_SECONDS is for the store
 RESOLVE_SECONDS = 5  # an inquiry or an automatic reversal: the caller can try again later
 AUTO_CANCEL_ATTEMPTS = 2  # the second attempt follows a lost answer
 

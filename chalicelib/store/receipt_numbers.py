@@ -20,7 +20,7 @@ from chalicelib.store.table import Key, Write, read, update
 
 TABLE = "sequences"
 ZONES = (timedelta(hours=-12), timedelta(hours=14))  # the first and the last zone of the world
-REPEATED_FOR = 5  # seconds, while other requests of the agent take the numbers; an acquirer needs the others of 29
+REPEATED_FOR = 5  # seconds, while other requests take the agent's numbers; the rest of GATEWAY_SECONDS is for others
 LONGEST_PAUSE = 0.2  # seconds between two attempts
 
 
