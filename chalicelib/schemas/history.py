@@ -13,6 +13,7 @@ from chalicelib.domain.totals import Taking
 from chalicelib.domain.transaction import receipt_number
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Answer, Identifier, Request, Text, View, problem
+from chalicelib.schemas.field_types import ExtID
 from chalicelib.schemas.payments import InputTypeField
 from chalicelib.schemas.request_context import Context
 
@@ -72,7 +73,7 @@ class ListBasicModel(Request):
     rrn: Sought | None = None
     input_type: InputTypeField | None = None
     acquirer_code: Sought | None = None
-    ext_id: Annotated[str, Field(max_length=128)] | None = None
+    ext_id: ExtID | None = None
     page: Identifier = 0
     fiscal: Mapping[str, Any] | None = None
     offline_request_model: Mapping[str, Any] | None = None
