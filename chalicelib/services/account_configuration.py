@@ -50,4 +50,16 @@ def _take_call_of_interval(agent: Agent, now: datetime) -> None:
     interval = timedelta(seconds=settings().auth_account_seconds)
     wait = take_call(agent.id, now, interval) if interval else None
     if wait is not None:
-        raise ServiceError(ErrorCode.TOO_SOON, retry_after=max(1, math.ceil(wait.total_seconds())))
+        message = f"This may be asked once in {_in_words(interval)}."
+        raise ServiceError(ErrorCode.TOO_SOON, message, retry_after=max(1, math.ceil(wait.total_seconds())))
+
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def _in_words(interval: timedelta) -> str:
+    """Return an interval of whole seconds as people read it: ten minutes, one minute, 90 seconds."""
+    seconds = int(interval.total_seconds())
+    number, unit = (seconds, "second") if seconds % 60 else (seconds // 60, "minute")
+    word = NUMBERS[number] if number < len(NUMBERS) else str(number)
+    return f"{word} {unit}{'' if number == 1 else 's'}"

@@ -163,8 +163,10 @@ def test_inputs_come_in_the_query_string_or_a_body(stage: str, query: str, body:
     assert _ask(stage, account, query.format(id=account.agent.id), body).error == error
 
 
-@pytest.mark.parametrize("interval", [1, 600])
-def test_nobody_waits_longer_than_the_interval(stage: str, interval: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("interval", "words"), [(1, "one second"), (90, "90 seconds"), (600, "ten minutes")])
+def test_nobody_waits_longer_than_the_interval_which_the_refusal_names(
+    stage: str, interval: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     account = an_account()
     ahead = datetime.now(UTC) + timedelta(seconds=5)  # of another process
     take_call(account.agent.id, ahead, timedelta(seconds=interval))
@@ -174,6 +176,7 @@ def test_nobody_waits_longer_than_the_interval(stage: str, interval: int, monkey
 
     assert reply.error == (429, 401)
     assert int(reply.headers["Retry-After"]) == interval
+    assert reply.body["ErrorMessage"] == f"This may be asked once in {words}."
 
 
 def test_of_32_calls_at_once_exactly_one_passes(stage_on_dynamodb_local: str) -> None:
