@@ -47,7 +47,7 @@ class ErrorCode(Enum):
     KIND_NOT_SUPPORTED = (312, "This kind of operation is not supported.")
     TOO_MANY_WRONG_CARDS = (313, "Too many wrong cards were named for this payment.")
 
-    TOO_SOON = (401, "This may be asked once in ten minutes.")
+    TOO_SOON = (401, "This may be asked once in ten minutes.")  # AuthAccount names the interval of its stage
     THROTTLED = (402, "Too many requests.")
     BATCH_TOO_LONG = (403, "The batch has too many items.")
     PERIOD_TOO_LONG = (404, "The period is too long, or holds too many operations for this filter.")

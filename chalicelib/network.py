@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
+from itertools import cycle, islice
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 64 * 1024
 BUFFER_BYTES = 64 * 1024
+PAUSE_S = 0.1  # before the second of several attempts to connect; twice as long before the third
 
 Address = tuple[int, tuple[Any, ...]]  # the family, and the address for the socket
 
@@ -75,35 +77,50 @@ def look_up(name: str, port: int, deadline: Deadline) -> Sequence[Address]:
 
 
 def connect(
-    addresses: Sequence[Address], name: str, deadline: Deadline, context: ssl.SSLContext | None
+    addresses: Sequence[Address],
+    name: str,
+    deadline: Deadline,
+    context: ssl.SSLContext | None,
+    *,
+    attempts: int | None = None,
 ) -> socket.socket:
-    """Connect to the first address that answers. With a context, also make the TLS handshake for the name."""
-    sock = _reach(addresses, deadline)
+    """Connect to one of the addresses. With a context, also make the TLS handshake for the name.
+
+    A failed attempt continues with the next address, except after an invalid certificate. Each address is tried once,
+    or the addresses in turn, with pauses, up to `attempts`. An attempt gets an equal part of the remaining time. With
+    `attempts` this includes the handshake, which otherwise may take all the remaining time.
+    """
+    failure: OSError = ConnectionError()
+    most = attempts or len(addresses)
+    for number, address in enumerate(islice(cycle(addresses), most)):
+        if attempts:
+            time.sleep(min(PAUSE_S * number, deadline.left()))
+        part = Deadline(deadline.left() / (most - number))
+        try:
+            return _connected(address, name, part, part if attempts else deadline, context)
+        except ssl.SSLCertVerificationError:
+            raise
+        except OSError as error:
+            failure = error
+    raise failure
+
+
+def _connected(
+    address: Address, name: str, connecting: Deadline, handshake: Deadline, context: ssl.SSLContext | None
+) -> socket.socket:
+    family, to = address
+    sock = socket.socket(family, socket.SOCK_STREAM)
     try:
+        sock.settimeout(connecting.left())
+        sock.connect(to)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if context is None:
             return sock
-        sock.settimeout(deadline.left())
+        sock.settimeout(handshake.left())
         return context.wrap_socket(sock, server_hostname=name)
     except BaseException:
         sock.close()
         raise
-
-
-def _reach(addresses: Sequence[Address], deadline: Deadline) -> socket.socket:
-    """Return a connection to the first address that answers. Each gets an equal part of the remaining time."""
-    failure: OSError = ConnectionError()
-    for tried, (family, to) in enumerate(addresses):
-        sock = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            sock.settimeout(deadline.left() / (len(addresses) - tried))
-            sock.connect(to)
-        except OSError as error:
-            sock.close()
-            failure = error
-        else:
-            return sock
-    raise failure
 
 
 @cache

@@ -15,8 +15,8 @@ MAY_IMPORT = {
     for room, rooms in ROW.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
 }
 BOTO3_ROOMS = {"gateways"}
-BOTO3_MODULES = {"chalicelib.aws.client"}
 CHALICE_MODULES = {"chalicelib.web", "chalicelib.authorizer", "chalicelib.routes.jobs"}  # decision 43
+BOTO3_MODULES = {"chalicelib.aws.client", "chalicelib.aws.endpoints"}
 MODULES = sorted((ROOT / "chalicelib").rglob("*.py"))
 
 

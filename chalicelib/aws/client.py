@@ -1,7 +1,4 @@
-"""Calls of AWS: the addresses of services, the signatures of requests, and the repetition of calls.
-
-The variables `AWS_ENDPOINT_URL_<SERVICE>` and `AWS_ENDPOINT_URL` replace a service's address in the region. Endpoints
-in a profile, FIPS and dual-stack endpoints, and proxies are not supported.
+"""Calls of AWS: the signatures of requests, and the repetition of calls.
 
 Requests are signed with AWS Signature Version 4: a POST to the path / without a query. Credentials and region come from
 the environment, as in Lambda. Otherwise botocore finds them on a person's computer (profiles, single sign-on, the role
@@ -21,66 +18,21 @@ import random
 import time
 import uuid
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import cache, lru_cache
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
 
+from chalicelib.aws.endpoints import DYNAMODB, Service, endpoint_of, region, session
+from chalicelib.aws.errors import CallError, RefusedError, UnansweredError, is_repeated, is_throttled
 from chalicelib.domain.secret import Secret
 
 if TYPE_CHECKING:
-    from botocore.session import Session
-
     from chalicelib.aws.connections import Answer
 
-TRANSIENT = frozenset({
-    "PriorRequestNotComplete", "ReplicatedWriteConflictException", "RequestTimeout", "RequestTimeoutException",
-})  # fmt: skip
-THROTTLED = frozenset({
-    "BandwidthLimitExceeded", "EC2ThrottledException", "LimitExceededException", "PriorRequestNotComplete",
-    "ProvisionedThroughputExceededException", "RequestLimitExceeded", "RequestThrottled", "RequestThrottledException",
-    "SlowDown", "ThrottledException", "Throttling", "ThrottlingException", "TooManyRequestsException",
-    "TransactionInProgressException",
-})  # fmt: skip
-UNAVAILABLE = frozenset({500, 502, 503, 504})
-TOO_MANY = 429
 LONGEST = 20  # seconds: the longest pause
 MOST_ASKED = 5  # seconds: the most that the service may add to a pause
-
-
-class CallError(Exception):
-    """A call of AWS failed."""
-
-
-class RefusedError(CallError):
-    """AWS answered with an error: its code, and the reason for each write of a cancelled transaction.
-
-    The message of AWS may quote the request. So it is only in `message`, not in the error's text or repr.
-    """
-
-    def __init__(
-        self, operation: str, code: str, *, status: int = 400, message: str = "", reasons: Sequence[str] = ()
-    ) -> None:
-        super().__init__(f"{operation}: {code} ({status})")
-        self.operation = operation
-        self.code = code
-        self.status = status
-        self.message = message
-        self.reasons = tuple(reasons)  # for a cancelled transaction: a code per write, "None" if that write was fine
-
-
-class UnansweredError(CallError):
-    """No usable answer came. If the request was sent, it may have been executed."""
-
-
-class UnreachableError(UnansweredError):
-    """No connection was made, so nothing was sent."""
-
-
-class TimedOutError(UnansweredError):
-    """A sent request was not answered in time."""
 
 
 class Quota:
@@ -104,18 +56,6 @@ class Quota:
         if self._left < self.MOST:
             with self._lock:
                 self._left = min(self.MOST, self._left + cost)
-
-
-def is_repeated(error: CallError) -> bool:
-    """Return whether another attempt may succeed."""
-    if not isinstance(error, RefusedError):
-        return True
-    return error.code in TRANSIENT or error.status in UNAVAILABLE or is_throttled(error)
-
-
-def is_throttled(error: CallError) -> bool:
-    """Return whether the service asks for fewer requests."""
-    return isinstance(error, RefusedError) and (error.code in THROTTLED or error.status == TOO_MANY)
 
 
 def pause(error: CallError, attempt: int, scale: float, asked: str = "") -> float:
@@ -182,17 +122,6 @@ def credentials() -> Credentials:
 
 
 @cache
-def region() -> str:
-    """Return the region of the calls; raise SystemExit when none is configured."""
-    named = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
-    found: str | None = named or _session().get_config_variable("region")
-    if not found:
-        message = "No region is configured: set AWS_REGION."
-        raise SystemExit(message)
-    return found
-
-
-@cache
 def _of_environment() -> Credentials | None:
     access_key, secret_key = os.environ.get("AWS_ACCESS_KEY_ID"), os.environ.get("AWS_SECRET_ACCESS_KEY")
     if not access_key or not secret_key:
@@ -205,7 +134,7 @@ def _of_botocore() -> Credentials:
     from botocore.exceptions import BotoCoreError  # noqa: PLC0415  slow to load, and not needed in Lambda
 
     try:
-        found = _session().get_credentials()
+        found = session().get_credentials()
         if found is None:
             raise UnansweredError(NO_CREDENTIALS)
         frozen = found.get_frozen_credentials()  # botocore renews them in time
@@ -215,74 +144,10 @@ def _of_botocore() -> Credentials:
     return Credentials(frozen.access_key or "", Secret(frozen.secret_key or ""), token)
 
 
-@cache
-def _session() -> "Session":
-    from botocore.session import get_session  # noqa: PLC0415  slow to load, and not needed in Lambda
-
-    return get_session()
-
-
-DOMAINS = {  # by the prefix of the region's name
-    "cn-": "amazonaws.com.cn",
-    "eusc-": "amazonaws.eu",
-    "us-iso-": "c2s.ic.gov",
-    "us-isob-": "sc2s.sgov.gov",
-    "us-isof-": "csp.hci.ic.gov",
-    "eu-isoe-": "cloud.adc-e.uk",
-}
-PORTS = {"http": 80, "https": 443}
 TOKEN = "ClientRequestToken"  # noqa: S105  not a secret: the name of a parameter
 IDEMPOTENT = "TransactWriteItems"  # repeats with the same token count as one request
 PAUSE, PAUSE_DYNAMODB = 0.05, 0.025  # seconds: the longest first pause
 ERROR = 300  # this HTTP status and all above are errors
-
-
-class Service(NamedTuple):
-    """A service with a JSON interface."""
-
-    name: str  # its name in addresses and signatures
-    variable: str  # the end of the variable with its address
-    target: str  # the prefix of the operation's name
-    content_type: str
-
-
-DYNAMODB = Service("dynamodb", "DYNAMODB", "DynamoDB_20120810", "application/x-amz-json-1.0")
-SECRETS_MANAGER = Service("secretsmanager", "SECRETS_MANAGER", "secretsmanager", "application/x-amz-json-1.1")
-S3 = Service("s3", "S3", "", "")  # only for its address: boto3 calls it
-KMS = Service("kms", "KMS", "TrentService", "application/x-amz-json-1.1")
-
-
-class Endpoint(NamedTuple):
-    """The address of a service."""
-
-    host: str
-    port: int
-    is_secure: bool
-    authority: str  # the header Host: the host, and the port unless it is the default
-
-    @property
-    def url(self) -> str:
-        """Return the URL of the service."""
-        return f"{'https' if self.is_secure else 'http'}://{self.authority}/"
-
-
-def endpoint_of(service: Service) -> Endpoint:
-    """Return the address of a service; raise ValueError if the environment has no plain http(s) URL for it."""
-    named = os.environ.get(f"AWS_ENDPOINT_URL_{service.variable}") or os.environ.get("AWS_ENDPOINT_URL")
-    parts = urlsplit(named or f"https://{service.name}.{region()}.{_domain(region())}")
-    usual = PORTS.get(parts.scheme)
-    rest = (parts.path.strip("/"), parts.query, parts.fragment, parts.username)
-    if usual is None or not parts.hostname or any(rest):
-        message = "An endpoint of AWS is http://host:port or https://host:port, without a path."
-        raise ValueError(message)
-    port = parts.port or usual
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    authority = host if port == usual else f"{host}:{port}"
-    return Endpoint(parts.hostname, port, is_secure=parts.scheme == "https", authority=authority)
-
-
-def _domain(name: str) -> str:
-    return next((domain for prefix, domain in DOMAINS.items() if name.startswith(prefix)), "amazonaws.com")
 
 
 class Limits(NamedTuple):

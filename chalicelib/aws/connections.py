@@ -7,14 +7,12 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from http.client import HTTPException, HTTPResponse
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from chalicelib import network
-from chalicelib.aws.client import TimedOutError, UnansweredError, UnreachableError
+from chalicelib.aws.endpoints import Endpoint
+from chalicelib.aws.errors import TimedOutError, UnansweredError, UnreachableError
 from chalicelib.network import BrokenAnswerError, Connection, Deadline
-
-if TYPE_CHECKING:
-    from chalicelib.aws.client import Endpoint
 
 IDLE_MOST = 64  # idle connections to one address: a sweep has at most so many threads
 IDLE_SECONDS = 60  # later the peer or a network may have dropped the connection without telling us
@@ -36,7 +34,7 @@ _idle: dict[tuple[str, int, bool], deque[tuple[float, Connection]]] = {}
 
 
 def exchange(
-    endpoint: "Endpoint", headers: Mapping[str, str], body: bytes, connect_seconds: float, read_seconds: float
+    endpoint: Endpoint, headers: Mapping[str, str], body: bytes, connect_seconds: float, read_seconds: float
 ) -> Answer:
     """POST a body and return the answer of any kind; raise UnansweredError when there is none.
 
@@ -87,7 +85,7 @@ def _waiting(idle: deque[tuple[float, Connection]]) -> Connection | None:
         connection.close()
 
 
-def _connected(endpoint: "Endpoint", seconds: float) -> Connection:
+def _connected(endpoint: Endpoint, seconds: float) -> Connection:
     try:
         context = network.tls(os.environ.get("AWS_CA_BUNDLE") or None) if endpoint.is_secure else None
         deadline = Deadline(seconds)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from chalicelib.domain.agent import Agent, Login, PrinterSettings
 from chalicelib.domain.merchant import Merchant, Terminal
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import RememberedSession
+from chalicelib.domain.sessions import RememberedSession
 from chalicelib.errors import Check, ErrorCode, Finding, missing
 from chalicelib.record import Record
 

@@ -7,7 +7,7 @@ import calendar
 import re
 from collections.abc import Mapping
 from dataclasses import field, replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 
 from chalicelib.domain import emv
 from chalicelib.domain.secret import Secret
@@ -17,10 +17,6 @@ from chalicelib.record import Record
 
 CARD_ACTIVE, CARD_BLOCKED = 1, 2  # State of a linked card
 CREATED, IN_VERIFICATION, VERIFIED, FAILED = 1, 2, 3, 10  # Status of a linked card
-
-WRONG_CARDS = 5  # that requests may name for a payment
-CARDS_REFUSED_FOR = timedelta(hours=24)  # after the last of them
-WRONG_CARDS_COUNTED_FOR = timedelta(days=31)  # fewer of them count for this long after the last one
 
 READERS = frozenset({InputType.MAGNETIC_STRIPE, InputType.CHIP, InputType.CONTACTLESS})
 PAN_DIGITS = re.compile("[0-9]{12,19}")

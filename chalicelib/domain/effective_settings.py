@@ -157,3 +157,8 @@ def is_enabled(feature: str, effective: MobileSettings) -> bool:
     """Return whether the feature or setting of a kind of payment is on."""
     owner = effective.features if hasattr(effective.features, feature) else effective
     return bool(getattr(owner, feature))
+
+
+def may_be_remembered(agent: Agent, merchant: Merchant | None) -> bool:
+    """Return whether the agent may have remembered sessions: its feature AutoLogin is on."""
+    return is_enabled("auto_login", effective(agent.mobile_settings, merchant.mobile_settings if merchant else None))

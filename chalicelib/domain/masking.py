@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from chalicelib.domain.card import PAN_DIGITS, brand_of, has_check_digit
+from chalicelib.domain.secret import masked_number
 from chalicelib.domain.transaction import CardDetails
 
 # The forms of a card number: digits only, in a track, or in groups; in a chip's number (tag 5A) or track 2 (tag 57).
@@ -92,7 +93,7 @@ def _masked_run(run: str, number_at: Callable[[str, int], str | None]) -> str:
         if found is None:
             at += 1
             continue
-        written += [run[shown : places[at]], f"{found[:6]}******{found[-4:]}"]
+        written += [run[shown : places[at]], masked_number(found[:6], found[-4:])]
         at += len(found)
         shown = places[at - 1] + 1
     return "".join(written) + run[shown:]

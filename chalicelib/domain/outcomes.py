@@ -6,13 +6,13 @@ An outcome is unknown until the acquirer answers, an inquiry finds it, or an aut
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from chalicelib.domain import emv, host_messages
+from chalicelib.domain import acquirer_messages, emv
 from chalicelib.domain.acquirer import PARTIAL, TOO_LATE, UNREACHABLE, AcquirerAnswer, text_of_code
 from chalicelib.domain.masking import mask_foreign
 from chalicelib.domain.phases import TRANSITIONS, Phase
+from chalicelib.domain.request_time import HOST_REQUEST_LASTS, REQUEST_LASTS
 from chalicelib.domain.transaction import Completion, MessageTrace, Pictures, Result, Transaction
 
-REQUEST_LASTS = timedelta(seconds=30)  # at most, after storing the transaction: API Gateway waits 29 s
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(minutes=15)  # between two inquiries of the sweep
 PAUSE_DIVISOR = 4  # a pause is a quarter of the time pending, counted again from the Deadline
 MAX_FIELDS, MAX_TITLE = 1024, 256  # characters of the acquirer's text for the till
@@ -196,9 +196,11 @@ def was_not_attempted(transaction: Transaction) -> bool:
 def is_in_progress(transaction: Transaction, now: datetime) -> bool:
     """Return whether the request that stored it may still be working on it, also to reverse a partial approval."""
     at_host = transaction.host is not None
-    lasts = host_messages.REQUEST_LASTS if at_host else REQUEST_LASTS
+    lasts = HOST_REQUEST_LASTS if at_host else REQUEST_LASTS
     reverses = (
-        host_messages.is_advised_by_its_request(transaction) if at_host else transaction.phase is Phase.AUTO_CANCELLING
+        acquirer_messages.is_advised_by_its_request(transaction)
+        if at_host
+        else transaction.phase is Phase.AUTO_CANCELLING
     )
     return (transaction.phase in REQUESTED or reverses) and now < transaction.created_at + lasts
 
@@ -228,6 +230,6 @@ def due_at(transaction: Transaction, now: datetime) -> datetime | None:
 
 def _due_at_host(transaction: Transaction, now: datetime) -> datetime:
     """Return the time of the next message to a host without inquiries: each run of the sweep repeats the message."""
-    if transaction.phase in REQUESTED and now < transaction.created_at + host_messages.REQUEST_LASTS:
-        return transaction.created_at + host_messages.REQUEST_LASTS
-    return now if transaction.phase is Phase.UNKNOWN else now + host_messages.REPEAT_EACH
+    if transaction.phase in REQUESTED and now < transaction.created_at + HOST_REQUEST_LASTS:
+        return transaction.created_at + HOST_REQUEST_LASTS
+    return now if transaction.phase is Phase.UNKNOWN else now + acquirer_messages.REPEAT_EACH

@@ -6,6 +6,11 @@ from typing import NoReturn
 MASK = "******"
 
 
+def masked_number(first6: str, last4: str) -> str:
+    """Return a card number without its middle: 411111******1111."""
+    return f"{first6}{MASK}{last4}"
+
+
 class Secret:
     """A text that is masked when printed, formatted, logged or dumped. Only `reveal` returns it."""
 

@@ -1,8 +1,7 @@
-"""Sign-in: the Authorization header, the lock after failed passwords, and sessions."""
+"""Sign-in: the schemes of the Authorization header, and the credential in it."""
 
 import base64
 import binascii
-from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -11,10 +10,6 @@ from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
 
-LOCK_AFTER = 10  # failed passwords in a row
-LOCK_FOR = timedelta(minutes=30)
-COUNTED_FOR = timedelta(hours=24)  # failed passwords in a row count for this long after the last one
-MANY_PLACES = 5  # addresses with failed passwords for one login: no longer a forgetful person
 LOGON_RECORDED_EVERY = timedelta(hours=1)  # for agents that send their password with each request
 
 MAX_HEADER = 16_384  # characters; API Gateway takes 10,240 bytes of headers in all
@@ -42,18 +37,6 @@ class Credential(Record):
     login: str
     secret: Secret
     ends_at: datetime | None = None
-
-
-class FailedAttempts(Record):
-    """The failed passwords in a row for one login, which may be unknown.
-
-    `sources` are digests of the callers' addresses.
-    """
-
-    failed_attempts: int = 0
-    locked_until: datetime | None = None
-    counted_until: datetime | None = None
-    sources: frozenset[str] = frozenset()
 
 
 def scheme_of(authorization: str) -> tuple[Scheme, str]:
@@ -100,143 +83,6 @@ def canonical(email: str) -> str:
     return email.strip().lower()
 
 
-def is_locked(attempts: Login | FailedAttempts, now: datetime) -> bool:
-    """Return whether passwords are refused now. Secret keys still work, so that guesses cannot stop a till."""
-    return attempts.locked_until is not None and now < attempts.locked_until
-
-
-def is_over(attempts: FailedAttempts, now: datetime) -> bool:
-    """Return whether the failures no longer count: the lock has ended, or the last failure is a day old."""
-    return any(end is not None and end <= now for end in (attempts.locked_until, attempts.counted_until))
-
-
-def reaches_many_places(before: FailedAttempts, source: str) -> bool:
-    """Return whether a failure from this source is the first from `MANY_PLACES` addresses."""
-    return source not in before.sources and len(before.sources) == MANY_PLACES - 1
-
-
 def is_logon_to_record(login: Login, now: datetime) -> bool:
     """Return whether the recorded last logon is old enough to be recorded again."""
     return login.last_logon is None or now >= login.last_logon + LOGON_RECORDED_EVERY
-
-
-class Lifetime(Record):
-    """The longest age of a session, its longest time without use, and how often its use is recorded."""
-
-    age: timedelta
-    idle: timedelta
-    recorded_every: timedelta
-
-
-ORDINARY = Lifetime(timedelta(hours=12), timedelta(minutes=30), timedelta(minutes=1))
-REMEMBERED = Lifetime(timedelta(days=180), timedelta(days=30), timedelta(minutes=10))
-
-
-class Session(Record):
-    """A stored session. Its key is the digest of its ID. The store deletes it after `expires_at` (epoch s).
-
-    A remembered session has a `remembered_for`, and the `device` that signed in.
-    """
-
-    digest: str
-    agent_id: int
-    credential_version: int
-    opened_at: datetime
-    used_at: datetime
-    expires_at: int
-    ended: bool | None = None  # True: by user/logout/session
-    remembered_for: str | None = None
-    device: str | None = None
-
-    @property
-    def lifetime(self) -> Lifetime:
-        """Return how long it lasts."""
-        return REMEMBERED if self.remembered_for else ORDINARY
-
-
-def new_session(digest: str, agent_id: int, credential_version: int, now: datetime) -> Session:
-    """Return a session that begins now."""
-    session = Session(digest, agent_id, credential_version, now, now, 0)
-    return replace(session, expires_at=expiry(session, now))
-
-
-def remember(session: Session, device: str | None) -> Session:
-    """Return a new session as a remembered one, which began on a device."""
-    listed_for = remembered_for(session.agent_id, session.credential_version)
-    remembered = replace(session, remembered_for=listed_for, device=device)
-    return replace(remembered, expires_at=expiry(remembered, session.opened_at))
-
-
-def remembered_for(agent_id: int, credential_version: int) -> str:
-    """Return the key under which an agent's remembered sessions are listed. A new version leaves the others behind."""
-    return f"{agent_id}#{credential_version}"
-
-
-class RememberedSession(Record):
-    """The facts of a remembered session that its merchant may see."""
-
-    opened_at: datetime
-    used_at: datetime
-    device: str | None = None
-
-    @property
-    def lifetime(self) -> Lifetime:
-        """Return how long it lasts."""
-        return REMEMBERED
-
-
-MAX_DEVICE = 100  # characters
-BROWSERS = {
-    "Edg": "Edge",
-    "OPR/": "Opera",
-    "SamsungBrowser/": "Samsung Internet",
-    "Firefox/": "Firefox",
-    "FxiOS/": "Firefox",
-    "CriOS/": "Chrome",
-    "Chrome/": "Chrome",
-    "Safari/": "Safari",
-}
-SYSTEMS = {
-    "iPhone": "iPhone",
-    "iPad": "iPad",
-    "Android": "Android",
-    "Windows": "Windows",
-    "CrOS": "ChromeOS",
-    "Macintosh": "Mac",
-    "Linux": "Linux",
-}
-
-
-def device_of(user_agent: str) -> str | None:
-    """Return the device in a User-Agent header: the browser and the system, else the header's first characters."""
-    names = [next((name for word, name in known.items() if word in user_agent), None) for known in (BROWSERS, SYSTEMS)]
-    if all(names):
-        return ", ".join(filter(None, names))
-    return "".join(filter(str.isprintable, user_agent)).strip()[:MAX_DEVICE].strip() or None
-
-
-def is_alive(session: Session, now: datetime) -> bool:
-    """Return whether the session is still valid. The store deletes late, so it may return an expired session."""
-    return not session.ended and now < ends_at(session)
-
-
-def ends_at(session: Session | RememberedSession) -> datetime:
-    """Return the end of the session without further use."""
-    return min(session.opened_at + session.lifetime.age, session.used_at + session.lifetime.idle)
-
-
-def is_use_to_record(session: Session, now: datetime) -> bool:
-    """Return whether to record this use of the session."""
-    return now >= session.used_at + session.lifetime.recorded_every
-
-
-KNOWN_FOR = timedelta(days=7)  # after its end: a till that goes on with it does not guess passwords
-
-
-def expiry(session: Session, now: datetime) -> int:
-    """Return the time (epoch s) after which the store may delete a session that is used now."""
-    return _epoch(ends_at(replace(session, used_at=now)) + KNOWN_FOR)
-
-
-def _epoch(at: datetime) -> int:
-    return int(at.timestamp()) + 1  # rounded up, so that it is never deleted before it expires

@@ -10,6 +10,7 @@ from enum import IntEnum, StrEnum
 from chalicelib.domain.merchant import MerchantSnapshot
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import DEPOSITED, MONEY_TAKEN, PENDING, REVERSED_IN_FULL, SHOWN, Phase, Shown
+from chalicelib.domain.secret import masked_number
 from chalicelib.record import Record
 
 
@@ -157,7 +158,7 @@ class CardDetails(Record):
     @property
     def masked(self) -> str | None:
         """Return the masked number: 411111******1111."""
-        return f"{self.bin}******{self.last4}" if self.bin and self.last4 else None
+        return masked_number(self.bin, self.last4) if self.bin and self.last4 else None
 
 
 class EmvData(Record):

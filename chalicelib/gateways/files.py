@@ -4,7 +4,7 @@ from functools import cache, lru_cache
 from ipaddress import ip_address
 from typing import IO, TYPE_CHECKING, Any
 
-from chalicelib.aws.client import S3, endpoint_of
+from chalicelib.aws.endpoints import S3, endpoint_of
 from chalicelib.domain.picture import Picture
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import create

@@ -1,12 +1,9 @@
 """A POST to a URL of a partner or merchant, with limits on time, bytes and addresses."""
 
 import http.client
-import socket
 import ssl
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from itertools import cycle, islice
 from urllib.parse import SplitResult, urlsplit
 
 from chalicelib import network
@@ -15,7 +12,6 @@ from chalicelib.record import Record
 
 ANSWER_BYTES = 256 * 1024
 ATTEMPTS = 3  # to connect; a sent request is never repeated
-PAUSE_S = 0.1  # before the second attempt; doubled before the third
 
 
 class FailedError(Exception):
@@ -51,7 +47,9 @@ def post(  # noqa: PLR0913  each argument is needed and independent
         if not all(allowed(to[0]) for _, to in addresses):
             message = "its address is not public"
             raise FailedError(message)
-        with closing(Connection(_connect(target, addresses, deadline))) as connection:
+        context = network.tls(None) if target.scheme == "https" else None
+        sock = network.connect(addresses, target.hostname or "", deadline, context, attempts=ATTEMPTS)
+        with closing(Connection(sock)) as connection:
             path = (target.path or "/") + (f"?{target.query}" if target.query else "")
             sent = {"Host": target.netloc, "Accept-Encoding": "identity", "Connection": "close", **headers}
             response = connection.post(path, sent, body, deadline, ANSWER_BYTES)
@@ -77,23 +75,6 @@ def _look_up(target: SplitResult, deadline: Deadline) -> Sequence[Address]:
     except UnknownNameError:
         message = "its name is not known"
     raise FailedError(message)
-
-
-def _connect(target: SplitResult, addresses: Sequence[Address], deadline: Deadline) -> socket.socket:
-    """Connect to one of the addresses. A failed attempt continues with the next address."""
-    context = network.tls(None) if target.scheme == "https" else None
-    failure: OSError = ConnectionError()
-    for attempt, address in enumerate(islice(cycle(addresses), ATTEMPTS)):
-        if attempt:
-            time.sleep(min(PAUSE_S * attempt, deadline.left()))
-        try:
-            part = Deadline(deadline.left() / (ATTEMPTS - attempt))
-            return network.connect([address], target.hostname or "", part, context)
-        except ssl.SSLCertVerificationError:
-            raise
-        except OSError as error:
-            failure = error
-    raise failure
 
 
 def _beginning_of(response: http.client.HTTPResponse, most: int) -> bytes:

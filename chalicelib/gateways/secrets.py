@@ -5,15 +5,10 @@ The document is JSON: `{"digest_key": text, "signing": [current, previous], "par
 `partners` signs the requests to partners; it is absent until the first one is registered. `iso8583` is our certificate
 for the host of that acquirer; it is absent if the host does not require one. The operator's commands write it, with
 entries of their own that no function reads.
-
-The module also makes IDs and references: random, or derived with the stage's secret. No caller can compute one.
 """
 
-import hashlib
-import hmac
 import json
 import time
-import uuid
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -22,7 +17,9 @@ from threading import Thread
 from typing import Any
 
 from chalicelib import clock
-from chalicelib.aws.client import KMS, SECRETS_MANAGER, CallError, Client, Limits
+from chalicelib.aws.client import Client, Limits
+from chalicelib.aws.endpoints import KMS, SECRETS_MANAGER
+from chalicelib.aws.errors import CallError
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
 from chalicelib.log import log
@@ -32,7 +29,6 @@ from chalicelib.store.retries import with_retries
 
 REMEMBERED_S = 300  # the time after which a rotation has reached every process
 RETRY_S = 10  # after a failed read, while the remembered document is used
-PSEUDONYM_LENGTH = 24  # hex digits, 96 bits: no two texts of a stage share a pseudonym
 ACCEPTED = 2  # signing secrets: the current one and the previous one
 
 
@@ -102,20 +98,9 @@ def fetch_early() -> None:
     document.begin()
 
 
-def keyed_digest(secret: Secret) -> str:
-    """Return the HMAC-SHA-256, in hex, under which a credential is stored and compared; its key is `digest_key`.
-
-    A dictionary of likely credentials could reverse a plain SHA-256. It cannot reverse this digest without the key.
-    """
-    return hmac.new(_document()["digest_key"].encode(), secret.reveal().encode(), hashlib.sha256).hexdigest()
-
-
-def pseudonym(kind: str, text: str) -> str:
-    """Return a short keyed digest that replaces a text in places where the text must not be: in logs and keys.
-
-    Each kind has its own digests, so a pseudonym from one place cannot be looked up in another.
-    """
-    return keyed_digest(Secret(f"{kind}\0{text}"))[:PSEUDONYM_LENGTH]
+def digest_key() -> Secret:
+    """Return the key of the digests of credentials, logins and cards, and of derived IDs."""
+    return Secret(_document()["digest_key"])
 
 
 def signing() -> tuple[Secret, ...]:
@@ -179,22 +164,3 @@ def _secrets_client_of(limits: Limits) -> Client:
 @cache
 def _kms_client() -> Client:
     return Client(KMS, retries.PATIENT)
-
-
-DIGEST_LENGTH = 32  # hex digits, 128 bits
-
-
-def new_guid() -> str:
-    """Return a random GUID in upper case."""
-    return str(uuid.uuid4()).upper()
-
-
-def card_digest(transaction_id: str, pan: Secret) -> str:
-    """Return the digest of a payment's card. The same card has another digest in every other payment."""
-    return keyed_digest(Secret(f"card\x1f{transaction_id}\x1f{pan.reveal()}"))[:DIGEST_LENGTH]
-
-
-def derived_guid(purpose: str, *content: object) -> str:
-    """Return the GUID of a content, the same each time. Only this stage can compute it, with its secret."""
-    digest = keyed_digest(Secret("\x1f".join(("guid", purpose, *map(str, content)))))
-    return str(uuid.UUID(hex=digest[:32], version=4)).upper()

@@ -3,24 +3,24 @@
 from chalicelib import clock
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.sign_in import Source
-from chalicelib.schemas.auth_account import AccountAnswer, AuthAccount
+from chalicelib.schemas.account_configuration import AccountAnswer, AuthAccount
 from chalicelib.schemas.base import Answer
 from chalicelib.schemas.linked_cards import GetLinkedCards, LinkedCardsAnswer, LinkedCardView
 from chalicelib.schemas.sign_in import IdentityAnswer, IdentityQuery, SessionAnswer, SessionData, SignIn
-from chalicelib.services import admission, auth_account, linked_cards
+from chalicelib.services import account_configuration, linked_cards, sessions
 from chalicelib.services.admission import admit_with_merchant
 from chalicelib.web import Headers
 
 
 def session(body: SignIn, source: Source, headers: Headers) -> SessionAnswer:
     """Sign an agent in with e-mail and password, and return a session."""
-    session_id = admission.sign_in(body, clock.now(), source, headers.get("user-agent", ""))
+    session_id = sessions.sign_in(body, clock.now(), source, headers.get("user-agent", ""))
     return SessionAnswer(data=SessionData(session_id=session_id.reveal()))
 
 
 def end_session(caller: Caller) -> Answer:
     """End the session of the caller."""
-    admission.sign_out(caller)
+    sessions.sign_out(caller)
     return Answer()
 
 
@@ -32,7 +32,7 @@ def me(body: IdentityQuery, caller: Caller) -> IdentityAnswer:
 
 def configuration(body: AuthAccount, caller: Caller) -> AccountAnswer:
     """Return the configuration of the caller's account."""
-    found = auth_account.get(caller, clock.now(), current_account_id=body.current_account_id)
+    found = account_configuration.get(caller, clock.now(), current_account_id=body.current_account_id)
     return AccountAnswer.of(found)
 
 

@@ -13,7 +13,8 @@ from chalicelib.domain.sign_in import Scheme
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.base import Answer
 from chalicelib.schemas.request_context import HealthQuery
-from chalicelib.services import admission, authentication
+from chalicelib.services import authentication
+from chalicelib.services.health import check_store
 from chalicelib.web import FOR_A_YEAR, Document, Headers, Moved, RequestPath
 
 FOLDER = Path(__file__).parents[1] / "reference"
@@ -155,5 +156,5 @@ def _loaded(page: str, name: str) -> Document:
 def health(body: HealthQuery) -> Answer:
     """Report that the service is up; with `deep=1`, only if the tables of payments answer, else 503/903."""
     if body.deep:
-        admission.check_store()
+        check_store()
     return Answer()

@@ -12,7 +12,7 @@ from chalicelib.domain.agent_assignments import Profile
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.effective_settings import effective, effective_printer
 from chalicelib.domain.permissions import is_administrator
-from chalicelib.domain.sign_in import RememberedSession
+from chalicelib.domain.sessions import RememberedSession
 from chalicelib.errors import Check, Validation
 from chalicelib.iso_codes import currency_code
 from chalicelib.phone_numbers import format_international

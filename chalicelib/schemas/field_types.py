@@ -65,6 +65,7 @@ def _phone(text: str, info: ValidationInfo) -> str:
 
 CountryCode = Annotated[str, Field(max_length=3), AfterValidator(_alpha2)]  # converted to alpha-2
 CurrencyID = Annotated[str, Field(max_length=3), AfterValidator(_known_currency)]  # converted to alpha-3
+ExtID = Annotated[str, Field(max_length=128)]
 Phone = Annotated[str, Field(min_length=1, max_length=64), AfterValidator(_phone)]  # converted to E.164
 
 

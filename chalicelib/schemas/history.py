@@ -11,6 +11,7 @@ from chalicelib.domain.history_entry import folded
 from chalicelib.domain.history_filter import HistoryFilter, SearchText
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Identifier, Request, Text, problem
+from chalicelib.schemas.field_types import ExtID
 from chalicelib.schemas.payments import InputTypeField
 from chalicelib.schemas.request_context import Context
 
@@ -70,7 +71,7 @@ class ListBasicModel(Request):
     rrn: Sought | None = None
     input_type: InputTypeField | None = None
     acquirer_code: Sought | None = None
-    ext_id: Annotated[str, Field(max_length=128)] | None = None
+    ext_id: ExtID | None = None
     page: Identifier = 0
     fiscal: Mapping[str, Any] | None = None
     offline_request_model: Mapping[str, Any] | None = None

@@ -52,7 +52,7 @@ from chalicelib.schemas.base import (
     wire_name,
 )
 from chalicelib.schemas.card import CARD_PATHS, Card, order_card
-from chalicelib.schemas.field_types import BASE64, Email, Phone, QueueId, parse_picture
+from chalicelib.schemas.field_types import BASE64, Email, ExtID, Phone, QueueId, parse_picture
 from chalicelib.schemas.request_context import Context, Location, StoredRequest
 from chalicelib.schemas.transaction_view import EmvView, TransactionView, error_of
 
@@ -293,7 +293,7 @@ class BasicTran(Request):
     currency_id: Annotated[str, CURRENCY_FIELD] | None = None
     service_id: Text | None = None
     description: LongText | None = None
-    ext_id: Annotated[str, Field(min_length=1, max_length=128)] | None = None
+    ext_id: Annotated[ExtID, Field(min_length=1)] | None = None
     amount_cash_got: Bounded | None = None
     client_date_time: Text | None = None
     ext_tran_data: Annotated[str, AfterValidator(_is_json)] | None = Field(None, alias="ExtTransData")

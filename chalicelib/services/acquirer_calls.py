@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar
 
-from chalicelib.domain import host_messages
+from chalicelib.domain import acquirer_messages
 from chalicelib.domain.acquirer import (
     AcquirerAnswer,
     AcquirerError,
@@ -28,7 +28,7 @@ from chalicelib.store import sequences
 
 T = TypeVar("T")
 
-AUTHORIZE_SECONDS = 20  # API Gateway waits 29 s
+AUTHORIZE_SECONDS = 20  # the rest of GATEWAY_SECONDS is for the store
 RESOLVE_SECONDS = 5  # an inquiry or an automatic reversal: the caller can try again later
 AUTO_CANCEL_ATTEMPTS = 2  # the second attempt follows a lost answer
 
@@ -101,7 +101,7 @@ def identify_payment(payment: Transaction, terminal: Terminal) -> Transaction:
     if acquirer.can_inquire:
         return payment
     numbers = _next_stans(terminal.back_retailer_id or "", terminal.tid)
-    return host_messages.identified_payment(payment, terminal, acquirer.institution, _new_rrn(), numbers)
+    return acquirer_messages.identified_payment(payment, terminal, acquirer.institution, _new_rrn(), numbers)
 
 
 def identify_reversal(reversal: Transaction, original: Transaction) -> Transaction:
@@ -109,7 +109,7 @@ def identify_reversal(reversal: Transaction, original: Transaction) -> Transacti
     if original.host is None:
         return reversal
     numbers = _next_stans(original.host.terminal.mid, original.terminal_name)
-    return host_messages.identified_reversal(reversal, original, _new_rrn(), numbers)
+    return acquirer_messages.identified_reversal(reversal, original, _new_rrn(), numbers)
 
 
 def _next_stans(mid: str, tid: str) -> range:
@@ -118,7 +118,7 @@ def _next_stans(mid: str, tid: str) -> range:
     A terminal's sequence begins at a random number: after a stage loses its tables, it must not repeat the numbers that
     the host has already seen.
     """
-    return sequences.next_stans(mid, tid, host_messages.STANS, start=secrets.randbelow(host_messages.LAST_STAN))
+    return sequences.next_stans(mid, tid, acquirer_messages.STANS, start=secrets.randbelow(acquirer_messages.LAST_STAN))
 
 
 def _new_rrn() -> str:

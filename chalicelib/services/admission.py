@@ -1,29 +1,21 @@
-"""Admission: session login and logout, and the check of each request's caller.
+"""Admission: the check of each request's caller, a strong read, because API Gateway may reuse an old policy."""
 
-The check of the caller is a strong read, because API Gateway may reuse an old policy.
-"""
-
-import uuid
-from datetime import datetime
 from typing import Any, TypeVar
 
 from chalicelib import clock
 from chalicelib.domain import permissions
 from chalicelib.domain.agent import ACTIVE, NO_CLIENT, Agent, Caller
-from chalicelib.domain.effective_settings import effective, is_enabled
+from chalicelib.domain.effective_settings import may_be_remembered
 from chalicelib.domain.guid import is_guid
-from chalicelib.domain.masking import mask_foreign
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import Session, device_of, new_session, remember
+from chalicelib.domain.sessions import Session
 from chalicelib.domain.transaction import Transaction
-from chalicelib.errors import Check, ErrorCode, ServiceError, Validation, invalid
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
-from chalicelib.schemas.sign_in import SignIn
 from chalicelib.services import authentication
-from chalicelib.services.authentication import Attempt, log_denial
-from chalicelib.store import agents, merchants, sequences, transactions
-from chalicelib.store.table import Key, check_tables, read, read_all
+from chalicelib.store import agents, merchants, sessions, transactions
+from chalicelib.store.table import Key, read, read_all
 
 R = TypeVar("R")
 
@@ -62,7 +54,7 @@ def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None
     if caller.client_id != NO_CLIENT:
         own.append(merchants.key(caller.client_id))
     if caller.session is not None:
-        own.append(agents.session_key(caller.session))
+        own.append(sessions.key(caller.session))
     agent, *found = read_all([*own, *keys])
     merchant = found.pop(0) if caller.client_id != NO_CLIENT else None
     session: Session | None = found.pop(0) if caller.session is not None else None
@@ -141,55 +133,3 @@ def _check_session(session: Session | None) -> None:
 def _check_merchant(merchant: Merchant | None) -> None:
     if merchant is None or merchant.deleted or merchant.state != ACTIVE:
         raise ServiceError(ErrorCode.MERCHANT_BLOCKED)
-
-
-MAX_USER_AGENT = 512  # characters that are read
-SCHEME = "Login"  # in the log: this sign-in has no Authorization header
-
-
-def sign_in(body: SignIn, now: datetime, source: str = "", user_agent: str = "") -> Secret:
-    """Return the ID of a new session: a GUID of 122 random bits. Only its digest is stored.
-
-    `source` is the caller's address: a denial logs it. `user_agent` is the header that names its device.
-    """
-    attempt = Attempt(source, SCHEME)
-    with log_denial(attempt):
-        caller = authentication.caller_of_password(body.to_domain(), now, attempt)
-        admitted = admit(caller)
-
-    session_id = Secret(str(uuid.uuid4()))
-    session = new_session(authentication.session_digest(session_id), caller.agent_id, caller.credential_version, now)
-    if body.remember and may_be_remembered(admitted.agent, admitted.merchant):
-        session = remember(session, device_of(mask_foreign(user_agent[:MAX_USER_AGENT], None)))
-
-    agents.create_session(session)
-    return session_id
-
-
-def may_be_remembered(agent: Agent, merchant: Merchant | None) -> bool:
-    """Return whether the agent may have remembered sessions: its feature AutoLogin is on."""
-    return is_enabled("auto_login", effective(agent.mobile_settings, merchant.mobile_settings if merchant else None))
-
-
-def sign_out(caller: Caller) -> None:
-    """End the session that the caller used. Refuse a password or key with a finding for Authorization."""
-    admit(caller)
-    if caller.session is None:
-        message = "It is a password or a key. Only a session can be ended."
-        raise invalid(Validation("Authorization", Check.CONTRADICTION, message))
-    agents.end_session(caller.session)
-
-
-def check_store() -> None:
-    """Read each table that a payment reads: one call, seven read units. Raise 903 when a table does not answer."""
-    check_tables(
-        [
-            sequences.sequence_key(merchants.TABLE),
-            merchants.key(0),
-            merchants.terminal_key(0),
-            agents.key(0),
-            agents.login_key("-"),
-            agents.session_key("-"),
-            transactions.key("-"),
-        ]
-    )

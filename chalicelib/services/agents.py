@@ -10,22 +10,24 @@ from chalicelib.domain import agent_assignments, permissions
 from chalicelib.domain import outbox as messages
 from chalicelib.domain.agent import ACTIVE, BLOCKED, Agent, Caller, Login, PrinterSettings
 from chalicelib.domain.agent_assignments import Profile, matches_search
-from chalicelib.domain.effective_settings import effective, merge_settings, switched_off
+from chalicelib.domain.effective_settings import effective, may_be_remembered, merge_settings, switched_off
 from chalicelib.domain.history_page import page_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, Validation, invalid, invalid_references
-from chalicelib.gateways.secrets import keyed_digest, seal, unseal
+from chalicelib.gateways.digests import keyed_digest
+from chalicelib.gateways.secrets import seal, unseal
 from chalicelib.schemas.agents import BulkUpdate, CreateAgent, ListAgents, ReadableItem, UpdateAgent
 from chalicelib.schemas.field_types import is_email
 from chalicelib.services import message_limits, pictures
-from chalicelib.services.admission import admit, may_be_remembered
+from chalicelib.services.admission import admit
 from chalicelib.services.authentication import new_secret_key
 from chalicelib.services.merchants import check_same_as_path, require_merchant
 from chalicelib.services.passwords import hash_password
 from chalicelib.settings import settings
-from chalicelib.store import agents, merchants, sequences
+from chalicelib.store import agents, merchants, sequences, unique_names
+from chalicelib.store import sessions as sessions_store
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act, changed_fields
 from chalicelib.store.table import ChangedMeanwhileError, Key, read, read_all, retry_on_change
@@ -56,7 +58,7 @@ def get(caller: Caller, merchant_id: int, pos_id: int, now: datetime) -> Profile
     admitted = admit(caller, merchants.key(merchant_id), agents.key(pos_id))
     permissions.check_can_see_agent(admitted.agent, merchant_id, pos_id)
     merchant, agent = require_merchant(admitted.others[0]), _agent_of_merchant(merchant_id, admitted.others[1])
-    sessions = agents.remembered_sessions(agent, now) if may_be_remembered(agent, merchant) else []
+    sessions = sessions_store.remembered(agent, now) if may_be_remembered(agent, merchant) else []
     return replace(_profile(agent, merchant), secret_key=secret_key_of(agent), sessions=tuple(sessions))
 
 
@@ -153,7 +155,7 @@ def _terminal_keys(body: CreateAgent | UpdateAgent, merchant_id: int) -> list[Ke
     if body.terminal_id is not None:
         keys.append(merchants.terminal_key(body.terminal_id))
     if body.tid is not None:
-        keys.append(sequences.tid_key(merchant_id, body.tid))
+        keys.append(unique_names.tid_key(merchant_id, body.tid))
     return keys
 
 

@@ -10,29 +10,23 @@ from typing import Any, TypeGuard
 
 from chalicelib.domain.agent import ACTIVE, Caller, Login
 from chalicelib.domain.guid import is_guid
-from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import (
+from chalicelib.domain.password_lock import (
     MANY_PLACES,
-    Credential,
     FailedAttempts,
-    Scheme,
-    Session,
-    basic,
-    credential,
-    ends_at,
-    is_alive,
+    finished,
     is_locked,
-    is_logon_to_record,
-    is_use_to_record,
+    is_over,
     reaches_many_places,
-    scheme_of,
 )
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.sessions import Session, ends_at, is_alive, is_use_to_record
+from chalicelib.domain.sign_in import Credential, Scheme, basic, credential, is_logon_to_record, scheme_of
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways import secrets
+from chalicelib.gateways import digests, secrets
 from chalicelib.log import log
 from chalicelib.services import passwords
 from chalicelib.settings import settings
-from chalicelib.store import agents
+from chalicelib.store import agents, password_lock, sessions
 from chalicelib.store.retries import limit_lost_time
 from chalicelib.store.table import read
 
@@ -59,7 +53,7 @@ def log_denial(attempt: Attempt) -> Iterator[None]:
                 "denied",
                 scheme=attempt.scheme,
                 code=refusal.error.code,
-                login=None if attempt.login is None else secrets.pseudonym(LOGIN, attempt.login),
+                login=None if attempt.login is None else digests.pseudonym(LOGIN, attempt.login),
                 source=attempt.source,
             )
         raise
@@ -67,7 +61,7 @@ def log_denial(attempt: Attempt) -> Iterator[None]:
 
 def log_many_places(login: str) -> None:
     """Log one line about a login that is tried from many addresses."""
-    log("login_from_many_places", login=secrets.pseudonym(LOGIN, login), sources=MANY_PLACES)
+    log("login_from_many_places", login=digests.pseudonym(LOGIN, login), sources=MANY_PLACES)
 
 
 # Of the registered claims, only `exp` and `nbf` are checked if present, by the service's clock: PyJWT has its own. The
@@ -177,11 +171,11 @@ def new_secret_key() -> Secret:
 
 def session_digest(secret: Secret) -> str:
     """Return the digest under which a session is stored. It ignores the case of the session's ID."""
-    return secrets.keyed_digest(Secret(secret.reveal().lower()))
+    return digests.keyed_digest(Secret(secret.reveal().lower()))
 
 
 def _is_key(login: Login | None, secret: Secret) -> TypeGuard[Login]:
-    digest = secrets.keyed_digest(secret)  # also for an unknown login, which must take as long
+    digest = digests.keyed_digest(secret)  # also for an unknown login, which must take as long
     return login is not None and login.key_digest is not None and compare_digest(login.key_digest, digest)
 
 
@@ -204,36 +198,27 @@ def _check_password(
 ) -> Login:
     """Return the login if the secret is its password. An unknown login costs the same time and the same store calls.
 
-    After verification a conditional write decides, because other guesses may be verified at the same time. For a
-    password that this process remembers, the login that was read decides.
+    After verification a conditional write decides, because other guesses may be verified at the same time.
     """
     is_logon = login is not None and login.state == ACTIVE and (is_sign_in or is_logon_to_record(login, now))
-    if _is_remembered(login, credential.secret, now):
-        if is_logon or login.failed_attempts:
-            agents.decide_success(login.email, now, is_logon=is_logon)
-        return login
     verified = _verify(login, credential, attempt, now)
-    agents.decide_success(verified.email, now, is_logon=is_logon)
+    password_lock.count_success(verified.email, finished(now), is_logon=is_logon)
     if passwords.is_outdated(verified.password_hash or ""):
         agents.rehash(verified, passwords.hash_password(credential.secret))
     return verified
 
 
-def _is_remembered(login: Login | None, secret: Secret, now: datetime) -> TypeGuard[Login]:
-    return login is not None and not is_locked(login, now) and passwords.is_remembered(login.password_hash, secret, now)
-
-
 def _verify(login: Login | None, credential: Credential, attempt: Attempt, now: datetime) -> Login:
     """Return the login if the secret is its password, else count the failure and raise 102. Raise 104 while locked."""
-    unknown = agents.counter_of_unknown(secrets.pseudonym("unknown login", credential.login))
-    counter = agents.counter(login.email) if login else unknown
+    unknown = password_lock.counter_of_unknown(digests.pseudonym("unknown login", credential.login))
+    counter = password_lock.counter(login.email) if login else unknown
     seen = read(counter.key) or FailedAttempts()
     if is_locked(seen, now):
         raise ServiceError(ErrorCode.LOGIN_LOCKED)
-    if passwords.verify(login.password_hash if login else None, credential.secret, now) and login is not None:
+    if passwords.verify(login.password_hash if login else None, credential.secret) and login is not None:
         return login
-    source = secrets.pseudonym("source", attempt.source)
-    before = agents.count_failure(counter, seen, source, now)
+    source = digests.pseudonym("source", attempt.source)
+    before = password_lock.count_failure(counter, finished(now), source, begins_anew=is_over(seen, now))
     if reaches_many_places(before, source):
         log_many_places(credential.login)
     raise ServiceError(ErrorCode.BAD_CREDENTIAL)
@@ -257,12 +242,12 @@ def _caller_of_session(secret: Secret, now: datetime) -> Caller:
 
 
 def _session(secret: Secret) -> Session | None:
-    return read(agents.session_key(session_digest(secret)))
+    return read(sessions.key(session_digest(secret)))
 
 
 def _recorded(session: Session, now: datetime) -> Session:
     """Return the session; if its last recorded use is old enough, record the new one."""
-    return agents.touch_session(session, now) if is_use_to_record(session, now) else session
+    return sessions.touch(session, now) if is_use_to_record(session, now) else session
 
 
 def _check_active(login: Login) -> None:

@@ -8,7 +8,7 @@ from chalicelib.domain.books import entries_of
 from chalicelib.domain.business_days import Period, business_day, period_of
 from chalicelib.errors import Check, Finding, invalid
 from chalicelib.gateways import files
-from chalicelib.gateways.secrets import new_guid
+from chalicelib.gateways.ids import new_guid
 from chalicelib.schemas.books import FORMATS, findings_in
 from chalicelib.schemas.history_export import CSV, ExportHistory
 from chalicelib.services.admission import admit

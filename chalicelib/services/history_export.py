@@ -16,7 +16,7 @@ from chalicelib.domain.phases import SHOWN, Shown
 from chalicelib.domain.transaction import language_of
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files
-from chalicelib.gateways.secrets import new_guid
+from chalicelib.gateways.ids import new_guid
 from chalicelib.receipts.content import words_of
 from chalicelib.schemas.history import ListHistory
 from chalicelib.schemas.history_export import COLUMNS, row_of

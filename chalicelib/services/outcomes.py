@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from chalicelib.domain import host_messages
+from chalicelib.domain import acquirer_messages
 from chalicelib.domain import outcomes as steps
 from chalicelib.domain.acquirer import (
     AcquirerAnswer,
@@ -160,7 +160,7 @@ def _outcome_of_reversal(reversal: Transaction, calls: Calls, now: datetime) -> 
     The repeat has the same reference, so it reverses only once. It has no card, because no card is stored. Close to the
     Deadline no repeat is sent, so that "not found" is final at the Deadline.
     """
-    request = host_messages.reversal_request(reversal, is_repeat=True)
+    request = acquirer_messages.reversal_request(reversal, is_repeat=True)
     answer: AcquirerAnswer | None
     try:
         answer = calls.inquire()
@@ -180,7 +180,7 @@ def _at_deadline(payment: Transaction, calls: Calls, now: datetime) -> Transacti
     if payment.phase is Phase.UNKNOWN:
         payment = advance(payment, partial(steps.auto_cancelling, now=now), now)
     if payment.phase is Phase.AUTO_CANCELLING:
-        request = host_messages.automatic_request(payment, is_repeat=False)
+        request = acquirer_messages.automatic_request(payment, is_repeat=False)
         return advance(payment, steps.auto_cancelled, now) if calls.is_acknowledged(request) else payment
     if payment.phase is Phase.AWAITING_COMPLETION:
         return advance(payment, steps.completed, now)
@@ -223,7 +223,7 @@ def _advise(
     transaction: Transaction, acknowledged: Step, calls: Calls, now: datetime, *, is_repeat: bool
 ) -> Transaction:
     """Send the advice once, and store the step `acknowledged` when the acquirer acknowledges it."""
-    request = host_messages.automatic_request(transaction, is_repeat=is_repeat)
+    request = acquirer_messages.automatic_request(transaction, is_repeat=is_repeat)
     if not calls.is_acknowledged(request, attempts=1):
         return transaction
     return advance(transaction, acknowledged, now)
@@ -231,7 +231,7 @@ def _advise(
 
 def _repeat_cancel(cancel: Transaction, calls: Calls, now: datetime) -> Transaction:
     try:
-        answer = calls.reverse(host_messages.reversal_request(cancel, is_repeat=True), RESOLVE_SECONDS)
+        answer = calls.reverse(acquirer_messages.reversal_request(cancel, is_repeat=True), RESOLVE_SECONDS)
     except AcquirerError:
         return cancel
     return advance(cancel, partial(steps.reversal_with_answer, answer=answer), now)

@@ -5,7 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from chalicelib.domain import host_messages, payment, permissions
+from chalicelib.domain import acquirer_messages, payment, permissions
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.card import LinkedCard, is_another
@@ -18,7 +18,8 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.errors import ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
-from chalicelib.gateways.secrets import card_digest, derived_guid, keyed_digest, new_guid
+from chalicelib.gateways.digests import card_digest, keyed_digest
+from chalicelib.gateways.ids import derived_guid, new_guid
 from chalicelib.log import log
 from chalicelib.schemas.payments import PictureFile, SubmitPayment
 from chalicelib.services import idempotency, outcomes, pictures, wrong_cards
@@ -174,7 +175,7 @@ def begin_by_card(
         transaction, auto_cancel_id=new_guid(), card_entry=replace(transaction.card_entry, digest=digest)
     )
     transaction = identify_payment(transaction, till.terminal)
-    return transaction, replace(request, message=host_messages.message_of(transaction))
+    return transaction, replace(request, message=acquirer_messages.message_of(transaction))
 
 
 def _acquirers_for(order: PaymentOrder) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
 
-from chalicelib.domain import host_messages, permissions, reversal
+from chalicelib.domain import acquirer_messages, permissions, reversal
 from chalicelib.domain.acquirer import ReversalRequest
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.business_days import business_day
@@ -14,7 +14,8 @@ from chalicelib.domain.reversal import CANCELS, ReversalOrder, check_card, known
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
-from chalicelib.gateways.secrets import card_digest, derived_guid, new_guid
+from chalicelib.gateways.digests import card_digest
+from chalicelib.gateways.ids import derived_guid, new_guid
 from chalicelib.record import Record
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import outcomes, wrong_cards
@@ -145,6 +146,6 @@ def _facts_of_merchant(original: Transaction, loaded: Admitted, now: datetime) -
 def _request(transaction: Transaction, order: ReversalOrder, card: CardData | None, now: datetime) -> Transaction:
     """Send a stored reversal to its acquirer if it needs one; return the reversal after the answer."""
     if transaction.is_pending:
-        request = host_messages.reversal_request(transaction, order, card, is_repeat=False)
+        request = acquirer_messages.reversal_request(transaction, order, card, is_repeat=False)
         transaction = outcomes.reverse(transaction, request, now)
     return outcomes.require_attempted(transaction)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from chalicelib.domain.request_time import GATEWAY_SECONDS
 from chalicelib.domain.sign_in import Scheme
 from chalicelib.domain.url_guard import scheme_of
 from chalicelib.record import Record
@@ -27,10 +28,10 @@ ORIGIN = (
     r"(https://[a-z0-9][a-z0-9.-]*(?!:443(?![0-9]))|http://(localhost|127\.0\.0\.1)(?!:80(?![0-9])))"
     r"(:[1-9][0-9]{0,4})?"
 )
-PARTNER_SECONDS = 20  # the longest timeout of a partner: API Gateway waits 29 s for the whole request
+PARTNER_SECONDS = 20  # the longest timeout of a partner: the whole request has GATEWAY_SECONDS
 MAX_SWEEP_CONCURRENCY = 64  # the store's number of open connections
 MAX_AUTH_ACCOUNT_SECONDS = 86_400
-MAX_SANDBOX_LATENCY_MS = 29_000  # API Gateway waits no longer
+MAX_SANDBOX_LATENCY_MS = GATEWAY_SECONDS * 1000
 MAX_SENDER = 11  # characters of a sender of SMS
 
 

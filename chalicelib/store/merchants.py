@@ -1,7 +1,7 @@
 """Merchants and terminals by ID. The names of terminals (TID) are registered, which makes them unique."""
 
 from chalicelib.domain.merchant import Merchant, Terminal
-from chalicelib.store import audit, sequences
+from chalicelib.store import audit, unique_names
 from chalicelib.store.audit import Act, changed_fields, filled_fields
 from chalicelib.store.table import ChangedMeanwhileError, Key, Write, commit, list_records, put_new, replace_record
 
@@ -48,8 +48,8 @@ def create_terminal(terminal: Terminal, act: Act, *, moves_mid: bool) -> None:
     mid = (terminal.back_retailer_id or "").rstrip()
     commit(
         put_new(TERMINALS, terminal, "id"),
-        sequences.register_tid(terminal.client_id, terminal.tid, terminal.id),
-        *([sequences.register_mid(mid, terminal.client_id, moves=moves_mid)] if mid else []),
+        unique_names.register_tid(terminal.client_id, terminal.tid, terminal.id),
+        *([unique_names.register_mid(mid, terminal.client_id, moves=moves_mid)] if mid else []),
         audit.write(f"terminal#{terminal.id}", act, filled_fields(terminal)),
     )
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TypeVar
 
-from chalicelib.aws.client import CallError, Limits, RefusedError, TimedOutError
+from chalicelib.aws.client import Limits
+from chalicelib.aws.errors import CallError, RefusedError, TimedOutError
 from chalicelib.errors import ErrorCode, ServiceError
 
-PATIENT = Limits(connect_seconds=1, read_seconds=3, attempts=3)  # leaves the gateway's 29 s to the acquirer
+PATIENT = Limits(connect_seconds=1, read_seconds=3, attempts=3)  # leaves most of GATEWAY_SECONDS to the acquirer
 HURRIED = Limits(connect_seconds=0.5, read_seconds=2.5, attempts=1)
 HURRIED_SECRET = Limits(connect_seconds=0.5, read_seconds=1, attempts=1)  # short, to leave time for the store
 

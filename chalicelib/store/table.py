@@ -19,7 +19,9 @@ from enum import Enum
 from functools import cache, partial
 from typing import Any, Generic, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from chalicelib.aws.client import DYNAMODB, Client, Limits, RefusedError
+from chalicelib.aws.client import Client, Limits
+from chalicelib.aws.endpoints import DYNAMODB
+from chalicelib.aws.errors import RefusedError
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
 from chalicelib.settings import settings

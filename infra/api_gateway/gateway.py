@@ -18,6 +18,7 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from chalicelib import clock
+from chalicelib.domain.request_time import GATEWAY_SECONDS
 from infra.api_gateway.velocity import rendered
 from infra.stack.resources import ACCOUNT_ID, REGION
 
@@ -28,7 +29,7 @@ JSON = "application/json"
 DROPPED = {"connection", "content-length", "expect", "keep-alive", "proxy-authenticate", "te", "transfer-encoding"}
 INTEGRATION, ANY_METHOD = "x-amazon-apigateway-integration", "x-amazon-apigateway-any-method"
 AUTHORIZER = "x-amazon-apigateway-authorizer"
-TIMEOUT_MS = 29_000
+TIMEOUT_MS = GATEWAY_SECONDS * 1000
 METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}  # those that ANY stands for
 # Headers of a function's answer that API Gateway renames.
 # https://docs.aws.amazon.com/apigateway/latest/developerguide/api-gateway-known-issues.html

@@ -8,11 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from chalicelib import clock
+from chalicelib.settings import ISO8583
 from infra.bank import books
 from infra.bank.bank import Bank, FolderInUseError
 from infra.bank.server import Server, certificates_in, host_context
 
-ISO8583 = "ISO8583"
 INSTITUTION = "123456"
 OF_ANOTHER_HOST = ("ISO8583_HOST", "ISO8583_PORT", "ISO8583_TLS", "ISO8583_CA")
 

@@ -13,7 +13,8 @@ from unittest.mock import patch
 
 from chalice.app import Chalice
 
-from chalicelib.aws.client import DYNAMODB, Client
+from chalicelib.aws.client import Client
+from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.domain.agent import Caller
 from infra.api_gateway.gateway import Match, Request, proxy_event
 from infra.api_gateway.local_gateway import Context

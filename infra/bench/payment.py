@@ -13,7 +13,8 @@ import boto3
 from chalice.app import Chalice, Response
 from moto.core.models import botocore_stubber
 
-from chalicelib.aws.client import DYNAMODB, Client, credentials, endpoint_of, region, signed
+from chalicelib.aws.client import Client, credentials, signed
+from chalicelib.aws.endpoints import DYNAMODB, endpoint_of, region
 from chalicelib.domain.agent import Caller
 from infra.bench.client import LambdaClient, timed_ms
 from infra.bench.table import Table

@@ -27,7 +27,6 @@ def attempts() -> dict[str, Callable[[], None]]:
     known = _known_login(passwords.hash_password(PASSWORD))
     return {
         "authorizer, by a password that is verified": partial(_try, known, PASSWORD.reveal()),
-        "authorizer, by a password the process remembers": partial(_try, known, PASSWORD.reveal()),
         "authorizer, by a wrong password": partial(_try, known, "wrong"),
         "authorizer, by an unknown login": partial(_try, _email(), "wrong"),
     }

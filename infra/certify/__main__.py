@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from chalicelib.settings import ISO8583
 from infra.bank import books
 from infra.certify.cases import CASES, Case
 from infra.certify.client import Service
@@ -61,7 +62,7 @@ def stage_environment(environment: Mapping[str, str]) -> dict[str, str]:
     found |= {"ENGINE": "", "DATA": "", "PORT": str(ports.free_port()), "AWS_PORT": str(ports.free_port())}
     if not host:
         return found | {"ACQUIRER": "iso8583"}
-    return found | {"ACQUIRERS": "ISO8583", "ISO8583_HOST": host, "ISO8583_PORT": port or ""}
+    return found | {"ACQUIRERS": ISO8583, "ISO8583_HOST": host, "ISO8583_PORT": port or ""}
 
 
 def result_of(case: Case, service: Service) -> Row:

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from chalicelib.domain.request_time import GATEWAY_SECONDS
 from infra.api_gateway.gateway import Match, Request, authorizer_event, proxy_event
 from infra.bench.table import Table
 from infra.demo import data as demo_data
@@ -73,7 +74,7 @@ def _measure(stage: Stage, folder: Path) -> Function:
     process = stage.processes[API]
     environment = {**process.environment, "PYTHONPATH": f"{process.environment['PYTHONPATH']}:{folder}"}
     own = replace(process, command=[*process.command[:-1], "measure.handler"], environment=environment)
-    return Function("measure", {"Timeout": 29}, own)
+    return Function("measure", {"Timeout": GATEWAY_SECONDS}, own)
 
 
 def _pay_first(costs: dict[str, list[Cost]], stage: Stage) -> None:

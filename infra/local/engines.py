@@ -31,8 +31,8 @@ from moto.core.model_instances import model_data
 from moto.core.models import botocore_stubber
 
 from chalicelib.aws import connections
-from chalicelib.aws.client import DYNAMODB, Endpoint
 from chalicelib.aws.connections import Answer
+from chalicelib.aws.endpoints import DYNAMODB, Endpoint
 from chalicelib.services import lane_runner
 from infra.local import moto_speed
 from infra.local.chalice_local import USUAL_ADDRESS

@@ -21,18 +21,20 @@ import boto3
 from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
 
 from chalicelib import clock, phone_numbers
-from chalicelib.aws.client import DYNAMODB, CallError, RefusedError, endpoint_of
+from chalicelib.aws.endpoints import DYNAMODB, endpoint_of
+from chalicelib.aws.errors import CallError, RefusedError
 from chalicelib.domain import card
 from chalicelib.domain.acquirer import APPROVED_CODE, AcquirerError, UnreachableError, text_of_code
+from chalicelib.domain.acquirer_messages import LAST_STAN
 from chalicelib.domain.agent import ACCOUNT_USER, NO_CLIENT, Agent, Login
 from chalicelib.domain.card import CardInput
-from chalicelib.domain.host_messages import LAST_STAN
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical
 from chalicelib.domain.transaction import InputType, MessageTrace
 from chalicelib.errors import ServiceError
 from chalicelib.gateways import acquirers
-from chalicelib.gateways.secrets import REMEMBERED_S, keyed_digest, pseudonym, seal, signing
+from chalicelib.gateways.digests import keyed_digest, pseudonym
+from chalicelib.gateways.secrets import REMEMBERED_S, seal, signing
 from chalicelib.schemas.field_types import EMAIL
 from chalicelib.services import linked_cards
 from chalicelib.services.authentication import LOGIN, new_secret_key

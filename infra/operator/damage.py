@@ -15,21 +15,36 @@ from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.merchant import Merchant, Terminal
 from chalicelib.domain.outbox import Outbox
+from chalicelib.domain.password_lock import FailedAttempts
 from chalicelib.domain.phases import TRANSITIONS, Phase
-from chalicelib.domain.sign_in import FailedAttempts, Session
+from chalicelib.domain.sessions import Session
 from chalicelib.domain.transaction import Transaction
 from chalicelib.domain.webhooks import Delivery, DeliveryState, Event, Webhook
 from chalicelib.errors import ServiceError
 from chalicelib.gateways.acquirers.sandbox import TABLE as SANDBOX
 from chalicelib.gateways.acquirers.sandbox import SandboxRecord, SandboxToken
-from chalicelib.store import agents, audit, events, linked_cards, merchants, outbox, sequences, transactions
+from chalicelib.store import (
+    agents,
+    audit,
+    events,
+    linked_cards,
+    merchants,
+    outbox,
+    password_lock,
+    sequences,
+    sessions,
+    transactions,
+)
 from chalicelib.store import webhooks as webhooks_store
+from chalicelib.store.account_configuration import LastCall
 from chalicelib.store.audit import Audit
 from chalicelib.store.message_limits import Counter
 from chalicelib.store.receipt_numbers import MonthNumbers
 from chalicelib.store.retries import is_dropped
-from chalicelib.store.sequences import LastCall, LastId, UniqueName, WrongCards
+from chalicelib.store.sequences import LastId
 from chalicelib.store.table import Item, Value, decode, encode, read
+from chalicelib.store.unique_names import UniqueName
+from chalicelib.store.wrong_cards import WrongCards
 
 LEAP, LEAP_OF_STANS = 1000, 10_000  # numbers that may have been given since the copy, and must not be given again
 STAN = "stan#"
@@ -164,7 +179,7 @@ def _is_of_merchant(table: str, item: Item, merchant_id: int) -> bool:
         return bool(item["client_id"]["N"] == owner)
     if table == sequences.TABLE:
         return _is_sequence_of(item, merchant_id)
-    if table == agents.SESSIONS:
+    if table == sessions.TABLE:
         return _is_agent_of(int(item["agent_id"]["N"]), merchant_id)
     is_event = table == events.TABLE and item["day"]["S"].startswith(f"{owner}#")
     return is_event or (table == audit.TABLE and _is_object_of(item["object"]["S"], merchant_id))
@@ -234,7 +249,7 @@ def _marks_of_login(one: Login | FailedAttempts) -> Marks:
 
 
 def _login_of(item: Item) -> Login | FailedAttempts:
-    return decode(FailedAttempts if item["email"]["S"].startswith(agents.UNKNOWN) else Login, item)  # type: ignore[return-value]
+    return decode(FailedAttempts if item["email"]["S"].startswith(password_lock.UNKNOWN) else Login, item)  # type: ignore[return-value]
 
 
 def _item_of_events(item: Item) -> Any:
@@ -309,7 +324,7 @@ RULES: Mapping[str, Rule] = {
     agents.TABLE: Rule(_read_as(Agent), _version, _all_but()),
     merchants.TERMINALS: Rule(_read_as(Terminal), _version, _all_but()),
     agents.LOGINS: Rule(_login_of, _marks_of_login, _only("agent_id", "client_id")),
-    agents.SESSIONS: Rule(
+    sessions.TABLE: Rule(
         _read_as(Session), lambda one: {"used": one.used_at, "ended": one.ended}, _only("agent_id", "opened_at")
     ),
     linked_cards.TABLE: Rule(

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from chalicelib import clock, iso_codes
-from chalicelib.aws.client import RefusedError
+from chalicelib.aws.errors import RefusedError
 from chalicelib.errors import ServiceError
 from chalicelib.settings import settings
 from infra.operator.reconciliation import PURCHASE, REFUND, Field, Row, Standing, books_of, compare

@@ -22,7 +22,7 @@ import boto3
 from botocore.exceptions import ClientError
 
 from chalicelib import clock
-from chalicelib.aws.client import RefusedError
+from chalicelib.aws.errors import RefusedError
 from chalicelib.record import Record
 from chalicelib.settings import settings
 from chalicelib.store import audit, events, history, merchants, transactions

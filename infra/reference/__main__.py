@@ -10,7 +10,7 @@ from infra.local import engines, stage
 from infra.reference import HERE, ROOT, read_json, to_json
 from infra.reference.document import openapi_document
 from infra.reference.examples import documented_values, keep_recorded_values, run_examples
-from infra.reference.guides import alarms_guide, errors_guide, parameters_guide
+from infra.reference.guides import alarms_guide, error_codes_module, errors_guide, parameters_guide
 from infra.reference.pages import pages
 from infra.reference.phone_formats import phone_formats
 from infra.reference.postman import postman_collection
@@ -27,6 +27,7 @@ def generated_files() -> dict[str, str]:
         "docs/alarms.md": alarms_guide(),
         "docs/parameters.md": parameters_guide(),
         "chalicelib/phone_formats.json": phone_formats(),
+        "chalicelib/pages/kit/error_codes.js": error_codes_module(),
     }
 
 

@@ -4,10 +4,21 @@ from typing import Any
 
 from chalicelib.domain.acquirer import MESSAGES
 from chalicelib.errors import Check, ErrorCode
+from chalicelib.schemas.transaction_view import DECLINED
 from chalicelib.web import STATUS_OF
 from infra.reference import HERE, read_json
 from infra.stack import resources
 from infra.stack.alarms import ALARMS, Alarm
+
+
+def error_codes_module() -> str:
+    """Return the module of the pages with the codes of errors."""
+    codes = "".join(f"  {error.name}: {error.code},\n" for error in ErrorCode)
+    return (
+        "// The codes of errors, which `make reference` writes from chalicelib/errors.py.\n"
+        f"export const DECLINED = {DECLINED}; // the ErrorCode of a decline is this + the ISO 8583 response code\n"
+        f"export const ErrorCode = {{\n{codes}}};\n"
+    )
 
 
 def errors_guide() -> str:

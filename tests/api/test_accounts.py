@@ -12,13 +12,13 @@ import pytest
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import ORDINARY
+from chalicelib.domain.sessions import ORDINARY
 from chalicelib.errors import ServiceError
-from chalicelib.services import auth_account, authentication
+from chalicelib.services import account_configuration, authentication
 from chalicelib.services.authentication import caller_of, session_digest
 from chalicelib.settings import settings
-from chalicelib.store import sequences
-from chalicelib.store.agents import session_key
+from chalicelib.store import sessions as sessions_store
+from chalicelib.store.account_configuration import take_call
 from chalicelib.store.table import update, write_one
 from tests.support.accounts import (
     PASSWORD,
@@ -163,17 +163,20 @@ def test_inputs_come_in_the_query_string_or_a_body(stage: str, query: str, body:
     assert _ask(stage, account, query.format(id=account.agent.id), body).error == error
 
 
-@pytest.mark.parametrize("interval", [1, 600])
-def test_nobody_waits_longer_than_the_interval(stage: str, interval: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("interval", "words"), [(1, "one second"), (90, "90 seconds"), (600, "ten minutes")])
+def test_nobody_waits_longer_than_the_interval_which_the_refusal_names(
+    stage: str, interval: int, words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     account = an_account()
     ahead = datetime.now(UTC) + timedelta(seconds=5)  # of another process
-    sequences.take(account.agent.id, ahead, timedelta(seconds=interval))
-    monkeypatch.setattr(auth_account, "settings", lambda: replace(settings(), auth_account_seconds=interval))
+    take_call(account.agent.id, ahead, timedelta(seconds=interval))
+    monkeypatch.setattr(account_configuration, "settings", lambda: replace(settings(), auth_account_seconds=interval))
 
     reply = _ask(stage, account)
 
     assert reply.error == (429, 401)
     assert int(reply.headers["Retry-After"]) == interval
+    assert reply.body["ErrorMessage"] == f"This may be asked once in {words}."
 
 
 def test_of_32_calls_at_once_exactly_one_passes(stage_on_dynamodb_local: str) -> None:
@@ -316,7 +319,7 @@ def test_a_stored_policy_does_not_outlive_its_session(stage: str) -> None:
     session = _credentials_of(stage, account)["session"]
     digest = session_digest(Secret(session.removeprefix("Session ")))
     opened = datetime.now(UTC) - ORDINARY.age + timedelta(seconds=2)
-    write_one(update(session_key(digest), "SET #opened_at = :opened_at", {"opened_at": opened}))
+    write_one(update(sessions_store.key(digest), "SET #opened_at = :opened_at", {"opened_at": opened}))
     assert call(stage, "GET", A_PAYMENT, None, None, {"Authorization": session}).error == (404, 568)
     time.sleep(2)
 

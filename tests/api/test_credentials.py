@@ -15,9 +15,9 @@ import jwt
 import pytest
 
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import new_session
+from chalicelib.domain.sessions import new_session
 from chalicelib.services import authentication
-from chalicelib.store import agents
+from chalicelib.store import sessions
 from tests.support.accounts import (
     PASSWORD,
     SIGNING,
@@ -183,7 +183,7 @@ def _payload(account: Account) -> dict[str, Any]:
 def _ended_session(account: Account) -> str:
     session_id = Secret(str(uuid4()))
     then = datetime.now(UTC) - timedelta(hours=1)
-    agents.create_session(new_session(authentication.session_digest(session_id), account.agent.id, 1, then))
+    sessions.create(new_session(authentication.session_digest(session_id), account.agent.id, 1, then))
     return session_id.reveal()
 
 

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.client import Client, RefusedError
+from chalicelib.aws.client import Client
+from chalicelib.aws.errors import RefusedError
 from infra.local import engines
 from tests.support.cost import store_calls
 from tests.support.http import call, get

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.permissions import Right
-from chalicelib.domain.sign_in import ORDINARY
+from chalicelib.domain.sessions import ORDINARY
 from tests.support.accounts import (
     PASSWORD,
     Account,

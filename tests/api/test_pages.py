@@ -138,7 +138,7 @@ def test_a_module_stays_short(path: Path) -> None:
 @pytest.mark.parametrize("folder", ["kit", TILL])
 def test_a_language_has_every_text_of_english(folder: str) -> None:
     english, *others = [
-        re.findall(r"^ +(\w+):", path.read_text(encoding="utf-8"), re.MULTILINE)
+        re.findall(r"^ +\[?([\w.]+)\]?:", path.read_text(encoding="utf-8"), re.MULTILINE)
         for path in sorted(FOLDER.glob(f"{folder}/texts/*.js"), key=lambda path: path.stem != "en")
     ]
 

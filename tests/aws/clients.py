@@ -15,18 +15,9 @@ from botocore.exceptions import (
 )
 
 from chalicelib.aws import client as our_client
-from chalicelib.aws.client import (
-    DYNAMODB,
-    KMS,
-    SECRETS_MANAGER,
-    Client,
-    Limits,
-    RefusedError,
-    Service,
-    TimedOutError,
-    UnansweredError,
-    UnreachableError,
-)
+from chalicelib.aws.client import Client, Limits
+from chalicelib.aws.endpoints import DYNAMODB, KMS, SECRETS_MANAGER, Service
+from chalicelib.aws.errors import RefusedError, TimedOutError, UnansweredError, UnreachableError
 
 SERVICES = {service.name: service for service in (DYNAMODB, KMS, SECRETS_MANAGER)}
 LIMITS = Limits(connect_seconds=1, read_seconds=2, attempts=3)

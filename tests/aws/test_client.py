@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from chalicelib.aws import client as aws_client
-from chalicelib.aws.client import DYNAMODB, KMS, SECRETS_MANAGER, Client, Limits, RefusedError, Service, UnansweredError
+from chalicelib.aws import errors
+from chalicelib.aws.client import Client, Limits
+from chalicelib.aws.endpoints import DYNAMODB, KMS, SECRETS_MANAGER, Service
+from chalicelib.aws.errors import RefusedError, UnansweredError
 from infra.local import engines, ports
 from tests.aws.clients import LIMITS, METHODS, SERVICES, boto3s, no_pauses, ours
 from tests.aws.servers import Scripted, Step, answers, cancels, cuts, http, refuses, scripted, sends, silent
@@ -41,7 +44,7 @@ CODES = [
     "TransactionConflictException",
     "UnrecognizedClientException",
     "ValidationException",
-    *sorted(aws_client.THROTTLED),
+    *sorted(errors.THROTTLED),
 ]
 FAILURES: dict[str, Step] = {
     **{code: refuses(code) for code in CODES},

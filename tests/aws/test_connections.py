@@ -17,8 +17,9 @@ import pytest
 
 from chalicelib import network
 from chalicelib.aws import connections
-from chalicelib.aws.client import Endpoint, TimedOutError, UnansweredError, UnreachableError
 from chalicelib.aws.connections import Answer, exchange
+from chalicelib.aws.endpoints import Endpoint
+from chalicelib.aws.errors import TimedOutError, UnansweredError, UnreachableError
 from infra.local import ports
 from tests.aws.servers import Scripted, Step, cuts, http, scripted, sends, silent
 from tests.support.certificates import Authority, an_authority

@@ -6,7 +6,7 @@ import botocore
 import pytest
 from botocore.session import get_session
 
-from chalicelib.aws.client import DYNAMODB, KMS, SECRETS_MANAGER, Service, endpoint_of, region
+from chalicelib.aws.endpoints import DYNAMODB, KMS, SECRETS_MANAGER, Service, endpoint_of, region
 
 SERVICES = (DYNAMODB, SECRETS_MANAGER, KMS)
 PARTITIONS = json.loads((Path(botocore.__file__).parent / "data" / "partitions.json").read_text())["partitions"]

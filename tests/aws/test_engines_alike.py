@@ -5,7 +5,8 @@ from typing import Any
 import boto3
 import pytest
 
-from chalicelib.aws.client import DYNAMODB, KMS, SECRETS_MANAGER, Client
+from chalicelib.aws.client import Client
+from chalicelib.aws.endpoints import DYNAMODB, KMS, SECRETS_MANAGER
 from chalicelib.settings import settings
 from chalicelib.store.table import table_name
 from infra.local.stage import ENGINES

@@ -18,19 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.aws import client
-from chalicelib.aws.client import (
-    DYNAMODB,
-    KMS,
-    SECRETS_MANAGER,
-    Client,
-    Credentials,
-    Limits,
-    Service,
-    UnansweredError,
-    credentials,
-    region,
-    signed,
-)
+from chalicelib.aws.client import Client, Credentials, Limits, credentials, signed
+from chalicelib.aws.endpoints import DYNAMODB, KMS, SECRETS_MANAGER, Service, region
+from chalicelib.aws.errors import UnansweredError
 from chalicelib.domain.secret import Secret
 from infra.local import engines
 
@@ -160,7 +150,7 @@ def test_those_that_are_renewed_are_asked_for_each_time(home: Path, monkeypatch:
     del home
     keys = iter(["first", "second"])
     renewed = SimpleNamespace(get_frozen_credentials=lambda: ReadOnlyCredentials(next(keys), "b", "c"))
-    monkeypatch.setattr(client, "_session", lambda: SimpleNamespace(get_credentials=lambda: renewed))
+    monkeypatch.setattr(client, "session", lambda: SimpleNamespace(get_credentials=lambda: renewed))
 
     assert [credentials().access_key for _ in range(2)] == ["first", "second"]
 
@@ -179,7 +169,7 @@ def test_those_that_cannot_be_renewed_are_none(home: Path, monkeypatch: pytest.M
     def fail() -> None:
         raise CredentialRetrievalError(provider="sso", error_msg="expired")
 
-    monkeypatch.setattr(client, "_session", lambda: SimpleNamespace(get_credentials=fail))
+    monkeypatch.setattr(client, "session", lambda: SimpleNamespace(get_credentials=fail))
 
     with pytest.raises(UnansweredError, match="no credentials"):
         credentials()

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from chalicelib.domain.secret import Secret
 from chalicelib.services.authentication import session_digest
-from chalicelib.store import agents
+from chalicelib.store import sessions
 from chalicelib.store.table import update, write_one
 from tests.browser.conftest import Visit
 from tests.browser.shop import VIEWS, Shop, a_store
@@ -24,7 +24,7 @@ def end_session(shop: Shop) -> None:
     """Let the session of the page be unused for a day."""
     token = shop.page.evaluate("JSON.parse(sessionStorage.getItem('payments.session')).token")
     used_at = datetime.now(UTC) - timedelta(days=1)
-    write_one(update(agents.session_key(session_digest(Secret(token))), "SET used_at = :used_at", {"used_at": used_at}))
+    write_one(update(sessions.key(session_digest(Secret(token))), "SET used_at = :used_at", {"used_at": used_at}))
 
 
 def test_the_owner_signs_in_and_finds_every_view(shop: Shop) -> None:

@@ -5,7 +5,7 @@ import boto3
 import pytest
 from botocore.exceptions import ClientError
 
-from chalicelib.aws.client import region
+from chalicelib.aws.endpoints import region
 from chalicelib.domain.picture import Picture
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import files

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.client import UnreachableError
+from chalicelib.aws.errors import UnreachableError
 from chalicelib.domain.acquirer import AnswerLostError, AuthorizationRequest, LinkRequest, ReversalRequest
 from chalicelib.domain.transaction import InputType
 from chalicelib.gateways import acquirers

@@ -14,7 +14,7 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import offers
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways.secrets import derived_guid
+from chalicelib.gateways.ids import derived_guid
 from chalicelib.services import payment_sweep
 from chalicelib.store import outbox
 from chalicelib.store.table import read

@@ -15,7 +15,7 @@ import pytest
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways.secrets import derived_guid
+from chalicelib.gateways.ids import derived_guid
 from chalicelib.services import payment_sweep
 from infra.bank import faults
 from infra.bank.faults import Hook

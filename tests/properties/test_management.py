@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chalicelib.store import agents, audit, merchants, sequences
+from chalicelib.store import agents, audit, merchants, unique_names
 from chalicelib.store.table import read
 from tests.support import builders, http
 from tests.support.builders import Shop, a_shop
@@ -54,7 +54,7 @@ def targets(shop: Shop) -> dict[str, Target]:
 
     def created_terminal(body: dict[str, Any]) -> Any:
         name = body.get("Name")
-        claim = read(sequences.tid_key(shop.id, name)) if is_name(name) else None
+        claim = read(unique_names.tid_key(shop.id, name)) if is_name(name) else None
         return claim and (claim.holder, read(merchants.terminal_key(claim.holder)) is not None)
 
     def changed_agent(_: object) -> Any:

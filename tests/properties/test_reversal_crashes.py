@@ -12,7 +12,7 @@ from chalicelib.domain.acquirer import AnswerLostError, UnreachableError
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways.secrets import derived_guid
+from chalicelib.gateways.ids import derived_guid
 from chalicelib.services import payment_sweep
 from tests.support.cards import a_card_body
 from tests.support.intercepted_calls import broken, counting, failing, stopping, told

@@ -5,8 +5,8 @@ import pytest
 
 from chalicelib.domain.agent import NO_CLIENT, Caller, Features, MobileSettings
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.schemas.auth_account import AccountAnswer, AuthAccount
-from chalicelib.services import auth_account
+from chalicelib.schemas.account_configuration import AccountAnswer, AuthAccount
+from chalicelib.services import account_configuration
 from chalicelib.services.admission import admit
 from chalicelib.settings import settings
 from chalicelib.store import agents, merchants
@@ -102,7 +102,7 @@ def test_current_account_id_is_the_caller_or_absent() -> None:
 
 def _ask(account: Account, now: datetime = NOW, **body: Any) -> AccountAnswer:
     asked = AuthAccount.model_validate(body)
-    found = auth_account.get(_caller(account), now, current_account_id=asked.current_account_id)
+    found = account_configuration.get(_caller(account), now, current_account_id=asked.current_account_id)
     return AccountAnswer.of(found)
 
 

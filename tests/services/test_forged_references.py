@@ -7,7 +7,7 @@ import pytest
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, Reversed
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
-from chalicelib.gateways.secrets import derived_guid
+from chalicelib.gateways.ids import derived_guid
 from chalicelib.services import payment_sweep
 from tests.support.cards import STEADY, a_card_body
 from tests.support.intercepted_calls import broken, failing

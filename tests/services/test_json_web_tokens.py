@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.sign_in import LOCK_AFTER
+from chalicelib.domain.password_lock import LOCK_AFTER
 from chalicelib.errors import ErrorCode
 from chalicelib.services.authentication import caller_of
 from infra.operator import stage_secret

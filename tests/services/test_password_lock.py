@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chalicelib.domain.sign_in import LOCK_AFTER, LOCK_FOR
+from chalicelib.domain.password_lock import LOCK_AFTER, LOCK_FOR
 from chalicelib.errors import ErrorCode
 from chalicelib.services import passwords
 from chalicelib.services.authentication import caller_of
@@ -34,24 +34,6 @@ def test_nine_wrong_passwords_and_a_right_one_begin_the_count_anew() -> None:
     guess(account, LOCK_AFTER - 1, NOW)
 
     assert refusal_of(account.basic, NOW) is None
-
-
-def test_nine_wrong_passwords_and_a_remembered_one_begin_the_count_anew() -> None:
-    account = an_account()
-    for minutes in (0, 1):
-        caller_of(account.basic, NOW + timedelta(minutes=minutes))
-        guess(account, LOCK_AFTER - 1, NOW + timedelta(minutes=minutes))
-    caller_of(account.basic, NOW + timedelta(minutes=2))
-
-    assert account.login.failed_attempts == 0
-
-
-def test_a_remembered_password_is_locked_too() -> None:
-    account = an_account()
-    caller_of(account.basic, NOW)
-    guess(account, LOCK_AFTER, NOW)
-
-    assert refusal_of(account.basic, NOW) is ErrorCode.LOGIN_LOCKED
 
 
 def test_no_password_is_verified_while_passwords_are_locked(monkeypatch: pytest.MonkeyPatch) -> None:

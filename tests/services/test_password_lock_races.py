@@ -10,12 +10,11 @@ from typing import Any
 
 import pytest
 
+from chalicelib.domain.password_lock import LOCK_AFTER, LOCK_FOR
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import LOCK_AFTER, LOCK_FOR
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.sign_in import SignIn
-from chalicelib.services import admission, passwords
-from chalicelib.services.passwords import VerifiedPasswords
+from chalicelib.services import passwords, sessions
 from tests.support.accounts import PASSWORD, Account, an_account, basic, guess, refusal_of
 from tests.support.intercepted_calls import hooked
 from tests.support.interleaving import Turns
@@ -24,12 +23,6 @@ NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 AT_ONCE = 50
 
 pytestmark = pytest.mark.usefixtures("dynamodb_local")
-
-
-@pytest.fixture(autouse=True)
-def _nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let this process remember no verified password, so that argon2 really runs."""
-    monkeypatch.setattr(passwords, "_verified", VerifiedPasswords())
 
 
 @pytest.fixture
@@ -46,7 +39,7 @@ def _by_header(account: Account) -> ErrorCode | None:
 
 def _by_session_login(account: Account) -> ErrorCode | None:
     try:
-        admission.sign_in(SignIn.model_validate({"Email": account.email, "Password": PASSWORD}), NOW)
+        sessions.sign_in(SignIn.model_validate({"Email": account.email, "Password": PASSWORD}), NOW)
     except ServiceError as refusal:
         return refusal.error
     return None
@@ -70,8 +63,8 @@ def _right_after(
     verified, go_on = threading.Event(), threading.Event()
     verify = passwords.verify
 
-    def slow(password_hash: str | None, password: Secret, now: datetime) -> bool:
-        right = verify(password_hash, password, now)
+    def slow(password_hash: str | None, password: Secret) -> bool:
+        right = verify(password_hash, password)
         if right:
             verified.set()
             go_on.wait(30)
@@ -128,9 +121,9 @@ def test_of_fifty_guesses_at_once_ten_are_counted_and_the_right_one_among_the_la
     left = threading.Semaphore(0)
     verify = passwords.verify
 
-    def slow(password_hash: str | None, password: Secret, now: datetime) -> bool:
+    def slow(password_hash: str | None, password: Secret) -> bool:
         together.wait(60)  # all have read the login before the first is decided
-        right = verify(password_hash, password, now)
+        right = verify(password_hash, password)
         if right:
             wrong_are_done.wait(60)
         return right

@@ -10,15 +10,16 @@ from chalicelib.domain.agent import Caller, Features, MobileSettings
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import ORDINARY, REMEMBERED, RememberedSession, Session, new_session, remember
+from chalicelib.domain.sessions import ORDINARY, REMEMBERED, RememberedSession, Session, new_session, remember
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.agents import UpdateAgent
 from chalicelib.schemas.sign_in import SignIn
-from chalicelib.services import admission, authentication
 from chalicelib.services import agents as agent_service
+from chalicelib.services import authentication, sessions
 from chalicelib.services.admission import admit
 from chalicelib.services.authentication import caller_of
 from chalicelib.store import agents, audit, merchants
+from chalicelib.store import sessions as sessions_store
 from chalicelib.store.table import update, write_one
 from tests.support.accounts import PASSWORD, Account, a_stored_merchant, an_account, basic, block, refusal_of
 from tests.support.cost import store_calls
@@ -40,7 +41,7 @@ def _remembered(*, merchant: Merchant | None = None) -> Account:
 
 def _sign_in(account: Account, now: datetime = NOW, *, remember: bool = True) -> str:
     body = {"Email": account.email, "Password": PASSWORD, "Remember": remember}
-    return f"Session {admission.sign_in(SignIn.model_validate(body), now).reveal()}"
+    return f"Session {sessions.sign_in(SignIn.model_validate(body), now).reveal()}"
 
 
 def _end(session: str, now: datetime) -> datetime | None:
@@ -143,7 +144,7 @@ def test_it_ends_with_everything_that_ends_sessions(change: dict[str, Any], erro
 def test_it_ends_with_its_sign_out() -> None:
     session = _sign_in(_remembered())
     caller = caller_of(session, NOW)
-    admission.sign_out(caller)
+    sessions.sign_out(caller)
 
     assert refusal_of(session, NOW) is ErrorCode.SESSION_EXPIRED
     assert _refusal(caller) is ErrorCode.SESSION_EXPIRED
@@ -180,7 +181,7 @@ def test_the_store_deletes_it_a_week_after_its_end_and_a_use_delays_that() -> No
     digest = caller_of(session, NOW).session or ""
 
     def deleted_at() -> datetime:
-        return datetime.fromtimestamp(stored_record(agents.session_key(digest)).expires_at, UTC)
+        return datetime.fromtimestamp(stored_record(sessions_store.key(digest)).expires_at, UTC)
 
     assert deleted_at() == NOW + 37 * DAY + SECOND
     assert refusal_of(basic(account.email, session.removeprefix("Session ")), NOW + DAY) is None
@@ -192,11 +193,11 @@ MAC = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 Vers
 
 def _sign_in_on(account: Account, user_agent: str, now: datetime = NOW) -> str:
     body = SignIn.model_validate({"Email": account.email, "Password": PASSWORD, "Remember": True})
-    return f"Session {admission.sign_in(body, now, '', user_agent).reveal()}"
+    return f"Session {sessions.sign_in(body, now, '', user_agent).reveal()}"
 
 
 def _listed(account: Account, now: datetime = NOW) -> list[RememberedSession]:
-    return agents.remembered_sessions(stored_record(agents.key(account.agent.id)), now)
+    return sessions_store.remembered(stored_record(agents.key(account.agent.id)), now)
 
 
 def test_the_remembered_sessions_of_an_agent_are_listed_the_last_used_first() -> None:
@@ -216,7 +217,7 @@ def test_the_remembered_sessions_of_an_agent_are_listed_the_last_used_first() ->
 def test_a_session_that_has_ended_is_not_listed() -> None:
     account = _remembered()
     idle, left, old = (_sign_in(account, NOW + number * SECOND) for number in range(3))
-    admission.sign_out(caller_of(left, NOW))
+    sessions.sign_out(caller_of(left, NOW))
     for day in range(10, 180, 10):
         caller_of(old, NOW + day * DAY)
 
@@ -237,9 +238,9 @@ def test_at_most_a_hundred_sessions_are_listed_in_one_call() -> None:
     account = _remembered()
     for second in range(103):
         session = new_session(f"{account.email}-{second}", account.agent.id, 1, NOW + second * SECOND)
-        agents.create_session(remember(session, None))
+        sessions_store.create(remember(session, None))
     with store_calls() as calls:
-        listed = agents.remembered_sessions(account.agent, NOW + DAY)
+        listed = sessions_store.remembered(account.agent, NOW + DAY)
 
     assert calls == ["Query"]
     assert [one.opened_at for one in listed] == [NOW + second * SECOND for second in range(102, 2, -1)]
@@ -289,13 +290,13 @@ def test_an_update_without_it_ends_no_session() -> None:
 
 def test_no_sign_in_that_began_before_survives_the_end_of_the_sessions(monkeypatch: pytest.MonkeyPatch) -> None:
     owner, till = _owner_and_till()
-    store = agents.create_session
+    store = sessions_store.create
 
     def end_first(session: Session) -> None:
         _update(till, owner, EndSessions=True)
         store(session)
 
-    monkeypatch.setattr(agents, "create_session", end_first)
+    monkeypatch.setattr(sessions_store, "create", end_first)
     session = _sign_in(till)
 
     assert refusal_of(session, NOW) is ErrorCode.SESSION_EXPIRED

@@ -7,7 +7,7 @@ import pytest
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import ORDINARY
+from chalicelib.domain.sessions import ORDINARY
 from chalicelib.errors import ErrorCode
 from chalicelib.services import passwords
 from chalicelib.services.authentication import caller_of, session_digest

@@ -3,13 +3,13 @@ from uuid import UUID
 
 import pytest
 
+from chalicelib.domain.password_lock import LOCK_AFTER
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import LOCK_AFTER
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.sign_in import SignIn
-from chalicelib.services import admission, authentication
+from chalicelib.services import authentication, sessions
 from chalicelib.services.authentication import caller_of
-from chalicelib.store.agents import session_key
+from chalicelib.store import sessions as sessions_store
 from chalicelib.store.table import client, table_name
 from tests.support.accounts import PASSWORD, Account, a_stored_merchant, an_account, block
 from tests.support.stored import stored_record
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("engine")
 
 
 def _sign_in(account: Account, password: str = PASSWORD) -> Secret:
-    return admission.sign_in(SignIn.model_validate({"Email": account.email, "Password": password}), NOW)
+    return sessions.sign_in(SignIn.model_validate({"Email": account.email, "Password": password}), NOW)
 
 
 def _refusal(account: Account, password: str = PASSWORD) -> ErrorCode | None:
@@ -48,7 +48,7 @@ def test_a_session_id_is_122_random_bits_in_a_guid() -> None:
 
 def test_the_id_of_a_session_is_kept_nowhere() -> None:
     session_id = _sign_in(an_account()).reveal()
-    assert stored_record(session_key(authentication.session_digest(Secret(session_id))))
+    assert stored_record(sessions_store.key(authentication.session_digest(Secret(session_id))))
     everything = client().call("Scan", TableName=table_name("sessions"))["Items"]
 
     assert session_id not in repr(everything)

@@ -8,10 +8,10 @@ from uuid import uuid4
 import boto3
 import pytest
 
-from chalicelib.domain.sign_in import COUNTED_FOR, LOCK_AFTER, LOCK_FOR
+from chalicelib.domain.password_lock import COUNTED_FOR, LOCK_AFTER, LOCK_FOR
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.sign_in import SignIn
-from chalicelib.services import admission, passwords
+from chalicelib.services import passwords, sessions
 from chalicelib.services.authentication import caller_of
 from chalicelib.store.table import client, table_name
 from tests.support.accounts import an_account, basic, refusal_of, signed
@@ -33,7 +33,7 @@ def _jwt(email: str, secret: str, now: datetime) -> None:
 
 
 def _sign_in(email: str, secret: str, now: datetime) -> None:
-    admission.sign_in(SignIn.model_validate({"Email": email, "Password": secret}), now)
+    sessions.sign_in(SignIn.model_validate({"Email": email, "Password": secret}), now)
 
 
 WAYS: dict[str, Callable[[str, str, datetime], None]] = {"Basic": _basic, "Jwt": _jwt, "session login": _sign_in}

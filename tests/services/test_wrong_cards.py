@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.acquirer import AnswerLostError
-from chalicelib.domain.card import CARDS_REFUSED_FOR, WRONG_CARDS_COUNTED_FOR
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import InputType, Transaction
+from chalicelib.domain.wrong_cards import COUNTED_FOR, REFUSED_FOR
 from chalicelib.errors import ErrorCode, ServiceError
 from tests.support.card_guesses import OTHERS, TOO_MANY, WAYS, Guess, Paid, card, paid
 from tests.support.cards import EXP, PAN, a_card_body, chip_data
@@ -81,7 +81,7 @@ def test_after_24_hours_five_more_are_answered(guess: Guess, wrong: ErrorCode) -
     of = paid()
     for pan in OTHERS[:5]:
         guess(of, card(pan))
-    later = NOW + CARDS_REFUSED_FOR
+    later = NOW + REFUSED_FOR
 
     assert guess(of, card(PAN), later - SECOND) is TOO_MANY
     assert guess(of, card(PAN), later) is not TOO_MANY
@@ -93,14 +93,14 @@ def test_refused_requests_do_not_prolong_the_refusal() -> None:
     for hour in range(24):
         of.give_back(card(OTHERS[hour]), NOW + timedelta(hours=max(0, hour - 4)))
 
-    assert of.give_back(card(PAN), NOW + CARDS_REFUSED_FOR).phase is Phase.REVERSAL_APPROVED
+    assert of.give_back(card(PAN), NOW + REFUSED_FOR).phase is Phase.REVERSAL_APPROVED
 
 
 def test_a_slow_guesser_is_counted_for_a_month_whatever_the_store_deletes() -> None:
     of = paid()
     days = [of.give_back(card(pan), NOW + timedelta(days=6 * day)) for day, pan in enumerate(OTHERS[:5])]
     patient = paid()
-    pauses = [patient.give_back(card(pan), NOW + n * WRONG_CARDS_COUNTED_FOR) for n, pan in enumerate(OTHERS[:8])]
+    pauses = [patient.give_back(card(pan), NOW + n * COUNTED_FOR) for n, pan in enumerate(OTHERS[:8])]
 
     assert days == [ErrorCode.VALIDATION_FAILED] * 5
     assert of.give_back(card(PAN), NOW + timedelta(days=24, hours=1)) is TOO_MANY

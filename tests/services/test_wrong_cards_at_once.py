@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain.card import CARDS_REFUSED_FOR, WRONG_CARDS
+from chalicelib.domain.wrong_cards import REFUSED_FOR, WRONG_CARDS
 from chalicelib.errors import ErrorCode
 from tests.support.card_guesses import OTHERS, TOO_MANY, WAYS, Guess, Paid, card, paid
 from tests.support.cards import PAN, a_card_body
@@ -89,7 +89,7 @@ def test_five_more_are_answered_after_24_hours_however_many_come_at_once() -> No
     for pan in OTHERS[:5]:
         of.repeat(card(pan))
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        later = NOW + CARDS_REFUSED_FOR
+        later = NOW + REFUSED_FOR
         answers = Counter(pool.map(lambda pan: of.repeat(card(pan), later), OTHERS[:AT_ONCE]))
 
     assert answers == {ErrorCode.ID_REUSED: WRONG_CARDS, TOO_MANY: AT_ONCE - WRONG_CARDS}

@@ -21,7 +21,8 @@ import argon2
 from chalicelib import clock, log
 from chalicelib.aws import client as aws_client
 from chalicelib.aws import connections
-from chalicelib.aws.client import DYNAMODB, Client
+from chalicelib.aws.client import Client
+from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.domain import history_page
 from chalicelib.domain.outbox import Outbox
 from chalicelib.gateways import acquirers, files, https, mail, secrets, sms
@@ -57,7 +58,6 @@ class Instance:
         self.is_busy = False
         self.is_dead = False
         self.clients: dict[int, Client] = {}
-        self.verified = passwords.VerifiedPasswords()
         self.lane_memory = lane_runner.Memory()
         self.document = secrets._Cached(secrets._load_document)  # noqa: SLF001  what a process keeps there
 
@@ -236,7 +236,6 @@ def _replacements() -> list[tuple[Any, str, Any]]:
         (connections, "exchange", _exchange),
         (Client, "_headers", _headers),
         (table, "_client", _client),
-        (passwords, "_verified", _OfInstance("verified")),
         (passwords, "hasher", lambda: QUICK),
         (passwords, "UNKNOWN_LOGIN_HASH", QUICK.hash("nobody has it")),
         (https, "post", _post),

@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chalicelib.aws.client import Endpoint, RefusedError, TimedOutError, UnansweredError, UnreachableError
 from chalicelib.aws.connections import Answer
+from chalicelib.aws.endpoints import Endpoint
+from chalicelib.aws.errors import RefusedError, TimedOutError, UnansweredError, UnreachableError
 from infra.demo.partner import PARTNER_SECRET, PRODUCT
 from tests.simulation.call_descriptions import described, summary
 from tests.simulation.faults import Faults

@@ -10,7 +10,7 @@ import pytest
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.outbox import held_for_stream, welcome
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import agents, audit, merchants, outbox, sequences
+from chalicelib.store import agents, audit, merchants, outbox, sequences, unique_names
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act, audit_entry, changed_fields, filled_fields
 from chalicelib.store.table import ChangedMeanwhileError, commit, read, retry_on_change
@@ -78,7 +78,7 @@ class TestOnBothEngines:
 
         assert refusal.value.error is ErrorCode.TID_TAKEN
         assert read(merchants.terminal_key(second.id)) is None
-        name = stored_record(sequences.tid_key(first.client_id, first.tid))
+        name = stored_record(unique_names.tid_key(first.client_id, first.tid))
         assert name.holder == first.id
 
     def test_terminals_and_agents_are_listed_by_their_merchant(self) -> None:

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chalicelib.domain.sign_in import LOCK_AFTER, LOCK_FOR, FailedAttempts
+from chalicelib.domain.password_lock import LOCK_AFTER, LOCK_FOR, finished
 from chalicelib.errors import ServiceError
-from chalicelib.store import agents, sequences
+from chalicelib.store import password_lock
+from chalicelib.store.account_configuration import take_call
 from tests.support.accounts import an_account
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -18,11 +19,11 @@ pytestmark = pytest.mark.usefixtures("dynamodb_local")
 
 def test_of_failures_at_the_same_time_ten_are_counted_and_lock() -> None:
     account = an_account()
-    counter = agents.counter(account.email)
+    counter = password_lock.counter(account.email)
 
     def fail(_: int) -> bool:
         try:
-            agents.count_failure(counter, FailedAttempts(), "a", NOW)
+            password_lock.count_failure(counter, finished(NOW), "a", begins_anew=False)
         except ServiceError:
             return False
         return True
@@ -36,6 +37,6 @@ def test_of_failures_at_the_same_time_ten_are_counted_and_lock() -> None:
 
 def test_of_32_calls_for_the_configuration_exactly_one_is_allowed() -> None:
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        waits = list(pool.map(lambda _: sequences.take(4711, NOW, timedelta(minutes=10)), range(AT_ONCE)))
+        waits = list(pool.map(lambda _: take_call(4711, NOW, timedelta(minutes=10)), range(AT_ONCE)))
 
     assert waits.count(None) == 1

@@ -21,7 +21,8 @@ from hypothesis.strategies import (
     tuples,
 )
 
-from chalicelib.aws.client import Client, RefusedError, UnreachableError
+from chalicelib.aws.client import Client
+from chalicelib.aws.errors import RefusedError, UnreachableError
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import InputType, Purchase
 from chalicelib.errors import ErrorCode, ServiceError

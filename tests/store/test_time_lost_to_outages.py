@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.client import Limits, RefusedError, TimedOutError, UnansweredError, UnreachableError
+from chalicelib.aws.client import Limits
+from chalicelib.aws.errors import RefusedError, TimedOutError, UnansweredError, UnreachableError
+from chalicelib.domain.request_time import GATEWAY_SECONDS
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.services import authentication
@@ -186,7 +188,8 @@ def test_a_limit_holds_for_its_block_alone() -> None:
     assert client().limits is outside
 
 
-def test_the_authorizer_is_stopped_only_after_its_own_limit() -> None:
+def test_a_function_is_stopped_when_the_gateway_stops_and_the_authorizer_after_its_own_limit() -> None:
     config = json.loads((ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
 
+    assert config["lambda_timeout"] == GATEWAY_SECONDS
     assert authentication.SECONDS < config["lambda_functions"]["authorizer"]["lambda_timeout"] <= STOPPED_AFTER

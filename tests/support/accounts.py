@@ -12,12 +12,12 @@ from uuid import uuid4
 from chalicelib.domain.agent import NO_CLIENT, Agent, BranchActions, Login
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import new_session
+from chalicelib.domain.sessions import new_session
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways import secrets
+from chalicelib.gateways import digests, secrets
 from chalicelib.services.authentication import caller_of, session_digest
 from chalicelib.services.passwords import hash_password
-from chalicelib.store import agents, merchants
+from chalicelib.store import agents, merchants, sessions
 from chalicelib.store.table import put_new, update, write_one
 from infra.operator import stage_secret
 from tests.support.builders import a_login, a_merchant, a_terminal, an_agent
@@ -121,7 +121,7 @@ def an_account(*rights: int, merchant: Merchant | None = None, system: bool = Fa
         state=agent.state,
         terminal_id=agent.terminal_id,
         password_hash=PASSWORD_HASH,
-        key_digest=secrets.keyed_digest(Secret(key)),
+        key_digest=digests.keyed_digest(Secret(key)),
     )
     write_one(put_new("agents", agent, "id"))
     write_one(agents.create_login(login))
@@ -131,9 +131,7 @@ def an_account(*rights: int, merchant: Merchant | None = None, system: bool = Fa
 def a_session(account: Account, now: datetime) -> str:
     """Store a session that begins now, and return its ID."""
     session_id = Secret(str(uuid4()))
-    agents.create_session(
-        new_session(session_digest(session_id), account.agent.id, account.agent.credential_version, now)
-    )
+    sessions.create(new_session(session_digest(session_id), account.agent.id, account.agent.credential_version, now))
     return session_id.reveal()
 
 

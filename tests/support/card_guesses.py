@@ -15,7 +15,7 @@ from chalicelib.exact_json import parse
 from chalicelib.schemas.base import validated
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import reversals
-from chalicelib.store.sequences import wrong_cards_key
+from chalicelib.store import wrong_cards
 from chalicelib.store.table import read
 from tests.support.cards import EXP, PAN, TRACK2, a_card_body, chip_data
 from tests.support.tills import Till, a_till
@@ -66,7 +66,7 @@ class Paid:
     @property
     def wrong(self) -> int:
         """The wrong cards that are counted."""
-        counted = read(wrong_cards_key(self.payment.id))
+        counted = read(wrong_cards.key(self.payment.id))
         return counted.wrong if counted else 0
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.client import DYNAMODB, Client
+from chalicelib.aws.client import Client
+from chalicelib.aws.endpoints import DYNAMODB
 
 
 @contextmanager

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.client import DYNAMODB, Client
+from chalicelib.aws.client import Client
+from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.gateways import acquirers
 from chalicelib.settings import settings
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from chalicelib.aws import connections
-from chalicelib.aws.client import Endpoint, UnansweredError
 from chalicelib.aws.connections import Answer
+from chalicelib.aws.endpoints import Endpoint
+from chalicelib.aws.errors import UnansweredError
 from infra.local import engines, ports
 
 SECRETS_VARIABLE = "AWS_ENDPOINT_URL_SECRETS_MANAGER"

@@ -15,8 +15,9 @@ from unittest.mock import patch
 from moto.core.botocore_stubber import BotocoreStubber
 
 from chalicelib.aws import connections
-from chalicelib.aws.client import Endpoint, RefusedError
 from chalicelib.aws.connections import Answer
+from chalicelib.aws.endpoints import Endpoint
+from chalicelib.aws.errors import RefusedError
 from infra.stack import resources
 from infra.stack.resources import ACCOUNT_ID, REGION, STACK
 from tests.simulation.store import Change, Store

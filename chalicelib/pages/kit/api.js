@@ -1,4 +1,5 @@
 // Requests of the interface. Decimal numbers are read as texts, because a float is not exact.
+import { ErrorCode } from "./error_codes.js";
 import { change, end, session } from "./session.js";
 import { texts } from "texts";
 
@@ -7,8 +8,7 @@ const REPEATS = 2; // of a request, when the service asks for a retry in a few s
 const MAX_WAIT_S = 5;
 const MAX_ANSWER_S = 40; // the service answers within 29 s or not at all
 const LOST = 0; // no answer came, so there is no ErrorCode
-const IN_PROGRESS = 301;
-const NOT_ATTEMPTED = 902; // nothing was sent to the bank, and the key is used up
+const NOT_ATTEMPTED = ErrorCode.DEPENDENCY_UNAVAILABLE; // nothing was sent to the bank, and the key is used up
 
 export class Refusal extends Error {
   constructor({ code, message, findings = [], status = 0, retryAfter = 0 }) {
@@ -18,7 +18,7 @@ export class Refusal extends Error {
 
   // The outcome of the request is not known.
   get isLost() {
-    return this.code === LOST || this.code === IN_PROGRESS || (this.status >= 500 && this.code !== NOT_ATTEMPTED);
+    return this.code === LOST || this.code === ErrorCode.IN_PROGRESS || (this.status >= 500 && this.code !== NOT_ATTEMPTED);
   }
 }
 

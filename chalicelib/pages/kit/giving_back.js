@@ -1,5 +1,6 @@
 // Give a payment back, in full or in part. A return keeps one key until its outcome is known. So a second click, a
 // reload or a lost answer repeats the same return, and the money moves once.
+import { ErrorCode } from "./error_codes.js";
 import { call, randomText } from "./api.js";
 import { Dialog } from "./dialogs.js";
 import { difference, format, isNegative, isZero, typedAmount } from "./money.js";
@@ -9,9 +10,11 @@ import { html, useRef, useState } from "./view.js";
 
 const RETURN = { endpoint: "payment/reverse", mode: 2 };
 const RETURN_CNP = { endpoint: "payment/reversecnp", mode: 5 };
-const UNKNOWN = 310;
 const TOO_MANY_REQUESTS = 429;
-const CHANGED = new Set([303, 304, 305, 309]); // the payment changed since the page read it
+// The payment changed since the page read it.
+const CHANGED = new Set([
+  ErrorCode.NOT_REVERSIBLE_HERE, ErrorCode.EXCEEDS_REMAINDER, ErrorCode.ALREADY_REVERSED, ErrorCode.ORIGINAL_UNFINISHED,
+]);
 const MAX_REASON = 1024;
 
 const place = (id) => `payments.return.${id}`;
@@ -35,7 +38,7 @@ async function giveBack(id, attempt) {
   const forget = () => sessionStorage.removeItem(place(id));
   try {
     const answer = await call(attempt.endpoint, attempt.body, { key: attempt.key });
-    if (answer.ErrorCode !== UNKNOWN) forget();
+    if (answer.ErrorCode !== ErrorCode.OUTCOME_UNKNOWN) forget();
     return answer;
   } catch (refusal) {
     // Too many requests: this one was refused, but an earlier one may have succeeded.

@@ -1,4 +1,5 @@
 // A payment: its state, card, returns, receipt, photo and signature.
+import { ErrorCode } from "../kit/error_codes.js";
 import { formatMoment } from "../kit/dates.js";
 import { canReturn, ReturnDialog, unfinished, Unfinished } from "../kit/giving_back.js";
 import { found, isReversal, isUnknown, returnsOf, tookMoney } from "./history.js";
@@ -11,7 +12,6 @@ import { address, goBackTo } from "../kit/route.js";
 import { texts } from "texts";
 import { html, useEffect, useRef, useState } from "../kit/view.js";
 
-const UNKNOWN = 310;
 
 const listed = (facts, kind) => facts.filter(([, value]) => value).map(([name, value]) =>
   html`<div key=${name} class=${kind}><dt>${name}</dt><dd>${value}</dd></div>`);
@@ -90,7 +90,7 @@ function Outcome({ answer, payment }) {
   }
   const amount = format(answer.Transaction.Amount, answer.Transaction.CurrencyID);
   if (answer.ErrorCode === 0) return said("good", "status", texts.return.done(amount));
-  if (answer.ErrorCode === UNKNOWN) return said("warn", "status", texts.return.unknown(amount));
+  if (answer.ErrorCode === ErrorCode.OUTCOME_UNKNOWN) return said("warn", "status", texts.return.unknown(amount));
   return said("bad", "alert", texts.return.declined(answer.ErrorMessage ?? ""));
 }
 

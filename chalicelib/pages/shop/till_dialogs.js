@@ -1,4 +1,5 @@
 // The dialogs of tills and people: their devices, a new key, a new password, a block, a new till.
+import { ErrorCode } from "../kit/error_codes.js";
 import { Refusal, randomText, signOut } from "../kit/api.js";
 import { formatMoment } from "../kit/dates.js";
 import { Act, Dialog, ShownOnce, useAct } from "../kit/dialogs.js";
@@ -10,7 +11,6 @@ import { texts } from "texts";
 import { html, useEffect, useRef, useState } from "../kit/view.js";
 
 const KEY_BYTES = 32;
-const EMAIL_TAKEN = 307;
 const LAST_ADMINISTRATOR = 12; // the code of the service's finding about State
 
 const isOneself = (shown) => shown.ID === session().me.AgentID;
@@ -114,7 +114,7 @@ export function CreateTill({ onClose }) {
     setMade(await till(ID));
   });
   const problems = texts.tills.problems;
-  const wrong = (name) => (name === "Email" && error?.code === EMAIL_TAKEN ? problems.emailTaken : problemOf(error, name, problems[name]));
+  const wrong = (name) => (name === "Email" && error?.code === ErrorCode.EMAIL_TAKEN ? problems.emailTaken : problemOf(error, name, problems[name]));
   const isShown = Object.keys(texts.tills.fields).some(wrong);
   useEffect(() => { form.current?.querySelector("[aria-invalid]")?.focus(); }, [error]);
   const input = (name, hint, options = {}) => html`<${Field} id=${`till-${name}`} name=${name} label=${texts.tills.fields[name]}

@@ -1,4 +1,5 @@
 // The merchant's webhooks and events, with the deliveries to each webhook.
+import { ErrorCode } from "../kit/error_codes.js";
 import { call, wait } from "../kit/api.js";
 import { merchant, session } from "../kit/session.js";
 
@@ -18,14 +19,13 @@ export const create = async (fields) => (await call(path("webhook/create"), { ..
 export const update = async (id, fields) => (await call(path(`webhook/${id}/update`), { ...zone(), ...fields })).Webhook;
 export const rotate = async (id) => (await call(path(`webhook/${id}/update`), { ...zone(), RotateSecret: true }, once)).Webhook;
 
-const NOT_FOUND = 570;
 
 // Delete a webhook. A repeated request finds it gone: the wish is fulfilled.
 export async function remove(id) {
   try {
     await call(path(`webhook/${id}/delete`), {});
   } catch (refusal) {
-    if (refusal.code !== NOT_FOUND) throw refusal;
+    if (refusal.code !== ErrorCode.WEBHOOK_NOT_FOUND) throw refusal;
   }
 }
 

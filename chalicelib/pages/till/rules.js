@@ -1,4 +1,6 @@
 // The rules of a till that goes on selling without connection (docs/offline.md). Pure functions: no browser, no words.
+import { DECLINED, ErrorCode } from "../kit/error_codes.js";
+
 
 export const TENDERS = {
   cash: { inputType: 10, feature: "AcceptCash", isOffline: true },
@@ -18,14 +20,10 @@ const MAX_AGE_MS = 364 * DAY_MS; // the service takes an offline sale within a y
 const PAUSES_S = [4, 8, 15];
 const MAX_PAUSE_S = 60;
 
-const IN_PROGRESS = 301;
-const UNKNOWN = 310;
-const NOT_ATTEMPTED = 902; // nothing was sent to the bank, and the ID is used up
-const DECLINED = 1000;
-const NOT_ABOUT_THE_SALE = new Set([205, 206, 207]);
-const NOT_ALLOWED = new Set([151, 152]);
-const BLOCKED = new Set([103, 108, ...NOT_ALLOWED]);
-const VALIDATION = 202;
+const NOT_ATTEMPTED = ErrorCode.DEPENDENCY_UNAVAILABLE; // nothing was sent to the bank, and the ID is used up
+const NOT_ABOUT_THE_SALE = new Set([ErrorCode.MEDIA_TYPE, ErrorCode.METHOD_NOT_ALLOWED, ErrorCode.UNKNOWN_PATH]);
+const NOT_ALLOWED = new Set([ErrorCode.ROLE_MAY_NOT, ErrorCode.NOT_THE_CALLER]);
+const BLOCKED = new Set([ErrorCode.AGENT_BLOCKED, ErrorCode.MERCHANT_BLOCKED, ...NOT_ALLOWED]);
 const PAID = "BasicTran.OfflineTran.Paid";
 
 export const State = { WAITING: "waiting", UNKNOWN: "unknown", PARKED: "parked", PAID: "paid", DECLINED: "declined" };
@@ -39,18 +37,18 @@ export function meaning(id, { status, body, retryAfter = 0 }) {
   if (status === 401) return { means: BLOCKED.has(code) ? Means.BLOCKED : Means.SIGN_IN, code, message };
   if (status === 403 && NOT_ALLOWED.has(code)) return { means: Means.BLOCKED, code, message };
   if (status === 429) return { means: Means.AGAIN, retryAfter, isForAll: true };
-  if ((status >= 500 && code !== NOT_ATTEMPTED) || code === IN_PROGRESS || NOT_ABOUT_THE_SALE.has(code)) return { means: Means.AGAIN, retryAfter };
+  if ((status >= 500 && code !== NOT_ATTEMPTED) || code === ErrorCode.IN_PROGRESS || NOT_ABOUT_THE_SALE.has(code)) return { means: Means.AGAIN, retryAfter };
   if (status >= 200 && status < 300) return answered(id, body);
   if (code === 0) return { means: Means.AGAIN }; // not the service's
   if ("message" in body) return { means: Means.AGAIN }; // the form of gateways and proxies
   const findings = Array.isArray(body.Validations) ? body.Validations.filter(Boolean) : [];
-  const isAboutTime = code === VALIDATION && findings.some((one) => one.Property === PAID && one.Type === 1);
+  const isAboutTime = code === ErrorCode.VALIDATION_FAILED && findings.some((one) => one.Property === PAID && one.Type === 1);
   return { means: isAboutTime ? Means.NO_TIME : Means.REFUSED, code, message, findings };
 }
 
 function answered(id, { ErrorCode: code, ErrorMessage: message, TransactionID, Transaction }) {
   if (String(TransactionID).toUpperCase() !== id) return { means: Means.AGAIN }; // not about this sale
-  if (code === UNKNOWN) return { means: Means.AGAIN, isUnknown: true };
+  if (code === ErrorCode.OUTCOME_UNKNOWN) return { means: Means.AGAIN, isUnknown: true };
   if (code >= DECLINED) return { means: Means.DECLINED, code, message };
   if (code !== 0) return { means: Means.AGAIN };
   return { means: Means.PAID, invoice: Transaction?.Invoice ?? null, canReturn: Boolean(Transaction?.CanReturn || Transaction?.CanReturnCNP) };

@@ -1,4 +1,5 @@
 // The sales of this device, newest first: their states, receipts and returns, and the parked ones.
+import { ErrorCode } from "../kit/error_codes.js";
 import { ReturnDialog, canReturn } from "../kit/giving_back.js";
 import { format } from "../kit/money.js";
 import { Money } from "../kit/parts.js";
@@ -38,7 +39,7 @@ function Return({ sale, onClose }) {
   const answered = ({ ErrorCode: code, ErrorMessage: message, Transaction: reversal }) => {
     const amount = format(reversal.Amount, reversal.CurrencyID);
     setPayment(null);
-    say(code === 310 ? texts.return.unknown(amount) : code === 0 ? texts.return.done(amount) : texts.return.declined(message));
+    say(code === ErrorCode.OUTCOME_UNKNOWN ? texts.return.unknown(amount) : code === 0 ? texts.return.done(amount) : texts.return.declined(message));
     if (code === 0 && reversal.Amount === payment.AmountEff) change(sale.id, { isReturned: true });
   };
   const stale = () => { setPayment(null); say(texts.list.noReturn); };

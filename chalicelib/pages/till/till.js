@@ -8,7 +8,7 @@ import { Store, isWaiting } from "./store.js";
 
 const PREFIX_LETTERS = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"; // 32, so that a byte chooses one evenly
 const PREFIX_LENGTH = 5;
-const ACCOUNT_MS = 600_000; // AuthAccount answers once in ten minutes
+const ACCOUNT_MS = 600_000; // AuthAccount answers once in an interval, of ten minutes unless the stage sets another
 const PROBE_MS = { online: 30_000, offline: 5_000 };
 const TICK_MS = 2_000;
 const SHOWN_MS = 200; // between two counts of the queue
@@ -160,7 +160,7 @@ function tick() {
   if (isSeen && performance.now() - lastAsked >= wait) probe();
 }
 
-// Request the agent's features and payment options. AuthAccount is asked at most once in ten minutes; without it the features decide.
+// Request the agent's features and payment options. AuthAccount is asked at most once in ACCOUNT_MS; without it the features decide.
 async function refresh() {
   const { session } = state;
   const { me, agent } = session;

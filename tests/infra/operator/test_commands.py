@@ -12,16 +12,17 @@ from botocore.exceptions import ParamValidationError
 from chalicelib import clock
 from chalicelib.domain.acquirer import LinkAnswer, LinkRequest
 from chalicelib.domain.card import IN_VERIFICATION, VERIFIED
+from chalicelib.domain.password_lock import LOCK_AFTER
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.sign_in import LOCK_AFTER, new_session
+from chalicelib.domain.sessions import new_session
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import lane_runner, payment_sweep
 from chalicelib.services.admission import admit
 from chalicelib.services.agents import secret_key_of
 from chalicelib.services.authentication import authenticate, session_digest
-from chalicelib.store import agents, audit, due_index, linked_cards, transactions
+from chalicelib.store import agents, audit, due_index, linked_cards, sessions, transactions
 from chalicelib.store.audit import Act
 from chalicelib.store.table import read
 from infra.local import aws_server, engines, ports
@@ -106,7 +107,7 @@ def test_all_credentials_of_a_system_user_are_replaced(
     email, password = an_email(), "long enough a password"
     system = operator.create_system_user("Ann", email, Secret(password))
     session = Secret("8B5C2B7E-3C53-4B0D-9C66-0F6B7C1F8A10")
-    agents.create_session(new_session(session_digest(session), system.id, system.credential_version, NOW))
+    sessions.create(new_session(session_digest(session), system.id, system.credential_version, NOW))
     assert admit(authenticate(f"Session {session.reveal()}", "", NOW)).agent.id == system.id
     key = secret_key_of(system)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.aws.client import RefusedError
+from chalicelib.aws.errors import RefusedError
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import ReverseMode

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.domain import card, message_limits, outbox, sign_in, webhooks
+from chalicelib.domain import message_limits, outbox, password_lock, sessions, webhooks, wrong_cards
 from infra.reference import ROOT
 from infra.stack import resources
 from infra.stack.template import function_names
@@ -26,8 +26,8 @@ def period(time: timedelta) -> str:
     return f"{time // UNITS[name]} {name}"
 
 
-def end_of(lifetime: sign_in.Lifetime) -> str:
-    return f"at most {period(lifetime.age)}, {period(lifetime.idle)} without use; then {period(sign_in.KNOWN_FOR)}"
+def end_of(lifetime: sessions.Lifetime) -> str:
+    return f"at most {period(lifetime.age)}, {period(lifetime.idle)} without use; then {period(sessions.KNOWN_FOR)}"
 
 
 def of_exports() -> str:
@@ -59,10 +59,10 @@ def of_a_till() -> str:
 
 
 EXPIRING = {
-    "`logins`, unknown": f"{period(sign_in.COUNTED_FOR)} after the last wrong password",
-    "`sessions`": end_of(sign_in.ORDINARY),
-    "`sessions`, remembered": end_of(sign_in.REMEMBERED),
-    "`sequences`, wrong cards": f"{period(card.WRONG_CARDS_COUNTED_FOR)} after the last request that named a card",
+    "`logins`, unknown": f"{period(password_lock.COUNTED_FOR)} after the last wrong password",
+    "`sessions`": end_of(sessions.ORDINARY),
+    "`sessions`, remembered": end_of(sessions.REMEMBERED),
+    "`sequences`, wrong cards": f"{period(wrong_cards.COUNTED_FOR)} after the last request that named a card",
     "`sequences`, messages of a day": f"{period(message_limits.DAY)} after the day (UTC)",
     "`outbox`": f"until it is sent or given up; then {period(outbox.KEPT_FOR)}",
     "`events`": period(webhooks.KEPT_FOR),

@@ -1,4 +1,6 @@
 // Die Afrikaanse woorde van die dele wat albei bladsye het.
+import { ErrorCode } from "../error_codes.js";
+
 export const af = {
   loading: "Laai…",
   retry: "Probeer weer",
@@ -19,16 +21,16 @@ export const af = {
       12: "Dit pas nie by die ander inskrywings nie.",
     },
     codes: {
-      102: "Die e-pos of wagwoord is verkeerd.",
-      103: "Hierdie aanmelding is geblokkeer. Vra 'n administrateur van die winkel.",
-      104: "Hierdie aanmelding is ná verkeerde wagwoorde gesluit. Wag 30 minute, of vra 'n administrateur van die winkel.",
-      108: "Die winkel is geblokkeer. Vra die ondersteuning van hierdie diens.",
-      202: "Iets wat ingetik is, kan nie gebruik word nie. Verander dit en probeer weer.",
-      307: "'n Ander aanmelding het reeds hierdie e-pos.",
-      402: "Te veel versoeke. Wag 'n oomblik en probeer weer.",
-      901: "Iets het in die diens verkeerd gegaan. Probeer weer.",
-      902: "Die bank kan nie nou bereik word nie, en niks is gedoen nie. Probeer oor 'n oomblik weer.",
-      903: "Die diens kan nie nou sy data bereik nie. Probeer oor 'n oomblik weer.",
+      [ErrorCode.BAD_CREDENTIAL]: "Die e-pos of wagwoord is verkeerd.",
+      [ErrorCode.AGENT_BLOCKED]: "Hierdie aanmelding is geblokkeer. Vra 'n administrateur van die winkel.",
+      [ErrorCode.LOGIN_LOCKED]: "Hierdie aanmelding is ná verkeerde wagwoorde gesluit. Wag 30 minute, of vra 'n administrateur van die winkel.",
+      [ErrorCode.MERCHANT_BLOCKED]: "Die winkel is geblokkeer. Vra die ondersteuning van hierdie diens.",
+      [ErrorCode.VALIDATION_FAILED]: "Iets wat ingetik is, kan nie gebruik word nie. Verander dit en probeer weer.",
+      [ErrorCode.EMAIL_TAKEN]: "'n Ander aanmelding het reeds hierdie e-pos.",
+      [ErrorCode.THROTTLED]: "Te veel versoeke. Wag 'n oomblik en probeer weer.",
+      [ErrorCode.INTERNAL]: "Iets het in die diens verkeerd gegaan. Probeer weer.",
+      [ErrorCode.DEPENDENCY_UNAVAILABLE]: "Die bank kan nie nou bereik word nie, en niks is gedoen nie. Probeer oor 'n oomblik weer.",
+      [ErrorCode.STORE_UNAVAILABLE]: "Die diens kan nie nou sy data bereik nie. Probeer oor 'n oomblik weer.",
     },
   },
   return: {

@@ -1,4 +1,6 @@
 // The English words of the parts that both pages have.
+import { ErrorCode } from "../error_codes.js";
+
 export const en = {
   loading: "Loading…",
   retry: "Try again",
@@ -19,16 +21,16 @@ export const en = {
       12: "This does not fit the other entries.",
     },
     codes: {
-      102: "The login or its secret is wrong.",
-      103: "The agent is blocked.",
-      104: "The login is locked after failed attempts.",
-      108: "The merchant is blocked.",
-      202: "Something that was entered cannot be used. Change it and try again.",
-      307: "Another login has this e-mail already.",
-      402: "Too many requests.",
-      901: "Something went wrong in the service. Try again.",
-      902: "The bank cannot be reached now, and nothing was done. Try again in a moment.",
-      903: "The service cannot reach its data now. Try again in a moment.",
+      [ErrorCode.BAD_CREDENTIAL]: "The login or its secret is wrong.",
+      [ErrorCode.AGENT_BLOCKED]: "The agent is blocked.",
+      [ErrorCode.LOGIN_LOCKED]: "The login is locked after failed attempts.",
+      [ErrorCode.MERCHANT_BLOCKED]: "The merchant is blocked.",
+      [ErrorCode.VALIDATION_FAILED]: "Something that was entered cannot be used. Change it and try again.",
+      [ErrorCode.EMAIL_TAKEN]: "Another login has this e-mail already.",
+      [ErrorCode.THROTTLED]: "Too many requests.",
+      [ErrorCode.INTERNAL]: "Something went wrong in the service. Try again.",
+      [ErrorCode.DEPENDENCY_UNAVAILABLE]: "The bank cannot be reached now, and nothing was done. Try again in a moment.",
+      [ErrorCode.STORE_UNAVAILABLE]: "The service cannot reach its data now. Try again in a moment.",
     },
   },
   return: {

@@ -1,4 +1,5 @@
 // Die Afrikaanse woorde van die kassa.
+import { ErrorCode } from "../../kit/error_codes.js";
 import { af as kit } from "../../kit/texts/af.js";
 
 export const af = {
@@ -22,10 +23,10 @@ export const af = {
     broken: "Hierdie toestel kan nie nou verkope stoor nie. Kyk of daar nog plek is.",
     ended: "Jou sessie het geëindig. Verkope bly op hierdie toestel totdat jy weer aanmeld.",
     blocked: {
-      103: (name) => `Jou aanmelding (${name}) is geblokkeer. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.`,
-      108: (name, shop) => `Die winkel (${shop}) is geblokkeer. Vra die ondersteuning van hierdie diens. Verkope bly tot dan op hierdie toestel.`,
-      151: (name) => `Jou aanmelding (${name}) mag nie betalings neem nie. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.`,
-      152: (name) => `Jou aanmelding (${name}) mag nie betalings neem nie. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.`,
+      [ErrorCode.AGENT_BLOCKED]: (name) => `Jou aanmelding (${name}) is geblokkeer. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.`,
+      [ErrorCode.MERCHANT_BLOCKED]: (name, shop) => `Die winkel (${shop}) is geblokkeer. Vra die ondersteuning van hierdie diens. Verkope bly tot dan op hierdie toestel.`,
+      [ErrorCode.ROLE_MAY_NOT]: (name) => `Jou aanmelding (${name}) mag nie betalings neem nie. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.`,
+      [ErrorCode.NOT_THE_CALLER]: (name) => `Jou aanmelding (${name}) mag nie betalings neem nie. Vra 'n administrateur van die winkel. Verkope bly tot dan op hierdie toestel.`,
     },
   },
   signIn: {
@@ -88,8 +89,8 @@ export const af = {
     storage: "Hierdie toestel kan nie die verkoop stoor nie. Kyk of daar nog plek is.",
     limit: (limit) => `Meer as ${limit} sou op hierdie toestel wag. Wag vir 'n verbinding en verkoop dan verder.`,
     connection: "Daar is geen verbinding nie, en hierdie soort verkoop kort een.",
-    311: "Hierdie aanmelding mag nie hierdie soort betaling neem nie. 'n Administrateur van die winkel kan dit verander.",
-    302: "Die diens het 'n ander verkoop met hierdie nommer.",
+    [ErrorCode.KIND_NOT_ENABLED]: "Hierdie aanmelding mag nie hierdie soort betaling neem nie. 'n Administrateur van die winkel kan dit verander.",
+    [ErrorCode.ID_REUSED]: "Die diens het 'n ander verkoop met hierdie nommer.",
   },
   list: {
     none: "Niks is nog op hierdie toestel verkoop nie.",

@@ -1,4 +1,5 @@
 // The English words of the till.
+import { ErrorCode } from "../../kit/error_codes.js";
 import { en as kit } from "../../kit/texts/en.js";
 
 export const en = {
@@ -22,10 +23,10 @@ export const en = {
     broken: "This device cannot store sales at the moment. Look whether it has space left.",
     ended: "Your session has ended. Sales stay on this device until you sign in again.",
     blocked: {
-      103: (name) => `Your login (${name}) is blocked. Ask an administrator of the shop. Sales stay on this device until then.`,
-      108: (name, shop) => `The shop (${shop}) is blocked. Ask the support of this service. Sales stay on this device until then.`,
-      151: (name) => `Your login (${name}) may not take payments. Ask an administrator of the shop. Sales stay on this device until then.`,
-      152: (name) => `Your login (${name}) may not take payments. Ask an administrator of the shop. Sales stay on this device until then.`,
+      [ErrorCode.AGENT_BLOCKED]: (name) => `Your login (${name}) is blocked. Ask an administrator of the shop. Sales stay on this device until then.`,
+      [ErrorCode.MERCHANT_BLOCKED]: (name, shop) => `The shop (${shop}) is blocked. Ask the support of this service. Sales stay on this device until then.`,
+      [ErrorCode.ROLE_MAY_NOT]: (name) => `Your login (${name}) may not take payments. Ask an administrator of the shop. Sales stay on this device until then.`,
+      [ErrorCode.NOT_THE_CALLER]: (name) => `Your login (${name}) may not take payments. Ask an administrator of the shop. Sales stay on this device until then.`,
     },
   },
   signIn: {
@@ -88,8 +89,8 @@ export const en = {
     storage: "This device cannot store the sale. Look whether it has space left.",
     limit: (limit) => `More than ${limit} would wait on this device. Wait for a connection, then sell on.`,
     connection: "There is no connection, and this kind of sale needs one.",
-    311: "This login may not take this kind of payment. An administrator of the shop can change that.",
-    302: "The service has another sale with this number.",
+    [ErrorCode.KIND_NOT_ENABLED]: "This login may not take this kind of payment. An administrator of the shop can change that.",
+    [ErrorCode.ID_REUSED]: "The service has another sale with this number.",
   },
   list: {
     none: "Nothing was sold on this device yet.",

@@ -1,4 +1,4 @@
-"""The payment-processing configuration of the account that requests it."""
+"""AuthAccount: the payment-processing configuration of the account that requests it."""
 
 import math
 from datetime import datetime, timedelta
@@ -12,7 +12,8 @@ from chalicelib.gateways import acquirers
 from chalicelib.iso_codes import currency_code
 from chalicelib.services.admission import admit
 from chalicelib.settings import settings
-from chalicelib.store import merchants, sequences
+from chalicelib.store import merchants
+from chalicelib.store.account_configuration import take_call
 from chalicelib.store.table import read
 
 
@@ -47,6 +48,18 @@ def _terminal_currency(agent: Agent, terminal: Terminal | None = None) -> str | 
 
 def _take_call_of_interval(agent: Agent, now: datetime) -> None:
     interval = timedelta(seconds=settings().auth_account_seconds)
-    wait = sequences.take(agent.id, now, interval) if interval else None
+    wait = take_call(agent.id, now, interval) if interval else None
     if wait is not None:
-        raise ServiceError(ErrorCode.TOO_SOON, retry_after=max(1, math.ceil(wait.total_seconds())))
+        message = f"This may be asked once in {_in_words(interval)}."
+        raise ServiceError(ErrorCode.TOO_SOON, message, retry_after=max(1, math.ceil(wait.total_seconds())))
+
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def _in_words(interval: timedelta) -> str:
+    """Return an interval of whole seconds as people read it: ten minutes, one minute, 90 seconds."""
+    seconds = int(interval.total_seconds())
+    number, unit = (seconds, "second") if seconds % 60 else (seconds // 60, "minute")
+    word = NUMBERS[number] if number < len(NUMBERS) else str(number)
+    return f"{word} {unit}{'' if number == 1 else 's'}"

@@ -1,33 +1,29 @@
-from dataclasses import fields, replace
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta
 from secrets import token_hex
-from uuid import uuid4
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain.agent import Login
-from chalicelib.domain.sign_in import (
+from chalicelib.domain.password_lock import (
     COUNTED_FOR,
     LOCK_AFTER,
     LOCK_FOR,
     FailedAttempts,
-    Session,
-    expiry,
-    new_session,
+    finished,
+    is_over,
     reaches_many_places,
 )
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import agents
-from chalicelib.store.agents import Counter
-from chalicelib.store.table import Value, Write, client, commit, read, table_name, update, write_one
+from chalicelib.store import agents, password_lock
+from chalicelib.store.password_lock import Counter
+from chalicelib.store.table import Value, Write, client, read, table_name, update, write_one
 from infra.stack import resources
 from tests.support.accounts import an_account
-from tests.support.outages import lose_an_answer
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
-UNKNOWN = "nobody@store.example"
 SOURCE = "digest-of-an-address"
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -35,16 +31,23 @@ pytestmark = pytest.mark.usefixtures("engine")
 
 def _counters() -> dict[str, Counter]:
     """Return a counter of each kind, with nothing counted."""
-    return {"known": agents.counter(an_account().email), "unknown": agents.counter_of_unknown(token_hex(12))}
+    return {
+        "known": password_lock.counter(an_account().email),
+        "unknown": password_lock.counter_of_unknown(token_hex(12)),
+    }
 
 
 def _seen(counter: Counter) -> FailedAttempts:
     return read(counter.key) or FailedAttempts()
 
 
+def _count(counter: Counter, seen: FailedAttempts, source: str, now: datetime) -> FailedAttempts:
+    return password_lock.count_failure(counter, finished(now), source, begins_anew=is_over(seen, now))
+
+
 def _fail(counter: Counter, times: int, now: datetime = NOW) -> None:
     for _ in range(times):
-        agents.count_failure(counter, _seen(counter), SOURCE, now)
+        _count(counter, _seen(counter), SOURCE, now)
 
 
 @pytest.fixture(params=["known", "unknown"])
@@ -52,20 +55,6 @@ def counter(request: pytest.FixtureRequest, engine: str) -> Counter:
     """A counter of either kind: both must count alike."""
     del engine
     return _counters()[request.param]
-
-
-def test_a_login_is_found_whatever_its_case() -> None:
-    account = an_account()
-
-    assert read(agents.login_key(f" {account.email.upper()} ")) == account.login
-
-
-def test_an_email_belongs_to_one_agent_whatever_its_case() -> None:
-    account = an_account()
-    with pytest.raises(ServiceError) as refusal:
-        commit(agents.create_login(Login(account.email.upper(), 1, 1)))
-
-    assert refusal.value.error is ErrorCode.EMAIL_TAKEN
 
 
 def test_the_tenth_failure_in_a_row_locks_for_thirty_minutes(counter: Counter) -> None:
@@ -81,7 +70,7 @@ def test_while_locked_no_failure_is_counted(counter: Counter) -> None:
     seen = _seen(counter)  # as it was read by a guess that is under way
     _fail(counter, LOCK_AFTER)
     with pytest.raises(ServiceError) as refusal:
-        agents.count_failure(counter, seen, SOURCE, NOW + timedelta(minutes=1))
+        _count(counter, seen, SOURCE, NOW + timedelta(minutes=1))
 
     assert refusal.value.error is ErrorCode.LOGIN_LOCKED
     assert (_seen(counter).failed_attempts, _seen(counter).locked_until) == (LOCK_AFTER, NOW + LOCK_FOR)
@@ -104,7 +93,7 @@ def test_after_the_lock_two_guesses_at_once_are_both_counted(counter: Counter) -
     _fail(counter, LOCK_AFTER)
     seen = _seen(counter)
     for _ in range(2):
-        agents.count_failure(counter, seen, SOURCE, NOW + LOCK_FOR)
+        _count(counter, seen, SOURCE, NOW + LOCK_FOR)
 
     assert (_seen(counter).failed_attempts, _seen(counter).locked_until) == (2, None)
 
@@ -125,7 +114,7 @@ def test_a_full_count_without_its_lock_is_locked_by_the_next_failure(counter: Co
     _fail(counter, LOCK_AFTER - 1)
     write_one(update(counter.key, "SET #failed_attempts = :ten", {"ten": LOCK_AFTER}))  # as a crash leaves it
     with pytest.raises(ServiceError) as refusal:
-        agents.count_failure(counter, _seen(counter), SOURCE, NOW)
+        _count(counter, _seen(counter), SOURCE, NOW)
 
     assert refusal.value.error is ErrorCode.LOGIN_LOCKED
     assert _seen(counter).locked_until == NOW + LOCK_FOR
@@ -135,7 +124,7 @@ def test_a_full_count_without_its_lock_is_locked_by_the_next_success() -> None:
     account = an_account()
     account.set_on_login(failed_attempts=LOCK_AFTER)
     with pytest.raises(ServiceError) as refusal:
-        agents.decide_success(account.email, NOW, is_logon=True)
+        password_lock.count_success(account.email, finished(NOW), is_logon=True)
 
     assert refusal.value.error is ErrorCode.LOGIN_LOCKED
     assert account.login.locked_until == NOW + LOCK_FOR
@@ -144,7 +133,7 @@ def test_a_full_count_without_its_lock_is_locked_by_the_next_success() -> None:
 def test_the_sources_of_the_failures_that_count_are_counted_once_each(counter: Counter) -> None:
     new = []
     for source in ("a", "b", "a", "c", "b", "d", "e", "a"):
-        before = agents.count_failure(counter, _seen(counter), source, NOW)
+        before = _count(counter, _seen(counter), source, NOW)
         new.append(reaches_many_places(before, source))
 
     assert new == [False, False, False, False, False, False, True, False]
@@ -153,19 +142,19 @@ def test_the_sources_of_the_failures_that_count_are_counted_once_each(counter: C
 
 def test_a_new_row_of_failures_begins_with_its_own_source(counter: Counter) -> None:
     for source in "abc":
-        agents.count_failure(counter, _seen(counter), source, NOW)
+        _count(counter, _seen(counter), source, NOW)
 
-    assert agents.count_failure(counter, _seen(counter), "d", NOW + COUNTED_FOR) == FailedAttempts()
+    assert _count(counter, _seen(counter), "d", NOW + COUNTED_FOR) == FailedAttempts()
     assert _seen(counter).sources == {"d"}
 
 
 @pytest.mark.parametrize(("failures", "later"), [(LOCK_AFTER - 1, timedelta()), (LOCK_AFTER, LOCK_FOR)])
 def test_a_success_resets_the_count_and_lifts_a_lock_that_is_over(failures: int, later: timedelta) -> None:
     account = an_account()
-    counter = agents.counter(account.email)
+    counter = password_lock.counter(account.email)
     _fail(counter, failures)
-    agents.decide_success(account.email, NOW + later, is_logon=True)
-    agents.decide_success(account.email, NOW + later + timedelta(minutes=1), is_logon=False)
+    password_lock.count_success(account.email, finished(NOW + later), is_logon=True)
+    password_lock.count_success(account.email, finished(NOW + later + timedelta(minutes=1)), is_logon=False)
 
     assert _seen(counter) == FailedAttempts()
     assert (account.login.locked_until, account.login.last_logon) == (None, NOW + later)
@@ -173,16 +162,16 @@ def test_a_success_resets_the_count_and_lifts_a_lock_that_is_over(failures: int,
 
 def test_a_success_after_a_lock_was_set_is_refused() -> None:
     account = an_account()
-    _fail(agents.counter(account.email), LOCK_AFTER)
+    _fail(password_lock.counter(account.email), LOCK_AFTER)
     with pytest.raises(ServiceError) as refusal:
-        agents.decide_success(account.email, NOW, is_logon=True)
+        password_lock.count_success(account.email, finished(NOW), is_logon=True)
 
     assert refusal.value.error is ErrorCode.LOGIN_LOCKED
     assert account.login.locked_until is not None
 
 
 def test_the_failures_of_an_unknown_login_are_stored_with_their_expiry_and_nothing_else() -> None:
-    counter = agents.counter_of_unknown("0123456789abcdef")
+    counter = password_lock.counter_of_unknown("0123456789abcdef")
 
     _fail(counter, LOCK_AFTER)
 
@@ -195,10 +184,10 @@ def test_the_failures_of_an_unknown_login_are_stored_with_their_expiry_and_nothi
 
 def test_a_login_never_expires() -> None:
     account = an_account()
-    counter = agents.counter(account.email)
+    counter = password_lock.counter(account.email)
     _fail(counter, LOCK_AFTER)
     _fail(counter, LOCK_AFTER, NOW + LOCK_FOR)
-    agents.decide_success(account.email, NOW + 2 * LOCK_FOR, is_logon=True)
+    password_lock.count_success(account.email, finished(NOW + 2 * LOCK_FOR), is_logon=True)
 
     item = client().call("GetItem", TableName=table_name("logins"), Key=counter.key.wire())["Item"]
     ttl = resources.ttl_specifications(resources.STACK)[table_name("logins")]["AttributeName"]
@@ -208,13 +197,13 @@ def test_a_login_never_expires() -> None:
 
 @given(st.text())
 def test_no_login_is_the_key_of_the_failures_of_an_unknown_one(email: str) -> None:
-    for text in (email, agents.UNKNOWN + email):
-        assert not agents.login_key(text).key["email"].startswith(agents.UNKNOWN)
+    for text in (email, password_lock.UNKNOWN + email):
+        assert not agents.login_key(text).key["email"].startswith(password_lock.UNKNOWN)
 
 
 def test_a_lock_or_a_failure_that_comes_too_late_for_a_login_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     account = an_account()
-    counter = agents.counter(account.email)
+    counter = password_lock.counter(account.email)
     _fail(counter, LOCK_AFTER - 1)
 
     def move_away(write: Write, returned: str = "ALL_NEW") -> dict[str, Value]:
@@ -223,58 +212,9 @@ def test_a_lock_or_a_failure_that_comes_too_late_for_a_login_leaves_nothing(monk
         return left
 
     with monkeypatch.context() as patch:
-        patch.setattr(agents, "write_one", move_away)
+        patch.setattr(password_lock, "write_one", move_away)
         _fail(counter, 1)
     with pytest.raises(ServiceError):
-        agents.count_failure(counter, FailedAttempts(), SOURCE, NOW)
+        _count(counter, FailedAttempts(), SOURCE, NOW)
 
     assert read(agents.login_key(account.email)) is None
-
-
-def test_a_rehash_replaces_the_hash_it_was_made_from_and_gives_way_to_a_changed_password() -> None:
-    account = an_account()
-    login = account.login
-    agents.rehash(login, "changed")
-    agents.rehash(login, "stronger")
-    agents.rehash(replace(login, email=UNKNOWN), "stronger")
-
-    assert account.login.password_hash == "changed"  # noqa: S105  a stand-in for a hash
-    assert read(agents.login_key(UNKNOWN)) is None
-
-
-def _session() -> Session:
-    return new_session(uuid4().hex, 17, 1, NOW)
-
-
-def test_a_session_reads_back_as_it_was_stored_and_no_other_overwrites_it() -> None:
-    session = _session()
-    agents.create_session(session)
-    agents.create_session(replace(session, agent_id=18))
-
-    assert read(agents.session_key(session.digest)) == session
-
-
-def test_a_session_whose_answer_was_lost_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    session, seen = _session(), lose_an_answer(monkeypatch, "PutItem", "sessions")
-    agents.create_session(session)
-
-    assert read(agents.session_key(session.digest)) == session
-    assert len(seen) == 2
-
-
-def test_a_touch_extends_a_session_and_its_time_to_live() -> None:
-    session, later = _session(), NOW + timedelta(minutes=10)
-    agents.create_session(session)
-    touched = agents.touch_session(session, later)
-
-    assert touched == replace(session, used_at=later, expires_at=expiry(session, later))
-    assert read(agents.session_key(session.digest)) == touched
-
-
-def test_a_touch_does_not_bring_back_a_session_that_was_deleted() -> None:
-    session = _session()
-    with pytest.raises(ServiceError) as refusal:
-        agents.touch_session(session, NOW)
-
-    assert refusal.value.error is ErrorCode.SESSION_EXPIRED
-    assert read(agents.session_key(session.digest)) is None

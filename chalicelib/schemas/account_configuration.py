@@ -1,4 +1,4 @@
-"""The request and the answer of payment/AuthAccount."""
+"""AuthAccount: its request, and its answer, the configuration of an account."""
 
 from typing import Self
 

@@ -1,4 +1,4 @@
-"""Messages to a host without inquiries, and the facts by which it recognises them.
+"""The messages to an acquirer, and the facts by which a host without inquiries recognises them: STAN, RRN, trace.
 
 Such a host receives a reversal for each request without a usable answer. A repeated message must be the same message,
 so its facts are stored before its first byte is sent.
@@ -25,9 +25,6 @@ from chalicelib.domain.transaction import HostFacts, MessageTrace, TerminalSnaps
 LAST_STAN = 999_999
 STANS = 2  # per transaction: for its message and for its automatic reversal
 REPEAT_EACH = timedelta(seconds=30)  # the pause between two repeats: the sweep, which runs each minute, repeats once
-REQUEST_LASTS = timedelta(
-    seconds=25
-)  # from storing to the answer's last byte: the wait for the answer takes up to 20 s
 
 
 def stan_of(number: int) -> int:

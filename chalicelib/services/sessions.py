@@ -1,0 +1,47 @@
+"""Sessions: sign-in with e-mail and password, and sign-out."""
+
+import uuid
+from datetime import datetime
+
+from chalicelib.domain.agent import Caller
+from chalicelib.domain.effective_settings import may_be_remembered
+from chalicelib.domain.masking import mask_foreign
+from chalicelib.domain.secret import Secret
+from chalicelib.domain.sessions import device_of, new_session, remember
+from chalicelib.errors import Check, Validation, invalid
+from chalicelib.schemas.sign_in import SignIn
+from chalicelib.services import authentication
+from chalicelib.services.admission import admit
+from chalicelib.services.authentication import Attempt, log_denial
+from chalicelib.store import sessions as store
+
+MAX_USER_AGENT = 512  # characters that are read
+SCHEME = "Login"  # in the log: this sign-in has no Authorization header
+
+
+def sign_in(body: SignIn, now: datetime, source: str = "", user_agent: str = "") -> Secret:
+    """Return the ID of a new session: a GUID of 122 random bits. Only its digest is stored.
+
+    `source` is the caller's address: a denial logs it. `user_agent` is the header that names its device.
+    """
+    attempt = Attempt(source, SCHEME)
+    with log_denial(attempt):
+        caller = authentication.caller_of_password(body.to_domain(), now, attempt)
+        admitted = admit(caller)
+
+    session_id = Secret(str(uuid.uuid4()))
+    session = new_session(authentication.session_digest(session_id), caller.agent_id, caller.credential_version, now)
+    if body.remember and may_be_remembered(admitted.agent, admitted.merchant):
+        session = remember(session, device_of(mask_foreign(user_agent[:MAX_USER_AGENT], None)))
+
+    store.create(session)
+    return session_id
+
+
+def sign_out(caller: Caller) -> None:
+    """End the session that the caller used. Refuse a password or key with a finding for Authorization."""
+    admit(caller)
+    if caller.session is None:
+        message = "It is a password or a key. Only a session can be ended."
+        raise invalid(Validation("Authorization", Check.CONTRADICTION, message))
+    store.end(caller.session)

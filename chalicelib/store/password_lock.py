@@ -1,0 +1,120 @@
+"""The counters of failed passwords: a known login counts its own, an expiring record those of an unknown one.
+
+Both cost the same calls, so callers cannot find out which logins exist.
+"""
+
+from contextlib import suppress
+
+from chalicelib.domain.password_lock import FailedAttempts, Verification
+from chalicelib.domain.sign_in import canonical
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.record import Record
+from chalicelib.store.agents import LOGINS, login_key
+from chalicelib.store.table import AlreadyExistsError, Key, decode, update, write_one
+
+# In capitals, because a login is stored in lower case and so can never be this key.
+UNKNOWN = "UNKNOWN#"
+NOT_FULL = "(attribute_not_exists(#failed_attempts) OR #failed_attempts < :limit)"
+IS_OVER = "(#locked_until <= :now OR #counted_until <= :now)"
+
+
+class Counter(Record):
+    """The record that counts the failed passwords of a login."""
+
+    key: Key[FailedAttempts]
+    is_login: bool
+
+
+def counter(email: str) -> Counter:
+    """Return the counter in the login of an e-mail."""
+    return Counter(Key(LOGINS, FailedAttempts, {"email": canonical(email)}), is_login=True)
+
+
+def counter_of_unknown(pseudonym: str) -> Counter:
+    """Return the counter of an unknown login, under its pseudonym."""
+    return Counter(Key(LOGINS, FailedAttempts, {"email": UNKNOWN + pseudonym}), is_login=False)
+
+
+def count_failure(counter: Counter, failure: Verification, source: str, *, begins_anew: bool) -> FailedAttempts:
+    """Count a wrong password, and return the attempts before it. The failure that reaches the limit locks passwords.
+
+    With `begins_anew` the stored failures are over, and the count begins again. Raise 104 when passwords were locked
+    meanwhile. The count never exceeds the limit, so parallel guesses after it learn nothing.
+    """
+    if begins_anew and _restart_count(counter, failure, source):
+        return FailedAttempts()
+    one_more = update(
+        counter.key,
+        f"ADD #failed_attempts :one, #sources :source SET {_expiry(counter)}",
+        {"one": 1, "limit": failure.limit, "source": frozenset({source}), **_expiry_values(counter, failure)},
+        condition=_existing(counter, NOT_FULL),
+    )
+    try:
+        before = decode(FailedAttempts, write_one(one_more, "UPDATED_OLD"))
+    except AlreadyExistsError:
+        _lock(counter, failure)
+        raise ServiceError(ErrorCode.LOGIN_LOCKED) from None
+    if before.failed_attempts + 1 == failure.limit:
+        _lock(counter, failure)
+    return before
+
+
+def count_success(email: str, success: Verification, *, is_logon: bool) -> None:
+    """Reset the count of failures after a right password, and record the logon if `is_logon`.
+
+    Raise 104 when passwords were locked meanwhile: this write decides between parallel verifications.
+    """
+    expression = "SET #failed_attempts = :none" + (", #last_logon = :now" if is_logon else "")
+    reset = update(
+        login_key(email),
+        f"{expression} REMOVE #locked_until, #counted_until, #sources",
+        {"now": success.at, "none": 0, "limit": success.limit},
+        condition=f"attribute_exists(#agent_id) AND ({NOT_FULL} OR {IS_OVER})",
+    )
+    try:
+        write_one(reset)
+    except AlreadyExistsError:
+        _lock(counter(email), success)
+        raise ServiceError(ErrorCode.LOGIN_LOCKED) from None
+
+
+def _restart_count(counter: Counter, failure: Verification, source: str) -> bool:
+    """Count the first failure of a new series; return False when another request has done so."""
+    change = update(
+        counter.key,
+        f"SET #failed_attempts = :one, #sources = :source, {_expiry(counter)} REMOVE #locked_until",
+        {"one": 1, "now": failure.at, "source": frozenset({source}), **_expiry_values(counter, failure)},
+        condition=IS_OVER,
+    )
+    try:
+        write_one(change)
+    except AlreadyExistsError:
+        return False
+    return True
+
+
+def _lock(counter: Counter, verification: Verification) -> None:
+    """Lock passwords unless they are locked. Each request that finds a full count does so, in case one crashed."""
+    lock = update(
+        counter.key,
+        "SET #locked_until = :until",
+        {"until": verification.locked_until, "limit": verification.limit},
+        condition="#failed_attempts >= :limit AND attribute_not_exists(#locked_until)",
+    )
+    with suppress(AlreadyExistsError):
+        write_one(lock)
+
+
+def _existing(counter: Counter, condition: str) -> str:
+    """Return the condition, with the requirement that a login exists. A counter of an unknown login need not exist."""
+    return f"attribute_exists(#agent_id) AND {condition}" if counter.is_login else condition
+
+
+def _expiry(counter: Counter) -> str:
+    # Never on a login, because the store deletes expired records.
+    return "#counted_until = :until" + ("" if counter.is_login else ", #expires_at = :expires_at")
+
+
+def _expiry_values(counter: Counter, failure: Verification) -> dict[str, object]:
+    until = failure.counted_until
+    return {"until": until} if counter.is_login else {"until": until, "expires_at": int(until.timestamp()) + 1}

@@ -1,0 +1,84 @@
+"""Sessions, by the digest of their ID."""
+
+from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
+
+from chalicelib.domain.agent import Agent
+from chalicelib.domain.sessions import REMEMBERED, RememberedSession, Session, ends_at, expiry, remembered_for
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.store.table import (
+    AlreadyExistsError,
+    Key,
+    attribute_names,
+    decode,
+    pages_of,
+    put_new,
+    table_name,
+    update,
+    value_of,
+    write_one,
+)
+
+TABLE = "sessions"
+
+
+def key(digest: str) -> Key[Session]:
+    """Return the key of the session with this digest."""
+    return Key(TABLE, Session, {"digest": digest})
+
+
+def create(session: Session) -> None:
+    """Store a new session. If it exists, our first write succeeded: its ID is random."""
+    with suppress(AlreadyExistsError):
+        write_one(put_new(TABLE, session, "digest"))
+
+
+MAX_LISTED = 100
+
+
+def remembered(agent: Agent, now: datetime) -> list[RememberedSession]:
+    """List the agent's remembered sessions that are valid, the last used first: the hundred that were used last.
+
+    The index is milliseconds behind. Sessions that were ended, or are of an older credential version, are not in it.
+    """
+    condition = "#remembered_for = :whose AND #used_at > :idle"
+    values = {"whose": remembered_for(agent.id, agent.credential_version), "idle": now - REMEMBERED.idle}
+    newest = {
+        "TableName": table_name(TABLE),
+        "IndexName": "remembered",
+        "KeyConditionExpression": condition,
+        "ExpressionAttributeNames": attribute_names(condition),
+        "ExpressionAttributeValues": {f":{name}": value_of(value) for name, value in values.items()},
+        "ScanIndexForward": False,
+        "Limit": MAX_LISTED,
+    }
+    found = (decode(RememberedSession, item) for item in next(pages_of(newest))["Items"])
+    return [session for session in found if now < ends_at(session)]
+
+
+def end(digest: str) -> None:
+    """End a session. Its next use is refused, even when API Gateway remembers its caller."""
+    ended = update(
+        key(digest),
+        "SET #ended = :ended REMOVE #remembered_for",
+        {"ended": True},
+        condition="attribute_exists(#digest)",
+        otherwise=ServiceError(ErrorCode.SESSION_EXPIRED),
+    )
+    write_one(ended)
+
+
+def touch(session: Session, now: datetime) -> Session:
+    """Record the use of a session, which extends it; raise 105 when it was ended or deleted meanwhile."""
+    touched = replace(session, used_at=now, expires_at=expiry(session, now))
+    write_one(
+        update(
+            key(session.digest),
+            "SET #used_at = :used_at, #expires_at = :expires_at",
+            {"used_at": touched.used_at, "expires_at": touched.expires_at},
+            condition="attribute_exists(#digest) AND attribute_not_exists(#ended)",
+            otherwise=ServiceError(ErrorCode.SESSION_EXPIRED),
+        )
+    )
+    return touched
