@@ -8,7 +8,7 @@ from chalicelib.schemas.transaction_view import DECLINED
 from chalicelib.web import STATUS_OF
 from infra.reference import HERE, read_json
 from infra.stack import resources
-from infra.stack.alarms import ALARMS, Alarm
+from infra.stack.alarms import ALARMS
 
 
 def error_codes_module() -> str:
@@ -33,7 +33,7 @@ def errors_guide() -> str:
 
 def alarms_guide() -> str:
     """Return the guide of alarms."""
-    rows = [f"| `{one.name}` | {one.meaning} | {_condition(one)} | {one.action} |" for one in ALARMS]
+    rows = [f"| `{one.name}` | {one.meaning} | {one.action} |" for one in ALARMS]
     return _filled("alarms.md", alarms=rows)
 
 
@@ -63,12 +63,3 @@ def _filled(name: str, **tables: list[str]) -> str:
     for table, rows in tables.items():
         text = text.replace(f"{{{table}}}", "\n".join(rows))
     return text
-
-
-def _condition(alarm: Alarm) -> str:
-    minutes, window = alarm.minutes
-    sign = "below" if alarm.below else "at least"
-    condition = f"{alarm.metric} {sign} {alarm.threshold:g} a minute"
-    if alarm.statistic != "Sum":
-        condition = f"{alarm.metric} {sign} {alarm.threshold:g} ({alarm.statistic.lower()} of a minute)"
-    return condition if (minutes, window) == (1, 1) else f"{condition}, {minutes} of {window} minutes"

@@ -29,7 +29,7 @@ from tests.support.tills import SECOND, is_due, kept
 from tests.support.transactions import NOW, a_body, a_guid
 
 EXAMPLES = int(os.environ.get("EXAMPLES", "12"))
-CENTS = st.sampled_from([0, 0, 0, 5, 8, 51, 67, 69, 70, 72, 77, 79])  # what the bank does with them: docs/bank.md
+CENTS = st.sampled_from([0, 0, 0, 5, 8, 51, 67, 69, 70, 72, 77, 79])  # faults: docs/acquirer-host.md
 FAULTS = st.sampled_from(
     [
         faults.lost(),

@@ -3,11 +3,11 @@
 A patch names a definition and a text in it, and no module: the definition is found wherever it is in chalicelib.
 
 `python -m tests.simulation.defects` gives a copy of the service one patch at a time; scenarios run in it, one seed
-after the other, until one fails. That is done from several first seeds, and the median is printed; docs/simulation.md
-has the table. MOST=1000 scenarios run at most; words as arguments choose defects by their names.
+after the other, until one fails. That is done from several first seeds, and the median is printed. MOST=1000 scenarios
+run at most; words as arguments choose defects by their names.
 
 `python -m tests.simulation.defects proofs` prints for each invariant a defect that breaks it, and the first seed with
-which it did: the table of docs/simulation.md. MOST=200 scenarios run with each defect.
+which it did: the lines of proofs.json. MOST=200 scenarios run with each defect.
 
 `python -m tests.simulation.defects pytest ARGUMENTS` runs tests in each copy instead, until one fails: it measures what
 `make quick` finds.
@@ -31,6 +31,7 @@ from tests.simulation.runner import MEANINGS, rules_violated, simulate_some
 ROOT = Path(__file__).parents[2]
 STARTS = tuple(map(int, (os.environ.get("STARTS") or "1000000,2000000,3000000").split(",")))
 TABLE = Path(__file__).with_name("defects.json")
+PROOFS = Path(__file__).with_name("proofs.json")
 
 
 class Patch(NamedTuple):
@@ -118,16 +119,16 @@ def _run_in(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def proofs(most: int) -> Iterator[str]:
-    """Yield a line of the table for each invariant: its meaning, a defect that breaks it, and the first such seed."""
+    """Yield a line of proofs.json for each invariant: a defect that breaks it, and the first such seed."""
     found: dict[str, tuple[int, str]] = {}
     every = defects()
     with ThreadPoolExecutor(int(os.environ.get("PROCESSES") or os.cpu_count() or 1)) as pool:
         for defect, broken in zip(every, pool.map(lambda one: broken_rules(one, STARTS[0], most), every), strict=True):
             for rule, seed in broken.items():
                 found[rule] = min(found.get(rule, (seed, defect.name)), (seed, defect.name))
-    for rule, meaning in MEANINGS.items():
+    for rule in MEANINGS:
         seed, name = found.get(rule, (0, "nothing"))
-        yield f"| {meaning.rstrip('.')} | {name} | {seed} |"
+        yield f"  {json.dumps(rule)}: {json.dumps([name, seed])},"
 
 
 def broken_rules(defect: Defect, first: int, scenarios: int) -> dict[str, int]:
