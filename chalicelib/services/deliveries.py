@@ -1,7 +1,7 @@
 """Deliveries: each event is sent to its webhooks right after it is stored, and again while a delivery fails.
 
-Two ways lead to an attempt. The stream of the events table takes each new event, and each delivery without attempts, at
-once. The sweep takes from the index `due` what the stream did not, and all later attempts.
+An attempt starts in two ways. The stream of the events table takes each new event, and each delivery without attempts,
+at once. The sweep finds the others in the index `due`: those that the stream missed, and those that are due again.
 
 To begin an event is to store its deliveries and then to take the event out of the index. Each delivery is stored once,
 in the queue of its webhook, which is a lane of `services.lane_runner`. The process that makes an attempt holds the
@@ -43,7 +43,7 @@ from chalicelib.store.table import decode, read, read_all, retry_on_change
 THREADS_OF_BATCH = 16  # parallel attempts of one call of the stream
 THREADS = 32  # parallel attempts of one run of the sweep
 SECONDS = 45  # for beginning attempts: the last may take 10, and a run has 58
-BEGINNING = 1 / 3  # of a run's time, for the events alone
+BEGINNING = 1 / 3  # of a run's time, only for events that the stream missed
 
 
 class Job(Record):
@@ -213,7 +213,7 @@ def _queue(name: str) -> Lane:
 def _begin_missed(due_at: datetime, entry: Due, _: datetime) -> Done:
     """Begin an event that the stream has missed. Its deliveries are due `due_at`, when the run began.
 
-    The webhooks are read after the event was found: one of them may be younger than the run.
+    The webhooks are read after the event, because one of them may be younger than the run.
     """
     event = read(events.key(entry.key["day"], entry.key["place"]))
     if event is not None and event.due_at is not None:

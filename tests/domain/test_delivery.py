@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain import webhooks
-from chalicelib.domain.webhooks import Attempt, Delivery, DeliveryState
-from tests.support.events import an_event
+from chalicelib.domain.webhooks import Attempt, Delivery, DeliveryState, Event, Webhook
+from tests.support.events import a_hook, an_event
 from tests.support.transactions import NOW
 
 SECOND, MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("seconds", "minutes", "hours", "days"))
@@ -70,6 +70,28 @@ def test_the_last_status_is_that_of_the_last_attempt_with_an_answer() -> None:
 
     assert one.last_status is None
     assert replace(one, made=made).last_status == 503
+
+
+PAYMENT, OFF = an_event(at=NOW), a_hook(state=0)
+
+
+@pytest.mark.parametrize(
+    ("event", "hook", "later", "is_given_up"),
+    [
+        (PAYMENT, a_hook(), 3 * DAY, False),
+        (PAYMENT, a_hook(), 3 * DAY + SECOND, True),
+        (None, a_hook(), SECOND, True),
+        (PAYMENT, None, SECOND, True),
+        (PAYMENT, OFF, SECOND, True),
+        (webhooks.ping("a token", 7, 1, NOW), OFF, SECOND, False),
+    ],
+)
+def test_what_is_too_old_or_lost_its_event_or_webhook_is_given_up(
+    event: Event | None, hook: Webhook | None, later: timedelta, *, is_given_up: bool
+) -> None:
+    delivery = webhooks.begun(PAYMENT, 1, NOW)
+
+    assert webhooks.is_given_up(delivery, event, hook, NOW + later) is is_given_up
 
 
 def test_what_is_asked_for_again_begins_anew_and_keeps_what_was_tried() -> None:
