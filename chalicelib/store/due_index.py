@@ -83,9 +83,8 @@ def next_due(table: str, shard: str) -> datetime | None:
 # The conditions of a claim: no other process has the record.
 DUE = "#due_at <= :now"  # every hold has ended
 NEW = "#attempts = :none AND #due_at = :due_at"  # held for the stream; the claim keeps `due_at`, so the index as well
-NOT_ASKED = (
-    "#phase = :phase AND (attribute_not_exists(#asked_at) OR #asked_at < :before)"  # of a transaction, due or not
-)
+# Of a transaction, due or not, because a reader of its status may claim it before the sweep.
+NOT_ASKED = "#phase = :phase AND (attribute_not_exists(#asked_at) OR #asked_at < :before)"
 
 
 def claim(
