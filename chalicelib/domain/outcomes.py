@@ -14,6 +14,7 @@ from chalicelib.domain.request_time import HOST_REQUEST_LASTS, REQUEST_LASTS
 from chalicelib.domain.transaction import Completion, MessageTrace, Pictures, Result, Transaction
 
 SHORTEST_PAUSE, LONGEST_PAUSE = timedelta(seconds=30), timedelta(minutes=15)  # between two inquiries of the sweep
+CLAIM_PAUSE = timedelta(seconds=5)  # between two claims of the same transaction
 PAUSE_DIVISOR = 4  # a pause is a quarter of the time pending, counted again from the Deadline
 MAX_FIELDS, MAX_TITLE = 1024, 256  # characters of the acquirer's text for the till
 REQUESTED = frozenset({Phase.SENT, Phase.CANCELLING, Phase.RETURNING})
@@ -226,6 +227,15 @@ def due_at(transaction: Transaction, now: datetime) -> datetime | None:
     if now < transaction.deadline:
         at = min(at, transaction.deadline)
     return max(at, transaction.created_at + REQUEST_LASTS)
+
+
+def claims_hold_since(transaction: Transaction, now: datetime) -> datetime:
+    """Return the time of the oldest claim that still holds a transaction `now`.
+
+    A claim lasts a few seconds; after the Deadline one more is allowed.
+    """
+    since = now - CLAIM_PAUSE
+    return since if now < transaction.deadline else max(since, transaction.deadline)
 
 
 def _due_at_host(transaction: Transaction, now: datetime) -> datetime:

@@ -19,6 +19,7 @@ from chalicelib.record import Record
 KEPT_FOR = timedelta(days=30)
 ID_PATTERN = re.compile(r"evt_[0-9a-f]{32}")
 SECOND_DIGITS = 8
+STREAMS_TURN = timedelta(seconds=10)  # after the event's time: later, the sweep begins it as well
 
 
 class Kind(StrEnum):
@@ -51,7 +52,10 @@ OF_REVERSALS = {
 
 
 class Event(Record):
-    """A stored event. A ping has no phase, transaction or agent."""
+    """A stored event. A ping has no phase, transaction or agent. Until it is begun, it is held for the stream, or due.
+
+    `due_at` follows from the event's time. So an event that a paused process stores late is due at once.
+    """
 
     day: str
     place: str
@@ -66,6 +70,7 @@ class Event(Record):
     pos_id: int | None = None
     webhook_id: int | None = None  # the only receiver of a ping
     erased: bool | None = None  # the payer's data was erased: no answer to this event is stored any longer
+    due_at: datetime | None = None  # None: it is begun, or an earlier release stored it
 
 
 def kind_of(transaction: Transaction) -> Kind | None:
@@ -94,6 +99,7 @@ def event_of(transaction: Transaction, at: datetime) -> Event | None:
         phase=transaction.phase,
         pos_id=transaction.agent.id,
         erased=transaction.erasure is not None or None,
+        due_at=at + STREAMS_TURN,
     )
 
 
@@ -101,7 +107,9 @@ def ping(token: str, client_id: int, webhook_id: int, at: datetime) -> Event:
     """Return a test event for one webhook; `token` is random."""
     event_id = id_of(token, at)
     place = place_of_event(client_id, event_id, at)
-    return Event(*place, event_id, client_id, PING, at, int((at + KEPT_FOR).timestamp()), webhook_id=webhook_id)
+    expires_at = int((at + KEPT_FOR).timestamp())
+    due_at = at + STREAMS_TURN
+    return Event(*place, event_id, client_id, PING, at, expires_at, webhook_id=webhook_id, due_at=due_at)
 
 
 def id_of(what: str, at: datetime) -> str:
@@ -186,9 +194,9 @@ class Attempt(Record):
 
 
 class Delivery(Record):
-    """A stored delivery. Its holder owns it until `due_at`; then it is due. A finished delivery has no `due_at`.
+    """A stored delivery, in the queue of its webhook until it is finished. Its holder owns it until `due_at`.
 
-    `began_at` is the start of the three days of attempts. `is_urgent` marks a delivery that a caller requested again.
+    `began_at` is the start of the three days of attempts.
     """
 
     day: str
@@ -198,10 +206,14 @@ class Delivery(Record):
     expires_at: int  # epoch seconds: the table's TTL
     state: DeliveryState = DeliveryState.PENDING
     due_at: datetime | None = None
-    due_shard: str | None = None  # the queue that holds it until it is due; None during its first attempt
+    due_shard: str | None = None
     attempts: int = 0
     made: tuple[Attempt, ...] = ()
-    is_urgent: bool = False
+
+    @property
+    def client_id(self) -> int:
+        """Return the ID of its merchant."""
+        return int(self.day.partition("#")[0])
 
     @property
     def last_status(self) -> int | None:
@@ -220,14 +232,16 @@ def event_place(place: str) -> str:
 
 
 def begun(event: Event, webhook_id: int, now: datetime) -> Delivery:
-    """Return a new delivery without attempts."""
-    expires_at = int((event.at + KEPT_FOR).timestamp())
-    return Delivery(event.day, place_of_delivery(event, webhook_id), webhook_id, now, expires_at, due_at=now)
+    """Return a new delivery without attempts, due in the queue of its webhook."""
+    queue, expires_at = queue_of(event.client_id, webhook_id), int((event.at + KEPT_FOR).timestamp())
+    place = place_of_delivery(event, webhook_id)
+    return Delivery(event.day, place, webhook_id, now, expires_at, due_at=now, due_shard=queue)
 
 
-def queued(delivery: Delivery, queue: str) -> Delivery:
-    """Return a new delivery whose queue makes the first attempt."""
-    return replace(delivery, due_shard=queue)
+def begun_at_once(event: Event, webhook: "Webhook", now: datetime) -> Delivery:
+    """Return a new delivery, held for its first attempt. That of a slow webhook only waits in its queue."""
+    new = begun(event, webhook.id, now)
+    return new if webhook.slow_since else held(new, now)
 
 
 def held(delivery: Delivery, now: datetime) -> Delivery:
@@ -235,9 +249,10 @@ def held(delivery: Delivery, now: datetime) -> Delivery:
     return replace(delivery, due_at=now + HELD_FOR, attempts=delivery.attempts + 1)
 
 
-def again(delivery: Delivery, queue: str, now: datetime) -> Delivery:
+def again(delivery: Delivery, now: datetime) -> Delivery:
     """Return a delivery that a caller requested again: it starts from scratch and keeps its earlier attempts."""
-    begun_anew = replace(delivery, state=DeliveryState.PENDING, attempts=0, began_at=now, is_urgent=True)
+    queue = queue_of(delivery.client_id, delivery.webhook_id)
+    begun_anew = replace(delivery, state=DeliveryState.PENDING, attempts=0, began_at=now)
     return replace(begun_anew, due_at=now, due_shard=queue)
 
 
@@ -251,7 +266,7 @@ def is_too_late(delivery: Delivery, now: datetime) -> bool:
     return now > delivery.began_at + TRIED_FOR
 
 
-def after(delivery: Delivery, attempt: Attempt, queue: str, now: datetime, share: float) -> Delivery:
+def after(delivery: Delivery, attempt: Attempt, now: datetime, share: float) -> Delivery:
     """Return the delivery after an attempt that ended `now`: finished, or due in its queue after a pause.
 
     `share` is random, from 0 to 1: the part of the jitter to add to the pause.
@@ -261,7 +276,7 @@ def after(delivery: Delivery, attempt: Attempt, queue: str, now: datetime, share
         return finished(replace(delivery, made=made), DeliveryState.DELIVERED)
     pause = PAUSES[min(delivery.attempts, len(PAUSES)) - 1]
     due_at = now + pause * (1 + JITTER * share)
-    tried = replace(delivery, made=made, due_at=due_at, due_shard=queue)
+    tried = replace(delivery, made=made, due_at=due_at)
     if attempt.status == HTTPStatus.GONE or is_too_late(tried, due_at):
         return finished(tried, DeliveryState.GIVEN_UP)
     return tried
@@ -325,6 +340,22 @@ class Webhook(Record):
     def takes(self, kind: str) -> bool:
         """Return whether it takes events of this kind."""
         return self.is_on and (not self.types or kind in self.types)
+
+    def gets(self, event: Event) -> bool:
+        """Return whether a new event is sent to it. A ping is for one webhook. Older events than `on_since` are not."""
+        if event.kind == PING:
+            return event.webhook_id == self.id
+        return self.takes(event.kind) and self.on_since <= event.at
+
+
+def is_given_up(delivery: Delivery, event: Event | None, webhook: Webhook | None, now: datetime) -> bool:
+    """Return whether a due delivery is given up: too late, its event has expired, its webhook is off or deleted.
+
+    A webhook that is off still gets a ping.
+    """
+    if event is None or webhook is None or is_too_late(delivery, now):
+        return True
+    return not webhook.is_on and event.kind != PING
 
 
 def new_secret(random: bytes) -> Secret:

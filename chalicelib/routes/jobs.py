@@ -48,7 +48,7 @@ def sweep_events(_event: CloudWatchEvent) -> None:
 
 @jobs.on_dynamodb_record("Events", batch_size=BATCH, starting_position="TRIM_HORIZON")
 def deliver_events(event: DynamoDBEvent) -> dict[str, Any]:
-    """Send the events that were just stored; report the records that must come again."""
+    """Send the events that were just stored or requested again; report the records that must come again."""
     from chalicelib.services import deliveries  # noqa: PLC0415  see above
 
     return _batch_failures(deliveries.deliver(_stored(event)))

@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from chalicelib.domain.circuit_breaker import Breaker, Use, may_begin, may_continue, share
 from chalicelib.errors import ServiceError
@@ -25,9 +25,7 @@ THREAD_NAME = "sweep"
 LOOK_EACH = 1.0  # seconds between two readings of a lane, in a run that waits
 LOOKS_A_SECOND = 100  # over all lanes
 
-# An attempt receives the entry, the time, and a list. For each request it adds to the list whether an answer came.
-# It returns whether the entry was still due.
-Attempt = Callable[[Due, datetime, list[bool]], bool]
+R = TypeVar("R")
 
 
 class Limits(Record):
@@ -43,11 +41,14 @@ class Limits(Record):
 
 
 class Done(Record):
-    """The result of one attempt: whether the entry was due, whether it failed, which requests got an answer."""
+    """The result of one attempt: whether the entry was due, for each request whether an answer came, and a defect."""
 
     was_due: bool = False
-    failed: bool = False
     answers: tuple[bool, ...] = ()
+    defect: Exception | None = None
+
+
+Attempt = Callable[[Due, datetime], Done]  # of an entry, at a time
 
 
 class Swept(Record):
@@ -121,7 +122,7 @@ class Lane:
             self.breaker = self.breaker.after(answered=answered)
         self.use = Use(self.use.running - 1, self.use.tried or bool(done.answers))
         self.done += done.was_due
-        if done.failed:
+        if done.defect:
             self.failed.append(entry)
 
 
@@ -219,14 +220,14 @@ class Run:
             lane.note(entry, future.result())
 
     def _attempt(self, lane: Lane, entry: Due) -> Done:
-        """Make one attempt. Log a failure: it stops no other attempt, and the entry is due again later."""
-        answers: list[bool] = []
+        """Make one attempt. Log a defect: it stops no other attempt, and the entry is due again later."""
         try:
-            was_due = lane.attempt(entry, self._now(), answers)
+            done = lane.attempt(entry, self._now())
         except Exception as defect:  # noqa: BLE001  see the docstring
-            log_defect(defect, lane=lane.name, **{self._kind: entry.name})
-            return Done(was_due=True, failed=True, answers=tuple(answers))
-        return Done(was_due=was_due, answers=tuple(answers))
+            done = Done(was_due=True, defect=defect)
+        if done.defect:
+            log_defect(done.defect, lane=lane.name, **{self._kind: entry.name})
+        return done
 
 
 @contextmanager
@@ -254,16 +255,16 @@ def workers(threads: int) -> AbstractContextManager[Executor]:
 Image = Mapping[str, Any]  # a stored item
 
 
-def begin_each(records: Sequence[tuple[str, Image]], begin: Callable[[Image], None]) -> list[str]:
+def begin_each(records: Sequence[tuple[str, Image]], begin: Callable[[Image], R]) -> tuple[list[R], list[str]]:
     """Begin the work of each stream record: a pair of its sequence number and the stored item.
 
-    Return the numbers of the records that must come again, because the store was unavailable.
+    Return the results, and the numbers of the records that must come again, because the store was unavailable.
     """
-    failed: list[str] = []
+    begun, failed = [], []
     for number, image in records:
         try:
-            begin(image)
+            begun.append(begin(image))
         except ServiceError as outage:  # the store is unavailable
             log_defect(outage, number=number)
             failed.append(number)
-    return failed
+    return begun, failed

@@ -15,7 +15,7 @@ from chalicelib.receipts.content import receipt_of
 from chalicelib.receipts.html import as_html
 from chalicelib.receipts.text_and_sms import as_sms, as_text
 from chalicelib.services import lane_runner
-from chalicelib.services.lane_runner import Image, Lane, Limits, Swept
+from chalicelib.services.lane_runner import Done, Image, Lane, Limits, Swept
 from chalicelib.settings import settings
 from chalicelib.store import due_index, transactions
 from chalicelib.store import outbox as outbox_store
@@ -29,7 +29,8 @@ GATEWAYS = {EMAIL: mail, SMS: sms}
 def deliver(records: Sequence[tuple[str, Image]]) -> list[str]:
     """Send the new messages among the stream's records; return the numbers of the records that must come again."""
     until = time.monotonic() + SECONDS
-    return lane_runner.begin_each(records, lambda image: send_new(decode(Outbox, image), clock.now(), until))
+    _, failed = lane_runner.begin_each(records, lambda image: send_new(decode(Outbox, image), clock.now(), until))
+    return failed
 
 
 def send_new(entry: Outbox, now: datetime, until: float) -> None:
@@ -47,11 +48,11 @@ def sweep(now: datetime, limit: int = 25) -> Swept:
     """Send at most `limit` of the entries that no process holds, the longest due first. Sweeps may run side by side."""
     until = time.monotonic() + SECONDS
 
-    def attempt(entry: Due, at: datetime, _: list[bool]) -> bool:
+    def attempt(entry: Due, at: datetime) -> Done:
         held = outbox_store.claim(entry.id, at)
         if held:
             _attempt(held, at, until)
-        return held is not None
+        return Done(was_due=held is not None)
 
     with lane_runner.running("outbox", now, Limits(SECONDS, threads=1, most=limit)) as run:
         for channel in GATEWAYS:

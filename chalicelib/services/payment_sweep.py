@@ -8,11 +8,12 @@ from datetime import datetime
 from functools import partial
 
 from chalicelib.domain.phases import Phase
+from chalicelib.domain.transaction import Transaction
 from chalicelib.gateways import acquirers
 from chalicelib.log import log
 from chalicelib.services import lane_runner, outcomes
 from chalicelib.services.acquirer_calls import Calls
-from chalicelib.services.lane_runner import Lane, Limits, Swept
+from chalicelib.services.lane_runner import Done, Lane, Limits, Swept
 from chalicelib.settings import settings
 from chalicelib.store import due_index, transactions
 from chalicelib.store.due_index import NO_ACQUIRER, Due
@@ -40,21 +41,27 @@ def run(now: datetime, limit: int | None = None, seconds: float = SECONDS) -> Sw
 
 
 def _lane(name: str) -> Lane:
-    return Lane(name, partial(due_index.of_lane, transactions.TABLE, name), _resolve)
+    return Lane(name, partial(due_index.of_lane, transactions.TABLE, name), _attempt)
 
 
-def _resolve(entry: Due, now: datetime, answers: list[bool]) -> bool:
-    """Resolve one transaction; return False when it is no longer due."""
+def _attempt(entry: Due, now: datetime) -> Done:
+    """Resolve one transaction, unless it is no longer due."""
     transaction = transactions.get_due(entry.id, now)
     if transaction is None:
-        return False
-    calls = Calls(transaction)
-    try:
-        after = outcomes.resolve(transaction, now, calls)
-    finally:
-        answers += calls.answers
+        return Done()
+    after, done = _resolve(transaction, now)
     if after.phase is Phase.AUTO_CANCELLING:
         log("reversal_outstanding", transaction=after.id, acquirer=after.acquirer)
     if after.is_pending and now >= after.deadline:
         log("overdue", transaction=after.id, phase=after.phase)
-    return True
+    return done
+
+
+def _resolve(transaction: Transaction, now: datetime) -> tuple[Transaction, Done]:
+    """Return the transaction after the step, and the result. The answers count also when a later line fails."""
+    calls = Calls(transaction)
+    try:
+        after = outcomes.resolve(transaction, now, calls)
+    except Exception as defect:  # noqa: BLE001  the runner logs it
+        return transaction, Done(was_due=True, answers=tuple(calls.answers), defect=defect)
+    return after, Done(was_due=True, answers=tuple(calls.answers))

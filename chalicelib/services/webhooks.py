@@ -226,7 +226,7 @@ def resend(body: ResendEvent, caller: Caller, merchant_id: int, event_id: str, n
 
     for webhook in wanted:
         known = before.get(webhook.id) or webhooks.begun(made, webhook.id, now)
-        events.begin_again(webhooks.again(known, webhooks.queue_of(merchant_id, webhook.id), now))
+        events.begin_again(webhooks.again(known, now))
 
 
 def _wanted(webhook_id: int | None, made: Event, found: list[Webhook]) -> list[Webhook]:

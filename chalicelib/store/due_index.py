@@ -2,16 +2,16 @@
 
 The index is sparse: it lists only records with `due_at` and `due_shard`. Each shard belongs to a lane, and lanes are
 read separately. Shard "SANDBOX.0" holds due transactions of the acquirer SANDBOX, "none.0" transactions without an
-acquirer, "email.0" e-mails, "7#1" deliveries to webhook 1 of merchant 7.
+acquirer, "email.0" e-mails, "event.0" new events, "7#1" deliveries to webhook 1 of merchant 7.
 
-A claim holds a record until its new `due_at`. If the process dies, the record is due again at that time. A process may
-only write to a record that still has the `due_at` of its claim, so it changes nothing after another process has claimed
-it. Transactions have their own claim, `store.transactions.claim`.
+A claim holds a record until its new `due_at`. If the process dies, the record is due again at that time. A process
+stores its result only in a record that still has the `due_at` of its claim, so it changes nothing after another process
+has claimed the record. Steps of transactions have conditions of their own, in `store.transactions`.
 """
 
 import heapq
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, TypeVar
 
 from chalicelib.record import Record
@@ -80,27 +80,25 @@ def next_due(table: str, shard: str) -> datetime | None:
     return next((entry.since for entry in _entries(table, "#due_shard = :shard", {"shard": shard}, 1)), None)
 
 
-def claim(key: Key[R], now: datetime, held_for: timedelta, **also: Any) -> R | None:
-    """Claim a due record, count an attempt, and store `also`; return None when another process has it.
+# The conditions of a claim: no other process has the record.
+DUE = "#due_at <= :now"  # every hold has ended
+NEW = "#attempts = :none AND #due_at = :due_at"  # held for the stream; the claim keeps `due_at`, so the index as well
+# Of a transaction, due or not, because a reader of its status may claim it before the sweep.
+NOT_ASKED = "#phase = :phase AND (attribute_not_exists(#asked_at) OR #asked_at < :before)"
 
-    The attempt is counted first, which limits the attempts of a record that crashes its process.
+
+def claim(
+    key: Key[R], condition: str, compared: Mapping[str, Any], changes: Mapping[str, Any], *, counts: bool = True
+) -> R | None:
+    """Claim a record until its new `due_at`; return the changed record, or None when another process has it.
+
+    `condition` is one of those above, `compared` has its values, `changes` the new `due_at`. A claim that `counts` adds
+    one to the record's attempts. It counts before the attempt, which limits the attempts of a record that crashes its
+    process.
     """
-    values = {"due_at": now + held_for, **also}
-    expression = f"{set_attributes(values)} ADD #attempts :one"
-    claimed = update(
-        key, expression, {**values, "one": 1, "now": now}, condition="#due_at <= :now", otherwise=NotHeldError()
-    )
-    return _if_held(key, claimed)
-
-
-def claim_first(key: Key[R], due_at: datetime | None) -> R | None:
-    """Claim a new record without attempts; return None when another process has it.
-
-    The hold ends at the same time as before, so the index does not change.
-    """
-    values = {"one": 1, "none": 0, "held": due_at}
-    condition = "#attempts = :none AND #due_at = :held"
-    return _if_held(key, update(key, "SET #attempts = :one", values, condition=condition, otherwise=NotHeldError()))
+    expression = set_attributes(changes) + (" ADD #attempts :one" if counts else "")
+    values = {**compared, **changes, **({"one": 1} if counts else {})}
+    return _if_held(key, update(key, expression, values, condition=condition, otherwise=NotHeldError()))
 
 
 def store_held(key: Key[Any], due_at: datetime | None, changes: Mapping[str, Any], *, is_finished: bool) -> bool:
@@ -108,9 +106,10 @@ def store_held(key: Key[Any], due_at: datetime | None, changes: Mapping[str, Any
 
     Return False, and change nothing, when the claim was lost.
     """
-    expression = set_attributes(changes) + (" REMOVE #due_at, #due_shard" if is_finished else "")
+    parts = [set_attributes(changes)] if changes else []
+    parts += ["REMOVE #due_at, #due_shard"] if is_finished else []
     values = {**changes, "held": due_at}
-    stored = update(key, expression, values, condition="#due_at = :held", otherwise=NotHeldError())
+    stored = update(key, " ".join(parts), values, condition="#due_at = :held", otherwise=NotHeldError())
     return _if_held(key, stored) is not None
 
 

@@ -26,12 +26,12 @@ def put(entry: Outbox) -> Write:
 
 def claim_new(entry: Outbox) -> Outbox | None:
     """Claim an entry without attempts while it is held for the stream; return None when another process has it."""
-    return due_index.claim_first(key(entry.id), entry.due_at)
+    return due_index.claim(key(entry.id), due_index.NEW, {"none": 0}, {"due_at": entry.due_at})
 
 
 def claim(entry_id: str, now: datetime) -> Outbox | None:
     """Claim a due entry until its new `due_at`; return None when another process has it."""
-    return due_index.claim(key(entry_id), now, HELD_FOR)
+    return due_index.claim(key(entry_id), due_index.DUE, {"now": now}, {"due_at": now + HELD_FOR})
 
 
 def store_attempt(held: Outbox, after: Outbox) -> None:

@@ -1,15 +1,15 @@
 """Transactions by ID: payments and reversals."""
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from chalicelib.domain.outcomes import due_at, was_not_attempted
+from chalicelib.domain.outcomes import claims_hold_since, due_at, was_not_attempted
 from chalicelib.domain.phases import TRANSITIONS, Phase
 from chalicelib.domain.reversal import CANCELS
 from chalicelib.domain.transaction import Transaction
 from chalicelib.domain.webhooks import event_of
-from chalicelib.store import events, history, outbox
+from chalicelib.store import due_index, events, history, outbox
 from chalicelib.store.due_index import NO_ACQUIRER, shard_of
 from chalicelib.store.table import (
     ChangedMeanwhileError,
@@ -31,7 +31,6 @@ from chalicelib.store.table import (
 TABLE = "transactions"
 LATEST_REVERSAL = "#reverse_id = :id, #reverse_invoice = :invoice"  # the payment's reversal that was approved last
 NOT_DUE = {"due_shard": None, "due_at": None}
-CLAIM_PAUSE = timedelta(seconds=5)  # between two claims of the same transaction
 
 
 class PhaseChangedError(ChangedMeanwhileError):
@@ -146,30 +145,12 @@ def _same_erasure(read: Transaction) -> tuple[str, dict[str, Any]]:
 def claim(transaction: Transaction, now: datetime) -> bool:
     """Claim a pending transaction, so that at most one caller at a time resolves it; return False when another has it.
 
-    A claim lasts a few seconds; after the Deadline one more is allowed. The transaction becomes due again later, in
-    case the caller dies.
+    The transaction becomes due again later, in case the caller dies.
     """
-    before = now - CLAIM_PAUSE
-    if now >= transaction.deadline:
-        before = max(before, transaction.deadline)
-    claimed = update(
-        key(transaction.id),
-        "SET #asked_at = :now, #due_at = :due_at, #due_shard = :due_shard",
-        {
-            "now": now,
-            "before": before,
-            "due_at": due_at(transaction, now),
-            "due_shard": _shard(transaction),
-            "phase": transaction.phase,
-        },
-        condition="#phase = :phase AND (attribute_not_exists(#asked_at) OR #asked_at < :before)",
-        otherwise=PhaseChangedError(),
-    )
-    try:
-        write_one(claimed)
-    except PhaseChangedError:
-        return False
-    return True
+    compared = {"phase": transaction.phase, "before": claims_hold_since(transaction, now)}
+    changes = {"asked_at": now, "due_at": due_at(transaction, now), "due_shard": _shard(transaction)}
+    claimed = due_index.claim(key(transaction.id), due_index.NOT_ASKED, compared, changes, counts=False)
+    return claimed is not None
 
 
 def reserve(original: Transaction, reversal: Transaction, *also: Write, follows_latest: bool = False) -> None:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 MOST = timedelta(days=400)  # in all
 LEAST_STEP = timedelta(seconds=scheduler.INTERVAL_SECONDS)  # no sooner do the stage's own jobs run again
-FIRST_STEP = timedelta(minutes=1)  # at most: a sweep then finds deliveries whose process died, which no index lists
 EXACT_SECONDS = 30  # of this machine. After them an advance makes at most STEPS_LEFT steps, of equal length
 STEPS_LEFT = 50
 NEVER = datetime.max.replace(tzinfo=UTC)
@@ -102,13 +101,12 @@ class Advances:
 
     def _step_to(self, end: timedelta, feed: Feed) -> None:
         exact_until = time.monotonic() + EXACT_SECONDS
-        least, most = LEAST_STEP, FIRST_STEP
+        least = LEAST_STEP
         _run_jobs(feed, exact_until)
         while (ahead := self.clock.ahead) < end and self._feed:
-            step = max(least, min(most, (next_due() or NEVER) - clock.now()))
+            step = max(least, (next_due() or NEVER) - clock.now())
             self.clock.put_forward(min(end, ahead + step))
             _run_jobs(feed, exact_until)
-            most = MOST
             if least == LEAST_STEP and time.monotonic() > exact_until:
                 least = max(least, (end - self.clock.ahead) / STEPS_LEFT)
 
@@ -160,7 +158,7 @@ def next_due() -> datetime | None:
 def _shards() -> Iterator[tuple[str, str]]:
     """Yield the shards that the jobs read, each with its table."""
     lanes = [(transactions.TABLE, lane) for lane in (due_index.NO_ACQUIRER, *acquirers.KNOWN)]
-    lanes += [(outbox_store.TABLE, channel) for channel in outbox.GATEWAYS]
+    lanes += [(outbox_store.TABLE, channel) for channel in outbox.GATEWAYS] + [(events.TABLE, events.LANE)]
     for table, lane in lanes:
         yield from ((table, f"{lane}.{number}") for number in range(due_index.LANE_SHARDS))
     for hook in webhooks_store.every():

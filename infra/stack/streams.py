@@ -15,7 +15,7 @@ ATTEMPTS, MAXIMUM_AGE_SECONDS = 10, 3600  # of a batch: then the sweeps do the r
 WANTED: dict[str, list[dict[str, Any]]] = {
     "Events": [
         {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"kind": {"S": [{"exists": True}]}}}},
-        {"dynamodb": {"NewImage": {"is_urgent": {"BOOL": [True]}}}},
+        {"dynamodb": {"NewImage": {"attempts": {"N": ["0"]}}}},  # a delivery
     ],
     "Outbox": [{"eventName": ["INSERT"]}],
 }

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chalicelib.domain import webhooks
-from chalicelib.domain.webhooks import Attempt, Delivery, DeliveryState
-from tests.support.events import an_event
+from chalicelib.domain.webhooks import Attempt, Delivery, DeliveryState, Event, Webhook
+from tests.support.events import a_hook, an_event
 from tests.support.transactions import NOW
 
 SECOND, MINUTE, HOUR, DAY = (timedelta(**{unit: 1}) for unit in ("seconds", "minutes", "hours", "days"))
@@ -23,7 +23,7 @@ def all_attempts(share: float) -> tuple[list[timedelta], Delivery]:
     pauses: list[timedelta] = []
     one = webhooks.begun(an_event(at=NOW), 1, NOW)
     while True:
-        one = webhooks.after(webhooks.held(one, now), REFUSED, "7#1", now, share)
+        one = webhooks.after(webhooks.held(one, now), REFUSED, now, share)
         if one.due_at is None:
             return pauses, one
         pauses.append(one.due_at - now)
@@ -58,7 +58,7 @@ def test_200_is_delivered_410_is_given_up_and_anything_else_is_tried_again(
     status: int | None, state: DeliveryState
 ) -> None:
     held = webhooks.held(webhooks.begun(an_event(at=NOW), 1, NOW), NOW)
-    after = webhooks.after(held, Attempt(NOW, 5, status), "7#1", NOW, 0)
+    after = webhooks.after(held, Attempt(NOW, 5, status), NOW, 0)
 
     due = (NOW + 5 * SECOND, "7#1") if state is DeliveryState.PENDING else (None, None)
     assert (after.state, after.due_at, after.due_shard, after.last_status) == (state, *due, status)
@@ -72,14 +72,36 @@ def test_the_last_status_is_that_of_the_last_attempt_with_an_answer() -> None:
     assert replace(one, made=made).last_status == 503
 
 
+PAYMENT, OFF = an_event(at=NOW), a_hook(state=0)
+
+
+@pytest.mark.parametrize(
+    ("event", "hook", "later", "is_given_up"),
+    [
+        (PAYMENT, a_hook(), 3 * DAY, False),
+        (PAYMENT, a_hook(), 3 * DAY + SECOND, True),
+        (None, a_hook(), SECOND, True),
+        (PAYMENT, None, SECOND, True),
+        (PAYMENT, OFF, SECOND, True),
+        (webhooks.ping("a token", 7, 1, NOW), OFF, SECOND, False),
+    ],
+)
+def test_what_is_too_old_or_lost_its_event_or_webhook_is_given_up(
+    event: Event | None, hook: Webhook | None, later: timedelta, *, is_given_up: bool
+) -> None:
+    delivery = webhooks.begun(PAYMENT, 1, NOW)
+
+    assert webhooks.is_given_up(delivery, event, hook, NOW + later) is is_given_up
+
+
 def test_what_is_asked_for_again_begins_anew_and_keeps_what_was_tried() -> None:
     _, given_up = all_attempts(share=0)
     later = NOW + 20 * DAY
-    again = webhooks.again(given_up, "7#1", later)
+    again = webhooks.again(given_up, later)
 
     assert (again.state, again.due_at, again.attempts, again.made) == ("pending", later, 0, given_up.made)
     held = webhooks.held(again, later)
-    assert webhooks.after(held, REFUSED, "7#1", later, 0).due_at == later + 5 * SECOND
+    assert webhooks.after(held, REFUSED, later, 0).due_at == later + 5 * SECOND
 
 
 @given(st.binary(max_size=400))

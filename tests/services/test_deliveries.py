@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
@@ -18,9 +19,9 @@ from chalicelib.domain.circuit_breaker import OPENS_AFTER
 from chalicelib.domain.webhooks import Delivery, DeliveryState, Event, Webhook
 from chalicelib.gateways import https
 from chalicelib.gateways import webhooks as gateway
-from chalicelib.services import deliveries
+from chalicelib.services import deliveries, lane_runner
 from chalicelib.services.lane_runner import Swept
-from chalicelib.store import events
+from chalicelib.store import due_index, events
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Act
 from chalicelib.store.table import encode, update, write_one
@@ -59,6 +60,12 @@ def found(event: Event) -> list[Delivery]:
     stored = events.with_id(event.client_id, event.id)
     assert stored is not None
     return sorted(stored[1], key=lambda one: one.webhook_id)
+
+
+def due(*queues: str) -> list[str]:
+    """Return what is due at any time: in the lane of events, and in these queues."""
+    lanes = [f"{events.LANE}.{number}" for number in range(due_index.LANE_SHARDS)]
+    return [one.name for name in (*lanes, *queues) for one in due_index.of_shard(events.TABLE, name, webhooks.ALWAYS)]
 
 
 class Clock:
@@ -131,31 +138,57 @@ def test_an_event_that_the_stream_missed_is_found_by_the_sweep(merchant: int, re
     assert receiver.ids == [event.id]
 
 
+@pytest.mark.parametrize("way", ["the stream", "the sweep"])
+def test_each_way_alone_sends_events_pings_and_what_was_requested_again(
+    merchant: int, receiver: Receiver, clock: Clock, way: str
+) -> None:
+    def work() -> None:
+        if way == "the stream":
+            support_events.deliver_all()
+        else:
+            clock.sweep(timedelta(seconds=11))
+
+    [hook] = webhooks_store.of_merchant(merchant)
+    event, ping = a_stored_event(merchant), webhooks.ping("a token", merchant, hook.id, clock.now)
+    events.create(ping)
+    work()
+    first = sorted(receiver.ids)
+    events.begin_again(webhooks.again(found(event)[0], clock.now))
+    work()
+
+    assert (first, receiver.ids[2:]) == (sorted([event.id, ping.id]), [event.id])
+    assert [one.state for one in (*found(event), *found(ping))] == [DeliveryState.DELIVERED] * 2
+    assert due(f"{merchant}#{hook.id}") == []
+
+
 def test_an_event_stored_an_hour_after_its_time_is_found(merchant: int, receiver: Receiver, clock: Clock) -> None:
-    clock.sweep(timedelta(minutes=70))  # the sweep has looked beyond it
+    clock.sweep(timedelta(minutes=70))
     event = a_stored_event(merchant, clock.now - timedelta(hours=1))
-    at_first = clock.sweep(timedelta(minutes=1)).done
-    clock.sweep(timedelta(hours=1))
-    held = a_stored_event(merchant, clock.now - timedelta(minutes=50))
-    events.begin(webhooks.begun(held, next(iter(webhooks_store.every())).id, clock.now))  # and whoever held it died
+    clock.sweep(timedelta())
 
-    for _ in range(3):
-        clock.sweep(timedelta(hours=1))
-
-    assert (at_first, receiver.ids) == (0, [event.id, held.id])
+    assert receiver.ids == [event.id]
 
 
-def test_a_run_that_cannot_look_at_everything_sends_what_it_found_and_the_next_goes_on(
+def test_an_event_of_the_release_before_is_sent_by_the_stream(merchant: int, receiver: Receiver) -> None:
+    event = replace(a_stored_event(merchant), due_at=None)
+    write_one(update(events.key(event.day, event.place), "REMOVE #due_at, #due_shard", {}))
+    deliver(event)
+
+    assert receiver.ids == [event.id]
+
+
+def test_a_run_that_cannot_begin_every_event_sends_some_and_the_next_goes_on(
     merchant: int, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = [a_stored_event(merchant, datetime.now(UTC) + timedelta(milliseconds=number)).id for number in range(6)]
     ticks = itertools.count()
-    monkeypatch.setattr(deliveries, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
+    monkeypatch.setattr(lane_runner, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
+    monkeypatch.setattr(deliveries, "THREADS", 1)
     clock.ahead = timedelta(seconds=15)
 
-    first = deliveries.sweep(clock.now, seconds=12)  # of which four may pass while it looks
+    first = deliveries.sweep(clock.now, seconds=12, waits=False)
     got = len(receiver.calls)
-    later = [deliveries.sweep(clock.now, seconds=12) for _ in range(3)]
+    later = [deliveries.sweep(clock.now, seconds=60, waits=False) for _ in range(3)]
 
     assert (0 < got < len(made), first.behind_seconds > 0) == (True, True)
     assert (sorted(receiver.ids), later[-1].behind_seconds) == (sorted(made), 0)
@@ -176,9 +209,17 @@ def test_a_batch_reads_webhooks_once(merchant: int, receiver: Receiver, monkeypa
     assert (read, len(receiver.calls)) == ([merchant], 3)
 
 
-@pytest.mark.parametrize("dies_in", ["before the call", "after the call"])
+@pytest.mark.parametrize(
+    ("dies_in", "sent"),  # before it dies, and when the stream's turn is over
+    [
+        ((events, "begin"), (0, 1)),
+        ((events, "end_beginning"), (0, 0)),
+        ((gateway, "call"), (0, 0)),
+        ((events, "store_attempt"), (1, 1)),
+    ],
+)
 def test_a_process_that_dies_leaves_the_event_to_the_sweep(
-    merchant: int, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch, dies_in: str
+    merchant: int, receiver: Receiver, clock: Clock, dies_in: tuple[Any, str], sent: tuple[int, int]
 ) -> None:
     class Killed(BaseException):
         pass
@@ -187,21 +228,35 @@ def test_a_process_that_dies_leaves_the_event_to_the_sweep(
         raise Killed
 
     event = a_stored_event(merchant)
-    with monkeypatch.context() as patch:
-        if dies_in == "before the call":
-            patch.setattr(gateway, "call", die)
-        else:
-            patch.setattr(events, "store_attempt", die)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(*dies_in, die)
         with pytest.raises(Killed):
             deliver(event)
     before = len(receiver.calls)
-
     clock.sweep(timedelta(seconds=15))
-    assert len(receiver.calls) == before  # still held by who died
+    after_its_turn = len(receiver.calls)  # what it held is still held
     clock.sweep(webhooks.HELD_FOR)
 
+    assert (before, after_its_turn) == sent
     assert receiver.ids == [event.id] * (before + 1)
     assert [one.state for one in found(event)] == [DeliveryState.DELIVERED]
+    assert due() == []
+
+
+def test_an_event_that_was_begun_for_one_webhook_is_begun_for_the_other(
+    merchant: int, receiver: Receiver, clock: Clock
+) -> None:
+    with a_receiver() as other:
+        a_stored_hook(merchant, other.url, on_since=datetime.now(UTC) - LONG_AGO)
+        event = a_stored_event(merchant)
+        first = min(webhooks_store.of_merchant(merchant), key=lambda hook: hook.id)
+        events.begin(webhooks.begun_at_once(event, first, clock.now))  # and the process died
+        clock.sweep(timedelta(seconds=15))
+        others, firsts = list(other.ids), list(receiver.ids)
+        clock.sweep(webhooks.HELD_FOR)
+
+    assert (firsts, others) == ([], [event.id])
+    assert (receiver.ids, other.ids) == ([event.id], [event.id])
 
 
 def test_a_failed_event_is_tried_again_after_its_pause_and_not_before(merchant: int, clock: Clock) -> None:
@@ -269,17 +324,17 @@ def test_what_waits_for_a_webhook_that_is_switched_off_is_given_up(merchant: int
     assert [one.state for one in found(event)] == [DeliveryState.GIVEN_UP]
 
 
-def test_a_delivery_that_was_requested_again_is_urgent_until_it_is_claimed(merchant: int, receiver: Receiver) -> None:
+def test_a_delivery_that_was_requested_again_is_sent_once_for_two_records(merchant: int, receiver: Receiver) -> None:
     event = a_stored_event(merchant)
     deliver(event)
     [sent] = found(event)
-    events.begin_again(webhooks.again(sent, webhooks.queue_of(merchant, sent.webhook_id), datetime.now(UTC)))
-    [urgent] = found(event)
-    deliveries.deliver([("1", encode(urgent))])
-    [again] = found(event)
+    events.begin_again(webhooks.again(sent, datetime.now(UTC)))
+    [waiting] = found(event)
+    for _ in range(2):
+        deliveries.deliver([("1", encode(waiting))])
 
     assert receiver.ids == [event.id] * 2
-    assert (urgent.is_urgent, again.is_urgent, again.state) == (True, False, DeliveryState.DELIVERED)
+    assert [one.state for one in found(event)] == [DeliveryState.DELIVERED]
 
 
 def test_each_delivery_is_a_line_of_the_log_with_no_part_of_an_answer(

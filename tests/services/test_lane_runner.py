@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from chalicelib.domain.circuit_breaker import OPENS_AFTER, Breaker
 from chalicelib.services import lane_runner
-from chalicelib.services.lane_runner import Lane, Limits, Swept
+from chalicelib.services.lane_runner import Done, Lane, Limits, Swept
 from chalicelib.store.due_index import Due
 from tests.support.acquirers import LONG_AGO
 from tests.support.intercepted_calls import StoppedError
@@ -30,17 +30,15 @@ def a_lane(name: str, number: int, *, breaker: Breaker | None = None) -> Lane:
     entries = [
         Due({"id": f"{name}{index}", "lane": name}, LONG_AGO + timedelta(seconds=index)) for index in range(number)
     ]
-    return Lane(name, lambda _: iter(entries), lambda *_: False, breaker=breaker or Breaker())
+    return Lane(name, lambda _: iter(entries), lambda *_: Done(), breaker=breaker or Breaker())
 
 
 def doing(work: Work, lane: Lane) -> Lane:
     """Let the attempts of a lane return what `work` does: whether the receiver answered, or that nothing was due."""
 
-    def attempt(entry: Due, _: datetime, answers: list[bool]) -> bool:
+    def attempt(entry: Due, _: datetime) -> Done:
         result = work(entry)
-        if result is not None:
-            answers.append(result)
-        return result is not None
+        return Done() if result is None else Done(was_due=True, answers=(result,))
 
     lane.attempt = attempt
     return lane
@@ -207,11 +205,11 @@ def test_a_run_that_waits_does_what_becomes_due_before_its_end(
     left = dict(times)
     seen: list[datetime] = []
 
-    def attempt(entry: Due, now: datetime, _: list[bool]) -> bool:
+    def attempt(entry: Due, now: datetime) -> Done:
         seen.append(now)
         del left[entry.id]
         time.sleep(0.02)  # so that the lane is read again
-        return True
+        return Done(was_due=True)
 
     lane = Lane(
         "lane",

@@ -10,6 +10,7 @@ from typing import Any
 import boto3
 import pytest
 
+from chalicelib.domain import outcomes as steps
 from chalicelib.domain.circuit_breaker import OPENS_AFTER
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
@@ -251,7 +252,7 @@ def test_sweeps_at_once_share_the_work_and_ask_about_each_payment_once(monkeypat
 
 @pytest.mark.usefixtures("alone")
 def test_what_another_sweep_asked_about_meanwhile_is_not_asked_about_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transactions, "CLAIM_PAUSE", timedelta(0))  # the run takes longer than a claim lasts
+    monkeypatch.setattr(steps, "CLAIM_PAUSE", timedelta(0))  # the run takes longer than a claim lasts
     monkeypatch.setattr("chalicelib.domain.circuit_breaker.OPENS_AFTER", 1000)
     runs: list[int] = []
     silent = FakeAcquirer(is_silent=True)

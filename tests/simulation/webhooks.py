@@ -72,7 +72,7 @@ class Webhooks:
     def note(self, change: Change) -> None:
         """Take a change of the store: a phase that tells something was reached, an event was made."""
         name, item = change.table.name, change.after
-        if item is not None and name == EVENTS and "kind" in item:
+        if item is not None and change.before is None and name == EVENTS and "kind" in item:
             self.made[item["id"]["S"]], self.stored_at[item["id"]["S"]] = item, self._scheduler.now
             at = (datetime.fromisoformat(item["at"]["S"]) - present.scenario.began).total_seconds()
             if not self._faults.frozen and abs(self._scheduler.now - at) > LONGEST:
@@ -172,6 +172,8 @@ def events_arrive(scenario: Scenario) -> Iterator[str]:
         if often and url == FINE and not scenario.faults.happened:
             yield f"{often[0]} reached {url} more than once"
     for item in scenario.store.items(EVENTS):
+        if "kind" in item and "due_shard" in item:
+            yield f"the event {item['place']['S']} is not begun"
         if "webhook_id" in item and (
             item["state"]["S"] != DeliveryState.DELIVERED or {"due_at", "due_shard"} & item.keys()
         ):

@@ -45,7 +45,8 @@ FUNCTIONS = {
     "services/outbox.py:sweep": "sweep-outbox",
     "services/outbox.py:deliver": "deliver-outbox",
     "services/deliveries.py:sweep": "sweep-events",
-    "services/deliveries.py:_attempt": "sweep-events",  # in a thread of the sweep
+    "services/deliveries.py:_attempt": "sweep-events",  # these two in a thread of the sweep
+    "services/deliveries.py:_begin_missed": "sweep-events",
     "services/deliveries.py:deliver": "deliver-events",
     "services/deliveries.py:attempt": "deliver-events",  # in a thread of its own, unless the sweep calls it
 }

@@ -29,15 +29,17 @@ def test_what_was_stored_comes_once_and_as_lambda_passes_it() -> None:
 def test_a_function_is_called_with_what_the_filters_of_the_cloud_let_through() -> None:
     forget()
     made = a_stored_event(7)
-    waiting = webhooks.begun(made, 1, made.at)
-    events.begin(waiting)
-    events.enqueue(waiting, "7#1")
-    events.store_cursor(7, made.at)
-    events.begin_again(webhooks.again(waiting, "7#1", made.at))
+    held, waiting = (webhooks.begun(made, number, made.at) for number in (1, 2))
+    held = webhooks.held(held, made.at)
+    for one in (held, waiting):
+        events.begin(one)
+    events.end_beginning(made)
+    events.claim(waiting.day, waiting.place, made.at)
+    events.begin_again(webhooks.again(held, made.at))
 
     found = [record["dynamodb"]["NewImage"]["place"]["S"] for _, records in streams.batches() for record in records]
 
-    assert found == [made.place, waiting.place]  # the event, and the delivery that was asked for again
+    assert found == [made.place, waiting.place, held.place]  # the event, and the deliveries without attempts
 
 
 @pytest.mark.parametrize(
@@ -45,8 +47,8 @@ def test_a_function_is_called_with_what_the_filters_of_the_cloud_let_through() -
     [
         ("Events", {"eventName": "INSERT", "dynamodb": {"NewImage": {"kind": {"S": "ping"}}}}, True),
         ("Events", {"eventName": "MODIFY", "dynamodb": {"NewImage": {"kind": {"S": "ping"}}}}, False),
-        ("Events", {"eventName": "INSERT", "dynamodb": {"NewImage": {"is_urgent": {"BOOL": False}}}}, False),
-        ("Events", {"eventName": "MODIFY", "dynamodb": {"NewImage": {"is_urgent": {"BOOL": True}}}}, True),
+        ("Events", {"eventName": "INSERT", "dynamodb": {"NewImage": {"attempts": {"N": "1"}}}}, False),
+        ("Events", {"eventName": "MODIFY", "dynamodb": {"NewImage": {"attempts": {"N": "0"}}}}, True),
         ("Events", {"eventName": "REMOVE", "dynamodb": {}}, False),
         ("Outbox", {"eventName": "INSERT", "dynamodb": {"NewImage": {}}}, True),
         ("Outbox", {"eventName": "MODIFY", "dynamodb": {"NewImage": {}}}, False),

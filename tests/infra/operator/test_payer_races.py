@@ -331,6 +331,6 @@ def test_an_event_that_is_sent_again_meanwhile_does_not_bring_its_answers_back()
     payer.erase()
 
     for one in earlier:
-        events.begin_again(webhooks.again(one, webhooks.queue_of(merchant.id, one.webhook_id), now()))
+        events.begin_again(webhooks.again(one, now()))
 
     assert places_of(payer.planted) == []
