@@ -20,6 +20,7 @@ STACK ?= payments-$(STAGE)
 BIN := .venv/bin
 # PYTHON on the command line decides the Python of .venv, and rebuilds it for another version. Without it any will do.
 STAGE_VENV := .venv/.stamp-stage$(if $(filter-out file,$(origin PYTHON)),-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
+CHALICE := $(BIN)/chalice
 VENV := .venv/.stamp
 DYNAMODB_LOCAL := .engines/.stamp-$(ENGINE_PACKAGE)
 LINTER := .engines/cfn-lint/.stamp-$(LINTER_PACKAGE)
@@ -46,7 +47,7 @@ endif
 .DEFAULT_GOAL := run
 .PHONY: run help deployed test quick check lint types bench simulate format lock engine linter lambda browser webhook-tools book-tools finance-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
 
-run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
+run: $(CHALICE) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
 	@echo "The local stage starts, which takes some seconds:"
 	@$(BIN)/python -m infra.local
 
@@ -171,7 +172,12 @@ $(STAGE_VENV): requirements-stage.lock $(LOCKER)
 	$(BIN)/python -c 'import sys; open(".venv/.stamp-stage-%d.%d" % sys.version_info[:2], "w")' && \
 	touch .venv/.stamp-stage && echo "It took $$(($$(date +%s) - began)) s."
 
-$(VENV): requirements-dev.lock $(STAGE_VENV)
+# Chalice's command, with the local stage behind `chalice local`.
+$(CHALICE): $(STAGE_VENV)
+	@printf '%s\n' '#!$(CURDIR)/$(BIN)/python' 'import sys' 'sys.path.insert(0, "$(CURDIR)")' \
+	'from infra.local.chalice_local import main' 'main()' >$@
+
+$(VENV): requirements-dev.lock $(CHALICE)
 	@echo "Adding the tools of tests to .venv, once."
 	@began=$$(date +%s); \
 	$(call install,.venv,$(LOCKED) requirements-dev.lock) && \

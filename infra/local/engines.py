@@ -35,7 +35,6 @@ from chalicelib.aws.client import DYNAMODB, Endpoint
 from chalicelib.aws.connections import Answer
 from chalicelib.services import lane_runner
 from infra.local import moto_speed
-from infra.local.chalice_local import USUAL_ADDRESS
 from infra.local.data_folder import DataFolder, DataFolderError
 from infra.local.ports import HOST, START_SECONDS, begins_to_listen, free_port
 from infra.stack import resources
@@ -65,10 +64,10 @@ class EngineMissingError(Exception):
 
 @cache
 def environment() -> dict[str, str]:
-    """Return the environment of the local stage: that of the stage `local` of Chalice, for `chalice local`."""
+    """Return the environment of the local stage: that of Chalice's stage `local`."""
     config = json.loads((PROJECT / ".chalice" / "config.json").read_text(encoding="utf-8"))
     variables: dict[str, str] = config["stages"]["local"]["environment_variables"]
-    return {name: value for name, value in variables.items() if name != USUAL_ADDRESS}
+    return variables
 
 
 @contextlib.contextmanager
