@@ -80,6 +80,8 @@ def start(stack: contextlib.ExitStack, engine: str = ENGINES[0], data: Path | No
         stage_clock = StageClock(folder.ahead, folder.store_ahead) if folder else StageClock()
         clock.now = stage_clock.now
         acquirers = stack.enter_context(bank.acquirers(folder.path / "bank" if folder else None))
+        if engine != ENGINES[0]:
+            engines.warn_if_open_to_the_network()
         with _step(f"tables, key, secret and bucket on {engine}"):
             _start_aws(stack, engine, folder, acquirers.environment)
     except (AcquirerSettingsError, DataFolderError, EngineMissingError) as refusal:
@@ -131,6 +133,10 @@ def _start_aws(
     if folder:
         stack.enter_context(kept_aws.kept_in(folder))
     if engine == "dynamodb-local":
+        if not engines.is_closed_to_the_network():
+            print(
+                "  DynamoDB Local listens on every interface: with a JDK, not a JRE, only on this machine.", flush=True
+            )
         engines.select(stack.enter_context(engines.dynamodb_local(folder)))
 
 
