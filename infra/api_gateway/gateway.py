@@ -1,6 +1,6 @@
 """API Gateway, built from the API in the template: routes, events, the authorizer, integrations and its own answers.
 
-`make run` calls functions in its own process (`infra.api_gateway.local_gateway`). `make deployed` calls those of
+`make run` calls functions in its own process (`infra.api_gateway.in_process`). `make deployed` calls those of
 the zip through Lambda's Runtime API (`infra.deployed`). Throttles, the web ACL and the network are not simulated.
 """
 

@@ -16,7 +16,7 @@ from chalice.app import Chalice
 from chalicelib.aws.client import DYNAMODB, Client
 from chalicelib.domain.agent import Caller
 from infra.api_gateway.gateway import Match, Request, proxy_event
-from infra.api_gateway.local_gateway import Context
+from infra.api_gateway.in_process import Context
 
 
 class LambdaClient:

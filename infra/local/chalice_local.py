@@ -18,7 +18,7 @@ from chalice import cli, local
 from chalice.app import Chalice
 from chalice.config import Config
 
-from infra.api_gateway import local_gateway
+from infra.api_gateway import in_process
 from infra.api_gateway.http_server import During, Server
 from infra.local import stage_clock
 from infra.local.ports import HOST
@@ -54,7 +54,7 @@ def _local(command: Callable[..., None], **options: Any) -> None:
 
 def _server(during: During, app: Chalice, _: Config, host: str, port: int) -> Server:
     """Return the server of `make run` for Chalice."""
-    server = Server(local_gateway.gateway(app), port, host, during=during)
+    server = Server(in_process.gateway(app), port, host, during=during)
     print(f"Serving on {server.url}", flush=True)
     return server
 

@@ -22,7 +22,7 @@ from chalice.app import Chalice
 
 from app import app
 from chalicelib import clock, log
-from infra.api_gateway import local_gateway
+from infra.api_gateway import in_process
 from infra.api_gateway.http_server import During, Server
 from infra.bank import local as bank
 from infra.bank.local import AcquirerSettingsError
@@ -43,7 +43,7 @@ ENGINES = ("moto", "dynamodb-local")
 
 def serve(served_app: Chalice, port: int = 0, during: During = contextlib.nullcontext) -> Server:
     """Return a server of the app, for `with`; port 0 takes a free one. Raises OSError when the port is in use."""
-    return Server(local_gateway.gateway(served_app), port, during=during)
+    return Server(in_process.gateway(served_app), port, during=during)
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from infra.api_gateway import local_gateway
+from infra.api_gateway import in_process
 from infra.api_gateway.gateway import (
     Authorizer,
     Gateway,
@@ -69,7 +69,7 @@ def methods(api: Mapping[str, Any]) -> dict[str, dict[str, bool]]:
 
 
 def test_the_local_stage_has_the_api_of_the_package(sam: dict[str, Any]) -> None:
-    local, packaged = local_gateway.definition(importlib.import_module("app").app), sam["Resources"]["RestAPI"]
+    local, packaged = in_process.definition(importlib.import_module("app").app), sam["Resources"]["RestAPI"]
 
     assert is_part(local, packaged)
     assert methods(local) == methods(packaged)
