@@ -102,7 +102,7 @@ def operations_table(agent: LambdaClient) -> Table:
     for name, operation in operations.items():
         with measure_capacity() as meter:
             operation()
-        rows.append((name, str(meter["calls"]), f"{meter['RCU']:.0f}", f"{meter['WCU']:.0f}"))
+        rows.append((name, str(meter.calls), f"{meter.read_units:.0f}", f"{meter.write_units:.0f}"))
     return Table("operations", ("operation", "store calls", "read units", "write units"), rows)
 
 
