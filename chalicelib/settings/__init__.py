@@ -109,7 +109,7 @@ def is_handler(module: str) -> bool:
 
 
 def _comma_separated(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
+    return tuple(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
 
 
 def _acquirers(text: str, stage: str, *, allow_sandbox: bool) -> tuple[str, ...]:

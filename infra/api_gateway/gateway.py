@@ -1,6 +1,6 @@
 """API Gateway, built from the API in the template: routes, events, the authorizer, integrations and its own answers.
 
-`make run` calls functions in its own process (`infra.api_gateway.local_gateway`). `make deployed` calls those of
+`make run` calls functions in its own process (`infra.api_gateway.in_process`). `make deployed` calls those of
 the zip through Lambda's Runtime API (`infra.deployed`). Throttles, the web ACL and the network are not simulated.
 """
 
@@ -19,15 +19,14 @@ from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 from chalicelib import clock
 from chalicelib.domain.request_time import GATEWAY_SECONDS
-from infra.api_gateway.velocity import rendered
 from infra.stack.resources import ACCOUNT_ID, REGION
+from infra.stack.template import ANY_METHOD, INTEGRATION
 
 API_ID, STAGE_NAME = "local", "api"
 REQUEST_ID = "x-amzn-RequestId"
 JSON = "application/json"
 # These headers concern the connection, not the request: API Gateway does not pass them on.
 DROPPED = {"connection", "content-length", "expect", "keep-alive", "proxy-authenticate", "te", "transfer-encoding"}
-INTEGRATION, ANY_METHOD = "x-amazon-apigateway-integration", "x-amazon-apigateway-any-method"
 AUTHORIZER = "x-amazon-apigateway-authorizer"
 TIMEOUT_MS = GATEWAY_SECONDS * 1000
 METHODS = {"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"}  # those that ANY stands for
@@ -181,7 +180,6 @@ class Kind(StrEnum):
     MISSING_AUTHENTICATION_TOKEN = auto()
     REQUEST_TOO_LARGE = auto()
     UNAUTHORIZED = auto()
-    UNSUPPORTED_MEDIA_TYPE = auto()
 
 
 class Refusal(Exception):  # noqa: N818  it is an answer
@@ -347,7 +345,7 @@ class Gateway:
         return Authorizer(definition["identitySource"], function, seconds)
 
     def answer(self, request: Request) -> Reply:
-        """Return the answer to a request, from a function, from a mock or from the gateway itself."""
+        """Return the answer to a request, from a function or from the gateway itself."""
         try:
             reply = self._compressed(self._answer(request), request)
         except Refusal as refusal:
@@ -365,8 +363,6 @@ class Gateway:
         for name in (name for scheme in method.get("security", ()) for name in scheme):
             context = self.authorizers[name].authorize(request, match)
         integration = method[INTEGRATION]
-        if integration["type"] == "mock":
-            return _mock(integration, request)
         event = proxy_event(request, match, context)
         if self.in_process:
             event["body"] = request.body or None
@@ -426,25 +422,3 @@ def _function_name(uri: Any) -> str:
         message = f"No function in {uri}."
         raise ValueError(message)
     return found[1]
-
-
-def _mock(integration: Mapping[str, Any], request: Request) -> Reply:
-    """Return the answer of a mock integration; a media type without a template is refused."""
-    media_type = request.header("Content-Type").split(";")[0].strip().lower() or JSON
-    template = integration["requestTemplates"].get(media_type)
-    if template is None:
-        raise Refusal(Kind.UNSUPPORTED_MEDIA_TYPE)
-    status = str(json.loads(template)["statusCode"])
-    response = integration["responses"].get(status) or integration["responses"]["default"]
-    prefix = "method.response.header."
-    constants = response.get("responseParameters", {}).items()
-    headers = {name.removeprefix(prefix): value.strip("'") for name, value in constants}
-    override: dict[str, Any] = {"status": int(response["statusCode"]), "header": {}}
-    parameters = {"header": dict(request.headers)}
-    context = {"httpMethod": request.method, "responseOverride": override}
-    body = rendered(
-        response.get("responseTemplates", {}).get(JSON, ""),
-        {"context": context, "input": {"params": lambda: parameters}},
-    )
-    sent = {"Content-Type": JSON, **headers, **override["header"]}
-    return Reply(override["status"], tuple(sent.items()), body.encode())

@@ -15,7 +15,6 @@ from app import app
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.services import authentication, deliveries, outbox, payment_sweep
-from infra.bench.against_localstripe import PeerError, compare_with
 from infra.bench.client import LambdaClient, measure_capacity
 from infra.bench.history import history_tables
 from infra.bench.payment import processor_table
@@ -103,7 +102,7 @@ def operations_table(agent: LambdaClient) -> Table:
     for name, operation in operations.items():
         with measure_capacity() as meter:
             operation()
-        rows.append((name, str(meter["calls"]), f"{meter['RCU']:.0f}", f"{meter['WCU']:.0f}"))
+        rows.append((name, str(meter.calls), f"{meter.read_units:.0f}", f"{meter.write_units:.0f}"))
     return Table("operations", ("operation", "store calls", "read units", "write units"), rows)
 
 
@@ -115,12 +114,10 @@ def events_table() -> Table:
 
 def main() -> None:
     """Print the tables. With `documents` measure every table of the documents, and write them there."""
-    wanted, peer = set(sys.argv[1:]), os.environ.get("PEER")
+    wanted = set(sys.argv[1:])
     if "documents" in wanted:
-        tables = [*_tables({*wanted, "history"}), show(compare_with("localstripe")), cold_start_table()]
+        tables = [*_tables({*wanted, "history"}), cold_start_table()]
         print(f"\nwritten: {', '.join(write_documents(tables)) or 'nothing new'}")
-    elif peer:
-        show(compare_with(peer))
     else:
         _tables(wanted)
 
@@ -147,5 +144,5 @@ def _tables(wanted: set[str]) -> list[Table]:
 if __name__ == "__main__":
     try:
         main()
-    except (PeerError, EngineMissingError, RuntimeMissingError) as problem:
+    except (EngineMissingError, RuntimeMissingError) as problem:
         sys.exit(str(problem))

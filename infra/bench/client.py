@@ -17,7 +17,7 @@ from chalicelib.aws.client import Client
 from chalicelib.aws.endpoints import DYNAMODB
 from chalicelib.domain.agent import Caller
 from infra.api_gateway.gateway import Match, Request, proxy_event
-from infra.api_gateway.local_gateway import Context
+from infra.api_gateway.in_process import Context
 
 
 class LambdaClient:
@@ -47,27 +47,48 @@ class LambdaClient:
 READS = frozenset({"GetItem", "BatchGetItem", "Query"})
 
 
-@contextlib.contextmanager
-def measure_capacity() -> Iterator[Counter[str]]:
-    """Count every DynamoDB call until the block ends, and its capacity units: `calls`, `RCU`, `WCU`.
+class Meter:
+    """The DynamoDB calls of a block: how many, the read units, and the table and units of each write."""
 
-    Of a transaction, DynamoDB Local reports the units of one item a table: the meter counts them for every item. Of a
-    query that finds nothing it reports none: the meter counts the least that DynamoDB charges.
-    """
-    meter: Counter[str] = Counter()
+    def __init__(self) -> None:
+        self.calls, self.read_units = 0, 0.0
+        self.writes: list[tuple[str, float]] = []
+
+    @property
+    def write_units(self) -> float:
+        """Return the units of all writes."""
+        return sum(units for _, units in self.writes)
+
+    def count(self, operation: str, parameters: dict[str, Any], answer: dict[str, Any]) -> None:
+        """Count a call with the capacity units that AWS charges.
+
+        Of a transaction, DynamoDB Local reports the units of one item a table: the meter counts them for every item. Of
+        a query that finds nothing it reports none: the meter counts the least that DynamoDB charges.
+        """
+        self.calls += 1
+        items = Counter(part["TableName"] for item in parameters.get("TransactItems", []) for part in item.values())
+        consumed = answer.get("ConsumedCapacity") or []
+        for table in consumed if isinstance(consumed, list) else [consumed]:
+            units = table["CapacityUnits"] * (items[table["TableName"]] or 1)
+            if operation == "Query":
+                units = max(units, 1 if parameters.get("ConsistentRead") else 0.5)
+            if operation in READS:
+                self.read_units += units
+            else:
+                self.writes.append((table["TableName"].rsplit("-", 1)[-1], units))
+
+
+@contextlib.contextmanager
+def measure_capacity() -> Iterator[Meter]:
+    """Count every DynamoDB call until the block ends, by any thread."""
+    meter = Meter()
     really = Client.call
 
     def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
         if client.service is not DYNAMODB:
             return really(client, operation, **parameters)
-        items = Counter(part["TableName"] for item in parameters.get("TransactItems", []) for part in item.values())
         answer = really(client, operation, **{**parameters, "ReturnConsumedCapacity": "TOTAL"})
-        consumed = answer.get("ConsumedCapacity") or []
-        tables = consumed if isinstance(consumed, list) else [consumed]
-        units = sum(table["CapacityUnits"] * (items[table["TableName"]] or 1) for table in tables)
-        if operation == "Query":
-            units = max(units, 1 if parameters.get("ConsistentRead") else 0.5)
-        meter.update({"calls": 1, "RCU" if operation in READS else "WCU": units, operation: 1})
+        meter.count(operation, parameters, answer)
         return answer
 
     with patch.object(Client, "call", call):

@@ -62,7 +62,7 @@ def _measured(size: int, reversed_each: int) -> tuple[str, ...]:
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     name = f"{size:,}, {size // reversed_each:,} of them looked up" if reversed_each else f"{size:,}"
-    figures = (f"{meter['calls']:,}", f"{meter['RCU']:,.0f}", f"{seconds:.1f}", f"{most / MEGABYTE:.0f}")
+    figures = (f"{meter.calls:,}", f"{meter.read_units:,.0f}", f"{seconds:.1f}", f"{most / MEGABYTE:.0f}")
     return (name, *figures, f"{length / MEGABYTE:.1f}")
 
 
@@ -238,7 +238,7 @@ def _cost(request: Callable[[], object]) -> str:
     """Send a request; return the calls and the read units that it took."""
     with measure_capacity() as meter:
         request()
-    return f"{meter['calls']}, {meter['RCU']:.0f}"
+    return f"{meter.calls}, {meter.read_units:.0f}"
 
 
 def _repeated_cost(request: Callable[[], object]) -> tuple[str, float]:

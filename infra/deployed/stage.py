@@ -90,6 +90,7 @@ def local_aws(engine: str, port: int = 0) -> Iterator[str]:
     """Start an AWS in this process and serve it on HTTP; yield its URL. Raises EngineMissingError and OSError."""
     with engines.moto_engine(), contextlib.ExitStack() as stack:
         if engine == "dynamodb-local":
+            engines.warn_if_open_to_the_network()
             engines.select(stack.enter_context(engines.dynamodb_local()))
         yield stack.enter_context(aws_server.serve(port or ports.free_port()))
 

@@ -1,67 +1,92 @@
-"""`chalice local` next to a running local stage: the HTTP server of `make run`, connected to the AWS of that stage.
+"""`chalice local`: the local stage behind Chalice's command, which starts the API again after each change of a file.
 
-Chalice overwrites the environment with `.chalice/config.json`, so that file has the usual address under another name.
+The Makefile writes `.venv/bin/chalice`, which calls `main`. Chalice's own server would have no AWS, and its refusals
+would not be in the envelope. Next to a running `make run` the API uses the AWS of that stage. Otherwise this process
+starts one. Chalice then serves the API in a child process, so the data outlives each start.
 """
 
 import contextlib
+import functools
 import os
 import socket
 import sys
-from collections.abc import Iterator
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any
 from urllib.parse import urlsplit
 
-from chalice import local
+from chalice import cli, local
 from chalice.app import Chalice
 from chalice.config import Config
 
-from infra.api_gateway import local_gateway
-from infra.api_gateway.http_server import Server
+from infra.api_gateway import in_process
+from infra.api_gateway.http_server import During, Server
 from infra.local import stage_clock
+from infra.local.ports import HOST
 
-USUAL_ADDRESS = "LOCAL_AWS"  # only the stage `local` of Chalice has this variable
+STAGE = "local"
 VARIABLE = "AWS_ENDPOINT_URL"
 
 
-def replace_the_server() -> None:
-    """Let `chalice local` start the server of `make run`: Chalice's own refusals are not in the envelope."""
-    local.create_local_server = _server  # type: ignore[assignment]
+def main() -> None:
+    """Run a command of Chalice. The stage of `chalice local` is `local` unless another is named."""
+    command: Any = cli.local
+    command.callback = functools.partial(_local, command.callback)
+    next(option for option in command.params if option.name == "stage").default = STAGE
+    cli.main()
 
 
-def _server(app: Chalice, config: Config, host: str, port: int) -> Server:
-    """Return the server of `chalice local`. End the process with one line if it cannot serve."""
-    del config
-    if USUAL_ADDRESS not in os.environ:
-        _end("Only the stage `local` runs here. Start `make run`, then `chalice local --stage local --port 8100`.")
-    connect()
+def _local(command: Callable[..., None], **options: Any) -> None:
+    """Run `chalice local`. Exit with one line if it cannot serve."""
+    if options["stage"] != STAGE:
+        sys.exit(
+            "Only the stage `local` runs here: `chalice local` without `--stage`. `make deployed` runs the package."
+        )
+    host, port = options["host"], options["port"]
     try:
-        server = Server(local_gateway.gateway(app), port, host, during=_at_the_time_of_the_stage)
-    except OSError as problem:
-        _end(f"Nothing can listen on port {port} of {host} ({problem.strerror}): `--port` takes another.")
+        socket.create_server((host, port)).close()
+    except OSError:
+        sys.exit(f"Nothing can listen on port {port} of {host}: `--port` takes another.")
+    with contextlib.ExitStack() as stack:
+        during = _of_the_running_stage() or _own_stage(stack, f"http://{host}:{port}")
+        local.create_local_server = functools.partial(_server, during)  # type: ignore[assignment]
+        command(**options)
+
+
+def _server(during: During, app: Chalice, _: Config, host: str, port: int) -> Server:
+    """Return the server of `make run` for Chalice."""
+    server = Server(in_process.gateway(app), port, host, during=during)
     print(f"Serving on {server.url}", flush=True)
     return server
 
 
-@contextlib.contextmanager
-def _at_the_time_of_the_stage() -> Iterator[None]:
-    """Run a request at the time of the stage, which may have put its clock forward since the last one."""
-    stage_clock.follow(os.environ[VARIABLE])
-    yield
+def _of_the_running_stage() -> During | None:
+    """Send all calls of AWS to the stage that runs, and return the context of a request; None if no stage runs.
 
-
-def connect() -> None:
-    """Set the address of the local stage's AWS for every client, unless the environment has one.
-
-    End the process with one line if nothing listens there.
+    Exit with one line if the environment names a stage that does not run.
     """
-    url = os.environ.setdefault(VARIABLE, os.environ[USUAL_ADDRESS])
+    named = os.environ.get(VARIABLE)
+    url = named or f"http://{HOST}:{os.environ.get('AWS_PORT') or 8001}"
     try:
         address = urlsplit(url)
         socket.create_connection((address.hostname or "", address.port or 80), timeout=5).close()
     except (OSError, ValueError):
-        _end(f"No local stage is at {url}: start one with `make run`, or name another in {VARIABLE}.")
+        if named:
+            sys.exit(f"No local stage is at {url}: start one with `make run`, or name another in {VARIABLE}.")
+        return None
+    os.environ[VARIABLE] = url
+    return functools.partial(_at_the_time_of, url)
 
 
-def _end(message: str) -> NoReturn:
-    print(message, file=sys.stderr)
-    os._exit(1)  # Chalice makes the server in a thread, and SystemExit would end only that thread
+def _at_the_time_of(url: str) -> contextlib.AbstractContextManager[None]:
+    """Give this process the time of the stage, which may have put its clock forward since the last request."""
+    stage_clock.follow(url)
+    return contextlib.nullcontext()
+
+
+def _own_stage(stack: contextlib.ExitStack, url: str) -> During:
+    """Start a stage in this process, and return the context of a request."""
+    from infra.local import stage  # noqa: PLC0415  the child that serves next to a stage loads no moto
+
+    started = stage.start(stack)
+    stage.run(stack, started, url, with_month=stage.demo_setting())
+    return started.advances.clock.request

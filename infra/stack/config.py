@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
+from email.utils import parseaddr
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,12 @@ def check(config: dict[str, Any], stage: str) -> None:
             ),
         ]
     )
+
+
+def senders(config: dict[str, Any], stage: str) -> list[str]:
+    """Return the addresses that send the e-mails of a stage, without their names."""
+    shared, functions = _settings(config, stage)
+    return sorted({parseaddr(own["MAIL_FROM"])[1] for own in (shared, *functions.values()) if own.get("MAIL_FROM")})
 
 
 def check_values(sam: dict[str, Any], project: Path, stage: str) -> None:

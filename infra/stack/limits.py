@@ -1,10 +1,8 @@
-"""The limits that protect a stage from floods: of a route, of a function, and of a source address."""
+"""The limits that protect a stage from floods: of a route and of a function."""
 
 from typing import Any
 
 from chalice.app import Chalice
-
-from infra.stack import cors
 
 Template = dict[str, Any]
 
@@ -44,11 +42,3 @@ def reserved_concurrency(kind: str) -> Template:
     return {
         "ReservedConcurrentExecutions": {"Fn::If": [f"Has{parameter}", {"Ref": parameter}, {"Ref": "AWS::NoValue"}]}
     }
-
-
-def address_limit(resources: Template) -> Template:
-    """Return the web ACL of `cloud.json`, with the headers that pages of the allowed origins need."""
-    (rule,) = resources["WebACL"]["Properties"]["Rules"]
-    readable = [cors.if_any({"Name": name, "Value": value}) for name, value in cors.of_the_gateway().items()]
-    rule["Action"]["Block"]["CustomResponse"]["ResponseHeaders"] += readable
-    return resources

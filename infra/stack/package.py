@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -126,7 +127,7 @@ BUILD = ROOT / "build"
 SPARE_CONCURRENCY = 100  # Lambda keeps it for functions without a reserved concurrency
 SOURCES = ("app.py", "chalicelib", config.FILE)
 LOCK = ROOT / "requirements.lock"
-REFERENCE = re.compile(r"\$\{[^}]+\}")
+MAIL_FROM = "MAIL_FROM"  # in a policy it stands for the address of this setting, and permits no e-mail without one
 
 
 def main() -> None:
@@ -152,9 +153,10 @@ def package(stage: str, build: Path) -> None:
     """Write `sam.json` and `deployment.zip` of a stage into `build`. Raises ConfigError before it writes, if it can."""
     if not runtime.is_installed():
         raise PackageError(runtime.HINT)
-    config.check(config.read(ROOT), stage)
+    settings = config.read(ROOT)
+    config.check(settings, stage)
     build.mkdir(parents=True, exist_ok=True)
-    project = _project(build)
+    project = _project(build, config.senders(settings, stage))
     lock = build / "requirements.lock"
     lock.write_text(packed_part(LOCK.read_text(encoding="utf-8")), encoding="utf-8")
     install(lock, project / "vendor")
@@ -173,16 +175,19 @@ def quota(sam: dict[str, Any]) -> int:
     return sum(limits) + SPARE_CONCURRENCY
 
 
-def _project(build: Path) -> Path:
+def _project(build: Path, senders: Sequence[str] = ()) -> Path:
     project = build / "project"
     shutil.rmtree(project, ignore_errors=True)
-    for name in (*SOURCES, *(str(path.relative_to(ROOT)) for path in (ROOT / ".chalice").glob("policy-*.json"))):
+    for name in SOURCES:
         source, target = ROOT / name, project / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
             shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, target)
+    for source in (ROOT / ".chalice").glob("policy-*.json"):
+        text = source.read_text(encoding="utf-8").replace(f'"{MAIL_FROM}"', json.dumps(senders or MAIL_FROM))
+        (project / ".chalice" / source.name).write_text(text, encoding="utf-8")
     return project
 
 

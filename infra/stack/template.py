@@ -1,21 +1,19 @@
 """The template that is merged into Chalice's: the stage's resources, parameters, alarms, hosts and network."""
 
 import copy
-import json
-from collections import defaultdict
 from typing import Any
 
 from chalice.app import Chalice, DynamoDBEventConfig
 
-from chalicelib.errors import ErrorCode, envelope
-from chalicelib.web import STATUS_OF
-from infra.stack import cors, limits, logs, resources, streams
+from chalicelib.web import EXPOSED_HEADERS
+from infra.stack import limits, logs, resources, streams
 from infra.stack.alarms import monitoring_resources
 from infra.stack.runtime import RUNTIME
 
 Template = dict[str, Any]
 
-CALLING_ACQUIRERS = ("APIHandler", "SweepPayments")  # cloud.json permits their roles to have network interfaces
+API = "APIHandler"
+CALLING_ACQUIRERS = (API, "SweepPayments")  # cloud.json permits their roles to have network interfaces
 # TLS before 1.2 is refused, at the API's own address too, which takes 1.0 without a policy. STRICT refuses a request
 # whose TLS name is another host than its header Host.
 TLS = {"SecurityPolicy": "SecurityPolicy_TLS13_1_2_2021_06", "EndpointAccessMode": "STRICT"}
@@ -25,6 +23,8 @@ FROM_PARAMETERS = {
         "Variables": {"ALLOWED_ORIGINS": {"Ref": "AllowedOrigins"}, "SMS_COUNTRIES": {"Ref": "SmsCountries"}}
     }
 }
+INTEGRATION, ANY_METHOD = "x-amazon-apigateway-integration", "x-amazon-apigateway-any-method"
+FUNCTION = "arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${%s.Arn}/invocations"
 VPC = {"SubnetIds": {"Ref": "SubnetIds"}, "SecurityGroupIds": {"Ref": "SecurityGroupIds"}}
 
 
@@ -33,7 +33,7 @@ def template(app: Chalice) -> Template:
     merged = copy.deepcopy(resources.definition())
     cloud = resources.cloud()
     merged["Resources"] |= _function_resources(app) | cloud["Hosts"] | monitoring_resources() | cloud["Alerts"]
-    merged["Resources"] |= cloud["Logs"] | limits.address_limit(cloud["WebACL"]) | cloud["Functions"]
+    merged["Resources"] |= cloud["Logs"] | _readable_web_acl(cloud["WebACL"]) | cloud["Functions"]
     merged["Resources"]["RestAPI"]["Properties"] |= api_properties(app)
     return merged
 
@@ -42,7 +42,7 @@ def function_names(app: Chalice) -> dict[str, str]:
     """Return the log group's name of each function, by the function's name in the template."""
     names = [handler.name for handler in app.builtin_auth_handlers]
     names += [event.name for event in app.event_sources] + [pure.name for pure in app.pure_lambda_functions]
-    return {"APIHandler": "api"} | {logical_id(name): name.replace("_", "-") for name in names}
+    return {API: "api"} | {logical_id(name): name.replace("_", "-") for name in names}
 
 
 def logical_id(function: str) -> str:
@@ -60,7 +60,7 @@ def _function_resources(app: Chalice) -> Template:
         }
     for name in CALLING_ACQUIRERS:
         items[name]["Properties"] |= {"VpcConfig": {"Fn::If": ["HasSubnets", VPC, {"Ref": "AWS::NoValue"}]}}
-    items["APIHandler"]["Properties"] |= limits.reserved_concurrency("Api") | FROM_PARAMETERS
+    items[API]["Properties"] |= limits.reserved_concurrency("Api") | FROM_PARAMETERS
     for handler in app.builtin_auth_handlers:
         items[logical_id(handler.name)]["Properties"] |= limits.reserved_concurrency("Authorizer")
     for event in app.event_sources:
@@ -73,7 +73,7 @@ def _function_resources(app: Chalice) -> Template:
 
 
 def api_properties(app: Chalice) -> Template:
-    """Return the properties of the API: limits, access log, its own answers, authorizers, and the 405 of each path."""
+    """Return the properties of the API: limits, access log, its own answers, authorizers, and the other methods."""
     return {
         "Name": {"Ref": "AWS::StackName"},
         **TLS,
@@ -82,15 +82,19 @@ def api_properties(app: Chalice) -> Template:
         "TracingEnabled": True,
         "MethodSettings": limits.method_settings(app),
         "AccessLogSetting": logs.access_log_setting(),
-        "GatewayResponses": cors.gateway_responses(),
+        "GatewayResponses": _gateway_responses(),
         "DefinitionBody": {
             "securityDefinitions": _authorizers_of_requests(app),
-            "paths": {
-                path: {"x-amazon-apigateway-any-method": _method_not_allowed(sorted(methods))}
-                for path, methods in _methods_by_path(app).items()
-            },
+            # The function answers the methods that a path lacks, without a credential: 405, and preflights of browsers.
+            "paths": {path: {ANY_METHOD: {"responses": {}, INTEGRATION: integration(API)}} for path in app.routes},
         },
     }
+
+
+def integration(function: str) -> Template:
+    """Return the integration of a method that calls this function, as Chalice writes it."""
+    uri = {"Fn::Sub": FUNCTION % function}
+    return {"type": "aws_proxy", "httpMethod": "POST", "uri": uri, "contentHandling": "CONVERT_TO_TEXT"}
 
 
 def _authorizers_of_requests(app: Chalice) -> Template:
@@ -99,30 +103,35 @@ def _authorizers_of_requests(app: Chalice) -> Template:
     return {handler.name: {"x-amazon-apigateway-authorizer": changes} for handler in app.builtin_auth_handlers}
 
 
-def _methods_by_path(app: Chalice) -> dict[str, set[str]]:
-    methods: dict[str, set[str]] = defaultdict(set)
-    for path, entries in app.routes.items():
-        methods[path] |= set(entries)
-    return methods
+def _gateway_responses() -> Template:
+    """Return the answers of API Gateway itself, readable for pages of the allowed origins."""
+    responses = copy.deepcopy(resources.gateway_responses())
+    for response in responses.values():
+        headers = response.setdefault("ResponseParameters", {}).setdefault("Headers", {})
+        headers |= {name: _if_any_origin(value) for name, value in _readable_by_pages("'").items()}
+    return responses
 
 
-def _method_not_allowed(allowed: list[str]) -> Template:
-    """Return a mock that answers the other methods of a path with 405, and preflights of allowed origins."""
-    error = ErrorCode.METHOD_NOT_ALLOWED
-    methods = ", ".join(allowed)
-    body = json.dumps(envelope(error.code, error.message))
+def _readable_web_acl(web_acl: Template) -> Template:
+    """Return the web ACL of `cloud.json`, whose refusals are readable for pages of the allowed origins."""
+    (rule,) = web_acl["WebACL"]["Properties"]["Rules"]
+    readable = [_if_any_origin({"Name": name, "Value": value}) for name, value in _readable_by_pages().items()]
+    rule["Action"]["Block"]["CustomResponse"]["ResponseHeaders"] += readable
+    return web_acl
+
+
+def _readable_by_pages(quote: str = "") -> Template:
+    """Return the headers of CORS of answers without a function, by name, with the values in these quotes.
+
+    Such a header is a constant or a copy from the request: it cannot depend on a list of several origins.
+    """
+    one_or_any = ["HasOneAllowedOrigin", {"Fn::Sub": f"{quote}${{AllowedOrigins}}{quote}"}, f"{quote}*{quote}"]
     return {
-        "responses": {"405": {"description": error.message, "headers": {"Allow": {"type": "string"}}}},
-        "x-amazon-apigateway-integration": {
-            "type": "mock",
-            "passthroughBehavior": "never",
-            "requestTemplates": {"application/json": json.dumps({"statusCode": STATUS_OF[error]})},
-            "responses": {
-                "default": {
-                    "statusCode": str(STATUS_OF[error]),
-                    "responseParameters": {"method.response.header.Allow": f"'{methods}'"},
-                    "responseTemplates": {"application/json": cors.or_a_preflight(body, methods)},
-                }
-            },
-        },
+        "Access-Control-Allow-Origin": {"Fn::If": one_or_any},
+        "Access-Control-Expose-Headers": f"{quote}{EXPOSED_HEADERS}{quote}",
     }
+
+
+def _if_any_origin(value: Any) -> Template:
+    """Return the value, only for a stage that allows origins."""
+    return {"Fn::If": ["HasAllowedOrigins", value, {"Ref": "AWS::NoValue"}]}

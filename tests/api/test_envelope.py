@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib import web
+from chalicelib import endpoints, web
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import payments
 from tests.support.cards import TRACK2, a_card_body, chip_data
@@ -15,6 +15,7 @@ from tests.support.http import TILL, Reply, basic, call, get, post
 from tests.support.transactions import a_body, a_guid
 
 SUBMIT = "/api/v1/payment/submit"
+WRONG_METHOD = '{"ErrorCode": 206, "ErrorMessage": "The path does not take this method.", "Validations": null}'
 
 
 def enveloped(reply: Reply) -> dict[str, Any]:
@@ -49,6 +50,19 @@ def test_a_refusal_before_the_body_is_read(
 
     assert reply.error == error
     assert reply.headers.get("Allow") == ("POST" if error == (405, 206) else None)
+
+
+def test_every_path_answers_another_method_as_the_gateway_writes_its_own_refusals(stage: str) -> None:
+    methods: dict[str, list[str]] = {}
+    for endpoint in endpoints.ENDPOINTS:
+        methods.setdefault(endpoint.path, []).append(endpoint.method)
+
+    for path, allowed in methods.items():
+        reply = call(stage, "PATCH", path, {}, None)
+        sent = {"Content-Type": "application/json", "Allow": ", ".join(sorted(allowed))}
+        assert (reply.status, reply.text) == (405, WRONG_METHOD)
+        assert reply.headers.items() >= sent.items()
+        assert "Cache-Control" not in reply.headers
 
 
 def test_every_error_has_a_status_and_who_is_not_signed_in_gets_401() -> None:

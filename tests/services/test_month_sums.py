@@ -137,7 +137,7 @@ def test_between_any_two_calls_of_a_list_something_else_may_be_written(seed: int
         check(books, books.ask(NOW, YEAR))
 
 
-def costs(tills: int) -> list[tuple[int, int]]:
+def costs(tills: int) -> list[tuple[int, float]]:
     """Return the calls and read units of lists of a year of 600 payments, each asked for the second time."""
     books = a_merchant_with_agents(count=tills)
     write_in_bulk(paid(books, books.agents[number % tills], NOW - number * 14 * HOUR) for number in range(600))
@@ -146,7 +146,7 @@ def costs(tills: int) -> list[tuple[int, int]]:
         books.ask(NOW, {**YEAR, **wanted})
         with measure_capacity() as meter:
             assert books.ask(NOW, {**YEAR, **wanted}).transactions
-        found.append((meter["calls"], meter["RCU"]))
+        found.append((meter.calls, meter.read_units))
     return found
 
 

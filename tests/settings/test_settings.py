@@ -117,6 +117,11 @@ def test_an_origin_is_named_as_a_browser_writes_it(text: str) -> None:
     assert re.fullmatch(PATTERN, text)
 
 
+def test_a_list_of_origins_may_have_blanks_and_name_one_twice() -> None:
+    with allowed(" https://a.example, https://b.example,,https://a.example "):
+        assert settings().allowed_origins == ("https://a.example", "https://b.example")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -1,6 +1,6 @@
 """Counting the calls to AWS, so that tests can assert what an operation costs.
 
-Capacity: write units as DynamoDB Local reports them (moto reports constants)."""
+Capacity: write units as AWS charges them, from the reports of DynamoDB Local (moto reports constants)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +10,7 @@ import pytest
 
 from chalicelib.aws.client import Client
 from chalicelib.aws.endpoints import DYNAMODB
+from infra.bench.client import measure_capacity
 
 
 @contextmanager
@@ -28,24 +29,8 @@ def store_calls() -> Iterator[list[str]]:
         yield names
 
 
-WRITES = ("PutItem", "UpdateItem", "DeleteItem", "TransactWriteItems")
-
-
 @contextmanager
 def write_units() -> Iterator[list[tuple[str, float]]]:
-    """Table and units of each write until it ends, indexes included, by whatever thread."""
-    charged: list[tuple[str, float]] = []
-    really = Client.call
-
-    def call(client: Client, operation: str, **parameters: Any) -> dict[str, Any]:
-        if operation not in WRITES:
-            return really(client, operation, **parameters)
-        answer = really(client, operation, **{**parameters, "ReturnConsumedCapacity": "TOTAL"})
-        consumed = answer.get("ConsumedCapacity", [])
-        tables = consumed if isinstance(consumed, list) else [consumed]
-        charged.extend((table["TableName"].rsplit("-", 1)[-1], table["CapacityUnits"]) for table in tables)
-        return answer
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Client, "call", call)
-        yield charged
+    """Collect the table and the units of each write in the block, indexes included, by any thread."""
+    with measure_capacity() as meter:
+        yield meter.writes

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from email.utils import parseaddr
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -19,6 +20,7 @@ from botocore.signers import RequestSigner
 
 from chalicelib.aws.client import Client
 from infra.local.engines import environment
+from infra.stack.package import MAIL_FROM
 from infra.stack.resources import ACCOUNT_ID, REGION, STACK
 
 FOLDER = Path(__file__).parents[2] / ".chalice"
@@ -92,6 +94,8 @@ def resource_of(value: Any) -> str:
         return KEY
     if value == {"Ref": "Secret"}:
         return SECRET
+    if value == MAIL_FROM:
+        return environment()[MAIL_FROM]
     if isinstance(value, dict) and "Fn::GetAtt" in value:
         return " ".join(value["Fn::GetAtt"])
     text: str = value["Fn::Sub"] if isinstance(value, dict) else value
@@ -134,9 +138,10 @@ def required_permissions(service: str, operation: str, parameters: Mapping[str, 
         yield from _key_permissions("s3", READING if operation == "GetObject" else WRITING)
     elif service == "sesv2":
         identity = f"arn:aws:ses:{REGION}:{ACCOUNT_ID}:identity/example.com"
-        yield Permission("ses:SendEmail", identity)
+        sender = {"ses:FromAddress": parseaddr(parameters["FromEmailAddress"])[1]}
+        yield Permission("ses:SendEmail", identity, sender)
         if "Raw" in parameters["Content"]:
-            yield Permission("ses:SendRawEmail", identity)
+            yield Permission("ses:SendRawEmail", identity, sender)
     else:
         resource = {"sns": str(parameters.get("TopicArn") or "+27829876543")}[service]
         yield Permission("sns:Publish", resource)

@@ -17,7 +17,6 @@ MADE = {
     "export",
     "tills",
     "events",
-    "peer",
     "cold-start",
 }  # by infra.bench
 PAGES = Table("pages", ("page", "calls"), [("first", "5"), ("last", "6")])

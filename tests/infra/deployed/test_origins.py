@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.deployment import Deployed, served
 from tests.support.http import TILL, call
-from tests.support.origins import CORS, SHOP, allowing, told
+from tests.support.origins import SHOP, allowing, told
 from tests.support.transactions import a_body
 
 SUBMIT = "/api/v1/payment/submit"
@@ -66,12 +66,3 @@ def test_both_stages_tell_the_same(  # noqa: PLR0913, PLR0917  two stages and a 
     assert (reply.status, told(reply.headers)) == (local.status, told(local.headers))
     assert reply.headers.get("Vary") == local.headers.get("Vary")
     assert reply.text == local.text or reply.status == 200
-
-
-def test_a_preflight_calls_no_function(open_to_a_shop: Deployed) -> None:
-    before = {name: len(function.outcomes) for name, function in open_to_a_shop.stage.functions.items()}
-
-    reply = call(open_to_a_shop.url, "OPTIONS", SUBMIT, None, TILL, {"origin": SHOP})
-
-    assert (reply.status, reply.headers[f"{CORS}Allow-Origin"]) == (204, SHOP)
-    assert {name: len(function.outcomes) for name, function in open_to_a_shop.stage.functions.items()} == before

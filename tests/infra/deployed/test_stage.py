@@ -57,7 +57,7 @@ def test_a_refusal_has_the_envelope(
     assert call(deployed.url, method, path, {}, login).error == error
 
 
-def test_a_public_route_and_a_mock_need_no_credential(deployed: Deployed) -> None:
+def test_a_public_route_and_a_wrong_method_need_no_credential(deployed: Deployed) -> None:
     assert get(deployed.url, "/api/v1/openapi.json", None).status == 200
     assert call(deployed.url, "PATCH", SUBMIT, None, None).headers["Allow"] == "POST"
 

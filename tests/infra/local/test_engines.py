@@ -8,6 +8,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import boto3
 import pytest
@@ -88,6 +89,20 @@ def test_moto_remembers_no_table_that_a_transaction_copied() -> None:
     ended = subprocess.run([sys.executable, "-c", COUNT_TABLES], capture_output=True, text=True, check=True)
 
     assert ended.stdout == "0 0\n"
+
+
+def test_dynamodb_local_does_not_listen_on_the_network(dynamodb_local_url: str) -> None:
+    if not engines.is_closed_to_the_network():
+        pytest.skip("Java has no compiler here")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as outward:
+        try:
+            outward.connect(("192.0.2.1", 9))  # sends nothing
+        except OSError:
+            pytest.skip("this machine has no network")
+        own_address = outward.getsockname()[0]
+
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection((own_address, urlsplit(dynamodb_local_url).port or 0), timeout=5)
 
 
 @pytest.mark.parametrize("name", stage.ENGINES)

@@ -1,5 +1,6 @@
 """Packaging reports what is wrong with a stage before it is deployed."""
 
+import json
 import os
 import re
 import shutil
@@ -36,6 +37,16 @@ def test_make_package_prints_the_place_of_a_fault_in_the_file_of_settings(
 
     with pytest.raises(SystemExit, match=r"^\.chalice/config\.json is not JSON: line 2, column 2\d: .*\.$"):
         package.main()
+
+
+def test_a_stage_sends_e_mail_only_from_its_own_address(tmp_path: Path) -> None:
+    settings = {"stages": {"prod": {"environment_variables": {"MAIL_FROM": "The shop <receipts@shop.example>"}}}}
+    project = package._project(tmp_path, config.senders(settings, "prod"))  # noqa: SLF001  without the wheels
+
+    for name in ("deliver-outbox", "sweep-outbox"):
+        policy = json.loads((project / ".chalice" / f"policy-{name}.json").read_text(encoding="utf-8"))
+        (mail,) = [one for one in policy["Statement"] if "ses:SendEmail" in one["Action"]]
+        assert mail["Condition"] == {"StringEquals": {"ses:FromAddress": ["receipts@shop.example"]}}
 
 
 def test_a_package_is_not_made_without_the_python_it_is_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,6 +66,14 @@ def test_the_authorizer_reaches_credentials_and_one_secret_and_nothing_else() ->
         ("api", Permission("secretsmanager:PutSecretValue", SECRET)),
         (
             "sweep-outbox",
+            Permission(
+                "ses:SendEmail",
+                f"arn:aws:ses:{REGION}:{ACCOUNT_ID}:identity/example.com",
+                {"ses:FromAddress": "other@example.com"},
+            ),
+        ),
+        (
+            "sweep-outbox",
             Permission("dynamodb:UpdateItem", f"arn:aws:dynamodb:{REGION}:{ACCOUNT_ID}:table/{STACK}-logins"),
         ),
     ],

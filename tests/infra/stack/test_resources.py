@@ -5,8 +5,8 @@ import pytest
 
 from chalicelib.errors import ErrorCode
 from chalicelib.web import STATUS_OF
-from infra.local import chalice_local, engines
-from infra.stack import package, resources
+from infra.local import engines
+from infra.stack import resources
 
 RESPONSES = resources.gateway_responses()
 ERRORS = {error.code: error for error in ErrorCode}
@@ -98,12 +98,9 @@ def test_the_tables_are_those_of_the_design() -> None:
     )
 
 
-def test_chalice_local_is_configured_as_the_local_stage_is() -> None:
-    config = json.loads((package.ROOT / ".chalice" / "config.json").read_text(encoding="utf-8"))
+def test_chalices_stage_local_has_the_resources_of_the_local_stage() -> None:
+    variables = engines.environment()
 
-    variables = config["stages"]["local"]["environment_variables"]
-    assert variables.pop(chalice_local.USUAL_ADDRESS) == "http://127.0.0.1:8001"
-    assert variables == engines.environment()
     assert {name: variables[name] for name in ("TABLE_PREFIX", "KEY_ID", "BUCKET", "SECRET_ID", "AWS_REGION")} == {
         "TABLE_PREFIX": f"{resources.STACK}-",
         "KEY_ID": f"alias/{resources.STACK}",

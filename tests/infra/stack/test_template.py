@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 
 from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
-from chalicelib.errors import ErrorCode, envelope
+from chalicelib.errors import ErrorCode
 from infra.stack import alarms, resources, template
-from infra.stack.cloudformation import deployed
 from infra.stack.package import ROOT
-from tests.support.http import call
 
 LINTER = ROOT / ".engines" / "cfn-lint" / "bin" / "cfn-lint"
 APP = importlib.import_module("app").app
@@ -84,22 +82,6 @@ def test_the_authorizer_is_called_with_the_whole_request_and_remembered_by_its_h
         "authorizerResultTtlInSeconds": 60,
     }
     assert definitions["authorizer"]["x-amazon-apigateway-authtype"] == "custom"
-
-
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda endpoint: endpoint.name)
-def test_the_gateway_answers_another_method_as_the_local_stage_does(
-    endpoint: Any, stage: str, sam: dict[str, Any]
-) -> None:
-    path = deployed(sam)["RestAPI"]["Properties"]["DefinitionBody"]["paths"][endpoint.path]
-    answered = path["x-amazon-apigateway-any-method"]["x-amazon-apigateway-integration"]["responses"]["default"]
-
-    reply = call(stage, "PUT", endpoint.path, {}, login=None)
-
-    assert str(reply.status) == answered["statusCode"]
-    assert reply.body == json.loads(answered["responseTemplates"]["application/json"])
-    assert f"'{reply.headers['Allow']}'" == answered["responseParameters"]["method.response.header.Allow"]
-    error = ErrorCode.METHOD_NOT_ALLOWED
-    assert reply.body == envelope(error.code, error.message)
 
 
 def test_every_function_has_a_role_a_log_and_traces_of_its_own(sam: dict[str, Any]) -> None:

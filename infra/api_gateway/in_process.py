@@ -10,12 +10,10 @@ from typing import Any
 from chalice.app import Chalice
 
 from chalicelib.settings import settings
-from infra.api_gateway.gateway import AUTHORIZER, INTEGRATION, Function, Gateway, Kind, Refusal
+from infra.api_gateway.gateway import AUTHORIZER, Function, Gateway, Kind, Refusal
 from infra.stack import cloudformation, resources, template
 
 CONFIG = Path(__file__).parents[2] / ".chalice" / "config.json"
-API = "APIHandler"
-URI = "arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2015-03-31/functions/${%s.Arn}/invocations"
 _own = threading.local()  # the request and context of each thread
 
 
@@ -32,7 +30,7 @@ def gateway(app: Chalice) -> Gateway:
     deployed = cloudformation.deployed(sam, AllowedOrigins=",".join(settings().allowed_origins))
     guards = [entry.authorizer for entries in app.routes.values() for entry in entries.values() if entry.authorizer]
     functions = {template.logical_id(guard.name): _function(guard) for guard in guards}
-    functions[API] = _function(_thread_safe(app))
+    functions[template.API] = _function(_thread_safe(app))
     return Gateway(deployed["RestAPI"], functions, in_process=True)
 
 
@@ -43,12 +41,12 @@ def definition(app: Chalice) -> dict[str, Any]:
     properties["MinimumCompressionSize"] = config["minimum_compression_size"]
     body = properties["DefinitionBody"]
     for name, scheme in body["securityDefinitions"].items():
-        scheme[AUTHORIZER]["authorizerUri"] = {"Fn::Sub": URI % template.logical_id(name)}
+        scheme[AUTHORIZER]["authorizerUri"] = template.integration(template.logical_id(name))["uri"]
     for path, entries in app.routes.items():
         for method, entry in entries.items():
             body["paths"][path][method.lower()] = {
                 **({"security": [{entry.authorizer.name: []}]} if entry.authorizer else {}),
-                INTEGRATION: {"type": "aws_proxy", "uri": {"Fn::Sub": URI % API}},
+                template.INTEGRATION: template.integration(template.API),
             }
     return {"Type": "AWS::Serverless::Api", "Properties": properties}
 
