@@ -66,9 +66,13 @@ def nothing_real() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def each_password_hashed_once() -> Iterator[None]:
-    """A hash costs 20 ms, and tests store the same few passwords thousands of times. Each login is verified in full."""
+    """A hash costs 20 ms, and tests store and verify the same few passwords thousands of times.
+
+    A wrong password is verified in full each time, because an exception is not remembered.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(PasswordHasher, "hash", cache(PasswordHasher.hash))
+        patch.setattr(PasswordHasher, "verify", cache(PasswordHasher.verify))
         yield
 
 

@@ -46,7 +46,7 @@ def call(  # noqa: PLR0913, PLR0917  what a request is made of
     method: str,
     path: str,
     body: Any = None,
-    login: tuple[str, str] | None = TILL,
+    login: tuple[str, str] | None = TILL_BY_KEY,
     headers: dict[str, str] | None = None,
 ) -> Reply:
     """One request. `body` is JSON-encoded unless it is text or bytes already; `login` None sends no credential."""
@@ -64,9 +64,9 @@ def call(  # noqa: PLR0913, PLR0917  what a request is made of
         connection.close()
 
 
-def post(stage: str, path: str, body: Any, login: tuple[str, str] | None = TILL, **headers: str) -> Reply:
+def post(stage: str, path: str, body: Any, login: tuple[str, str] | None = TILL_BY_KEY, **headers: str) -> Reply:
     return call(stage, "POST", path, body, login, {name.replace("_", "-"): value for name, value in headers.items()})
 
 
-def get(stage: str, path: str, login: tuple[str, str] | None = TILL) -> Reply:
+def get(stage: str, path: str, login: tuple[str, str] | None = TILL_BY_KEY) -> Reply:
     return call(stage, "GET", path, None, login)
