@@ -5,16 +5,14 @@ from datetime import datetime, timedelta
 
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.effective_settings import AccountConfiguration, effective, payment_options
-from chalicelib.domain.merchant import Terminal
 from chalicelib.domain.transaction import InputType
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.iso_codes import currency_code
-from chalicelib.services.admission import admit
+from chalicelib.services.admission import Admitted, admit
 from chalicelib.settings import settings
 from chalicelib.store import merchants
 from chalicelib.store.account_configuration import take_call
-from chalicelib.store.table import read
 
 
 def get(caller: Caller, now: datetime, *, current_account_id: int | None = None) -> AccountConfiguration:
@@ -27,7 +25,7 @@ def get(caller: Caller, now: datetime, *, current_account_id: int | None = None)
     options = payment_options(in_force, _card_acquirer) if merchant else ()
     products = tuple(settings().partners) if merchant else ()
     of_merchant = merchant.currency_id if merchant else None
-    currency = _terminal_currency(agent, *admitted.others) or agent.currency_id or of_merchant
+    currency = _terminal_currency(admitted) or agent.currency_id or of_merchant
 
     _take_call_of_interval(agent, now)
     return AccountConfiguration(agent, merchant, currency and currency_code(currency), options, products)
@@ -39,11 +37,12 @@ def _card_acquirer(input_type: InputType) -> tuple[str, str] | None:
     return (code, acquirers.named(code).name) if code else None
 
 
-def _terminal_currency(agent: Agent, terminal: Terminal | None = None) -> str | None:
-    """Return the currency of the agent's terminal. The authorizer may have read an earlier terminal."""
-    if agent.terminal_id is not None and (terminal is None or terminal.id != agent.terminal_id):
-        terminal = read(merchants.terminal_key(agent.terminal_id))
-    return terminal.currency.code if terminal and agent.terminal_id is not None else None
+def _terminal_currency(admitted: Admitted) -> str | None:
+    """Return the currency of the agent's terminal, which may be another one than the authorizer's."""
+    if admitted.agent.terminal_id is None:
+        return None
+    terminal = admitted.read(merchants.terminal_key(admitted.agent.terminal_id))
+    return terminal.currency.code if terminal else None
 
 
 def _take_call_of_interval(agent: Agent, now: datetime) -> None:

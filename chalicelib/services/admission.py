@@ -35,11 +35,6 @@ class Admitted(Record):
                 return found
         return read(key)
 
-    @property
-    def others(self) -> tuple[Any, ...]:
-        """Return the requested records in their order."""
-        return tuple(record for _, record in self.found)
-
 
 def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None) -> Admitted:
     """Return the caller, its merchant and the records of `keys`, read strongly in one round trip.
@@ -81,8 +76,7 @@ def admit_with_merchant(caller: Caller, account_id: int | None) -> tuple[Agent, 
     admitted = admit(caller, *([agents.key(account_id)] if account_id is not None else []))
     if account_id is None:
         return admitted.agent, admitted.merchant
-    account: Agent | None = admitted.others[0]
-    merchant = admitted.merchant
+    account, merchant = admitted.read(agents.key(account_id)), admitted.merchant
     if account is not None and admitted.agent.is_system_user and account.client_id != NO_CLIENT:
         merchant = read(merchants.key(account.client_id))
     if account is None or merchant is None or account.client_id != merchant.id:
@@ -92,9 +86,9 @@ def admit_with_merchant(caller: Caller, account_id: int | None) -> tuple[Agent, 
 
 def admit_to_transaction(caller: Caller, transaction_id: str) -> tuple[Admitted, Transaction]:
     """Return the caller and a transaction that it may see. Raise 404 for a missing one and for another merchant's."""
-    keys = [transactions.key(transaction_id.upper())] if is_guid(transaction_id) else []
-    admitted = admit(caller, *keys)
-    transaction: Transaction | None = next(iter(admitted.others), None)
+    key = transactions.key(transaction_id.upper()) if is_guid(transaction_id) else None
+    admitted = admit(caller, *([key] if key else []))
+    transaction = admitted.read(key) if key else None
     if transaction is None:
         raise ServiceError(ErrorCode.TRANSACTION_NOT_FOUND)
     permissions.check_can_see_transaction(admitted.agent, transaction.client_id, transaction.agent.id)

@@ -21,7 +21,7 @@ from chalicelib.gateways.secrets import seal, unseal
 from chalicelib.schemas.agents import BulkUpdate, CreateAgent, ListAgents, ReadableItem, UpdateAgent
 from chalicelib.schemas.field_types import is_email
 from chalicelib.services import message_limits, pictures
-from chalicelib.services.admission import admit
+from chalicelib.services.admission import Admitted, admit
 from chalicelib.services.authentication import new_secret_key
 from chalicelib.services.merchants import check_same_as_path, require_merchant
 from chalicelib.services.passwords import hash_password
@@ -41,9 +41,9 @@ def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -
     keys = [merchants.key(merchant_id), *_terminal_keys(body, merchant_id)]
     admitted = admit(caller, *keys, current_account_id=body.current_account_id)
     permissions.check_can_manage(admitted.agent, merchant_id)
-    merchant = require_merchant(admitted.others[0])
+    merchant = require_merchant(admitted, merchant_id)
     check_same_as_path("client_id", body.client_id, merchant_id)
-    resolved = _resolve_references(body, merchant_id, admitted.others[1:], _branches(body))
+    resolved = _resolve_references(body, merchant_id, admitted, _branches(body))
 
     agent, login = _new_agent(body, merchant_id, resolved, now)
     welcome = messages.welcome(secrets.token_hex(16), merchant_id, agent.name, agent.email, now)
@@ -57,7 +57,7 @@ def get(caller: Caller, merchant_id: int, pos_id: int, now: datetime) -> Profile
     """Return an agent with its secret key and its remembered sessions."""
     admitted = admit(caller, merchants.key(merchant_id), agents.key(pos_id))
     permissions.check_can_see_agent(admitted.agent, merchant_id, pos_id)
-    merchant, agent = require_merchant(admitted.others[0]), _agent_of_merchant(merchant_id, admitted.others[1])
+    merchant, agent = require_merchant(admitted, merchant_id), _agent_of_merchant(merchant_id, admitted, pos_id)
     sessions = sessions_store.remembered(agent, now) if may_be_remembered(agent, merchant) else []
     return replace(_profile(agent, merchant), secret_key=secret_key_of(agent), sessions=tuple(sessions))
 
@@ -80,11 +80,11 @@ def update(body: UpdateAgent, caller: Caller, merchant_id: int, pos_id: int, now
             current_account_id=body.current_account_id,
         )
         permissions.check_can_manage(admitted.agent, merchant_id)
-        merchant, before = require_merchant(admitted.others[0]), _agent_of_merchant(merchant_id, admitted.others[1])
+        merchant, before = require_merchant(admitted, merchant_id), _agent_of_merchant(merchant_id, admitted, pos_id)
         check_same_as_path("id", body.id, pos_id)
         if body.state == BLOCKED and _leaves_no_administrator(admitted.agent, {pos_id}):
             raise invalid(Finding("state", Check.CONTRADICTION, LAST_ADMINISTRATOR))
-        resolved = _resolve_references(body, merchant_id, admitted.others[2:], {})
+        resolved = _resolve_references(body, merchant_id, admitted, {})
 
         after = _next_version(before, body, resolved, merchant, now)
         login = _login_change(body, before, after)
@@ -136,8 +136,9 @@ def _new_agent(body: CreateAgent, merchant_id: int, resolved: dict[str, Any], no
     return agent, login
 
 
-def _agent_of_merchant(merchant_id: int, agent: Agent | None) -> Agent:
+def _agent_of_merchant(merchant_id: int, admitted: Admitted, pos_id: int) -> Agent:
     """Return the agent of the path, or raise AGENT_NOT_FOUND when it is missing or another merchant's."""
+    agent = admitted.read(agents.key(pos_id))
     if agent is None or agent.client_id != merchant_id:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
     return agent
@@ -165,15 +166,14 @@ def _branches(body: CreateAgent) -> dict[str, int]:
 
 
 def _resolve_references(
-    body: CreateAgent | UpdateAgent, merchant_id: int, found: tuple[Any, ...], branches: dict[str, int]
+    body: CreateAgent | UpdateAgent, merchant_id: int, admitted: Admitted, branches: dict[str, int]
 ) -> dict[str, Any]:
     """Return the fields of the agent's record that follow from the body's references.
 
-    `found` are the records of `_terminal_keys`. Raise all findings together when references lead to no record.
+    Raise all findings together when references lead to no record.
     """
-    records = list(found)
-    terminal = records.pop(0) if body.terminal_id is not None else None
-    claim = records.pop(0) if body.tid is not None else None
+    terminal = None if body.terminal_id is None else admitted.read(merchants.terminal_key(body.terminal_id))
+    claim = None if body.tid is None else admitted.read(unique_names.tid_key(merchant_id, body.tid))
     by_id, by_tid = (body.terminal_id, terminal), (body.tid, claim.holder if claim else None)
     terminal_id, of_terminal = agent_assignments.resolve_terminal(merchant_id, by_id, by_tid)
     requested = body.printer_and_tax_settings
@@ -228,7 +228,7 @@ def update_bulk(body: BulkUpdate, caller: Caller, merchant_id: int, now: datetim
         raise ServiceError(ErrorCode.BATCH_TOO_LONG, f"A batch has at most {MAX_ITEMS} items.")
     admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
     permissions.check_can_manage(admitted.agent, merchant_id)
-    require_merchant(admitted.others[0])
+    require_merchant(admitted, merchant_id)
 
     items = body.read_items()
     logins = _logins_by_email({item.email for item, _ in items})
@@ -316,7 +316,7 @@ def search(body: ListAgents, caller: Caller, merchant_id: int) -> tuple[list[Pro
     """
     admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
     permissions.check_can_manage(admitted.agent, merchant_id)
-    merchant = require_merchant(admitted.others[0])
+    merchant = require_merchant(admitted, merchant_id)
 
     candidates = agents.of_merchant(merchant_id) if body.email is None else _with_email(body.email, merchant_id)
     names = {terminal.id: terminal.tid for terminal in merchants.terminals_of_merchant(merchant_id)}

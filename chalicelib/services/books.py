@@ -24,7 +24,7 @@ def export(body: ExportHistory, caller: Caller, now: datetime) -> str:
     account_id = body.list_basic_model.account_id
     account_key = [agents.key(account_id)] if account_id is not None else []
     admitted = admit(caller, *account_key, current_account_id=body.current_account_id)
-    scope = scope_of(admitted, account_id, next(iter(admitted.others), None))
+    scope = scope_of(admitted, account_id)
 
     form = FORMATS[body.format]
     findings = findings_in(form, body.accounts)

@@ -46,12 +46,12 @@ class Scope(Record):
     currency: str | None  # the merchant's
 
 
-def scope_of(admitted: Admitted, account_id: int | None, account: Agent | None) -> Scope:
+def scope_of(admitted: Admitted, account_id: int | None) -> Scope:
     """Return the transactions that the caller may list, for the account that it names (None: no account).
 
-    Raise AGENT_NOT_FOUND for a missing account (None with an ID), as for another merchant's. A system user must name
-    one.
+    Raise AGENT_NOT_FOUND for a missing account, as for another merchant's. A system user must name one.
     """
+    account = None if account_id is None else admitted.read(agents.key(account_id))
     if account_id is not None and account is None:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
     if admitted.merchant is not None:
@@ -91,10 +91,9 @@ def decide(body: ListHistory, caller: Caller, now: datetime, days: ChoosePeriod 
     found_key = [transactions.key(model.id.upper())] if model.id is not None else []
     keys: list[Key[Agent] | Key[Transaction]] = [*account_key, *found_key]
     admitted = admit(caller, *keys, current_account_id=body.current_account_id)
-    account = admitted.others[0] if account_key else None
-    found = admitted.others[-1] if found_key else None
+    found = admitted.read(found_key[0]) if found_key else None
 
-    scope = _scope(admitted, model, account, found)
+    scope = _scope(admitted, model, found)
     return HistoryQuery(
         client_id=scope.client_id,
         currency=scope.currency,
@@ -129,11 +128,11 @@ def matching(query: HistoryQuery, candidates: Sequence[HistoryEntry]) -> list[Hi
     return [one for one in in_period if query.wanted.matches(one)]
 
 
-def _scope(admitted: Admitted, model: ListBasicModel, account: Agent | None, found: Transaction | None) -> Scope:
+def _scope(admitted: Admitted, model: ListBasicModel, found: Transaction | None) -> Scope:
     """Return the transactions the caller may list. A system user finds every transaction by its ID."""
     if admitted.merchant is None and model.account_id is None and model.id is not None:
         return _scope_of(found) if found else Scope(0, None, 0, None)
-    return scope_of(admitted, model.account_id, account)
+    return scope_of(admitted, model.account_id)
 
 
 def _scope_of(transaction: Transaction) -> Scope:

@@ -23,7 +23,7 @@ def list_cards(body: GetLinkedCards, caller: Caller) -> tuple[list[LinkedCard], 
     """Return a page of the agent's cards that match the filters, by ID, and the zone of the agent's merchant."""
     owner_id = caller.agent_id if body.account_id is None else body.account_id
     admitted = admit(caller, agents.key(owner_id), current_account_id=body.current_account_id)
-    owner: Agent | None = admitted.others[0]
+    owner = admitted.read(agents.key(owner_id))
     if owner is None:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
     permissions.check_can_see_cards(admitted.agent, owner.client_id, owner.id)

@@ -47,7 +47,7 @@ def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime
     def attempt() -> MerchantProfile:
         admitted = admit(caller, merchants.key(merchant_id), current_account_id=body.current_account_id)
         permissions.check_can_manage(admitted.agent, merchant_id)
-        before = require_merchant(admitted.others[0])
+        before = require_merchant(admitted, merchant_id)
         check_same_as_path("id", body.id, merchant_id)
         terminal_id = merchants.only_terminal(merchant_id)
 
@@ -61,8 +61,9 @@ def update(body: UpdateMerchant, caller: Caller, merchant_id: int, now: datetime
     return retry_on_change(attempt)
 
 
-def require_merchant(merchant: Merchant | None) -> Merchant:
+def require_merchant(admitted: Admitted, merchant_id: int) -> Merchant:
     """Return the merchant of the path, or raise MERCHANT_NOT_FOUND when it is missing or deleted."""
+    merchant = admitted.read(merchants.key(merchant_id))
     if merchant is None or merchant.deleted:
         raise ServiceError(ErrorCode.MERCHANT_NOT_FOUND)
     return merchant
@@ -122,7 +123,7 @@ def _merchant_of_branch(admitted: Admitted, branch_id: int) -> Merchant:
     """Return the merchant that the branch names. Another merchant's branch is refused like a missing one."""
     agent = admitted.agent
     permissions.check_can_manage(agent, branch_id if agent.is_system_user else agent.client_id)
-    merchant: Merchant | None = admitted.others[0]
+    merchant = admitted.read(merchants.key(branch_id))
     foreign = not agent.is_system_user and agent.client_id != branch_id
     if merchant is None or merchant.deleted or foreign:
         raise invalid_references(missing("branch_id", ErrorCode.BRANCH_NOT_FOUND))

@@ -140,8 +140,7 @@ def _managed(body: Context, caller: Caller, merchant_id: int, *keys: Key[Any]) -
     """Return the merchant of the path, which the caller must manage, and the record of the first key."""
     admitted = admit(caller, merchants.key(merchant_id), *keys, current_account_id=body.current_account_id)
     permissions.check_can_manage(admitted.agent, merchant_id)
-    merchant, *found = admitted.others
-    return require_merchant(merchant), next(iter(found), None)
+    return require_merchant(admitted, merchant_id), admitted.read(keys[0]) if keys else None
 
 
 def _require(found: Webhook | None) -> Webhook:

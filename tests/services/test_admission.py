@@ -46,7 +46,7 @@ def test_the_caller_its_merchant_and_what_else_is_asked_for_are_one_read() -> No
     assert admitted.agent == account.agent
     assert admitted.merchant is not None
     assert admitted.merchant.id == account.agent.client_id
-    assert admitted.others == (other, None, admitted.merchant)
+    assert [record for _, record in admitted.found] == [other, None, admitted.merchant]
 
 
 def test_a_system_user_has_no_merchant() -> None:
@@ -54,7 +54,7 @@ def test_a_system_user_has_no_merchant() -> None:
     admitted = admit(_caller(account), merchants.key(other.id))
 
     assert (account.agent.client_id, admitted.merchant) == (NO_CLIENT, None)
-    assert admitted.others == (other,)
+    assert [record for _, record in admitted.found] == [other]
 
 
 @pytest.mark.parametrize(
