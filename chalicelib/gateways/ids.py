@@ -3,7 +3,7 @@
 import uuid
 
 from chalicelib.domain.secret import Secret
-from chalicelib.gateways.digests import keyed_digest
+from chalicelib.gateways.secrets import keyed_digest
 
 
 def new_guid() -> str:

@@ -1,4 +1,6 @@
-"""The secrets of the stage: a document in Secrets Manager, and a KMS key for the secrets of agents and webhooks.
+"""The secrets of the stage: a document in Secrets Manager, the digests under its key, and a KMS key.
+
+The KMS key seals the secrets of agents and webhooks. Digests stand for credentials, logins, addresses and cards.
 
 The document is JSON: `{"digest_key": text, "signing": [current, previous], "partners": {product: text}, "iso8583":
 {"certificate": PEM, "key": PEM}}`. `signing` signs JSON web tokens; it is absent until an operator first rotates it.
@@ -7,6 +9,8 @@ for the host of that acquirer; it is absent if the host does not require one. Th
 entries of their own that no function reads.
 """
 
+import hashlib
+import hmac
 import json
 import time
 from base64 import b64decode, b64encode
@@ -29,6 +33,8 @@ from chalicelib.store.retries import with_retries
 
 REMEMBERED_S = 300  # the time after which a rotation has reached every process
 RETRY_S = 10  # after a failed read, while the remembered document is used
+PSEUDONYM_LENGTH = 24  # hex digits, 96 bits: no two texts of a stage share a pseudonym
+CARD_DIGEST_LENGTH = 32  # hex digits, 128 bits
 ACCEPTED = 2  # signing secrets: the current one and the previous one
 
 
@@ -98,9 +104,25 @@ def fetch_early() -> None:
     document.begin()
 
 
-def digest_key() -> Secret:
-    """Return the key of the digests of credentials, logins and cards, and of derived IDs."""
-    return Secret(_document()["digest_key"])
+def keyed_digest(secret: Secret) -> str:
+    """Return the HMAC-SHA-256, in hex, under which a credential is stored and compared; its key is `digest_key`.
+
+    A dictionary of likely credentials could reverse a plain SHA-256. It cannot reverse this digest without the key.
+    """
+    return hmac.new(_document()["digest_key"].encode(), secret.reveal().encode(), hashlib.sha256).hexdigest()
+
+
+def pseudonym(kind: str, text: str) -> str:
+    """Return a short keyed digest that replaces a text in places where the text must not be: in logs and keys.
+
+    Each kind has its own digests, so a pseudonym from one place cannot be looked up in another.
+    """
+    return keyed_digest(Secret(f"{kind}\0{text}"))[:PSEUDONYM_LENGTH]
+
+
+def card_digest(transaction_id: str, pan: Secret) -> str:
+    """Return the digest of a payment's card. The same card has another digest in every other payment."""
+    return keyed_digest(Secret(f"card\x1f{transaction_id}\x1f{pan.reveal()}"))[:CARD_DIGEST_LENGTH]
 
 
 def signing() -> tuple[Secret, ...]:

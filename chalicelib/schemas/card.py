@@ -82,8 +82,7 @@ def _read(input_type: InputType, sent: Card) -> tuple[CardData | None, tuple[Fin
     return found, check_input_mode(sent.card_input_mode, BY_DATA) + findings
 
 
-def reversal_card(sent: Card | None) -> SentCard | None:
+def reversal_card(sent: Card) -> SentCard | None:
     """Return the card of a reversal; None if the till sent only placeholders."""
-    sent = sent or Card()
     data = sent.card_data_input.to_domain() if sent.card_data_input else CardInput()
     return sent_card(data, sent.card_input_mode, sent.linked_card_id)

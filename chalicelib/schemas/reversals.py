@@ -95,7 +95,7 @@ class ReversePayment(StoredRequest):
             purchases=basic.aux_data_input.to_domain() if basic.aux_data_input else (),
             endpoint=endpoint,
             acquirer=acquirer.acquirer_code,
-            card=reversal_card(self.card),
+            card=reversal_card(self.card) if self.card else None,
             external_terminal_id=acquirer.external_terminal_id,
             additional_fields=acquirer.additional_acquiring_fields,
             force_signature=bool(acquirer.force_signature_requirement),

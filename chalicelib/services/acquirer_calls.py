@@ -20,7 +20,7 @@ from chalicelib.domain.acquirer import (
     answers,
 )
 from chalicelib.domain.merchant import Terminal
-from chalicelib.domain.transaction import Transaction
+from chalicelib.domain.transaction import HostFacts, Transaction
 from chalicelib.gateways import acquirers
 from chalicelib.gateways.acquirers import Acquirer
 from chalicelib.log import log, log_defect
@@ -104,11 +104,9 @@ def identify_payment(payment: Transaction, terminal: Terminal) -> Transaction:
     return acquirer_messages.identified_payment(payment, terminal, acquirer.institution, _new_rrn(), numbers)
 
 
-def identify_reversal(reversal: Transaction, original: Transaction) -> Transaction:
-    """Return a reversal with the identity that its host recognises; unchanged if its acquirer answers inquiries."""
-    if original.host is None:
-        return reversal
-    numbers = _next_stans(original.host.terminal.mid, original.terminal_name)
+def identify_reversal(reversal: Transaction, original: Transaction, host: HostFacts) -> Transaction:
+    """Return a reversal with the identity that its host recognises, which is the host of its payment."""
+    numbers = _next_stans(host.terminal.mid, original.terminal_name)
     return acquirer_messages.identified_reversal(reversal, original, _new_rrn(), numbers)
 
 

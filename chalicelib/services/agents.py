@@ -16,8 +16,7 @@ from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sign_in import canonical
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, Validation, invalid, invalid_references
-from chalicelib.gateways.digests import keyed_digest
-from chalicelib.gateways.secrets import seal, unseal
+from chalicelib.gateways.secrets import keyed_digest, seal, unseal
 from chalicelib.schemas.agents import BulkUpdate, CreateAgent, ListAgents, ReadableItem, UpdateAgent
 from chalicelib.schemas.field_types import is_email
 from chalicelib.services import message_limits, pictures

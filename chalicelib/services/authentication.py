@@ -22,7 +22,7 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.sessions import Session, ends_at, is_alive, is_use_to_record
 from chalicelib.domain.sign_in import Credential, Scheme, basic, credential, is_logon_to_record, scheme_of
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways import digests, secrets
+from chalicelib.gateways import secrets
 from chalicelib.log import log
 from chalicelib.services import passwords
 from chalicelib.settings import settings
@@ -53,7 +53,7 @@ def log_denial(attempt: Attempt) -> Iterator[None]:
                 "denied",
                 scheme=attempt.scheme,
                 code=refusal.error.code,
-                login=None if attempt.login is None else digests.pseudonym(LOGIN, attempt.login),
+                login=None if attempt.login is None else secrets.pseudonym(LOGIN, attempt.login),
                 source=attempt.source,
             )
         raise
@@ -61,7 +61,7 @@ def log_denial(attempt: Attempt) -> Iterator[None]:
 
 def log_many_places(login: str) -> None:
     """Log one line about a login that is tried from many addresses."""
-    log("login_from_many_places", login=digests.pseudonym(LOGIN, login), sources=MANY_PLACES)
+    log("login_from_many_places", login=secrets.pseudonym(LOGIN, login), sources=MANY_PLACES)
 
 
 # Of the registered claims, only `exp` and `nbf` are checked if present, by the service's clock: PyJWT has its own. The
@@ -171,11 +171,11 @@ def new_secret_key() -> Secret:
 
 def session_digest(secret: Secret) -> str:
     """Return the digest under which a session is stored. It ignores the case of the session's ID."""
-    return digests.keyed_digest(Secret(secret.reveal().lower()))
+    return secrets.keyed_digest(Secret(secret.reveal().lower()))
 
 
 def _is_key(login: Login | None, secret: Secret) -> TypeGuard[Login]:
-    digest = digests.keyed_digest(secret)  # also for an unknown login, which must take as long
+    digest = secrets.keyed_digest(secret)  # also for an unknown login, which must take as long
     return login is not None and login.key_digest is not None and compare_digest(login.key_digest, digest)
 
 
@@ -210,14 +210,14 @@ def _check_password(
 
 def _verify(login: Login | None, credential: Credential, attempt: Attempt, now: datetime) -> Login:
     """Return the login if the secret is its password, else count the failure and raise 102. Raise 104 while locked."""
-    unknown = password_lock.counter_of_unknown(digests.pseudonym("unknown login", credential.login))
+    unknown = password_lock.counter_of_unknown(secrets.pseudonym("unknown login", credential.login))
     counter = password_lock.counter(login.email) if login else unknown
     seen = read(counter.key) or FailedAttempts()
     if is_locked(seen, now):
         raise ServiceError(ErrorCode.LOGIN_LOCKED)
     if passwords.verify(login.password_hash if login else None, credential.secret) and login is not None:
         return login
-    source = digests.pseudonym("source", attempt.source)
+    source = secrets.pseudonym("source", attempt.source)
     before = password_lock.count_failure(counter, finished(now), source, begins_anew=is_over(seen, now))
     if reaches_many_places(before, source):
         log_many_places(credential.login)

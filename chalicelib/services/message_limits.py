@@ -9,7 +9,7 @@ from chalicelib.domain.message_limits import Limit
 from chalicelib.domain.outbox import WELCOME, Outbox
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways.digests import pseudonym
+from chalicelib.gateways.secrets import pseudonym
 from chalicelib.log import log
 from chalicelib.store import message_limits as store
 from chalicelib.store import outbox as outbox_store

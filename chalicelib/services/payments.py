@@ -18,8 +18,8 @@ from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import KINDS, Transaction
 from chalicelib.errors import ErrorCode, ServiceError, invalid
 from chalicelib.gateways import acquirers
-from chalicelib.gateways.digests import card_digest, keyed_digest
 from chalicelib.gateways.ids import derived_guid, new_guid
+from chalicelib.gateways.secrets import card_digest, keyed_digest
 from chalicelib.log import log
 from chalicelib.schemas.payments import PictureFile, SubmitPayment
 from chalicelib.services import idempotency, outcomes, pictures, wrong_cards

@@ -14,8 +14,8 @@ from chalicelib.domain.reversal import CANCELS, ReversalOrder, check_card, known
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
-from chalicelib.gateways.digests import card_digest
 from chalicelib.gateways.ids import derived_guid, new_guid
+from chalicelib.gateways.secrets import card_digest
 from chalicelib.record import Record
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import outcomes, wrong_cards
@@ -122,9 +122,12 @@ def _reverse(
                 return replay(first, order, reversal.fingerprint(order, agent.id), now), None, True
             raise
         begun = reversal.begin(reversal_id, order, before, agent, amount_minor, now)
-        begun = replace(begun, makes_events=makes_events, receipt=limited(begun.receipt))
-        numbered, count = receipt_numbers.number(identify_reversal(begun, before), found.numbers)
-        receipts = map(outbox_store.put, receipts_for(numbered, now))
+        begun = replace(begun, makes_events=makes_events)
+        if begun.receipt.addresses:
+            begun = replace(begun, receipt=limited(begun.receipt))
+        identified = identify_reversal(begun, before, before.host) if before.host else begun
+        numbered, count = receipt_numbers.number(identified, found.numbers)
+        receipts = map(outbox_store.put, receipts_for(numbered, now) if numbered.receipt.addresses else ())
         try:
             transactions.reserve(before, numbered, count, *receipts, follows_latest=keyless)
         except AlreadyExistsError:
@@ -145,7 +148,7 @@ def _facts_of_merchant(original: Transaction, loaded: Admitted, now: datetime) -
 
 def _request(transaction: Transaction, order: ReversalOrder, card: CardData | None, now: datetime) -> Transaction:
     """Send a stored reversal to its acquirer if it needs one; return the reversal after the answer."""
-    if transaction.is_pending:
-        request = acquirer_messages.reversal_request(transaction, order, card, is_repeat=False)
-        transaction = outcomes.reverse(transaction, request, now)
-    return outcomes.require_attempted(transaction)
+    if not transaction.is_pending:
+        return transaction
+    request = acquirer_messages.reversal_request(transaction, order, card, is_repeat=False)
+    return outcomes.require_attempted(outcomes.reverse(transaction, request, now))

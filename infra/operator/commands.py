@@ -33,8 +33,7 @@ from chalicelib.domain.sign_in import canonical
 from chalicelib.domain.transaction import InputType, MessageTrace
 from chalicelib.errors import ServiceError
 from chalicelib.gateways import acquirers
-from chalicelib.gateways.digests import keyed_digest, pseudonym
-from chalicelib.gateways.secrets import REMEMBERED_S, seal, signing
+from chalicelib.gateways.secrets import REMEMBERED_S, keyed_digest, pseudonym, seal, signing
 from chalicelib.schemas.field_types import EMAIL
 from chalicelib.services import linked_cards
 from chalicelib.services.authentication import LOGIN, new_secret_key

@@ -17,8 +17,7 @@ from chalicelib.domain.money import from_minor
 from chalicelib.domain.phases import FAILED, PENDING, Phase
 from chalicelib.domain.transaction import OWN_RECEIPT_NUMBER, Transaction
 from chalicelib.errors import ServiceError
-from chalicelib.gateways.digests import keyed_digest
-from chalicelib.gateways.secrets import unseal
+from chalicelib.gateways.secrets import keyed_digest, unseal
 from chalicelib.record import Record
 from chalicelib.store import agents, counters, history, month_sums, receipt_numbers, sequences, transactions
 from chalicelib.store.agents import login_key

@@ -11,7 +11,7 @@ import pytest
 from chalicelib.aws.errors import RefusedError, UnreachableError
 from chalicelib.domain.secret import Secret
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways import digests, secrets
+from chalicelib.gateways import secrets
 from chalicelib.settings import settings
 from chalicelib.store import retries
 from chalicelib.web import refuse
@@ -51,10 +51,10 @@ def _rewrite(**changes: object) -> None:
 
 
 def test_a_digest_is_always_the_same_and_reveals_nothing() -> None:
-    digest = digests.keyed_digest(Secret("till-demo-secret-key-0001"))
+    digest = secrets.keyed_digest(Secret("till-demo-secret-key-0001"))
 
-    assert digest == digests.keyed_digest(Secret("till-demo-secret-key-0001"))
-    assert digest != digests.keyed_digest(Secret("till-demo-secret-key-0002"))
+    assert digest == secrets.keyed_digest(Secret("till-demo-secret-key-0001"))
+    assert digest != secrets.keyed_digest(Secret("till-demo-secret-key-0002"))
     assert len(digest) == 64
 
 
@@ -73,7 +73,7 @@ def test_a_sealed_secret_opens_for_no_other_agent() -> None:
 
 
 def test_a_rotation_keeps_the_secret_before_and_the_digest_key() -> None:
-    digest = digests.keyed_digest(Secret("key"))
+    digest = secrets.keyed_digest(Secret("key"))
     first, second = (stage_secret.rotate_signing(again=True) for _ in range(2))
 
     third = stage_secret.rotate_signing(Secret("given"), again=True)
@@ -82,7 +82,7 @@ def test_a_rotation_keeps_the_secret_before_and_the_digest_key() -> None:
     assert secrets.signing() == (third, second)
     assert first not in secrets.signing()
     assert len(second.reveal()) >= 64
-    assert digests.keyed_digest(Secret("key")) == digest
+    assert secrets.keyed_digest(Secret("key")) == digest
 
 
 def test_a_rotation_elsewhere_is_seen_within_five_minutes(clock: _Clock) -> None:
@@ -107,7 +107,7 @@ def test_a_stage_without_a_signing_secret_accepts_none() -> None:
 def test_the_remembered_document_is_used_while_secrets_manager_is_out_of_reach(
     clock: _Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    digest = digests.keyed_digest(Secret("key"))
+    digest = secrets.keyed_digest(Secret("key"))
     calls: list[float] = []
 
     def unreachable() -> None:
@@ -117,7 +117,7 @@ def test_the_remembered_document_is_used_while_secrets_manager_is_out_of_reach(
     monkeypatch.setattr(secrets.document, "_load", unreachable)
     clock.now += secrets.REMEMBERED_S
 
-    assert {digests.keyed_digest(Secret("key")) for _ in range(5)} == {digest}
+    assert {secrets.keyed_digest(Secret("key")) for _ in range(5)} == {digest}
     assert len(calls) == 1
 
 
@@ -131,7 +131,7 @@ def test_when_nothing_is_remembered_an_outage_is_903(monkeypatch: pytest.MonkeyP
     with monkeypatch.context() as patch:
         patch.setattr(secrets.document, "_load", unreachable)
         with pytest.raises(ServiceError) as refusal:
-            digests.keyed_digest(Secret("key"))
+            secrets.keyed_digest(Secret("key"))
 
     assert refusal.value.error is ErrorCode.STORE_UNAVAILABLE
     assert refuse(refusal.value).headers["Retry-After"] == "1"

@@ -16,8 +16,7 @@ from chalicelib.domain.card import VERIFIED, LinkedCard
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import CardDetails
-from chalicelib.gateways.digests import keyed_digest
-from chalicelib.gateways.secrets import seal
+from chalicelib.gateways.secrets import keyed_digest, seal
 from chalicelib.services.passwords import hash_password
 from chalicelib.store import agents, linked_cards
 from chalicelib.store.table import put_new, write_one

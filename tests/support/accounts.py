@@ -14,7 +14,7 @@ from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.sessions import new_session
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.gateways import digests, secrets
+from chalicelib.gateways import secrets
 from chalicelib.services.authentication import caller_of, session_digest
 from chalicelib.services.passwords import hash_password
 from chalicelib.store import agents, merchants, sessions
@@ -121,7 +121,7 @@ def an_account(*rights: int, merchant: Merchant | None = None, system: bool = Fa
         state=agent.state,
         terminal_id=agent.terminal_id,
         password_hash=PASSWORD_HASH,
-        key_digest=digests.keyed_digest(Secret(key)),
+        key_digest=secrets.keyed_digest(Secret(key)),
     )
     write_one(put_new("agents", agent, "id"))
     write_one(agents.create_login(login))

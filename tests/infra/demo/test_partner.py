@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from chalicelib.domain.secret import Secret
-from chalicelib.gateways import digests, secrets
+from chalicelib.gateways import secrets
 from infra.demo import partner as demo_partner
 from infra.operator import commands as operator
 from infra.operator import stage_secret
@@ -93,13 +93,13 @@ def test_a_request_without_a_signature_is_refused() -> None:
 
 @pytest.mark.usefixtures("moto")
 def test_a_partners_secret_is_stored_beside_the_others() -> None:
-    digest = digests.keyed_digest(Secret("anything"))
+    digest = secrets.keyed_digest(Secret("anything"))
     for text in ("a secret of this partner", "another secret of this partner"):
         stage_secret.rotate_partner("Airtime", Secret(text))
 
     assert secrets.partner("Airtime") == Secret("another secret of this partner")
     assert secrets.partner("Unheard") is None
-    assert digests.keyed_digest(Secret("anything")) == digest
+    assert secrets.keyed_digest(Secret("anything")) == digest
 
 
 @pytest.mark.usefixtures("moto")
