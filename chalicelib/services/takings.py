@@ -27,7 +27,7 @@ class CountedPages:
         self.number = 0
 
     def __iter__(self) -> Iterator[Moved]:
-        """Read the pages, and yield what is in them."""
+        """Read the pages, and yield their items."""
         for page in self._pages:
             self.number += 1
             if self.number > self._most:

@@ -406,7 +406,7 @@ def retry_on_change(attempt: Callable[[], T]) -> T:
 
 
 def retry_with(found: F, attempt: Callable[[F], T], read_again: Callable[[], F]) -> T:
-    """Call `attempt` (decide, store) with what was found already, and again with what `read_again` returns.
+    """Call `attempt` (decide, store) with the records that were read already, and after a change with `read_again`'s.
 
     Otherwise it is `retry_on_change`.
     """
