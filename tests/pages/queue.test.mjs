@@ -95,6 +95,36 @@ test("2. A refusal while the customer waits takes nothing and leaves nothing", a
   assert.deepEqual(await statesOf(device), []);
 });
 
+function deferred() {
+  const made = {};
+  made.promise = new Promise((resolve) => { made.resolve = resolve; });
+  return made;
+}
+
+test("2. A sale that is refused at the till while an older one is sent is not sent afterwards", async () => {
+  const device = await aDevice();
+  const { send } = device;
+  const [older, refusal] = [1, 2].map(() => deferred());
+  let tries = 0;
+  device.send = async (request, ...rest) => {
+    if (request.BasicTran.Amount !== "6.66") await older.promise;
+    else if ((tries += 1) === 1) return {};
+    else { older.resolve(); await refusal.promise; }
+    return send.call(device, request, ...rest);
+  };
+  await device.sell({ isOnline: false, minor: 666 });
+  const selling = device.sell({ description: "poison" });
+  while ((await device.store.queue()).length < 2) await new Promise((resolve) => { setTimeout(resolve, 1); });
+  const round = device.queue.hurry();
+  const { refused } = await selling;
+  refusal.resolve();
+  await round;
+
+  assert.equal(refused.why, "service");
+  assert.deepEqual(await statesOf(device), ["paid"]);
+  assert.equal(device.service.sent.length, 2);
+});
+
 test("2. One sale that never gets an answer holds nobody back", async () => {
   const device = await aDevice();
   const bad = await device.sell({ isOnline: false, minor: 666 });

@@ -189,9 +189,11 @@ export class Queue {
 
   async #round() {
     let lost = 0;
-    for (const sale of (await this.#store.queue()).filter(isWaiting)) {
+    for (const { id } of (await this.#store.queue()).filter(isWaiting)) {
       if (this.#all.until > this.#elapsed()) return;
-      if (!this.#isDue(sale)) continue;
+      if (this.#atTheTill.has(id)) continue;
+      const sale = await this.#store.sale(id); // it may have been settled, refused or shown as paid since the list was read
+      if (!sale || !isWaiting(sale) || !this.#isDue(sale)) continue;
       const verdict = await this.#ask(sale, PATIENCE_S.online);
       if (verdict.means === Means.SIGN_IN || verdict.means === Means.BLOCKED) return;
       if (verdict.means === Means.AGAIN) {
@@ -221,7 +223,6 @@ export class Queue {
     const { session } = this.facts();
     if (!session || session.agent !== sale.agent) return false;
     if (this.#problem?.means === Means.SIGN_IN && this.#problem.token === session.token) return false;
-    if (this.#atTheTill.has(sale.id)) return false;
     return (this.#pauses.get(sale.id)?.until ?? 0) <= this.#elapsed();
   }
 }
