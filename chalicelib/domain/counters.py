@@ -1,4 +1,4 @@
-"""Counters: how many transactions an agent made of a kind, on a day or in a quarter of an hour. Records only."""
+"""Counters: the number of an agent's transactions of a kind, on a day or in a quarter of an hour. Records only."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date

@@ -126,16 +126,21 @@ def _reverse(
         if begun.receipt.addresses:
             begun = replace(begun, receipt=limited(begun.receipt))
         identified = identify_reversal(begun, before, before.host) if before.host else begun
-        numbered, count = receipt_numbers.number(identified, found.numbers)
-        receipts = map(outbox_store.put, receipts_for(numbered, now) if numbered.receipt.addresses else ())
         try:
-            transactions.reserve(before, numbered, count, *receipts, follows_latest=keyless)
+            return _reserve(found, identified, now, follows_latest=keyless), card, False
         except AlreadyExistsError:
-            return replay_first(reversal_id, order, numbered.fingerprint, now), None, True
-        return numbered, card, False
+            return replay_first(reversal_id, order, begun.fingerprint, now), None, True
 
     transaction, card, is_replay = retry_with(Found(original, loaded.read(numbers_key)), attempt, read_again)
     return (transaction, True) if is_replay else (_request(transaction, order, card, now), False)
+
+
+def _reserve(found: Found, reversal: Transaction, now: datetime, *, follows_latest: bool) -> Transaction:
+    """Store a reversal with its number and receipts, and take its amount from the remainder of the payment."""
+    numbered, count = receipt_numbers.number(reversal, found.numbers)
+    receipts = map(outbox_store.put, receipts_for(numbered, now) if numbered.receipt.addresses else ())
+    transactions.reserve(found.payment, numbered, count, *receipts, follows_latest=follows_latest)
+    return numbered
 
 
 def _facts_of_merchant(original: Transaction, loaded: Admitted, now: datetime) -> tuple[bool | None, str]:

@@ -60,7 +60,7 @@ class Runs:
 
 def first_run(runs: Runs, url: str, aws_url: str) -> None:
     runs.body = {**a_body(), "Files": [PHOTO]}
-    runs.first_reply = http.post(url, SUBMIT, runs.body)
+    runs.first_reply = http.post(url, SUBMIT, runs.body, http.TILL)  # a logon, which is shown
     runs.account = http.get(url, ACCOUNT).body
     runs.shown_agent = http.get(url, runs.agent_path, http.OWNER).body
     owner = {"Email": http.OWNER[0], "Password": http.OWNER[1]}
