@@ -1,5 +1,7 @@
 """A reversal that is requested again: while the first is unknown, and at the same moment."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from chalicelib.domain.acquirer import AnswerLostError
@@ -11,7 +13,7 @@ from chalicelib.services import reversals
 from chalicelib.services.admission import Admitted, admit
 from chalicelib.store import transactions
 from tests.support.cards import STEADY, a_card_body
-from tests.support.intercepted_calls import broken, failing
+from tests.support.intercepted_calls import broken, failing, hooked
 from tests.support.stored import stored_transaction
 from tests.support.tills import MINUTE, SECOND, Till, a_till, colleague
 from tests.support.transactions import NOW, a_body, a_guid
@@ -149,3 +151,21 @@ def test_a_return_has_an_hour_at_least_until_its_deadline(minutes: int, days: in
     returned = till.give_back(payment, payment.deadline - minutes * MINUTE, Amount="40")
 
     assert returned.deadline == payment.deadline + days * DAY
+
+
+def test_equal_requests_around_the_end_of_a_month_give_back_once() -> None:
+    """Their receipt numbers are of two months, so only the payment shows that one came first."""
+    till, first = a_till(), list[Transaction]()
+    payment = paid(till)
+    midnight = datetime(2026, 3, 31, 22, tzinfo=UTC)  # of the merchant
+
+    def come_first(when: str, name: str) -> None:
+        if (when, name) == ("before", "TransactWriteItems") and not first:
+            first.append(payment)  # the first request disturbs nobody
+            first[:] = [till.give_back(payment, midnight - SECOND, Amount="40")]
+
+    with hooked(come_first):
+        second = till.give_back(payment, midnight + SECOND, Amount="40")
+
+    assert [second.id] == [one.id for one in first]
+    assert counted(payment) == (4000, 1)
