@@ -172,10 +172,10 @@ $(STAGE_VENV): requirements-stage.lock $(LOCKER)
 	$(BIN)/python -c 'import sys; open(".venv/.stamp-stage-%d.%d" % sys.version_info[:2], "w")' && \
 	touch .venv/.stamp-stage && echo "It took $$(($$(date +%s) - began)) s."
 
-# Chalice's command, with the local stage behind `chalice local`.
+# Chalice's command, with the local stage behind `chalice local`. sh starts Python, so that the path may hold blanks.
 $(CHALICE): $(STAGE_VENV)
-	@printf '%s\n' '#!$(CURDIR)/$(BIN)/python' 'import sys' 'sys.path.insert(0, "$(CURDIR)")' \
-	'from infra.local.chalice_local import main' 'main()' >$@
+	@printf '%s\n' '#!/bin/sh' "'''exec' \"$(CURDIR)/$(BIN)/python\" \"\$$0\" \"\$$@\"" "'''" 'import sys' \
+	'sys.path.insert(0, "$(CURDIR)")' 'from infra.local.chalice_local import main' 'main()' >$@ && chmod +x $@
 
 $(VENV): requirements-dev.lock $(CHALICE)
 	@echo "Adding the tools of tests to .venv, once."

@@ -25,6 +25,7 @@ from chalicelib.domain.agent import BLOCKED
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import ERASED
 from chalicelib.domain.webhooks import Attempt, Delivery, DeliveryState, Event, Webhook
+from chalicelib.errors import ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.gateways import webhooks as gateway
 from chalicelib.log import log, log_defect
@@ -90,11 +91,15 @@ def _jobs_of(hooks_of: Callable[[int], list[Webhook]], image: Image) -> list[Job
 def _begin(event: Event, deliveries: Sequence[Delivery]) -> list[Delivery]:
     """Store the deliveries of an event, then take the event out of the index. Return those that this process stored.
 
-    If this process dies meanwhile, the event is still due, and another process stores the missing deliveries.
+    If this process dies meanwhile, the event is still due, and another process stores the missing deliveries. If the
+    store fails at the last write, the attempts are made all the same, because this process holds the deliveries.
     """
     begun = [one for one in deliveries if events.begin(one)]
     if event.due_at:
-        events.end_beginning(event)
+        try:
+            events.end_beginning(event)
+        except ServiceError as outage:
+            log_defect(outage, event_id=event.id)
     return begun
 
 

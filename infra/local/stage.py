@@ -133,10 +133,6 @@ def _start_aws(
     if folder:
         stack.enter_context(kept_aws.kept_in(folder))
     if engine == "dynamodb-local":
-        if not engines.is_closed_to_the_network():
-            print(
-                "  DynamoDB Local listens on every interface: with a JDK, not a JRE, only on this machine.", flush=True
-            )
         engines.select(stack.enter_context(engines.dynamodb_local(folder)))
 
 

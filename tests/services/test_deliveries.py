@@ -17,6 +17,7 @@ import pytest
 from chalicelib.domain import webhooks
 from chalicelib.domain.circuit_breaker import OPENS_AFTER
 from chalicelib.domain.webhooks import Delivery, DeliveryState, Event, Webhook
+from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import https
 from chalicelib.gateways import webhooks as gateway
 from chalicelib.services import deliveries, lane_runner
@@ -477,3 +478,18 @@ def test_an_attempt_that_ends_after_the_deletion_leaves_nothing_of_the_webhook(
     assert len(closed.calls) == 1
     assert webhooks_store.of_merchant(merchant) == []
     assert "defect" not in capsys.readouterr().out
+
+
+def test_an_outage_at_the_last_write_of_beginning_delays_no_delivery(
+    merchant: int, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = a_stored_event(merchant)
+
+    def failing(_: object) -> None:
+        raise ServiceError(ErrorCode.STORE_UNAVAILABLE)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(events, "end_beginning", failing)
+        deliveries.deliver([("1", encode(event))])
+
+    assert receiver.ids == [event.id]
