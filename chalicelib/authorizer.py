@@ -53,9 +53,9 @@ def authorizer(request: SignIn) -> AuthResponse | None:
     """Return a policy for the whole API: the caller in its context, or a denial with a reason for ACCESS_DENIED.
 
     API Gateway may reuse the policy for a minute. State and credentials may change in that minute, so the handler
-    checks them again, against the credential version in the context. It also refuses a blocked or locked agent.
-    Failures are not reused. API Gateway answers an exception with AUTHORIZER_FAILURE (503). None is no policy: it
-    answers AUTHORIZER_CONFIGURATION_ERROR (500).
+    checks them again (services.caller_check), against the credential version in the context. It also refuses a blocked
+    or locked agent. Failures are not reused. API Gateway answers an exception with AUTHORIZER_FAILURE (503). None is no
+    policy: it answers AUTHORIZER_CONFIGURATION_ERROR (500).
     """
     try:
         return _allow(authentication.authenticate(request.token, request.source, clock.now()))

@@ -1,9 +1,13 @@
-"""Counters: the number of an agent's transactions of a kind, on a day or in a quarter of an hour. Records only."""
+"""Counters that each transaction adds to, by agent and kind: the days of a month, the quarters of an hour of a day."""
 
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 
 from chalicelib.record import Record
+
+COUNT, MONEY, GIVEN_BACK, MOVED = "n", "m", "g", "k"  # before a day or hour, in the name of a number
+
+Counters = Mapping[str, int]
 
 
 class CounterKey(Record):
@@ -42,3 +46,24 @@ class MonthSum(Record):
     month: str
     version: int
     day_totals: Sequence[DayTotal] | None = None
+
+
+def total_counters(at: datetime, moved_minor: int) -> Counters:
+    """Return the numbers that a transaction adds to the total of its month: one more on its day, and its money."""
+    return {f"{COUNT}{at:%d}": 1, **moved_counters(f"{at:%d}", moved_minor)}
+
+
+def slot_counters(at: datetime, moved_minor: int) -> Counters:
+    """Return the numbers that a transaction adds to the slots of its day: one more in its quarter, and its money."""
+    quarter = at.hour * 4 + at.minute // 15
+    return {f"{quarter:02d}": 1, **moved_counters(f"{at:%H}", moved_minor)}
+
+
+def moved_counters(when: str, moved_minor: int) -> Counters:
+    """Return the money that a transaction adds to a day or hour, and one more transaction with moved money.
+
+    Money that was given back is below zero.
+    """
+    if not moved_minor:
+        return {}
+    return {f"{MONEY if moved_minor > 0 else GIVEN_BACK}{when}": abs(moved_minor), f"{MOVED}{when}": 1}

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from chalicelib.domain.counters import DayTotal
 from chalicelib.domain.history_entry import ORDER, HistoryEntry
+from chalicelib.domain.money import amount_in
 from chalicelib.domain.transaction import Transaction
 from chalicelib.record import Record
 
@@ -130,12 +131,5 @@ def entries_of_page(
 
 
 def amount_taken(counted: Iterable[DayTotal | HistoryEntry], currency: str | None) -> Decimal:
-    """Return AmountCvt: the money that payments took in the merchant's currency. Currencies are never added.
-
-    A merchant without a currency gets the currency of its payments, if they have only one.
-    """
-    taken = [one for one in counted if one.taken_minor]
-    currencies = {one.counter.currency for one in taken}
-    own = currency or (currencies.pop() if len(currencies) == 1 else None)
-    amounts = (Decimal(one.taken_minor).scaleb(-one.counter.digits) for one in taken if one.counter.currency == own)
-    return sum(amounts, Decimal())
+    """Return AmountCvt: the money that payments took in the merchant's currency."""
+    return amount_in(currency, ((one.counter.currency, one.counter.digits, one.taken_minor) for one in counted))

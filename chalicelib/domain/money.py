@@ -1,5 +1,6 @@
 """Money: exact decimals in requests and answers, whole minor units inside, never rounded."""
 
+from collections.abc import Iterable
 from decimal import Context, Decimal
 
 from chalicelib.record import Record
@@ -64,3 +65,15 @@ def from_minor(amount_minor: int, currency: Currency) -> Decimal:
 def text(amount_minor: int, currency: Currency) -> str:
     """Return an amount for people: R 12.30."""
     return f"{currency.sign} {from_minor(amount_minor, currency):,f}"
+
+
+def amount_in(currency: str | None, taken: Iterable[tuple[str, int, int]]) -> Decimal:
+    """Return AmountCvt: the sum of the payments in the merchant's currency. Currencies are never added.
+
+    Each of `taken` is a currency, its decimals and minor units. A merchant without a currency gets the currency of its
+    payments, if they have only one.
+    """
+    amounts = [(code, Decimal(minor).scaleb(-digits)) for code, digits, minor in taken if minor]
+    currencies = {code for code, _ in amounts}
+    own = currency or (currencies.pop() if len(currencies) == 1 else None)
+    return sum((amount for code, amount in amounts if code == own), Decimal())

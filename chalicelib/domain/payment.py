@@ -1,4 +1,7 @@
-"""Taking a payment: a request becomes a transaction, and a request to an acquirer. The module calls nothing."""
+"""Taking a payment: a request becomes a transaction, and a request to an acquirer.
+
+The module calls nothing but the given function, by which an acquirer refuses a request.
+"""
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
@@ -96,11 +99,11 @@ def fingerprint_of(*content: object) -> str:
     return hashlib.sha256("\x1f".join(map(str, content)).encode()).hexdigest()[:32]
 
 
-def fingerprint(order: PaymentOrder, agent_id: int, card_digest: str) -> str:
+def fingerprint(order: PaymentOrder, agent_id: int, card_identity: str) -> str:
     """Return the fingerprint of a payment. It covers the business content, not the device or the time.
 
-    A repeated ID must have the same fingerprint. `card_digest` distinguishes cards without showing them: a keyed digest
-    of the number, or the ID of a linked card.
+    A repeated ID must have the same fingerprint. `card_identity` distinguishes cards without showing them: a keyed
+    digest of the number, or the ID of a linked card.
     """
     content = (
         agent_id,
@@ -109,7 +112,7 @@ def fingerprint(order: PaymentOrder, agent_id: int, card_digest: str) -> str:
         int(order.input_type),
         order.acquirer or "",
         order.particulars.ext_id or "",
-        card_digest,
+        card_identity,
     )
     return fingerprint_of(*content)
 
@@ -131,7 +134,7 @@ def check_kind(order: PaymentOrder, agent: Agent, merchant: Merchant, acquirers:
         raise ServiceError(ErrorCode.KIND_NOT_ENABLED, message)
     if order.offline and not is_allowed("offline"):
         raise ServiceError(ErrorCode.KIND_NOT_ENABLED, "Offline payments are not enabled for the agent.")
-    if kind.acquirer is None and not acquirers:
+    if kind.needs_acquirer and not acquirers:
         message = f"The stage has no acquirer that takes InputType {order.input_type:d}."
         raise ServiceError(ErrorCode.KIND_NOT_SUPPORTED, message)
 

@@ -361,7 +361,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
     name: str, order: ReversalOrder, original: Transaction, agent: Agent, amount_minor: int, now: datetime
 ) -> Transaction:
     """Return the reversal `name`: approved at once, or in progress if an acquirer must be called."""
-    needs_acquirer = KINDS[original.input_type].acquirer is None
+    needs_acquirer = KINDS[original.input_type].needs_acquirer
     in_progress = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
     return replace(
         original,

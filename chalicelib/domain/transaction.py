@@ -122,6 +122,11 @@ class Kind(Record):
     acquirer: str | None = None  # None: one of the stage's card acquirers
     card_present: bool = True  # payment/reverse reverses it; payment/reversecnp otherwise
 
+    @property
+    def needs_acquirer(self) -> bool:
+        """Return whether an acquirer must be called: one of the stage's card acquirers."""
+        return self.acquirer is None
+
 
 KINDS = {
     InputType.MANUAL_ENTRY: Kind("Card, keyed in", "accept_cards", card_present=False),

@@ -28,8 +28,8 @@ from chalicelib.domain.secret import Secret
 from chalicelib.errors import ServiceError
 from chalicelib.log import log
 from chalicelib.settings import settings
-from chalicelib.store import retries
-from chalicelib.store.retries import with_retries
+from chalicelib.store import aws_retries
+from chalicelib.store.aws_retries import with_retries
 
 REMEMBERED_S = 300  # the time after which a rotation has reached every process
 RETRY_S = 10  # after a failed read, while the remembered document is used
@@ -70,7 +70,7 @@ class _Cached:
 
     def _call_early(self) -> None:
         try:
-            with retries.limit_lost_time(retries.HURRIED.longest):
+            with aws_retries.limit_lost_time(aws_retries.HURRIED.longest):
                 self._renew()
         except Exception as failure:  # noqa: BLE001  the first request meets the failure again and reports it
             log("secret_not_fetched_early", error=type(failure).__name__)
@@ -80,7 +80,7 @@ class _Cached:
         early, self._early = self._early, None
         if early and self._result is None:
             began = time.monotonic()
-            early.join(retries.HURRIED_SECRET.longest)
+            early.join(aws_retries.HURRIED_SECRET.longest)
             if self._result is None:
                 _spend_since(began)
 
@@ -96,7 +96,7 @@ class _Cached:
 
 def _spend_since(began: float) -> None:
     """Count a wait for the secret as lost time, at most the planned wait: its excess must not prevent a call."""
-    retries.spend(min(time.monotonic() - began, retries.HURRIED_SECRET.longest))
+    aws_retries.spend(min(time.monotonic() - began, aws_retries.HURRIED_SECRET.longest))
 
 
 def fetch_early() -> None:
@@ -161,7 +161,7 @@ def _with_key(operation: str, context: dict[str, str], **content: str) -> dict[s
 
 
 def _document() -> Mapping[str, Any]:
-    document.wait()  # before the retries, which count their own time
+    document.wait()  # before the aws_retries, which count their own time
     return with_retries(document)
 
 
@@ -175,7 +175,7 @@ document = _Cached(_load_document)
 
 
 def _secrets_client() -> Client:
-    return _secrets_client_of(retries.limits(retries.HURRIED_SECRET))
+    return _secrets_client_of(aws_retries.limits(aws_retries.HURRIED_SECRET))
 
 
 @cache
@@ -185,4 +185,4 @@ def _secrets_client_of(limits: Limits) -> Client:
 
 @cache
 def _kms_client() -> Client:
-    return Client(KMS, retries.PATIENT)
+    return Client(KMS, aws_retries.PATIENT)

@@ -4,10 +4,10 @@ import time
 from collections.abc import Sequence
 from datetime import datetime
 
-from chalicelib.domain import webhooks
+from chalicelib.domain import deliveries, webhooks
+from chalicelib.domain.deliveries import Attempt
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.url_guard import is_on_own_machine, is_own, is_public
-from chalicelib.domain.webhooks import Attempt
 from chalicelib.gateways import https
 from chalicelib.gateways.https import FailedError
 from chalicelib.settings import settings
@@ -32,13 +32,13 @@ def call(url: str, event_id: str, body: bytes, secrets: Sequence[Secret], now: d
             url,
             body,
             headers,
-            seconds=webhooks.SECONDS,
+            seconds=deliveries.SECONDS,
             allowed=is_own if on_own_machine else is_public,
             kept_bytes=ANSWER_BYTES,
         )
     except FailedError as failure:
         return Attempt(now, _milliseconds_since(began), reason=str(failure))
-    return Attempt(now, _milliseconds_since(began), reply.status, webhooks.shown(reply.body))
+    return Attempt(now, _milliseconds_since(began), reply.status, deliveries.shown(reply.body))
 
 
 def _milliseconds_since(began: float) -> int:

@@ -8,7 +8,7 @@ from chalicelib.schemas.base import Answer
 from chalicelib.schemas.linked_cards import GetLinkedCards, LinkedCardsAnswer, LinkedCardView
 from chalicelib.schemas.sign_in import IdentityAnswer, IdentityQuery, SessionAnswer, SessionData, SignIn
 from chalicelib.services import account_configuration, linked_cards, sessions
-from chalicelib.services.admission import admit_with_merchant
+from chalicelib.services.caller_check import admit_with_merchant
 from chalicelib.web import Headers
 
 

@@ -436,7 +436,7 @@ class SubmitPayment(StoredRequest):
             external_terminal_id=acquirer.external_terminal_id,
             allow_swipe_over_chip=bool(acquirer.allow_swipe_over_chip),
             additional_fields=acquirer.additional_acquiring_fields,
-            **(order_card(input_type, self.card or Card()) if KINDS[input_type].acquirer is None else {}),
+            **(order_card(input_type, self.card or Card()) if KINDS[input_type].needs_acquirer else {}),
         )
 
     def _terminal_group(self) -> dict[str, int | str]:

@@ -8,10 +8,12 @@ from pydantic import AfterValidator, Field
 
 from chalicelib.domain import url_guard
 from chalicelib.domain.business_days import text_of, zone_of
+from chalicelib.domain.deliveries import Attempt, Delivery
+from chalicelib.domain.events import PING, Event, Kind
 from chalicelib.domain.history_page import PAGE_SIZE
 from chalicelib.domain.phases import SHOWN
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.webhooks import PING, Attempt, Delivery, Event, Kind, Webhook
+from chalicelib.domain.webhooks import Webhook
 from chalicelib.errors import Check
 from chalicelib.schemas.base import Answer, Identifier, LongText, State, View, pattern, problem
 from chalicelib.schemas.history import PeriodModel

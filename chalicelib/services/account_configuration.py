@@ -9,10 +9,10 @@ from chalicelib.domain.transaction import InputType
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.iso_codes import currency_code
-from chalicelib.services.admission import Admitted, admit
+from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.settings import settings
 from chalicelib.store import merchants
-from chalicelib.store.account_configuration import take_call
+from chalicelib.store.auth_account_calls import take_call
 
 
 def get(caller: Caller, now: datetime, *, current_account_id: int | None = None) -> AccountConfiguration:

@@ -20,8 +20,8 @@ from chalicelib.gateways.secrets import keyed_digest, seal, unseal
 from chalicelib.schemas.agents import BulkUpdate, CreateAgent, ListAgents, ReadableItem, UpdateAgent
 from chalicelib.schemas.field_types import is_email
 from chalicelib.services import message_limits, pictures
-from chalicelib.services.admission import Admitted, admit
 from chalicelib.services.authentication import new_secret_key
+from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.merchants import check_same_as_path, require_merchant
 from chalicelib.services.passwords import hash_password
 from chalicelib.settings import settings
@@ -29,7 +29,8 @@ from chalicelib.store import agents, merchants, sequences, unique_names
 from chalicelib.store import sessions as sessions_store
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act, changed_fields
-from chalicelib.store.table import ChangedMeanwhileError, Key, read, read_all, retry_on_change
+from chalicelib.store.optimistic_writes import ChangedMeanwhileError, retry_on_change
+from chalicelib.store.table import Key, read, read_all
 
 
 def create(body: CreateAgent, caller: Caller, merchant_id: int, now: datetime) -> tuple[Profile, bool]:

@@ -11,7 +11,7 @@ from chalicelib.gateways import files
 from chalicelib.gateways.ids import new_guid
 from chalicelib.schemas.books import FORMATS, findings_in
 from chalicelib.schemas.history_export import CSV, ExportHistory
-from chalicelib.services.admission import admit
+from chalicelib.services.caller_check import admit
 from chalicelib.services.history import scope_of
 from chalicelib.services.takings import CountedPages
 from chalicelib.store import agents, takings

@@ -19,12 +19,15 @@ from itertools import chain
 from secrets import token_hex
 
 from chalicelib import clock
+from chalicelib.domain import deliveries as rules
 from chalicelib.domain import outbox as messages
 from chalicelib.domain import webhooks
 from chalicelib.domain.agent import BLOCKED
+from chalicelib.domain.deliveries import Attempt, Delivery, DeliveryState
+from chalicelib.domain.events import Event
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import ERASED
-from chalicelib.domain.webhooks import Attempt, Delivery, DeliveryState, Event, Webhook
+from chalicelib.domain.webhooks import Webhook
 from chalicelib.errors import ServiceError
 from chalicelib.gateways import secrets
 from chalicelib.gateways import webhooks as gateway
@@ -39,7 +42,8 @@ from chalicelib.store import outbox as outbox_store
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import OPERATOR, Act
 from chalicelib.store.due_index import Due
-from chalicelib.store.table import decode, read, read_all, retry_on_change
+from chalicelib.store.optimistic_writes import retry_on_change
+from chalicelib.store.table import decode, read, read_all
 
 THREADS_OF_BATCH = 16  # parallel attempts of one call of the stream
 THREADS = 32  # parallel attempts of one run of the sweep
@@ -79,7 +83,7 @@ def _jobs_of(hooks_of: Callable[[int], list[Webhook]], image: Image) -> list[Job
     if "kind" in image:
         event = decode(Event, image)
         hooks = {hook.id: hook for hook in hooks_of(event.client_id) if hook.gets(event)}
-        begun = _begin(event, [webhooks.begun_at_once(event, hook, now) for hook in hooks.values()])
+        begun = _begin(event, [rules.begun_at_once(event, hook, now) for hook in hooks.values()])
         return [Job(event, hooks[one.webhook_id], one) for one in begun if one.attempts]
     waiting = decode(Delivery, image)
     if any(hook.slow_since for hook in hooks_of(waiting.client_id) if hook.id == waiting.webhook_id):
@@ -111,10 +115,10 @@ def claim(day: str, place: str, now: datetime) -> Job | None:
     held = events.claim(day, place, now)
     if held is None:
         return None
-    keys = events.key(day, webhooks.event_place(place)), webhooks_store.key(held.client_id, held.webhook_id)
+    keys = events.key(day, rules.event_place(place)), webhooks_store.key(held.client_id, held.webhook_id)
     event, hook = read_all(keys)
-    if webhooks.is_given_up(held, event, hook, now):
-        _store(held, webhooks.finished(held, DeliveryState.GIVEN_UP))
+    if rules.is_given_up(held, event, hook, now):
+        _store(held, rules.finished(held, DeliveryState.GIVEN_UP))
         return None
     return Job(event, hook, held)
 
@@ -127,7 +131,7 @@ def attempt(job: Job) -> Attempt | None:
         made = gateway.call(job.webhook.url, job.event.id, body_of(job.event), signing, now)
         if job.event.erased and made.answer:
             made = replace(made, answer=ERASED)
-        _store(job.held, webhooks.after(job.held, made, clock.now(), random.random()), made)  # noqa: S311  jitter, not a secret
+        _store(job.held, rules.after(job.held, made, clock.now(), random.random()), made)  # noqa: S311  jitter, not a secret
         _note(job.webhook, made, now)
     except Exception as defect:  # noqa: BLE001  one defect must not stop other deliveries
         log_defect(defect, event_id=job.event.id, webhook=job.webhook.id)
@@ -160,13 +164,13 @@ def _unsealed(sealed: bytes, webhook_id: int) -> Secret:
 
 def _note(hook: Webhook, made: Attempt, now: datetime) -> None:
     """Store the effect of an attempt on its webhook: the webhook is slow, failing, or gone."""
-    after = webhooks.after_attempt(hook, made, now)
+    after = rules.after_attempt(hook, made, now)
     if after.state != hook.state:
         _switch_off(hook, now)
         return
     if after != hook:
         webhooks_store.note(after)
-    if webhooks.is_to_be_told(after, now):
+    if rules.is_to_be_told(after, now):
         _email_manager(after, now)
 
 
@@ -204,7 +208,7 @@ def sweep(now: datetime, seconds: float = SECONDS, *, waits: bool = True) -> Swe
         run.add(Lane(events.LANE, partial(due_index.of_lane, events.TABLE, events.LANE), partial(_begin_missed, now)))
         run.drain(seconds * BEGINNING)
         for hook in webhooks_store.every():
-            run.add(_queue(webhooks.queue_of(hook.client_id, hook.id)))
+            run.add(_queue(rules.queue_of(hook.client_id, hook.id)))
         run.drain()
     return run.swept(counts_silent=False)
 
@@ -223,7 +227,7 @@ def _begin_missed(due_at: datetime, entry: Due, _: datetime) -> Done:
     event = read(events.key(entry.key["day"], entry.key["place"]))
     if event is not None and event.due_at is not None:
         hooks = webhooks_store.of_merchant(event.client_id)
-        _begin(event, [webhooks.begun(event, hook.id, due_at) for hook in hooks if hook.gets(event)])
+        _begin(event, [rules.begun(event, hook.id, due_at) for hook in hooks if hook.gets(event)])
     return Done()  # the run counts attempts, and this is none
 
 

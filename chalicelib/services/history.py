@@ -29,7 +29,7 @@ from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid
 from chalicelib.log import log
 from chalicelib.record import Record
 from chalicelib.schemas.history import OLDEST_FIRST, ListBasicModel, ListHistory
-from chalicelib.services.admission import Admitted, admit
+from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.store import agents, counters, history, merchants, month_sums, transactions
 from chalicelib.store.history import Stretch
 from chalicelib.store.table import Key, read, read_all

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cache
 
-from chalicelib.domain import outcomes as steps
+from chalicelib.domain import steps
 from chalicelib.domain.payment import PaymentOrder, minor
 from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.transaction import Transaction
@@ -15,7 +15,7 @@ from chalicelib.services import outcomes, pictures
 from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import transactions
-from chalicelib.store.table import retry_with
+from chalicelib.store.optimistic_writes import retry_with
 
 NO_SUCH_AMOUNT = "No payment can have this amount."
 
@@ -60,7 +60,7 @@ SIGNATURE = "SIGNATURE"
 SIGNED = "signed"  # the occasion of the receipt
 
 
-def deliver(payment: Transaction, files: Sequence[PictureFile], now: datetime) -> tuple[Transaction, bool]:
+def add_signature(payment: Transaction, files: Sequence[PictureFile], now: datetime) -> tuple[Transaction, bool]:
     """Return the payment, and whether the request is a pure replay that changed nothing.
 
     The file is stored first, under a digest of its content. One conditional write then adds it to the payment. If two

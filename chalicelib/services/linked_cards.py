@@ -12,9 +12,8 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
 from chalicelib.log import log_defect
 from chalicelib.schemas.linked_cards import GetLinkedCards
-from chalicelib.services.admission import admit
-from chalicelib.store import agents, linked_cards, merchants, sequences
-from chalicelib.store.table import read
+from chalicelib.services.caller_check import admit
+from chalicelib.store import agents, linked_cards, sequences
 
 LINK_TIMEOUT_S = 20  # an operator is waiting
 
@@ -27,7 +26,7 @@ def list_cards(body: GetLinkedCards, caller: Caller) -> tuple[list[LinkedCard], 
     if owner is None:
         raise ServiceError(ErrorCode.AGENT_NOT_FOUND)
     permissions.check_can_see_cards(admitted.agent, owner.client_id, owner.id)
-    merchant = admitted.merchant or read(merchants.key(owner.client_id))  # a system user has no merchant
+    merchant = admitted.merchant_of(owner.client_id)
 
     matching = [card for card in linked_cards.of_agent(owner_id) if _matches(card, body)]
     return page_of(matching, body.page), merchant.gmt if merchant else 0

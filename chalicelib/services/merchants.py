@@ -15,11 +15,11 @@ from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_r
 from chalicelib.schemas.merchants import CreateMerchant, UpdateMerchant
 from chalicelib.schemas.terminals import CreateTerminal
 from chalicelib.services import message_limits, pictures
-from chalicelib.services.admission import Admitted, admit
+from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.settings import settings
 from chalicelib.store import merchants, sequences
 from chalicelib.store.audit import Act, changed_fields
-from chalicelib.store.table import retry_on_change
+from chalicelib.store.optimistic_writes import retry_on_change
 
 
 def create(body: CreateMerchant, caller: Caller, now: datetime) -> tuple[MerchantProfile, bool]:

@@ -8,8 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from chalicelib.domain import acquirer_messages
-from chalicelib.domain import outcomes as steps
+from chalicelib.domain import acquirer_messages, steps
 from chalicelib.domain.acquirer import (
     AcquirerAnswer,
     AcquirerError,
@@ -27,7 +26,7 @@ from chalicelib.services.acquirer_calls import AUTHORIZE_SECONDS, RESOLVE_SECOND
 from chalicelib.services.receipts import receipts_for
 from chalicelib.store import history, linked_cards, transactions
 from chalicelib.store import outbox as outbox_store
-from chalicelib.store.table import retry_with
+from chalicelib.store.optimistic_writes import retry_with
 
 Step = Callable[[Transaction], Transaction]
 

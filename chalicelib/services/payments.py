@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from datetime import datetime
-from decimal import Decimal
 from typing import Any
 
 from chalicelib.domain import acquirer_messages, payment, permissions
@@ -12,7 +11,7 @@ from chalicelib.domain.card import LinkedCard, is_another
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.history_page import Page
 from chalicelib.domain.merchant import Terminal
-from chalicelib.domain.money import from_minor
+from chalicelib.domain.money import amount_in
 from chalicelib.domain.payment import PaymentOrder, Till, with_card
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import KINDS, Transaction
@@ -23,14 +22,15 @@ from chalicelib.gateways.secrets import card_digest, keyed_digest
 from chalicelib.log import log
 from chalicelib.schemas.payments import PictureFile, SubmitPayment
 from chalicelib.services import idempotency, outcomes, pictures, wrong_cards
-from chalicelib.services.acquirer_calls import identify_payment
-from chalicelib.services.admission import Admitted, admit, admit_to_transaction
+from chalicelib.services.acquirer_messages import identify_payment
+from chalicelib.services.caller_check import Admitted, admit, admit_to_transaction
 from chalicelib.services.idempotency import replay, replay_first
 from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import linked_cards, merchants, receipt_numbers, transactions
 from chalicelib.store import outbox as outbox_store
+from chalicelib.store.optimistic_writes import retry_with
 from chalicelib.store.receipt_numbers import MonthNumbers
-from chalicelib.store.table import AlreadyExistsError, Key, Write, read, retry_with
+from chalicelib.store.table import AlreadyExistsError, Key, Write, read
 
 
 def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | None = None) -> tuple[Transaction, bool]:
@@ -53,7 +53,7 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
     payment.check_kind(order, agent, merchant, _acquirers_for(order))
     till = Till(agent, merchant, _terminal_of(loaded))
 
-    if KINDS[order.input_type].acquirer is None:
+    if KINDS[order.input_type].needs_acquirer:
         return _take_by_card(order, till, loaded, body.files, now)
     return _take_without_acquirer(order, till, loaded, body.files, now)
 
@@ -75,12 +75,12 @@ def _keys(body: SubmitPayment, payment_id: str, caller: Caller, now: datetime) -
 
 def identified(order: PaymentOrder, caller: Caller) -> PaymentOrder:
     """Return the order with the fingerprint of its content."""
-    card_digest = ""
+    card_identity = ""
     if order.card is not None:
-        card_digest = keyed_digest(Secret(f"pan:{order.card.pan.reveal()}"))
+        card_identity = keyed_digest(Secret(f"pan:{order.card.pan.reveal()}"))
     elif order.linked_card_id is not None:
-        card_digest = f"linked:{order.linked_card_id}"
-    return replace(order, fingerprint=payment.fingerprint(order, caller.agent_id, card_digest))
+        card_identity = f"linked:{order.linked_card_id}"
+    return replace(order, fingerprint=payment.fingerprint(order, caller.agent_id, card_identity))
 
 
 def _terminal_of(loaded: Admitted) -> Terminal:
@@ -180,7 +180,7 @@ def begin_by_card(
 
 def _acquirers_for(order: PaymentOrder) -> tuple[str, ...]:
     """Return the stage's card acquirers for the payment, the default first; none for other kinds of payment."""
-    return acquirers.taking(order.input_type) if KINDS[order.input_type].acquirer is None else ()
+    return acquirers.taking(order.input_type) if KINDS[order.input_type].needs_acquirer else ()
 
 
 def _replay(
@@ -196,7 +196,7 @@ def _replay(
         wrong_cards.count(stored, agent, now, is_wrong=is_another(stored, digest, order.linked_card_id))
     if order.card_findings:
         raise invalid(*order.card_findings)
-    return idempotency.deliver(replay(stored, order, order.fingerprint, now), files, now)
+    return idempotency.add_signature(replay(stored, order, order.fingerprint, now), files, now)
 
 
 def public(transaction_id: str) -> Transaction | None:
@@ -211,8 +211,7 @@ def get(transaction_id: str, caller: Caller, now: datetime) -> Page:
     """
     admitted, transaction = admit_to_transaction(caller, transaction_id)
     transaction = outcomes.refresh(transaction, now) if transaction.is_pending else transaction
-    merchant = admitted.merchant or read(merchants.key(transaction.client_id))  # a system user has no merchant
-    own = (merchant and merchant.currency_id) or transaction.currency.code
-    counts = transaction.took_money and transaction.currency.code == own
-    amount = from_minor(transaction.amount_minor, transaction.currency) if counts else Decimal()
-    return Page([transaction], 1, amount)
+    merchant = admitted.merchant_of(transaction.client_id)
+    taken_minor = transaction.amount_minor if transaction.took_money else 0
+    taken = (transaction.currency.code, transaction.currency.digits, taken_minor)
+    return Page([transaction], 1, amount_in(merchant.currency_id if merchant else None, [taken]))

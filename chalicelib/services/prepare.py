@@ -11,7 +11,7 @@ from chalicelib.gateways import partners, secrets
 from chalicelib.gateways.https import FailedError
 from chalicelib.log import log
 from chalicelib.schemas.payments import PreparePayment
-from chalicelib.services.admission import admit
+from chalicelib.services.caller_check import admit
 from chalicelib.settings import Partner, settings
 
 RETRY_AFTER_S = 5

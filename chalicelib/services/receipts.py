@@ -13,7 +13,7 @@ from chalicelib.receipts.html import as_html
 from chalicelib.receipts.text_and_sms import as_sms, as_text
 from chalicelib.schemas.payments import ReceiptView
 from chalicelib.services import message_limits
-from chalicelib.services.admission import admit_to_transaction
+from chalicelib.services.caller_check import admit_to_transaction
 from chalicelib.services.pictures import signed_url
 from chalicelib.settings import settings
 

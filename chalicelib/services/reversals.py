@@ -19,14 +19,15 @@ from chalicelib.gateways.secrets import card_digest
 from chalicelib.record import Record
 from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import outcomes, wrong_cards
-from chalicelib.services.acquirer_calls import identify_reversal
-from chalicelib.services.admission import Admitted, admit
+from chalicelib.services.acquirer_messages import identify_reversal
+from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.services.idempotency import answer_again, replay, replay_first
 from chalicelib.services.receipts import receipts_for, within_limits
-from chalicelib.store import merchants, receipt_numbers, transactions
 from chalicelib.store import outbox as outbox_store
+from chalicelib.store import receipt_numbers, transactions
+from chalicelib.store.optimistic_writes import retry_with
 from chalicelib.store.receipt_numbers import MonthNumbers
-from chalicelib.store.table import AlreadyExistsError, read, read_all, retry_with
+from chalicelib.store.table import AlreadyExistsError, read_all
 
 
 def reverse(
@@ -145,7 +146,7 @@ def _reserve(found: Found, reversal: Transaction, now: datetime, *, follows_late
 
 def _facts_of_merchant(original: Transaction, loaded: Admitted, now: datetime) -> tuple[bool | None, str]:
     """Return whether the payment's merchant wants events of the reversal (True or None, as stored), and its country."""
-    merchant = loaded.merchant or read(merchants.key(original.client_id))  # a system user has no merchant
+    merchant = loaded.merchant_of(original.client_id)
     if merchant is None:
         return None, ""
     return merchant.makes_events(now) or None, merchant.country_code

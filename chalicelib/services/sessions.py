@@ -11,8 +11,8 @@ from chalicelib.domain.sessions import device_of, new_session, remember
 from chalicelib.errors import Check, Validation, invalid
 from chalicelib.schemas.sign_in import SignIn
 from chalicelib.services import authentication
-from chalicelib.services.admission import admit
 from chalicelib.services.authentication import Attempt, log_denial
+from chalicelib.services.caller_check import admit
 from chalicelib.store import sessions as store
 
 MAX_USER_AGENT = 512  # characters that are read

@@ -9,7 +9,7 @@ from chalicelib.domain.business_days import LONGEST, business_day, period_of
 from chalicelib.domain.takings import LONGEST_BY_HOUR, Moved, Taking, check_size, takings_of, too_much
 from chalicelib.record import Record
 from chalicelib.schemas.takings import BY_HOUR, ReportTakings
-from chalicelib.services.admission import admit
+from chalicelib.services.caller_check import admit
 from chalicelib.services.history import scope_of
 from chalicelib.store import agents, receipt_numbers, takings
 from chalicelib.store.table import BATCH, read_all

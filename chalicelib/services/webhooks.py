@@ -7,27 +7,32 @@ from datetime import date, datetime, timedelta
 from itertools import islice
 from typing import Any
 
+from chalicelib.domain import deliveries as delivery_rules
+from chalicelib.domain import events as event_rules
 from chalicelib.domain import permissions, webhooks
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.business_days import business_day, period_of, start_of
+from chalicelib.domain.deliveries import Delivery
+from chalicelib.domain.events import KEPT_FOR, PING, Event
 from chalicelib.domain.history_page import MAX_CANDIDATES, PAGE_SIZE
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.url_guard import may_be_called
-from chalicelib.domain.webhooks import KEPT_FOR, PING, Delivery, Event, Webhook
+from chalicelib.domain.webhooks import Webhook
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid, invalid_references, missing
 from chalicelib.gateways import secrets
 from chalicelib.record import Record
 from chalicelib.schemas.request_context import Context
 from chalicelib.schemas.webhooks import HTTPS, CreateWebhook, ListEvents, ResendEvent, UpdateWebhook
 from chalicelib.services import message_limits
-from chalicelib.services.admission import admit
+from chalicelib.services.caller_check import admit
 from chalicelib.services.merchants import require_merchant
 from chalicelib.settings import settings
 from chalicelib.store import events, merchants, sequences
 from chalicelib.store import webhooks as webhooks_store
 from chalicelib.store.audit import Act, changed_fields
-from chalicelib.store.table import Key, retry_on_change
+from chalicelib.store.optimistic_writes import retry_on_change
+from chalicelib.store.table import Key
 
 OWNER = "webhook"  # the owner of a sealed secret: KMS checks it
 
@@ -129,7 +134,7 @@ def list_webhooks(body: Context, caller: Caller, merchant_id: int) -> tuple[list
 def test(body: Context, caller: Caller, merchant_id: int, webhook_id: int, now: datetime) -> str:
     """Make an event for this webhook only, whether it is on or off, and return the event's ID."""
     _, found = _managed(body, caller, merchant_id, webhooks_store.key(merchant_id, webhook_id))
-    ping = webhooks.ping(random.token_hex(16), merchant_id, _require(found).id, now)
+    ping = event_rules.ping(random.token_hex(16), merchant_id, _require(found).id, now)
 
     message_limits.check_webhook_test(merchant_id, caller.agent_id, now)
     events.create(ping)
@@ -196,10 +201,10 @@ def list_events(
     begin = start_of(max(period.first, today - KEPT_FOR - DAY), merchant.gmt)
     end = start_of(max(min(period.last, today), date.min + DAY) + DAY, merchant.gmt)
     first = (max(body.page, 1) - 1) * PAGE_SIZE
-    page = list(islice(_matching(body, webhooks.spans(merchant_id, begin, end)), first, first + PAGE_SIZE))
+    page = list(islice(_matching(body, event_rules.spans(merchant_id, begin, end)), first, first + PAGE_SIZE))
     existing = {one.id for one in webhooks_store.of_merchant(merchant_id)} if page else set()
 
-    return [(event, [webhooks.as_of_webhooks(one, existing) for one in found]) for event, found in page]
+    return [(event, [delivery_rules.as_of_webhooks(one, existing) for one in found]) for event, found in page]
 
 
 def _matching(body: ListEvents, spans: list[tuple[str, str, str]]) -> Iterator[tuple[Event, list[Delivery]]]:
@@ -224,8 +229,8 @@ def resend(body: ResendEvent, caller: Caller, merchant_id: int, event_id: str, n
     before = {one.webhook_id: one for one in deliveries}
 
     for webhook in wanted:
-        known = before.get(webhook.id) or webhooks.begun(made, webhook.id, now)
-        events.begin_again(webhooks.again(known, now))
+        known = before.get(webhook.id) or delivery_rules.begun(made, webhook.id, now)
+        events.begin_again(delivery_rules.again(known, now))
 
 
 def _wanted(webhook_id: int | None, made: Event, found: list[Webhook]) -> list[Webhook]:

@@ -16,9 +16,9 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
 from chalicelib.store import audit
 from chalicelib.store.audit import Act, changed_fields, filled_fields
+from chalicelib.store.optimistic_writes import ChangedMeanwhileError
 from chalicelib.store.table import (
     AlreadyExistsError,
-    ChangedMeanwhileError,
     Key,
     Write,
     commit,

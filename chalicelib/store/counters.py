@@ -7,7 +7,17 @@ from dataclasses import replace
 from datetime import date
 from typing import Any
 
-from chalicelib.domain.counters import CounterKey, DayTotal, QuarterCounts
+from chalicelib.domain.counters import (
+    COUNT,
+    MONEY,
+    CounterKey,
+    Counters,
+    DayTotal,
+    QuarterCounts,
+    moved_counters,
+    slot_counters,
+    total_counters,
+)
 from chalicelib.domain.history_entry import HistoryEntry
 from chalicelib.store.table import Item, Key, Range, Write, item_pages, range_of_prefix, set_attributes, update
 
@@ -15,10 +25,7 @@ TABLE = "history"
 AT_ONCE = 100  # counters in one correction
 SHARDS = 2  # per counter, so that writes of a busy agent do not collide
 TOTAL, SLOTS = "total#", "slots#"
-COUNT, MONEY, GIVEN_BACK, MOVED = "n", "m", "g", "k"
 ALL_AGENTS = 0  # the agent of a counter for all agents
-
-Counters = Mapping[str, int]
 
 
 class CounterChangedError(Exception):
@@ -32,38 +39,20 @@ def month_of(client_id: int, day: date) -> str:
 
 def add_to_total(client_id: int, entry: HistoryEntry) -> Write:
     """Return the write that counts a transaction and its moved money in the total of its month."""
-    return _add(total_key(client_id, entry), total_counters(entry))
+    return _add(total_key(client_id, entry), total_counters(entry.at, entry.moved_minor))
 
 
 def add_money(client_id: int, entry: HistoryEntry) -> list[Write]:
     """Return the writes that add the money of a transaction that was counted before it moved any."""
     return [
-        _add(total_key(client_id, entry), _moved(entry, f"{entry.at:%d}")),
-        _add(slots_key(client_id, entry), _moved(entry, f"{entry.at:%H}")),
+        _add(total_key(client_id, entry), moved_counters(f"{entry.at:%d}", entry.moved_minor)),
+        _add(slots_key(client_id, entry), moved_counters(f"{entry.at:%H}", entry.moved_minor)),
     ]
 
 
 def add_to_slots(client_id: int, entry: HistoryEntry) -> Write:
     """Return the write that counts a transaction in its quarter of an hour, and its moved money in its hour."""
-    return _add(slots_key(client_id, entry), slot_counters(entry))
-
-
-def total_counters(entry: HistoryEntry) -> Counters:
-    """Return the numbers that a transaction adds to its total."""
-    day = f"{entry.at:%d}"
-    return {f"{COUNT}{day}": 1, **_moved(entry, day)}
-
-
-def slot_counters(entry: HistoryEntry) -> Counters:
-    """Return the numbers that a transaction adds to its slots."""
-    quarter = entry.at.hour * 4 + entry.at.minute // 15
-    return {f"{quarter:02d}": 1, **_moved(entry, f"{entry.at:%H}")}
-
-
-def _moved(entry: HistoryEntry, when: str) -> Counters:
-    """Return the money that a transaction adds to a day or hour, and one more transaction with moved money."""
-    moved = entry.moved_minor
-    return {f"{MONEY if moved > 0 else GIVEN_BACK}{when}": abs(moved), f"{MOVED}{when}": 1} if moved else {}
+    return _add(slots_key(client_id, entry), slot_counters(entry.at, entry.moved_minor))
 
 
 def correction(key: Key[Any], before: Mapping[str, int | None], after: Counters) -> Write:

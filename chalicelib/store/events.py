@@ -9,8 +9,10 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
 
-from chalicelib.domain import webhooks
-from chalicelib.domain.webhooks import Delivery, Event
+from chalicelib.domain import deliveries
+from chalicelib.domain import events as rules
+from chalicelib.domain.deliveries import Delivery
+from chalicelib.domain.events import Event
 from chalicelib.store import due_index
 from chalicelib.store.table import (
     AlreadyExistsError,
@@ -54,10 +56,10 @@ def key(day: str, place: str) -> Key[Event]:
 
 def with_id(client_id: int, event_id: str) -> tuple[Event, list[Delivery]] | None:
     """Read the merchant's event with this ID, which contains its second, and its deliveries; None if it is missing."""
-    second = webhooks.second_of(event_id)
+    second = rules.second_of(event_id)
     if second is None:
         return None
-    span = webhooks.spans(client_id, second, second + SECOND)[0]
+    span = rules.spans(client_id, second, second + SECOND)[0]
     return next(((made, deliveries) for made, deliveries in between(*span) if made.id == event_id), None)
 
 
@@ -96,7 +98,7 @@ def begin_again(wanted: Delivery) -> None:
 
 def claim(day: str, place: str, now: datetime) -> Delivery | None:
     """Claim a due delivery; return None when another process has it or it is finished."""
-    return due_index.claim(_key(day, place), due_index.DUE, {"now": now}, {"due_at": now + webhooks.HELD_FOR})
+    return due_index.claim(_key(day, place), due_index.DUE, {"now": now}, {"due_at": now + deliveries.HELD_FOR})
 
 
 def store_attempt(held: Delivery, after: Delivery) -> bool:

@@ -3,7 +3,8 @@
 from chalicelib.domain.merchant import Merchant, Terminal
 from chalicelib.store import audit, unique_names
 from chalicelib.store.audit import Act, changed_fields, filled_fields
-from chalicelib.store.table import ChangedMeanwhileError, Key, Write, commit, list_records, put_new, replace_record
+from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.table import Key, Write, commit, list_records, put_new, replace_record
 
 TABLE = "merchants"
 

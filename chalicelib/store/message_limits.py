@@ -5,7 +5,8 @@ from datetime import date
 
 from chalicelib.domain.message_limits import DAY, Limit, ends_at
 from chalicelib.record import Record
-from chalicelib.store.table import ChangedMeanwhileError, Key, Write, read_all, update
+from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.table import Key, Write, read_all, update
 
 TABLE = "sequences"
 

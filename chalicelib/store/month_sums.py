@@ -11,19 +11,9 @@ from contextlib import suppress
 from itertools import groupby
 
 from chalicelib.domain.business_days import days_of_month
-from chalicelib.domain.counters import MonthSum
+from chalicelib.domain.counters import COUNT, MONEY, MonthSum
 from chalicelib.domain.history_entry import HistoryEntry
-from chalicelib.store.counters import (
-    ALL_AGENTS,
-    COUNT,
-    MONEY,
-    TABLE,
-    counter_of,
-    counters_key,
-    day_totals,
-    kind_text,
-    numbers_in,
-)
+from chalicelib.store.counters import ALL_AGENTS, TABLE, counter_of, counters_key, day_totals, kind_text, numbers_in
 from chalicelib.store.table import (
     AlreadyExistsError,
     Item,

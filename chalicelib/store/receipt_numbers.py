@@ -12,7 +12,8 @@ from chalicelib.domain.agent import NO_CLIENT, Caller
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.transaction import Transaction, receipt_number
 from chalicelib.record import Record
-from chalicelib.store.table import ChangedMeanwhileError, Key, Write, update
+from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.table import Key, Write, update
 
 TABLE = "sequences"
 ZONES = (timedelta(hours=-12), timedelta(hours=14))  # the first and the last zone of the world

@@ -4,7 +4,6 @@ Reads of a table's partition are strong. An index is milliseconds behind its tab
 reads by key.
 """
 
-import itertools
 import random
 import re
 import time
@@ -25,8 +24,8 @@ from chalicelib.aws.errors import RefusedError
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
 from chalicelib.settings import settings
-from chalicelib.store import retries
-from chalicelib.store.retries import ATTEMPTS, with_retries
+from chalicelib.store import aws_retries
+from chalicelib.store.aws_retries import ATTEMPTS, with_retries
 
 Value = dict[str, Any]  # an attribute value in DynamoDB's form: {"S": "text"}
 Decoder = Callable[[Value], Any]
@@ -168,7 +167,7 @@ BATCH = 100  # keys in one BatchGetItem, items in one transaction
 
 def client() -> Client:
     """Return the client with the time limits of this request; raise 903 when too much time is lost."""
-    return _client(retries.limits())
+    return _client(aws_retries.limits())
 
 
 @cache
@@ -372,46 +371,6 @@ def _read_batch(keys: Sequence[Key[Any]], only: Sequence[str]) -> dict[tuple[str
 
 def _identity(item: Mapping[str, Value], key: Key[Any]) -> str:
     return repr([item[name] for name in sorted(key.key)])
-
-
-T = TypeVar("T")
-
-F = TypeVar("F")
-
-REPEATED_FOR = 5  # seconds, while others change the record; an acquirer needs the others of a request
-FIRST_PAUSE, LONGEST_PAUSE = 0.01, 0.2  # seconds at most between two attempts
-
-
-class ChangedMeanwhileError(Exception):
-    """A stored record is no longer as it was read. A subclass says which one."""
-
-
-def retry_on_change(attempt: Callable[[], T]) -> T:
-    """Call `attempt` (load, decide, store). Repeat it whenever a record has changed since the load.
-
-    An attempt fails only if another change was stored, so some change always succeeds. Raise 903 when others change the
-    record for five seconds.
-    """
-    until, longest = time.monotonic() + REPEATED_FOR, FIRST_PAUSE
-    while True:
-        try:
-            return attempt()
-        except ChangedMeanwhileError:
-            if time.monotonic() > until:
-                raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from None
-        pause = random.uniform(0, longest)  # noqa: S311  jitter, not a secret
-        retries.spend(pause)
-        time.sleep(pause)
-        longest = min(2 * longest, LONGEST_PAUSE)
-
-
-def retry_with(found: F, attempt: Callable[[F], T], read_again: Callable[[], F]) -> T:
-    """Call `attempt` (decide, store) with the records that were read already, and after a change with `read_again`'s.
-
-    Otherwise it is `retry_on_change`.
-    """
-    reads = itertools.chain([found], (read_again() for _ in itertools.count()))
-    return retry_on_change(lambda: attempt(next(reads)))
 
 
 Item = Mapping[str, Value]

@@ -4,12 +4,9 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 from chalicelib.domain.business_days import Period
+from chalicelib.domain.counters import GIVEN_BACK, MONEY, MOVED, Counters
 from chalicelib.domain.takings import Moved
 from chalicelib.store.counters import (
-    GIVEN_BACK,
-    MONEY,
-    MOVED,
-    Counters,
     counter_at,
     counter_pages,
     counters_range,

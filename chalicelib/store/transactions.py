@@ -4,15 +4,15 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from chalicelib.domain.outcomes import claims_hold_since, due_at, was_not_attempted
+from chalicelib.domain.events import event_of
 from chalicelib.domain.phases import TRANSITIONS, Phase
 from chalicelib.domain.reversal import CANCELS
+from chalicelib.domain.steps import claims_hold_since, due_at, was_not_attempted
 from chalicelib.domain.transaction import Transaction
-from chalicelib.domain.webhooks import event_of
 from chalicelib.store import due_index, events, history, outbox
 from chalicelib.store.due_index import NO_ACQUIRER, shard_of
+from chalicelib.store.optimistic_writes import ChangedMeanwhileError
 from chalicelib.store.table import (
-    ChangedMeanwhileError,
     Key,
     Value,
     Write,

@@ -8,9 +8,9 @@ from typing import Any
 from chalicelib.domain.webhooks import Webhook
 from chalicelib.store import audit
 from chalicelib.store.audit import Act, changed_fields, filled_fields
-from chalicelib.store.retries import with_retries
+from chalicelib.store.aws_retries import with_retries
+from chalicelib.store.optimistic_writes import ChangedMeanwhileError
 from chalicelib.store.table import (
-    ChangedMeanwhileError,
     Key,
     Write,
     client,

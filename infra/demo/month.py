@@ -13,8 +13,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from chalicelib.domain import outcomes as steps
-from chalicelib.domain import payment
+from chalicelib.domain import payment, steps
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.business_days import USUAL, business_day
 from chalicelib.domain.payment import Till

@@ -16,7 +16,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from chalicelib import clock
-from chalicelib.domain import webhooks
+from chalicelib.domain.deliveries import queue_of
 from chalicelib.gateways import acquirers
 from chalicelib.log import log_defect
 from chalicelib.services import deliveries, outbox, payment_sweep
@@ -162,4 +162,4 @@ def _shards() -> Iterator[tuple[str, str]]:
     for table, lane in lanes:
         yield from ((table, f"{lane}.{number}") for number in range(due_index.LANE_SHARDS))
     for hook in webhooks_store.every():
-        yield events.TABLE, webhooks.queue_of(hook.client_id, hook.id)
+        yield events.TABLE, queue_of(hook.client_id, hook.id)

@@ -42,8 +42,9 @@ from chalicelib.settings import settings
 from chalicelib.store import agents, audit, due_index, sequences, transactions
 from chalicelib.store.agents import LoginChange
 from chalicelib.store.audit import Act
-from chalicelib.store.retries import is_dropped
-from chalicelib.store.table import ChangedMeanwhileError, decode, read, table_name
+from chalicelib.store.aws_retries import is_dropped
+from chalicelib.store.optimistic_writes import ChangedMeanwhileError
+from chalicelib.store.table import decode, read, table_name
 from infra.local import scheduler, stage_clock
 from infra.operator import stage_secret
 from infra.operator.payer import ERASE, EXPORT, FIND, payer_command

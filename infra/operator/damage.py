@@ -13,13 +13,15 @@ from typing import Any, NamedTuple
 from chalicelib.domain import outbox as messages
 from chalicelib.domain.agent import Agent, Login
 from chalicelib.domain.card import LinkedCard
+from chalicelib.domain.deliveries import Delivery, DeliveryState
+from chalicelib.domain.events import Event
 from chalicelib.domain.merchant import Merchant, Terminal
 from chalicelib.domain.outbox import Outbox
 from chalicelib.domain.password_lock import FailedAttempts
 from chalicelib.domain.phases import TRANSITIONS, Phase
 from chalicelib.domain.sessions import Session
 from chalicelib.domain.transaction import Transaction
-from chalicelib.domain.webhooks import Delivery, DeliveryState, Event, Webhook
+from chalicelib.domain.webhooks import Webhook
 from chalicelib.errors import ServiceError
 from chalicelib.gateways.acquirers.sandbox import TABLE as SANDBOX
 from chalicelib.gateways.acquirers.sandbox import SandboxRecord, SandboxToken
@@ -36,11 +38,11 @@ from chalicelib.store import (
     transactions,
 )
 from chalicelib.store import webhooks as webhooks_store
-from chalicelib.store.account_configuration import LastCall
 from chalicelib.store.audit import Audit
+from chalicelib.store.auth_account_calls import LastCall
+from chalicelib.store.aws_retries import is_dropped
 from chalicelib.store.message_limits import Counter
 from chalicelib.store.receipt_numbers import MonthNumbers
-from chalicelib.store.retries import is_dropped
 from chalicelib.store.sequences import LastId
 from chalicelib.store.table import Item, Value, decode, encode, read
 from chalicelib.store.unique_names import UniqueName

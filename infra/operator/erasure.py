@@ -22,6 +22,8 @@ from typing import Any
 from chalicelib import exact_json
 from chalicelib.domain import outbox as messages
 from chalicelib.domain.card import LinkedCard
+from chalicelib.domain.deliveries import Delivery
+from chalicelib.domain.events import Event
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.outbox import Outbox
 from chalicelib.domain.picture import Picture
@@ -35,21 +37,19 @@ from chalicelib.domain.transaction import (
     Taxes,
     Transaction,
 )
-from chalicelib.domain.webhooks import Delivery, Event
 from chalicelib.gateways import files
 from chalicelib.settings import settings
 from chalicelib.store import audit, events, history, linked_cards, outbox, transactions
 from chalicelib.store.audit import OPERATOR, Act
+from chalicelib.store.optimistic_writes import ChangedMeanwhileError, retry_on_change
 from chalicelib.store.table import (
     AlreadyExistsError,
-    ChangedMeanwhileError,
     Key,
     Write,
     attributes_of,
     commit,
     read,
     read_all,
-    retry_on_change,
     set_attributes,
     update,
     write_one,

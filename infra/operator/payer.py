@@ -15,10 +15,11 @@ import simplejson
 
 from chalicelib import clock
 from chalicelib.domain.business_days import text_of
+from chalicelib.domain.deliveries import Delivery
+from chalicelib.domain.events import Event
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.transaction import ERASED, Transaction
-from chalicelib.domain.webhooks import Delivery, Event
 from chalicelib.log import log
 from chalicelib.settings import settings
 from chalicelib.store import events, history, linked_cards, merchants, outbox, transactions

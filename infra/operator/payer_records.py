@@ -19,13 +19,14 @@ import phonenumbers
 from chalicelib import exact_json, phone_numbers
 from chalicelib.domain.business_days import business_day
 from chalicelib.domain.card import LinkedCard
+from chalicelib.domain.deliveries import Delivery
+from chalicelib.domain.events import Event, spans
 from chalicelib.domain.history_entry import folded
 from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.outbox import EMAIL, SMS, Outbox
 from chalicelib.domain.payment import OFFLINE_FOR
 from chalicelib.domain.transaction import ERASED, Erasure, ReceiptAddresses, Transaction
-from chalicelib.domain.webhooks import Delivery, Event, spans
 from chalicelib.gateways import create
 from chalicelib.record import Record
 from chalicelib.schemas.field_types import is_email

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
 
 from chalicelib.domain.business_days import Period, business_day
+from chalicelib.domain.counters import slot_counters, total_counters
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.payment import OFFLINE_FOR
 from chalicelib.record import Record
@@ -96,8 +97,9 @@ def _counted(client_id: int, month: str) -> defaultdict[str, Counter[str]]:
     for lines in _groups(history.of_month(client_id, month), AT_ONCE):
         records: list[Transaction | None] = read_all([transactions.key(line.id) for line in lines])
         for line in (entry_of(record) for record in records if record is not None):
-            counted[str(counters.total_key(client_id, line).key["at"])].update(counters.total_counters(line))
-            counted[str(counters.slots_key(client_id, line).key["at"])].update(counters.slot_counters(line))
+            total, slots = counters.total_key(client_id, line), counters.slots_key(client_id, line)
+            counted[str(total.key["at"])].update(total_counters(line.at, line.moved_minor))
+            counted[str(slots.key["at"])].update(slot_counters(line.at, line.moved_minor))
     return counted
 
 

@@ -18,7 +18,7 @@ from chalicelib.services import account_configuration, authentication
 from chalicelib.services.authentication import caller_of, session_digest
 from chalicelib.settings import settings
 from chalicelib.store import sessions as sessions_store
-from chalicelib.store.account_configuration import take_call
+from chalicelib.store.auth_account_calls import take_call
 from chalicelib.store.table import update, write_one
 from tests.support.accounts import (
     PASSWORD,

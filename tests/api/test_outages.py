@@ -10,7 +10,7 @@ import pytest
 
 from chalicelib.gateways import secrets
 from chalicelib.services import authentication
-from chalicelib.store.retries import HURRIED, HURRIED_SECRET
+from chalicelib.store.aws_retries import HURRIED, HURRIED_SECRET
 from infra.local import engines
 from tests.support.accounts import PASSWORD, accept_test_tokens, an_account
 from tests.support.http import Reply, call

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import outcomes as steps
+from chalicelib.domain import steps
 from chalicelib.domain.phases import PENDING, SHOWN, Phase, Section
 from chalicelib.domain.transaction import InputType, Original, Transaction
 from chalicelib.schemas.transaction_view import (

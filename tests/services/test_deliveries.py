@@ -14,9 +14,13 @@ from typing import Any
 import boto3
 import pytest
 
+from chalicelib.domain import deliveries as rules
+from chalicelib.domain import events as event_rules
 from chalicelib.domain import webhooks
 from chalicelib.domain.circuit_breaker import OPENS_AFTER
-from chalicelib.domain.webhooks import Delivery, DeliveryState, Event, Webhook
+from chalicelib.domain.deliveries import Delivery, DeliveryState
+from chalicelib.domain.events import Event
+from chalicelib.domain.webhooks import Webhook
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import https
 from chalicelib.gateways import webhooks as gateway
@@ -150,11 +154,11 @@ def test_each_way_alone_sends_events_pings_and_what_was_requested_again(
             clock.sweep(timedelta(seconds=11))
 
     [hook] = webhooks_store.of_merchant(merchant)
-    event, ping = a_stored_event(merchant), webhooks.ping("a token", merchant, hook.id, clock.now)
+    event, ping = a_stored_event(merchant), event_rules.ping("a token", merchant, hook.id, clock.now)
     events.create(ping)
     work()
     first = sorted(receiver.ids)
-    events.begin_again(webhooks.again(found(event)[0], clock.now))
+    events.begin_again(rules.again(found(event)[0], clock.now))
     work()
 
     assert (first, receiver.ids[2:]) == (sorted([event.id, ping.id]), [event.id])
@@ -236,7 +240,7 @@ def test_a_process_that_dies_leaves_the_event_to_the_sweep(
     before = len(receiver.calls)
     clock.sweep(timedelta(seconds=15))
     after_its_turn = len(receiver.calls)  # what it held is still held
-    clock.sweep(webhooks.HELD_FOR)
+    clock.sweep(rules.HELD_FOR)
 
     assert (before, after_its_turn) == sent
     assert receiver.ids == [event.id] * (before + 1)
@@ -251,10 +255,10 @@ def test_an_event_that_was_begun_for_one_webhook_is_begun_for_the_other(
         a_stored_hook(merchant, other.url, on_since=datetime.now(UTC) - LONG_AGO)
         event = a_stored_event(merchant)
         first = min(webhooks_store.of_merchant(merchant), key=lambda hook: hook.id)
-        events.begin(webhooks.begun_at_once(event, first, clock.now))  # and the process died
+        events.begin(rules.begun_at_once(event, first, clock.now))  # and the process died
         clock.sweep(timedelta(seconds=15))
         others, firsts = list(other.ids), list(receiver.ids)
-        clock.sweep(webhooks.HELD_FOR)
+        clock.sweep(rules.HELD_FOR)
 
     assert (firsts, others) == ([], [event.id])
     assert (receiver.ids, other.ids) == ([event.id], [event.id])
@@ -329,7 +333,7 @@ def test_a_delivery_that_was_requested_again_is_sent_once_for_two_records(mercha
     event = a_stored_event(merchant)
     deliver(event)
     [sent] = found(event)
-    events.begin_again(webhooks.again(sent, datetime.now(UTC)))
+    events.begin_again(rules.again(sent, datetime.now(UTC)))
     [waiting] = found(event)
     for _ in range(2):
         deliveries.deliver([("1", encode(waiting))])
@@ -397,7 +401,7 @@ def test_an_address_that_is_not_public_is_not_called(merchant: int) -> None:
 def test_a_receiver_that_was_slow_is_left_to_its_queue_and_holds_back_no_other(
     merchant: int, receiver: Receiver, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(webhooks, "SLOW", timedelta())
+    monkeypatch.setattr(rules, "SLOW", timedelta())
     released = threading.Event()
     with a_receiver(lambda _: 200 if released.wait(5) else 500) as slow:
         hook = a_stored_hook(merchant, slow.url, slow_since=datetime.now(UTC))

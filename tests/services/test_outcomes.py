@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import outcomes as steps
+from chalicelib.domain import steps
 from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnreachableError
 from chalicelib.domain.phases import Phase
 from chalicelib.errors import ErrorCode, ServiceError

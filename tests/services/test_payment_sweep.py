@@ -10,7 +10,7 @@ from typing import Any
 import boto3
 import pytest
 
-from chalicelib.domain import outcomes as steps
+from chalicelib.domain import steps
 from chalicelib.domain.circuit_breaker import OPENS_AFTER
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction

@@ -16,8 +16,8 @@ from chalicelib.schemas.agents import UpdateAgent
 from chalicelib.schemas.sign_in import SignIn
 from chalicelib.services import agents as agent_service
 from chalicelib.services import authentication, sessions
-from chalicelib.services.admission import admit
 from chalicelib.services.authentication import caller_of
+from chalicelib.services.caller_check import admit
 from chalicelib.store import agents, audit, merchants
 from chalicelib.store import sessions as sessions_store
 from chalicelib.store.table import update, write_one

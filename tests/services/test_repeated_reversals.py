@@ -10,7 +10,7 @@ from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import reversals
-from chalicelib.services.admission import Admitted, admit
+from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.store import transactions
 from tests.support.cards import STEADY, a_card_body
 from tests.support.intercepted_calls import broken, failing, hooked

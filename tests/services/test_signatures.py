@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import outcomes as steps
+from chalicelib.domain import steps
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ServiceError

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from chalicelib import exact_json
-from chalicelib.domain import outcomes as steps
-from chalicelib.domain import takings
+from chalicelib.domain import steps, takings
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.phases import Phase

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from chalicelib.domain import webhooks as webhooks_rules
+from chalicelib.domain.deliveries import DeliveryState
 from chalicelib.domain.phases import SHOWN, Phase
-from chalicelib.domain.webhooks import DeliveryState
 from chalicelib.gateways.https import FailedError, Reply
 from chalicelib.store import merchants
 from chalicelib.store.table import update, write_one

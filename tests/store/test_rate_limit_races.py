@@ -8,7 +8,7 @@ import pytest
 from chalicelib.domain.password_lock import LOCK_AFTER, LOCK_FOR, finished
 from chalicelib.errors import ServiceError
 from chalicelib.store import password_lock
-from chalicelib.store.account_configuration import take_call
+from chalicelib.store.auth_account_calls import take_call
 from tests.support.accounts import an_account
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)

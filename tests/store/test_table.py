@@ -26,8 +26,8 @@ from chalicelib.aws.errors import RefusedError, UnreachableError
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import InputType, Purchase
 from chalicelib.errors import ErrorCode, ServiceError
-from chalicelib.store import retries, table, transactions, webhooks
-from chalicelib.store.retries import ATTEMPTS
+from chalicelib.store import aws_retries, table, transactions, webhooks
+from chalicelib.store.aws_retries import ATTEMPTS
 from chalicelib.store.table import (
     AlreadyExistsError,
     attribute_names,
@@ -52,7 +52,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Return the pauses between attempts, which are recorded instead of waited for."""
     pauses: list[float] = []
     clock = SimpleNamespace(sleep=pauses.append, monotonic=lambda: 0.0)
-    monkeypatch.setattr(retries, "time", clock)  # not the whole process's
+    monkeypatch.setattr(aws_retries, "time", clock)  # not the whole process's
     monkeypatch.setattr(table, "time", clock)
     return pauses
 

@@ -9,6 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chalicelib.domain.counters import MONEY, slot_counters, total_counters
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.money import Currency
 from chalicelib.domain.phases import Phase
@@ -47,7 +48,7 @@ def counted(many: list[Transaction], *, by_hour: bool) -> Iterator[Moved]:
     items: dict[str, Counter[str]] = defaultdict(Counter)
     for entry in map(entry_of, many):
         key = (counters.slots_key if by_hour else counters.total_key)(7, entry)
-        items[str(key.key["at"])].update((counters.slot_counters if by_hour else counters.total_counters)(entry))
+        items[str(key.key["at"])].update((slot_counters if by_hour else total_counters)(entry.at, entry.moved_minor))
     for at, numbers in items.items():
         if by_hour:
             yield from moved_in_slots(MONTH.date().replace(day=counters.day_of_slots(at)), at, numbers)
@@ -115,10 +116,10 @@ def test_each_number_of_a_payment_and_of_a_reversal_has_its_name() -> None:
         a_payment(created_at=MONTH, gmt=0, original_id="A", reverse_mode=2, phase=Phase.REVERSAL_APPROVED)
     )
 
-    assert counters.total_counters(paid) == {"n31": 1, "m31": 1230, "k31": 1}
-    assert counters.slot_counters(paid) == {"95": 1, "m23": 1230, "k23": 1}
-    assert counters.total_counters(given_back) == {"n01": 1, "g01": 1230, "k01": 1}
-    assert counters.slot_counters(given_back) == {"00": 1, "g00": 1230, "k00": 1}
+    assert total_counters(paid.at, paid.moved_minor) == {"n31": 1, "m31": 1230, "k31": 1}
+    assert slot_counters(paid.at, paid.moved_minor) == {"95": 1, "m23": 1230, "k23": 1}
+    assert total_counters(given_back.at, given_back.moved_minor) == {"n01": 1, "g01": 1230, "k01": 1}
+    assert slot_counters(given_back.at, given_back.moved_minor) == {"00": 1, "g00": 1230, "k00": 1}
 
 
 def test_no_list_adds_up_what_reversals_gave_back() -> None:
@@ -126,7 +127,9 @@ def test_no_list_adds_up_what_reversals_gave_back() -> None:
     entry = entry_of(given_back)
 
     assert not any(
-        name.startswith(counters.MONEY) for name in (*counters.total_counters(entry), *counters.slot_counters(entry))
+        name.startswith(MONEY)
+        for count in (total_counters, slot_counters)
+        for name in count(entry.at, entry.moved_minor)
     )
 
 

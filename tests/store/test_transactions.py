@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import outcomes as steps
+from chalicelib.domain import steps
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.reversal import CANCELS, ReverseMode
 from chalicelib.domain.transaction import Erasure, InputType, Pictures, Transaction

@@ -5,8 +5,9 @@ The streams of the tables in tests: delivered when a test says so, in its own th
 from datetime import UTC, datetime
 from typing import Any
 
+from chalicelib.domain.events import Event, event_of
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.webhooks import Event, Webhook, event_of, new_secret
+from chalicelib.domain.webhooks import Webhook, new_secret
 from chalicelib.gateways import secrets
 from chalicelib.services.webhooks import OWNER
 from chalicelib.store import events, sequences, webhooks

@@ -115,7 +115,7 @@ class Sandbox:
     """The adapter. `Acquirer` describes its methods."""
 
     name = "Sandbox"
-    takes = frozenset(input_type for input_type, kind in KINDS.items() if kind.acquirer is None)
+    takes = frozenset(input_type for input_type, kind in KINDS.items() if kind.needs_acquirer)
     can_inquire, institution, quiet = True, "", QUIET
 
     def refuse(self, _: AuthorizationRequest | ReversalRequest) -> tuple[Finding, ...]:

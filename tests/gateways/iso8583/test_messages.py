@@ -290,7 +290,8 @@ def test_no_message_is_made_without_its_facts(request_: object) -> None:
 
 def test_no_message_shows_its_card() -> None:
     request = replace(by_chip(CHIP), card=read_card(InputType.CHIP, CHIP, CVV2))
-    shown = repr((messages.purchase(request), a_reversal(card=request.card)))
+    fixed = "00000000-0000-4000-8000-000000000000"  # a random one may hold the digits of the CVV2
+    shown = repr((messages.purchase(request), a_reversal(card=request.card, reference=fixed, original=fixed)))
 
     assert PAN not in shown
     assert PAN[6:] not in shown

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import webhooks
+from chalicelib.domain import deliveries
 from chalicelib.store import events
 from infra.local import streams
 from infra.stack.streams import is_wanted
@@ -29,13 +29,13 @@ def test_what_was_stored_comes_once_and_as_lambda_passes_it() -> None:
 def test_a_function_is_called_with_what_the_filters_of_the_cloud_let_through() -> None:
     forget()
     made = a_stored_event(7)
-    held, waiting = (webhooks.begun(made, number, made.at) for number in (1, 2))
-    held = webhooks.held(held, made.at)
+    held, waiting = (deliveries.begun(made, number, made.at) for number in (1, 2))
+    held = deliveries.held(held, made.at)
     for one in (held, waiting):
         events.begin(one)
     events.end_beginning(made)
     events.claim(waiting.day, waiting.place, made.at)
-    events.begin_again(webhooks.again(held, made.at))
+    events.begin_again(deliveries.again(held, made.at))
 
     found = [record["dynamodb"]["NewImage"]["place"]["S"] for _, records in streams.batches() for record in records]
 

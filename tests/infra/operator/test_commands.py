@@ -19,9 +19,9 @@ from chalicelib.domain.sessions import new_session
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.acquirers.sandbox import Sandbox
 from chalicelib.services import lane_runner, payment_sweep
-from chalicelib.services.admission import admit
 from chalicelib.services.agents import secret_key_of
 from chalicelib.services.authentication import authenticate, session_digest
+from chalicelib.services.caller_check import admit
 from chalicelib.store import agents, audit, due_index, linked_cards, sessions, transactions
 from chalicelib.store.audit import Act
 from chalicelib.store.table import read

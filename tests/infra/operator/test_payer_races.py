@@ -12,7 +12,7 @@ import pytest
 from botocore.client import BaseClient
 
 from chalicelib.aws.client import Client
-from chalicelib.domain import webhooks
+from chalicelib.domain import deliveries as delivery_rules
 from chalicelib.domain.outbox import NotSentError
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import Erasure, Transaction
@@ -331,6 +331,6 @@ def test_an_event_that_is_sent_again_meanwhile_does_not_bring_its_answers_back()
     payer.erase()
 
     for one in earlier:
-        events.begin_again(webhooks.again(one, now()))
+        events.begin_again(delivery_rules.again(one, now()))
 
     assert places_of(payer.planted) == []

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from chalicelib.domain.counters import Counters
 from chalicelib.domain.history_entry import entry_of
 from chalicelib.store import counters, transactions
 from chalicelib.store.table import Key, Write, client, table_name, update, write_one
@@ -124,7 +125,7 @@ def test_a_payment_counted_during_mending_is_kept(exact_engine: str, monkeypatch
     spoil(total_of(books), n09=7)
     correction = counters.correction
 
-    def correct_late(key: Key[object], before: counters.Counters, after: counters.Counters) -> Write:
+    def correct_late(key: Key[object], before: Counters, after: Counters) -> Write:
         if len(books.kept) == 1:
             books.record(paid(books, books.agents[0], NOW))
         return correction(key, before, after)

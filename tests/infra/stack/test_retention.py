@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.domain import message_limits, outbox, password_lock, sessions, webhooks, wrong_cards
+from chalicelib.domain import events, message_limits, outbox, password_lock, sessions, wrong_cards
 from infra.reference import ROOT
 from infra.stack import resources
 from infra.stack.template import function_names
@@ -65,7 +65,7 @@ EXPIRING = {
     "`sequences`, wrong cards": f"{period(wrong_cards.COUNTED_FOR)} after the last request that named a card",
     "`sequences`, messages of a day": f"{period(message_limits.DAY)} after the day (UTC)",
     "`outbox`": f"until it is sent or given up; then {period(outbox.KEPT_FOR)}",
-    "`events`": period(webhooks.KEPT_FOR),
+    "`events`": period(events.KEPT_FOR),
 }
 ELSEWHERE = {
     "`exports/` in the bucket": of_exports(),

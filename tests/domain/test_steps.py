@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chalicelib.domain import outcomes as steps
+from chalicelib.domain import steps
 from chalicelib.domain.acquirer import AcquirerAnswer
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import InputType, Pictures, Transaction

@@ -7,7 +7,7 @@ from chalicelib.domain.agent import NO_CLIENT, Caller, Features, MobileSettings
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.account_configuration import AccountAnswer, AuthAccount
 from chalicelib.services import account_configuration
-from chalicelib.services.admission import admit
+from chalicelib.services.caller_check import admit
 from chalicelib.settings import settings
 from chalicelib.store import agents, merchants
 from tests.support.accounts import Account, a_stored_merchant, an_account, block

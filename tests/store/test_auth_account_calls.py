@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chalicelib.store import account_configuration
+from chalicelib.store import auth_account_calls
 from tests.support.outages import lose_an_answer
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
@@ -15,32 +15,32 @@ _ids = itertools.count(800_000)  # far from the sequences'
 
 
 def test_the_first_call_is_allowed() -> None:
-    assert account_configuration.take_call(next(_ids), NOW, INTERVAL) is None
+    assert auth_account_calls.take_call(next(_ids), NOW, INTERVAL) is None
 
 
 def test_a_second_call_is_given_the_time_to_wait() -> None:
     agent_id = next(_ids)
-    account_configuration.take_call(agent_id, NOW, INTERVAL)
+    auth_account_calls.take_call(agent_id, NOW, INTERVAL)
 
-    assert account_configuration.take_call(agent_id, NOW + timedelta(minutes=4), INTERVAL) == timedelta(minutes=6)
+    assert auth_account_calls.take_call(agent_id, NOW + timedelta(minutes=4), INTERVAL) == timedelta(minutes=6)
 
 
 def test_a_refused_call_does_not_restart_the_interval() -> None:
     agent_id = next(_ids)
-    account_configuration.take_call(agent_id, NOW, INTERVAL)
-    account_configuration.take_call(agent_id, NOW + timedelta(minutes=9), INTERVAL)
+    auth_account_calls.take_call(agent_id, NOW, INTERVAL)
+    auth_account_calls.take_call(agent_id, NOW + timedelta(minutes=9), INTERVAL)
 
-    assert account_configuration.take_call(agent_id, NOW + INTERVAL, INTERVAL) is None
+    assert auth_account_calls.take_call(agent_id, NOW + INTERVAL, INTERVAL) is None
 
 
 def test_accounts_do_not_wait_for_each_other() -> None:
-    account_configuration.take_call(next(_ids), NOW, INTERVAL)
+    auth_account_calls.take_call(next(_ids), NOW, INTERVAL)
 
-    assert account_configuration.take_call(next(_ids), NOW, INTERVAL) is None
+    assert auth_account_calls.take_call(next(_ids), NOW, INTERVAL) is None
 
 
 def test_a_call_whose_answer_was_lost_does_not_wait_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = lose_an_answer(monkeypatch, "UpdateItem", "sequences")
 
-    assert account_configuration.take_call(next(_ids), NOW, INTERVAL) is None
+    assert auth_account_calls.take_call(next(_ids), NOW, INTERVAL) is None
     assert len(seen) == 2

@@ -35,6 +35,10 @@ class Admitted(Record):
                 return found
         return read(key)
 
+    def merchant_of(self, client_id: int) -> Merchant | None:
+        """Return the merchant of a record that the caller may see. A system user has none of its own."""
+        return self.merchant or self.read(merchants.key(client_id))
+
 
 def admit(caller: Caller, *keys: Key[Any], current_account_id: int | None = None) -> Admitted:
     """Return the caller, its merchant and the records of `keys`, read strongly in one round trip.

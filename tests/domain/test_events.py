@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from chalicelib.domain import webhooks
+from chalicelib.domain import events
+from chalicelib.domain.events import Kind, event_of, kind_of
 from chalicelib.domain.phases import PENDING, Phase
-from chalicelib.domain.webhooks import Kind, event_of, kind_of
 from chalicelib.schemas.webhooks import body_of
 from tests.support.events import OF_PAYMENTS, OF_REVERSALS
 from tests.support.transactions import NOW, a_payment
@@ -39,25 +39,25 @@ def test_an_id_follows_from_transaction_phase_and_second_and_leads_to_that_secon
     assert one is not None
     assert signed is not None
     assert one.id != signed.id
-    assert webhooks.second_of(one.id) == NOW.replace(microsecond=0)
+    assert events.second_of(one.id) == NOW.replace(microsecond=0)
 
 
 @pytest.mark.parametrize(
     "text", ["", "evt_", "evt_" + "g" * 32, "evt_" + "0" * 31, "EVT_" + "0" * 32, "evt_" + "0" * 33]
 )
 def test_another_text_is_no_id(text: str) -> None:
-    assert webhooks.second_of(text) is None
+    assert events.second_of(text) is None
 
 
 def test_the_places_of_a_span_are_in_the_order_of_time() -> None:
     midnight = datetime(2026, 3, 15, tzinfo=UTC)
-    before, after = (webhooks.place_of_event(7, "evt_1", midnight + timedelta(seconds=s)) for s in (-1, 1))
-    spans = webhooks.spans(7, midnight - timedelta(hours=1), midnight + timedelta(hours=1))
+    before, after = (events.place_of_event(7, "evt_1", midnight + timedelta(seconds=s)) for s in (-1, 1))
+    spans = events.spans(7, midnight - timedelta(hours=1), midnight + timedelta(hours=1))
 
     assert [partition for partition, _, _ in spans] == ["7#2026-03-14", "7#2026-03-15"]
     assert [before[0], after[0]] == ["7#2026-03-14", "7#2026-03-15"]
     assert all(low <= place <= high for (_, low, high) in spans for place in (before[1], after[1]))
-    assert webhooks.spans(7, midnight, midnight) == []
+    assert events.spans(7, midnight, midnight) == []
 
 
 def test_a_webhook_gets_no_more_than_who_what_and_when() -> None:
@@ -73,6 +73,6 @@ def test_a_webhook_gets_no_more_than_who_what_and_when() -> None:
 
 
 def test_a_ping_names_the_merchant_alone() -> None:
-    made = webhooks.ping("token", 7, 3, NOW)
+    made = events.ping("token", 7, 3, NOW)
 
     assert json.loads(body_of(made))["data"] == {"ClientID": 7}

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from chalicelib.domain import webhooks
+from chalicelib.domain import deliveries, webhooks
+from chalicelib.domain.deliveries import Attempt
 from chalicelib.domain.secret import Secret
-from chalicelib.domain.webhooks import Attempt
 from tests.support.builders import a_merchant
 from tests.support.events import a_hook
 from tests.support.transactions import NOW
@@ -51,9 +51,9 @@ def test_a_webhook_takes_its_kinds_while_it_is_on() -> None:
 
 
 def test_a_slow_answer_is_noted_until_a_quick_one_comes_and_failures_until_a_success() -> None:
-    slow = webhooks.after_attempt(a_hook(), SLOW, NOW)
-    refused = webhooks.after_attempt(slow, REFUSED, NOW + HOUR)
-    fine = webhooks.after_attempt(refused, TAKEN, NOW + 2 * HOUR)
+    slow = deliveries.after_attempt(a_hook(), SLOW, NOW)
+    refused = deliveries.after_attempt(slow, REFUSED, NOW + HOUR)
+    fine = deliveries.after_attempt(refused, TAKEN, NOW + 2 * HOUR)
 
     assert (slow.slow_since, slow.failing_since) == (NOW, NOW)
     assert (refused.slow_since, refused.failing_since) == (None, NOW)
@@ -61,16 +61,16 @@ def test_a_slow_answer_is_noted_until_a_quick_one_comes_and_failures_until_a_suc
 
 
 def test_the_manager_is_told_after_a_day_of_failures_and_once_a_day() -> None:
-    hook = webhooks.after_attempt(a_hook(), REFUSED, NOW)
+    hook = deliveries.after_attempt(a_hook(), REFUSED, NOW)
     told = a_hook(failing_since=NOW, told_at=NOW + DAY)
 
-    assert [webhooks.is_to_be_told(hook, NOW + hours * HOUR) for hours in (0, 23, 24)] == [False, False, True]
-    assert [webhooks.is_to_be_told(told, NOW + hours * HOUR) for hours in (25, 47, 48)] == [False, False, True]
-    assert not webhooks.is_to_be_told(webhooks.after_attempt(told, TAKEN, NOW + 2 * DAY), NOW + 9 * DAY)
+    assert [deliveries.is_to_be_told(hook, NOW + hours * HOUR) for hours in (0, 23, 24)] == [False, False, True]
+    assert [deliveries.is_to_be_told(told, NOW + hours * HOUR) for hours in (25, 47, 48)] == [False, False, True]
+    assert not deliveries.is_to_be_told(deliveries.after_attempt(told, TAKEN, NOW + 2 * DAY), NOW + 9 * DAY)
 
 
 def test_a_receiver_that_is_gone_is_switched_off() -> None:
-    assert not webhooks.after_attempt(a_hook(), Attempt(NOW, 5, 410), NOW).is_on
+    assert not deliveries.after_attempt(a_hook(), Attempt(NOW, 5, 410), NOW).is_on
 
 
 @pytest.mark.parametrize(

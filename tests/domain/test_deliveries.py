@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.domain import webhooks
-from chalicelib.domain.webhooks import Attempt, Delivery, DeliveryState, Event, Webhook
+from chalicelib.domain import deliveries, events
+from chalicelib.domain.deliveries import Attempt, Delivery, DeliveryState
+from chalicelib.domain.events import Event
+from chalicelib.domain.webhooks import Webhook
 from tests.support.events import a_hook, an_event
 from tests.support.transactions import NOW
 
@@ -21,9 +23,9 @@ def all_attempts(share: float) -> tuple[list[timedelta], Delivery]:
     """Fail until it is given up; return the pauses and the delivery."""
     now = NOW
     pauses: list[timedelta] = []
-    one = webhooks.begun(an_event(at=NOW), 1, NOW)
+    one = deliveries.begun(an_event(at=NOW), 1, NOW)
     while True:
-        one = webhooks.after(webhooks.held(one, now), REFUSED, now, share)
+        one = deliveries.after(deliveries.held(one, now), REFUSED, now, share)
         if one.due_at is None:
             return pauses, one
         pauses.append(one.due_at - now)
@@ -57,15 +59,15 @@ AFTER: dict[int | None, DeliveryState] = {
 def test_200_is_delivered_410_is_given_up_and_anything_else_is_tried_again(
     status: int | None, state: DeliveryState
 ) -> None:
-    held = webhooks.held(webhooks.begun(an_event(at=NOW), 1, NOW), NOW)
-    after = webhooks.after(held, Attempt(NOW, 5, status), NOW, 0)
+    held = deliveries.held(deliveries.begun(an_event(at=NOW), 1, NOW), NOW)
+    after = deliveries.after(held, Attempt(NOW, 5, status), NOW, 0)
 
     due = (NOW + 5 * SECOND, "7#1") if state is DeliveryState.PENDING else (None, None)
     assert (after.state, after.due_at, after.due_shard, after.last_status) == (state, *due, status)
 
 
 def test_the_last_status_is_that_of_the_last_attempt_with_an_answer() -> None:
-    one = webhooks.begun(an_event(at=NOW), 1, NOW)
+    one = deliveries.begun(an_event(at=NOW), 1, NOW)
     made = (Attempt(NOW, 5, status=500), Attempt(NOW, 5, status=503), Attempt(NOW, 5, reason="it did not answer"))
 
     assert one.last_status is None
@@ -83,29 +85,29 @@ PAYMENT, OFF = an_event(at=NOW), a_hook(state=0)
         (None, a_hook(), SECOND, True),
         (PAYMENT, None, SECOND, True),
         (PAYMENT, OFF, SECOND, True),
-        (webhooks.ping("a token", 7, 1, NOW), OFF, SECOND, False),
+        (events.ping("a token", 7, 1, NOW), OFF, SECOND, False),
     ],
 )
 def test_what_is_too_old_or_lost_its_event_or_webhook_is_given_up(
     event: Event | None, hook: Webhook | None, later: timedelta, *, is_given_up: bool
 ) -> None:
-    delivery = webhooks.begun(PAYMENT, 1, NOW)
+    delivery = deliveries.begun(PAYMENT, 1, NOW)
 
-    assert webhooks.is_given_up(delivery, event, hook, NOW + later) is is_given_up
+    assert deliveries.is_given_up(delivery, event, hook, NOW + later) is is_given_up
 
 
 def test_what_is_asked_for_again_begins_anew_and_keeps_what_was_tried() -> None:
     _, given_up = all_attempts(share=0)
     later = NOW + 20 * DAY
-    again = webhooks.again(given_up, later)
+    again = deliveries.again(given_up, later)
 
     assert (again.state, again.due_at, again.attempts, again.made) == ("pending", later, 0, given_up.made)
-    held = webhooks.held(again, later)
-    assert webhooks.after(held, REFUSED, later, 0).due_at == later + 5 * SECOND
+    held = deliveries.held(again, later)
+    assert deliveries.after(held, REFUSED, later, 0).due_at == later + 5 * SECOND
 
 
 @given(st.binary(max_size=400))
 def test_what_is_kept_of_an_answer_is_short_and_printable(answer: bytes) -> None:
-    kept = webhooks.shown(answer)
+    kept = deliveries.shown(answer)
 
     assert kept is None or (len(kept) <= 200 and kept.isprintable())

@@ -1,0 +1,48 @@
+"""Optimistic writes: decide from the records that were read, and again when another request changed one meanwhile."""
+
+import itertools
+import random
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from chalicelib.errors import ErrorCode, ServiceError
+from chalicelib.store import aws_retries
+
+T = TypeVar("T")
+F = TypeVar("F")
+
+REPEATED_FOR = 5  # seconds, while others change the record; an acquirer needs the others of a request
+FIRST_PAUSE, LONGEST_PAUSE = 0.01, 0.2  # seconds at most between two attempts
+
+
+class ChangedMeanwhileError(Exception):
+    """A stored record is no longer as it was read. A subclass says which one."""
+
+
+def retry_on_change(attempt: Callable[[], T]) -> T:
+    """Call `attempt` (load, decide, store). Repeat it whenever a record has changed since the load.
+
+    An attempt fails only if another change was stored, so some change always succeeds. Raise 903 when others change the
+    record for five seconds.
+    """
+    until, longest = time.monotonic() + REPEATED_FOR, FIRST_PAUSE
+    while True:
+        try:
+            return attempt()
+        except ChangedMeanwhileError:
+            if time.monotonic() > until:
+                raise ServiceError(ErrorCode.STORE_UNAVAILABLE) from None
+        pause = random.uniform(0, longest)  # noqa: S311  jitter, not a secret
+        aws_retries.spend(pause)
+        time.sleep(pause)
+        longest = min(2 * longest, LONGEST_PAUSE)
+
+
+def retry_with(found: F, attempt: Callable[[F], T], read_again: Callable[[], F]) -> T:
+    """Call `attempt` (decide, store) with the records that were read already, and after a change with `read_again`'s.
+
+    Otherwise it is `retry_on_change`.
+    """
+    reads = itertools.chain([found], (read_again() for _ in itertools.count()))
+    return retry_on_change(lambda: attempt(next(reads)))
