@@ -13,6 +13,7 @@ from typing import Any
 from chalicelib.domain import money
 from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.agent import Agent
+from chalicelib.domain.answer_size import check_size
 from chalicelib.domain.business_days import business_day, end_of_day, instant_of, zone_of
 from chalicelib.domain.card import CardData, Findings, LinkedCard, expired, is_usable
 from chalicelib.domain.effective_settings import effective, is_enabled, was_on
@@ -177,7 +178,7 @@ def without_acquirer(order: PaymentOrder, till: Till, now: datetime) -> Transact
 
 
 def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Transaction:
-    """Return the transaction of a payment: the common fields plus `decided`."""
+    """Return the transaction of a payment: the common fields plus `decided`. Raise 202 when it fits no answer."""
     agent, merchant, terminal = till.agent, till.merchant, till.terminal
     facts = {
         "id": order.id,
@@ -204,7 +205,9 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
         "completion": Completion(single_step=order.single_step),
         "makes_events": merchant.makes_events(now) or None,
     }
-    return Transaction(**{**facts, **decided})
+    begun = Transaction(**{**facts, **decided})
+    check_size(begun)
+    return begun
 
 
 def amounts(order: PaymentOrder, terminal: Terminal) -> tuple[tuple[int, int | None], list[Finding]]:

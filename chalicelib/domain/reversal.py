@@ -11,6 +11,7 @@ from decimal import Decimal
 from enum import IntEnum
 
 from chalicelib.domain.agent import Agent
+from chalicelib.domain.answer_size import check_size
 from chalicelib.domain.business_days import business_day, end_of_day, instant_of, to_local, zone_of
 from chalicelib.domain.card import READERS, CardData, CardInput, Findings, expired, is_another, read
 from chalicelib.domain.money import canonical, from_minor
@@ -363,7 +364,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
     """Return the reversal `name`: approved at once, or in progress if an acquirer must be called."""
     needs_acquirer = KINDS[original.input_type].needs_acquirer
     in_progress = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
-    return replace(
+    begun = replace(
         original,
         id=name,
         agent=AgentSnapshot(agent.id, agent.email, agent.name, agent.phone),
@@ -398,6 +399,8 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         erasure=None,
         claimed_at=None,
     )
+    check_size(begun, original)
+    return begun
 
 
 REPEAT_WINDOW = timedelta(seconds=120)  # an equal request without a key counts as a repeat

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import date
 from decimal import Decimal
-from json import dumps
 
+from chalicelib.domain.answer_size import bytes_in_answer
 from chalicelib.domain.counters import CounterKey
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.record import Record
@@ -71,11 +71,6 @@ def check_size(names: Iterable[str | None]) -> None:
     """Raise PERIOD_TOO_LONG for more rows than fit into an answer, each with the name of its agent."""
     if sum(ROW_BYTES + bytes_in_answer(name or "") for name in names) > MOST_BYTES:
         raise too_much()
-
-
-def bytes_in_answer(name: str) -> int:
-    """Return the size of a text in an answer of Lambda: a JSON text in a JSON text, the outer one in ASCII."""
-    return len(dumps(dumps(name, ensure_ascii=False)))
 
 
 def too_much() -> ServiceError:

@@ -335,7 +335,8 @@ class Transaction(Record):
     fingerprint: str
     invoice: str
     merchant: MerchantSnapshot
-    raw_request: str = field(metadata={"stored_as": "details"})  # JSON text without card and files, for people
+    # JSON text without card, files and purchases, for people. A list does not read it.
+    raw_request: str = field(default="", metadata={"stored_as": "details"})
     date: datetime | None = None  # the time of an offline payment; None for any other transaction
     amount_cash_got_minor: int | None = None
     particulars: Particulars = field(default_factory=Particulars, metadata=INLINE)

@@ -24,7 +24,6 @@ from chalicelib.domain.message_limits import PER_ADDRESS, PER_AGENT
 from chalicelib.domain.partner import PartnerRequest, PreparedField
 from chalicelib.domain.payment import PaymentOrder
 from chalicelib.domain.picture import MEGABYTE, Picture
-from chalicelib.domain.takings import bytes_in_answer
 from chalicelib.domain.transaction import (
     KINDS,
     NOT_SUPPORTED,
@@ -163,6 +162,7 @@ Files = Annotated[list[PictureFile], Field(max_length=5), AfterValidator(_one_of
 
 
 MAX_ITEMS = 100  # in any list of a payment
+MAX_TAX_CODES = 8  # of a line
 
 
 Bounded = Annotated[Exact, Field(ge=0, lt=10**15, max_digits=20)]
@@ -183,7 +183,7 @@ class Purchase(Request):
     title: Text
     price: Annotated[Bounded, DECIMAL_STRING]
     quantity: Annotated[Exact, Field(gt=0, lt=10**15, max_digits=20), DECIMAL_STRING]
-    tax_code: Annotated[list[Text], Field(max_length=MAX_ITEMS)] | None = None
+    tax_code: Annotated[list[Text], Field(max_length=MAX_TAX_CODES)] | None = None
     tags: Annotated[list[Any], Field(max_length=MAX_ITEMS), AfterValidator(_storable)] | None = None  # fiscal
 
 
@@ -198,6 +198,12 @@ class AuxDataInput(Request):
 
     aux_data: AuxData = AuxData()
 
+    @property
+    def size(self) -> int:
+        """Return the size of the lines' texts in bytes."""
+        texts = (text for line in self.aux_data.purchases for text in (line.title, *(line.tax_code or ())))
+        return sum(len(text.encode()) for text in texts)
+
     def to_domain(self) -> tuple[transaction.Purchase, ...]:
         """Return the lines; none when the request has none."""
         return tuple(
@@ -207,7 +213,6 @@ class AuxDataInput(Request):
 
 
 MAX_EXT_TRAN_DATA = 8 * 1024
-MAX_SHOWN = 40_000  # bytes of a payment's own texts in an answer of Lambda, which holds 100 payments in 6 MB
 
 
 def _is_json(text: str) -> str:
@@ -306,14 +311,6 @@ class BasicTran(Request):
     skip_fiscalization: bool | None = None
     fiscal_route_profile_code: Text | None = None
 
-    @model_validator(mode="after")
-    def _fits_a_page(self) -> Self:
-        """Refuse texts that are legal one by one, but so long with their escapes that a page would not hold 100."""
-        shown = [self.description] * 3 + [self.ext_tran_data, self.ext_id, self.offline_tran.invoice]
-        if sum(bytes_in_answer(text) for text in shown if text) > MAX_SHOWN:
-            raise problem(Check.TOO_LONG, "Description and ExtTransData hold too many characters that JSON escapes.")
-        return self
-
 
 class AcqTran(Request):
     """The options for the acquirer."""
@@ -359,6 +356,8 @@ class SubmitPayment(StoredRequest):
         "amount": "BasicTran.Amount",
         "amount_cash_got": "BasicTran.AmountCashGot",
         "currency": "BasicTran.CurrencyID",
+        "description": "BasicTran.Description",
+        "ext_tran_data": "BasicTran.ExtTransData",
         "offline": "BasicTran.OfflineTran.OfflineMode",
         "offline_paid": "BasicTran.OfflineTran.Paid",
         "acquirer": "AcqTran.AcquirerCode",
@@ -391,6 +390,11 @@ class SubmitPayment(StoredRequest):
         if value is not None and basic is not None and getattr(basic, name) not in (None, value):
             raise problem(Check.CONTRADICTION, f"BasicTran.{wire_name(name)} is another one.")
         return value
+
+    @property
+    def bytes_of_lines(self) -> int:
+        """Return the size of the lines of its purchases."""
+        return self.basic_tran.aux_data_input.size
 
     @property
     def own_id(self) -> str | None:

@@ -60,11 +60,23 @@ MAX_RAW_REQUEST = 64 * 1024
 TOO_LONG = "The parts of the request that are kept exceed 64 KB."
 NOT_MASKED = ("Card", "Files")  # they are never stored with the request
 JSON_TEXT = "ExtTransData"
-NEVER_STORED: Mapping[str, Any] = {"card": True, "files": True, "acq_tran": {"additional_acquiring_fields"}}
+LINES = {"aux_data_input": {"aux_data": {"purchases": {"__all__": {"title", "price", "quantity", "tax_code"}}}}}
+NOT_IN_RAW: Mapping[str, Any] = {  # never stored, or stored in fields of the record: the lines of a purchase
+    "card": True,
+    "files": True,
+    "acq_tran": {"additional_acquiring_fields"},
+    "basic_tran": LINES,
+    "basic_reverse_tran": LINES,
+}
 
 
 class StoredRequest(Context):
     """A request that is stored with its new record, without the card and fields that may hold one."""
+
+    @property
+    def bytes_of_lines(self) -> int:
+        """Return the size of the lines of its purchases, which the record stores in a field of their own."""
+        return 0
 
     _sent: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
@@ -96,11 +108,11 @@ class StoredRequest(Context):
     @cached_property
     def raw_request(self) -> str:
         """Return the stored part of the request, as JSON text."""
-        return exact_json.text(self.model_dump(by_alias=True, exclude_unset=True, exclude=dict(NEVER_STORED)))
+        return exact_json.text(self.model_dump(by_alias=True, exclude_unset=True, exclude=dict(NOT_IN_RAW)))
 
     @model_validator(mode="after")
     def _bounded(self) -> Self:
-        if len(self.raw_request.encode()) > MAX_RAW_REQUEST:
+        if len(self.raw_request.encode()) + self.bytes_of_lines > MAX_RAW_REQUEST:
             raise problem(Check.TOO_LONG, TOO_LONG)
         return self
 

@@ -54,6 +54,7 @@ class ReversePayment(StoredRequest):
     PATHS: ClassVar[Mapping[str, str]] = {
         "amount": "BasicReverseTran.Amount",
         "currency": "BasicReverseTran.CurrencyID",
+        "description": "BasicReverseTran.Description",
         "input_type": "BasicReverseTran.InputType",
         "acquirer": "AcqTran.AcquirerCode",
         **CARD_PATHS,
@@ -63,6 +64,12 @@ class ReversePayment(StoredRequest):
     acq_tran: AcqTran = AcqTran()
     receipt: Receipt = Receipt()
     card: Card | None = None
+
+    @property
+    def bytes_of_lines(self) -> int:
+        """Return the size of the lines of its purchases."""
+        lines = self.basic_reverse_tran.aux_data_input
+        return lines.size if lines else 0
 
     @property
     def own_id(self) -> str | None:

@@ -6,7 +6,8 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field
 
-from chalicelib.domain import url_guard
+from chalicelib.domain import url_guard, webhooks
+from chalicelib.domain.answer_size import shortened
 from chalicelib.domain.business_days import text_of, zone_of
 from chalicelib.domain.deliveries import Attempt, Delivery
 from chalicelib.domain.events import PING, Event, Kind
@@ -138,6 +139,10 @@ class ResendEvent(Context):
     webhook_id: Identifier | None = None
 
 
+# These keep an event below 50 KB: a page of a hundred has at most 5 MB.
+MOST_DELIVERIES, MOST_ATTEMPTS, MOST_OF_TEXT = 20, 100, 240  # of an event; of an event; bytes of an answer
+
+
 class AttemptView(View):
     """One attempt to deliver an event."""
 
@@ -150,7 +155,8 @@ class AttemptView(View):
     @classmethod
     def of(cls, attempt: Attempt) -> Self:
         """Return the view of an attempt."""
-        return cls.carried(attempt, timestamp=instant_text(attempt.at))
+        texts = {name: shortened(getattr(attempt, name), MOST_OF_TEXT) for name in ("answer", "reason")}
+        return cls.carried(attempt, timestamp=instant_text(attempt.at), **texts)
 
 
 class DeliveryView(View):
@@ -164,12 +170,12 @@ class DeliveryView(View):
     attempt_list: list[AttemptView]
 
     @classmethod
-    def of(cls, delivery: Delivery) -> Self:
-        """Return the view of a delivery, its newest attempt first."""
+    def of(cls, delivery: Delivery, most: int) -> Self:
+        """Return the view of a delivery with its newest attempts, the newest first, at most so many."""
         return cls.carried(
             delivery,
             next_attempt=instant_text(delivery.due_at) if delivery.due_at else None,
-            attempt_list=[AttemptView.of(attempt) for attempt in reversed(delivery.made)],
+            attempt_list=[AttemptView.of(attempt) for attempt in delivery.made[: -most - 1 : -1]],
         )
 
 
@@ -186,15 +192,17 @@ class EventView(View):
 
     @classmethod
     def of(cls, event: Event, deliveries: list[Delivery]) -> Self:
-        """Return the view of an event with its deliveries."""
+        """Return the view of an event with the deliveries to its newest webhooks."""
         state, substate = _states(event)
+        listed = sorted(deliveries, key=lambda one: one.webhook_id)[-MOST_DELIVERIES:]
+        each = MOST_ATTEMPTS // max(len(listed), webhooks.MOST)
         return cls.carried(
             event,
             type=event.kind,
             timestamp=instant_text(event.at),
             state=state,
             substate=substate,
-            deliveries=[DeliveryView.of(one) for one in sorted(deliveries, key=lambda one: one.webhook_id)],
+            deliveries=[DeliveryView.of(one, each) for one in listed],
         )
 
 

@@ -32,7 +32,7 @@ from chalicelib.schemas.history import OLDEST_FIRST, ListBasicModel, ListHistory
 from chalicelib.services.caller_check import Admitted, admit
 from chalicelib.store import agents, counters, history, merchants, month_sums, transactions
 from chalicelib.store.history import Stretch
-from chalicelib.store.table import Key, read, read_all
+from chalicelib.store.table import Key, read
 
 TOO_MANY = f"More than {MAX_CANDIDATES} operations would have to be looked at: narrow the period."
 
@@ -220,7 +220,7 @@ def _quarters_of(query: HistoryQuery, day: date) -> list[Mapping[str, int]]:
 
 
 def _read_records(entries: Sequence[HistoryEntry]) -> list[Transaction]:
-    records: list[Transaction | None] = read_all([transactions.key(entry.id) for entry in entries])
+    records = transactions.list_by_ids(entry.id for entry in entries)
     return [record for record in records if record is not None]
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from io import TextIOWrapper
 from itertools import islice
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
 from chalicelib.domain.agent import Caller
 from chalicelib.domain.history_entry import ORDER, HistoryEntry, entry_of
@@ -25,10 +25,6 @@ from chalicelib.services.history import HistoryQuery
 from chalicelib.store import history as history_store
 from chalicelib.store import transactions
 from chalicelib.store.history import EXPORTED, Stretch
-from chalicelib.store.table import read_all
-
-if TYPE_CHECKING:
-    from chalicelib.domain.transaction import Transaction
 
 MAX_ROWS = 100_000
 MAX_LOOKED_AT = 2 * MAX_ROWS  # entries that are read to find those of the wanted kinds
@@ -102,8 +98,7 @@ def _needs_record(entry: HistoryEntry) -> bool:
 
 def _with_states(entries: Iterable[HistoryEntry], unknown: Sequence[str]) -> Iterator[tuple[HistoryEntry, Shown]]:
     """Yield each entry with its state; for the IDs in `unknown`, from the transactions as they are stored now."""
-    records: list[Transaction | None] = read_all([transactions.key(one) for one in unknown])
-    known = dict(zip(unknown, records, strict=True))
+    known = dict(zip(unknown, transactions.list_by_ids(unknown), strict=True))
     for entry in entries:
         transaction = known.get(entry.id)
         if transaction is not None:

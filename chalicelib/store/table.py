@@ -44,6 +44,11 @@ def attributes_of(record: Any) -> dict[str, Any]:
     }
 
 
+def attributes_of_class(record: type) -> list[str]:
+    """Return the names of a record's stored attributes."""
+    return [attribute for attribute, _, _ in _stored_as(record)]
+
+
 @cache
 def _stored_as(record: type) -> list[tuple[str, str | None, str]]:
     """Return for each attribute: its name, the field of its group (None: the record itself), and its field there."""

@@ -1,7 +1,9 @@
 """Transactions by ID: payments and reversals."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from typing import Any
 
 from chalicelib.domain.events import event_of
@@ -17,10 +19,12 @@ from chalicelib.store.table import (
     Value,
     Write,
     attributes_of,
+    attributes_of_class,
     commit,
     decode,
     put_new,
     read,
+    read_all,
     read_item,
     set_attributes,
     update,
@@ -30,6 +34,7 @@ from chalicelib.store.table import (
 
 TABLE = "transactions"
 LATEST_REVERSAL = "#reverse_id = :id, #reverse_invoice = :invoice"  # the payment's reversal that was approved last
+NOT_LISTED = {"details", "purchases", "taxes", "receipt", "receipt_withheld", "host"}
 NOT_DUE = {"due_shard": None, "due_at": None}
 
 
@@ -49,6 +54,16 @@ def key(transaction_id: str) -> Key[Transaction]:
 def get(transaction_id: str) -> Transaction | None:
     """Read the current transaction; None when it is missing."""
     return read(key(transaction_id))
+
+
+def list_by_ids(ids: Iterable[str]) -> list[Transaction | None]:
+    """Read the transactions of a list, without the attributes that no list shows; None for a missing one."""
+    return read_all([key(one) for one in ids], _listed())
+
+
+@cache
+def _listed() -> tuple[str, ...]:
+    return tuple(name for name in attributes_of_class(Transaction) if name not in NOT_LISTED)
 
 
 def item_of(transaction: Transaction) -> dict[str, Value]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -23,7 +24,7 @@ from unittest import mock
 from app import app
 from chalicelib.aws.client import Limits
 from chalicelib.domain.business_days import business_day
-from chalicelib.domain.transaction import Reversals, Transaction
+from chalicelib.domain.transaction import Purchase, Reversals, Transaction
 from chalicelib.gateways import files
 from chalicelib.schemas.history import ListHistory
 from chalicelib.services import history_export
@@ -57,12 +58,9 @@ def _measured(size: int, reversed_each: int) -> tuple[str, ...]:
     _export(shop)  # makes the month sums
     with measure_capacity() as meter:
         seconds = timed_ms(partial(_export, shop)) / 1000
-    tracemalloc.start()
-    length = _export(shop)
-    _, most = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
+    length, most = _measured_memory(partial(_export, shop))
     name = f"{size:,}, {size // reversed_each:,} of them looked up" if reversed_each else f"{size:,}"
-    figures = (f"{meter.calls:,}", f"{meter.read_units:,.0f}", f"{seconds:.1f}", f"{most / MEGABYTE:.0f}")
+    figures = (f"{meter.calls:,}", f"{meter.read_units:,.0f}", f"{seconds:.1f}", f"{most:.0f}")
     return (name, *figures, f"{length / MEGABYTE:.1f}")
 
 
@@ -82,6 +80,43 @@ def _export(shop: Shop) -> int:
     with mock.patch.object(files, "put_export", lambda _, content, __: lengths.append(content.seek(0, 2))):
         history_export.export(body, shop.owner, shop.now)
     return lengths[0]
+
+
+MANY = 600  # payments of one shop, each reversed in part
+
+
+def records_table() -> Table:
+    """Return the cost of usual and of the largest legal records: a payment, a page and an export."""
+    rows = []
+    for name, make in (("usual, 2 KB", lambda payment: payment), ("the largest legal ones", _largest)):
+        shop = create_shop(tills=1)
+        with measure_capacity() as stored:
+            transactions.record(make(next(shop.payments(1))))
+        write_in_bulk(_reversed_in_part(make(one)) for one in shop.payments(MANY))
+        page, milliseconds = _repeated_cost(partial(_list, shop))
+        size = len(_list(shop).encode()) / 1024
+        _, most = _measured_memory(partial(_export, shop))
+        figures = (f"{milliseconds:.0f}", f"{size:,.0f}", f"{timed_ms(partial(_export, shop)):,.0f}", f"{most:.0f}")
+        rows.append((name, f"{stored.write_units:.0f}", page, *figures))
+    columns = ("write units", "page: calls, read units", "ms", "KB", f"export of {MANY}: ms", "MB")
+    return Table("records", ("records", *columns), rows)
+
+
+def _largest(payment: Transaction) -> Transaction:
+    lines = tuple(Purchase("x" * 380, Decimal(1), Decimal(1), tuple(["c" * 30] * 8)) for _ in range(100))
+    texts = replace(
+        payment.particulars, description="日" * 1024, ext_tran_data=json.dumps({"a": "b" * 8_000}), ext_id="x" * 128
+    )
+    return replace(payment, particulars=texts, receipt=replace(payment.receipt, purchases=lines))
+
+
+def _measured_memory(operation: Callable[[], int]) -> tuple[int, float]:
+    """Return the result of an operation, and the most memory that it took, in megabytes."""
+    tracemalloc.start()
+    result = operation()
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return result, most / MEGABYTE
 
 
 AT_ONCE, EACH = 64, 10  # tills, and payments of each
@@ -180,7 +215,8 @@ def history_tables() -> list[Table]:
     tables = [show(pages_table("history", SIZE))]
     if "million" in sys.argv[1:]:
         tables.append(show(pages_table("history-million", MILLION)))
-    return [*tables, show(searches_table(SIZE)), show(export_table()), show(takings_table(SIZE)), show(tills_table())]
+    tables += [show(searches_table(SIZE)), show(export_table()), show(records_table())]
+    return [*tables, show(takings_table(SIZE)), show(tills_table())]
 
 
 def pages_table(name: str, size: int) -> Table:

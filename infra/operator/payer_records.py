@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from datetime import date, datetime, time, timedelta
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import phonenumbers
@@ -26,7 +26,7 @@ from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.merchant import Merchant
 from chalicelib.domain.outbox import EMAIL, SMS, Outbox
 from chalicelib.domain.payment import OFFLINE_FOR
-from chalicelib.domain.transaction import ERASED, Erasure, ReceiptAddresses, Transaction
+from chalicelib.domain.transaction import ERASED, Erasure, Purchase, ReceiptAddresses, Transaction
 from chalicelib.gateways import create
 from chalicelib.record import Record
 from chalicelib.schemas.field_types import is_email
@@ -92,6 +92,7 @@ class SeenTransaction(Record):
     receipt_email: str | None = None
     receipt_phone: str | None = None
     receipt: ReceiptAddresses | None = None
+    purchases: tuple[Purchase, ...] = ()
 
     @property
     def addresses(self) -> set[str]:
@@ -106,9 +107,11 @@ class SeenTransaction(Record):
 
     def names(self, address: Address) -> bool:
         """Return whether it has this address, or a text of its request names it."""
-        return any(map(address.equals, self.addresses)) or any(
-            map(address.stands_in, texts_in(read_json(self.details)))
+        texts = chain(
+            texts_in(read_json(self.details)),
+            (text for line in self.purchases for text in (line.title, *line.tax_codes)),
         )
+        return any(map(address.equals, self.addresses)) or any(map(address.stands_in, texts))
 
 
 ATTRIBUTES = tuple(one.name for one in fields(SeenTransaction))

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib import exact_json
 from tests.support.http import OWNER, Reply, call, get, post
 from tests.support.transactions import a_body, a_guid
 
@@ -143,3 +144,35 @@ def test_at_most_300_findings_of_a_batch_are_listed(stage: str) -> None:
 
 def test_a_path_of_odd_digits_names_nothing(stage: str) -> None:
     assert call(stage, "GET", "/api/v1/merchant/%D9%A1/pos/1", None, OWNER).error == (404, 561)
+
+
+def test_long_texts_of_a_payment_and_its_returns_never_outgrow_a_list(stage: str) -> None:
+    """Each text is legal alone. Together they are refused, so that a page of a hundred stays below 5 MB."""
+    ext_id, long = a_guid(), {"ClientProductCode": "\x01" * 512}
+    body = a_body(ExtID=ext_id, ExtTransData=json.dumps({"a": "\\" * 2_040}))
+    both = a_body(Description="\x01" * 1024, ExtTransData=body["BasicTran"]["ExtTransData"])
+    refused = post(stage, SUBMIT, {**both, **long})
+    payment = post(stage, SUBMIT, {**body, **long}).body["TransactionID"]
+    basic = {"TransactionID": payment, "ReverseMode": 2, "Amount": "0.01", "PartialReverse": True}
+    returns = [
+        post(stage, REVERSE, {"BasicReverseTran": {**basic, "ID": a_guid(), "Description": text}})
+        for text in ("\x01" * 1024, "\x01" * 400, None)
+    ]
+
+    assert refused.findings == [("BasicTran.Description", 4)]
+    assert [one.findings for one in returns[:1]] == [[("BasicReverseTran.Description", 4)]]
+    assert [one.status for one in returns[1:]] == [200, 200]
+    listed = post(stage, "/api/v1/payment/listHistoryEx", {"ListBasicModel": {"ID": payment}})
+    answers = [*(one.body["Transaction"] for one in returns[1:]), *listed.body["Transactions"]]
+    assert max(len(exact_json.text(one).encode()) for one in answers) <= 40_000
+
+
+def test_a_line_has_at_most_eight_tax_codes(stage: str) -> None:
+    line = {"Title": "Tea", "Price": "12.30", "Quantity": "1"}
+    eight, nine = ({**line, "TaxCode": [f"T{number}" for number in range(most)]} for most in (8, 9))
+
+    assert (
+        post(stage, SUBMIT, a_body(AuxDataInput={"AuxData": {"Purchases": [eight] * 100}}, Amount=12.3)).status == 200
+    )
+    refused = post(stage, SUBMIT, a_body(AuxDataInput={"AuxData": {"Purchases": [nine]}}))
+    assert refused.findings == [("BasicTran.AuxDataInput.AuxData.Purchases[0].TaxCode", 4)]

@@ -136,12 +136,25 @@ def kept(name: str) -> Evidence:
     return check
 
 
+LINES = "AuxDataInput.AuxData.Purchases[0]"
+
+
+def lines_of(parent: str, name: str) -> dict[str, Evidence]:
+    """Expect the line of a purchase in a field of this payment or reversal, and its tags in the stored request."""
+    fields = leaves({parent: ({"AuxDataInput": (spec_fields.AUX_DATA_INPUT, False)}, True)})
+    places = {"Title": "title", "Price": "price", "Quantity": "quantity", "TaxCode[0]": "tax_codes"}
+    in_record = {f"{parent}.{LINES}.{field}": recorded(name, f"line.{place}") for field, place in places.items()}
+    return {**each(fields, kept(name)), **in_record}
+
+
 def recorded(name: str, where: str) -> Evidence:
-    """Expect the value in an attribute of the record, or among its values."""
+    """Expect the value in an attribute of the record, or among its values. `line` is the line of its purchase."""
 
     def check(run: Run, field: str) -> None:
         made = run.made[name]
-        found = reduce(getattr, where.split("."), made.stored)
+        of_line = where.startswith("line.")
+        record = made.stored.receipt.purchases[0] if of_line else made.stored
+        found = reduce(getattr, where.removeprefix("line.").split("."), record)
         value = value_sent(made, field)
         assert value in found if isinstance(found, tuple) else same(value, found)
 
@@ -260,7 +273,7 @@ OF_A_PAYMENT: dict[str, Evidence] = {
     "BasicTran.ClientDateTime": kept("cash"),
     "BasicTran.ExtTransData": shown("cash", "Transaction.ExtTranData"),
     "BasicTran.ID": shown("cash", "Transaction.ID"),
-    **each(leaves({"BasicTran": ({"AuxDataInput": (spec_fields.AUX_DATA_INPUT, False)}, True)}), kept("cash")),
+    **lines_of("BasicTran", "cash"),
     "BasicTran.AuxDataInput.AuxData.Purchases[0].Price": refused(SUBMIT, BY_CASH, "0.01", (400, 202)),
     "BasicTran.AuxDataInput.AuxData.Purchases[0].Quantity": refused(SUBMIT, BY_CASH, "0.5", (400, 202)),
     **each(leaves({"BasicTran": ({"CPFData": spec_fields.BASIC_TRAN["CPFData"]}, True)}), kept("cash")),
@@ -324,9 +337,7 @@ OF_A_REVERSAL = {
     "CurrentAccountID": refused(REVERSE, lambda run: run.made["cash back"].sent, 1, OTHERS),
     "BasicReverseTran.ServiceID": kept("cash back"),
     "BasicReverseTran.ClientDateTime": kept("cash back"),
-    **each(
-        leaves({"BasicReverseTran": ({"AuxDataInput": (spec_fields.AUX_DATA_INPUT, False)}, True)}), kept("cash back")
-    ),
+    **lines_of("BasicReverseTran", "cash back"),
     **each(leaves({"Card": spec_fields.REVERSE["Card"]}), nowhere("chip back")),
     "Card.LinkedCardId": nowhere("linked back"),
 }

@@ -107,7 +107,7 @@ def test_an_id_is_found_whenever_it_was_and_in_any_case(books: Books) -> None:
     old = books.record(paid(books, books.agents[1], NOW - timedelta(days=900)))
     page = books.ask(NOW, {"ID": old.id.lower()})
 
-    assert (page.transactions, page.total) == ([old], 1)
+    assert ([one.id for one in page.transactions], page.total) == ([old.id], 1)
 
 
 def test_a_foreign_id_is_not_found(books: Books) -> None:
@@ -129,7 +129,7 @@ def test_an_ext_id_alone_finds_whenever_it_was(books: Books) -> None:
     books.record(paid(books, books.agents[1], NOW, ext_id="order-10"))
     page = books.ask(NOW, {"ExtID": "order-1"})
 
-    assert page.transactions == [*books.kept[:3], old]
+    assert [one.id for one in page.transactions] == [one.id for one in (*books.kept[:3], old)]
     assert page.amount * 100 == 4 * 1230
 
 

@@ -1,7 +1,7 @@
 """Exports of a history: each row is what a look-up by ID says, whatever became of the payments."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -182,13 +182,15 @@ def books(moto: None) -> Books:
 def looking_up(books: Books, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Return the IDs of the transactions that an export looks up."""
     read: set[str] = set()
+    listed = transactions.list_by_ids
 
-    def read_all(keys: Any) -> list[Any]:
-        read.update(key.key["id"] for key in keys)
-        return table.read_all(keys)
+    def list_by_ids(ids: Iterable[str]) -> list[Any]:
+        wanted = list(ids)
+        read.update(wanted)
+        return listed(wanted)
 
     with monkeypatch.context() as patch:
-        patch.setattr(history_export, "read_all", read_all)
+        patch.setattr(transactions, "list_by_ids", list_by_ids)
         rows(books)
     return read
 

@@ -11,6 +11,7 @@ MADE = {
     "operations",
     "payment",
     "history",
+    "records",
     "history-million",
     "search",
     "takings",

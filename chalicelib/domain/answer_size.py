@@ -1,0 +1,78 @@
+"""The size of answers: every stored transaction and event can be answered, also a hundred of them on a page.
+
+An answer of Lambda has at most 6 MB. It is a JSON text in a JSON text, so quotes and backslashes count again.
+"""
+
+from dataclasses import replace
+from json import dumps
+
+from chalicelib.domain.transaction import Transaction
+from chalicelib.errors import Check, Finding, invalid
+
+MOST_SHOWN = 40_000  # bytes of a transaction in an answer, so that a page of a hundred has 4 MB
+FRAME = 10_000  # of these, at most: amounts, times, names, addresses of the receipt, two signed addresses
+MOST_TEXTS = MOST_SHOWN - FRAME
+LONGEST = 6  # bytes of a character, as in \u0001
+OF_LAMBDA = 2 / 3  # Lambda takes 60 KB of each transaction of a page
+
+
+def bytes_in_answer(text: str) -> int:
+    """Return the size of a text in an answer of Lambda: a JSON text in a JSON text, the outer one in ASCII."""
+    return len(dumps(dumps(text, ensure_ascii=False)))
+
+
+def check_size(transaction: Transaction, original: Transaction | None = None) -> None:
+    """Raise 202 when texts that are legal one by one are together too long for an answer.
+
+    `original` is the payment of a reversal. A reversal that inherits all its texts is never refused.
+    """
+    if _fits(transaction, max(MOST_TEXTS, _size(original)) if original else MOST_TEXTS):
+        return
+    own = {"description": (transaction.particulars.description or "") * 3}
+    if original is None:
+        own["ext_tran_data"] = transaction.particulars.ext_tran_data or ""
+    longest = max(own, key=lambda name: _size_of(own[name]))
+    message = "The texts are too long together, with the characters that JSON escapes."
+    raise invalid(Finding(longest, Check.TOO_LONG, message))
+
+
+def as_listed(transaction: Transaction) -> Transaction:
+    """Return a transaction as a list shows it. Of a record from before the limit, long texts are cut."""
+    if _fits(transaction, MOST_TEXTS):
+        return transaction
+    description = shortened(transaction.particulars.description, MOST_TEXTS // 12)
+    return replace(
+        transaction, particulars=replace(transaction.particulars, description=description, ext_tran_data=None)
+    )
+
+
+def shortened(text: str | None, most: int) -> str | None:
+    """Return a text cut to at most so many bytes in an answer."""
+    while text and (size := _size_of(text)) > most:
+        text = text[: min(len(text) - 1, len(text) * most // size)]
+    return text
+
+
+def _fits(transaction: Transaction, most: int) -> bool:
+    """Return whether the long texts fit. Nearly always their number of characters tells it."""
+    return sum(map(len, _texts(transaction))) * LONGEST <= most or _size(transaction) <= most
+
+
+def _size(transaction: Transaction) -> int:
+    return sum(map(_size_of, _texts(transaction)))
+
+
+def _size_of(text: str) -> int:
+    written = dumps(text, ensure_ascii=False)
+    return max(len(written.encode()), round(len(dumps(written, ensure_ascii=False).encode()) * OF_LAMBDA))
+
+
+def _texts(transaction: Transaction) -> list[str]:
+    """Return the long texts of a transaction, as often as an answer shows them. A reversal inherits its payment's."""
+    carried = transaction.particulars
+    shown = (
+        *([carried.description] * 3),
+        *(carried.ext_tran_data, carried.ext_id, carried.client_product_code, str(carried.offline_queue_id or "")),
+        *(transaction.invoice, transaction.invoice, transaction.original.invoice),  # a reversal shows it once more
+    )
+    return [text for text in shown if text]
