@@ -518,7 +518,7 @@ def _fields(transaction: Transaction, view: TransactionView, *, replayed: bool) 
 
 NOT_SENT = (
     f"No receipt is sent to it: an address gets at most {PER_ADDRESS} messages a day, an agent sends at most "
-    f"{PER_AGENT}, and SMS go only to the stage's countries."
+    f"{PER_AGENT}, a merchant has a limit as well, and SMS go only to the stage's countries."
 )
 RECEIPT_MAY_FOLLOW = {0, ErrorCode.OUTCOME_UNKNOWN.code}
 

@@ -1,6 +1,7 @@
 """Count messages before they are stored, and withhold those beyond a limit. The change that they report is made."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
@@ -11,6 +12,7 @@ from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways.secrets import pseudonym
 from chalicelib.log import log
+from chalicelib.settings import settings
 from chalicelib.store import message_limits as store
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store.message_limits import LimitReachedError
@@ -20,17 +22,17 @@ from chalicelib.store.table import Write, commit
 ADDRESS = "address"  # the kind of the pseudonyms in the counters' names
 
 
-def admit(addresses: Sequence[str], shared: Sequence[Limit], now: datetime) -> tuple[str, ...]:
-    """Return the addresses that may get a message, and count these messages.
+def admit(addresses: Sequence[str], merchant_id: int, agent_id: int, now: datetime) -> tuple[str, ...]:
+    """Return the addresses that may get a message of this agent, and count these messages.
 
     The messages count before they are stored. After a crash between, the count is too high, never too low.
     """
     own = {address: _of_address(address) for address in addresses}
-    day = limits.day_of(now)
+    shared, day = _shared(merchant_id, agent_id), limits.day_of(now)
 
     def count(counted: Mapping[Limit, int]) -> tuple[str, ...]:
         admitted = limits.admitted(own, shared, counted)
-        numbers = {own[address]: 1 for address in admitted} | dict.fromkeys(shared, len(admitted))
+        numbers = Counter(own[address] for address in admitted) | dict.fromkeys(shared, len(admitted))
         if admitted:
             commit(*store.additions(numbers, day))
         return admitted
@@ -48,7 +50,7 @@ def store_welcomed(store_with: Callable[..., None], welcome: Outbox | None, agen
         store_with()
         return False
     try:
-        store_with(*_writes_of(welcome, limits.of_agent(agent_id), limits.of_welcomes(welcome.client_id)))
+        store_with(*_writes_of(welcome, *_shared(welcome.client_id, agent_id), limits.of_welcomes(welcome.client_id)))
     except LimitReachedError:
         store_with()
         log_withheld(WELCOME, welcome.client_id, agent_id)
@@ -65,12 +67,21 @@ def _writes_of(message: Outbox, *shared: Limit) -> list[Write]:
 
 def check_webhook_test(merchant_id: int, agent_id: int, now: datetime) -> None:
     """Count a webhook test; raise THROTTLED until the next day when the merchant has made all that it may."""
+    _check(limits.of_webhook_tests(merchant_id), "webhook test", merchant_id, agent_id, now)
+
+
+def check_resent_event(merchant_id: int, agent_id: int, now: datetime) -> None:
+    """Count an event that is sent again; raise THROTTLED until the next day when it was the merchant's last one."""
+    _check(limits.of_resent_events(merchant_id), "resent event", merchant_id, agent_id, now)
+
+
+def _check(limit: Limit, kind: str, merchant_id: int, agent_id: int, now: datetime) -> None:
     day = limits.day_of(now)
     try:
-        commit(*store.additions({limits.of_webhook_tests(merchant_id): 1}, day))
+        commit(*store.additions({limit: 1}, day))
     except LimitReachedError:
-        log_withheld("webhook test", merchant_id, agent_id)
-        message = f"A merchant may test its webhooks {limits.WEBHOOK_TESTS_PER_MERCHANT} times a day (UTC)."
+        log_withheld(kind, merchant_id, agent_id)
+        message = f"A merchant may make {limit.most} {kind}s a day (UTC)."
         seconds = math.ceil((limits.ends_at(day) - now).total_seconds())
         raise ServiceError(ErrorCode.THROTTLED, message, retry_after=seconds) from None
 
@@ -83,8 +94,9 @@ def uncount_receipt(transaction: Transaction, now: datetime) -> list[Write]:
     addresses, day = transaction.receipt.to_send, limits.day_of(transaction.created_at)
     if addresses is None or limits.day_of(now) != day:
         return []
-    own = {_of_address(address): 1 for address in addresses.all}
-    return store.subtractions(own | {limits.of_agent(transaction.agent.id): len(own)}, day)
+    numbers = Counter(map(_of_address, addresses.all))
+    shared = _shared(transaction.client_id, transaction.agent.id)
+    return store.subtractions(numbers | dict.fromkeys(shared, numbers.total()), day)
 
 
 def log_withheld(kind: str, merchant_id: int, agent_id: int, messages: int = 1) -> None:
@@ -93,4 +105,9 @@ def log_withheld(kind: str, merchant_id: int, agent_id: int, messages: int = 1) 
 
 
 def _of_address(address: str) -> Limit:
-    return limits.of_address(pseudonym(ADDRESS, address.lower()))
+    return limits.of_address(pseudonym(ADDRESS, limits.counted_address(address)))
+
+
+def _shared(merchant_id: int, agent_id: int) -> list[Limit]:
+    """Return the limits that all messages of an agent share."""
+    return [limits.of_agent(agent_id), limits.of_merchant(merchant_id, settings().messages_per_merchant)]

@@ -4,7 +4,6 @@ from datetime import datetime
 
 from chalicelib.domain import outbox
 from chalicelib.domain.agent import Caller
-from chalicelib.domain.message_limits import of_agent
 from chalicelib.domain.outbox import EMAIL, RECEIPT, SMS, Outbox
 from chalicelib.domain.transaction import ReceiptContent, Transaction
 from chalicelib.phone_numbers import sms_country
@@ -52,7 +51,7 @@ def within_limits(
     if country is not None:
         countries = settings().sms_countries or {country}
         phones = tuple(phone for phone in phones if sms_country(phone) in countries)
-    admitted = message_limits.admit(wanted.emails + phones, [of_agent(agent_id)], now)
+    admitted = message_limits.admit(wanted.emails + phones, client_id, agent_id, now)
     if withheld := len(wanted.all) - len(admitted):
         message_limits.log_withheld(RECEIPT, client_id, agent_id, withheld)
     return content.limited_to(admitted)

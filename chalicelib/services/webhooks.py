@@ -228,6 +228,7 @@ def resend(body: ResendEvent, caller: Caller, merchant_id: int, event_id: str, n
     wanted = _wanted(body.webhook_id, made, webhooks_store.of_merchant(merchant_id))
     before = {one.webhook_id: one for one in deliveries}
 
+    message_limits.check_resent_event(merchant_id, caller.agent_id, now)
     for webhook in wanted:
         known = before.get(webhook.id) or delivery_rules.begun(made, webhook.id, now)
         events.begin_again(delivery_rules.again(known, now))

@@ -29,6 +29,7 @@ ORIGIN = (
     r"(:[1-9][0-9]{0,4})?"
 )
 PARTNER_SECONDS = 20  # the longest timeout of a partner: the whole request has GATEWAY_SECONDS
+MAX_MESSAGES = 1_000_000  # of a merchant a day
 MAX_SWEEP_CONCURRENCY = 64  # the store's number of open connections
 MAX_AUTH_ACCOUNT_SECONDS = 86_400
 MAX_SANDBOX_LATENCY_MS = GATEWAY_SECONDS * 1000
@@ -66,6 +67,7 @@ class Settings(Record):
     mail_from: str | None  # without it, no e-mail leaves the stage
     sms_sender: str | None  # without it, no SMS leaves the stage
     sms_countries: frozenset[str]  # alpha-2: SMS go only there; empty: to the merchant's own country
+    messages_per_merchant: int  # of a day
     sweep_concurrency: int  # parallel resolutions in the sweep of payments
     allowed_origins: tuple[str, ...]  # pages of these origins may call from a browser
 
@@ -98,6 +100,7 @@ def settings() -> Settings:
         mail_from=_mail_from(os.environ.get("MAIL_FROM") or ""),
         sms_sender=_sms_sender(os.environ.get("SMS_SENDER") or ""),
         sms_countries=_sms_countries(os.environ.get("SMS_COUNTRIES") or ""),
+        messages_per_merchant=_number("MESSAGES_PER_MERCHANT", 2000, range(1, MAX_MESSAGES + 1)),
         sweep_concurrency=_number("SWEEP_CONCURRENCY", 16, range(1, MAX_SWEEP_CONCURRENCY + 1)),
         allowed_origins=_allowed_origins(os.environ.get("ALLOWED_ORIGINS") or ""),
     )

@@ -220,10 +220,25 @@ def _fail(*_: object) -> None:
     raise NotSentError(reason)
 
 
-def test_an_agent_sends_at_most_its_limit_and_its_colleague_goes_on(stage: str) -> None:
-    shop = a_shop(stage)
-    (login, agent_id), (colleague, _) = an_agent(shop), an_agent(shop)
-    use_up(limits.of_agent(agent_id), leave=2)
+def test_addresses_that_differ_in_a_tag_are_one(stage: str) -> None:
+    name = an_email()
+    tagged = [name.replace("@", f"+{number}@") for number in range(12)]
+    first = pay(stage, {"Emails": tagged[:5]})
+    second = pay(stage, {"Emails": tagged[5:10]})
+    beyond = [pay(stage, {"Email": one}) for one in (tagged[10], name, name.upper())]
+
+    assert [warnings(one) for one in (first, second)] == [[], []]
+    assert [(one.error, warnings(one)) for one in beyond] == [((200, 0), warned("Receipt.Email"))] * 3
+
+
+@pytest.mark.parametrize("of_merchant", [False, True])
+def test_an_agent_and_a_merchant_send_at_most_their_limit(stage: str, *, of_merchant: bool) -> None:
+    shop, neighbour = a_shop(stage), a_shop(stage)
+    (login, agent_id), (colleague, _) = an_agent(shop), an_agent(neighbour if of_merchant else shop)
+    if of_merchant:
+        use_up(limits.of_merchant(shop.id, 2000), leave=3)  # its administrator was welcomed
+    else:
+        use_up(limits.of_agent(agent_id), leave=2)
     to = [an_email() for _ in range(3)]
     beyond = pay(stage, {"Emails": to}, login=login)
     none_left = pay(stage, {"Email": an_email()}, login=login)
@@ -266,15 +281,19 @@ def test_a_taken_email_counts_no_welcome(stage: str) -> None:
     assert [warnings(reply) for reply in replies] == [[]] * 9 + [warned("Receipt.Email")]
 
 
-def test_a_merchant_tests_its_webhooks_sixty_times_a_day(stage: str) -> None:
+def test_a_merchant_tests_its_webhooks_and_sends_events_again_only_so_often(stage: str) -> None:
     shop, other = a_shop(stage), a_shop(stage)
     numbers = [one.post(f"{one.path}/webhook/create", a_webhook()).body["Webhook"]["ID"] for one in (shop, shop, other)]
     use_up(limits.of_webhook_tests(shop.id), leave=1)
     first, beyond = (shop.post(f"{shop.path}/webhook/{number}/test", {}) for number in numbers[:2])
+    use_up(limits.of_resent_events(shop.id), leave=1)
+    event = f"{shop.path}/event/{first.body['EventID']}/resend"
+    again, too_often = (shop.post(event, {"WebhookID": numbers[0]}) for _ in range(2))
 
-    assert first.error == (200, 0)
-    assert beyond.error == (429, 402)
-    assert 0 < int(beyond.headers["Retry-After"]) <= 86400
+    assert (first.error, again.error) == ((200, 0), (200, 0))
+    for refused in (beyond, too_often):
+        assert refused.error == (429, 402)
+        assert 0 < int(refused.headers["Retry-After"]) <= 86400
     assert other.post(f"{other.path}/webhook/{numbers[2]}/test", {}).error == (200, 0)
 
 

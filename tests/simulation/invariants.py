@@ -31,7 +31,7 @@ BAD_CREDENTIAL, CLOSED, NOT_ALLOWED, NO_AGENT, NOT_THERE = 102, 108, 151, 563, 5
 SESSION_OVER, IN_USE_SECONDS = 105, 20 * 60  # longer than a scenario: its sessions are still valid
 REMEMBERED_SECONDS = 70
 REPEATED_SECONDS = 110  # in which a reversal without a key is the same one
-PER_ADDRESS, PER_AGENT = 10, 500  # messages of a day (contract, section 7)
+PER_ADDRESS, PER_AGENT, PER_MERCHANT = 10, 500, 2000  # messages of a day (contract, section 7)
 
 
 def nothing_is_pending(scenario: Scenario) -> Iterator[str]:
@@ -144,7 +144,7 @@ def receipts_are_sent(scenario: Scenario) -> Iterator[str]:
 
 def receipts_are_counted(scenario: Scenario) -> Iterator[str]:
     """No counter of messages exceeds its limit. Together the counters count each stored receipt."""
-    limits = {"address": PER_ADDRESS, "agent": PER_AGENT}
+    limits = {"address": PER_ADDRESS, "agent": PER_AGENT, "merchant": PER_MERCHANT}
     counted: Counter[str] = Counter()
     for item in table(scenario, "sequences"):
         if not item["name"]["S"].startswith("messages#"):

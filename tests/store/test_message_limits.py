@@ -80,12 +80,15 @@ def test_a_lost_answer_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("dynamodb_local")
-def test_of_messages_at_the_same_time_an_address_and_an_agent_get_exactly_their_limits() -> None:
+def test_of_messages_at_the_same_time_an_address_and_an_agent_get_exactly_their_limits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     to, agent = an_email(), a_limit(16)
     others = [an_email() for _ in range(16)]
+    monkeypatch.setattr(service, "_shared", lambda *_: [agent])
 
     def send(number: int) -> tuple[str, ...]:
-        return service.admit([to, others[number % 16]], [agent], NOW)
+        return service.admit([to, others[number % 16]], 1, 1, NOW)
 
     with ThreadPoolExecutor(8) as pool:
         sent = [address for admitted in pool.map(send, range(32)) for address in admitted]
