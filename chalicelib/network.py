@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 HEAD_BYTES = 64 * 1024
 BUFFER_BYTES = 64 * 1024
+SHORT_BYTES, SHORT_PARTS, SHORT_PAUSE_S = 512, 100, 0.01  # after so many short parts of an answer, pause before each
 PAUSE_S = 0.1  # before the second of several attempts to connect; twice as long before the third
 
 Address = tuple[int, tuple[Any, ...]]  # the family, and the address for the socket
@@ -144,6 +145,7 @@ class _Incoming(io.RawIOBase):
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self.deadline, self.bytes_left = Deadline(0), 0  # for the current answer
+        self.short_parts = 0  # of the current answer
         self.waits = True  # whether reading waits for more bytes
         self.has_ended = False  # whether the peer has closed the connection
 
@@ -153,8 +155,11 @@ class _Incoming(io.RawIOBase):
     def readinto(self, buffer: "WriteableBuffer", /) -> int | None:
         if not self.waits:
             return None
+        if self.short_parts > SHORT_PARTS:  # a peer that sends byte by byte would cost a second of processor time
+            time.sleep(min(SHORT_PAUSE_S, self.deadline.left()))
         self._sock.settimeout(self.deadline.left())
         count = self._sock.recv_into(buffer)
+        self.short_parts += count < SHORT_BYTES
         self.has_ended = not count
         self.deadline.extend(count)
         self.bytes_left -= count
@@ -186,6 +191,7 @@ class Connection:
         The headers must name the host. Raise OSError, HTTPException, ValueError or BrokenAnswerError.
         """
         self._incoming.deadline, self._incoming.bytes_left = deadline, HEAD_BYTES + most_bytes
+        self._incoming.short_parts = 0
         unsent = memoryview(_head(path, headers, len(body)) + body)  # one write, unlike http.client
         while unsent:
             self._sock.settimeout(deadline.left())

@@ -1,5 +1,6 @@
 """HTTP over a socket: what is sent, and an answer in every framing and in any pieces."""
 
+import time
 from itertools import pairwise
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chalicelib.network import BrokenAnswerError, Connection, Deadline, body_of
+from chalicelib.network import SHORT_PARTS, SHORT_PAUSE_S, BrokenAnswerError, Connection, Deadline, body_of
 from tests.aws.servers import http
 
 SECONDS = 2.0
@@ -82,7 +83,27 @@ def test_a_line_break_in_a_path_or_header_is_not_sent(path: str, headers: dict[s
 
 
 def test_interim_answers_without_end_are_given_up() -> None:
-    arriving: Any = Arriving(*[b"HTTP/1.1 100 Continue\r\n\r\n"] * 10_000)
+    arriving: Any = Arriving(*[b"HTTP/1.1 100 Continue\r\n\r\n" * 100] * 100)
 
     with pytest.raises(BrokenAnswerError, match="too long"):
         Connection(arriving).post("/", {}, b"", Deadline(SECONDS), 1000)
+
+
+def test_an_answer_that_arrives_byte_by_byte_costs_few_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr(time, "sleep", pauses.append)
+    data = http(200, b"x" * 1000)
+
+    arriving: Any = Arriving(*(bytes([one]) for one in data))
+    body_of(Connection(arriving).post("/", {}, b"", Deadline(SECONDS), 2000), 2000)
+
+    assert len(data) - SHORT_PARTS <= len(pauses) + 1 <= len(data)
+    assert set(pauses) == {SHORT_PAUSE_S}
+
+
+def test_an_answer_in_usual_parts_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "sleep", lambda _: pytest.fail("it pauses"))
+    data = http(200, b"x" * 500_000)
+
+    arriving: Any = Arriving(*(data[at : at + 1400] for at in range(0, len(data), 1400)))
+    assert len(body_of(Connection(arriving).post("/", {}, b"", Deadline(SECONDS), 500_000), 500_000)) == 500_000

@@ -396,7 +396,7 @@ COMMANDS: dict[str, tuple[str, Callable[[argparse.Namespace], None], dict[str, d
         payer_command,
         {
             "action": {"choices": [FIND, EXPORT, ERASE]},
-            "--email": {"help": "in any case"},
+            "--email": {"help": "in any case; others on the machine may see it, but not standard input"},
             "--phone": {"help": "international, or as in the merchant's country"},
             "--merchant": {"type": int, "required": True, "help": "its ID"},
             "--yes": {"action": "store_true", "help": "erase without a question"},

@@ -65,15 +65,26 @@ def payer_command(options: argparse.Namespace) -> None:
 
 
 def _address(options: argparse.Namespace, merchant: Merchant) -> Address:
-    if (options.email is None) == (options.phone is None):
-        sys.exit("Name the payer by --email or by --phone.")
-    if options.email is not None:
-        address = of_email(options.email)
+    email, phone = options.email, options.phone
+    if email is None and phone is None:
+        typed = _typed_address()
+        email, phone = (typed, None) if "@" in typed else (None, typed)
+    if not (email or phone) or (email and phone):
+        sys.exit("Name the payer by --email, by --phone, or by one of both on standard input.")
+    if email:
+        address = of_email(email)
         return address or sys.exit("The e-mail address is not valid.")
-    address = of_phone(options.phone, merchant.country_code)
+    address = of_phone(phone, merchant.country_code)
     return address or sys.exit(
         "The telephone number is not valid: write it like +27 82 987 6543, or as in its country."
     )
+
+
+def _typed_address() -> str:
+    """Read the address from standard input. There, no other user of the machine sees it, unlike an argument."""
+    if sys.stdin.isatty():
+        print("E-mail address or telephone number: ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip()
 
 
 def _count(found: Iterable[Family]) -> int:

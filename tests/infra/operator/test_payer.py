@@ -7,6 +7,7 @@ import pwd
 import sys
 from collections.abc import Callable
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 
 import pytest
@@ -261,13 +262,27 @@ def test_at_a_terminal_the_command_asks(*, answer: str, is_erased: bool, monkeyp
     [
         (("--email", "nobody"), "not valid"),
         (("--phone", "12"), "not valid"),
-        ((), "--email or by --phone"),
-        (("--email", "a@b.example", "--phone", "+27829876543"), "--email or by --phone"),
+        ((), "on standard input"),
+        (("--email", "a@b.example", "--phone", "+27829876543"), "--email, by --phone"),
     ],
 )
-def test_a_wrong_address_is_one_clear_line(arguments: tuple[str, ...], message: str) -> None:
+def test_a_wrong_address_is_one_clear_line(
+    arguments: tuple[str, ...], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", StringIO())
     with pytest.raises(SystemExit, match=message):
         operator.main(["payer", "find", *arguments, "--merchant", Payer().merchant])
+
+
+@pytest.mark.parametrize("named", ["email", "phone"])
+def test_an_address_on_standard_input_is_in_no_list_of_processes(named: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    payer = Payer()
+    payer.pay_cash()
+    monkeypatch.setattr(sys, "stdin", StringIO(f"{getattr(payer, named)}\n"))
+
+    operator.main(["payer", "erase", "--merchant", payer.merchant, "--yes"])
+
+    assert places_of(payer.planted) == []
 
 
 def test_the_end_of_input_at_the_question_erases_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
