@@ -72,12 +72,13 @@ KNOWN_TO_HLEDGER = re.compile(
 )
 
 
-def _declarations(used: Names) -> list[str]:
-    """Return the declarations of accounts, with their types for the balance sheet unless all names tell them.
+def _declarations(used: Names, names: Names) -> list[str]:
+    """Return the declarations of accounts, with their types for the balance sheet unless all `names` tell them.
 
-    One declared type makes hledger ignore the types that names tell, also those of the bookkeeper's other accounts.
+    One declared type makes hledger ignore the types that names tell, also those of the bookkeeper's other accounts. So
+    the files of all months declare types or none does, whichever accounts a month uses.
     """
-    if all(map(KNOWN_TO_HLEDGER.fullmatch, used)):
+    if all(map(KNOWN_TO_HLEDGER.fullmatch, names.values())):
         return [f"account {name}" for name in sorted(used)]
     return [f"account {name}  ; type: {TYPES_IN_HLEDGER[used[name]]}" for name in sorted(used)]
 
@@ -90,7 +91,7 @@ def _hledger(entries: Sequence[BookEntry], given: Names) -> str:
         digits[entry.currency] = max(digits[entry.currency], *(-int(one) for one in exponents))
     lines = ["; Takings by day, currency and tender.", "decimal-mark ."]
     lines += [f"commodity 1000.{'0' * digits[currency]} {currency}" for currency in sorted(digits)]
-    lines += _declarations(_used(entries, names))
+    lines += _declarations(_used(entries, names), names)
     for entry in entries:
         lines += ["", f"{entry.day} ({entry.code}) Takings by {entry.tender}", *_lines(entry, names)]
     return "\n".join(lines) + "\n"

@@ -1,6 +1,7 @@
 """The journals: entries balance, their programs accept them and find the same sums, and no name breaks a file."""
 
 import csv
+import re
 from collections import defaultdict
 from datetime import date, timedelta
 from decimal import Decimal
@@ -21,6 +22,7 @@ from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.schemas.books import FORMATS, findings_in
 from chalicelib.schemas.history_export import BookAccounts
 from chalicelib.settings import ACQUIRERS
+from infra.reference import ROOT
 from tests.support.book_programs import HLEDGER, each_program, needs_beancount, needs_hledger, run, sums
 
 DAY = date(2026, 3, 14)
@@ -234,6 +236,30 @@ def test_accounts_are_in_the_balance_sheet_of_hledger(
     sheet = run(HLEDGER, "-f", file, "balancesheet", "--flat", "-O", "csv")
     shown = {row[0] for row in csv.reader(StringIO(sheet)) if "ZAR" in row[-1]}
     assert {name for name in shown if name.lower() not in {"total", "net:"}} == expected
+
+
+@needs_hledger
+def test_a_month_with_another_account_hides_none_of_the_first_month_from_hledger(tmp_path: Path) -> None:
+    months = ([moved(tender="SANDBOX")], [moved(day=DAY + timedelta(days=30))])
+    for number, many in enumerate(months):
+        (tmp_path / f"{number}.journal").write_bytes(written("hledger", entries_of(many), cash="Kasse"))
+    files = [part for number in range(2) for part in ("-f", tmp_path / f"{number}.journal")]
+
+    sheet = run(HLEDGER, *files, "balancesheet", "--flat", "-O", "csv")
+    assert all(name in sheet for name in ("Kasse", "Assets:Clearing:SANDBOX"))
+
+
+@needs_beancount
+def test_a_month_with_new_accounts_joins_the_others_as_the_guide_says(tmp_path: Path) -> None:
+    months = ([moved()], [moved(day=DAY + timedelta(days=30)), moved(tender="SANDBOX", day=DAY + timedelta(days=31))])
+    for number, many in enumerate(months):
+        (tmp_path / f"takings-{number}.beancount").write_bytes(written("beancount", entries_of(many)))
+    commands = re.findall(r"^grep .*", (ROOT / "docs" / "books.md").read_text(encoding="utf-8"), re.MULTILINE)
+    run("/bin/sh", "-c", f"cd {tmp_path}; " + "; ".join(commands))
+
+    content = b'include "accounts.beancount"\ninclude "entries.beancount"\n'
+    assert len(commands) == 2
+    assert sums("beancount", content, tmp_path) == expected("beancount", [*months[0], *months[1]])
 
 
 # Names
