@@ -77,7 +77,8 @@ def code_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def running(code: Path, engine: str) -> Iterator[Both]:
     """Run a stage of the present code, and the API of the other code on its tables."""
     aws = str(ports.free_port())
-    environment = {**os.environ, **engines.environment(), "AWS_ENDPOINT_URL": f"http://127.0.0.1:{aws}"}
+    inherited = {name: text for name, text in os.environ.items() if not name.startswith("AWS_ENDPOINT_URL")}
+    environment = {**inherited, **engines.environment(), "AWS_ENDPOINT_URL": f"http://127.0.0.1:{aws}"}
 
     def sweep(whose: str) -> None:
         folder = ROOT if whose == "present" else code
