@@ -8,7 +8,10 @@ import { html, useEffect, useRef, useState } from "../kit/view.js";
 
 async function signIn(email, password) {
   const { Data } = await callAs(null, "user/login/session", { Email: email, Password: password });
-  const { Data: me } = await callAs(Data.SessionID, "user/me");
+  const { Data: own } = await callAs(Data.SessionID, "user/me");
+  if (!own.ClientID) return { token: Data.SessionID, me: own };
+  // With the merchant's currency, in which its sums are: the agent's own terminal may have another one.
+  const { Data: me } = await callAs(Data.SessionID, `user/me?AccountID=${own.AgentID}`);
   return { token: Data.SessionID, me };
 }
 
