@@ -1,15 +1,12 @@
-"""The modules of the till under Node.js: its promises, random scenarios, and the decimals of currencies."""
+"""The modules of the till under Node.js: its promises and random scenarios."""
 
-import json
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
-import iso4217
 import pytest
 
-from chalicelib import iso_codes
 from infra.reference import ROOT
 from tests.conftest import CI
 
@@ -33,13 +30,3 @@ def test_the_queue_keeps_the_promises_of_a_till_that_sells_without_connection() 
     finished = run("--test", "--test-reporter=spec", str(TESTS))
 
     assert finished.returncode == 0, finished.stdout[-8000:]
-
-
-def test_the_till_has_the_decimals_of_the_service_for_every_currency() -> None:
-    currencies = [found for entry in iso4217.Currency if (found := iso_codes.currency(entry.code))]
-    wanted = {currency.code: currency.digits for currency in currencies}
-    program = 'import { digitsOf } from "./chalicelib/pages/till/currency.js";'
-    program += f"const codes = {json.dumps(sorted(wanted))};"
-    program += "console.log(JSON.stringify(Object.fromEntries(codes.map((code) => [code, digitsOf(code)]))))"
-
-    assert json.loads(run("--input-type=module", "--eval", program).stdout) == wanted
