@@ -151,6 +151,16 @@ test("2. One sale that never gets an answer holds nobody back", async () => {
   assert.deepEqual((await device.store.queue()).map((one) => one.id), [bad.id]);
 });
 
+test("13. A sale at the till is sent at once, while the queue waits for an answer or pauses", async () => {
+  const device = await aDevice();
+  const { send } = device;
+  await device.sell({ isOnline: false, minor: 666 });
+  device.send = (request, ...rest) => (request.BasicTran.Amount === "6.66" ? new Promise(() => {}) : send.call(device, request, ...rest));
+  device.queue.hurry();
+
+  assert.equal((await device.sell()).state, "paid");
+});
+
 test("2. Without connection a round asks for two sales, not for all", async () => {
   const device = await aDevice();
   device.faults = Array(100).fill("lost request");

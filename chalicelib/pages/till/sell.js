@@ -5,6 +5,7 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "../kit/view.
 import { Refused } from "./queue.js";
 import { ReceiptOf, changeOf } from "./receipt.js";
 import { MAX_QUEUED, Means, addressOf, decimal, descriptionOf, shownState } from "./rules.js";
+import { isWaiting } from "./store.js";
 import { texts } from "texts";
 import { ask, currencyOf, queue, saleOf, tenders } from "./till.js";
 
@@ -146,11 +147,12 @@ async function take(draft, { isOnline }) {
   isBusy = false;
 }
 
-// Take the payment. Return {id} of the sale, or {refused, draft} when no money may be taken.
+// Take the payment. Return {id, sale}, or {refused, draft} when no money may be taken.
 async function taken(draft, isOnline) {
   try {
     const location = isOnline ? undefined : await locate();
-    return { id: (await queue.sell({ ...draft, ...(location && { location }) }, { isOnline })).id };
+    const sale = await queue.sell({ ...draft, ...(location && { location }) }, { isOnline });
+    return { id: sale.id, sale };
   } catch (refused) {
     return { draft, refused: refused instanceof Refused ? refused : new Refused("storage") };
   }
@@ -202,7 +204,9 @@ function Result({ state, sale, currency, digits, amount, onNew }) {
   useEffect(() => {
     if (!result.id) return undefined;
     let isShown = true;
-    saleOf(result.id).then((found) => isShown && setStored(found), () => {});
+    setStored((shown) => shown ?? result.sale);
+    const isNews = (found, shown) => !isWaiting(found) || isWaiting(shown); // the storage may be behind the answer
+    saleOf(result.id).then((found) => isShown && found && setStored((shown) => (isNews(found, shown ?? result.sale) ? found : shown)), () => {});
     return () => { isShown = false; };
   }, [result.id, state.revision]);
   useEffect(() => { button.current?.focus(); }, [Boolean(stored)]);
