@@ -75,6 +75,7 @@ class IdentityAnswer(Answer):
         merchant: Merchant | None,
         currency: Currency | None,
         ends_at: datetime | None,
+        *,
         now: datetime,
         gmt: int | None,
     ) -> Self:

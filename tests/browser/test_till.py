@@ -261,7 +261,9 @@ def test_an_administrator_exports_and_deletes_the_sales_of_an_agent_that_has_lef
     assert till.seller.payments() == []
 
 
-@pytest.mark.parametrize(("currency", "amount"), [("KWD", "1.234"), ("JPY", "1234"), ("IQD", "1.234"), ("SLE", "12.34")])
+@pytest.mark.parametrize(
+    ("currency", "amount"), [("KWD", "1.234"), ("JPY", "1234"), ("IQD", "1.234"), ("SLE", "12.34")]
+)
 def test_the_currency_and_its_decimals_are_the_services(
     visit_by_phone: Visit, stage: str, currency: str, amount: str
 ) -> None:
@@ -360,7 +362,9 @@ def test_a_second_tab_says_that_the_till_is_open_and_sells_when_the_first_is_clo
 
 
 @pytest.mark.parametrize("fault", ["open", "match"])
-@pytest.mark.parametrize("broken", ["throw new Error('broken')", "return new Promise(() => {})"], ids=["throws", "hangs"])
+@pytest.mark.parametrize(
+    "broken", ["throw new Error('broken')", "return new Promise(() => {})"], ids=["throws", "hangs"]
+)
 def test_a_broken_cache_of_the_service_worker_keeps_nobody_from_the_page(
     visit_by_phone: Visit, seller: Seller, monkeypatch: pytest.MonkeyPatch, fault: str, broken: str
 ) -> None:

@@ -41,7 +41,13 @@ def test_the_service_takes_each_address_that_the_till_takes() -> None:
     chosen = random.Random(1)  # noqa: S311  no secret
     codes = sorted(phonenumbers.supported_calling_codes())
     typed = ["+27 (82) 987-6543", "+27 82 98", "+999 1234567", "+0829876543", "ann@example.com", "ann@localhost"]
-    typed += [f"{'a' * 65}@example.com", f"ann@{'b' * 64}.com", f"ann@{'c.' * 125}com", "ann@-b.com", "a\u0301@example.com"]
+    typed += [
+        f"{'a' * 65}@example.com",
+        f"ann@{'b' * 64}.com",
+        f"ann@{'c.' * 125}com",
+        "ann@-b.com",
+        "a\u0301@example.com",
+    ]
     for _ in range(5000):
         typed.append(f"+{chosen.choice(codes)}{chosen.randrange(10 ** chosen.randrange(4, 13))}")
     program = 'import { addressOf } from "./chalicelib/pages/till/rules.js";'
