@@ -140,7 +140,7 @@ def test_what_was_just_kept_is_sent_and_owed_no_more() -> None:
 
     (sent,) = mails(to)
     assert sent.subject == "Receipt from Bean & Leaf: R 12.30"
-    assert sent.source == "Bean & Leaf <receipts@payments.example>"
+    assert sent.source == '"Bean & Leaf by payments.example" <receipts@payments.example>'
     assert sent.body.startswith("<!doctype html>")
     assert sale.merchant
     assert messages(NUMBER)[-1].body == as_sms(sale)
