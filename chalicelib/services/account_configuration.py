@@ -29,7 +29,7 @@ def get(caller: Caller, now: datetime, *, current_account_id: int | None = None)
     currency = _currency(admitted)
 
     _take_call_of_interval(agent, now)
-    return AccountConfiguration(agent, merchant, currency and currency.code, options, products)
+    return AccountConfiguration(agent, merchant, currency.code if currency else None, options, products)
 
 
 def identity(caller: Caller, account_id: int | None) -> tuple[Agent, Merchant | None, Currency | None]:

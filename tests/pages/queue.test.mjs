@@ -1,4 +1,4 @@
-// The eleven promises of a till that sells without connection, as far as its queue keeps them.
+// The promises of a till that sells without connection, as far as its queue keeps them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { meaning } from "../../chalicelib/pages/till/rules.js";

@@ -157,13 +157,14 @@ export function requestAt(sale, now) {
   return { ...request, GMT: sale.gmt, BasicTran: { ...request.BasicTran, OfflineTran: offline } };
 }
 
-// What the page shows for a stored sale. It calls a sale paid only after the mark is stored, because then a refusal parks it.
+// The state of a stored sale as the page shows it. The page calls a sale paid only after the mark is stored, because then a refusal parks it.
 export const shownState = (sale) => (sale.state === State.WAITING && !sale.isShownPaid ? State.UNKNOWN : sale.state);
 
 // The changes of a sale after an answer, or null for one that the customer never saw as paid: it leaves nothing behind.
 export function settled(sale, verdict, now) {
   const { means } = verdict;
-  const facts = { queued: undefined, request: undefined, answeredAt: now };
+  const { receipt, ...draft } = sale.draft; // the device needs the payer's address no longer
+  const facts = { draft, queued: undefined, request: undefined, answeredAt: now };
   if (means === Means.PAID) {
     const { invoice, canReturn, hasNoReceipt = sale.hasNoReceipt } = verdict;
     return { ...facts, state: State.PAID, invoice, canReturn, hasNoReceipt };

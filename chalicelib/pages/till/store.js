@@ -67,7 +67,7 @@ export class Store {
     return this.#write(({ sales }) => { sales.delete(id); });
   }
 
-  // Remember that a sale was refused. A commit may be late: the stored sale is hidden, and deleted.
+  // Remember that a sale was refused. A commit may be late: then the stored sale is hidden and deleted.
   refuse(id) {
     const ids = [...this.#allRefused().add(id)].slice(-MAX_REFUSED);
     this.#refused = new Set(ids);
@@ -84,7 +84,7 @@ export class Store {
     return this.#refused;
   }
 
-  // What the reader sees: no refused sale.
+  // Hide refused sales from the reader, and delete them.
   #withoutRefused(sales) {
     const refused = this.#allRefused();
     const [late, others] = [true, false].map((isLate) => sales.filter((sale) => refused.has(sale.id) === isLate));
