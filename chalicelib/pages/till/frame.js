@@ -117,7 +117,7 @@ function Notices({ state, onSignIn }) {
 function Leave({ state }) {
   const [isRefused, setRefused] = useState(false);
   const [isClearing, setClearing] = useState(false);
-  const leave = async () => setRefused(!await signOut());
+  const leave = () => signOut().then((isDone) => setRefused(!isDone), () => {}); // a notice tells of the storage
   const left = state.waiting + state.parked;
   const sold = currencyOf(state);
   const mayLose = !state.isPersistent && state.features?.Offline && sold.currency && sold.digits !== undefined;

@@ -190,23 +190,25 @@ export const tenders = () => allowed(state.features ?? {}, state.options);
 // while sales of the first one wait. An administrator of the same merchant may export and delete these.
 export async function signIn(email, password) {
   const body = { Email: email, Password: password, Remember: true };
-  const { status, body: begun } = await asked("POST", "user/login/session", { body });
-  if (status !== 200) return { status, body: begun };
-  const token = begun.Data.SessionID;
+  const { status, body: answer } = await asked("POST", "user/login/session", { body });
+  if (status !== 200) return { status, body: answer };
+  const token = answer.Data.SessionID;
+  const leave = () => { asked("POST", "user/logout/session", { body: {}, token }); };
   const { body: told } = await asked("GET", "user/me", { token });
   if (!told?.Data) return { status: 0 };
   const me = told.Data;
   const isAnother = state.session?.agent !== me.AgentID;
   const others = (await store.queue()).some((sale) => sale.agent !== me.AgentID);
   if (others || (isAnother && queue.isSelling)) {
-    asked("POST", "user/logout/session", { body: {}, token });
+    leave();
     const mayClear = others && me.IsAdministrator && me.ClientID === state.session?.me.ClientID;
     return { isAnother: true, mayClear };
   }
   const session = { token, me, agent: me.AgentID, gmt: me.GMT };
   const { device, account } = await store.facts();
   // The device is stored once: a sale of this moment may raise its counter.
-  await store.remember({ session, ...(!device && { device: { prefix: drawn(), counter: 0 } }) });
+  const begun = { session, ...(!device && { device: { prefix: drawn(), counter: 0 } }) };
+  await store.remember(begun).catch((error) => { leave(); throw error; }); // it may be stored later, but is over
   if (isAnother) set({ ...NOBODY, ...(account?.agent === session.agent && account) });
   use(session);
   if (isAnother) expired.leave();
@@ -225,7 +227,7 @@ export async function signOut() {
     return false;
   }
   const { token } = state.session;
-  await store.remember({ session: undefined });
+  await store.remember({ session: undefined }).catch((error) => { broke(); throw error; });
   set({ ...NOBODY, problem: null });
   end();
   asked("POST", "user/logout/session", { body: {}, token });
