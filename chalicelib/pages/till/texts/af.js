@@ -104,7 +104,6 @@ export const af = {
     [ErrorCode.MERCHANT_BLOCKED]: "Die winkel is geblokkeer. Vra die ondersteuning van hierdie diens.",
     [ErrorCode.ROLE_MAY_NOT]: "Jou aanmelding mag nie betalings neem nie. Vra 'n administrateur van die winkel.",
     [ErrorCode.NOT_THE_CALLER]: "Jou aanmelding mag nie betalings neem nie. Vra 'n administrateur van die winkel.",
-    315: "Jou aanmelding het geen terminaal wat betalings mag neem nie. Vra 'n administrateur van die winkel.",
     [ErrorCode.KIND_NOT_ENABLED]: "Hierdie aanmelding mag nie hierdie soort betaling neem nie. 'n Administrateur van die winkel kan dit verander.",
     [ErrorCode.ID_REUSED]: "Die diens het 'n ander verkoop met hierdie nommer.",
   },

@@ -104,7 +104,6 @@ export const en = {
     [ErrorCode.MERCHANT_BLOCKED]: "The shop is blocked. Ask the support of this service.",
     [ErrorCode.ROLE_MAY_NOT]: "Your login may not take payments. Ask an administrator of the shop.",
     [ErrorCode.NOT_THE_CALLER]: "Your login may not take payments. Ask an administrator of the shop.",
-    315: "Your login has no terminal that may take payments. Ask an administrator of the shop.",
     [ErrorCode.KIND_NOT_ENABLED]: "This login may not take this kind of payment. An administrator of the shop can change that.",
     [ErrorCode.ID_REUSED]: "The service has another sale with this number.",
   },
