@@ -206,7 +206,9 @@ def test_a_stage_without_a_sender_gives_up_and_logs(channel: str, to: str, capsy
     send_new([now_kept(entry)], entry.created_at)
 
     assert now_kept(entry).given_up_at
-    assert "the stage has no sender" in capsys.readouterr().out
+    log = capsys.readouterr().out
+    assert "the stage has no sender" in log
+    assert f'"merchant": {entry.client_id}' in log
     assert messages(to) == []
 
 

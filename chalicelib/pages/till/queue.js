@@ -101,8 +101,7 @@ export class Queue {
     const seconds = TENDERS[sale.draft.tender].isOffline ? PATIENCE_S.offline : PATIENCE_S.online;
     const verdict = await this.#ask(sale, seconds);
     if ([Means.REFUSED, Means.NO_RECEIPT, Means.BLOCKED].includes(verdict.means)) {
-      await this.#store.refuse(sale.id); // before the page says so: it may be accepted later
-      await this.#stored(this.#store.remove(sale.id));
+      await this.#store.refuse(sale.id); // before the page says so: the service may accept it later
       throw new Refused("service", { ...verdict, number: sale.number });
     }
     if (verdict.means === Means.PAID || verdict.means === Means.DECLINED) {

@@ -67,7 +67,7 @@ export class Store {
     return this.#write(({ sales }) => { sales.delete(id); });
   }
 
-  // Remember that a sale was refused. A commit may be late: then the stored sale is hidden and deleted.
+  // Remember that a sale was refused, and delete it. A commit may be late: then the sale is hidden, and deleted again.
   refuse(id) {
     const ids = [...this.#allRefused().add(id)].slice(-MAX_REFUSED);
     this.#refused = new Set(ids);
