@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.printed_text import one_line
 from chalicelib.record import Record
 
 WELCOME, RECEIPT, NOTICE = "welcome", "receipt", "notice"
@@ -114,8 +115,3 @@ def given_up(entry: Outbox, now: datetime) -> Outbox:
 
 def _expiry(now: datetime) -> int:
     return int((now + KEPT_FOR).timestamp())
-
-
-def one_line(text: str) -> str:
-    """Return a text without line breaks and control characters, so that it cannot become a header or a message."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)

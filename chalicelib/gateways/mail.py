@@ -2,9 +2,11 @@
 
 from email.header import Header
 from email.utils import formataddr, parseaddr
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from chalicelib.domain.outbox import LOGO_IN_MAIL, NotSentError, Outbox
+from chalicelib.domain.printed_text import letters, without_last
 from chalicelib.gateways import Once, create, files
 from chalicelib.log import log
 from chalicelib.record import Record
@@ -14,7 +16,8 @@ if TYPE_CHECKING:
     from mypy_boto3_sesv2 import SESV2Client
     from mypy_boto3_sesv2.type_defs import BodyTypeDef, EmailContentTypeDef
 
-NAME_LENGTH = 40  # in any script: SES limits an address with its name to 320 characters
+NAME_LENGTH = 40  # letters of a merchant's name
+MAX_SENDER = 320  # characters of an address with its name that SES takes
 WORD_LENGTH = 75  # the longest encoded word (RFC 2047)
 
 
@@ -82,9 +85,21 @@ def _with_logo(message: Outbox, sender: str, to: str, logo: _Logo) -> "EmailCont
 
 
 def _from(sender: str | None) -> str:
-    """Return the stage's address under the name of the sender: "Demo Store <receipts@example.com>"."""
+    """Return the stage's address under the names of the sender and the stage: "Demo Store by Payments <…>".
+
+    A merchant chooses its own name, also the name of somebody's bank. So the stage says that it sends.
+    """
     own_name, address = parseaddr(settings().mail_from or "")
-    name = (sender or own_name)[:NAME_LENGTH]
+    if sender is None:
+        return _named(own_name, address)
+    stage = own_name or address.rpartition("@")[2]
+    name = "".join(islice(letters(sender), NAME_LENGTH))
+    while name and len(_named(f"{name} by {stage}", address)) > MAX_SENDER:
+        name = without_last(name)
+    return _named(f"{name} by {stage}", address)
+
+
+def _named(name: str, address: str) -> str:
     if name.isascii():
         return formataddr((name, address))
     return f"{Header(name, 'utf-8', WORD_LENGTH).encode(linesep='')} <{address}>"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from chalicelib.domain import money
 from chalicelib.domain.business_days import to_local
-from chalicelib.domain.outbox import one_line
 from chalicelib.domain.phases import MONEY_TAKEN, Phase
+from chalicelib.domain.printed_text import one_line
 from chalicelib.domain.reversal import CANCELS
 from chalicelib.domain.transaction import PRECISION, EmvData, Purchase, Taxes, Transaction, language_of, total_of
 from chalicelib.record import Record

@@ -5,8 +5,8 @@ that other lines do not narrow them. A value that does not fit stands below its 
 """
 
 from html import escape
-from unicodedata import east_asian_width
 
+from chalicelib.domain.printed_text import width_of
 from chalicelib.receipts.content import Fact, Line, Receipt
 
 SCREEN = (
@@ -80,7 +80,7 @@ def _line(line: Line) -> str:
 
 def _pair(fact: Fact, size: str) -> str:
     label, value = fact
-    fits = _width(label) + _width(value) <= ROOM[size]
+    fits = width_of(label) + width_of(value) <= ROOM[size]
     named = _cell(label, f"{LABEL};{size}")
     if fits:
         return PAIR.format(rows=f"<tr>{named}{_cell(value, f'{VALUE};{size}')}</tr>")
@@ -90,8 +90,3 @@ def _pair(fact: Fact, size: str) -> str:
 
 def _cell(text: str, style: str) -> str:
     return f'<td dir="auto" style="{style}">{escape(text)}</td>'
-
-
-def _width(text: str) -> int:
-    """Return the width of a text in letters. East Asian letters count twice."""
-    return sum(2 if east_asian_width(letter) in "FW" else 1 for letter in text)

@@ -1,31 +1,29 @@
 """A receipt as plain text for a receipt printer, and as an SMS."""
 
-import textwrap
-
 from chalicelib.domain import money
-from chalicelib.domain.outbox import one_line
+from chalicelib.domain.printed_text import beginning, one_line, width_of, without_last
 from chalicelib.domain.transaction import Transaction
 from chalicelib.receipts.content import Fact, Receipt, kind_of, number, time_of, words_of
 
-WIDTH = 40  # characters on a line of a receipt printer
+WIDTH = 40  # columns of a receipt printer
 
 
 def as_text(receipt: Receipt) -> str:
-    """Return the receipt as plain text, with lines of at most `WIDTH` characters."""
+    """Return the receipt as plain text, with lines of at most `WIDTH` columns."""
     heading = [receipt.merchant.upper(), *receipt.letterhead]
     rule = "-" * WIDTH
     blocks = [
-        [line.center(WIDTH).rstrip() for text in heading for line in textwrap.wrap(text, WIDTH)],
-        ["", receipt.title.center(WIDTH).rstrip(), ""],
+        [_centred(line) for text in heading for line in _wrapped(text)],
+        ["", _centred(receipt.title), ""],
         _lines(receipt.facts),
         [rule] if receipt.lines else [],
         [
             text
             for line in receipt.lines
-            for text in [*textwrap.wrap(line.title, WIDTH), *_pair(line.detail, line.amount), *_indented(line.taxes)]
+            for text in [*_wrapped(line.title), *_pair(line.detail, line.amount), *_wrapped(line.taxes, indent="  ")]
         ],
         [rule, *_lines(receipt.totals), rule, *_lines(receipt.payment), ""],
-        [line.center(WIDTH).rstrip() for note in receipt.notes for line in textwrap.wrap(note, WIDTH)],
+        [_centred(line) for note in receipt.notes for line in _wrapped(note)],
     ]
     return "\n".join(line for block in blocks for line in block) + "\n"
 
@@ -34,15 +32,34 @@ def _lines(facts: tuple[Fact, ...]) -> list[str]:
     return [line for label, value in facts for line in _pair(label, value)]
 
 
-def _indented(text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    """Return a text in lines of at most `WIDTH` columns, without breaking a word that fits on a line."""
+    lines, room = [""], WIDTH - len(indent)
+    for word in text.strip().split(" "):
+        if lines[-1] and width_of(lines[-1]) + 1 + width_of(word) <= room:
+            lines[-1] += f" {word}"
+            continue
+        rest = word
+        while width_of(rest) > room:
+            lines.append(beginning(rest, room))
+            rest = rest[len(lines[-1]) :]
+        lines.append(rest)
+    return [indent + line.rstrip() for line in lines if line.strip()]
+
+
+def _centred(text: str) -> str:
+    return " " * ((WIDTH - width_of(text)) // 2) + text
+
+
+def _on_the_right(text: str, width: int) -> str:
+    return " " * (width - width_of(text)) + text
 
 
 def _pair(label: str, value: str) -> list[str]:
     """Return a label on the left and its value on the right, on separate lines if they are too long for one."""
-    if len(label) + 1 + len(value) <= WIDTH:
-        return [label + value.rjust(WIDTH - len(label))]
-    return [label, *(line.rjust(WIDTH) for line in textwrap.wrap(value, WIDTH))]
+    if width_of(label) + 1 + width_of(value) <= WIDTH:
+        return [label + _on_the_right(value, WIDTH - width_of(label))]
+    return [label, *(_on_the_right(line, WIDTH) for line in _wrapped(value))]
 
 
 # 3GPP TS 23.038: one message holds 160 of these letters, and some count twice. A text with any other letter is sent as
@@ -73,9 +90,9 @@ def as_sms(transaction: Transaction) -> str:
     name = one_line(transaction.merchant.name)
     while not _fits(name + facts):
         if len(name) > SHORTEST_NAME:
-            name = name[:-1]
+            name = without_last(name)
         else:
-            facts = facts[:-1]
+            facts = without_last(facts)
     return name + facts
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 
 from chalicelib.domain.books import CLEARING, RETURNS, SALES, BookEntry, Posting, too_many
+from chalicelib.domain.printed_text import JOINER, NON_JOINER
 from chalicelib.errors import Check, Finding, invalid
 from chalicelib.record import Record
 from chalicelib.schemas.history_export import BookAccounts, neutral
@@ -63,7 +64,12 @@ def _is_hledger_part(part: str) -> bool:
     Two blanks or `;` end a name, and `(`, `[`, `*` and `!` have a meaning before it.
     """
     is_whole = part == " ".join(part.split()) and not re.search('[;"]', part)
-    return is_whole and part[:1].isalnum() and part.isprintable()
+    return is_whole and part[:1].isalnum() and _is_printable(part)
+
+
+def _is_printable(name: str) -> bool:
+    """Return whether all characters have a form. Joiners are a part of Sinhala and Persian words."""
+    return name.replace(JOINER, "").replace(NON_JOINER, "").isprintable()
 
 
 TYPES_IN_HLEDGER = {"cash": "C", CLEARING: "A", "receivable": "A", "prepaid": "L", SALES: "R", RETURNS: "R"}
@@ -147,7 +153,7 @@ def _is_xero(field: str, name: str) -> bool:
     """Return whether it is the code of an account in Xero, or the name of a tax rate."""
     if field != "tax_rate":
         return XERO_CODE.fullmatch(name) is not None
-    return name.isprintable() and name == name.strip() == neutral(name) and len(name) <= LONGEST_TAX_RATE
+    return _is_printable(name) and name == name.strip() == neutral(name) and len(name) <= LONGEST_TAX_RATE
 
 
 def _xero(entries: Sequence[BookEntry], given: Names) -> str:

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 from chalicelib.domain.history_entry import EXPORTED, HistoryEntry
 from chalicelib.domain.phases import Shown
+from chalicelib.domain.printed_text import without_controls
 from chalicelib.schemas.base import Answer, Request, Text
 from chalicelib.schemas.history import ListHistory
 
@@ -78,7 +79,7 @@ def row_of(entry: HistoryEntry, shown: Shown, words: Mapping[str, str], gmt: int
         _amount(entry.amount_minor, counter.digits),
         counter.currency,
         counter.agent_id,
-        *(neutral(entry.text(name)) for name in EXPORTED),
+        *(without_controls(neutral(entry.text(name))) for name in EXPORTED),
         words[f"kind_{counter.input_type}"],
         words[f"state_{shown.substate}_{shown.status.lower()}"],
         f"UTC{gmt:+03d}:00",

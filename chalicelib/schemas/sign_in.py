@@ -8,6 +8,7 @@ from pydantic import Field
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.business_days import business_day, text_of, zone_of
 from chalicelib.domain.merchant import Merchant
+from chalicelib.domain.money import Currency
 from chalicelib.domain.permissions import is_administrator, rights_of
 from chalicelib.domain.sign_in import Credential, credential
 from chalicelib.schemas.base import Answer, Identifier, Request, SecretText, View
@@ -53,6 +54,7 @@ class IdentityView(View):
     client_id: int
     client_name: str | None
     currency_id: str | None
+    currency_digits: int | None
     gmt: int
     today: str
     is_administrator: bool
@@ -67,8 +69,15 @@ class IdentityAnswer(Answer):
     data: IdentityView
 
     @classmethod
-    def of(
-        cls, agent: Agent, merchant: Merchant | None, ends_at: datetime | None, now: datetime, gmt: int | None
+    def of(  # noqa: PLR0913  the facts of the answer
+        cls,
+        agent: Agent,
+        merchant: Merchant | None,
+        currency: Currency | None,
+        ends_at: datetime | None,
+        *,
+        now: datetime,
+        gmt: int | None,
     ) -> Self:
         """Return the answer with an agent, its merchant, and the end of its credential in the request's zone."""
         own = merchant.gmt if merchant else 0
@@ -77,7 +86,8 @@ class IdentityAnswer(Answer):
             agent_id=agent.id,
             client_id=merchant.id if merchant else agent.client_id,
             client_name=merchant.name if merchant else None,
-            currency_id=merchant.currency_id if merchant else None,
+            currency_id=currency.code if currency else None,
+            currency_digits=currency.digits if currency else None,
             gmt=own,
             today=business_day(now, own).isoformat(),
             is_administrator=is_administrator(agent),

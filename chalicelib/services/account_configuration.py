@@ -1,34 +1,63 @@
-"""AuthAccount: the payment-processing configuration of the account that requests it."""
+"""AuthAccount and user/me: the configuration of the account that requests it, and its identity."""
 
 import math
 from datetime import datetime, timedelta
 
+from chalicelib import iso_codes
 from chalicelib.domain.agent import Agent, Caller
 from chalicelib.domain.effective_settings import AccountConfiguration, effective, payment_options
+from chalicelib.domain.merchant import Merchant, Terminal
+from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import InputType
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
-from chalicelib.iso_codes import currency_code
-from chalicelib.services.caller_check import Admitted, admit
+from chalicelib.services.caller_check import Admitted, admit, admit_with_merchant
 from chalicelib.settings import settings
 from chalicelib.store import merchants
 from chalicelib.store.auth_account_calls import take_call
+from chalicelib.store.table import Key
 
 
 def get(caller: Caller, now: datetime, *, current_account_id: int | None = None) -> AccountConfiguration:
     """Return the configuration of the caller's account, or raise TOO_SOON within the stage's interval."""
-    keys = [] if caller.terminal_id is None else [merchants.terminal_key(caller.terminal_id)]
-    admitted = admit(caller, *keys, current_account_id=current_account_id)
+    admitted = admit(caller, *_terminal_keys(caller), current_account_id=current_account_id)
     agent, merchant = admitted.agent, admitted.merchant
 
     in_force = effective(agent.mobile_settings, merchant.mobile_settings if merchant else None)
     options = payment_options(in_force, _card_acquirer) if merchant else ()
     products = tuple(settings().partners) if merchant else ()
-    of_merchant = merchant.currency_id if merchant else None
-    currency = _terminal_currency(admitted) or agent.currency_id or of_merchant
+    currency = _currency(admitted)
 
     _take_call_of_interval(agent, now)
-    return AccountConfiguration(agent, merchant, currency and currency_code(currency), options, products)
+    return AccountConfiguration(agent, merchant, currency.code if currency else None, options, products)
+
+
+def identity(caller: Caller, account_id: int | None) -> tuple[Agent, Merchant | None, Currency | None]:
+    """Return the caller, its merchant and the currency of its payments.
+
+    With `account_id`, return the merchant of this account and that merchant's currency.
+    """
+    if account_id is not None:
+        agent, merchant = admit_with_merchant(caller, account_id)
+        return agent, merchant, _known(merchant.currency_id if merchant else None)
+    admitted = admit(caller, *_terminal_keys(caller))
+    return admitted.agent, admitted.merchant, _currency(admitted)
+
+
+def _terminal_keys(caller: Caller) -> list[Key[Terminal]]:
+    return [] if caller.terminal_id is None else [merchants.terminal_key(caller.terminal_id)]
+
+
+def _currency(admitted: Admitted) -> Currency | None:
+    """Return the currency that payment/submit takes: the terminal's, else the agent's, else the merchant's."""
+    merchant = admitted.merchant
+    return _terminal_currency(admitted) or _known(
+        admitted.agent.currency_id or (merchant.currency_id if merchant else None)
+    )
+
+
+def _known(code: str | None) -> Currency | None:
+    return iso_codes.currency(code) if code else None
 
 
 def _card_acquirer(input_type: InputType) -> tuple[str, str] | None:
@@ -37,12 +66,12 @@ def _card_acquirer(input_type: InputType) -> tuple[str, str] | None:
     return (code, acquirers.named(code).name) if code else None
 
 
-def _terminal_currency(admitted: Admitted) -> str | None:
+def _terminal_currency(admitted: Admitted) -> Currency | None:
     """Return the currency of the agent's terminal, which may be another one than the authorizer's."""
     if admitted.agent.terminal_id is None:
         return None
     terminal = admitted.read(merchants.terminal_key(admitted.agent.terminal_id))
-    return terminal.currency.code if terminal else None
+    return terminal.currency if terminal else None
 
 
 def _take_call_of_interval(agent: Agent, now: datetime) -> None:

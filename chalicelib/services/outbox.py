@@ -70,7 +70,8 @@ def _attempt(held: Outbox, now: datetime, until: float) -> None:
         log_defect(defect, outbox=held.id, attempts=held.attempts)
         return
     outcome = "sent" if after.sent_at else "given up" if after.given_up_at else "failed"
-    log("outbox", outbox=held.id, kind=held.kind, outcome=outcome, attempts=held.attempts, reason=reason)
+    facts = {"outbox": held.id, "kind": held.kind, "merchant": held.client_id}
+    log("outbox", **facts, outcome=outcome, attempts=held.attempts, reason=reason)
 
 
 def _sent(held: Outbox, now: datetime, until: float) -> tuple[Outbox, str | None]:

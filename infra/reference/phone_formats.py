@@ -1,4 +1,4 @@
-"""The table of telephone formats that the service uses, from the metadata of phonenumbers."""
+"""The tables of telephone numbers that the service and the till use, from the metadata of phonenumbers."""
 
 import json
 
@@ -13,9 +13,24 @@ def phone_formats() -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _formats_of(code: int) -> list[tuple[str, str, str]]:
+def phone_lengths_module() -> str:
+    """Return the possible lengths of a national number by country code, as a module of the till."""
+    lines = ["// The digits after the country code, which `make reference` writes from the metadata of phonenumbers."]
+    lines += ["export const PHONE_LENGTHS = {"]
+    for code in sorted(phonenumbers.supported_calling_codes()):
+        found = _metadata_of(code)
+        lengths = found.general_desc.possible_length if found and found.general_desc else ()
+        lines.append(f"  {code}: {json.dumps([length for length in lengths if length > 0])},")
+    return "\n".join([*lines, "};", ""])
+
+
+def _metadata_of(code: int) -> PhoneMetadata | None:
     region = phonenumbers.region_code_for_country_code(code)
-    found = PhoneMetadata.metadata_for_region_or_calling_code(code, region)
+    return PhoneMetadata.metadata_for_region_or_calling_code(code, region)
+
+
+def _formats_of(code: int) -> list[tuple[str, str, str]]:
+    found = _metadata_of(code)
     if found is None:
         return []
     return [

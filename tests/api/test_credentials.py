@@ -152,14 +152,17 @@ def test_an_agent_of_a_blocked_merchant_is_108_whatever_it_signs_in_with(stage: 
     assert is_401(_get(stage, authorization), 108)
 
 
-def test_ten_wrong_passwords_lock_the_password_and_not_the_key(stage: str) -> None:
+def test_ten_wrong_passwords_lock_the_password_and_neither_the_key_nor_a_session(stage: str) -> None:
     account = an_account()
+    session = _sign_in(stage, account).body["Data"]["SessionID"]
     for number in range(10):
         _get(stage, basic(account.email, f"wrong {number}"))
 
     assert is_401(_get(stage, account.basic), 104)
     assert is_401(_sign_in(stage, account), 104)
     assert _get(stage, account.basic_with_key, AUTH_ACCOUNT).status == 200
+    assert _get(stage, f"Session {session}", "/api/v1/user/me").status == 200
+    assert _get(stage, basic(account.email, session), "/api/v1/user/me").status == 200
 
 
 def _token(header: dict[str, Any], payload: dict[str, Any], key: str = SIGNING) -> str:

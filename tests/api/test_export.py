@@ -70,7 +70,7 @@ def test_the_file_is_what_the_interface_says(shop: Shop) -> None:
     )
     assert found["Body"].endswith(b"\r\n")
     assert [(row["ID"], row["Amount"], row["Description"]) for row in rows_of(url)] == [
-        (paid, "12.30", "Two\r\nCoffees, مرحبا 🧾")
+        (paid, "12.30", "Two  Coffees, مرحبا 🧾")
     ]
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from chalicelib import iso_codes
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.sessions import ORDINARY
 from tests.support.accounts import (
@@ -51,12 +52,37 @@ def test_an_administrator_is_told_who_it_is_and_the_day_of_its_merchant(stage: s
         "ClientID": merchant.id,
         "ClientName": merchant.name,
         "CurrencyID": "ZAR",
+        "CurrencyDigits": 2,
         "GMT": 14,
         "IsAdministrator": True,
         "IsSystemUser": False,
         "Rights": [220, 301],
         "ExpiresAt": None,
     }
+
+
+@pytest.mark.parametrize(
+    ("terminal", "agent", "merchant", "expected"),
+    [
+        ("414", "JPY", "ZAR", ("KWD", 3)),
+        (None, "JPY", "ZAR", ("JPY", 0)),
+        (None, None, "IQD", ("IQD", 3)),
+        (None, None, None, (None, None)),
+    ],
+    ids=["terminal", "agent", "merchant", "none"],
+)
+def test_the_currency_is_the_one_that_payments_take(
+    stage: str, terminal: str | None, agent: str | None, merchant: str | None, expected: tuple[str | None, int | None]
+) -> None:
+    shop = a_stored_merchant(currency_id=merchant)
+    own = a_stored_terminal(shop, currency=iso_codes.currency(terminal)) if terminal else None
+    account = an_account(merchant=shop, terminal_id=own, currency_id=agent)
+
+    data = ok(me(stage, account.basic_with_key))["Data"]
+
+    assert (data["CurrencyID"], data["CurrencyDigits"]) == expected
+    named = ok(me(stage, account.basic_with_key, f"?AccountID={account.agent.id}"))["Data"]
+    assert named["CurrencyID"] == merchant
 
 
 def test_a_system_user_has_no_merchant_and_the_day_of_utc(stage: str) -> None:

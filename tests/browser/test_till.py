@@ -10,10 +10,11 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, Playwright, expect
+from playwright.sync_api import BrowserContext, Page, Playwright, Route, expect
 
 from chalicelib import pages
 from chalicelib.domain.agent import Features
+from chalicelib.domain.permissions import Right
 from tests.browser.conftest import Visit, chromium
 from tests.browser.till import (
     SUBMIT,
@@ -24,7 +25,7 @@ from tests.browser.till import (
     carried_out_without_an_answer,
     never_arrives,
 )
-from tests.support.accounts import PASSWORD
+from tests.support.accounts import PASSWORD, Account, an_account
 from tests.support.http import SYSTEM, TILL, get
 
 STORED = """() => new Promise((resolve) => {
@@ -203,16 +204,122 @@ def test_a_dead_server_stops_nobody_from_selling(visit_by_phone: Visit, seller: 
     line.cut()
 
 
-def test_a_blocked_agent_reads_who_is_blocked_and_its_sale_waits(till: Till) -> None:
+def test_a_blocked_agent_reads_who_is_blocked_and_its_paid_sale_waits(till: Till) -> None:
+    till.page.context.set_offline(True)
+    till.sell_and_see("waiting")
     till.seller.account.change(state=0)
-    till.sell()
-    expect(till.shown("result")).to_have_attribute("data-state", "waiting")
+    till.page.context.set_offline(False)
     expect(till.page.get_by_role("alert")).to_contain_text(f"Your login ({till.seller.account.email}) is blocked.")
     till.seller.account.change(state=1)
     till.wait_until_sent()
 
     expect(till.page.get_by_role("alert")).to_have_count(0)
     assert len(till.seller.payments()) == 1
+
+
+def test_a_blocked_agent_is_refused_at_the_sale_in_hand_and_another_signs_in(till: Till, stage: str) -> None:
+    till.seller.account.change(state=0)
+    till.sell()
+    expect(till.shown("result")).to_have_attribute("data-state", "refused")
+    expect(till.shown("result")).to_contain_text("Your login is blocked.")
+    expect(till.shown("waiting")).to_have_text("0")
+    till.button("Sign out").click()
+    till.sign_in(a_seller(stage).login)
+
+    till.sell_and_see("paid")
+
+
+def test_an_administrator_exports_and_deletes_the_sales_of_an_agent_that_has_left(till: Till, stage: str) -> None:
+    merchant, agent = till.seller.merchant, till.seller.account
+    till.page.context.set_offline(True)
+    till.sell_and_see("waiting")
+    agent.change(state=0)
+    till.page.context.set_offline(False)
+    administrator = an_account(Right.ADMINISTRATOR, merchant=merchant)
+
+    def sign_in_as(other: Account) -> None:
+        till.button("Sign out").click()
+        till.button("For an administrator").click()
+        till.sign_in((other.email, PASSWORD))
+
+    for stranger in (an_account(merchant=merchant), an_account(Right.ADMINISTRATOR)):
+        sign_in_as(stranger)
+        expect(till.page.get_by_role("alert").filter(has_text="can sign in until")).to_be_visible()
+        till.button("Cancel").click()
+    sign_in_as(administrator)
+    expect(till.button("Delete the sale")).to_be_disabled()
+    with till.page.expect_download() as downloaded:
+        till.button("Export").click()
+    till.button("Delete the sale").click()
+    till.button("Delete for good").click()
+    till.sign_in(a_seller(stage).login)
+
+    expect(till.sales()).to_have_count(0)
+    (exported,) = json.loads(downloaded.value.path().read_text())
+    assert exported["request"]["BasicTran"]["Amount"] == "12.34"
+    agent.change(state=1)
+    assert till.seller.payments() == []
+
+
+@pytest.mark.parametrize(
+    ("currency", "amount"), [("KWD", "1.234"), ("JPY", "1234"), ("IQD", "1.234"), ("SLE", "12.34")]
+)
+def test_the_currency_and_its_decimals_are_the_services(
+    visit_by_phone: Visit, stage: str, currency: str, amount: str
+) -> None:
+    till = Till(visit_by_phone.page, a_seller(stage, currency=currency))
+    get(stage, "/api/v1/payment/AuthAccount", till.seller.login)  # so that the till's call is too soon
+    till.begin()
+    till.sell()
+    expect(till.shown("amount")).to_have_attribute("data-amount", amount)
+    till.button("New sale").click()
+    till.page.reload()
+    till.page.context.set_offline(True)
+    till.sell_and_see("waiting")
+    till.page.context.set_offline(False)
+    till.wait_until_sent()
+
+    taken = [(one["CurrencyID"], one["Amount"]) for one in till.seller.payments()]
+    assert taken == [(currency, Decimal(amount))] * 2
+
+
+def test_an_address_that_the_service_refuses_is_told_at_once_and_parks_nothing(till: Till) -> None:
+    fault = {"Type": 1, "Property": "Receipt.Phone", "Code": 3, "Message": "A telephone number is expected."}
+    refused = {"ErrorCode": 202, "ErrorMessage": "Not valid.", "Validations": [fault]}
+
+    def with_a_receipt(route: Route) -> None:
+        is_refused = "Receipt" in json.loads(route.request.post_data or "")
+        route.fulfill(status=400, json=refused) if is_refused else route.continue_()
+
+    def sell() -> None:
+        till.button("9").click()
+        till.button("Prepaid").click()
+        till.page.get_by_label("Receipt to").fill("+27 82 987 6543")
+        till.button("Take payment").click()
+
+    till.page.route(SUBMIT, with_a_receipt)
+    sell()
+    expect(till.shown("result")).to_have_attribute("data-state", "refused")
+    till.button("Take it without the receipt").click()
+    expect(till.shown("result")).to_have_attribute("data-state", "paid")
+    till.button("New sale").click()
+    till.page.context.set_offline(True)
+    sell()
+    till.page.context.set_offline(False)
+    till.wait_until_sent()
+
+    expect(till.shown("result")).to_contain_text("could not send the receipt")
+    assert len(till.seller.payments()) == 2
+
+
+@pytest.mark.parametrize("typed", ["+27 82 98", "+999 123 4567", "082 987 6543", "ann@localhost", "ann@example..com"])
+def test_an_address_that_the_service_cannot_use_is_refused_on_the_page(till: Till, typed: str) -> None:
+    till.button("9").click()
+    till.button("Prepaid").click()
+    till.page.get_by_label("Receipt to").fill(typed)
+    till.button("Take payment").click()
+
+    expect(till.page.get_by_role("alert").filter(has_text="Type an e-mail address")).to_be_visible()
 
 
 def test_a_killed_browser_loses_no_sale(tmp_path: Path, playwright: Playwright, seller: Seller) -> None:
@@ -252,6 +359,25 @@ def test_a_second_tab_says_that_the_till_is_open_and_sells_when_the_first_is_clo
 
     second.sell_and_see("paid")
     assert len(till.seller.payments()) == 2
+
+
+@pytest.mark.parametrize("fault", ["open", "match"])
+@pytest.mark.parametrize(
+    "broken", ["throw new Error('broken')", "return new Promise(() => {})"], ids=["throws", "hangs"]
+)
+def test_a_broken_cache_of_the_service_worker_keeps_nobody_from_the_page(
+    visit_by_phone: Visit, seller: Seller, monkeypatch: pytest.MonkeyPatch, fault: str, broken: str
+) -> None:
+    place = {"open": "CacheStorage.prototype", "match": "Cache.prototype"}[fault]
+    text = f"const usual = {place}.{fault}; {place}.{fault} = function (...given) {{"
+    text += f"if (self.registration.active) {broken}; return usual.apply(this, given); }};\n{pages.worker()}"
+    monkeypatch.setattr(pages, "worker", lambda: text)
+    till = Till(visit_by_phone.page, seller)
+    till.begin()
+    till.page.wait_for_function("() => navigator.serviceWorker.controller !== null")
+    till.page.reload()
+
+    till.sell_and_see("paid")
 
 
 def test_a_storage_that_is_full_refuses_the_sale_before_money_is_taken(till: Till) -> None:
@@ -385,7 +511,7 @@ def test_no_password_no_key_and_no_address_of_a_sent_sale_is_on_the_device(till:
     expect(till.shown("result")).to_have_attribute("data-state", "paid")
     stored = till.page.evaluate(STORED) + till.page.evaluate("JSON.stringify([localStorage, sessionStorage])")
 
-    assert [one for one in (PASSWORD, till.seller.account.key) if one in stored] == []
+    assert [one for one in (PASSWORD, till.seller.account.key, "payer@example.com") if one in stored] == []
 
 
 def test_each_screen_is_accessible_and_fits(visit_of_a_shop: Visit, seller: Seller) -> None:

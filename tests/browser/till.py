@@ -9,7 +9,9 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Locator, Page, Route, expect
 
+from chalicelib import iso_codes
 from chalicelib.domain.agent import Features, MobileSettings
+from chalicelib.domain.merchant import Merchant
 from tests.browser.shop import Login
 from tests.support.accounts import PASSWORD, Account, a_stored_merchant, a_stored_terminal, an_account
 from tests.support.http import get, post
@@ -26,6 +28,7 @@ class Seller:
 
     stage: str
     account: Account
+    merchant: Merchant
 
     @property
     def login(self) -> Login:
@@ -42,12 +45,13 @@ class Seller:
         return found
 
 
-def a_seller(stage: str, features: Features = EVERY_TENDER, **changes: Any) -> Seller:
+def a_seller(stage: str, features: Features = EVERY_TENDER, currency: str = "ZAR", **changes: Any) -> Seller:
+    """Store an agent whose terminal takes a currency, at a merchant of South Africa."""
     merchant = a_stored_merchant(currency_id="ZAR")
     settings = MobileSettings(features=features)
-    terminal = a_stored_terminal(merchant)
+    terminal = a_stored_terminal(merchant, currency=iso_codes.currency(currency))
     account = an_account(merchant=merchant, terminal_id=terminal, mobile_settings=settings, **changes)
-    return Seller(stage, account)
+    return Seller(stage, account, merchant)
 
 
 class Till:

@@ -4,7 +4,8 @@ from datetime import timedelta
 import pytest
 
 from chalicelib.domain import outbox
-from chalicelib.domain.outbox import one_line, welcome
+from chalicelib.domain.outbox import welcome
+from chalicelib.domain.printed_text import one_line
 from tests.support.builders import a_merchant
 from tests.support.receipts import an_entry
 from tests.support.transactions import NOW

@@ -1,4 +1,5 @@
 import re
+import unicodedata
 from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
@@ -271,6 +272,70 @@ def test_no_line_of_the_text_is_wider_than_a_printer() -> None:
     payment = a_payment(description=long, invoice="9" * 100, purchases=bought((long, "1", "1")))
 
     assert max(map(len, text_of(payment).splitlines())) == WIDTH
+
+
+NAMES = {
+    "Sinhala": "ශ්\u200dරී ලංකා ක්\u200dරීඩා",
+    "Persian": "می\u200cخواهم کتاب\u200cها",  # noqa: RUF001
+    "emoji": "Café 👩\u200d🍳 ☕\ufe0f",
+    "marks": "Cafe\u0301 Ze\u0302nith\u0323",
+    "Japanese": "東京珈琲\u3000株式会社",
+    "blanks": "Bean\u00a0&\u2009Leaf",
+}
+
+
+@pytest.mark.parametrize("name", NAMES.values(), ids=NAMES)
+def test_a_name_is_printed_as_it_was_stored(name: str) -> None:
+    payment = a_payment(merchant=replace(MERCHANT, name=name), description=name, purchases=bought((name, "12.30", "1")))
+    text = text_of(payment)
+
+    assert (receipt_of(payment).merchant, receipt_of(payment).notes[0]) == (name, name)
+    assert text.count(name) + text.count(name.upper()) >= 3
+    assert html_of(payment).count(name.replace("&", "&amp;")) >= 3
+    assert as_sms(payment).startswith(name)
+
+
+@pytest.mark.parametrize("letter", "\x00\n\r\t\x7f\x85\u2028\u2029\u202a\u202e\u2066\u2069\u200f\u061c")
+def test_a_character_that_breaks_a_line_or_turns_the_text_is_replaced(letter: str) -> None:
+    payment = a_payment(merchant=replace(MERCHANT, name=f"A{letter}B"), invoice=f"1{letter}2")
+    paper = receipt_of(payment)
+
+    assert (paper.merchant, paper.facts[0][1]) == ("A B", "1 2")
+    assert "A B" in as_sms(payment)
+
+
+def columns(text: str) -> int:
+    """Return the columns of a text on a receipt printer."""
+    marks = [letter for letter in text if unicodedata.category(letter) in {"Mn", "Mc", "Me", "Cf"}]
+    return len(text) - len(marks) + sum(unicodedata.east_asian_width(letter) in {"F", "W"} for letter in text)
+
+
+@given(
+    name=st.lists(st.sampled_from([*NAMES.values(), "long" * 12, "東" * 30, "👩\u200d🍳" * 15]), min_size=1, max_size=5)
+)
+def test_a_line_counts_wide_letters_as_two_and_marks_and_joiners_as_none(name: list[str]) -> None:
+    text = " ".join(name)
+    merchant = replace(MERCHANT, name=text, address=text)
+    payment = a_payment(merchant=merchant, terminal_name=text, purchases=bought((text, "12.30", "1")))
+    lines = text_of(payment).splitlines()
+
+    assert max(map(columns, lines)) <= WIDTH
+    assert not [line for line in lines if line.strip()[:1] in {"\u200d", "\ufe0f", "\u0301"} or line.endswith("\u200d")]
+
+
+def test_values_end_in_the_last_column() -> None:
+    lines = text_of(a_payment(terminal_name="東京 ක්\u200dරී")).splitlines()
+
+    assert [columns(line) for line in lines if line.startswith(("Terminal", "PAID"))] == [WIDTH, WIDTH]
+
+
+def test_a_short_message_cuts_no_letter_apart() -> None:
+    name = "👩\u200d🍳" * 40
+    text = as_sms(a_payment(merchant=replace(MERCHANT, name=name)))
+
+    shortened = text.partition(":")[0]
+    assert len(shortened) % 3 == 0
+    assert name.startswith(shortened)
 
 
 def test_a_line_break_in_a_name_cannot_become_a_header() -> None:

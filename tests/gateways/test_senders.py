@@ -13,6 +13,7 @@ from botocore.exceptions import ReadTimeoutError
 from chalicelib.domain.outbox import NotSentError
 from chalicelib.domain.picture import Picture
 from chalicelib.gateways import files, mail, sms
+from chalicelib.settings import settings
 from tests.support.builders import JPEG, PNG, an_email
 from tests.support.intercepted_calls import failing
 from tests.support.receipts import an_entry, mails, messages, ses
@@ -20,16 +21,32 @@ from tests.support.receipts import an_entry, mails, messages, ses
 pytestmark = pytest.mark.usefixtures("moto")
 
 
-def test_a_mail_carries_the_name_of_its_sender() -> None:
+BY = " by payments.example"  # a stage without a name of its own
+
+
+def test_a_mail_carries_the_name_of_its_sender_and_of_the_stage() -> None:
     to = an_email()
     mail.send(an_entry(sender='Corner "Store", Inc.'), to)
 
     (sent,) = mails(to)
-    assert sent.source == '"Corner \\"Store\\", Inc." <receipts@payments.example>'
+    assert sent.source == f'"Corner \\"Store\\", Inc.{BY}" <receipts@payments.example>'
     assert sent.body == "Hello, world."
 
 
-@pytest.mark.parametrize("name", ["Zoë", "日本語の店" * 50, "ë" * 256])
+@pytest.mark.parametrize(
+    ("sender", "by"), [("Your Bank", "Your Bank by "), (None, ""), ("日" * 99, f"{'日' * 40} by ")]
+)
+def test_the_stage_has_the_name_in_mail_from(monkeypatch: pytest.MonkeyPatch, sender: str | None, by: str) -> None:
+    named = replace(settings(), mail_from="Zoë's Payments <receipts@payments.example>")
+    monkeypatch.setattr(mail, "settings", lambda: named)
+    to = an_email()
+    mail.send(an_entry(sender=sender), to)
+
+    encoded, _ = mails(to)[0].source.rsplit(" ", 1)
+    assert str(make_header(decode_header(encoded))) == f"{by}Zoë's Payments"
+
+
+@pytest.mark.parametrize("name", ["Zoë", "日本語の店" * 50, "ë" * 256, "ශ්\u200dරී"])
 def test_a_name_in_any_script_arrives_in_words_that_mail_can_carry(name: str) -> None:
     to = an_email()
     mail.send(an_entry(sender=name), to)
@@ -37,7 +54,7 @@ def test_a_name_in_any_script_arrives_in_words_that_mail_can_carry(name: str) ->
     (sent,) = mails(to)
     encoded, address = sent.source.rsplit(" ", 1)
     assert address == "<receipts@payments.example>"
-    assert str(make_header(decode_header(encoded))) == name[:40]
+    assert str(make_header(decode_header(encoded))) == name[:40] + BY
     assert max(map(len, encoded.split())) <= 75
     assert len(sent.source) <= 320
 
@@ -70,7 +87,17 @@ def test_a_mail_brings_the_logo_that_its_html_names() -> None:
     assert (text.get_content().strip(), page.get_content().strip()) == ("Hello, world.", html)
     assert (message["To"], message["Subject"]) == (to, subject)
     (mailbox,) = message["From"].addresses
-    assert (mailbox.display_name, mailbox.addr_spec) == (sender, "receipts@payments.example")
+    assert (mailbox.display_name, mailbox.addr_spec) == (sender + BY, "receipts@payments.example")
+
+
+def test_a_long_name_is_cut_between_its_letters() -> None:
+    to = an_email()
+    mail.send(an_entry(sender="👩\u200d🍳" * 60), to)
+
+    (sent,) = mails(to)
+    name = str(make_header(decode_header(sent.source.rsplit(" ", 1)[0]))).removesuffix(BY)
+    assert len(name) % 3 == 0
+    assert 300 < len(sent.source) <= 320
 
 
 def test_a_mail_with_a_logo_is_of_short_lines_of_ascii() -> None:

@@ -8,6 +8,8 @@ const require = createRequire(`${process.env.TILL_TOOLS}/`);
 export const fc = require("fast-check");
 const { IDBFactory, IDBKeyRange } = require("fake-indexeddb");
 globalThis.IDBKeyRange = IDBKeyRange;
+const kept = new Map(); // localStorage of the newest device
+globalThis.localStorage = { getItem: (name) => kept.get(name) ?? null, setItem: (name, text) => { kept.set(name, text); } };
 
 const START = Date.UTC(2026, 10, 23, 12);
 const CODES = { signIn: [401, 105], blocked: [403, 152], busy: [429, 402], inProgress: [409, 301], down: [503, 903], broken: [500, 901], stranger: [404, 207] };
@@ -27,7 +29,8 @@ export class Service {
     if (fault in CODES) return this.#refusal(...CODES[fault]);
     if (!agent) return this.#refusal(...CODES.signIn);
     if (this.blocked.has(agent)) return this.#refusal(...CODES.blocked);
-    if (description === "poison") return this.#noted(id, 400, 202, [{ Type: 1, Property: "Receipt.Email", Message: "An e-mail address is expected." }]);
+    if (description === "poison") return this.#noted(id, 400, 202, [{ Type: 1, Property: "BasicTran.Amount", Message: "Too much." }]);
+    if (request.Receipt) return this.#noted(id, 400, 202, [{ Type: 1, Property: "Receipt.Phone", Message: "A telephone number is expected." }]);
     if (Paid && Date.parse(`${Paid}Z`) - (request.GMT ?? 0) * 3_600_000 > this.now() + 120_000) {
       return this.#refusal(400, 202, [{ Type: 1, Property: "BasicTran.OfflineTran.Paid", Message: "Too late." }]);
     }
@@ -72,8 +75,14 @@ function mortal(store, visit, device) {
       if (typeof method !== "function") return method;
       return async (...given) => {
         await visit.step();
-        if (device.isStorageFull && ["take", "change", "remove"].includes(name)) throw new DOMException("full", "QuotaExceededError");
+        const isWrite = ["take", "change", "remove"].includes(name);
+        if (device.isStorageFull && isWrite) throw new DOMException("full", "QuotaExceededError");
+        if (device.isStorageLate && name === "take") {
+          device.late.push(() => method.apply(target, given));
+          throw new Error("The storage does not answer.");
+        }
         const result = await method.apply(target, given);
+        if (device.isStorageLate && isWrite) throw new Error("The storage does not answer.");
         await visit.step();
         return result;
       };
@@ -86,13 +95,17 @@ export class Device {
   skew = 0; // of the device's clock
   faults = []; // of the next requests: "lost request", "lost answer", or one of the service's
   isStorageFull = false;
+  isStorageLate = false; // its commits end after the page has given up
+  late = []; // these commits
   isPersistent = true;
   features = { Offline: true };
   shown = new Map(); // the result that the page showed, by ID
+  refused = new Set(); // the IDs that the page showed as refused
   attempts = 0;
   #id = 0;
 
   constructor() {
+    kept.clear();
     this.factory = new IDBFactory();
     this.service = new Service();
     this.service.now = () => START + this.elapsed;
@@ -122,7 +135,16 @@ export class Device {
 
   newId() {
     this.#id += 1;
-    return `00000000-0000-4000-8000-${String(this.#id).padStart(12, "0")}`;
+    return this.#idOf(this.#id);
+  }
+
+  #idOf(number) {
+    return `00000000-0000-4000-8000-${String(number).padStart(12, "0")}`;
+  }
+
+  // The storage commits what it held back.
+  async commitLate() {
+    for (const commit of this.late.splice(0)) await commit().catch(() => {});
   }
 
   kill() {
@@ -155,15 +177,17 @@ export class Device {
   }
 
   // Sell as the page does it; return the result that the customer sees.
-  async sell({ tender = "cash", minor = 1234, description = "", isOnline = true } = {}) {
+  async sell({ tender = "cash", minor = 1234, description = "", receipt, isOnline = true } = {}) {
     this.attempts += 1;
-    const draft = { tender, minor, digits: 2, currency: "ZAR", description };
+    const draft = { tender, minor, digits: 2, currency: "ZAR", description, receipt };
+    const before = this.#id;
     try {
       const sale = await this.queue.sell(draft, { isOnline });
       this.shown.set(sale.id, sale.state);
       return sale;
     } catch (refused) {
       if (!refused.why) throw refused;
+      if (this.#id > before) this.refused.add(this.#idOf(this.#id));
       return { refused };
     }
   }
@@ -175,7 +199,8 @@ export class Device {
 
   // All faults end, the agent signs in, and the queue drains until nothing changes.
   async heal() {
-    Object.assign(this, { faults: [], isStorageFull: false });
+    Object.assign(this, { faults: [], isStorageFull: false, isStorageLate: false });
+    await this.commitLate();
     this.service.blocked.clear();
     await this.kill();
     await this.signIn(3);

@@ -1,4 +1,4 @@
-// The eleven promises of a till that sells without connection, as far as its queue keeps them.
+// The promises of a till that sells without connection, as far as its queue keeps them.
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { meaning } from "../../chalicelib/pages/till/rules.js";
@@ -63,10 +63,24 @@ test("2. After an ended session a sale waits for the same agent", async () => {
   assert.deepEqual(await statesOf(device), ["paid"]);
 });
 
-test("2. A blocked agent's sale waits, and is sent after the agent is unblocked", async () => {
+test("2. A first attempt of a blocked agent is refused at the till, and nothing waits", async () => {
   const device = await aDevice();
   device.service.blocked.add(3);
-  await device.sell();
+  const { refused } = await device.sell();
+
+  assert.deepEqual([refused.why, refused.code], ["service", 152]);
+  assert.equal(device.queue.problem, null); // it was told at the sale in hand
+  device.service.blocked.clear();
+  await device.wait(60);
+  assert.deepEqual(await device.store.queue(), []);
+  assert.equal(device.service.taken.size, 0);
+});
+
+test("2. A blocked agent's paid sale waits, and is sent after the agent is unblocked", async () => {
+  const device = await aDevice();
+  device.service.blocked.add(3);
+  await device.sell({ isOnline: false });
+  await device.wait(1);
 
   assert.equal(device.queue.problem.means, "blocked");
   device.service.blocked.clear();
@@ -135,6 +149,16 @@ test("2. One sale that never gets an answer holds nobody back", async () => {
   for (const _ of [1, 2, 3]) await device.wait(20);
 
   assert.deepEqual((await device.store.queue()).map((one) => one.id), [bad.id]);
+});
+
+test("13. A sale at the till is sent at once, while the queue waits for an answer or pauses", async () => {
+  const device = await aDevice();
+  const { send } = device;
+  await device.sell({ isOnline: false, minor: 666 });
+  device.send = (request, ...rest) => (request.BasicTran.Amount === "6.66" ? new Promise(() => {}) : send.call(device, request, ...rest));
+  device.queue.hurry();
+
+  assert.equal((await device.sell()).state, "paid");
 });
 
 test("2. Without connection a round asks for two sales, not for all", async () => {
@@ -266,6 +290,74 @@ test("9. A full storage refuses the sale before money is taken", async () => {
   assert.equal(device.service.sent.length, 0);
 });
 
+for (const isOnline of [true, false]) {
+  test(`12. A sale that is ${isOnline ? "online" : "offline"}, and whose commit comes after the refusal, is never sent`, async () => {
+    const device = await aDevice();
+    device.isStorageLate = true;
+    assert.equal((await device.sell({ isOnline })).refused.why, "storage");
+    device.isStorageLate = false;
+    await device.commitLate();
+    assert.deepEqual(await statesOf(device), []);
+    for (const _ of [1, 2]) {
+      await device.kill();
+      await device.wait(60);
+    }
+
+    assert.equal(device.service.sent.length, 0);
+    assert.equal(await raw(device), 0);
+  });
+}
+
+// The records of the database, also the hidden ones.
+const raw = (device) => new Promise((resolve) => {
+  device.factory.open("payments.till").onsuccess = ({ target }) => {
+    const counted = target.result.transaction("sales").objectStore("sales").count();
+    counted.onsuccess = () => { target.result.close(); resolve(counted.result); };
+  };
+});
+
+test("12. A sale that the service refused and the storage cannot delete is not sent again", async () => {
+  const device = await aDevice();
+  const remove = device.store.remove;
+  device.store.remove = async () => { throw new Error("The storage does not answer."); };
+  const { refused } = await device.sell({ description: "poison" });
+  device.store.remove = remove;
+  const sent = device.service.sent.length;
+  await device.kill();
+  await device.wait(60);
+
+  assert.equal(refused.why, "service");
+  assert.equal(device.service.sent.length, sent);
+});
+
+test("12. Without localStorage the page remembers the refusal", async () => {
+  const device = await aDevice();
+  const { localStorage } = globalThis;
+  delete globalThis.localStorage;
+  device.isStorageLate = true;
+  await device.sell();
+  device.isStorageLate = false;
+  await device.commitLate();
+  await device.wait(60);
+  globalThis.localStorage = localStorage;
+
+  assert.equal(device.service.sent.length, 0);
+});
+
+test("15. An address that the service refuses parks no sale: it is sent without the receipt", async () => {
+  const device = await aDevice();
+  const receipt = { Phone: "+27829876543" };
+  await device.sell({ receipt, isOnline: false });
+  device.faults = ["lost request"];
+  await device.sell({ receipt });
+  for (const _ of [1, 2]) await device.wait(60);
+
+  assert.deepEqual(await statesOf(device), ["paid", "paid"]);
+  assert.ok((await device.store.newest(3, 2)).every((sale) => sale.hasNoReceipt));
+  const { refused } = await device.sell({ receipt });
+  assert.equal(refused.means, "no receipt"); // the page offers the sale without it
+});
+
 test("9. Where the browser may delete, at most 5,000.00 waits, and only sales without connection are limited", async () => {
   const device = await aDevice();
   device.isPersistent = false;
@@ -394,7 +486,7 @@ const command = fc.oneof(
   fc.record({ do: fc.constant("sell"), isOnline: fc.boolean(), tender: fc.constantFrom("cash", "cash", "onAccount", "linkedCard"), description: fc.constantFrom("", "", "", "poison", "declined"), faults: fc.array(faults, { maxLength: 3 }) }),
   fc.record({ do: fc.constant("wait"), seconds: fc.integer({ min: 1, max: 70 }), faults: fc.array(faults, { maxLength: 6 }) }),
   fc.record({ do: fc.constant("kill"), steps: fc.integer({ min: 0, max: 14 }) }),
-  fc.record({ do: fc.constantFrom("end sessions", "sign in", "block", "unblock", "fill the storage", "empty the storage", "send again", "look", "switch Offline off", "switch Offline on") }),
+  fc.record({ do: fc.constantFrom("end sessions", "sign in", "block", "unblock", "fill the storage", "empty the storage", "stall the storage", "commit", "send again", "look", "switch Offline off", "switch Offline on") }),
   fc.record({ do: fc.constant("set the clock"), days: fc.integer({ min: -2, max: 2 }) }),
 );
 
@@ -410,7 +502,9 @@ async function run(device, one) {
   if (one.do === "block") device.service.blocked.add(3);
   if (one.do === "unblock") device.service.blocked.clear();
   if (one.do === "fill the storage") device.isStorageFull = true;
-  if (one.do === "empty the storage") device.isStorageFull = false;
+  if (one.do === "empty the storage") Object.assign(device, { isStorageFull: false, isStorageLate: false });
+  if (one.do === "stall the storage") device.isStorageLate = true;
+  if (one.do === "commit") await device.commitLate();
   if (one.do === "look") await limit(device.queue.hurry());
   if (one.do === "switch Offline off") device.features = {};
   if (one.do === "switch Offline on") device.features = { Offline: true };
@@ -435,6 +529,10 @@ async function check(device) {
   for (const [id, { agent, isDeclined }] of device.service.taken) {
     assert.equal(agent, 3);
     if (!isDeclined) assert.equal(byId.get(id)?.state, "paid", `${id} took money, and the till shows ${byId.get(id)?.state}`);
+  }
+  for (const id of device.refused) {
+    assert.ok(!device.service.taken.has(id), `${id} was shown as refused and was sent`);
+    assert.ok(!byId.has(id), `${id} was shown as refused and is there`);
   }
   assert.ok(device.service.taken.size <= device.attempts, "a sale was sent under two IDs");
   assert.equal(new Set(sales.map((sale) => sale.number)).size, sales.length);

@@ -1,15 +1,17 @@
-"""The modules of the till under Node.js: its promises, random scenarios, and the decimals of currencies."""
+"""The modules of the till under Node.js: its promises and random scenarios."""
 
 import json
 import os
+import random
 import shutil
 import subprocess
 from pathlib import Path
 
-import iso4217
+import phonenumbers
 import pytest
 
-from chalicelib import iso_codes
+from chalicelib import phone_numbers
+from chalicelib.schemas.field_types import is_email
 from infra.reference import ROOT
 from tests.conftest import CI
 
@@ -35,11 +37,27 @@ def test_the_queue_keeps_the_promises_of_a_till_that_sells_without_connection() 
     assert finished.returncode == 0, finished.stdout[-8000:]
 
 
-def test_the_till_has_the_decimals_of_the_service_for_every_currency() -> None:
-    currencies = [found for entry in iso4217.Currency if (found := iso_codes.currency(entry.code))]
-    wanted = {currency.code: currency.digits for currency in currencies}
-    program = 'import { digitsOf } from "./chalicelib/pages/till/currency.js";'
-    program += f"const codes = {json.dumps(sorted(wanted))};"
-    program += "console.log(JSON.stringify(Object.fromEntries(codes.map((code) => [code, digitsOf(code)]))))"
+def test_the_service_takes_each_address_that_the_till_takes() -> None:
+    chosen = random.Random(1)  # noqa: S311  no secret
+    codes = sorted(phonenumbers.supported_calling_codes())
+    typed = ["+27 (82) 987-6543", "+27 82 98", "+999 1234567", "+0829876543", "ann@example.com", "ann@localhost"]
+    typed += [
+        f"{'a' * 65}@example.com",
+        f"ann@{'b' * 64}.com",
+        f"ann@{'c.' * 125}com",
+        "ann@-b.com",
+        "a\u0301@example.com",
+    ]
+    for _ in range(5000):
+        typed.append(f"+{chosen.choice(codes)}{chosen.randrange(10 ** chosen.randrange(4, 13))}")
+    program = 'import { addressOf } from "./chalicelib/pages/till/rules.js";'
+    program += f"console.log(JSON.stringify({json.dumps(typed)}.map((one) => addressOf(one) ?? {{}})))"
 
-    assert json.loads(run("--input-type=module", "--eval", program).stdout) == wanted
+    read = json.loads(run("--input-type=module", "--eval", program).stdout)
+
+    taken = [one for one in read if one]
+    assert read[0] == {"Phone": "+27829876543"}
+    assert read[1:4] == [{}] * 3
+    assert len(taken) > 500
+    assert [one for one in taken if not is_email(one.get("Email", "a@b.c"))] == []
+    assert [one for one in taken if "Phone" in one and not phone_numbers.parse(one["Phone"], None)] == []

@@ -287,6 +287,8 @@ def posted(form: str, name: str, folder: Path) -> Any:
 @needs_hledger
 @settings(few_runs, max_examples=8)
 @example("2026-03-14")
+@example("Assets:ක්\u200dරෙඩිට්")
+@example("Assets:می\u200cخواهم")  # noqa: RUF001
 @example("12.30 ZAR")
 @example("Assets:a = 5 ZAR")
 @example("Assets:a @ 2 JPY")

@@ -36,13 +36,14 @@ def read_back(transaction: Transaction, language: str = "en") -> dict[str, str]:
 
 
 @given(description=TEXTS, terminal=TEXTS, ext_id=TEXTS, invoice=TEXTS)
-def test_every_text_is_read_back_as_it_was_written_and_none_is_a_formula(
+def test_every_text_is_read_back_as_it_was_written_without_controls_and_none_is_a_formula(
     description: str, terminal: str, ext_id: str, invoice: str
 ) -> None:
     row = read_back(a_payment(description=description, terminal_name=terminal, ext_id=ext_id, invoice=invoice))
 
     for name, text in (("Description", description), ("Terminal", terminal), ("ExtID", ext_id), ("Invoice", invoice)):
-        assert row[name] in {text, f"'{text}"}
+        cleaned = re.sub(r"[\x00-\x1f\x7f-\x9f]", " ", text)
+        assert row[name] in {cleaned, f"'{cleaned}"}
     texts = [cell for name, cell in row.items() if not name.startswith("Amount")]
     assert not [text for text in texts if text[:1] != "'" and re.search(f"(^|;) *[{DANGEROUS}]", text)]
 

@@ -140,7 +140,7 @@ def test_what_was_just_kept_is_sent_and_owed_no_more() -> None:
 
     (sent,) = mails(to)
     assert sent.subject == "Receipt from Bean & Leaf: R 12.30"
-    assert sent.source == "Bean & Leaf <receipts@payments.example>"
+    assert sent.source == '"Bean & Leaf by payments.example" <receipts@payments.example>'
     assert sent.body.startswith("<!doctype html>")
     assert sale.merchant
     assert messages(NUMBER)[-1].body == as_sms(sale)
@@ -206,7 +206,9 @@ def test_a_stage_without_a_sender_gives_up_and_logs(channel: str, to: str, capsy
     send_new([now_kept(entry)], entry.created_at)
 
     assert now_kept(entry).given_up_at
-    assert "the stage has no sender" in capsys.readouterr().out
+    log = capsys.readouterr().out
+    assert "the stage has no sender" in log
+    assert f'"merchant": {entry.client_id}' in log
     assert messages(to) == []
 
 

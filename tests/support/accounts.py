@@ -102,9 +102,9 @@ def block(merchant: Merchant) -> None:
     write_one(update(merchants.key(merchant.id), "SET #state = :state", {"state": 0}))
 
 
-def a_stored_terminal(merchant: Merchant) -> int:
+def a_stored_terminal(merchant: Merchant, **changes: Any) -> int:
     """Store a terminal of the merchant, and return its ID."""
-    terminal = a_terminal(client_id=merchant.id)
+    terminal = a_terminal(client_id=merchant.id, **changes)
     write_one(put_new("terminals", terminal, "id"))
     return terminal.id
 

@@ -15,7 +15,7 @@ async function chosen(clientId) {
   const isWhole = account.IsAdministrator;
   const Name = isWhole ? texts.merchant.name(clientId) : texts.merchant.part(clientId, account.Name);
   const { Data: me } = await callAs(session().token, `user/me?AccountID=${account.ID}`);
-  const merchant = { ClientID: clientId, CurrencyID: account.CurrencyID, AccountID: account.ID, Name };
+  const merchant = { ClientID: clientId, CurrencyID: me.CurrencyID, AccountID: account.ID, Name };
   return { me, merchant, askedAt: Date.now() };
 }
 

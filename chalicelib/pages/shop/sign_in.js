@@ -9,7 +9,10 @@ import { html, useEffect, useRef, useState } from "../kit/view.js";
 async function signIn(email, password) {
   const { Data } = await callAs(null, "user/login/session", { Email: email, Password: password });
   const { Data: me } = await callAs(Data.SessionID, "user/me");
-  return { token: Data.SessionID, me };
+  if (!me.ClientID) return { token: Data.SessionID, me };
+  // Sums are in the merchant's currency; the agent's own terminal may have another one.
+  const { Data: { CurrencyID, CurrencyDigits } } = await callAs(Data.SessionID, `user/me?AccountID=${me.AgentID}`);
+  return { token: Data.SessionID, me: { ...me, CurrencyID, CurrencyDigits } };
 }
 
 function SignInForm({ email = "", onSignedIn, children }) {

@@ -2,7 +2,7 @@
 import { call } from "../kit/api.js";
 import { kindName } from "./kinds.js";
 import { isZero, sum } from "../kit/money.js";
-import { account, merchant } from "../kit/session.js";
+import { account, merchant, session } from "../kit/session.js";
 
 const report = (first, last, by) => call("report/takings", { Period: { From: first, To: last }, ...account(), By: by });
 
@@ -16,7 +16,7 @@ export async function takingsOfDay(day) {
 
 // The sums of rows in one currency.
 export function total(rows, currency) {
-  const add = (name) => (rows.length ? sum(rows.map((row) => row[name])) : zero(currency));
+  const add = (name) => (rows.length ? sum(rows.map((row) => row[name])) : zero());
   const count = (name) => rows.reduce((counted, row) => counted + row[name], 0);
   return {
     currency,
@@ -28,11 +28,9 @@ export function total(rows, currency) {
   };
 }
 
-// Zero, with the decimals of the currency.
-function zero(currency) {
-  const digits = currency
-    ? new Intl.NumberFormat("en", { style: "currency", currency }).resolvedOptions().maximumFractionDigits
-    : 0;
+// Zero, with the decimals of the merchant's currency.
+function zero() {
+  const digits = session().me.CurrencyDigits;
   return digits ? `0.${"0".repeat(digits)}` : "0";
 }
 

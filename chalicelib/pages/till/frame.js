@@ -6,11 +6,12 @@ import { choose } from "../kit/language.js";
 import { format } from "../kit/money.js";
 import { address, useRoute } from "../kit/route.js";
 import { html, useEffect, useRef, useState } from "../kit/view.js";
-import { MAX_QUEUED, Means } from "./rules.js";
-import { Sales } from "./sales.js";
-import { Sell, currencyOf } from "./sell.js";
+import { Means } from "./rules.js";
+import { amountOf } from "./receipt.js";
+import { Sales, exportSales } from "./sales.js";
+import { Sell, limitOf } from "./sell.js";
 import { LANGUAGES, language, texts } from "texts";
-import { queue, signIn, signOut, till, useTill } from "./till.js";
+import { clear, currencyOf, leftSales, queue, signIn, signOut, till, useTill } from "./till.js";
 
 export const Notice = ({ words }) => html`<main class="sign-in"><div class="card"><h1 class="brand">${texts.name}</h1><p role="alert">${words}</p></div></main>`;
 
@@ -24,16 +25,20 @@ const wordsOf = ({ status, body, isAnother, isBroken }, email) => {
 
 function SignInForm({ email = "", onDone, children }) {
   const form = useRef(null);
+  const [left, setLeft] = useState(null);
   useEffect(() => { form.current.querySelector(email ? "[type=password]" : "input").focus(); }, []);
   const { act, isBusy, error } = useAct(async () => {
     const typed = new FormData(form.current);
     const refused = await signIn(typed.get("email").trim(), typed.get("password")).catch(() => ({ isBroken: true }));
+    if (refused?.mayClear) return setLeft(await leftSales());
     if (refused) {
       form.current.querySelector("[type=password]").select();
       throw new Error(wordsOf(refused, till().session?.me.Email ?? ""));
     }
     onDone?.();
+    return undefined;
   });
+  if (left) return html`<${LeftSales} left=${left} onClose=${onDone} />`;
   return html`<form ref=${form} onSubmit=${act}>
     ${error && html`<${Failure} error=${error} />`}
     <${Field} id="email" name="email" type="email" label=${texts.signIn.email} autocomplete="username" required
@@ -41,6 +46,29 @@ function SignInForm({ email = "", onDone, children }) {
     <${Field} id="password" name="password" type="password" label=${texts.signIn.password} required autocomplete="current-password" />
     <div class="actions"><button class="main" disabled=${isBusy}>${texts.signIn.button}</button>${children}</div>
   </form>`;
+}
+
+// The sales of an agent that has left, for an administrator of its merchant: to export, and then to delete.
+function LeftSales({ left, onClose }) {
+  const [isExported, setExported] = useState(false);
+  const [isSure, setSure] = useState(false);
+  const heading = useRef(null);
+  useEffect(() => { heading.current.focus(); }, []);
+  const { Email } = till().session.me;
+  const { act, isBusy, error } = useAct(() => clear(left).catch(() => { throw new Error(texts.notices.broken); }));
+  const save = () => {
+    exportSales(left, `sales-${left[0].device}`);
+    setExported(true);
+  };
+  return html`<section class="left"><h2 ref=${heading} tabindex="-1">${texts.left.title(left.length, Email)}</h2>
+    <p>${texts.left.explained}</p>
+    <ul>${left.map((sale) => html`<li key=${sale.id}>${sale.number} · ${format(amountOf(sale), sale.draft.currency)} · ${texts.results[sale.state]}</li>`)}</ul>
+    ${error && html`<${Failure} error=${error} />`}
+    <div class="actions"><button type="button" class="main" onClick=${save}>${texts.list.export}</button>
+      ${!isSure && html`<button type="button" disabled=${!isExported} onClick=${() => setSure(true)}>${texts.left.delete(left.length)}</button>`}
+      <button type="button" onClick=${onClose}>${texts.cancel}</button></div>
+    ${isSure && html`<div class="note bad" role="alert"><p>${texts.left.sure}</p><button type="button" disabled=${isBusy} onClick=${act}>${texts.left.confirm}</button></div>`}
+  </section>`;
 }
 
 function Languages() {
@@ -56,6 +84,11 @@ const SignIn = () => html`<main class="sign-in">
 const SignInAgain = ({ onClose }) => html`<${Dialog} title=${texts.signIn.again} onClose=${onClose}>
   <p>${texts.notices.ended}</p>
   <${SignInForm} email=${till().session.me.Email} onDone=${onClose}><button type="button" onClick=${onClose}>${texts.signIn.later}</button><//>
+<//>`;
+
+const Administrator = ({ onClose }) => html`<${Dialog} title=${texts.left.open} onClose=${onClose}>
+  <p>${texts.left.who(till().session.me.ClientName)}</p>
+  <${SignInForm} onDone=${onClose}><button type="button" onClick=${onClose}>${texts.cancel}</button><//>
 <//>`;
 
 function Header({ view, state }) {
@@ -83,12 +116,16 @@ function Notices({ state, onSignIn }) {
 
 function Leave({ state }) {
   const [isRefused, setRefused] = useState(false);
-  const leave = async () => setRefused(!await signOut());
+  const [isClearing, setClearing] = useState(false);
+  const leave = () => signOut().then((isDone) => setRefused(!isDone), () => {}); // a notice tells of the storage
   const left = state.waiting + state.parked;
-  const mayLose = !state.isPersistent && state.features?.Offline && currencyOf(state);
+  const sold = currencyOf(state);
+  const mayLose = !state.isPersistent && state.features?.Offline && sold.currency && sold.digits !== undefined;
   return html`<footer>
-    ${mayLose && html`<p class="hint">${texts.notices.mayLose(format(`${MAX_QUEUED}.00`, currencyOf(state)))}</p>`}
-    ${isRefused && left > 0 && html`<p class="note warn" role="alert">${texts.mustWait(left)}</p>`}
+    ${mayLose && html`<p class="hint">${texts.notices.mayLose(limitOf(sold))}</p>`}
+    ${isRefused && (left > 0 || queue.isSelling) && html`<div class="note warn" role="alert"><p>${texts.mustWait(Math.max(left, 1))}</p>
+      <button type="button" onClick=${() => setClearing(true)}>${texts.left.open}</button></div>`}
+    ${isClearing && html`<${Administrator} onClose=${() => setClearing(false)} />`}
     <button type="button" class="quiet" onClick=${leave}>${texts.signOut}</button>
     <${Languages} />
   </footer>`;

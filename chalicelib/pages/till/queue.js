@@ -42,6 +42,11 @@ export class Queue {
     return this.#problem;
   }
 
+  // A sale is being taken.
+  get isSelling() {
+    return this.#atTheTill.size > 0;
+  }
+
   get failure() {
     return this.#failure;
   }
@@ -76,6 +81,7 @@ export class Queue {
     try {
       return await this.#store.take(id, made);
     } catch {
+      await this.#store.refuse(id);
       throw new Refused("storage");
     }
   }
@@ -94,8 +100,8 @@ export class Queue {
   async #sendAtTheTill(sale, mayWait) {
     const seconds = TENDERS[sale.draft.tender].isOffline ? PATIENCE_S.offline : PATIENCE_S.online;
     const verdict = await this.#ask(sale, seconds);
-    if (verdict.means === Means.REFUSED) {
-      await this.#stored(this.#store.remove(sale.id)); // else the queue gets the same refusal later
+    if ([Means.REFUSED, Means.NO_RECEIPT, Means.BLOCKED].includes(verdict.means)) {
+      await this.#store.refuse(sale.id); // before the page says so: the service may accept it later
       throw new Refused("service", { ...verdict, number: sale.number });
     }
     if (verdict.means === Means.PAID || verdict.means === Means.DECLINED) {
@@ -121,8 +127,10 @@ export class Queue {
   // Send a sale and return the meaning of the answer.
   async #ask(sale, seconds) {
     const { session, offset } = this.facts();
+    if (session?.agent !== sale.agent) return { means: Means.AGAIN };
     const verdict = meaning(sale.id, await this.#send(requestAt(sale, this.#now() + offset), session, seconds));
-    if (verdict.means !== Means.AGAIN) this.note(verdict, session);
+    const isTold = verdict.means === Means.BLOCKED && this.#atTheTill.has(sale.id); // at the sale in hand
+    if (verdict.means !== Means.AGAIN && !isTold) this.note(verdict, session);
     return verdict;
   }
 
@@ -209,8 +217,10 @@ export class Queue {
 
   async #settle(sale, verdict) {
     this.#pauses.delete(sale.id);
-    if (verdict.means === Means.NO_TIME && !sale.hasNoTime) {
-      await this.#store.change(sale.id, { hasNoTime: true });
+    const isTimeless = verdict.means === Means.NO_TIME && !sale.hasNoTime;
+    const isUnsent = verdict.means === Means.NO_RECEIPT && sale.isShownPaid && !sale.hasNoReceipt;
+    if (isTimeless || isUnsent) {
+      await this.#store.change(sale.id, isTimeless ? { hasNoTime: true } : { hasNoReceipt: true });
       this.#isWanted = true;
     } else {
       await this.#store.change(sale.id, settled(sale, verdict, this.#now()));

@@ -2,7 +2,7 @@
 import { formatMoment, inZone } from "../kit/dates.js";
 import { difference, format, isZero } from "../kit/money.js";
 import { html, useState } from "../kit/view.js";
-import { State, decimal } from "./rules.js";
+import { State, decimal, shownState } from "./rules.js";
 import { texts } from "texts";
 import { ask, till } from "./till.js";
 
@@ -40,7 +40,7 @@ async function textOf(sale) {
 
 export function ReceiptOf({ sale }) {
   const [text, setText] = useState(null);
-  if (sale.state === State.UNKNOWN || sale.state === State.DECLINED) return null; // no money moved, as far as is known
+  if ([State.UNKNOWN, State.DECLINED].includes(shownState(sale))) return null; // no money moved, as far as is known
   if (text === null) return html`<button type="button" onClick=${async () => setText(await textOf(sale))}>${texts.list.receipt}</button>`;
   const share = () => navigator.share({ text }).catch(() => {}); // the person closed the dialog of the system
   return html`<div class="paper">

@@ -1,6 +1,6 @@
 // The rules of a till that goes on selling without connection (docs/offline.md). Pure functions: no browser, no words.
 import { DECLINED, ErrorCode } from "../kit/error_codes.js";
-
+import { PHONE_LENGTHS } from "./phone_lengths.js";
 
 export const TENDERS = {
   cash: { inputType: 10, feature: "AcceptCash", isOffline: true },
@@ -25,9 +25,11 @@ const NOT_ABOUT_THE_SALE = new Set([ErrorCode.MEDIA_TYPE, ErrorCode.METHOD_NOT_A
 const NOT_ALLOWED = new Set([ErrorCode.ROLE_MAY_NOT, ErrorCode.NOT_THE_CALLER]);
 const BLOCKED = new Set([ErrorCode.AGENT_BLOCKED, ErrorCode.MERCHANT_BLOCKED, ...NOT_ALLOWED]);
 const PAID = "BasicTran.OfflineTran.Paid";
+const RECEIPT = "Receipt.";
+const [ERROR, WARNING] = [1, 2];
 
 export const State = { WAITING: "waiting", UNKNOWN: "unknown", PARKED: "parked", PAID: "paid", DECLINED: "declined" };
-export const Means = { PAID: "paid", DECLINED: "declined", AGAIN: "again", SIGN_IN: "sign in", BLOCKED: "blocked", REFUSED: "refused", NO_TIME: "no time" };
+export const Means = { PAID: "paid", DECLINED: "declined", AGAIN: "again", SIGN_IN: "sign in", BLOCKED: "blocked", REFUSED: "refused", NO_TIME: "no time", NO_RECEIPT: "no receipt" };
 
 // The meaning of an answer for the sale of this ID. `answer` is {status, body, retryAfter}; without `body` no answer of the
 // service came. `isForAll`: the other sales would get the same answer. A body may be anything: it may come from a proxy.
@@ -41,17 +43,30 @@ export function meaning(id, { status, body, retryAfter = 0 }) {
   if (status >= 200 && status < 300) return answered(id, body);
   if (code === 0) return { means: Means.AGAIN }; // not the service's
   if ("message" in body) return { means: Means.AGAIN }; // the form of gateways and proxies
-  const findings = Array.isArray(body.Validations) ? body.Validations.filter(Boolean) : [];
-  const isAboutTime = code === ErrorCode.VALIDATION_FAILED && findings.some((one) => one.Property === PAID && one.Type === 1);
-  return { means: isAboutTime ? Means.NO_TIME : Means.REFUSED, code, message, findings };
+  const findings = findingsOf(body);
+  return { means: whyRefused(code, findings.filter((one) => one.Type === ERROR)), code, message, findings };
 }
 
-function answered(id, { ErrorCode: code, ErrorMessage: message, TransactionID, Transaction }) {
+const findingsOf = ({ Validations }) => (Array.isArray(Validations) ? Validations.filter(Boolean) : []);
+const isOfReceipt = ({ Property }) => String(Property).startsWith(RECEIPT);
+
+function whyRefused(code, errors) {
+  if (code !== ErrorCode.VALIDATION_FAILED || !errors.length) return Means.REFUSED;
+  if (errors.some((one) => one.Property === PAID)) return Means.NO_TIME;
+  return errors.every(isOfReceipt) ? Means.NO_RECEIPT : Means.REFUSED;
+}
+
+function answered(id, body) {
+  const { ErrorCode: code, ErrorMessage: message, TransactionID, Transaction } = body;
   if (String(TransactionID).toUpperCase() !== id) return { means: Means.AGAIN }; // not about this sale
   if (code === ErrorCode.OUTCOME_UNKNOWN) return { means: Means.AGAIN, isUnknown: true };
   if (code >= DECLINED) return { means: Means.DECLINED, code, message };
   if (code !== 0) return { means: Means.AGAIN };
-  return { means: Means.PAID, invoice: Transaction?.Invoice ?? null, canReturn: Boolean(Transaction?.CanReturn || Transaction?.CanReturnCNP) };
+  const hasNoReceipt = findingsOf(body).some((one) => one.Type === WARNING && isOfReceipt(one));
+  return {
+    means: Means.PAID, invoice: Transaction?.Invoice ?? null, canReturn: Boolean(Transaction?.CanReturn || Transaction?.CanReturnCNP),
+    ...(hasNoReceipt && { hasNoReceipt }),
+  };
 }
 
 // The seconds until a sale is sent again, after so many failures in a row.
@@ -68,6 +83,34 @@ export function allowed(features, options) {
     return Boolean(features[feature]) && (!kinds || kinds.has(inputType));
   });
 }
+
+// The service's own forms of an address, because a receipt to another one is refused.
+const EMAIL = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9-]{1,63})+$/;
+const MAX_EMAIL = 254;
+const PHONE = /^\+[1-9]\d{6,14}$/;
+
+// The receipt's address as the request has it, null for none, or undefined for a text that is no address.
+export function addressOf(typed) {
+  const text = typed.trim();
+  if (!text) return null;
+  if (EMAIL.test(text) && text.length <= MAX_EMAIL) return { Email: text };
+  const phone = text.replace(/[\s().-]/g, "");
+  return PHONE.test(phone) && isPossible(phone) ? { Phone: phone } : undefined;
+}
+
+// A number of its country has this many digits.
+function isPossible(phone) {
+  const code = [2, 3, 4].map((end) => phone.slice(1, end)).find((one) => Object.hasOwn(PHONE_LENGTHS, one));
+  if (!code) return false;
+  const national = phone.slice(code.length + 1);
+  return national[0] !== "0" && PHONE_LENGTHS[code].includes(national.length);
+}
+
+const MAX_DESCRIPTION = 1024;
+const NOT_TEXT = /[\p{Cs}\p{Cc}]/gu; // halves of pairs, and control characters
+
+// A typed description as the service takes it.
+export const descriptionOf = (typed) => [...typed.replace(NOT_TEXT, " ").trim()].slice(0, MAX_DESCRIPTION).join("");
 
 export const maySellOffline = (tender, features) => TENDERS[tender].isOffline && Boolean(features.Offline);
 
@@ -102,9 +145,11 @@ export function requestOf(sale) {
 }
 
 // The request at an instant: an offline sale says when it was paid. The service's clock counts: the time is the device's
-// with the offset of that moment, and never after the service's present time. A time the service cannot take is left out.
+// with the offset of that moment, and never after the service's present time. A time or an address that the service
+// cannot take is left out: it does not compare them.
 export function requestAt(sale, now) {
-  const { request } = sale;
+  const { Receipt, ...bare } = sale.request;
+  const request = sale.hasNoReceipt ? bare : sale.request;
   if (!sale.isOffline || sale.hasNoTime) return request;
   const paid = Math.min(sale.takenAt, now);
   if (now - paid > MAX_AGE_MS) return request;
@@ -112,11 +157,18 @@ export function requestAt(sale, now) {
   return { ...request, GMT: sale.gmt, BasicTran: { ...request.BasicTran, OfflineTran: offline } };
 }
 
+// The state of a stored sale as the page shows it. The page calls a sale paid only after the mark is stored, because then a refusal parks it.
+export const shownState = (sale) => (sale.state === State.WAITING && !sale.isShownPaid ? State.UNKNOWN : sale.state);
+
 // The changes of a sale after an answer, or null for one that the customer never saw as paid: it leaves nothing behind.
 export function settled(sale, verdict, now) {
   const { means } = verdict;
-  const facts = { queued: undefined, request: undefined, answeredAt: now };
-  if (means === Means.PAID) return { ...facts, state: State.PAID, invoice: verdict.invoice, canReturn: verdict.canReturn };
+  const { receipt, ...draft } = sale.draft; // the device needs the payer's address no longer
+  const facts = { draft, queued: undefined, request: undefined, answeredAt: now };
+  if (means === Means.PAID) {
+    const { invoice, canReturn, hasNoReceipt = sale.hasNoReceipt } = verdict;
+    return { ...facts, state: State.PAID, invoice, canReturn, hasNoReceipt };
+  }
   const reason = { code: verdict.code, message: verdict.message, findings: verdict.findings };
   if (sale.isShownPaid) return { state: State.PARKED, reason };
   return { ...facts, state: State.DECLINED, reason };

@@ -5,7 +5,7 @@ import { format } from "../kit/money.js";
 import { Money } from "../kit/parts.js";
 import { html, useEffect, useState } from "../kit/view.js";
 import { ReceiptOf, amountOf, timeOf } from "./receipt.js";
-import { State } from "./rules.js";
+import { State, shownState } from "./rules.js";
 import { reasonOf } from "./sell.js";
 import { texts } from "texts";
 import { ask, change, queue, sales } from "./till.js";
@@ -14,11 +14,11 @@ const PAGE = 50;
 const KINDS = { paid: "good", waiting: "warn", unknown: "warn", parked: "bad", declined: "bad" };
 const DAY_MS = 86_400_000;
 
-// Download a file with all facts of a sale, so that somebody can book it by hand.
-function exportSale(sale) {
+// Download a file with all facts of one sale or of several, so that somebody can book them by hand.
+export function exportSales(facts, name) {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([JSON.stringify(sale, null, 2)], { type: "application/json" }));
-  link.download = `sale-${sale.number}.json`;
+  link.href = URL.createObjectURL(new Blob([JSON.stringify(facts, null, 2)], { type: "application/json" }));
+  link.download = `${name}.json`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1_000);
 }
@@ -50,16 +50,18 @@ function Return({ sale, onClose }) {
 function Row({ sale, isOnline }) {
   const [isReturning, setReturning] = useState(false);
   const { draft } = sale;
-  return html`<li data-sale-id=${sale.id} data-state=${sale.state}>
+  const state = shownState(sale);
+  return html`<li data-sale-id=${sale.id} data-state=${state}>
     <p class="line"><b><${Money} amount=${amountOf(sale)} currency=${draft.currency} /></b> <span>${texts.tenders[draft.tender]}</span>
-      <span class=${`badge ${KINDS[sale.state]}`}>${sale.isReturned ? texts.list.returned : texts.results[sale.state]}</span></p>
+      <span class=${`badge ${KINDS[state]}`}>${sale.isReturned ? texts.list.returned : texts.results[state]}</span></p>
     <p class="line dim"><time>${timeOf(sale)}</time> <span>${texts.number(sale.invoice ?? sale.number)}</span></p>
     ${draft.description && html`<p>${draft.description}</p>`}
-    ${sale.reason && html`<p class="note bad">${reasonOf(sale.reason, draft.currency)} ${texts.explained[sale.state]}</p>`}
+    ${sale.reason && html`<p class="note bad">${reasonOf(sale.reason, draft)} ${texts.explained[state]}</p>`}
+    ${sale.hasNoReceipt && html`<p class="note warn">${texts.noReceiptSent}</p>`}
     <div class="actions">
       ${sale.state === State.PARKED && html`<button type="button" onClick=${() => queue.sendAgain(sale.id)}>${texts.list.sendAgain}</button>
-        <button type="button" onClick=${() => exportSale(sale)}>${texts.list.export}</button>`}
-      <${ReceiptOf} key=${sale.state} sale=${sale} />
+        <button type="button" onClick=${() => exportSales(sale, `sale-${sale.number}`)}>${texts.list.export}</button>`}
+      <${ReceiptOf} key=${state} sale=${sale} />
       ${mayReturn(sale) && isOnline && html`<button type="button" onClick=${() => setReturning(true)}>${texts.list.return}</button>`}
     </div>
     ${isReturning && html`<${Return} sale=${sale} onClose=${() => setReturning(false)} />`}

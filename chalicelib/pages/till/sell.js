@@ -2,22 +2,16 @@
 import { difference, format, isNegative, typedAmount } from "../kit/money.js";
 import { Field, Money } from "../kit/parts.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../kit/view.js";
-import { digitsOf } from "./currency.js";
 import { Refused } from "./queue.js";
 import { ReceiptOf, changeOf } from "./receipt.js";
-import { MAX_QUEUED, decimal } from "./rules.js";
+import { MAX_QUEUED, Means, addressOf, decimal, descriptionOf, shownState } from "./rules.js";
+import { isWaiting } from "./store.js";
 import { texts } from "texts";
-import { ask, locate, queue, saleOf, tenders } from "./till.js";
+import { ask, currencyOf, queue, saleOf, tenders } from "./till.js";
 
 const KEYS = ["1", "2", "3", "4", "5", "6", "7", "8", "9", "00", "0", "Delete"];
 const MAX_FIGURES = 11;
-const MAX_DESCRIPTION = 1024;
 const NOTES = [10, 20, 50, 100, 200, 500, 1000]; // roundings of cash that customers hand over
-const LONE_SURROGATE = /[\ud800-\udfff]/gu;
-// The service's own form of an address, because a refused address parks a sale that was paid.
-const EMAIL = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9-]{1,63})+$/;
-const MAX_EMAIL = 254;
-const PHONE = /^\+[1-9]\d{7,14}$/;
 
 const NEW = { agent: null, step: "amount", figures: "", tender: null, description: "", receiptTo: "", received: "", card: null, result: null };
 let made = NEW; // stays while somebody looks at the sales
@@ -44,7 +38,6 @@ addEventListener("keydown", (event) => {
 // No sale is being made, so the page may be replaced by a new version.
 export const isIdle = () => made.step === "amount" && !made.figures && !made.description && !made.receiptTo && !document.querySelector("dialog, input:focus");
 
-export const currencyOf = (state) => state.currency ?? state.session.me.CurrencyID;
 const minorOf = (sale) => Number(sale.figures || "0");
 
 export function Sell({ state }) {
@@ -54,9 +47,9 @@ export function Sell({ state }) {
     show = setSale;
     return () => { show = () => {}; };
   }, []);
-  const currency = currencyOf(state);
-  if (!currency) return html`<p class="note warn">${texts.noTender}</p>`; // a system user
-  const digits = digitsOf(currency);
+  const { currency, digits } = currencyOf(state);
+  if (currency === null) return html`<p class="note warn">${texts.noTender}</p>`; // a system user
+  if (digits === undefined) return html`<p class="loading" role="status">${state.isOnline ? texts.loading : texts.onlyOnline}</p>`; // an earlier version did not store it
   const amount = decimal(minorOf(sale), digits);
   const props = { state, sale, currency, digits, amount };
   if (sale.step === "amount") return html`<${Amount} ...${props} />`;
@@ -82,17 +75,8 @@ function Amount({ state, sale, currency, amount }) {
   </section>`;
 }
 
-const Description = ({ sale }) => html`<${Field} id="description" label=${texts.description} autocomplete="off" maxlength=${MAX_DESCRIPTION}
+const Description = ({ sale }) => html`<${Field} id="description" label=${texts.description} autocomplete="off" maxlength="1024"
   value=${sale.description} onInput=${(event) => set({ description: event.target.value })} />`;
-
-// The receipt's address as the request has it, null for none, or undefined for a text that is no address.
-function addressOf(typed) {
-  const text = typed.trim();
-  if (!text) return null;
-  if (EMAIL.test(text) && text.length <= MAX_EMAIL) return { Email: text };
-  const phone = text.replace(/[\s().-]/g, "");
-  return PHONE.test(phone) ? { Phone: phone } : undefined;
-}
 
 // Amounts that a customer is likely to hand over: the amount rounded up to notes.
 function handed(minor, digits) {
@@ -109,7 +93,7 @@ function Payment({ state, sale, currency, digits, amount }) {
   const received = sale.received.trim() ? typedAmount(sale.received, currency) : amount;
   const isEnough = received !== null && isPayable(received, digits) && !isNegative(difference(received, amount));
 
-  const take = async (event) => {
+  const submit = async (event) => {
     event.preventDefault();
     const receipt = addressOf(sale.receiptTo);
     const wrong = {
@@ -119,17 +103,13 @@ function Payment({ state, sale, currency, digits, amount }) {
     };
     setProblems(wrong);
     if (Object.values(wrong).some(Boolean) || isBusy) return;
-    isBusy = true;
-    set({ step: "result", result: { state: "busy" } });
-    const draft = {
-      tender: sale.tender, minor: minorOf(sale), digits, currency, description: sale.description.replace(LONE_SURROGATE, "").trim(),
+    await take({
+      tender: sale.tender, minor: minorOf(sale), digits, currency, description: descriptionOf(sale.description),
       ...(isCash && { receivedMinor: minorOfText(received, digits) }), ...(receipt && { receipt }), ...(sale.card && { linkedCard: sale.card }),
-    };
-    set({ result: await taken(draft, state.isOnline) });
-    isBusy = false;
+    }, state);
   };
 
-  return html`<form class="payment" onSubmit=${take} novalidate>
+  return html`<form class="payment" onSubmit=${submit} novalidate>
     <div class="line"><button type="button" class="quiet" onClick=${() => set({ step: "amount" })}>${texts.back}</button>
       <h1 ref=${heading} tabindex="-1">${texts.tenders[sale.tender]}</h1></div>
     <p class="sum"><${Money} amount=${amount} currency=${currency} testid="amount" /></p>
@@ -158,14 +138,34 @@ const minorOfText = (text, digits) => {
   return Number(whole + fraction.padEnd(digits, "0"));
 };
 
-// Take the payment. Return {id} of the sale, or {refused} when no money may be taken.
+// Take the payment, and show its result.
+async function take(draft, { isOnline }) {
+  if (isBusy) return;
+  isBusy = true;
+  set({ step: "result", result: { state: "busy" } });
+  set({ result: await taken(draft, isOnline) });
+  isBusy = false;
+}
+
+// Take the payment. Return {id, sale}, or {refused, draft} when no money may be taken.
 async function taken(draft, isOnline) {
   try {
     const location = isOnline ? undefined : await locate();
-    return { id: (await queue.sell({ ...draft, ...(location && { location }) }, { isOnline })).id };
+    const sale = await queue.sell({ ...draft, ...(location && { location }) }, { isOnline });
+    return { id: sale.id, sale };
   } catch (refused) {
-    return { refused: refused instanceof Refused ? refused : new Refused("storage") };
+    return { draft, refused: refused instanceof Refused ? refused : new Refused("storage") };
   }
+}
+
+// The place of the device, where the person allowed the page to know it before.
+async function locate() {
+  const granted = await navigator.permissions?.query({ name: "geolocation" }).catch(() => null);
+  if (granted?.state !== "granted") return undefined;
+  return new Promise((resolve) => {
+    const found = ({ coords }) => resolve({ Latitude: coords.latitude, Longitude: coords.longitude });
+    navigator.geolocation.getCurrentPosition(found, () => resolve(undefined), { maximumAge: 600_000, timeout: 1_000 });
+  });
 }
 
 function Cards({ state, sale, problem }) {
@@ -186,30 +186,35 @@ function Cards({ state, sale, problem }) {
   </fieldset>`;
 }
 
+// The money that may wait, where the browser may delete the sales.
+export const limitOf = ({ currency, digits }) => format(decimal(MAX_QUEUED * 10 ** digits, digits), currency);
+
 // Why a sale was refused, in words.
-export function reasonOf({ why, code, message, findings = [] }, currency) {
+export function reasonOf({ why, code, message, findings = [] }, draft) {
   const words = texts.refusals[code ?? why] ?? texts.errors.codes[code] ?? message;
-  const text = typeof words === "function" ? words(format(`${MAX_QUEUED}.00`, currency)) : words;
+  const text = typeof words === "function" ? words(limitOf(draft)) : words;
   return [text, ...findings.filter((one) => one.Type === 1).map((one) => one.Message)].filter(Boolean).join(" ");
 }
 
 // The result of a sale. It changes when the service's answer comes later.
-function Result({ state, sale, currency, amount, onNew }) {
+function Result({ state, sale, currency, digits, amount, onNew }) {
   const { result } = sale;
   const [stored, setStored] = useState(null);
   const button = useRef(null);
   useEffect(() => {
     if (!result.id) return undefined;
     let isShown = true;
-    saleOf(result.id).then((found) => isShown && setStored(found), () => {});
+    setStored((shown) => shown ?? result.sale);
+    const isNews = (found, shown) => !isWaiting(found) || isWaiting(shown); // the storage may be behind the answer
+    saleOf(result.id).then((found) => isShown && found && setStored((shown) => (isNews(found, shown ?? result.sale) ? found : shown)), () => {});
     return () => { isShown = false; };
   }, [result.id, state.revision]);
   useEffect(() => { button.current?.focus(); }, [Boolean(stored)]);
 
   if (result.state === "busy" || (result.id && !stored)) return html`<section class="result"><p class="sum"><${Money} amount=${amount} currency=${currency} /></p><p role="status">${texts.taking}</p></section>`;
-  const name = stored?.state ?? "refused";
+  const name = stored ? shownState(stored) : "refused";
   const number = stored ? stored.invoice ?? stored.number : result.refused.number;
-  const reason = reasonOf(result.refused ?? stored?.reason ?? {}, currency);
+  const reason = reasonOf(result.refused ?? stored?.reason ?? {}, { currency, digits });
   return html`<section class="result">
     <div class=${`outcome ${name}`} role="status" data-testid="result" data-state=${name}>
       <h1>${texts.results[name]}</h1>
@@ -218,7 +223,9 @@ function Result({ state, sale, currency, amount, onNew }) {
       ${stored && name !== "declined" && changeOf(stored) && html`<p class="change">${texts.change} <${Money} amount=${changeOf(stored)} currency=${currency} testid="change" /></p>`}
       ${reason && html`<p>${reason}</p>`}
       ${texts.explained[name] && html`<p>${texts.explained[name]}</p>`}
+      ${stored?.hasNoReceipt && html`<p>${texts.noReceiptSent}</p>`}
     </div>
+    ${result.refused?.means === Means.NO_RECEIPT && html`<button type="button" class="main" onClick=${() => take({ ...result.draft, receipt: undefined }, state)}>${texts.withoutReceipt}</button>`}
     <button type="button" ref=${button} class="main take" onClick=${onNew}>${texts.newSale}</button>
     ${stored && name !== "declined" && html`<${ReceiptOf} sale=${stored} />`}
   </section>`;

@@ -3,6 +3,7 @@
 const FILES = "{files}";
 const PREFIX = "payments.till ";
 const NAME = PREFIX + FILES.join(" ");
+const PATIENCE_MS = 1_000; // for the cache
 const PAGE = new URL("../till", self.location).href;
 const addresses = FILES.map((name) => new URL(name, self.location).href);
 
@@ -17,15 +18,41 @@ async function install() {
   await cache.addAll(addresses);
 }
 
+// The browser holds requests back until this has ended, so it waits for no cache.
 async function activate() {
-  const others = (await caches.keys()).filter((name) => name.startsWith(PREFIX) && name !== NAME);
-  await Promise.all(others.map((name) => caches.delete(name)));
+  forgetOthers().catch(() => {}); // the next version tries again
   await self.clients.claim();
 }
 
-async function stored(address, request) {
-  const cache = await caches.open(NAME);
-  return await cache.match(address) ?? fetch(request);
+async function forgetOthers() {
+  const others = (await caches.keys()).filter((name) => name.startsWith(PREFIX) && name !== NAME);
+  await Promise.all(others.map((name) => caches.delete(name)));
+}
+
+// The file as it was stored; undefined without one, and when the cache is broken.
+async function inCache(address) {
+  try {
+    const cache = await caches.open(NAME);
+    const found = await cache.match(address);
+    return found?.ok ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+// A cache that is broken or does not answer keeps nobody from the page: then the network serves.
+async function served(address, request) {
+  const stored = inCache(address);
+  const late = new Promise((resolve) => { setTimeout(resolve, PATIENCE_MS); });
+  const found = await Promise.race([stored, late]);
+  if (found) return found;
+  try {
+    return await fetch(request);
+  } catch (error) {
+    const slow = await stored;
+    if (slow) return slow;
+    throw error;
+  }
 }
 
 self.addEventListener("install", (event) => event.waitUntil(install()));
@@ -35,5 +62,5 @@ self.addEventListener("fetch", (event) => {
   const { request } = event;
   const address = request.url.split(/[?#]/)[0];
   if (request.method !== "GET") return;
-  if (request.mode === "navigate" ? address === PAGE : addresses.includes(address)) event.respondWith(stored(address, request));
+  if (request.mode === "navigate" ? address === PAGE : addresses.includes(address)) event.respondWith(served(address, request));
 });

@@ -7,6 +7,8 @@ const SALES = "sales";
 const FACTS = "facts";
 const DAY_MS = 86_400_000;
 const PATIENCE_MS = 10_000; // for the browser to open the database, or to end a transaction
+const REFUSED = "payments.till.refused"; // in localStorage: the database itself may be at fault
+const MAX_REFUSED = 1_000; // IDs, the newest
 
 const ended = (request) => new Promise((resolve, reject) => {
   request.onsuccess = () => resolve(request.result);
@@ -29,6 +31,7 @@ function upgrade(database) {
 export class Store {
   #database = null;
   #factory;
+  #refused = new Set();
 
   constructor(factory = globalThis.indexedDB) {
     this.#factory = factory;
@@ -48,10 +51,12 @@ export class Store {
     });
   }
 
-  // Change a sale; return it. A change to undefined deletes the field.
+  // Change a sale; return it, or undefined when it is gone. A change to undefined deletes the field.
   change(id, changes) {
     return this.#write(async ({ sales }) => {
-      const sale = { ...await ended(sales.get(id)), ...changes };
+      const known = await ended(sales.get(id));
+      if (!known) return undefined;
+      const sale = { ...known, ...changes };
       for (const name of Object.keys(changes)) if (changes[name] === undefined) delete sale[name];
       sales.put(sale);
       return sale;
@@ -62,18 +67,49 @@ export class Store {
     return this.#write(({ sales }) => { sales.delete(id); });
   }
 
-  sale(id) {
-    return this.#read(({ sales }) => ended(sales.get(id)));
+  // Remember that a sale was refused, and delete it. A commit may be late: then the sale is hidden, and deleted again.
+  refuse(id) {
+    const ids = [...this.#allRefused().add(id)].slice(-MAX_REFUSED);
+    this.#refused = new Set(ids);
+    try {
+      localStorage.setItem(REFUSED, JSON.stringify(ids));
+    } catch { /* this page remembers it */ }
+    this.#removeLater([id]);
+  }
+
+  #allRefused() {
+    try {
+      for (const id of JSON.parse(localStorage.getItem(REFUSED)) ?? []) this.#refused.add(id);
+    } catch { /* it has none, or another text */ }
+    return this.#refused;
+  }
+
+  // Hide refused sales from the reader, and delete them.
+  #withoutRefused(sales) {
+    const refused = this.#allRefused();
+    const [late, others] = [true, false].map((isLate) => sales.filter((sale) => refused.has(sale.id) === isLate));
+    this.#removeLater(late.map((sale) => sale.id));
+    return others;
+  }
+
+  // Delete sales without waiting. A failure is repeated when they are read again.
+  #removeLater(ids) {
+    for (const id of ids) this.remove(id).catch(() => {});
+  }
+
+  async sale(id) {
+    const sale = await this.#read(({ sales }) => ended(sales.get(id)));
+    return this.#withoutRefused(sale ? [sale] : [])[0];
   }
 
   // The sales that wait for the service or are parked, in the order in which they were made.
-  queue() {
-    return this.#read(({ sales }) => ended(sales.index("queued").getAll()));
+  async queue() {
+    return this.#withoutRefused(await this.#read(({ sales }) => ended(sales.index("queued").getAll())));
   }
 
   // The newest sales of an agent.
-  newest(agent, count) {
-    return this.#read(({ sales }) => new Promise((resolve, reject) => {
+  async newest(agent, count) {
+    return this.#withoutRefused(await this.#read(({ sales }) => new Promise((resolve, reject) => {
       const found = [];
       const cursor = sales.index("counter").openCursor(null, "prev");
       cursor.onerror = () => reject(cursor.error);
@@ -83,7 +119,7 @@ export class Store {
         if (result.value.agent === agent) found.push(result.value);
         return result.continue();
       };
-    }));
+    })));
   }
 
   // Delete the sales that the service answered long ago.
@@ -138,21 +174,23 @@ export class Store {
       transaction.onabort = () => reject(transaction.error ?? new Error("The storage refused."));
     });
     completed.catch(() => {}); // the work's own error comes first
-    let result;
     try {
-      result = await inTime(work({ sales: transaction.objectStore(SALES), facts: transaction.objectStore(FACTS) }));
+      const result = await inTime(work({ sales: transaction.objectStore(SALES), facts: transaction.objectStore(FACTS) }));
+      await inTime(completed);
+      return result;
     } catch (error) {
-      try { transaction.abort(); } catch { /* it is over already */ }
+      try { transaction.abort(); } catch { /* it is over already, or its commit began */ }
       throw error;
     }
-    await inTime(completed);
-    return result;
   }
 
   async #open() {
     const request = this.#factory.open(NAME, VERSION);
     request.onupgradeneeded = () => upgrade(request.result);
-    const database = await inTime(ended(request));
+    const database = await inTime(ended(request)).catch((error) => {
+      request.onsuccess = () => request.result.close(); // late
+      throw error;
+    });
     database.onclose = () => this.#close();
     database.onversionchange = () => this.#close(); // a later version waits for it
     return database;

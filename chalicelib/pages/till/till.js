@@ -65,7 +65,7 @@ function noteClock(date) {
   store.remember({ offset }).catch(broke);
 }
 
-const NOBODY = { session: undefined, agent: undefined, features: undefined, options: undefined, currency: undefined, askedAt: undefined, refreshedAt: undefined };
+const NOBODY = { session: undefined, agent: undefined, features: undefined, options: undefined, currency: undefined, digits: undefined, askedAt: undefined, refreshedAt: undefined };
 const broke = () => set({ isBroken: true });
 
 // A request of the signed-in agent. An answer that ends its session is noted.
@@ -160,18 +160,23 @@ function tick() {
   if (isSeen && performance.now() - lastAsked >= wait) probe();
 }
 
-// Request the agent's features and payment options. AuthAccount is asked at most once in ACCOUNT_MS; without it the features decide.
+// The currency that payment/submit takes, with its decimals: both are the service's, never the browser's.
+export const currencyOf = ({ currency, digits, session: { me } }) => (digits === undefined ? { currency: me.CurrencyID, digits: me.CurrencyDigits } : { currency, digits });
+
+// Request the agent's currency, features and payment options. AuthAccount is asked at most once in ACCOUNT_MS; without it the features decide.
 async function refresh() {
   const { session } = state;
-  const { me, agent } = session;
-  const known = await ask("GET", `merchant/${me.ClientID}/pos/${agent}`);
+  const { agent } = session;
+  const told = await ask("GET", "user/me");
+  const known = told && await ask("GET", `merchant/${told.Data.ClientID}/pos/${agent}`);
   if (!known || state.session?.agent !== agent) return;
   const { Features, AllowLinkedCardsEffective } = known.Pos.MobileSettings; // and nothing else of the agent
-  const { options, askedAt, currency = me.CurrencyID } = state;
-  const account = { agent, features: { ...Features, AllowLinkedCards: AllowLinkedCardsEffective }, options, askedAt, currency };
+  const { options, askedAt } = state;
+  const { CurrencyID: currency, CurrencyDigits: digits } = told.Data;
+  const account = { agent, features: { ...Features, AllowLinkedCards: AllowLinkedCardsEffective }, options, askedAt, currency, digits };
   if (!isRecent(askedAt)) {
     const { status, body } = await call("GET", "payment/AuthAccount");
-    if (status === 200) Object.assign(account, { options: body.PaymentOptions.map((one) => one.Id), currency: body.CurrencyID, askedAt: Date.now() });
+    if (status === 200) Object.assign(account, { options: body.PaymentOptions.map((one) => one.Id), askedAt: Date.now() });
     if (status === 429) Object.assign(account, { options: undefined, askedAt: Date.now() });
   }
   if (state.session?.agent !== agent) return;
@@ -181,25 +186,29 @@ async function refresh() {
 
 export const tenders = () => allowed(state.features ?? {}, state.options);
 
-// Sign in. Return undefined, or the reason why not: an answer of the service, or {isAnother} for another agent while
-// sales of the first one wait.
+// Sign in. Return undefined, or the reason why not: an answer of the service, or {isAnother, mayClear} for another agent
+// while sales of the first one wait. An administrator of the same merchant may export and delete these.
 export async function signIn(email, password) {
   const body = { Email: email, Password: password, Remember: true };
-  const { status, body: begun } = await asked("POST", "user/login/session", { body });
-  if (status !== 200) return { status, body: begun };
-  const token = begun.Data.SessionID;
+  const { status, body: answer } = await asked("POST", "user/login/session", { body });
+  if (status !== 200) return { status, body: answer };
+  const token = answer.Data.SessionID;
+  const leave = () => { asked("POST", "user/logout/session", { body: {}, token }); };
   const { body: told } = await asked("GET", "user/me", { token });
   if (!told?.Data) return { status: 0 };
   const me = told.Data;
+  const isAnother = state.session?.agent !== me.AgentID;
   const others = (await store.queue()).some((sale) => sale.agent !== me.AgentID);
-  if (others) {
-    asked("POST", "user/logout/session", { body: {}, token });
-    return { isAnother: true };
+  if (others || (isAnother && queue.isSelling)) {
+    leave();
+    const mayClear = others && me.IsAdministrator && me.ClientID === state.session?.me.ClientID;
+    return { isAnother: true, mayClear };
   }
   const session = { token, me, agent: me.AgentID, gmt: me.GMT };
-  const isAnother = state.session?.agent !== session.agent;
-  const { device = { prefix: drawn(), counter: 0 }, account } = await store.facts();
-  await store.remember({ session, device });
+  const { device, account } = await store.facts();
+  // The device is stored once: a sale of this moment may raise its counter.
+  const begun = { session, ...(!device && { device: { prefix: drawn(), counter: 0 } }) };
+  await store.remember(begun).catch((error) => { leave(); throw error; }); // it may be stored later, but is over
   if (isAnother) set({ ...NOBODY, ...(account?.agent === session.agent && account) });
   use(session);
   if (isAnother) expired.leave();
@@ -213,28 +222,27 @@ const drawn = () => Array.from(crypto.getRandomValues(new Uint8Array(PREFIX_LENG
 
 // Sign out, unless a sale waits or is parked: it can be sent only by this agent. Return whether it was done.
 export async function signOut() {
-  if ((await store.queue()).length) {
+  if (queue.isSelling || (await store.queue()).length) {
     await count();
     return false;
   }
   const { token } = state.session;
-  await store.remember({ session: undefined });
+  await store.remember({ session: undefined }).catch((error) => { broke(); throw error; });
   set({ ...NOBODY, problem: null });
   end();
   asked("POST", "user/logout/session", { body: {}, token });
   return true;
 }
 
+// The sales that keep another agent from signing in.
+export const leftSales = () => store.queue();
+
+// Delete these sales of an agent that has left, and sign that agent out.
+export async function clear(left) {
+  for (const sale of left) await store.remove(sale.id);
+  await signOut();
+}
+
 export const sales = (number) => store.newest(state.session.agent, number);
 export const saleOf = (id) => store.sale(id);
 export const change = (id, changes) => store.change(id, changes).then(countSoon, broke);
-
-// The place of the device, where the person allowed the page to know it before.
-export async function locate() {
-  const granted = await navigator.permissions?.query({ name: "geolocation" }).catch(() => null);
-  if (granted?.state !== "granted") return undefined;
-  return new Promise((resolve) => {
-    const found = ({ coords }) => resolve({ Latitude: coords.latitude, Longitude: coords.longitude });
-    navigator.geolocation.getCurrentPosition(found, () => resolve(undefined), { maximumAge: 600_000, timeout: 1_000 });
-  });
-}
