@@ -16,6 +16,7 @@ else:
 
 WITH_PICTURE = 2 * MEGABYTE  # a picture of 1 MB has 1.4 MB as base64
 WITH_FILES = 5 * MEGABYTE
+PRICE_LIST = MEGABYTE // 4
 
 ENDPOINTS = (
     Endpoint("POST", "/api/v1/user/login/session", accounts.session, public=True),
@@ -31,6 +32,10 @@ ENDPOINTS = (
     ),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/pos/updatebulk", management.update_agents),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/pos/list", management.search_agents),
+    Endpoint("GET", "/api/v1/merchant/{merchantId}/pricelist", management.get_price_list),
+    Endpoint(
+        "POST", "/api/v1/merchant/{merchantId}/pricelist/update", management.update_price_list, max_bytes=PRICE_LIST
+    ),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/webhook/create", webhooks.create),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/webhook/list", webhooks.list_webhooks),
     Endpoint("POST", "/api/v1/merchant/{merchantId}/webhook/{webhookId}/update", webhooks.update),

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from chalicelib.domain.agent import ACTIVE, MobileSettings, Moments, PrinterSettings
 from chalicelib.domain.money import Currency
+from chalicelib.domain.price_list import Tax
 from chalicelib.errors import Check, ErrorCode, Finding, missing
 from chalicelib.record import Record
 
@@ -83,6 +84,9 @@ class Merchant(Record):
     deleted: bool = False
     webhooks: int = 0  # the number of its webhooks, on or off
     events_until: datetime | None = None  # transactions that begin before it make events; None: none do
+
+    price_list_version: int = 0  # of its price list; 0: it has none
+    taxes: tuple[Tax, ...] = ()  # of its price list
 
     def makes_events(self, now: datetime) -> bool:
         """Return whether a transaction that begins now makes events."""

@@ -46,6 +46,11 @@ def check_can_manage(agent: Agent, client_id: int) -> None:
     _check_allowed(_is_manager(agent))
 
 
+def check_can_see_price_list(agent: Agent, client_id: int) -> None:
+    """Refuse to show a merchant's price list, except to its agents and to system users."""
+    _check_same_merchant(agent, client_id, ErrorCode.MERCHANT_NOT_FOUND)
+
+
 def check_can_see_agent(agent: Agent, client_id: int, agent_id: int) -> None:
     """Refuse to show an agent and its secret key, except to the agent itself and to the managers of its merchant."""
     _check_same_merchant(agent, client_id, ErrorCode.MERCHANT_NOT_FOUND)

@@ -1,4 +1,4 @@
-"""Merchants, agents (POS users) and terminals."""
+"""Merchants with their price lists, agents (POS users) and terminals."""
 
 from chalicelib import clock
 from chalicelib.domain.agent import Caller
@@ -14,9 +14,10 @@ from chalicelib.schemas.agents import (
 )
 from chalicelib.schemas.base import welcome_warning
 from chalicelib.schemas.merchants import CreateMerchant, MerchantAnswer, MerchantView, UpdateMerchant
+from chalicelib.schemas.price_list import PriceListAnswer, PriceListQuery, PriceListView, UpdatePriceList
 from chalicelib.schemas.request_context import ZoneQuery
 from chalicelib.schemas.terminals import CreateTerminal, TerminalAnswer, TerminalView
-from chalicelib.services import agents, merchants
+from chalicelib.services import agents, merchants, price_lists
 
 
 def create_merchant(body: CreateMerchant, caller: Caller) -> MerchantAnswer:
@@ -29,6 +30,18 @@ def update_merchant(merchant_id: int, body: UpdateMerchant, caller: Caller) -> M
     """Change the fields of a merchant that the request sets."""
     profile = merchants.update(body, caller, merchant_id, clock.now())
     return MerchantAnswer(merchant=MerchantView.of(profile))
+
+
+def get_price_list(merchant_id: int, body: PriceListQuery, caller: Caller) -> PriceListAnswer:
+    """Return the price list of a merchant, or null when the caller knows its version."""
+    found = price_lists.get(body, caller, merchant_id)
+    return PriceListAnswer(price_list=found and PriceListView.of(found.price_list, body.gmt, found.gmt))
+
+
+def update_price_list(merchant_id: int, body: UpdatePriceList, caller: Caller) -> PriceListAnswer:
+    """Replace the price list of a merchant as a whole."""
+    stored = price_lists.update(body, caller, merchant_id, clock.now())
+    return PriceListAnswer(price_list=PriceListView.of(stored.price_list, body.gmt, stored.gmt))
 
 
 def create_agent(merchant_id: int, body: CreateAgent, caller: Caller) -> PosAnswer:

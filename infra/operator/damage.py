@@ -19,6 +19,7 @@ from chalicelib.domain.merchant import Merchant, Terminal
 from chalicelib.domain.outbox import Outbox
 from chalicelib.domain.password_lock import FailedAttempts
 from chalicelib.domain.phases import TRANSITIONS, Phase
+from chalicelib.domain.price_list import PriceList
 from chalicelib.domain.sessions import Session
 from chalicelib.domain.transaction import Transaction
 from chalicelib.domain.webhooks import Webhook
@@ -33,6 +34,7 @@ from chalicelib.store import (
     merchants,
     outbox,
     password_lock,
+    price_lists,
     sequences,
     sessions,
     transactions,
@@ -332,6 +334,7 @@ RULES: Mapping[str, Rule] = {
         lambda one: {"updated": one.updated_at, "count": one.transaction_count},
         _all_but("transaction_count"),
     ),
+    price_lists.TABLE: Rule(_read_as(PriceList), _version, _all_but()),
     webhooks_store.TABLE: Rule(_read_as(Webhook), _version, _all_but(*webhooks_store.NOTED)),
     sequences.TABLE: Rule(_item_of_sequences, _marks_of_sequences, _NOTHING),
     SANDBOX: Rule(

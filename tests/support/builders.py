@@ -325,8 +325,8 @@ class Shop:
         return pos
 
 
-def a_shop(stage: str) -> Shop:
-    merchant = http.post(stage, "/api/v1/merchant/create", merchant_body(), http.SYSTEM)
+def a_shop(stage: str, **changes: Any) -> Shop:
+    merchant = http.post(stage, "/api/v1/merchant/create", merchant_body(**changes), http.SYSTEM)
     assert merchant.status == 200, merchant.text
     number = merchant.body["Merchant"]["ID"]
     rights = [{"BranchID": number, "Actions": [220]}]

@@ -158,6 +158,8 @@ ROWS = [
         _home,
     ),
     Row("management_search_agents", lambda _: {}, MANAGERS, _home),
+    Row("management_get_price_list", _nothing, (*[OK] * 5, MERCHANT), _home),
+    Row("management_update_price_list", lambda _: {"Version": 0}, MANAGERS, _home),
     Row("webhooks_create", lambda _: a_webhook(), MANAGERS, _home),
     Row("webhooks_list_webhooks", lambda _: {}, MANAGERS, _home),
     Row("webhooks_update", lambda _: {"State": 0}, MANAGERS, lambda world: _home(world) | {"webhookId": world.webhook}),

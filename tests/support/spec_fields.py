@@ -365,6 +365,26 @@ LIST_EVENTS: dict[str, Any] = {
     "Types": ([S], False),
     "Page": (I, False),
 }
+# Ours: contract, section 15.
+PRICE_LIST: dict[str, Any] = {
+    "Version": (I, True),
+    "Taxes": ([{"Code": (S, True), "Name": (S, True), "Rate": (D, True)}], False),
+    "Items": (
+        [
+            {
+                "Code": (S, True),
+                "Title": (S, True),
+                "Price": (D, False),
+                "Unit": (S, False),
+                "TaxCode": (S, False),
+                "Group": (S, False),
+                "Barcode": (S, False),
+                "Active": (B, False),
+            }
+        ],
+        False,
+    ),
+}
 RESEND_EVENT: dict[str, Any] = {"WebhookID": (I, False)}
 LIST_AGENTS: dict[str, Any] = {"Email": (S, False), "Search": (S, False), "State": (I, False), "Page": (I, False)}
 
@@ -383,6 +403,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "/api/v1/merchant/{merchantId}/pos/{posId}/update": UPDATE_AGENT,
     "/api/v1/merchant/{merchantId}/pos/updatebulk": UPDATE_BULK,
     "/api/v1/merchant/{merchantId}/pos/list": LIST_AGENTS,
+    "/api/v1/merchant/{merchantId}/pricelist/update": PRICE_LIST,
     "/api/v1/merchant/{merchantId}/webhook/create": CREATE_WEBHOOK,
     "/api/v1/merchant/{merchantId}/webhook/list": {},
     "/api/v1/merchant/{merchantId}/webhook/{webhookId}/update": UPDATE_WEBHOOK,
@@ -778,6 +799,26 @@ OBJECTS: dict[str, dict[str, Any]] = {
     "Event": EVENT,
     "CreateWebhook": {"Webhook": "Webhook"},
     "ListWebhooks": {"Webhooks": ["Webhook"]},
+    "PriceList": {  # ours
+        "PriceList": {
+            "Version": I,
+            "Updated": S,
+            "UpdatedBy": I,
+            "Taxes": [{"Code": S, "Name": S, "Rate": D}],
+            "Items": [
+                {
+                    "Code": S,
+                    "Title": S,
+                    "Price": D,
+                    "Unit": S,
+                    "TaxCode": S,
+                    "Group": S,
+                    "Barcode": S,
+                    "Active": B,
+                }
+            ],
+        }
+    },
     "TestWebhook": {"EventID": S},
     "ListEvents": {"Events": ["Event"], "EventsCounters": {"Pagesize": I, "ItemCountPage": I}},
     "DeleteWebhook": {},  # ours: nothing beside the envelope
@@ -804,6 +845,8 @@ ANSWERS = {
     "/api/v1/merchant/{merchantId}/pos/{posId}/update": "CreatePos",
     "/api/v1/merchant/{merchantId}/pos/updatebulk": "UpdateBulk",
     "/api/v1/merchant/{merchantId}/pos/list": "PosList",
+    "/api/v1/merchant/{merchantId}/pricelist": "PriceList",
+    "/api/v1/merchant/{merchantId}/pricelist/update": "PriceList",
     "/api/v1/merchant/{merchantId}/webhook/create": "CreateWebhook",
     "/api/v1/merchant/{merchantId}/webhook/list": "ListWebhooks",
     "/api/v1/merchant/{merchantId}/webhook/{webhookId}/update": "CreateWebhook",

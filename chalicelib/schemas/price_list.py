@@ -1,0 +1,178 @@
+"""The price list of a merchant: the request that replaces it, and its view."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from decimal import Decimal
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, Field
+
+from chalicelib.domain import price_list
+from chalicelib.domain.business_days import text_of, zone_of
+from chalicelib.domain.money import MAX_MINOR, Currency
+from chalicelib.domain.price_list import MOST_ITEMS, MOST_TAXES, PriceList, compared_barcode, is_barcode
+from chalicelib.errors import Check, Finding
+from chalicelib.schemas.base import Answer, Exact, Identifier, Request, View, pattern, problem
+from chalicelib.schemas.request_context import Context, ZoneQuery
+
+MAX_RATE_DIGITS = 4  # after the point
+
+
+def _rate(value: Decimal) -> Decimal:
+    if -int(value.as_tuple().exponent) > MAX_RATE_DIGITS:
+        raise problem(Check.TOO_MANY_DECIMALS, f"A rate has at most {MAX_RATE_DIGITS} decimals.")
+    return value
+
+
+def _barcode(text: str) -> str:
+    if not is_barcode(text):
+        raise problem(Check.FORMAT, "An EAN-8, UPC-A, EAN-13 or GTIN-14 with its check digit is expected.")
+    return text
+
+
+TaxCode = Annotated[str, pattern("^[A-Za-z0-9_-]{1,16}$", "1 to 16 letters, digits, _ or - are expected.")]
+
+
+class TaxIn(Request):
+    """A tax. Its rate is a percentage."""
+
+    code: TaxCode
+    name: Annotated[str, Field(min_length=1, max_length=40)]
+    rate: Annotated[Exact, Field(ge=0, le=100), AfterValidator(_rate)]
+
+
+class ItemIn(Request):
+    """An item. Its price includes the tax; without one it is typed at each sale."""
+
+    code: Annotated[str, Field(min_length=1, max_length=64)]
+    title: Annotated[str, Field(min_length=1, max_length=128)]
+    price: Annotated[Exact, Field(ge=0, le=MAX_MINOR)] | None = None
+    unit: Annotated[str, Field(max_length=8)] | None = None
+    tax_code: Annotated[str, Field(max_length=64)] | None = None
+    group: Annotated[str, Field(max_length=40)] | None = None
+    barcode: Annotated[str, Field(max_length=64), AfterValidator(_barcode)] | None = None
+    active: bool = True
+
+
+class UpdatePriceList(Context):
+    """The body of merchant/{merchantId}/pricelist/update: the whole list, and the version that it replaces."""
+
+    version: Identifier
+    taxes: Annotated[list[TaxIn], Field(max_length=MOST_TAXES)] = []  # noqa: RUF012  pydantic copies it
+    items: Annotated[list[ItemIn], Field(max_length=MOST_ITEMS)] = []  # noqa: RUF012
+
+    def findings(self, currency: Currency | None) -> list[Finding]:
+        """Return the findings about codes and barcodes that occur twice, unknown tax codes, and prices.
+
+        `currency` is the merchant's; None: its country has none, so prices may have any decimals.
+        """
+        known = {tax.code.casefold() for tax in self.taxes}
+        unknown = [
+            Finding(f"items[{number}].tax_code", Check.NOT_IN_DICTIONARY, "Taxes has no such code.")
+            for number, item in enumerate(self.items)
+            if item.tax_code is not None and item.tax_code.casefold() not in known
+        ]
+        return [
+            *_twice("taxes", "code", self.taxes, lambda tax: tax.code.casefold()),
+            *_twice("items", "code", self.items, lambda item: item.code),
+            *_twice("items", "barcode", self.items, lambda item: item.barcode and compared_barcode(item.barcode)),
+            *unknown,
+            *(_decimals(self.items, currency) if currency else ()),
+        ]
+
+    def to_domain(self, currency: Currency | None) -> tuple[tuple[price_list.Tax, ...], tuple[price_list.Item, ...]]:
+        """Return the taxes and the items. A tax code is written as in Taxes, a price in the currency's decimals."""
+        written = {tax.code.casefold(): tax.code for tax in self.taxes}
+        taxes = tuple(price_list.Tax(**tax.model_dump()) for tax in self.taxes)
+        items = tuple(
+            price_list.Item(
+                **item.model_dump()
+                | {
+                    "tax_code": item.tax_code and written[item.tax_code.casefold()],
+                    "price": _in_digits(item.price, currency),
+                }
+            )
+            for item in self.items
+        )
+        return taxes, items
+
+
+def _decimals(items: Sequence[ItemIn], currency: Currency) -> Iterable[Finding]:
+    """Yield a finding for each price with more decimals than the currency has."""
+    for number, item in enumerate(items):
+        if item.price is not None and item.price != _in_digits(item.price, currency):
+            message = f"{currency.code} has {currency.digits} decimals."
+            yield Finding(f"items[{number}].price", Check.TOO_MANY_DECIMALS, message)
+
+
+def _in_digits(price: Decimal | None, currency: Currency | None) -> Decimal | None:
+    if price is None or currency is None:
+        return price
+    return price.quantize(Decimal(1).scaleb(-currency.digits))
+
+
+def _twice(
+    place: str, field: str, many: Sequence[Any], compared: Callable[[Any], Hashable | None]
+) -> Iterable[Finding]:
+    """Yield a finding for each value that an earlier entry has as well."""
+    seen: set[Hashable] = set()
+    for number, one in enumerate(many):
+        value = compared(one)
+        if value is not None and value in seen:
+            yield Finding(f"{place}[{number}].{field}", Check.TWICE, "An earlier entry has it as well.")
+        seen.add(value)
+
+
+class PriceListQuery(ZoneQuery):
+    """The query string of merchant/{merchantId}/pricelist: the version that the caller knows."""
+
+    version: Identifier | None = None
+
+
+class TaxView(View):
+    """A tax of the price list."""
+
+    code: str
+    name: str
+    rate: Decimal
+
+
+class ItemView(View):
+    """An item of the price list."""
+
+    code: str
+    title: str
+    price: Decimal | None
+    unit: str | None
+    tax_code: str | None
+    group: str | None
+    barcode: str | None
+    active: bool
+
+
+class PriceListView(View):
+    """The price list; version 0 is the empty list of a merchant that has stored none."""
+
+    version: int
+    updated: str | None
+    updated_by: int | None
+    taxes: list[TaxView]
+    items: list[ItemView]
+
+    @classmethod
+    def of(cls, stored: PriceList | None, gmt: int | None, merchant_gmt: int) -> Self:
+        """Return the view of a stored list, with times in the zone of the request's `gmt`."""
+        if stored is None:
+            return cls(version=0, updated=None, updated_by=None, taxes=[], items=[])
+        return cls(
+            version=stored.version,
+            updated=text_of(stored.updated_at, zone_of(gmt, merchant_gmt)),
+            updated_by=stored.updated_by,
+            taxes=[TaxView.carried(tax) for tax in stored.taxes],
+            items=[ItemView.carried(item) for item in stored.items],
+        )
+
+
+class PriceListAnswer(Answer):
+    """The answer with a price list; null when the caller knows the current version."""
+
+    price_list: PriceListView | None
