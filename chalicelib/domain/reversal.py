@@ -11,8 +11,8 @@ from decimal import Decimal
 from enum import IntEnum
 
 from chalicelib.domain.agent import Agent
-from chalicelib.domain.business_days import business_day, end_of_day, instant_of, to_local, zone_of
-from chalicelib.domain.card import READERS, CardData, CardInput, Findings, expired, is_another, read
+from chalicelib.domain.business_days import end_of_day, instant_of, to_local, zone_of
+from chalicelib.domain.card import READERS, CardData, CardInput, Findings, is_another, read
 from chalicelib.domain.money import canonical, from_minor
 from chalicelib.domain.payment import (
     APPROVED_TEXT,
@@ -231,9 +231,9 @@ def sent_card(data: CardInput, input_mode: int | None, linked_card_id: int | Non
 
 
 def check_card(
-    sent: SentCard | None, original: Transaction, digest: Digest, now: datetime, *, input_type: int | None = None
+    sent: SentCard | None, original: Transaction, digest: Digest, *, input_type: int | None = None
 ) -> tuple[CardData | None, Findings]:
-    """Return the card for the acquirer, read and checked as in a payment, with the findings.
+    """Return the card for the acquirer, read as in a payment, with the findings. It may have expired since.
 
     `input_type` is the InputType of the reversal.
     """
@@ -251,7 +251,6 @@ def check_card(
         findings += (Finding("linked_card_id", Check.CONTRADICTION, message),)
     if card is None:
         return None, findings
-    findings += expired(card, business_day(now, original.gmt))
     if is_another(original, digest(card.pan), None):
         findings += (_other(_number_field(way)),)
     return card, findings

@@ -47,7 +47,7 @@ def reverse(
     # Only now: to look for a card number in long texts costs time, which only an admitted caller may spend.
     order = body.with_card_number_in_card_only().to_domain(endpoint)
     if order.card is not None:
-        _, findings = _read_card(order, original, now)
+        _, findings = _read_card(order, original)
         wrong_cards.count(original, loaded.agent, now, is_wrong=names_another_card(findings))
     if chosen_id is not None and (stored := loaded.read(transactions.key(chosen_id))):
         return replay(stored, order, reversal.fingerprint(order, loaded.agent.id), now), True
@@ -72,13 +72,13 @@ def _repeated(order: ReversalOrder, original: Transaction, agent: Agent, now: da
     return latest if latest and reversal.is_repeated(order, original, latest, agent.id, now) else None
 
 
-def _read_card(order: ReversalOrder, original: Transaction, now: datetime) -> tuple[CardData | None, Findings]:
-    return check_card(order.card, original, partial(card_digest, original.id), now, input_type=order.input_type)
+def _read_card(order: ReversalOrder, original: Transaction) -> tuple[CardData | None, Findings]:
+    return check_card(order.card, original, partial(card_digest, original.id), input_type=order.input_type)
 
 
-def _checked_card(order: ReversalOrder, original: Transaction, now: datetime) -> tuple[CardData | None, Findings]:
+def _checked_card(order: ReversalOrder, original: Transaction) -> tuple[CardData | None, Findings]:
     """Return the card of the request, and every problem with it. For a return, the acquirer checks it as well."""
-    card, findings = _read_card(order, original, now)
+    card, findings = _read_card(order, original)
     if card is not None and order.mode not in CANCELS:
         request = ReversalRequest("", original.id, original.amount_minor, original.currency, card=card)
         findings += acquirers.refuse(original.acquirer, request)
@@ -112,7 +112,7 @@ def _reverse(
 
     def attempt(found: Found) -> tuple[Transaction, CardData | None, bool]:
         before = found.payment
-        card, findings = _checked_card(order, before, now)
+        card, findings = _checked_card(order, before)
         if keyless and not findings and (repeated := _repeated(order, before, agent, now)):
             return answer_again(repeated, now), None, True
         try:
