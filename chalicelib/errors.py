@@ -46,6 +46,7 @@ class ErrorCode(Enum):
     KIND_NOT_ENABLED = (311, "This kind of payment is not enabled for the agent.")
     KIND_NOT_SUPPORTED = (312, "This kind of operation is not supported.")
     TOO_MANY_WRONG_CARDS = (313, "Too many wrong cards were named for this payment.")
+    NO_USABLE_TERMINAL = (315, "The agent has no terminal that may take payments.")
 
     TOO_SOON = (401, "This may be asked once in ten minutes.")  # AuthAccount names the interval of its stage
     THROTTLED = (402, "Too many requests.")

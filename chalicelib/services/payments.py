@@ -84,14 +84,13 @@ def identified(order: PaymentOrder, caller: Caller) -> PaymentOrder:
 
 
 def _terminal_of(loaded: Admitted) -> Terminal:
-    """Return the agent's terminal, which may be another one than the authorizer's."""
-    if loaded.agent.terminal_id is None:
-        raise ServiceError(ErrorCode.TERMINAL_NOT_FOUND, "The agent has no terminal.")
-    terminal = loaded.read(merchants.terminal_key(loaded.agent.terminal_id))
+    """Return the agent's terminal, which may be another one than the authorizer's; raise 315 without a usable one."""
+    terminal_id = loaded.agent.terminal_id
+    terminal = None if terminal_id is None else loaded.read(merchants.terminal_key(terminal_id))
     if terminal is None:
-        raise ServiceError(ErrorCode.TERMINAL_NOT_FOUND)
+        raise ServiceError(ErrorCode.NO_USABLE_TERMINAL, "The agent has no terminal.")
     if not terminal.state:
-        raise ServiceError(ErrorCode.TERMINAL_NOT_FOUND, "The terminal is blocked.")
+        raise ServiceError(ErrorCode.NO_USABLE_TERMINAL, "The agent's terminal is blocked.")
     return terminal
 
 

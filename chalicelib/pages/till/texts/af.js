@@ -90,6 +90,7 @@ export const af = {
     limit: (limit) => `Meer as ${limit} sou op hierdie toestel wag. Wag vir 'n verbinding en verkoop dan verder.`,
     connection: "Daar is geen verbinding nie, en hierdie soort verkoop kort een.",
     [ErrorCode.KIND_NOT_ENABLED]: "Hierdie aanmelding mag nie hierdie soort betaling neem nie. 'n Administrateur van die winkel kan dit verander.",
+    [ErrorCode.NO_USABLE_TERMINAL]: "Hierdie aanmelding het geen terminaal wat betalings mag neem nie. 'n Administrateur van die winkel kan dit verander.",
     [ErrorCode.ID_REUSED]: "Die diens het 'n ander verkoop met hierdie nommer.",
   },
   list: {

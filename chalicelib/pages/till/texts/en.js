@@ -90,6 +90,7 @@ export const en = {
     limit: (limit) => `More than ${limit} would wait on this device. Wait for a connection, then sell on.`,
     connection: "There is no connection, and this kind of sale needs one.",
     [ErrorCode.KIND_NOT_ENABLED]: "This login may not take this kind of payment. An administrator of the shop can change that.",
+    [ErrorCode.NO_USABLE_TERMINAL]: "This login has no terminal that may take payments. An administrator of the shop can change that.",
     [ErrorCode.ID_REUSED]: "The service has another sale with this number.",
   },
   list: {
