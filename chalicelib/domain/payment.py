@@ -5,9 +5,10 @@ The module calls nothing but the given function, by which an acquirer refuses a 
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 from chalicelib.domain import money
@@ -50,7 +51,7 @@ class PaymentOrder(Record):
     input_type: InputType
     amount: Decimal
     raw_request: str
-    fingerprint: str = ""
+    card_identity: str = ""  # distinguishes cards without showing them; see `fingerprint`
     particulars: Particulars = field(default_factory=Particulars)
     currency: str | None = None
     acquirer: str | None = None
@@ -78,6 +79,18 @@ class PaymentOrder(Record):
         """Return whether it names a card, readable or not."""
         return self.card is not None or self.linked_card_id is not None or bool(self.card_findings)
 
+    def repeats(self, stored: Transaction, agent_id: int) -> bool:
+        """Return whether it has the content of a stored payment.
+
+        Either request may leave out the currency or the acquirer that the service chose.
+        """
+        currency, acquirer = stored.currency.code, stored.acquirer
+        if self.currency not in (None, currency) or self.acquirer not in (None, acquirer):
+            return False
+        spellings = product((currency, None), (acquirer, None))
+        equal = (replace(self, currency=one, acquirer=other) for one, other in spellings)
+        return stored.fingerprint in {fingerprint(order, agent_id) for order in equal}
+
 
 class Till(Record):
     """The place of a payment: its agent, merchant and terminal."""
@@ -99,11 +112,10 @@ def fingerprint_of(*content: object) -> str:
     return hashlib.sha256("\x1f".join(map(str, content)).encode()).hexdigest()[:32]
 
 
-def fingerprint(order: PaymentOrder, agent_id: int, card_identity: str) -> str:
+def fingerprint(order: PaymentOrder, agent_id: int) -> str:
     """Return the fingerprint of a payment. It covers the business content, not the device or the time.
 
-    A repeated ID must have the same fingerprint. `card_identity` distinguishes cards without showing them: a keyed
-    digest of the number, or the ID of a linked card.
+    The order's `card_identity` is a keyed digest of the card's number, or the ID of a linked card.
     """
     content = (
         agent_id,
@@ -112,7 +124,7 @@ def fingerprint(order: PaymentOrder, agent_id: int, card_identity: str) -> str:
         int(order.input_type),
         order.acquirer or "",
         order.particulars.ext_id or "",
-        card_identity,
+        order.card_identity,
     )
     return fingerprint_of(*content)
 
@@ -191,7 +203,7 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
         "deadline": end_of_day(now, merchant.gmt),
         "gmt": merchant.gmt,
         "invoice": "",  # the store gives the number
-        "fingerprint": order.fingerprint,
+        "fingerprint": fingerprint(order, agent.id),
         "raw_request": order.raw_request,
         "particulars": order.particulars,
         "receipt": ReceiptContent(

@@ -310,9 +310,22 @@ class ReversalOrder(Record):
     latitude: Decimal | None = None
     longitude: Decimal | None = None
 
+    def repeats(self, stored: Transaction, agent_id: int) -> bool:
+        """Return whether it has the content of a stored reversal.
+
+        Either request may leave out the payment's currency, or the amount when it was all that remained.
+        """
+        currency, amount = stored.currency.code, from_minor(stored.amount_minor, stored.currency)
+        if self.currency not in (None, currency) or self.amount not in (None, amount):
+            return False
+        amounts = (None,) if self.amount is None and stored.original.partial else (None, amount)
+        spellings = itertools.product((currency, None), amounts)
+        equal = (replace(self, currency=one, amount=other) for one, other in spellings)
+        return stored.fingerprint in {fingerprint(order, agent_id) for order in equal}
+
 
 def fingerprint(order: ReversalOrder, agent_id: int) -> str:
-    """Return the fingerprint of a reversal, which a repeated ID must match."""
+    """Return the fingerprint of a reversal. An amount that is all that remains is left out."""
     amount = "" if order.amount is None else canonical(order.amount)
     return fingerprint_of("reversal", agent_id, order.original_id, int(order.mode), amount, order.currency or "")
 
@@ -361,6 +374,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
 ) -> Transaction:
     """Return the reversal `name`: approved at once, or in progress if an acquirer must be called."""
     needs_acquirer = KINDS[original.input_type].needs_acquirer
+    named = order if amount_minor < original.remaining_minor else replace(order, amount=None)
     in_progress = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
     return replace(
         original,
@@ -370,7 +384,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         amount_minor=amount_minor,
         created_at=now,
         deadline=end_of_day(now + TIME_TO_FINISH, original.gmt),
-        fingerprint=fingerprint(order, agent.id),
+        fingerprint=fingerprint(named, agent.id),
         invoice="",  # the store gives the number
         raw_request=order.raw_request,
         particulars=_particulars(order, original),
@@ -413,6 +427,20 @@ def content_identity(order: ReversalOrder, original: Transaction, agent_id: int)
         return None
     amount = "" if order.amount is None else canonical(order.amount)
     return ("content", agent_id, order.original_id, int(order.mode), amount, _one_writing(time, order, original))
+
+
+def spellings(order: ReversalOrder, original: Transaction) -> tuple[ReversalOrder, ...]:
+    """Return the requests that may be equal to this one, the one that gives the reversal its ID first.
+
+    They name the amount, or leave it out when it is all that remains. An earlier remainder is not known any more, so a
+    request that names its amount may repeat either.
+    """
+    if order.amount is None:
+        whole = from_minor(original.amount_minor, original.currency)
+        return order, replace(order, amount=whole)
+    without = replace(order, amount=None)
+    takes_all = order.amount == from_minor(original.remaining_minor, original.currency)
+    return (without, order) if takes_all else (order, without)
 
 
 def _one_writing(time: str, order: ReversalOrder, original: Transaction) -> str:

@@ -130,7 +130,7 @@ def test_the_same_payment_has_the_same_fingerprint_whatever_the_device_says() ->
     place = replace(order.particulars, latitude=Decimal(1))
     again = replace(order, raw_request='{"IP":"10.0.0.1"}', particulars=place, amount=Decimal("12.3"))
 
-    assert payment.fingerprint(order, 17, "") == payment.fingerprint(again, 17, "")
+    assert payment.fingerprint(order, 17) == payment.fingerprint(again, 17)
 
 
 @pytest.mark.parametrize(
@@ -146,18 +146,37 @@ def test_the_same_payment_has_the_same_fingerprint_whatever_the_device_says() ->
 def test_other_content_has_another_fingerprint(change: dict[str, Any]) -> None:
     order = an_order()
 
-    assert payment.fingerprint(replace(order, **change), 17, "") != payment.fingerprint(order, 17, "")
+    assert payment.fingerprint(replace(order, **change), 17) != payment.fingerprint(order, 17)
 
 
 def test_another_agent_and_another_card_have_another_fingerprint() -> None:
     order = an_order()
     prints = {
-        payment.fingerprint(order, 17, ""),
-        payment.fingerprint(order, 18, ""),
-        payment.fingerprint(order, 17, "digest"),
+        payment.fingerprint(order, 17),
+        payment.fingerprint(order, 18),
+        payment.fingerprint(replace(order, card_identity="digest"), 17),
     }
 
     assert len(prints) == 3
+
+
+DEFAULTS = [{}, {"currency": None}, {"acquirer": None}, {"currency": None, "acquirer": None}]
+
+
+@pytest.mark.parametrize("first", DEFAULTS)
+@pytest.mark.parametrize("again", DEFAULTS)
+def test_an_absent_default_is_the_chosen_value_in_either_request(first: dict[str, Any], again: dict[str, Any]) -> None:
+    stored = taken(**first)
+
+    assert an_order(**again).repeats(stored, AGENT.id)
+    assert not an_order(**again, amount=Decimal("12.31")).repeats(stored, AGENT.id)
+    assert not an_order(**{**again, "currency": "USD"}).repeats(stored, AGENT.id)
+    assert not an_order(**{**again, "acquirer": "PREPAID"}).repeats(stored, AGENT.id)
+
+
+def test_the_fingerprint_of_a_request_never_changes() -> None:
+    """Tables hold the fingerprints of every version."""
+    assert payment.fingerprint(an_order(), 17) == "90330dad381a05a0eaa046410a2e89f3"
 
 
 @given(seconds=integers(0, 3 * 366 * 86400), gmt=integers(-12, 14))

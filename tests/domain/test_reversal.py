@@ -17,13 +17,14 @@ from chalicelib.domain.reversal import (
     SentCard,
     check_card,
     content_identity,
+    fingerprint,
     names_another_card,
     sent_card,
 )
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType, Transaction
 from tests.support.cards import EXP, PAN, STEADY, TRACK2, a_card, an_input, chip_data
-from tests.support.transactions import NOW, a_payment
+from tests.support.transactions import a_payment
 
 ORIGINAL = a_payment(gmt=2)
 instants = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001  hypothesis adds the zone
@@ -77,6 +78,18 @@ def test_a_text_that_is_no_time_is_an_identity_as_it_stands(time: str) -> None:
     assert found is not None
     assert found[-1] == time
     assert found == identity(time, 5) != identity(f"{time}.")
+
+
+@pytest.mark.parametrize("amount", [None, Decimal("12.30")])
+def test_a_reversal_of_the_version_before_is_recognised(amount: Decimal | None) -> None:
+    """That version stored the fingerprint of the request as it was sent."""
+    order = ReversalOrder("A", ReverseMode.RETURN, "{}", amount, "ZAR")
+    stored = a_payment(amount_minor=1230, fingerprint=fingerprint(order, 17), original_id="A")
+
+    assert fingerprint(replace(order, amount=Decimal("12.30")), 17) == "5ee1542e8f7f0493f64e46e131d6e86c"
+    assert order.repeats(stored, 17)
+    assert replace(order, amount=Decimal("12.3"), currency=None).repeats(stored, 17)
+    assert not replace(order, amount=Decimal("12.31")).repeats(stored, 17)
 
 
 @pytest.mark.parametrize("time", [None, "", "  ", "0001-01-01T00:00:00", "0001-01-01T00:00:00Z"])

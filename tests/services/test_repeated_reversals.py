@@ -106,6 +106,18 @@ def test_a_full_return_that_only_its_client_time_names_is_the_same_an_hour_later
     assert counted(payment) == (10000, 1)
 
 
+def test_half_that_only_its_client_time_names_is_not_the_other_half() -> None:
+    """After the first half, its amount is all that remains, which the first request did not leave out."""
+    till = a_till()
+    payment = paid(till)
+    first, again, other = (
+        till.give_back(payment, ClientDateTime=time, Amount="50") for time in ("2026-11-21", "2026-11-21", "2026-11-22")
+    )
+
+    assert first.id == again.id != other.id
+    assert counted(payment) == (10000, 2)
+
+
 def test_the_key_of_the_header_counts_and_not_the_id_in_the_request() -> None:
     till = a_till()
     payment = paid(till)
