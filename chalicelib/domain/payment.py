@@ -34,7 +34,7 @@ from chalicelib.domain.transaction import (
     Taxes,
     Transaction,
     language_of,
-    total_of,
+    sums_of,
 )
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references
 from chalicelib.record import Record
@@ -226,10 +226,20 @@ def amounts(order: PaymentOrder, terminal: Terminal) -> tuple[tuple[int, int | N
         return (0, None), [Finding("currency", Check.CONTRADICTION, message)]
     amount_minor, of_amount = minor("amount", order.amount, terminal.currency)
     got_minor, of_cash = _cash_got(order, terminal.currency, amount_minor)
-    findings = [*of_amount, *of_cash]
-    if order.purchases and order.amount > (total := total_of(order.purchases)):
-        findings.append(Finding("amount", Check.CONTRADICTION, f"The sum of the purchases is only {total:f}."))
-    return (amount_minor, got_minor), findings
+    return (amount_minor, got_minor), [*of_amount, *of_cash, *_above_purchases(order, terminal)]
+
+
+def _above_purchases(order: PaymentOrder, terminal: Terminal) -> Findings:
+    """Return a finding when the amount is above the sum of the purchases. Cash may be rounded up to a coin."""
+    if not order.purchases:
+        return ()
+    sum_minor = max(sums_of(order.purchases, terminal.currency))
+    is_rounded = order.input_type is InputType.CASH and sum_minor > 0
+    coin = money.smallest_coin(terminal.currency, terminal.country_code) if is_rounded else 1
+    if order.amount <= money.from_minor(sum_minor + coin - 1, terminal.currency):
+        return ()
+    message = f"The sum of the purchases is only {money.from_minor(sum_minor, terminal.currency):f}."
+    return (Finding("amount", Check.CONTRADICTION, message),)
 
 
 def _cash_got(order: PaymentOrder, currency: money.Currency, amount_minor: int) -> tuple[int | None, Findings]:
