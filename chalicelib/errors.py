@@ -47,6 +47,7 @@ class ErrorCode(Enum):
     KIND_NOT_SUPPORTED = (312, "This kind of operation is not supported.")
     TOO_MANY_WRONG_CARDS = (313, "Too many wrong cards were named for this payment.")
     PRICE_LIST_CHANGED = (314, "The price list was changed meanwhile: load it again.")
+    NO_USABLE_TERMINAL = (315, "The agent has no terminal that may take payments.")
 
     TOO_SOON = (401, "This may be asked once in ten minutes.")  # AuthAccount names the interval of its stage
     THROTTLED = (402, "Too many requests.")

@@ -118,6 +118,7 @@ STATUS_OF = {
     ErrorCode.KIND_NOT_SUPPORTED: 400,
     ErrorCode.TOO_MANY_WRONG_CARDS: 409,
     ErrorCode.PRICE_LIST_CHANGED: 409,
+    ErrorCode.NO_USABLE_TERMINAL: 409,
     ErrorCode.TOO_SOON: 429,
     ErrorCode.THROTTLED: 429,
     ErrorCode.BATCH_TOO_LONG: 400,

@@ -1,13 +1,30 @@
 """Money: exact decimals in requests and answers, whole minor units inside, never rounded."""
 
 from collections.abc import Iterable
-from decimal import Context, Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from chalicelib.record import Record
 
 MAX_MINOR = 10**12  # the largest amount of one payment, in minor units
 MAX_SHIFT = 100  # decimals: more are too many without a division
 EXACT = Context(prec=64, Emin=-999999, Emax=999999)  # more digits than a request can have, so nothing is rounded
+# The smallest coin in use, in minor units, of currencies whose smaller coins are gone: cash sums are rounded to it.
+COINS = {
+    **dict.fromkeys(("AUD", "AWG", "BAM", "BBD", "BND", "BRL", "BSD", "BWP", "CAD", "CHF", "FJD", "GEL", "GTQ"), 5),
+    **dict.fromkeys(("MYR", "PGK", "SGD", "TRY", "TTD", "XCD", "XCG"), 5),
+    **dict.fromkeys(
+        ("BOB", "CLP", "HKD", "ILS", "LSL", "MOP", "MXN", "NAD", "NZD", "PEN", "SBD", "SZL", "WST", "ZAR"), 10
+    ),
+    **dict.fromkeys(("AED", "QAR", "THB"), 25),
+    **dict.fromkeys(("DKK", "UAH"), 50),
+    **dict.fromkeys(("BDT", "CZK", "DOP", "GYD", "INR", "JMD", "KES", "LKR", "MKD", "NOK", "NPR", "PKR", "RSD"), 100),
+    **dict.fromkeys(("SEK", "TWD", "UYU"), 100),
+    **dict.fromkeys(("CRC", "HUF"), 500),
+    **dict.fromkeys(("AMD",), 1000),
+    **dict.fromkeys(("COP", "IDR", "TZS"), 5000),
+}
+EURO, ROUNDED_EURO = "EUR", 5
+ROUNDING_EURO = frozenset({"BE", "EE", "FI", "IE", "IT", "LT", "NL", "SK"})  # countries without coins of 1 and 2 cents
 SIGNS = {"ZAR": "R", "USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "INR": "₹", "NGN": "₦", "KES": "KSh", "RUB": "₽"}
 
 
@@ -60,6 +77,18 @@ def canonical(amount: Decimal) -> str:
 def from_minor(amount_minor: int, currency: Currency) -> Decimal:
     """Return an amount as an exact decimal with the currency's digits: 1230 minor units of ZAR are 12.30."""
     return Decimal(amount_minor).scaleb(-currency.digits)
+
+
+def rounded(amount: Decimal, currency: Currency) -> int:
+    """Return an exact amount in minor units, rounded half up; a half below zero is rounded away from zero."""
+    return int(amount.scaleb(currency.digits, EXACT).to_integral_value(ROUND_HALF_UP))
+
+
+def smallest_coin(currency: Currency, country: str | None = None) -> int:
+    """Return the smallest coin in use, in minor units. Without a country (alpha-2), return that of any country."""
+    if currency.code == EURO and (country is None or country in ROUNDING_EURO):
+        return ROUNDED_EURO
+    return COINS.get(currency.code, 1)
 
 
 def text(amount_minor: int, currency: Currency) -> str:

@@ -5,9 +5,10 @@ The module calls nothing but the given function, by which an acquirer refuses a 
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 from chalicelib.domain import money
@@ -34,7 +35,7 @@ from chalicelib.domain.transaction import (
     Taxes,
     Transaction,
     language_of,
-    total_of,
+    sums_of,
 )
 from chalicelib.errors import Check, ErrorCode, Finding, ServiceError, invalid_references
 from chalicelib.record import Record
@@ -51,7 +52,7 @@ class PaymentOrder(Record):
     input_type: InputType
     amount: Decimal
     raw_request: str
-    fingerprint: str = ""
+    card_identity: str = ""  # distinguishes cards without showing them; see `fingerprint`
     particulars: Particulars = field(default_factory=Particulars)
     currency: str | None = None
     acquirer: str | None = None
@@ -79,6 +80,18 @@ class PaymentOrder(Record):
         """Return whether it names a card, readable or not."""
         return self.card is not None or self.linked_card_id is not None or bool(self.card_findings)
 
+    def repeats(self, stored: Transaction, agent_id: int) -> bool:
+        """Return whether it has the content of a stored payment.
+
+        Either request may leave out the currency or the acquirer that the service chose.
+        """
+        currency, acquirer = stored.currency.code, stored.acquirer
+        if self.currency not in (None, currency) or self.acquirer not in (None, acquirer):
+            return False
+        spellings = product((currency, None), (acquirer, None))
+        equal = (replace(self, currency=one, acquirer=other) for one, other in spellings)
+        return stored.fingerprint in {fingerprint(order, agent_id) for order in equal}
+
 
 class Till(Record):
     """The place of a payment: its agent, merchant and terminal."""
@@ -100,11 +113,10 @@ def fingerprint_of(*content: object) -> str:
     return hashlib.sha256("\x1f".join(map(str, content)).encode()).hexdigest()[:32]
 
 
-def fingerprint(order: PaymentOrder, agent_id: int, card_identity: str) -> str:
+def fingerprint(order: PaymentOrder, agent_id: int) -> str:
     """Return the fingerprint of a payment. It covers the business content, not the device or the time.
 
-    A repeated ID must have the same fingerprint. `card_identity` distinguishes cards without showing them: a keyed
-    digest of the number, or the ID of a linked card.
+    The order's `card_identity` is a keyed digest of the card's number, or the ID of a linked card.
     """
     content = (
         agent_id,
@@ -113,7 +125,7 @@ def fingerprint(order: PaymentOrder, agent_id: int, card_identity: str) -> str:
         int(order.input_type),
         order.acquirer or "",
         order.particulars.ext_id or "",
-        card_identity,
+        order.card_identity,
     )
     return fingerprint_of(*content)
 
@@ -192,7 +204,7 @@ def begin(order: PaymentOrder, till: Till, now: datetime, **decided: Any) -> Tra
         "deadline": end_of_day(now, merchant.gmt),
         "gmt": merchant.gmt,
         "invoice": "",  # the store gives the number
-        "fingerprint": order.fingerprint,
+        "fingerprint": fingerprint(order, agent.id),
         "raw_request": order.raw_request,
         "particulars": order.particulars,
         "receipt": ReceiptContent(
@@ -217,10 +229,20 @@ def amounts(order: PaymentOrder, terminal: Terminal) -> tuple[tuple[int, int | N
         return (0, None), [Finding("currency", Check.CONTRADICTION, message)]
     amount_minor, of_amount = minor("amount", order.amount, terminal.currency)
     got_minor, of_cash = _cash_got(order, terminal.currency, amount_minor)
-    findings = [*of_amount, *of_cash]
-    if order.purchases and order.amount > (total := total_of(order.purchases)):
-        findings.append(Finding("amount", Check.CONTRADICTION, f"The sum of the purchases is only {total:f}."))
-    return (amount_minor, got_minor), findings
+    return (amount_minor, got_minor), [*of_amount, *of_cash, *_above_purchases(order, terminal)]
+
+
+def _above_purchases(order: PaymentOrder, terminal: Terminal) -> Findings:
+    """Return a finding when the amount is above the sum of the purchases. Cash may be rounded up to a coin."""
+    if not order.purchases:
+        return ()
+    sum_minor = max(sums_of(order.purchases, terminal.currency))
+    is_rounded = order.input_type is InputType.CASH and sum_minor > 0
+    coin = money.smallest_coin(terminal.currency, terminal.country_code) if is_rounded else 1
+    if order.amount <= money.from_minor(sum_minor + coin - 1, terminal.currency):
+        return ()
+    message = f"The sum of the purchases is only {money.from_minor(sum_minor, terminal.currency):f}."
+    return (Finding("amount", Check.CONTRADICTION, message),)
 
 
 def _cash_got(order: PaymentOrder, currency: money.Currency, amount_minor: int) -> tuple[int | None, Findings]:

@@ -12,8 +12,8 @@ from enum import IntEnum
 
 from chalicelib.domain.agent import Agent
 from chalicelib.domain.answer_size import check_size
-from chalicelib.domain.business_days import business_day, end_of_day, instant_of, to_local, zone_of
-from chalicelib.domain.card import READERS, CardData, CardInput, Findings, expired, is_another, read
+from chalicelib.domain.business_days import end_of_day, instant_of, to_local, zone_of
+from chalicelib.domain.card import READERS, CardData, CardInput, Findings, is_another, read
 from chalicelib.domain.money import canonical, from_minor
 from chalicelib.domain.payment import (
     APPROVED_TEXT,
@@ -232,9 +232,9 @@ def sent_card(data: CardInput, input_mode: int | None, linked_card_id: int | Non
 
 
 def check_card(
-    sent: SentCard | None, original: Transaction, digest: Digest, now: datetime, *, input_type: int | None = None
+    sent: SentCard | None, original: Transaction, digest: Digest, *, input_type: int | None = None
 ) -> tuple[CardData | None, Findings]:
-    """Return the card for the acquirer, read and checked as in a payment, with the findings.
+    """Return the card for the acquirer, read as in a payment, with the findings. It may have expired since.
 
     `input_type` is the InputType of the reversal.
     """
@@ -252,7 +252,6 @@ def check_card(
         findings += (Finding("linked_card_id", Check.CONTRADICTION, message),)
     if card is None:
         return None, findings
-    findings += expired(card, business_day(now, original.gmt))
     if is_another(original, digest(card.pan), None):
         findings += (_other(_number_field(way)),)
     return card, findings
@@ -312,9 +311,22 @@ class ReversalOrder(Record):
     latitude: Decimal | None = None
     longitude: Decimal | None = None
 
+    def repeats(self, stored: Transaction, agent_id: int) -> bool:
+        """Return whether it has the content of a stored reversal.
+
+        Either request may leave out the payment's currency, or the amount when it was all that remained.
+        """
+        currency, amount = stored.currency.code, from_minor(stored.amount_minor, stored.currency)
+        if self.currency not in (None, currency) or self.amount not in (None, amount):
+            return False
+        amounts = (None,) if self.amount is None and stored.original.partial else (None, amount)
+        spellings = itertools.product((currency, None), amounts)
+        equal = (replace(self, currency=one, amount=other) for one, other in spellings)
+        return stored.fingerprint in {fingerprint(order, agent_id) for order in equal}
+
 
 def fingerprint(order: ReversalOrder, agent_id: int) -> str:
-    """Return the fingerprint of a reversal, which a repeated ID must match."""
+    """Return the fingerprint of a reversal. An amount that is all that remains is left out."""
     amount = "" if order.amount is None else canonical(order.amount)
     return fingerprint_of("reversal", agent_id, order.original_id, int(order.mode), amount, order.currency or "")
 
@@ -363,6 +375,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
 ) -> Transaction:
     """Return the reversal `name`: approved at once, or in progress if an acquirer must be called."""
     needs_acquirer = KINDS[original.input_type].needs_acquirer
+    named = order if amount_minor < original.remaining_minor else replace(order, amount=None)
     in_progress = Phase.CANCELLING if order.mode in CANCELS else Phase.RETURNING
     begun = replace(
         original,
@@ -372,7 +385,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         amount_minor=amount_minor,
         created_at=now,
         deadline=end_of_day(now + TIME_TO_FINISH, original.gmt),
-        fingerprint=fingerprint(order, agent.id),
+        fingerprint=fingerprint(named, agent.id),
         invoice="",  # the store gives the number
         raw_request=order.raw_request,
         particulars=_particulars(order, original),
@@ -417,6 +430,20 @@ def content_identity(order: ReversalOrder, original: Transaction, agent_id: int)
         return None
     amount = "" if order.amount is None else canonical(order.amount)
     return ("content", agent_id, order.original_id, int(order.mode), amount, _one_writing(time, order, original))
+
+
+def spellings(order: ReversalOrder, original: Transaction) -> tuple[ReversalOrder, ...]:
+    """Return the requests that may be equal to this one, the one that gives the reversal its ID first.
+
+    They name the amount, or leave it out when it is all that remains. An earlier remainder is not known any more, so a
+    request that names its amount may repeat either.
+    """
+    if order.amount is None:
+        whole = from_minor(original.amount_minor, original.currency)
+        return order, replace(order, amount=whole)
+    without = replace(order, amount=None)
+    takes_all = order.amount == from_minor(original.remaining_minor, original.currency)
+    return (without, order) if takes_all else (order, without)
 
 
 def _one_writing(time: str, order: ReversalOrder, original: Transaction) -> str:

@@ -114,6 +114,11 @@ def unknown(transaction: Transaction) -> Transaction:
     return replace(transaction, phase=Phase.UNKNOWN)
 
 
+def unanswered(transaction: Transaction, now: datetime) -> Transaction:
+    """Return the transaction as claimed: its request has ended without an answer, so others may resolve it."""
+    return replace(transaction, claimed_at=transaction.claimed_at or now)
+
+
 def unusable(transaction: Transaction) -> Transaction:
     """Return the transaction with unknown outcome: the answer cannot be used."""
     if transaction.phase is Phase.AUTO_CANCELLING:  # its advice already has a reason, which must not change
@@ -195,7 +200,10 @@ def was_not_attempted(transaction: Transaction) -> bool:
 
 
 def is_in_progress(transaction: Transaction, now: datetime) -> bool:
-    """Return whether the request that stored it may still be working on it, also to reverse a partial approval."""
+    """Return whether the request that stored it may still be working on it, also to reverse a partial approval.
+
+    It is not once the transaction is claimed.
+    """
     at_host = transaction.host is not None
     lasts = HOST_REQUEST_LASTS if at_host else REQUEST_LASTS
     reverses = (
@@ -203,7 +211,8 @@ def is_in_progress(transaction: Transaction, now: datetime) -> bool:
         if at_host
         else transaction.phase is Phase.AUTO_CANCELLING
     )
-    return (transaction.phase in REQUESTED or reverses) and now < transaction.created_at + lasts
+    is_requested = transaction.claimed_at is None and (transaction.phase in REQUESTED or reverses)
+    return is_requested and now < transaction.created_at + lasts
 
 
 def is_not_found_final(transaction: Transaction, quiet: timedelta, now: datetime) -> bool:

@@ -1,14 +1,14 @@
 """A transaction: a stored payment or reversal, with all its phases."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from dataclasses import field, replace
 from datetime import date, datetime
 from decimal import Decimal, localcontext
 from enum import IntEnum, StrEnum
 
 from chalicelib.domain.merchant import MerchantSnapshot
-from chalicelib.domain.money import Currency
+from chalicelib.domain.money import Currency, rounded
 from chalicelib.domain.phases import DEPOSITED, MONEY_TAKEN, PENDING, REVERSED_IN_FULL, SHOWN, Phase, Shown
 from chalicelib.domain.secret import masked_number
 from chalicelib.record import Record
@@ -70,7 +70,7 @@ PRECISION = 64  # digits: enough for any price times any quantity without roundi
 
 
 class Purchase(Record):
-    """One line of a purchase; `price` is the price of one piece."""
+    """One line of a purchase; `price` is the price of one piece, below zero for a discount."""
 
     title: str
     price: Decimal
@@ -91,10 +91,11 @@ class Taxes(Record):
     scheme: str | None = None
 
 
-def total_of(purchases: Iterable[Purchase]) -> Decimal:
-    """Return the exact sum of the lines."""
+def sums_of(purchases: Sequence[Purchase], currency: Currency) -> tuple[int, int]:
+    """Return the sum of the rounded lines, and the rounded sum of the exact lines, in minor units."""
     with localcontext(prec=PRECISION):
-        return sum((purchase.total for purchase in purchases), Decimal())
+        exact = sum((purchase.total for purchase in purchases), Decimal())
+    return sum(rounded(purchase.total, currency) for purchase in purchases), rounded(exact, currency)
 
 
 INLINE = {"inline": True}  # the record's fields are stored as attributes of the containing item

@@ -12,7 +12,16 @@ from chalicelib.domain.business_days import to_local
 from chalicelib.domain.phases import MONEY_TAKEN, Phase
 from chalicelib.domain.printed_text import one_line
 from chalicelib.domain.reversal import CANCELS
-from chalicelib.domain.transaction import PRECISION, EmvData, Purchase, Taxes, Transaction, language_of, total_of
+from chalicelib.domain.transaction import (
+    PRECISION,
+    EmvData,
+    InputType,
+    Purchase,
+    Taxes,
+    Transaction,
+    language_of,
+    sums_of,
+)
 from chalicelib.record import Record
 
 FOLDER = Path(__file__).with_name("languages")
@@ -137,8 +146,10 @@ def _facts(transaction: Transaction, words: Words) -> list[tuple[str, str | None
 
 
 def _totals(transaction: Transaction, words: Words) -> list[tuple[str, str | None]]:
-    goods = total_of(transaction.receipt.purchases)
-    differs = goods and goods != money.from_minor(transaction.amount_minor, transaction.currency)
+    lines_minor, goods_minor = sums_of(transaction.receipt.purchases, transaction.currency)
+    difference = transaction.amount_minor - lines_minor if transaction.receipt.purchases else 0
+    is_rounding = _is_rounding(transaction, lines_minor, goods_minor)
+    goods_minor = max(lines_minor, goods_minor)
     got = None if transaction.is_reversal else transaction.amount_cash_got_minor
     taxes = transaction.receipt.taxes or Taxes()
     return [
@@ -146,12 +157,19 @@ def _totals(transaction: Transaction, words: Words) -> list[tuple[str, str | Non
             words[f"{kind_of(transaction)}_total"].format(currency=transaction.currency.code),
             _amount(transaction.amount_minor, transaction, words),
         ),
-        (words["purchases"], _exact(goods, transaction, words) if differs else None),
+        (words["purchases"], _number(goods_minor, transaction, words) if difference and not is_rounding else None),
+        (words["rounding"], _number(difference, transaction, words) if difference and is_rounding else None),
         (words["cash"], None if got is None else _amount(got, transaction, words)),
         (words["change"], None if got is None else _amount(got - transaction.amount_minor, transaction, words)),
         (words["taxes"], ", ".join(taxes.codes)),
         (words["tax_scheme"], taxes.scheme),
     ]
+
+
+def _is_rounding(transaction: Transaction, *sums_minor: int) -> bool:
+    """Return whether the amount is the sum of the lines but for rounding, in cash to a coin."""
+    coin = money.smallest_coin(transaction.currency) if transaction.input_type is InputType.CASH else 1
+    return min(sums_minor) - coin < transaction.amount_minor < max(sums_minor) + coin
 
 
 def _payment(transaction: Transaction, words: Words) -> list[tuple[str, str | None]]:
@@ -174,18 +192,22 @@ def _line(purchase: Purchase, transaction: Transaction, words: Words) -> Line:
     return Line(
         title=one_line(purchase.title),
         detail=f"  {quantity} x {_exact(purchase.price, transaction, words)}",
-        amount=_exact(purchase.total, transaction, words),
+        amount=_number(money.rounded(purchase.total, transaction.currency), transaction, words),
         taxes=one_line(words["tax_code"].format(codes=", ".join(purchase.tax_codes))) if purchase.tax_codes else "",
     )
 
 
 def _amount(amount_minor: int, transaction: Transaction, words: Words) -> str:
     """Return an amount with the sign of its currency: R 12.30."""
-    currency = transaction.currency
-    return f"{currency.sign} {number(money.from_minor(amount_minor, currency), words)}"
+    return f"{transaction.currency.sign} {_number(amount_minor, transaction, words)}"
+
+
+def _number(amount_minor: int, transaction: Transaction, words: Words) -> str:
+    """Return an amount without the sign of its currency: 12.30."""
+    return number(money.from_minor(amount_minor, transaction.currency), words)
 
 
 def _exact(amount: Decimal, transaction: Transaction, words: Words) -> str:
-    """Return an unrounded amount, with at least the currency's decimals."""
+    """Return an unrounded unit price, with at least the currency's decimals."""
     cut = amount.quantize(Decimal(1).scaleb(-transaction.currency.digits))
     return number(cut if cut == amount else amount.normalize(), words)

@@ -181,7 +181,7 @@ class Purchase(Request):
     """One line of a purchase."""
 
     title: Text
-    price: Annotated[Bounded, DECIMAL_STRING]
+    price: Annotated[Exact, Field(gt=-(10**15), lt=10**15, max_digits=20), DECIMAL_STRING]  # below zero: a discount
     quantity: Annotated[Exact, Field(gt=0, lt=10**15, max_digits=20), DECIMAL_STRING]
     tax_code: Annotated[list[Text], Field(max_length=MAX_TAX_CODES)] | None = None
     tags: Annotated[list[Any], Field(max_length=MAX_ITEMS), AfterValidator(_storable)] | None = None  # fiscal

@@ -6,10 +6,12 @@ from datetime import datetime
 from functools import cache
 
 from chalicelib.domain import steps
+from chalicelib.domain.money import Currency
 from chalicelib.domain.payment import PaymentOrder, minor
 from chalicelib.domain.reversal import ReversalOrder
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError, invalid
+from chalicelib.record import Record
 from chalicelib.schemas.payments import PictureFile
 from chalicelib.services import outcomes, pictures
 from chalicelib.services.receipts import receipts_for, within_limits
@@ -17,21 +19,28 @@ from chalicelib.store import outbox as outbox_store
 from chalicelib.store import transactions
 from chalicelib.store.optimistic_writes import retry_with
 
-NO_SUCH_AMOUNT = "No payment can have this amount."
+
+class Repeatable(Record):
+    """A request whose ID may be used already: its agent, and the currency that its amount would have."""
+
+    order: PaymentOrder | ReversalOrder
+    agent_id: int
+    currency: Currency | None  # None: its agent has no terminal
 
 
-def replay(stored: Transaction, order: PaymentOrder | ReversalOrder, fingerprint: str, now: datetime) -> Transaction:
+def replay(stored: Transaction, request: Repeatable, now: datetime) -> Transaction:
     """Return the stored transaction of a repeated request; a pending one is resolved first.
 
-    Raise ID_REUSED for other content, or 202 for an amount that no payment can have. The message of 202 names no
-    currency, because the ID may be another merchant's.
+    Raise ID_REUSED for other content, or 202 for an amount that the request could not have under any ID.
     """
-    if stored.fingerprint != fingerprint:
-        _, findings = minor("amount", order.amount, stored.currency) if order.amount is not None else (0, ())
+    if request.order.repeats(stored, request.agent_id):
+        return answer_again(stored, now)
+    amount = request.order.amount
+    if amount is not None and request.currency is not None:
+        _, findings = minor("amount", amount, request.currency)
         if findings:
-            raise invalid(*(replace(one, message=NO_SUCH_AMOUNT) for one in findings))
-        raise ServiceError(ErrorCode.ID_REUSED)
-    return answer_again(stored, now)
+            raise invalid(*findings)
+    raise ServiceError(ErrorCode.ID_REUSED)
 
 
 def answer_again(stored: Transaction, now: datetime) -> Transaction:
@@ -41,11 +50,9 @@ def answer_again(stored: Transaction, now: datetime) -> Transaction:
     return outcomes.require_attempted(outcomes.refresh(stored, now), replayed=True)
 
 
-def replay_first(
-    transaction_id: str, order: PaymentOrder | ReversalOrder, fingerprint: str, now: datetime
-) -> Transaction:
+def replay_first(transaction_id: str, request: Repeatable, now: datetime) -> Transaction:
     """Return the transaction of an equal request that stored it a moment before. Raise 301 while it is unreadable."""
-    return replay(stored_first(transaction_id), order, fingerprint, now)
+    return replay(stored_first(transaction_id), request, now)
 
 
 def stored_first(transaction_id: str) -> Transaction:

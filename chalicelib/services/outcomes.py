@@ -90,9 +90,9 @@ def reverse(reversal: Transaction, request: ReversalRequest, now: datetime) -> T
     except UnreachableError:
         return advance(reversal, steps.not_attempted, now)
     except UnusableAnswerError:
-        return advance(reversal, steps.unusable, now)
+        return advance(reversal, lambda before: steps.unanswered(steps.unusable(before), now), now)
     except AnswerLostError:
-        return reversal
+        return advance(reversal, partial(steps.unanswered, now=now), now)
     if steps.is_never_accepted(answer):
         return _reverse_partial_approval(reversal, calls, now)
     return advance(reversal, partial(steps.reversal_with_answer, answer=answer), now)
@@ -201,7 +201,8 @@ def _resolve_by_advices(transaction: Transaction, calls: Calls, now: datetime) -
 def _reverse_partial_approval(transaction: Transaction, calls: Calls, now: datetime) -> Transaction:
     """Reverse a partial approval. The payment is declined if the acquirer acknowledges the reversal at once."""
     decided = steps.auto_cancelling(steps.unusable(transaction), now)
-    return _begin_to_advise(transaction, decided, steps.partly_approved, calls, now)
+    advised = _begin_to_advise(transaction, decided, steps.partly_approved, calls, now)
+    return advance(advised, partial(steps.unanswered, now=now), now) if advised.is_pending else advised
 
 
 def _begin_to_advise(

@@ -6,7 +6,7 @@ from typing import Any
 
 from chalicelib.domain import acquirer_messages, payment, permissions
 from chalicelib.domain.acquirer import AuthorizationRequest
-from chalicelib.domain.agent import Agent, Caller
+from chalicelib.domain.agent import Caller
 from chalicelib.domain.card import LinkedCard, is_another
 from chalicelib.domain.guid import is_guid
 from chalicelib.domain.history_page import Page
@@ -24,7 +24,7 @@ from chalicelib.schemas.payments import PictureFile, SubmitPayment
 from chalicelib.services import idempotency, outcomes, pictures, wrong_cards
 from chalicelib.services.acquirer_messages import identify_payment
 from chalicelib.services.caller_check import Admitted, admit, admit_to_transaction
-from chalicelib.services.idempotency import replay, replay_first
+from chalicelib.services.idempotency import Repeatable, replay, replay_first
 from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import linked_cards, merchants, receipt_numbers, transactions
 from chalicelib.store import outbox as outbox_store
@@ -47,11 +47,11 @@ def submit(body: SubmitPayment, caller: Caller, now: datetime, *, key: str | Non
         raise ServiceError(ErrorCode.ROLE_MAY_NOT)
 
     # Only now: to look for a card number in long texts costs time, which only an admitted caller may spend.
-    order = identified(body.with_card_number_in_card_only().to_domain(payment_id), caller)
+    order = identified(body.with_card_number_in_card_only().to_domain(payment_id))
     if stored := loaded.read(transactions.key(payment_id)):
-        return _replay(order, stored, agent, body.files, now)
+        return _replay(order, stored, loaded, body.files, now)
     payment.check_kind(order, agent, merchant, _acquirers_for(order))
-    till = Till(agent, merchant, _terminal_of(loaded))
+    till = Till(agent, merchant, _usable_terminal(loaded))
 
     if KINDS[order.input_type].needs_acquirer:
         return _take_by_card(order, till, loaded, body.files, now)
@@ -73,25 +73,29 @@ def _keys(body: SubmitPayment, payment_id: str, caller: Caller, now: datetime) -
     return keys if body.offline.invoice else keys + receipt_numbers.keys(caller, now)
 
 
-def identified(order: PaymentOrder, caller: Caller) -> PaymentOrder:
-    """Return the order with the fingerprint of its content."""
+def identified(order: PaymentOrder) -> PaymentOrder:
+    """Return the order with the identity of its card."""
     card_identity = ""
     if order.card is not None:
         card_identity = keyed_digest(Secret(f"pan:{order.card.pan.reveal()}"))
     elif order.linked_card_id is not None:
         card_identity = f"linked:{order.linked_card_id}"
-    return replace(order, fingerprint=payment.fingerprint(order, caller.agent_id, card_identity))
+    return replace(order, card_identity=card_identity)
 
 
-def _terminal_of(loaded: Admitted) -> Terminal:
-    """Return the agent's terminal, which may be another one than the authorizer's."""
-    if loaded.agent.terminal_id is None:
-        raise ServiceError(ErrorCode.TERMINAL_NOT_FOUND, "The agent has no terminal.")
-    terminal = loaded.read(merchants.terminal_key(loaded.agent.terminal_id))
+def _terminal_in(loaded: Admitted) -> Terminal | None:
+    """Return the agent's terminal, which may be another one than the authorizer's, if it has one."""
+    terminal_id = loaded.agent.terminal_id
+    return None if terminal_id is None else loaded.read(merchants.terminal_key(terminal_id))
+
+
+def _usable_terminal(loaded: Admitted) -> Terminal:
+    """Return the agent's terminal. Raise 315 when it has none, or a blocked one."""
+    terminal = _terminal_in(loaded)
     if terminal is None:
-        raise ServiceError(ErrorCode.TERMINAL_NOT_FOUND)
+        raise ServiceError(ErrorCode.NO_USABLE_TERMINAL, "The agent has no terminal.")
     if not terminal.state:
-        raise ServiceError(ErrorCode.TERMINAL_NOT_FOUND, "The terminal is blocked.")
+        raise ServiceError(ErrorCode.NO_USABLE_TERMINAL, "The agent's terminal is blocked.")
     return terminal
 
 
@@ -103,7 +107,7 @@ def _take_without_acquirer(
     try:
         transaction = _store(_with_pictures(transaction, files), till, loaded, now)
     except AlreadyExistsError:
-        return replay_first(order.id, order, order.fingerprint, now), True
+        return replay_first(order.id, _repeatable(order, loaded), now), True
     if transaction.date is not None:
         _log_offline(transaction, transaction.date)
     return transaction, False
@@ -130,7 +134,7 @@ def _take_by_card(
     try:
         transaction = _store(_with_pictures(transaction, files), till, loaded, now, *checks)
     except AlreadyExistsError:
-        return _replay(order, idempotency.stored_first(order.id), till.agent, files, now)
+        return _replay(order, idempotency.stored_first(order.id), loaded, files, now)
     return outcomes.require_attempted(outcomes.authorize(transaction, request, now)), False
 
 
@@ -184,19 +188,25 @@ def _acquirers_for(order: PaymentOrder) -> tuple[str, ...]:
 
 
 def _replay(
-    order: PaymentOrder, stored: Transaction, agent: Agent, files: list[PictureFile], now: datetime
+    order: PaymentOrder, stored: Transaction, loaded: Admitted, files: list[PictureFile], now: datetime
 ) -> tuple[Transaction, bool]:
     """Return the stored payment and whether the request is a pure replay: it brings no owed signature.
 
     Refuse an unreadable card, because it cannot be compared with the stored one. A caller that may not see the payment
     learns nothing about its card, because its agent is another one.
     """
+    agent = loaded.agent
     if order.names_card and permissions.can_see_transaction(agent, stored.client_id, stored.agent.id):
         digest = card_digest(stored.id, order.card.pan) if order.card else None
         wrong_cards.count(stored, agent, now, is_wrong=is_another(stored, digest, order.linked_card_id))
     if order.card_findings:
         raise invalid(*order.card_findings)
-    return idempotency.add_signature(replay(stored, order, order.fingerprint, now), files, now)
+    return idempotency.add_signature(replay(stored, _repeatable(order, loaded), now), files, now)
+
+
+def _repeatable(order: PaymentOrder, loaded: Admitted) -> Repeatable:
+    terminal = _terminal_in(loaded)
+    return Repeatable(order, loaded.agent.id, terminal.currency if terminal else None)
 
 
 def public(transaction_id: str) -> Transaction | None:

@@ -1,5 +1,6 @@
 """Reverse payments. A reversal takes from the remainder of a payment, and is a transaction of its own."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cache, partial
@@ -21,7 +22,7 @@ from chalicelib.schemas.reversals import ReversePayment
 from chalicelib.services import outcomes, wrong_cards
 from chalicelib.services.acquirer_messages import identify_reversal
 from chalicelib.services.caller_check import Admitted, admit
-from chalicelib.services.idempotency import answer_again, replay, replay_first
+from chalicelib.services.idempotency import Repeatable, answer_again, replay, replay_first
 from chalicelib.services.receipts import receipts_for, within_limits
 from chalicelib.store import outbox as outbox_store
 from chalicelib.store import receipt_numbers, transactions
@@ -47,12 +48,12 @@ def reverse(
     # Only now: to look for a card number in long texts costs time, which only an admitted caller may spend.
     order = body.with_card_number_in_card_only().to_domain(endpoint)
     if order.card is not None:
-        _, findings = _read_card(order, original, now)
+        _, findings = _read_card(order, original)
         wrong_cards.count(original, loaded.agent, now, is_wrong=names_another_card(findings))
     if chosen_id is not None and (stored := loaded.read(transactions.key(chosen_id))):
-        return replay(stored, order, reversal.fingerprint(order, loaded.agent.id), now), True
+        return replay(stored, Repeatable(order, loaded.agent.id, original.currency), now), True
 
-    return _reverse(chosen_id or _id_of_content(order, original, caller), order, original, loaded, now)
+    return _reverse(chosen_id, order, original, loaded, now)
 
 
 def _chosen_id(body: ReversePayment, caller: Caller, key: str | None) -> str | None:
@@ -60,10 +61,20 @@ def _chosen_id(body: ReversePayment, caller: Caller, key: str | None) -> str | N
     return derived_guid("reversal", "key", caller.agent_id, key) if key else body.own_id
 
 
-def _id_of_content(order: ReversalOrder, original: Transaction, caller: Caller) -> str | None:
-    """Return the ID that follows from the content and time of a request without a key; None when it has no time."""
-    identity = reversal.content_identity(order, original, caller.agent_id)
-    return derived_guid("reversal", *identity) if identity else None
+def _ids_of_content(order: ReversalOrder, original: Transaction, agent: Agent) -> tuple[str, ...]:
+    """Return the IDs that follow from the content and time of a request without a key; none when it has no time.
+
+    The first one is the reversal's. An equal request may have the others, because it had another spelling.
+    """
+    spellings = reversal.spellings(order, original)
+    identities = [reversal.content_identity(one, original, agent.id) for one in spellings]
+    return tuple(derived_guid("reversal", *identity) for identity in identities if identity)
+
+
+def _first_of(ids: Sequence[str], order: ReversalOrder, agent: Agent) -> Transaction | None:
+    """Return the stored reversal under one of these IDs that the request repeats, if there is one."""
+    found = map(transactions.get, ids)
+    return next((one for one in found if one and order.repeats(one, agent.id)), None)
 
 
 def _repeated(order: ReversalOrder, original: Transaction, agent: Agent, now: datetime) -> Transaction | None:
@@ -72,13 +83,13 @@ def _repeated(order: ReversalOrder, original: Transaction, agent: Agent, now: da
     return latest if latest and reversal.is_repeated(order, original, latest, agent.id, now) else None
 
 
-def _read_card(order: ReversalOrder, original: Transaction, now: datetime) -> tuple[CardData | None, Findings]:
-    return check_card(order.card, original, partial(card_digest, original.id), now, input_type=order.input_type)
+def _read_card(order: ReversalOrder, original: Transaction) -> tuple[CardData | None, Findings]:
+    return check_card(order.card, original, partial(card_digest, original.id), input_type=order.input_type)
 
 
-def _checked_card(order: ReversalOrder, original: Transaction, now: datetime) -> tuple[CardData | None, Findings]:
+def _checked_card(order: ReversalOrder, original: Transaction) -> tuple[CardData | None, Findings]:
     """Return the card of the request, and every problem with it. For a return, the acquirer checks it as well."""
-    card, findings = _read_card(order, original, now)
+    card, findings = _read_card(order, original)
     if card is not None and order.mode not in CANCELS:
         request = ReversalRequest("", original.id, original.amount_minor, original.currency, card=card)
         findings += acquirers.refuse(original.acquirer, request)
@@ -93,14 +104,14 @@ class Found(Record):
 
 
 def _reverse(
-    named: str | None, order: ReversalOrder, original: Transaction, loaded: Admitted, now: datetime
+    chosen_id: str | None, order: ReversalOrder, original: Transaction, loaded: Admitted, now: datetime
 ) -> tuple[Transaction, bool]:
     """Store the reversal, reserve its amount of the payment, and request it from its acquirer.
 
     The decision uses the payment as it was read. If another reversal changes the payment meanwhile, read and decide
-    again. `named` is the ID that an equal request has as well; None when a request has no such ID.
+    again. `chosen_id` follows from the caller's key; None without a key.
     """
-    reversal_id, keyless, agent = named or new_guid(), named is None, loaded.agent
+    agent = loaded.agent
     makes_events, country = _facts_of_merchant(original, loaded, now)
     numbers_key = receipt_numbers.key(original.client_id, agent.id, business_day(now, original.gmt))
     # Each content counts once, so a repeated attempt counts no message again.
@@ -112,28 +123,43 @@ def _reverse(
 
     def attempt(found: Found) -> tuple[Transaction, CardData | None, bool]:
         before = found.payment
-        card, findings = _checked_card(order, before, now)
-        if keyless and not findings and (repeated := _repeated(order, before, agent, now)):
+        ids = (chosen_id,) if chosen_id else _ids_of_content(order, before, agent)
+        card, findings = _checked_card(order, before)
+        amount_minor, repeated = _decide(order, before, findings, agent, now, ids)
+        if repeated is not None:
             return answer_again(repeated, now), None, True
-        try:
-            amount_minor = reversal.decide(order, before, now, findings)
-        except ServiceError:
-            # An equal request may have stored the reversal meanwhile, under the same ID.
-            if named is not None and (first := transactions.get(named)):
-                return replay(first, order, reversal.fingerprint(order, agent.id), now), None, True
-            raise
+        reversal_id = ids[0] if ids else new_guid()
         begun = reversal.begin(reversal_id, order, before, agent, amount_minor, now)
         begun = replace(begun, makes_events=makes_events)
         if begun.receipt.addresses:
             begun = replace(begun, receipt=limited(begun.receipt))
         identified = identify_reversal(begun, before, before.host) if before.host else begun
         try:
-            return _reserve(found, identified, now, follows_latest=keyless), card, False
+            return _reserve(found, identified, now, follows_latest=chosen_id is None), card, False
         except AlreadyExistsError:
-            return replay_first(reversal_id, order, begun.fingerprint, now), None, True
+            return replay_first(reversal_id, Repeatable(order, agent.id, before.currency), now), None, True
 
     transaction, card, is_replay = retry_with(Found(original, loaded.read(numbers_key)), attempt, read_again)
     return (transaction, True) if is_replay else (_request(transaction, order, card, now), False)
+
+
+def _decide(  # noqa: PLR0913, PLR0917  each argument is needed and independent
+    order: ReversalOrder, before: Transaction, findings: Findings, agent: Agent, now: datetime, ids: Sequence[str]
+) -> tuple[int, Transaction | None]:
+    """Return the minor units to reverse, and the stored reversal that the request repeats, if there is one.
+
+    `ids` are those that the stored reversal may have; a request has none without a key and without a time.
+    """
+    if not ids and not findings and (repeated := _repeated(order, before, agent, now)):
+        return 0, repeated
+    try:
+        amount_minor = reversal.decide(order, before, now, findings)
+    except ServiceError:
+        # An equal request may have stored the reversal meanwhile, under the same ID.
+        if first := _first_of(ids, order, agent):
+            return 0, first
+        raise
+    return amount_minor, _first_of(ids[1:], order, agent) if before.reversals.requested_id else None
 
 
 def _reserve(found: Found, reversal: Transaction, now: datetime, *, follows_latest: bool) -> Transaction:

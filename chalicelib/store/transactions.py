@@ -132,6 +132,7 @@ def _condition_of_step(before: Transaction, after: Transaction) -> tuple[str, di
     - The transaction is still in the phase that was read.
     - A signature is stored only once.
     - "Nothing was attempted" is stored for a reversal only if no process has claimed it: that process may have sent it.
+      Nor does the end of a request replace a claim.
     - No data of the payer was erased since the transaction was read: the history's entry and the messages copy it.
     - The amounts of a payment that took money are still those that were read: the answer shows them, and the history's
       entry must agree with concurrent reversals.
@@ -141,7 +142,8 @@ def _condition_of_step(before: Transaction, after: Transaction) -> tuple[str, di
     conditions = ["#phase = :was", erasure]
     if after.pictures.signature_key != before.pictures.signature_key:
         conditions.append("attribute_not_exists(#signature_key)")
-    if after.is_reversal and was_not_attempted(after):
+    is_first_claim = before.claimed_at is None and after.claimed_at is not None
+    if is_first_claim or (after.is_reversal and was_not_attempted(after)):
         conditions.append("attribute_not_exists(#asked_at)")
     if before.took_money:
         conditions.append("#reversed_minor = :back AND #reserved_minor = :reserved AND #reversals = :count")

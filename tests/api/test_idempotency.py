@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.builders import PASSWORD, Shop
 from tests.support.cards import PAN, STEADY, a_card_body
 from tests.support.http import OTHER_TILL, TILL, Reply, get, post
 from tests.support.transactions import a_body, a_guid
@@ -102,7 +103,82 @@ def test_an_out_of_range_amount_is_a_validation_whatever_the_id_was_used_for(sta
     body["BasicReverseTran"]["Amount"] = 10**11
 
     assert post(stage, SUBMIT, a_sale(ID=name, Amount=10**11)).findings == [("BasicTran.Amount", 5)]
-    assert post(stage, REVERSE, body, Idempotency_Key=key).findings == [("BasicReverseTran.Amount", 5)]
+    refused = post(stage, REVERSE, body, Idempotency_Key=key)
+    assert refused.findings == [("BasicReverseTran.Amount", 5)]
+    assert "at most 10000000000.00" in refused.text
+
+
+SPELT_OUT = {"CurrencyID": "ZAR"}, {"AcquirerCode": "CASH"}
+ABSENT = {"CurrencyID": None}, {"AcquirerCode": None}
+EMPTY = {"CurrencyID": ""}, {"AcquirerCode": ""}
+
+
+@pytest.mark.parametrize("how", ["id", "key"])
+@pytest.mark.parametrize(("first", "again"), [(ABSENT, SPELT_OUT), (SPELT_OUT, ABSENT), (SPELT_OUT, EMPTY)])
+@pytest.mark.parametrize("card", [False, True])
+def test_a_repeat_with_the_defaults_spelt_out_is_the_same_payment(
+    stage: str, how: str, first: Any, again: Any, *, card: bool
+) -> None:
+    own: dict[str, Any] = {"ID": a_guid() if how == "id" else None}
+    headers: dict[str, Any] = {"Idempotency_Key": a_guid()} if how == "key" else {}
+    usual = a_card_body(100, STEADY, basic=own) if card else a_sale(**own)
+
+    def pay(basic: dict[str, Any], acquirer: dict[str, Any], **others: Any) -> Reply:
+        code = acquirer["AcquirerCode"] and ("SANDBOX" if card else "CASH")
+        body = {**usual, "BasicTran": {**usual["BasicTran"], **basic, **others}, "AcqTran": {"AcquirerCode": code}}
+        return post(stage, SUBMIT, body, **headers)
+
+    paid, repeated, other = pay(*first), pay(*again), pay(*again, ExtID="another one")
+
+    assert (paid.error, repeated.error) == ((200, 0), (200, 0))
+    assert repeated.headers["Idempotent-Replayed"] == "true"
+    assert repeated.body == paid.body
+    assert other.error == (422, 302)
+
+
+@pytest.mark.parametrize("how", ["key", "id", "time", "nothing"])
+@pytest.mark.parametrize(
+    ("first", "again"),
+    [
+        ({}, {"Amount": "ALL", "CurrencyID": "ZAR"}),
+        ({"Amount": "ALL", "CurrencyID": "ZAR"}, {}),
+        ({"Amount": "ALL", "PartialReverse": False}, {"Amount": None, "CurrencyID": "", "InputType": 10}),
+    ],
+)
+@pytest.mark.parametrize("rest", ["60", "100"])
+def test_a_repeat_with_the_defaults_spelt_out_is_the_same_reversal(
+    stage: str, how: str, first: dict[str, Any], again: dict[str, Any], rest: str
+) -> None:
+    payment = post(stage, SUBMIT, a_sale(Amount=100)).body["TransactionID"]
+    own = {"id": {"ID": a_guid()}, "time": {"ClientDateTime": "2026-03-14"}}.get(how, {})
+    headers: dict[str, Any] = {"Idempotency_Key": a_guid()} if how == "key" else {}
+
+    def give_back(**fields: Any) -> Reply:
+        named = {name: rest if value == "ALL" else value for name, value in fields.items()}
+        basic = {"TransactionID": payment, "ReverseMode": 2, **own, **named}
+        return post(stage, REVERSE, {"BasicReverseTran": basic}, **headers)
+
+    if rest == "60":
+        post(stage, REVERSE, {"BasicReverseTran": {"TransactionID": payment, "ReverseMode": 2, "Amount": 40}})
+    returned, repeated = give_back(**first), give_back(**again)
+
+    assert (returned.error, repeated.error) == ((200, 0), (200, 0)), repeated.text
+    assert repeated.headers["Idempotent-Replayed"] == "true"
+    assert repeated.body["TransactionReverseID"] == returned.body["TransactionReverseID"]
+    assert reversed_of(stage, payment) == (100, 2 if rest == "60" else 1)
+    if how in {"key", "id"}:
+        assert give_back(Amount="7").error == (422, 302)
+
+
+@pytest.mark.parametrize("how", ["key", "id"])
+def test_a_part_is_not_repeated_by_all_that_remains(stage: str, how: str) -> None:
+    payment = post(stage, SUBMIT, a_sale(Amount=100)).body["TransactionID"]
+    basic = {"TransactionID": payment, "ReverseMode": 2, **({"ID": a_guid()} if how == "id" else {})}
+    headers: dict[str, Any] = {"Idempotency_Key": a_guid()} if how == "key" else {}
+    part = post(stage, REVERSE, {"BasicReverseTran": {**basic, "Amount": 40}}, **headers)
+
+    assert part.error == (200, 0)
+    assert post(stage, REVERSE, {"BasicReverseTran": basic}, **headers).error == (422, 302)
 
 
 def test_a_repeated_return_without_a_key_gives_back_once(stage: str) -> None:
@@ -135,13 +211,17 @@ def test_what_contradicts_the_payment_is_no_repetition(stage: str) -> None:
     assert return_cnp(stage, payment, Amount=40, InputType=10).error == (400, 202)
 
 
-def test_the_currency_of_another_merchants_payment_is_not_told(stage: str) -> None:
-    name = a_guid()
+def test_the_currency_of_another_merchants_payment_is_not_told(shop: Shop) -> None:
+    name, stage = a_guid(), shop.stage
     post(stage, SUBMIT, a_sale(ID=name))
-    reply = post(stage, SUBMIT, a_sale(ID=name, Amount="10.001", CurrencyID="JPY"), OTHER_TILL)
+    agent = shop.agent(TerminalID=shop.terminal(Currency="048", CountryCode="BHR", Country="048")["ID"])
+    login = (agent["Email"], PASSWORD)
+    of_dinars, of_nobody = (post(stage, SUBMIT, a_sale(ID=name, Amount=one), login) for one in ("10.001", "10.0001"))
 
-    assert reply.error == (400, 202)
-    assert "ZAR" not in reply.text
+    assert of_dinars.error == (422, 302)
+    assert of_nobody.findings == [("BasicTran.Amount", 7)]
+    assert "BHD has 3 decimals" in of_nobody.text
+    assert "ZAR" not in of_nobody.text
 
 
 def test_another_amount_is_another_return(stage: str) -> None:

@@ -1,6 +1,7 @@
 """GetLinkedCards: who sees which cards, the filters, the pages."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from chalicelib.domain.acquirer import AuthorizationRequest
 from chalicelib.domain.card import LinkedCard
 from chalicelib.domain.payment import with_card
 from chalicelib.domain.transaction import Transaction
+from chalicelib.services import linked_cards as linking
 from chalicelib.services import payments
 from chalicelib.store import linked_cards, sequences
 from chalicelib.store.table import commit, put_new, update, write_one
@@ -101,6 +103,25 @@ def test_a_card_that_is_removed_while_it_pays_is_refused_and_nothing_is_stored(
 
     assert post(stage, "/api/v1/payment/submit", body, login).error == (404, 566)
     assert get(stage, f"/api/v1/payment/{body['BasicTran']['ID']}", login).error == (404, 568)
+
+
+@pytest.mark.parametrize(
+    "change", [{"deleted": True}, {"state": card.CARD_BLOCKED}, {"face": replace(VISA, exp="0120")}], ids=str
+)
+@pytest.mark.parametrize("mode", [3, 5])
+def test_money_goes_back_to_a_card_that_may_not_pay_any_more(stage: str, change: dict[str, Any], mode: int) -> None:
+    merchant = a_stored_merchant()
+    account = an_account(merchant=merchant, terminal_id=a_stored_terminal(merchant))
+    linked = linking.link(account.agent, a_card(), "Card", datetime.now(UTC))
+    login = (account.email, account.key)
+    body = a_card_body(basic={"InputType": 5}, Card={"LinkedCardId": linked.id})
+    paid = post(stage, "/api/v1/payment/submit", body, login).body["TransactionID"]
+    ((name, value),) = change.items()
+    write_one(update(linked_cards.key(linked.id), f"SET #{name} = :value", {"value": value}))
+    basic = {"TransactionID": paid, "ReverseMode": mode}
+    back = {"BasicReverseTran": basic, "Card": {"CardInputMode": 2, "LinkedCardId": linked.id}}
+
+    assert post(stage, "/api/v1/payment/reversecnp", back, login).error == (200, 0)
 
 
 def test_each_filter_leaves_out_what_does_not_match(stage: str) -> None:

@@ -233,6 +233,23 @@ def test_thirty_two_tills_at_once_pay_once(stage_on_dynamodb_local: str) -> None
     assert {reply.body["TransactionID"] for reply in first + replayed} == {body["BasicTran"]["ID"]}
 
 
+def test_a_weighed_line_and_a_discount_are_paid_as_the_receipt_shows_them(stage: str) -> None:
+    lines = [
+        {"Title": "Apples", "Price": "29.99", "Quantity": "0.333"},
+        {"Title": "Bottles given back", "Price": "-1.5", "Quantity": 2},
+    ]
+    body = a_body(Amount="7.00", AuxDataInput={"AuxData": {"Purchases": lines}})  # 9.99 - 3.00, in cash
+    paid = post(stage, SUBMIT, body)
+    text = get(stage, f"/api/v1/payment/receipt/{paid.body['TransactionID']}").body["Receipt"]["Text"]
+
+    assert paid.error == (200, 0)
+    assert all(re.search(rf"{label} +{amount}", text) for label, amount in (("29.99", "9.99"), ("Rounding", "0.01")))
+    assert re.search(r"2 x -1.50 +-3.00", text)
+    assert post(stage, SUBMIT, a_body(**{**body["BasicTran"], "ID": None, "Amount": "7.09"})).findings == [
+        ("BasicTran.Amount", 12)
+    ]
+
+
 def test_anybody_who_knows_the_id_may_ask_how_a_payment_ended(stage: str) -> None:
     paid = post(stage, SUBMIT, a_body()).body["TransactionID"]
     status = get(stage, f"/api/v1/payment/statusPublic/{paid.lower()}", None).body

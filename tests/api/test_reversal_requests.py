@@ -30,8 +30,12 @@ def read_by(input_type: int, pan: str = PAN) -> dict[str, Any]:
     """Return the Card of this card for a way to enter it."""
     if input_type == 1:
         return data(PAN=pan)
-    reader = TRACK2.replace(PAN, pan) if input_type == 2 else chip_data(pan)
-    return {"CardInputMode": 1, "CardDataInput": {"ReaderType": "R", "ReaderData": reader}}
+    return reader(TRACK2.replace(PAN, pan) if input_type == 2 else chip_data(pan))
+
+
+def reader(text: str) -> dict[str, Any]:
+    """Return the Card of a reader's data."""
+    return {"CardInputMode": 1, "CardDataInput": {"ReaderType": "R", "ReaderData": text}}
 
 
 def linked_id(stage: str) -> int:
@@ -120,9 +124,8 @@ def test_another_card_is_refused_and_nothing_is_given_back(
     ("card", "found"),
     [
         (data(PAN="4111111111111112"), [("PAN", 8)]),
-        (data(EXP="0120"), [("EXP", 9)]),
         (data(EXP="1330", CVV2="1"), [("EXP", 3), ("CVV2", 3)]),
-        (data(PAN=STEADY, EXP="0120"), [("EXP", 9), ("PAN", 12)]),
+        (data(PAN=STEADY, EXP="0120"), [("PAN", 12)]),
         (data(PAN=int(PAN)), [("PAN", 2)]),
     ],
 )
@@ -133,6 +136,21 @@ def test_a_card_is_checked_as_in_a_payment(stage: str, card: Any, found: list[tu
     assert reply.error == (400, 202)
     assert reply.findings == [(f"Card.CardDataInput.{name}", code) for name, code in found]
     assert PAN not in reply.text
+
+
+@pytest.mark.parametrize("input_type", [1, 2, 3, 4])
+@pytest.mark.parametrize("is_cancel", [True, False])
+def test_the_card_of_the_payment_may_have_expired_since(
+    stage: str, requests: list[ReversalRequest], input_type: int, *, is_cancel: bool
+) -> None:
+    expired = {1: data(EXP="0120"), 2: reader(TRACK2.replace("=3012", "=2001"))}
+    card = expired.get(input_type) or reader(chip_data(exp="0120"))
+    mode = {(True, True): 3, (True, False): 1, (False, True): 5}.get((is_cancel, input_type in CNP), 2)
+    reply = give_back(stage, pay(stage, input_type), input_type, basic={"ReverseMode": mode}, Card=card)
+
+    assert reply.error == (200, 0), reply.text
+    assert requests[0].card is not None
+    assert requests[0].card.details.exp == "0120"
 
 
 def test_everything_that_is_wrong_is_listed(stage: str) -> None:

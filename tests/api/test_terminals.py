@@ -181,12 +181,12 @@ def test_an_agent_without_a_terminal_takes_no_payment(shop: Shop) -> None:
     agent = shop.agent()
     refused = shop.post("/api/v1/payment/submit", a_body(), (agent["Email"], PASSWORD))
 
-    assert refused.error == (404, 562)
+    assert refused.error == (409, 315)
 
 
 def test_a_blocked_terminal_takes_no_payment(shop: Shop) -> None:
     agent = shop.agent(TerminalID=shop.terminal(Currency="710", State=0)["ID"])
     body = a_body()
 
-    assert shop.post("/api/v1/payment/submit", body, (agent["Email"], PASSWORD)).error == (404, 562)
+    assert shop.post("/api/v1/payment/submit", body, (agent["Email"], PASSWORD)).error == (409, 315)
     assert shop.post("/api/v1/payment/listHistoryEx", {}).body["TransactionsCounters"]["ItemCountTtl"] == 0

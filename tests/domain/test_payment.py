@@ -10,6 +10,7 @@ from hypothesis.strategies import integers, none
 from chalicelib.domain import payment
 from chalicelib.domain.business_days import end_of_day, to_local
 from chalicelib.domain.history_entry import entry_of
+from chalicelib.domain.money import Currency
 from chalicelib.domain.payment import Till
 from chalicelib.domain.phases import Phase
 from chalicelib.domain.transaction import InputType, Particulars, Purchase, Transaction
@@ -55,7 +56,7 @@ def test_cash_of_the_amount_or_more_is_received(received: str, minor_units: int)
         ({"currency": "USD"}, ("currency", Check.CONTRADICTION)),
         ({"amount_cash_got": Decimal("12.29")}, ("amount_cash_got", Check.CONTRADICTION)),
         ({"amount_cash_got": Decimal("20.001")}, ("amount_cash_got", Check.TOO_MANY_DECIMALS)),
-        ({"purchases": (Purchase("Coffee", Decimal("12.29"), Decimal(1)),)}, ("amount", Check.CONTRADICTION)),
+        ({"purchases": (Purchase("Coffee", Decimal("12.20"), Decimal(1)),)}, ("amount", Check.CONTRADICTION)),
         ({"acquirer": "PREPAID"}, ("acquirer", Check.CONTRADICTION)),
         ({"offline": True, "offline_paid": "yesterday"}, ("offline_paid", Check.FORMAT)),
         ({"offline": True, "offline_paid": "0001-01-01T00:00:00+14:00"}, ("offline_paid", Check.FORMAT)),
@@ -74,6 +75,59 @@ def test_cash_received_has_no_place_in_another_kind() -> None:
     found = problems(input_type=InputType.PREPAYMENT, acquirer="PREPAID", amount_cash_got=Decimal(20))
 
     assert found == [("amount_cash_got", Check.CONTRADICTION)]
+
+
+CURRENCIES = {"JPY": ("392", 0), "BHD": ("048", 3), "HUF": ("348", 2), "EUR": ("978", 2), "GBP": ("826", 2)}
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "most", "in_cash"),
+    [
+        ([("29.99", "0.333")], "ZAR", "9.99", "10.08"),  # 9.98667
+        ([("1.005", "1")], "ZAR", "1.01", "1.10"),
+        ([("0.014", "1")] * 2, "ZAR", "0.03", "0.12"),  # lines of 0.01, exactly 0.028
+        ([("0.005", "1")] * 3, "ZAR", "0.03", "0.12"),  # lines of 0.01, exactly 0.015
+        ([("10", "1"), ("-0.125", "1")], "ZAR", "9.88", "9.97"),  # the line is -0.13, the sum exactly 9.875
+        ([("10", "1"), ("-2.50", "2")], "ZAR", "5.00", "5.09"),
+        ([("21.499", "37.53")], "ZAR", "806.86", "806.95"),
+        ([("99.5", "1"), ("50.4", "1")], "JPY", "150", "150"),
+        ([("1.3335", "3")], "BHD", "4.001", "4.001"),
+        ([("7", "1")], "HUF", "7", "11.99"),
+        ([("9.98", "1")], "EUR", "9.98", "9.98"),
+        ([("9.98", "1")], "GBP", "9.98", "9.98"),
+    ],
+)
+def test_the_amount_is_at_most_the_rounded_sum_and_in_cash_less_than_a_coin_above(
+    lines: list[tuple[str, str]], code: str, most: str, in_cash: str
+) -> None:
+    currency = Currency(code, *CURRENCIES.get(code, ("710", 2)))
+    till = Till(AGENT, MERCHANT, a_terminal(currency=currency))
+    purchases = tuple(Purchase("Line", Decimal(price), Decimal(quantity)) for price, quantity in lines)
+    usual: dict[str, Any] = {"purchases": purchases, "currency": None, "acquirer": None}
+
+    def found(amount: Decimal, input_type: InputType) -> list[tuple[str, int]]:
+        _, findings = payment.amounts(an_order(**usual, amount=amount, input_type=input_type), till.terminal)
+        return [(one.field, one.code) for one in findings]
+
+    for allowed, kind in ((Decimal(most), InputType.PREPAYMENT), (Decimal(in_cash), InputType.CASH)):
+        unit = Decimal(1).scaleb(-currency.digits)
+        assert found(allowed, kind) == []
+        assert found(allowed + unit, kind) == [("amount", Check.CONTRADICTION)]
+
+
+@pytest.mark.parametrize(("country", "is_rounded"), [("NL", True), ("DE", False)])
+def test_euros_are_rounded_where_small_coins_are_gone(country: str, *, is_rounded: bool) -> None:
+    terminal = a_terminal(currency=Currency("EUR", "978", 2), country_code=country)
+    order = an_order(amount=Decimal(10), currency=None, purchases=(Purchase("Cheese", Decimal("9.98"), Decimal(1)),))
+
+    assert (payment.amounts(order, terminal)[1] == []) == is_rounded
+
+
+@pytest.mark.parametrize("price", ["0", "-0.01", "-5"])
+def test_purchases_that_come_to_nothing_are_not_rounded_up(price: str) -> None:
+    assert problems(amount=Decimal("0.01"), purchases=(Purchase("Gift", Decimal(price), Decimal(1)),)) == [
+        ("amount", Check.CONTRADICTION)
+    ]
 
 
 def test_less_than_the_purchases_is_a_prepayment() -> None:
@@ -130,7 +184,7 @@ def test_the_same_payment_has_the_same_fingerprint_whatever_the_device_says() ->
     place = replace(order.particulars, latitude=Decimal(1))
     again = replace(order, raw_request='{"IP":"10.0.0.1"}', particulars=place, amount=Decimal("12.3"))
 
-    assert payment.fingerprint(order, 17, "") == payment.fingerprint(again, 17, "")
+    assert payment.fingerprint(order, 17) == payment.fingerprint(again, 17)
 
 
 @pytest.mark.parametrize(
@@ -146,18 +200,37 @@ def test_the_same_payment_has_the_same_fingerprint_whatever_the_device_says() ->
 def test_other_content_has_another_fingerprint(change: dict[str, Any]) -> None:
     order = an_order()
 
-    assert payment.fingerprint(replace(order, **change), 17, "") != payment.fingerprint(order, 17, "")
+    assert payment.fingerprint(replace(order, **change), 17) != payment.fingerprint(order, 17)
 
 
 def test_another_agent_and_another_card_have_another_fingerprint() -> None:
     order = an_order()
     prints = {
-        payment.fingerprint(order, 17, ""),
-        payment.fingerprint(order, 18, ""),
-        payment.fingerprint(order, 17, "digest"),
+        payment.fingerprint(order, 17),
+        payment.fingerprint(order, 18),
+        payment.fingerprint(replace(order, card_identity="digest"), 17),
     }
 
     assert len(prints) == 3
+
+
+DEFAULTS = [{}, {"currency": None}, {"acquirer": None}, {"currency": None, "acquirer": None}]
+
+
+@pytest.mark.parametrize("first", DEFAULTS)
+@pytest.mark.parametrize("again", DEFAULTS)
+def test_an_absent_default_is_the_chosen_value_in_either_request(first: dict[str, Any], again: dict[str, Any]) -> None:
+    stored = taken(**first)
+
+    assert an_order(**again).repeats(stored, AGENT.id)
+    assert not an_order(**again, amount=Decimal("12.31")).repeats(stored, AGENT.id)
+    assert not an_order(**{**again, "currency": "USD"}).repeats(stored, AGENT.id)
+    assert not an_order(**{**again, "acquirer": "PREPAID"}).repeats(stored, AGENT.id)
+
+
+def test_the_fingerprint_of_a_request_never_changes() -> None:
+    """Tables hold the fingerprints of every version."""
+    assert payment.fingerprint(an_order(), 17) == "90330dad381a05a0eaa046410a2e89f3"
 
 
 @given(seconds=integers(0, 3 * 366 * 86400), gmt=integers(-12, 14))

@@ -142,11 +142,38 @@ def test_a_prepayment_says_what_the_purchases_come_to() -> None:
     assert (line(text, "PAID ZAR"), line(text, "Purchases come to")) == ("R 10.00", "500.00")
 
 
-def test_prices_finer_than_the_currency_are_not_rounded() -> None:
-    text = text_of(a_payment(purchases=bought(("Petrol", "1.999", "3.5"))))
+def test_a_unit_price_is_shown_as_it_was_sent_and_its_line_is_rounded() -> None:
+    text = text_of(a_payment(amount_minor=700, purchases=bought(("Petrol", "1.999", "3.5"))))
 
-    assert "3.5 x 1.999" in text
-    assert "6.9965" in text
+    assert line(text, "  3.5 x 1.999") == "7.00"
+    assert "Rounding" not in text
+
+
+YEN, DINAR = Currency("JPY", "392", 0), Currency("BHD", "048", 3)
+
+
+@pytest.mark.parametrize(
+    ("amount_minor", "facts", "bought_lines", "shown"),
+    [
+        (998, {}, [("29.99", "0.333")], {"Rounding": "-0.01"}),  # the line is 9.99
+        (1000, {}, [("29.99", "0.333")], {"Rounding": "0.01"}),
+        (990, {}, [("29.99", "0.333")], {"Rounding": "-0.09"}),
+        (989, {}, [("29.99", "0.333")], {"Purchases come to": "9.99"}),
+        (3, {"input_type": InputType.CHIP}, [("0.014", "1")] * 2, {"Rounding": "0.01"}),  # two lines of 0.01
+        (2, {"input_type": InputType.CHIP}, [("0.005", "1")] * 3, {"Rounding": "-0.01"}),  # three lines of 0.01
+        (1, {"input_type": InputType.CHIP}, [("0.005", "1")] * 3, {"Purchases come to": "0.03"}),
+        (150, {"currency": YEN}, [("99.5", "1"), ("50.4", "1")], {}),
+        (2667, {"currency": DINAR}, [("1.3334", "1")] * 2, {"Rounding": "0.001"}),
+    ],
+)
+def test_the_difference_to_the_rounded_lines_is_rounding(
+    amount_minor: int, facts: dict[str, Any], bought_lines: list[tuple[str, str]], shown: dict[str, str]
+) -> None:
+    purchases = bought(*(("Apples", *one) for one in bought_lines))
+    text = text_of(a_payment(amount_minor=amount_minor, amount_cash_got_minor=None, purchases=purchases, **facts))
+
+    for label in ("Rounding", "Purchases come to"):
+        assert (line(text, label) if label in text else None) == shown.get(label)
 
 
 def test_a_currency_without_decimals_has_none() -> None:
@@ -386,7 +413,7 @@ def test_no_receipt_shows_a_card_number_nor_its_expiry(pan: str) -> None:
     lines=st.lists(
         st.tuples(
             st.text(max_size=512),
-            st.decimals(0, 10**14, places=5, allow_nan=False),
+            st.decimals(-(10**14), 10**14, places=5, allow_nan=False),
             st.decimals("0.00001", 10**14, places=5, allow_nan=False),
         ),
         max_size=5,
@@ -397,6 +424,8 @@ def test_whatever_a_request_may_list_has_a_receipt(lines: list[tuple[str, Decima
     payment = a_payment(purchases=bought(*purchases))
     sums = [line.amount for line in receipt_of(payment).lines]
 
-    assert [Fraction(text.replace(",", "")) for text in sums] == [Fraction(p) * Fraction(q) for _, p, q in lines]
+    for text, (_, price, quantity) in zip(sums, lines, strict=True):
+        assert abs(Fraction(text.replace(",", "")) - Fraction(price) * Fraction(quantity)) <= Fraction("0.005")
+        assert re.fullmatch(r"-?[0-9,]+\.[0-9]{2}", text)
     assert html_of(payment)
     assert text_of(payment)

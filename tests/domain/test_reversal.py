@@ -17,13 +17,14 @@ from chalicelib.domain.reversal import (
     SentCard,
     check_card,
     content_identity,
+    fingerprint,
     names_another_card,
     sent_card,
 )
 from chalicelib.domain.secret import Secret
 from chalicelib.domain.transaction import InputType, Transaction
 from tests.support.cards import EXP, PAN, STEADY, TRACK2, a_card, an_input, chip_data
-from tests.support.transactions import NOW, a_payment
+from tests.support.transactions import a_payment
 
 ORIGINAL = a_payment(gmt=2)
 instants = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))  # noqa: DTZ001  hypothesis adds the zone
@@ -79,6 +80,18 @@ def test_a_text_that_is_no_time_is_an_identity_as_it_stands(time: str) -> None:
     assert found == identity(time, 5) != identity(f"{time}.")
 
 
+@pytest.mark.parametrize("amount", [None, Decimal("12.30")])
+def test_a_reversal_of_the_version_before_is_recognised(amount: Decimal | None) -> None:
+    """That version stored the fingerprint of the request as it was sent."""
+    order = ReversalOrder("A", ReverseMode.RETURN, "{}", amount, "ZAR")
+    stored = a_payment(amount_minor=1230, fingerprint=fingerprint(order, 17), original_id="A")
+
+    assert fingerprint(replace(order, amount=Decimal("12.30")), 17) == "5ee1542e8f7f0493f64e46e131d6e86c"
+    assert order.repeats(stored, 17)
+    assert replace(order, amount=Decimal("12.3"), currency=None).repeats(stored, 17)
+    assert not replace(order, amount=Decimal("12.31")).repeats(stored, 17)
+
+
 @pytest.mark.parametrize("time", [None, "", "  ", "0001-01-01T00:00:00", "0001-01-01T00:00:00Z"])
 def test_without_a_time_there_is_no_identity(time: str | None) -> None:
     assert identity(time) is None
@@ -99,7 +112,7 @@ def digest(pan: Secret) -> str:
 
 
 def checked(payment: Transaction, sent: SentCard | None) -> list[tuple[str, int]]:
-    _, findings = check_card(sent, payment, digest, NOW)
+    _, findings = check_card(sent, payment, digest)
     return [(finding.field, int(finding.code)) for finding in findings]
 
 
@@ -108,7 +121,7 @@ def keyed_in(**changes: str | None) -> SentCard:
 
 
 def test_the_payments_card_is_read_for_the_acquirer() -> None:
-    card, findings = check_card(keyed_in(), paid(), digest, NOW)
+    card, findings = check_card(keyed_in(), paid(), digest)
 
     assert findings == ()
     assert card is not None
@@ -129,8 +142,7 @@ def test_another_card_is_refused_even_one_that_looks_the_same_when_masked() -> N
         ({"pan": f"{PAN[:-1]}2"}, [("card.pan", 8)]),
         ({"pan": "4111"}, [("card.pan", 3)]),
         ({"pan": None}, [("card.pan", 1)]),
-        ({"exp": "0120"}, [("card.exp", 9)]),
-        ({"exp": "0120", "pan": STEADY}, [("card.exp", 9), ("card.pan", 12)]),
+        ({"exp": "0120", "pan": STEADY}, [("card.pan", 12)]),
         ({"pan": f"{PAN[:-1]}2", "cvv2": "1"}, [("card.pan", 8), ("card.cvv2", 3)]),
     ],
 )
@@ -179,7 +191,7 @@ def test_only_a_card_that_was_compared_is_another_one() -> None:
     linked = paid(input_type=InputType.LINKED_CARD, linked_card_id=17, card_digest=None)
 
     def is_another(payment: Transaction, sent: SentCard | None) -> bool:
-        return names_another_card(check_card(sent, payment, digest, NOW)[1])
+        return names_another_card(check_card(sent, payment, digest)[1])
 
     assert is_another(paid(), keyed_in(pan=STEADY))
     assert is_another(paid(), keyed_in(pan=STEADY, exp="0120"))

@@ -4,9 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from chalicelib.domain.acquirer import AnswerLostError
+from chalicelib.domain.acquirer import AcquirerAnswer, AnswerLostError, UnusableAnswerError
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.phases import Phase
+from chalicelib.domain.reversal import CANCELS, ReverseMode
 from chalicelib.domain.transaction import Transaction
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.services import reversals
@@ -45,6 +46,40 @@ def test_while_the_outcome_is_unknown_the_request_is_repeated(monkeypatch: pytes
     assert first.phase is Phase.RETURNING
     assert again.id == first.id
     assert counted(payment) == (4000, 1)
+
+
+@pytest.mark.parametrize("own", ["key", "ID", "ClientDateTime", None])
+@pytest.mark.parametrize("fault", [AnswerLostError(), UnusableAnswerError()], ids=repr)
+@pytest.mark.parametrize("mode", [ReverseMode.CANCEL_CNP, ReverseMode.RETURN_CNP])
+def test_a_repeat_right_after_a_lost_answer_is_told_that_the_outcome_is_unknown(
+    monkeypatch: pytest.MonkeyPatch, own: str | None, fault: Exception, mode: ReverseMode
+) -> None:
+    till = a_till()
+    payment = paid(till)
+    name = {own: "2026-03-14T11:00:00" if own == "ClientDateTime" else a_guid()} if own else {}
+    seconds = (0, 0, 1, 29)
+    with broken(monkeypatch, reverse=failing(fault), inquire=LOST):
+        first, *again = (till.give_back(payment, NOW + s * SECOND, ReverseMode=int(mode), **name) for s in seconds)
+
+    assert {one.id for one in again} == {first.id}
+    assert {one.phase for one in (first, *again)} == {Phase.CANCELLING if mode in CANCELS else Phase.RETURNING}
+    assert counted(payment) == (10000, 1)
+
+
+def test_while_its_first_request_runs_a_reversal_is_in_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    till, refused = a_till(), list[ErrorCode]()
+    payment = paid(till)
+
+    def repeat(*_: object) -> AcquirerAnswer:
+        with pytest.raises(ServiceError) as error:
+            till.give_back(payment, NOW + SECOND, key="R-1")
+        refused.append(error.value.error)
+        raise AnswerLostError
+
+    with broken(monkeypatch, reverse=repeat):
+        till.give_back(payment, NOW, key="R-1")
+
+    assert refused == [ErrorCode.IN_PROGRESS]
 
 
 def test_after_two_minutes_an_equal_request_is_another_return() -> None:
@@ -104,6 +139,18 @@ def test_a_full_return_that_only_its_client_time_names_is_the_same_an_hour_later
 
     assert first.id == again.id
     assert counted(payment) == (10000, 1)
+
+
+def test_half_that_only_its_client_time_names_is_not_the_other_half() -> None:
+    """After the first half, its amount is all that remains, which the first request did not leave out."""
+    till = a_till()
+    payment = paid(till)
+    first, again, other = (
+        till.give_back(payment, ClientDateTime=time, Amount="50") for time in ("2026-11-21", "2026-11-21", "2026-11-22")
+    )
+
+    assert first.id == again.id != other.id
+    assert counted(payment) == (10000, 2)
 
 
 def test_the_key_of_the_header_counts_and_not_the_id_in_the_request() -> None:

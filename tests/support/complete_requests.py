@@ -391,9 +391,20 @@ def manage(run: Run) -> None:
     run.get(f"{MERCHANT}/pos/{{posId}}", path, shop.owner)  # locked
     run.look(f"{MERCHANT}/pos/{{posId}}/update", shop.post(f"{path}/update", builders.agent_update()))
     run.look(f"{MERCHANT}/pos/list", shop.post(f"{shop.path}/pos/list", {}))
-    item: dict[str, Any] = {"Code": "1", "Title": "Tea", "Price": "12.30", "Unit": "cup", "TaxCode": "VAT15", "Group": "Hot"}
+    item: dict[str, Any] = {
+        "Code": "1",
+        "Title": "Tea",
+        "Price": "12.30",
+        "Unit": "cup",
+        "TaxCode": "VAT15",
+        "Group": "Hot",
+    }
     taxes: list[dict[str, Any]] = [{"Code": "VAT15", "Name": "VAT", "Rate": 15}]
-    price_list: dict[str, Any] = {"Version": 0, "Taxes": taxes, "Items": [{**item, "Barcode": "6001240100011", "Active": True}]}
+    price_list: dict[str, Any] = {
+        "Version": 0,
+        "Taxes": taxes,
+        "Items": [{**item, "Barcode": "6001240100011", "Active": True}],
+    }
     run.look(f"{MERCHANT}/pricelist/update", shop.post(f"{shop.path}/pricelist/update", price_list))
     run.look(f"{MERCHANT}/pricelist", http.get(shop.stage, f"{shop.path}/pricelist", shop.owner))
     item = {"Email": an_email(), "State": 1, "PrinterAndTaxSettings": {"PrinterID": 1}}

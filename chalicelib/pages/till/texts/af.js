@@ -105,6 +105,7 @@ export const af = {
     [ErrorCode.ROLE_MAY_NOT]: "Jou aanmelding mag nie betalings neem nie. Vra 'n administrateur van die winkel.",
     [ErrorCode.NOT_THE_CALLER]: "Jou aanmelding mag nie betalings neem nie. Vra 'n administrateur van die winkel.",
     [ErrorCode.KIND_NOT_ENABLED]: "Hierdie aanmelding mag nie hierdie soort betaling neem nie. 'n Administrateur van die winkel kan dit verander.",
+    [ErrorCode.NO_USABLE_TERMINAL]: "Hierdie aanmelding het geen terminaal wat betalings mag neem nie. 'n Administrateur van die winkel kan dit verander.",
     [ErrorCode.ID_REUSED]: "Die diens het 'n ander verkoop met hierdie nommer.",
   },
   list: {

@@ -105,6 +105,7 @@ export const en = {
     [ErrorCode.ROLE_MAY_NOT]: "Your login may not take payments. Ask an administrator of the shop.",
     [ErrorCode.NOT_THE_CALLER]: "Your login may not take payments. Ask an administrator of the shop.",
     [ErrorCode.KIND_NOT_ENABLED]: "This login may not take this kind of payment. An administrator of the shop can change that.",
+    [ErrorCode.NO_USABLE_TERMINAL]: "This login has no terminal that may take payments. An administrator of the shop can change that.",
     [ErrorCode.ID_REUSED]: "The service has another sale with this number.",
   },
   list: {
