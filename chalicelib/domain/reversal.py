@@ -34,6 +34,7 @@ from chalicelib.domain.transaction import (
     Pictures,
     Purchase,
     ReceiptAddresses,
+    ReceiptContent,
     Result,
     Reversals,
     Transaction,
@@ -389,13 +390,7 @@ def begin(  # noqa: PLR0913, PLR0917  each argument is needed and independent
         invoice="",  # the store gives the number
         raw_request=order.raw_request,
         particulars=_particulars(order, original),
-        receipt=replace(
-            original.receipt,
-            purchases=order.purchases,
-            addresses=order.receipt,
-            language=language_of(order.language or original.receipt.language),
-            withheld=(),
-        ),
+        receipt=_receipt(order, original),
         result=Result(
             code=None if needs_acquirer else 0,
             message=None if needs_acquirer else APPROVED_TEXT,
@@ -474,6 +469,16 @@ def is_repeated(order: ReversalOrder, original: Transaction, latest: Transaction
     if order.amount is None:
         return original.remaining_minor == 0
     return order.amount == from_minor(latest.amount_minor, latest.currency)
+
+
+def _receipt(order: ReversalOrder, original: Transaction) -> ReceiptContent:
+    return replace(
+        original.receipt,
+        purchases=order.purchases,
+        addresses=order.receipt,
+        language=language_of(order.language or original.receipt.language),
+        withheld=(),
+    )
 
 
 def _particulars(order: ReversalOrder, original: Transaction) -> Particulars:
