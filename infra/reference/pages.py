@@ -13,7 +13,8 @@ from chalicelib.routes.pages import GUIDES, RENDERER
 from infra.local.stage import URL
 from infra.reference import HERE, ROOT, read_json
 
-REFERENCE = """<div id="reference"></div>
+REFERENCE = """<header class="unseen"><h1>Reference</h1></header>
+<div id="reference"></div>
 <noscript><p>The reference needs JavaScript. The guides above do not, nor does the
 <a href="api/v1/openapi.json">OpenAPI document</a>.</p></noscript>
 <script src="docs/{renderer}"></script>"""
