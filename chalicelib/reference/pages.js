@@ -12,16 +12,26 @@ const OPTIONS = {
   "default-schema-tab": "body",
 };
 
+const STYLE = "@media (max-width: 767px) { #auth td, #auth tr { display: block; max-width: none !important; } }"; // else a word wide
+
 async function read(path) {
   const answer = await fetch(base + path);
   if (!answer.ok) throw new Error(`${path}: HTTP ${answer.status}`);
-  return answer.json();
+  return JSON.parse(await answer.text(), withoutNull);
 }
 
-// The links to the guides in the list at the side. The filter of operations shows the guides with its words.
+// Almost every field may be null. Without this choice, the explorer shows a field in one line instead of three.
+function withoutNull(name, value) {
+  if (!value?.anyOf?.some(({ type }) => type === "null")) return value;
+  const { anyOf: [first], ...rest } = value;
+  return { ...first, ...rest };
+}
+
+// The filter of operations also lists the guides with its words.
 function addGuides(explorer, guides) {
   const links = guides.map(({ name, title }) => {
-    const link = Object.assign(document.createElement("a"), { slot: "nav-section", href: `${base}/docs/${name}`, textContent: title });
+    const link = document.createElement("a");
+    Object.assign(link, { slot: "nav-section", hidden: true, href: `${base}/docs/${name}`, textContent: title });
     link.addEventListener("click", (event) => event.stopPropagation()); // the explorer would show an empty section
     return link;
   });
@@ -32,7 +42,7 @@ function addGuides(explorer, guides) {
     const words = field.value.trim().toLowerCase();
     links.forEach((link, index) => {
       const { title, about } = guides[index];
-      link.hidden = !`${title} ${about}`.toLowerCase().includes(words);
+      link.hidden = !words || !`${title} ${about}`.toLowerCase().includes(words);
     });
   });
 }
@@ -43,6 +53,9 @@ async function show(place) {
   for (const [name, value] of Object.entries(OPTIONS)) explorer.setAttribute(name, value);
   addGuides(explorer, guides);
   place.append(explorer);
+  const style = new CSSStyleSheet();
+  style.replaceSync(STYLE);
+  explorer.shadowRoot.adoptedStyleSheets.push(style);
   await explorer.loadSpec({ ...reference, servers: [{ url: location.origin + base }] });
   if (isLocal) await explorer.setAuthenticationConfiguration("Basic", { token: DEMO });
 }

@@ -18,7 +18,8 @@ from chalicelib.services.health import check_store
 from chalicelib.web import FOR_A_YEAR, Document, Headers, Moved, RequestPath
 
 FOLDER = Path(__file__).parents[1] / "reference"
-RENDERER = "openapi-explorer-2.4.820.js"
+EXPLORER = "openapi-explorer@2.4.820"  # the package of the renderer
+RENDERER = tuple(f"{EXPLORER.replace('@', '-')}-{number}.js" for number in (1, 2, 3))
 PARTS = {
     "guides.json": "application/json",
     "pages.css": "text/css; charset=utf-8",
@@ -65,7 +66,7 @@ def _document_of(schemes: frozenset[str]) -> str:
     before, key, rest = text.partition('"securitySchemes":')
     described, end = json.JSONDecoder().raw_decode(rest)
     enabled = {name: described[name] for name in described if name in schemes}
-    return f"{before}{key}{json.dumps(enabled, ensure_ascii=False)}{rest[end:]}".replace(
+    return f"{before}{key}{json.dumps(enabled)}{rest[end:]}".replace(
         security(described), security(enabled)
     )
 
@@ -86,7 +87,7 @@ def part(name: str, path: RequestPath) -> Document:
         return _page(f"{name}.html", path)
     if name in PARTS:
         return Document(_text(name), PARTS[name])
-    if name == RENDERER:
+    if name in RENDERER:
         return Document(_text(name), MEDIA_TYPES["js"], cached=FOR_A_YEAR)
     raise ServiceError(ErrorCode.UNKNOWN_PATH)
 

@@ -24,8 +24,8 @@ def to_json(value: Any) -> str:
 
 
 def to_lines(value: Any, levels: int) -> str:
-    """Return compact JSON, with a line for each member of the objects of so many levels."""
+    """Return compact JSON in ASCII, with a line for each member of the objects of so many levels."""
     if not levels or not isinstance(value, dict):
-        return simplejson.dumps(value, use_decimal=True, ensure_ascii=False, separators=(",", ":"))
+        return simplejson.dumps(value, use_decimal=True, separators=(",", ":"))
     members = (f"{simplejson.dumps(name)}:{to_lines(member, levels - 1)}" for name, member in value.items())
     return "{\n" + ",\n".join(members) + "\n}"
