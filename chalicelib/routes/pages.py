@@ -66,9 +66,7 @@ def _document_of(schemes: frozenset[str]) -> str:
     before, key, rest = text.partition('"securitySchemes":')
     described, end = json.JSONDecoder().raw_decode(rest)
     enabled = {name: described[name] for name in described if name in schemes}
-    return f"{before}{key}{json.dumps(enabled)}{rest[end:]}".replace(
-        security(described), security(enabled)
-    )
+    return f"{before}{key}{json.dumps(enabled)}{rest[end:]}".replace(security(described), security(enabled))
 
 
 def security(schemes: Iterable[str]) -> str:
