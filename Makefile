@@ -119,7 +119,7 @@ release-tests: $(VENV) $(TEST_TOOLS) client-tools  ## run all tests on every eng
 reference: $(VENV)  ## write the OpenAPI document, the pages of /docs, docs/errors.md, the Postman collection and the table of phone formats
 	@$(BIN)/python -m infra.reference
 
-renderer: $(VENV)  ## pack the renderer of the reference in the version that chalicelib/routes/pages.py names: needs npm
+renderer: $(VENV)  ## write the renderer of the reference in the version that chalicelib/routes/pages.py names: needs npm
 	@$(BIN)/python -m infra.vendored.renderer
 
 libraries: $(VENV)  ## pack the libraries of the pages in the versions that infra/vendored/page_libraries.py names: needs npm

@@ -4,73 +4,60 @@ const base = location.pathname.replace(/\/docs(\/[^/]*)?$/, "");
 for (const node of document.querySelectorAll(".origin")) node.textContent = location.origin + base;
 
 // The local stage offers a login of its demo data for trying a request.
-const DEMO = { Basic: { username: "till@demo.example", password: "till-demo-password" } };
+const DEMO = "till@demo.example:till-demo-password";
 const isLocal = ["127.0.0.1", "localhost"].includes(location.hostname);
-const LABELS = { navigation: { showAllEndpoints: "Show More of {name}" } }; // the button's name must begin with its label
+const OPTIONS = {
+  "fetch-credentials": "omit", // otherwise a 401 opens the browser's own login
+  "hide-server-selection": "true",
+  "default-schema-tab": "body",
+};
+
+const STYLE = "@media (max-width: 767px) { #auth td, #auth tr { display: block; max-width: none !important; } }"; // else a word wide
 
 async function read(path) {
   const answer = await fetch(base + path);
   if (!answer.ok) throw new Error(`${path}: HTTP ${answer.status}`);
-  return answer.json();
+  return JSON.parse(await answer.text(), withoutNull);
 }
 
-// Guides are tags without operations, so that the list at the side shows them and the search finds their words.
-function withGuides(reference, guides) {
-  const tags = guides.map(({ name, title, about }) => ({
-    name: title,
-    description: `${about}\n\n[${title}](${base}/docs/${name})`,
-  }));
-  const names = (list) => list.map((tag) => tag.name);
-  return {
-    ...reference,
-    tags: [...tags, ...reference.tags],
-    "x-tagGroups": [{ name: "Guides", tags: names(tags) }, { name: "Operations", tags: names(reference.tags) }],
-  };
+// Almost every field may be null. Without this choice, the explorer shows a field in one line instead of three.
+function withoutNull(name, value) {
+  if (!value?.anyOf?.some(({ type }) => type === "null")) return value;
+  const { anyOf: [first], ...rest } = value;
+  return { ...first, ...rest };
 }
 
-// Some of the renderer's controls lack a name, role or state for screen readers.
-function mend() {
-  const each = (selector, change) => document.querySelectorAll(selector).forEach(change);
-  each("[role=combobox]:not([aria-expanded])", (field) => field.setAttribute("aria-expanded", "false"));
-  each("[contenteditable][role]:not([aria-label])", (field) => {
-    const label = document.querySelector(`label[for="${field.parentElement.id}"]`);
-    field.setAttribute("aria-label", label?.textContent || field.dataset.placeholder || "Value");
+// The filter of operations also lists the guides with its words.
+function addGuides(explorer, guides) {
+  const links = guides.map(({ name, title }) => {
+    const link = document.createElement("a");
+    Object.assign(link, { slot: "nav-section", hidden: true, href: `${base}/docs/${name}`, textContent: title });
+    link.addEventListener("click", (event) => event.stopPropagation()); // the explorer would show an empty section
+    return link;
   });
-  each("input[role=combobox]:not([aria-label])", (field) => {
-    if (!field.labels.length) field.setAttribute("aria-label", field.placeholder || "Search");
+  explorer.append(...links);
+  explorer.addEventListener("input", (event) => {
+    const [field] = event.composedPath();
+    if (field.id !== "nav-bar-search") return;
+    const words = field.value.trim().toLowerCase();
+    links.forEach((link, index) => {
+      const { title, about } = guides[index];
+      link.hidden = !words || !`${title} ${about}`.toLowerCase().includes(words);
+    });
   });
-  each("button.group\\/copy-button:not([aria-label])", (button) => button.setAttribute("aria-label", "Copy"));
-  each("button.group\\/copy-button[aria-controls]", (button) => button.removeAttribute("aria-controls"));
-  each("button[role=none]", (button) => button.removeAttribute("role"));
-  each(".response-card[role=region]", (card) => card.setAttribute("role", "group"));
-  each("[role=dialog] section[aria-label^=Notifications]", (section) => section.setAttribute("aria-label", "Messages of the request"));
-  each(".scalar-card-content.overflow-auto:not([tabindex]), .cm-scroller[tabindex='-1']", (part) => part.setAttribute("tabindex", "0"));
-  const isCovered = document.querySelector(".scalar-client--open, [role=dialog][aria-modal=true]:not(.scalar-client)") !== null;
-  each(".pages, main.references-rendered", (part) => { part.inert = isCovered; });
 }
 
 async function show(place) {
   const [reference, guides] = await Promise.all([read("/api/v1/openapi.json"), read("/docs/guides.json")]);
-  const changes = { childList: true, subtree: true, attributeFilter: ["aria-expanded", "aria-label", "class", "role"] };
-  let next = 0;
-  const mendOnceAFrame = () => { next ||= requestAnimationFrame(() => { next = 0; mend(); }); };
-  new MutationObserver(mendOnceAFrame).observe(document.body, changes);
-  Scalar.createApiReference(place, {
-    content: withGuides(reference, guides),
-    servers: [{ url: location.origin + base }],
-    authentication: { preferredSecurityScheme: "Basic", ...(isLocal && { securitySchemes: DEMO }) },
-    persistAuth: false,
-    customFetch: (request, options) => fetch(request, { ...options, credentials: "omit" }), // otherwise a 401 opens the browser's own login
-    telemetry: false,
-    withDefaultFonts: false,
-    showDeveloperTools: "never",
-    agent: { disabled: true },
-    mcp: { disabled: true },
-    hideClientButton: true,
-    hideDarkModeToggle: true,
-    documentDownloadType: "json",
-    localization: { locale: "en", translations: LABELS },
-  });
+  const explorer = document.createElement("openapi-explorer");
+  for (const [name, value] of Object.entries(OPTIONS)) explorer.setAttribute(name, value);
+  addGuides(explorer, guides);
+  place.append(explorer);
+  const style = new CSSStyleSheet();
+  style.replaceSync(STYLE);
+  explorer.shadowRoot.adoptedStyleSheets.push(style);
+  await explorer.loadSpec({ ...reference, servers: [{ url: location.origin + base }] });
+  if (isLocal) await explorer.setAuthenticationConfiguration("Basic", { token: DEMO });
 }
 
 const place = document.getElementById("reference");

@@ -4,7 +4,7 @@ The OpenAPI document and the pages are files, because the modules that build the
 """
 
 import json
-import lzma
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +18,8 @@ from chalicelib.services.health import check_store
 from chalicelib.web import FOR_A_YEAR, Document, Headers, Moved, RequestPath
 
 FOLDER = Path(__file__).parents[1] / "reference"
-RENDERER = "scalar-1.72.1.js"
+EXPLORER = "openapi-explorer@2.4.820"  # the package of the renderer
+RENDERER = tuple(f"{EXPLORER.replace('@', '-')}-{number}.js" for number in (1, 2, 3))
 PARTS = {
     "guides.json": "application/json",
     "pages.css": "text/css; charset=utf-8",
@@ -58,16 +59,19 @@ def document() -> Document:
 
 @cache
 def _document_of(schemes: frozenset[str]) -> str:
+    """Return the document as text. It is not parsed, because that takes thirty times as long as a health check."""
     text = _text("openapi.json")
     if schemes == frozenset(Scheme):
         return text
-    described = json.loads(text)
-    all_schemes = described["components"]["securitySchemes"]
-    described["components"]["securitySchemes"] = {name: all_schemes[name] for name in all_schemes if name in schemes}
-    for methods in described["paths"].values():
-        for operation in methods.values():
-            operation["security"] = [one for one in operation["security"] if schemes.issuperset(one)]
-    return json.dumps(described, ensure_ascii=False)
+    before, key, rest = text.partition('"securitySchemes":')
+    described, end = json.JSONDecoder().raw_decode(rest)
+    enabled = {name: described[name] for name in described if name in schemes}
+    return f"{before}{key}{json.dumps(enabled)}{rest[end:]}".replace(security(described), security(enabled))
+
+
+def security(schemes: Iterable[str]) -> str:
+    """Return the text of an operation's `security` in the document: any of the schemes."""
+    return json.dumps([{name: []} for name in schemes], separators=(",", ":"))
 
 
 def page(path: RequestPath) -> Document:
@@ -81,8 +85,8 @@ def part(name: str, path: RequestPath) -> Document:
         return _page(f"{name}.html", path)
     if name in PARTS:
         return Document(_text(name), PARTS[name])
-    if name == RENDERER:
-        return Document(_renderer(), "text/javascript; charset=utf-8", cached=FOR_A_YEAR)
+    if name in RENDERER:
+        return Document(_text(name), MEDIA_TYPES["js"], cached=FOR_A_YEAR)
     raise ServiceError(ErrorCode.UNKNOWN_PATH)
 
 
@@ -96,11 +100,6 @@ def _page(name: str, path: RequestPath) -> Document:
 @cache
 def _text(name: str) -> str:
     return (FOLDER / name).read_text(encoding="utf-8")
-
-
-def _renderer() -> str:
-    """Return the renderer. It is not kept in memory (17 MB as text), because a browser loads it once a year."""
-    return lzma.decompress((FOLDER / f"{RENDERER}.xz").read_bytes()).decode()
 
 
 MEDIA_TYPES = {

@@ -21,3 +21,11 @@ def read_json(name: str) -> Any:
 def to_json(value: Any) -> str:
     """Return indented JSON with the amounts as they are written: 120.00, not 120.0."""
     return simplejson.dumps(value, use_decimal=True, ensure_ascii=False, indent=2) + "\n"
+
+
+def to_lines(value: Any, levels: int) -> str:
+    """Return compact JSON in ASCII, with a line for each member of the objects of so many levels."""
+    if not levels or not isinstance(value, dict):
+        return simplejson.dumps(value, use_decimal=True, separators=(",", ":"))
+    members = (f"{simplejson.dumps(name)}:{to_lines(member, levels - 1)}" for name, member in value.items())
+    return "{\n" + ",\n".join(members) + "\n}"

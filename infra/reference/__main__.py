@@ -7,7 +7,7 @@ from app import app
 from infra.demo import data as demo_data
 from infra.demo import partner as demo_partner
 from infra.local import engines, stage
-from infra.reference import HERE, ROOT, read_json, to_json
+from infra.reference import HERE, ROOT, read_json, to_json, to_lines
 from infra.reference.document import openapi_document
 from infra.reference.examples import documented_values, keep_recorded_values, run_examples
 from infra.reference.guides import alarms_guide, error_codes_module, errors_guide, parameters_guide
@@ -20,7 +20,7 @@ def generated_files() -> dict[str, str]:
     """Return the content of each generated file, by its path in the project."""
     document = openapi_document()
     return {
-        "chalicelib/reference/openapi.json": to_json(document),
+        "chalicelib/reference/openapi.json": to_lines(document, levels=3) + "\n",
         **{f"chalicelib/reference/{name}": content for name, content in pages().items()},
         "docs/payments.postman_collection.json": to_json(postman_collection(document)),
         "docs/errors.md": errors_guide(),

@@ -13,10 +13,11 @@ from chalicelib.routes.pages import GUIDES, RENDERER
 from infra.local.stage import URL
 from infra.reference import HERE, ROOT, read_json
 
-REFERENCE = """<div id="reference"></div>
+REFERENCE = """<section class="unseen" aria-label="Reference"><h1>Reference</h1></section>
+<div id="reference"></div>
 <noscript><p>The reference needs JavaScript. The guides above do not, nor does the
 <a href="api/v1/openapi.json">OpenAPI document</a>.</p></noscript>
-<script src="docs/{renderer}"></script>"""
+{renderer}"""
 ORIGIN = f'<span class="origin">{URL}</span>'
 TRANSITION = re.compile(r"^ +(\S+) --> (\S+): (.+)$", re.MULTILINE)
 STATE_NAME = re.compile(r'^ +state "(.+)" as (\w+)$', re.MULTILINE)
@@ -24,7 +25,8 @@ STATE_NAME = re.compile(r'^ +state "(.+)" as (\w+)$', re.MULTILINE)
 
 def pages() -> dict[str, str]:
     """Return the content of every page, and the list of guides for the reference, by file name."""
-    files = {"index.html": _page("Reference", REFERENCE.format(renderer=RENDERER), current="docs", folder="docs/")}
+    renderer = "\n".join(f'<script src="docs/{name}"></script>' for name in RENDERER)
+    files = {"index.html": _page("Reference", REFERENCE.format(renderer=renderer), current="docs", folder="docs/")}
     for name in GUIDES:
         title = guide_title(name)
         files[f"{name}.html"] = _page(title, f'<main class="guide">{guide(name)}</main>', current=name, folder="")

@@ -2,28 +2,41 @@
 
 import hashlib
 import json
-import lzma
 import re
 from collections.abc import Iterator
 from html import unescape
+from pathlib import Path
 from typing import Any
 
 import openapi_spec_validator
 import pytest
 
-from chalicelib import web
+from chalicelib import pages as apps
+from chalicelib.endpoints import DOCUMENTS, ENDPOINTS
 from chalicelib.errors import ErrorCode
 from chalicelib.routes import pages as pages_route
-from chalicelib.routes.pages import FOLDER, GUIDES, PARTS, RENDERER
+from chalicelib.routes.pages import EXPLORER, FOLDER, GUIDES, PARTS, RENDERER
 from chalicelib.settings import settings
 from infra.reference import ROOT
 from infra.reference.pages import guide, guide_title, pages
 from infra.vendored import renderer
-from tests.support.http import get
+from tests.support.http import Reply, call, get
 
 PAGES = {"/docs": "index.html", **{f"/docs/{name}": f"{name}.html" for name in GUIDES}}
 WORDS = ("refund", "void", "idempotency", "4000000000000002", "rate limit")
-MAX_ANSWER_BYTES = 6 * 1024 * 1024  # of a function: Lambda's limit
+MAX_PUBLIC_BYTES = 1_500_000  # of an answer to anybody
+NAMES = {  # of the public files, by the path of their endpoint
+    "/docs/{name}": (*GUIDES, *PARTS, *RENDERER),
+    "/app/{name}": tuple(apps.files(apps.SHOP)),
+    "/till/{name}": (apps.WORKER, *apps.files(apps.TILL)),
+    "/api/v1/payment/statusPublic/{tranId}": ("1",),
+}
+PUBLIC = [
+    re.sub(r"\{\w+\}", name, endpoint.path)
+    for endpoint in (*ENDPOINTS, *DOCUMENTS)
+    if endpoint.public and endpoint.method == "GET"
+    for name in NAMES.get(endpoint.path, ("",))
+]
 POLICY = {
     "default-src 'none'",
     "script-src 'self'",
@@ -85,29 +98,69 @@ def test_a_page_with_a_slash_leads_to_the_page(stage: str, path: str) -> None:
     assert (reply.status, reply.headers["Location"]) == (308, "../" + path.rpartition("/")[2])
 
 
-@pytest.mark.parametrize("name", ["nothing", "index.html", "openapi.json", "scalar-1.0.0.js", "..%2Fapp.py", "%00"])
+@pytest.mark.parametrize(
+    "name", ["nothing", "index.html", "openapi.json", "openapi-explorer-1.0.0-1.js", "..%2Fapp.py", "%00"]
+)
 def test_nothing_else_is_served(stage: str, name: str) -> None:
     assert get(stage, f"/docs/{name}", login=None).error == (404, ErrorCode.UNKNOWN_PATH.code)
 
 
-def test_the_renderer_is_served_behind_its_licence_and_kept_by_browsers(stage: str) -> None:
-    reply = get(stage, f"/docs/{RENDERER}", login=None)
+@pytest.mark.parametrize("name", RENDERER)
+def test_the_renderer_is_served_behind_its_licence_and_kept_by_browsers(stage: str, name: str) -> None:
+    reply = get(stage, f"/docs/{name}", login=None)
 
     assert reply.headers["Cache-Control"] == "max-age=31536000, immutable"
     assert reply.headers["Content-Type"] == "text/javascript; charset=utf-8"
-    assert reply.text.startswith(f"/*! @scalar/api-reference@{renderer.VERSION}\n\nMIT License\n\nCopyright (c)")
+    assert reply.text.startswith(f"/*! {EXPLORER}, part ")
+    assert "Licensed under the Apache License, Version 2.0" in reply.text[:400]
 
 
-def test_the_renderer_is_the_file_of_its_package() -> None:
-    content = lzma.decompress((FOLDER / f"{RENDERER}.xz").read_bytes())
+def test_the_renderer_is_made_of_the_file_of_its_package() -> None:
+    hashes = tuple(hashlib.sha256((FOLDER / name).read_bytes()).hexdigest() for name in RENDERER)
 
-    assert hashlib.sha256(content.removeprefix(renderer.licence().encode())).hexdigest() == renderer.SHA256
+    assert hashes == renderer.SHA256
 
 
-def test_the_renderer_is_not_larger_than_an_answer_of_a_function() -> None:
-    answer = pages_route.part(RENDERER, web.RequestPath(f"/docs/{RENDERER}")).to_dict([])
+def test_the_parts_of_the_renderer_make_its_script() -> None:
+    modules = [f"{number}:e=>{{e.exports='é{number}'}}" for number in (4, *renderer.FIRST_MODULES)]
+    script = f"/*! name */\n{renderer.BEGINNING}{','.join(modules)}}};run(r)}})();"
 
-    assert len(json.dumps(answer)) < MAX_ANSWER_BYTES
+    *kept, last = renderer.parts(renderer.in_ascii(script))
+
+    assert [re.findall(r"\d+:", part) for part in (*kept, last)] == [["4:"], ["781:"], ["784:"]]
+    assert last.startswith(renderer.BEGINNING)
+    assert "\\u00e94" in kept[0]
+
+
+def visit(stage: str, path: str) -> Reply:
+    """Request a page as a browser does."""
+    return call(stage, "GET", path, None, None, {"Accept": "text/html"})
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+def test_an_answer_to_anybody_is_small(stage: str, path: str) -> None:
+    reply = visit(stage, path)
+
+    assert reply.status == 200
+    assert len(reply.text.encode()) < MAX_PUBLIC_BYTES
+
+
+@pytest.mark.parametrize("schemes", ["Basic", "Basic,Jwt,Session"])
+def test_a_public_file_is_read_and_made_once(stage: str, monkeypatch: pytest.MonkeyPatch, schemes: str) -> None:
+    files = [path for path in PUBLIC if "/payment/" not in path]
+    work: list[str] = []
+    with monkeypatch.context() as patch:
+        patch.setenv("AUTH_SCHEMES", schemes)
+        settings.cache_clear()
+        first = [visit(stage, path).text for path in files]
+        for name in ("read_text", "read_bytes", "open"):
+            patch.setattr(Path, name, lambda path, *_args, **_options: work.append(str(path)))
+        patch.setattr(pages_route, "security", lambda *_: work.append("the document"))
+        second = [visit(stage, path).text for path in files]
+    settings.cache_clear()
+
+    assert work == []
+    assert first == second
 
 
 def links(html: str) -> Iterator[str]:
@@ -157,6 +210,6 @@ def test_the_guides_are_listed_for_the_search_with_the_words_people_look_for() -
 
 
 def test_every_file_of_the_folder_is_served() -> None:
-    served = {"openapi.json", f"{RENDERER}.xz", *PARTS, *PAGES.values()}
+    served = {"openapi.json", *RENDERER, *PARTS, *PAGES.values()}
 
     assert {path.name for path in FOLDER.iterdir()} == served
