@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from itertools import count
 
 import pytest
@@ -14,14 +15,16 @@ from chalicelib.domain.history_entry import entry_of
 from chalicelib.domain.history_filter import HistoryFilter
 from chalicelib.domain.history_page import Page
 from chalicelib.domain.phases import Phase
-from chalicelib.domain.transaction import ReceiptAddresses
+from chalicelib.domain.transaction import Purchase, ReceiptAddresses
 from chalicelib.errors import Check, ErrorCode, ServiceError
+from chalicelib.schemas.transaction_view import TransactionView
 from chalicelib.store import agents, counters, history, transactions
 from chalicelib.store.table import Write, commit, put_new, update, write_one
 from infra.bench.shop import write_in_bulk
 from tests.support.builders import an_agent
 from tests.support.cost import store_calls, write_units
-from tests.support.ledger import Books, a_merchant_with_agents, local, paid
+from tests.support.ledger import ADDRESSES, Books, a_merchant_with_agents, ids, local, paid
+from tests.support.stored import stored_transaction
 from tests.support.transactions import a_guid, altered
 
 NOW = datetime(2028, 3, 9, 21, 40, tzinfo=UTC)
@@ -36,10 +39,6 @@ def books(engine: str) -> Books:
     for number, agent in enumerate(books.agents):
         books.record(paid(books, agent, NOW - number * HOUR, ext_id="order-1"))
     return books
-
-
-def ids(page: Page) -> list[str]:
-    return [one.id for one in page.transactions]
 
 
 def refusal(error: pytest.ExceptionInfo[ServiceError]) -> ErrorCode:
@@ -107,7 +106,7 @@ def test_an_id_is_found_whenever_it_was_and_in_any_case(books: Books) -> None:
     old = books.record(paid(books, books.agents[1], NOW - timedelta(days=900)))
     page = books.ask(NOW, {"ID": old.id.lower()})
 
-    assert ([one.id for one in page.transactions], page.total) == ([old.id], 1)
+    assert (ids(page.transactions), page.total) == ([old.id], 1)
 
 
 def test_a_foreign_id_is_not_found(books: Books) -> None:
@@ -129,7 +128,7 @@ def test_an_ext_id_alone_finds_whenever_it_was(books: Books) -> None:
     books.record(paid(books, books.agents[1], NOW, ext_id="order-10"))
     page = books.ask(NOW, {"ExtID": "order-1"})
 
-    assert [one.id for one in page.transactions] == [one.id for one in (*books.kept[:3], old)]
+    assert ids(page.transactions) == ids([*books.kept[:3], old])
     assert page.amount * 100 == 4 * 1230
 
 
@@ -321,3 +320,15 @@ def test_rights_that_were_taken_back_count_at_once(books: Books) -> None:
     commit(update(key, "SET #state = :active REMOVE #branches_actions", {"active": 1}))
 
     assert ids(books.ask(NOW, {})) == [books.kept[0].id]
+
+
+def test_a_list_shows_all_of_a_transaction_without_reading_its_request_and_its_purchases(books: Books) -> None:
+    lines = (Purchase("Tea", Decimal(1), Decimal(1)),)
+    sold = paid(books, books.agents[1], NOW, purchases=lines, addresses=ADDRESSES, receipt_email="a@b.example")
+    books.record(sold)
+    (listed,) = books.ask(NOW, {"ID": sold.id}).transactions
+
+    assert (listed.raw_request, listed.receipt.purchases) == ("", ())
+    whole = stored_transaction(sold.id)
+    assert whole.receipt.purchases == lines
+    assert TransactionView.of(listed, NOW, 2) == TransactionView.of(whole, NOW, 2)

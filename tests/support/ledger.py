@@ -59,6 +59,11 @@ class Books:
         return sorted(inside, key=lambda one: (local(one), one.id), reverse=True)
 
 
+def ids(shown: Page | Sequence[Transaction]) -> list[str]:
+    """Return the IDs of a page, or of transactions: a list does not read whole records."""
+    return [one.id for one in (shown.transactions if isinstance(shown, Page) else shown)]
+
+
 def local(transaction: Transaction) -> datetime:
     """Return its time in the merchant's zone."""
     at = transaction.created_at

@@ -5,7 +5,7 @@ from datetime import timedelta
 from chalicelib.store import transactions
 from infra.bench.shop import write_in_bulk
 from infra.operator.rebuild_totals import Outcome, rebuild
-from tests.support.ledger import a_merchant_with_agents, local, paid
+from tests.support.ledger import a_merchant_with_agents, ids, local, paid
 from tests.support.tills import a_till
 from tests.support.transactions import NOW, a_body, a_guid, altered
 
@@ -25,7 +25,7 @@ def test_what_is_written_in_bulk_is_in_the_history_beside_what_the_service_write
     months = {f"{local(one):%Y-%m}" for one in books.kept}
     named = [one for one in books.kept if one.particulars.ext_id]
     model = sorted(books.kept, key=lambda one: (local(one), one.id), reverse=True)
-    assert [one.id for one in books.ask(NOW, {}).transactions] == [one.id for one in model]
+    assert ids(books.ask(NOW, {}).transactions) == ids(model)
     assert books.ask(NOW, {"ExtID": "order-1"}).total == len(named)
     assert [rebuild(books.merchant.id, month) for month in months] == [Outcome((), ())] * len(months)
 
