@@ -8,7 +8,6 @@ from chalicelib.schemas.base import Answer
 from chalicelib.schemas.linked_cards import GetLinkedCards, LinkedCardsAnswer, LinkedCardView
 from chalicelib.schemas.sign_in import IdentityAnswer, IdentityQuery, SessionAnswer, SessionData, SignIn
 from chalicelib.services import account_configuration, linked_cards, sessions
-from chalicelib.services.caller_check import admit_with_merchant
 from chalicelib.web import Headers
 
 
@@ -26,8 +25,8 @@ def end_session(caller: Caller) -> Answer:
 
 def me(body: IdentityQuery, caller: Caller) -> IdentityAnswer:
     """Return the account of the caller, its merchant and its rights."""
-    agent, merchant = admit_with_merchant(caller, body.account_id)
-    return IdentityAnswer.of(agent, merchant, caller.ends_at, clock.now(), body.gmt)
+    account = account_configuration.identity(caller, body.account_id)
+    return IdentityAnswer.of(account, caller.ends_at, clock.now(), body.gmt)
 
 
 def configuration(body: AuthAccount, caller: Caller) -> AccountAnswer:

@@ -4,31 +4,38 @@ import math
 from datetime import datetime, timedelta
 
 from chalicelib.domain.agent import Agent, Caller
-from chalicelib.domain.effective_settings import AccountConfiguration, effective, payment_options
+from chalicelib.domain.effective_settings import Account, AccountConfiguration, effective, payment_options
+from chalicelib.domain.merchant import Merchant, Terminal
+from chalicelib.domain.money import Currency
 from chalicelib.domain.transaction import InputType
 from chalicelib.errors import ErrorCode, ServiceError
 from chalicelib.gateways import acquirers
-from chalicelib.iso_codes import currency_code
-from chalicelib.services.caller_check import Admitted, admit
+from chalicelib.iso_codes import currency as currency_of
+from chalicelib.services.caller_check import Admitted, admit, admit_with_merchant
 from chalicelib.settings import settings
 from chalicelib.store import merchants
 from chalicelib.store.auth_account_calls import take_call
+from chalicelib.store.table import Key
 
 
 def get(caller: Caller, now: datetime, *, current_account_id: int | None = None) -> AccountConfiguration:
     """Return the configuration of the caller's account, or raise TOO_SOON within the stage's interval."""
-    keys = [] if caller.terminal_id is None else [merchants.terminal_key(caller.terminal_id)]
-    admitted = admit(caller, *keys, current_account_id=current_account_id)
+    admitted = admit(caller, *_terminal_keys(caller), current_account_id=current_account_id)
     agent, merchant = admitted.agent, admitted.merchant
 
     in_force = effective(agent.mobile_settings, merchant.mobile_settings if merchant else None)
     options = payment_options(in_force, _card_acquirer) if merchant else ()
     products = tuple(settings().partners) if merchant else ()
-    of_merchant = merchant.currency_id if merchant else None
-    currency = _terminal_currency(admitted) or agent.currency_id or of_merchant
+    currency = _currency_taken(admitted, merchant)
 
     _take_call_of_interval(agent, now)
-    return AccountConfiguration(agent, merchant, currency and currency_code(currency), options, products)
+    return AccountConfiguration(agent, merchant, currency, options, products)
+
+
+def identity(caller: Caller, account_id: int | None) -> Account:
+    """Return the account of the caller; for a system user with the merchant of the account that it names, if any."""
+    admitted, merchant = admit_with_merchant(caller, account_id, *_terminal_keys(caller))
+    return Account(admitted.agent, merchant, _currency_taken(admitted, merchant))
 
 
 def _card_acquirer(input_type: InputType) -> tuple[str, str] | None:
@@ -37,12 +44,21 @@ def _card_acquirer(input_type: InputType) -> tuple[str, str] | None:
     return (code, acquirers.named(code).name) if code else None
 
 
-def _terminal_currency(admitted: Admitted) -> str | None:
-    """Return the currency of the agent's terminal, which may be another one than the authorizer's."""
-    if admitted.agent.terminal_id is None:
-        return None
-    terminal = admitted.read(merchants.terminal_key(admitted.agent.terminal_id))
-    return terminal.currency.code if terminal else None
+def _terminal_keys(caller: Caller) -> list[Key[Terminal]]:
+    return [] if caller.terminal_id is None else [merchants.terminal_key(caller.terminal_id)]
+
+
+def _currency_taken(admitted: Admitted, merchant: Merchant | None) -> Currency | None:
+    """Return the currency that payment/submit takes: the terminal's, else the agent's, else the merchant's.
+
+    The agent's terminal may be another one than the authorizer's.
+    """
+    agent = admitted.agent
+    terminal = None if agent.terminal_id is None else admitted.read(merchants.terminal_key(agent.terminal_id))
+    if terminal is not None:
+        return terminal.currency
+    code = agent.currency_id or (merchant.currency_id if merchant else None)
+    return currency_of(code) if code else None
 
 
 def _take_call_of_interval(agent: Agent, now: datetime) -> None:

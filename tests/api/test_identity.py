@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from chalicelib.domain.money import Currency
 from chalicelib.domain.permissions import Right
 from chalicelib.domain.sessions import ORDINARY
+from chalicelib.services.authentication import LATEST
+from chalicelib.store.table import put_new, write_one
 from tests.support.accounts import (
     PASSWORD,
     Account,
@@ -15,10 +18,12 @@ from tests.support.accounts import (
     accept_test_tokens,
     an_account,
 )
+from tests.support.builders import a_terminal
 from tests.support.http import Reply, call, post
 
 ME, SIGN_IN = "/api/v1/user/me", "/api/v1/user/login/session"
 SECOND = timedelta(seconds=1)
+YEN = Currency("JPY", "392", 0)
 
 
 def ok(reply: Reply) -> Any:
@@ -51,12 +56,25 @@ def test_an_administrator_is_told_who_it_is_and_the_day_of_its_merchant(stage: s
         "ClientID": merchant.id,
         "ClientName": merchant.name,
         "CurrencyID": "ZAR",
+        "CurrencyDigits": 2,
         "GMT": 14,
         "IsAdministrator": True,
         "IsSystemUser": False,
         "Rights": [220, 301],
         "ExpiresAt": None,
     }
+
+
+def test_the_currency_is_that_of_payments(stage: str) -> None:
+    merchant = a_stored_merchant(currency_id="ZAR")
+    terminal = a_terminal(client_id=merchant.id, currency=YEN)
+    write_one(put_new("terminals", terminal, "id"))
+    on_terminal = an_account(merchant=merchant, terminal_id=terminal.id, currency_id="KWD")
+    without = an_account(merchant=merchant, currency_id="KWD")
+
+    shown = [ok(me(stage, one.basic_with_key))["Data"] for one in (on_terminal, without)]
+
+    assert [(one["CurrencyID"], one["CurrencyDigits"]) for one in shown] == [("JPY", 0), ("KWD", 3)]
 
 
 def test_a_system_user_has_no_merchant_and_the_day_of_utc(stage: str) -> None:
@@ -113,6 +131,23 @@ def test_the_end_of_a_token_is_its_exp(stage: str, exp: timedelta | None) -> Non
     shown = ok(me(stage, token, "?GMT=0"))["Data"]["ExpiresAt"]
 
     assert shown == (ends and f"{ends:%Y-%m-%dT%H:%M:%S}.000")
+
+
+@pytest.mark.parametrize("exp", [LATEST - 1, LATEST, LATEST * 1000, 10**30, 10**400, float(LATEST - 1), 1e300])
+@pytest.mark.parametrize("gmt", [14, 1])
+def test_the_end_of_a_token_beyond_the_year_9999_is_not_shown(stage: str, exp: float, gmt: int) -> None:
+    account = an_account()
+    accept_test_tokens()
+
+    assert ok(me(stage, account.jwt(account.key, exp=exp), f"?GMT={gmt}"))["Data"]["ExpiresAt"] is None
+
+
+@pytest.mark.parametrize("claims", [{"exp": -(10**20)}, {"exp": "x"}, {"exp": []}, {"nbf": 1e300}, {"nbf": LATEST}])
+def test_odd_times_of_a_token_are_refused(stage: str, claims: dict[str, Any]) -> None:
+    account = an_account()
+    accept_test_tokens()
+
+    assert me(stage, account.jwt(account.key, **claims)).error == (401, 106)
 
 
 def test_the_end_of_a_token_with_a_session_is_the_earlier_end(stage: str) -> None:

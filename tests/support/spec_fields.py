@@ -724,6 +724,7 @@ ME = {
     "ClientID": I,
     "ClientName": S,
     "CurrencyID": S,
+    "CurrencyDigits": I,
     "GMT": I,
     "Today": S,
     "IsAdministrator": B,
