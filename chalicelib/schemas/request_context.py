@@ -101,7 +101,8 @@ class StoredRequest(Context):
     @model_validator(mode="after")
     def _bounded(self) -> Self:
         if len(self.raw_request.encode()) > MAX_RAW_REQUEST:
-            raise problem(Check.TOO_LONG, TOO_LONG)
+            parts = exact_json.read(self.raw_request)
+            raise problem(Check.TOO_LONG, TOO_LONG, max(parts, key=lambda name: len(exact_json.text(parts[name]))))
         return self
 
 
